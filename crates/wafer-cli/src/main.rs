@@ -1,0 +1,2 @@
+//! wafer
+fn main() {}

@@ -1,0 +1,199 @@
+//! One job of a fio file with every option resolved: the interface between the job file reader
+//! (`fio`) and the generators of commands.
+
+use std::path::PathBuf;
+
+/// Directions a block size or a share can be given for, in fio's order: read, write, trim.
+pub const DIRECTIONS: usize = 3;
+/// Index of reads in per-direction options.
+pub const READ: usize = 0;
+/// Index of writes in per-direction options.
+pub const WRITE: usize = 1;
+/// Index of trims in per-direction options.
+pub const TRIM: usize = 2;
+
+/// One running job: a section of a job file, one per `numjobs`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobSpec {
+    /// Section name (`name=`); clones of `numjobs` share it.
+    pub name: String,
+    /// Which of the `numjobs` clones, from 0.
+    pub instance: u32,
+    /// The job file and the line of the section header, for messages.
+    pub source: (PathBuf, u32),
+    /// Jobs of one phase run at the same time; `stonewall` (`wait_for_previous`) starts the next.
+    pub phase: u32,
+    /// `filename`/`directory`-independent: the namespace addressed, from 0 (`/dev/ng0n2` and
+    /// `/dev/nvme0n2` are 1; anything else is 0).
+    pub namespace: u8,
+
+    /// Directions, and sequential or random (`rw`).
+    pub direction: Direction,
+    /// Sequential or random addresses.
+    pub order: Order,
+    /// `rw=write:8k`, `rw=randwrite:8`: for sequential order the bytes skipped after each
+    /// command (may be negative), for random order the commands between new random offsets
+    /// (1 when not given).
+    pub order_modifier: i64,
+    /// `rw_sequencer`: what a random job does between new random offsets.
+    pub sequencer: Sequencer,
+    /// Percent of commands that are reads in mixed directions (`rwmixread`), 0-100.
+    pub read_percent: u8,
+    /// Per direction, percent of a random job's commands that are random
+    /// (`percentage_random`), 0-100.
+    pub percent_random: [u8; DIRECTIONS],
+
+    /// Block sizes per direction.
+    pub block_size: [BlockSize; DIRECTIONS],
+    /// `bs_unaligned`: sizes of a range need not be multiples of its minimum.
+    pub block_size_unaligned: bool,
+    /// `blockalign` per direction: offsets of random commands are multiples of this, bytes.
+    /// Default: the smallest block size of the direction.
+    pub block_align: [u64; DIRECTIONS],
+
+    /// First byte of the job's region in the namespace, `offset` + instance * `offset_increment`
+    /// resolved and aligned down as fio does.
+    pub offset: u64,
+    /// Bytes of the job's region (`size`, `filesize`), resolved; at least one block.
+    pub size: u64,
+    /// Bytes the job transfers per loop (`io_size`; default `size`), resolved.
+    pub io_size: u64,
+    /// `number_ios`: end after this many commands.
+    pub number_ios: Option<u64>,
+    /// `loops`: how often the job is repeated.
+    pub loops: u64,
+    /// `time_based`: repeat until `runtime` is over, whatever `io_size` and `loops` say.
+    pub time_based: bool,
+    /// `runtime`, model seconds; none: until the bytes are done.
+    pub runtime: Option<f64>,
+    /// `ramp_time`, model seconds that run before `runtime` counts.
+    pub ramp_time: f64,
+    /// `startdelay`, model seconds (lower end when a range is given).
+    pub start_delay: f64,
+
+    /// `norandommap` absent: random commands cover each block once before any is repeated.
+    pub random_map: bool,
+    /// `random_distribution`, per direction.
+    pub distribution: [Distribution; DIRECTIONS],
+    /// Seed of the job's own random numbers when the file fixes one (`randseed`); `None`: the run's
+    /// seed decides. `allrandrepeat`/`randrepeat=0` need no field: the run's seed rules anyway.
+    pub seed: Option<u64>,
+
+    /// Commands in flight (`iodepth`), at least 1.
+    pub iodepth: u32,
+    /// `rate` per direction, bytes per model second.
+    pub rate: [Option<u64>; DIRECTIONS],
+    /// `rate_iops` per direction, commands per model second.
+    pub rate_iops: [Option<u64>; DIRECTIONS],
+    /// `thinktime`, model microseconds of pause after `thinktime_blocks` commands.
+    pub thinktime_us: u64,
+    /// `thinktime_blocks`, default 1.
+    pub thinktime_blocks: u64,
+
+    /// How writes choose their placement.
+    pub placement: PlacementRule,
+}
+
+/// `rw`: which directions a job has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// `read`, `randread`.
+    Read,
+    /// `write`, `randwrite`.
+    Write,
+    /// `trim`, `randtrim`.
+    Trim,
+    /// `rw`, `readwrite`, `randrw`: reads and writes mixed by `rwmixread`.
+    ReadWrite,
+    /// `trimwrite`, `randtrimwrite`: each block is trimmed, then written.
+    TrimWrite,
+}
+
+/// `rw`: how addresses follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Ascending, wrapping at the end of the region.
+    Sequential,
+    /// By `random_distribution` and the random map.
+    Random,
+}
+
+/// `rw_sequencer`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Sequencer {
+    /// Continue sequentially from the last offset.
+    #[default]
+    Sequential,
+    /// Repeat the same offset.
+    Identical,
+}
+
+/// Block sizes of one direction, bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BlockSize {
+    /// `bs=4k`.
+    Fixed(u64),
+    /// `bsrange=4k-64k`: uniform, in multiples of the minimum unless `bs_unaligned`.
+    Range {
+        /// Smallest size.
+        min: u64,
+        /// Largest size.
+        max: u64,
+    },
+    /// `bssplit=4k/60:64k/40`: size and percent; the percents add up to 100.
+    Split(Vec<(u64, f64)>),
+}
+
+/// `random_distribution`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Distribution {
+    /// `random`: uniform.
+    Uniform,
+    /// `zipf:theta[:center]`.
+    Zipf {
+        /// Exponent, > 0, not 1.
+        theta: f64,
+        /// Where the most frequent block lies, 0-1; none: by fio's hash.
+        center: Option<f64>,
+    },
+    /// `pareto:h[:center]`.
+    Pareto {
+        /// Shape input, 0 < h < 1.
+        h: f64,
+        /// As for zipf.
+        center: Option<f64>,
+    },
+    /// `normal:deviation[:center]`.
+    Normal {
+        /// Standard deviation, percent of the region.
+        deviation: f64,
+        /// Center, 0-1; none: the middle.
+        center: Option<f64>,
+    },
+    /// `zoned:access/size:...`: percent of commands, percent of the region; both add up to 100.
+    Zoned(Vec<(f64, f64)>),
+    /// `zoned_abs:access/size:...`: percent of commands, bytes of the region.
+    ZonedAbs(Vec<(f64, u64)>),
+}
+
+/// How a job's writes choose a placement identifier: `fdp`, `dataplacement`, `plids`/`fdp_pli`,
+/// `plid_select`/`fdp_pli_select`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlacementRule {
+    /// No directive: the namespace's first handle.
+    None,
+    /// Always this index into the namespace's list of placement identifiers.
+    Fixed(u16),
+    /// In turn through the list (`plid_select=roundrobin`, fio's default).
+    RoundRobin(Vec<u16>),
+    /// At random from the list.
+    Random(Vec<u16>),
+    /// `plid_select=scheme` with `dp_scheme=FILE`: the first range that holds the offset names the
+    /// placement identifier; else the first of the list.
+    Scheme {
+        /// Start byte, end byte (exclusive), placement identifier index.
+        ranges: Vec<(u64, u64, u16)>,
+        /// `plids`, to fall back on.
+        plids: Vec<u16>,
+    },
+}

@@ -1,0 +1,7 @@
+//! What is written to the device.
+
+pub mod job;
+mod stream;
+
+pub use job::JobSpec;
+pub use stream::CommandStream;
