@@ -13,3 +13,7 @@ pub use config::{
 };
 pub use counters::{Counters, HandleCounters};
 pub use ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
+mod device;
+mod error;
+pub use device::{Device, Geometry, Observer, PolicyInfo, policies};
+pub use error::ConfigError;
