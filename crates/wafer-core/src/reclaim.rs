@@ -124,10 +124,14 @@ impl ReclaimUnits {
     /// One of the `count` pages fewer is valid. In the path of every write.
     #[inline(always)]
     pub(crate) fn invalidate(&mut self, ru: RuIndex, count: u32) {
-        // The entry of "unmapped" counts modulo 2^32 and is never looked at.
-        let valid = &mut self.valid[ru as usize];
-        *valid = valid.wrapping_sub(count);
-        self.index.touch(ru);
+        assert!((ru as usize) < self.valid.len());
+        // SAFETY: just checked; `index` has a block for every entry of `valid`.
+        unsafe {
+            // The entry of "unmapped" counts modulo 2^32 and is never looked at.
+            let valid = self.valid.get_unchecked_mut(ru as usize);
+            *valid = valid.wrapping_sub(count);
+            *self.index.changed.get_unchecked_mut((ru >> BLOCK_SHIFT) as usize) = 1;
+        }
     }
 }
 
