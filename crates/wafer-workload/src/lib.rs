@@ -3,11 +3,16 @@
 mod address;
 mod error;
 pub mod job;
+mod job_stream;
+mod mixer;
 mod random_map;
 mod rng;
 mod stream;
+mod synthetic;
 
 pub use error::WorkloadError;
 pub use job::JobSpec;
+pub use job_stream::JobStream;
+pub use mixer::{Mixer, MixerOptions, Pace};
 pub use random_map::RandomMap;
 pub use stream::CommandStream;
