@@ -2,6 +2,7 @@
 
 mod address;
 mod error;
+pub mod fio;
 pub mod job;
 mod job_stream;
 mod mixer;
