@@ -179,6 +179,11 @@ impl Experiment {
         Some(self.volume?.bytes(self.device.logical_bytes()))
     }
 
+    /// Reads the workload without running it: errors come early, with what the reader passed over.
+    pub fn check(&self) -> Result<Vec<String>, LabError> {
+        crate::workload::check(self)
+    }
+
     /// The same experiment with another seed.
     pub fn with_seed(&self, seed: u64) -> Self {
         Experiment { seed, ..self.clone() }

@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_gc_series_comes_last_and_numbers_in_order() {
-        let mut keys = vec![HandleKey::Gc, HandleKey::Handle(10), HandleKey::Handle(2)];
+        let mut keys = [HandleKey::Gc, HandleKey::Handle(10), HandleKey::Handle(2)];
         keys.sort();
         let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
         assert_eq!(names, ["2", "10", "gc"]);
