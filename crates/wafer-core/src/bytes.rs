@@ -11,7 +11,9 @@ pub struct Bytes(pub u64);
 
 /// Why a text is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a size; write a number with B, KiB, MiB, GiB, TiB (binary) or kB, MB, GB, TB (decimal)")]
+#[error(
+    "`{0}` is not a size; write a number with B, KiB, MiB, GiB, TiB (binary) or kB, MB, GB, TB (decimal)"
+)]
 pub struct ParseBytesError(String);
 
 const UNITS: [(&str, u64); 12] = [
@@ -35,7 +37,8 @@ impl FromStr for Bytes {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let t = text.trim();
         let fail = || ParseBytesError(text.to_owned());
-        let digits = t.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(t.len());
+        let digits =
+            t.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(t.len());
         let (number, unit) = (t[..digits].replace('_', ""), t[digits..].trim());
         let scale = if unit.is_empty() {
             1

@@ -61,6 +61,12 @@ impl Command {
         Command { namespace, ..self }
     }
 
+    /// Placement, operation and namespace as one number: equal for commands that go the same way.
+    #[inline(always)]
+    pub(crate) fn way(&self) -> u32 {
+        u32::from(self.placement.0) | (self.op as u32) << 16 | u32::from(self.namespace.0) << 24
+    }
+
     /// Bytes that the command covers.
     #[inline]
     pub fn bytes(&self) -> u64 {

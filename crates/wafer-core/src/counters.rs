@@ -22,6 +22,8 @@ pub struct Counters {
     pub deallocated_pages: u64,
     /// Bytes that hosts read.
     pub read_bytes: u64,
+    /// Commands that named no place of the device, without effect.
+    pub rejected: u64,
     /// Reclaim units garbage-collected because free ones were below the forced threshold.
     pub forced_gc: u64,
     /// Reclaim units garbage-collected in the background.

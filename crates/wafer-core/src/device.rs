@@ -1,102 +1,305 @@
-//! Interface stub; the engine lands here.
-use crate::*;
+//! The device: what it is made of, and what can be asked of it.
 
-/// Sizes that follow from a configuration.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Geometry {
-    /// Bytes of a page.
-    pub page_bytes: u64,
-    /// Logical pages of the device.
-    pub logical_pages: u64,
-    /// Pages of one reclaim unit.
-    pub pages_per_ru: u32,
-    /// Physical reclaim units.
-    pub ru_count: u32,
-    /// Forced GC runs while at most this many are free.
-    pub forced_free: u32,
-    /// Background GC runs while at most this many are free.
-    pub background_free: u32,
-    /// Bytes of each namespace.
-    pub namespace_bytes: Vec<u64>,
-}
-
-impl Geometry {
-    /// Checks and resolves a configuration.
-    pub fn resolve(config: &DeviceConfig) -> Result<Geometry, ConfigError> {
-        let _ = config;
-        Err(ConfigError::new("capacity", "stub"))
-    }
-
-    /// Bytes of memory that a device of this geometry needs.
-    pub fn memory_bytes(&self) -> u64 {
-        self.logical_pages * 4
-    }
-}
-
-/// Sees what the device does. Every method has an empty default.
-pub trait Observer {}
-impl Observer for () {}
+use crate::command::Placement;
+use crate::config::{DeviceConfig, Isolation};
+use crate::counters::{Counters, HandleCounters};
+use crate::error::ConfigError;
+use crate::geometry::{Geometry, Relocation};
+use crate::ids::{NsId, RgId, RuId, RuhId};
+use crate::mapping::{Label, PageMap};
+use crate::observer::{Observer, Owner};
+use crate::policy::{self, VictimPolicy};
+use crate::reclaim::{NOT_CLOSED, ReclaimUnits, RuIndex, State};
+use crate::rng::{DeviceRng, Purpose};
+use crate::segment::{NONE, Segments};
 
 /// A simulated FDP drive.
+///
+/// Deterministic: configuration, seed and commands decide every counter. `O` sees what happens inside;
+/// `()` sees nothing and costs nothing.
 pub struct Device<O: Observer = ()> {
-    geometry: Geometry,
-    counters: Counters,
-    observer: O,
+    pub(crate) geometry: Geometry,
+    pub(crate) namespaces: Vec<NamespaceLayout>,
+    pub(crate) map: PageMap,
+    pub(crate) segments: Segments,
+    /// Segments are merged when more are live.
+    pub(crate) segment_limit: usize,
+    pub(crate) rus: ReclaimUnits,
+    /// Open reclaim units: `slots_per_group` for each group; see [`Slots`].
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) layout: Slots,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) policy: Box<dyn VictimPolicy>,
+    pub(crate) policy_rng: DeviceRng,
+    pub(crate) counters: Counters,
+    /// One for each handle, then one for the shared GC reclaim units.
+    pub(crate) handles: Vec<HandleCounters>,
+    /// Host pages written since the device was made; counters may be reset, this never is.
+    pub(crate) clock: u64,
+    /// Lists of (count, segment) for the collection at work; kept for their memory.
+    pub(crate) scratch: [Vec<(u32, Label)>; 2],
+    pub(crate) observer: O,
+}
+
+/// A namespace as the write path needs it.
+#[derive(Clone, Debug)]
+pub(crate) struct NamespaceLayout {
+    pub(crate) first_page: u64,
+    /// Logical blocks of the namespace.
+    pub(crate) blocks: u64,
+    /// The slot of each placement handle in group 0.
+    pub(crate) slots: Vec<u32>,
+}
+
+/// One reclaim group.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) range: std::ops::Range<u32>,
+    /// Forced GC runs while at most this many are free.
+    pub(crate) forced_free: u32,
+    /// Background GC runs while at most this many are free.
+    pub(crate) background_free: u32,
+}
+
+/// An open reclaim unit and the segment that is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    /// The reclaim unit, or [`NONE`].
+    pub(crate) ru: RuIndex,
+    /// The open segment, or [`NONE`].
+    pub(crate) segment: Label,
+    /// Pages that still fit into the segment.
+    pub(crate) segment_room: u32,
+    /// Pages that still fit into the reclaim unit, those of the segment included.
+    pub(crate) room: u32,
+}
+
+impl Slot {
+    pub(crate) const EMPTY: Slot = Slot { ru: NONE, segment: NONE, segment_room: 0, room: 0 };
+}
+
+/// How slots are numbered within a group: `handles` for hosts, then one for relocated data of
+/// initially isolated handles, then one for relocated data of each persistently isolated handle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slots {
+    pub(crate) handles: u32,
+    pub(crate) per_group: u32,
+}
+
+impl Slots {
+    pub(crate) fn shared_gc(self) -> u32 {
+        self.handles
+    }
+
+    pub(crate) fn own_gc(self, handle: u32) -> u32 {
+        self.handles + 1 + handle
+    }
 }
 
 impl Device<()> {
-    /// A fresh device: nothing mapped, every handle with an empty open reclaim unit. `seed` feeds the policies that draw.
+    /// A fresh device: nothing mapped, every handle with an empty open reclaim unit. `seed` feeds
+    /// what the device draws (policies, divided segments).
+    ///
+    /// # Errors
+    /// As [`Geometry::resolve`]; also when memory for the map is refused.
     pub fn new(config: &DeviceConfig, seed: u64) -> Result<Self, ConfigError> {
         Self::with_observer(config, seed, ())
     }
 }
 
 impl<O: Observer> Device<O> {
-    /// As [`Device::new`] with an observer.
-    pub fn with_observer(config: &DeviceConfig, _seed: u64, observer: O) -> Result<Self, ConfigError> {
-        Ok(Device { geometry: Geometry::resolve(config)?, counters: Counters::default(), observer })
+    /// As [`Device::new`], with an observer.
+    ///
+    /// # Errors
+    /// As [`Device::new`].
+    pub fn with_observer(
+        config: &DeviceConfig,
+        seed: u64,
+        observer: O,
+    ) -> Result<Self, ConfigError> {
+        let policy = policy::make(&config.gc)?;
+        Self::with_geometry(Geometry::resolve(config)?, policy, seed, observer)
     }
-    /// Applies commands in order.
-    pub fn apply(&mut self, commands: &[Command]) {
-        for c in commands {
-            self.counters.host_bytes += c.bytes();
+
+    /// A device of a resolved geometry with a policy that need not be one of
+    /// [`POLICIES`](policy::POLICIES).
+    ///
+    /// # Errors
+    /// When memory for the map is refused.
+    pub fn with_geometry(
+        geometry: Geometry,
+        policy: Box<dyn VictimPolicy>,
+        seed: u64,
+        observer: O,
+    ) -> Result<Self, ConfigError> {
+        let map = PageMap::new(geometry.logical_pages).map_err(|e| {
+            let message = format!("no memory for the map of {} pages: {e}", geometry.logical_pages);
+            ConfigError::new("capacity", message)
+        })?;
+        let rus = ReclaimUnits::new(&geometry);
+        let segments = Segments::new(rus.unmapped(), DeviceRng::new(seed, Purpose::Segments));
+        let handles = u32::from(geometry.handles);
+        let layout = Slots { handles, per_group: 2 * handles + 1 };
+        let groups = (0..geometry.groups)
+            .map(|g| {
+                let range = geometry.group_range(g);
+                let count = range.end - range.start;
+                Group {
+                    forced_free: geometry.forced_free(count),
+                    background_free: geometry.background_free(count),
+                    range,
+                }
+            })
+            .collect::<Vec<_>>();
+        let blocks_per_page = geometry.blocks_per_page();
+        let namespaces = geometry
+            .namespaces
+            .iter()
+            .zip(&geometry.namespace_handles)
+            .map(|(pages, list)| NamespaceLayout {
+                first_page: pages.start,
+                blocks: (pages.end - pages.start) * blocks_per_page,
+                // Without FDP there is one handle, whatever the lists say.
+                slots: list.iter().map(|h| u32::from(*h).min(handles - 1)).collect(),
+            })
+            .collect();
+        let mut device = Device {
+            segment_limit: geometry.segment_limit(),
+            slots: vec![Slot::EMPTY; groups.len() * layout.per_group as usize],
+            handles: vec![HandleCounters::default(); handles as usize + 1],
+            policy_rng: DeviceRng::new(seed, Purpose::Policy),
+            geometry,
+            namespaces,
+            map,
+            segments,
+            rus,
+            layout,
+            groups,
+            policy,
+            counters: Counters::default(),
+            clock: 0,
+            scratch: Default::default(),
+            observer,
+        };
+        for group in 0..device.groups.len() {
+            for handle in 0..handles {
+                let slot = group as u32 * layout.per_group + handle;
+                device.open_slot(slot);
+            }
         }
+        Ok(device)
     }
-    /// Sizes.
+
+    /// Sizes of the device.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
-    /// Device counters.
+
+    /// Counters since the device was made or [`Self::reset_counters`].
     pub fn counters(&self) -> Counters {
         self.counters
     }
+
     /// Counters of each handle.
     pub fn handle_counters(&self) -> &[HandleCounters] {
-        &[]
+        &self.handles[..self.layout.handles as usize]
     }
-    /// Counters of the GC open reclaim unit that initially isolated handles share; none without one.
+
+    /// Counters of the reclaim units that hold relocated data of all initially isolated handles;
+    /// `None` where relocated data never mixes so.
     pub fn gc_counters(&self) -> Option<HandleCounters> {
-        None
+        let mixes = self.geometry.relocation == Relocation::ByIsolation
+            && self.geometry.isolation.contains(&Isolation::Initially);
+        mixes.then(|| self.handles[self.layout.handles as usize])
     }
-    /// Sets all counters to zero; data stays.
+
+    /// Sets all counters to zero, as after preconditioning; data and erase counts stay.
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
+        self.handles.fill(HandleCounters::default());
     }
+
     /// The observer.
     pub fn observer(&self) -> &O {
         &self.observer
     }
-}
 
-/// One line about a GC policy.
-pub struct PolicyInfo {
-    /// Value of `gc.policy`.
-    pub name: &'static str,
-    /// What it does.
-    pub summary: &'static str,
-}
+    /// The observer, to change.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
 
-/// All GC policies.
-pub fn policies() -> &'static [PolicyInfo] {
-    &[PolicyInfo { name: "greedy", summary: "fewest valid pages" }]
+    /// The placement identifiers of a namespace in the order in which Reclaim Unit Handle Status lists
+    /// them (for each placement handle, for each group), which is the order that fio's `plids` index.
+    pub fn placements(&self, namespace: NsId) -> Vec<Placement> {
+        let Some(layout) = self.namespaces.get(usize::from(namespace.0)) else { return Vec::new() };
+        let shift = self.placement_shift();
+        (0..layout.slots.len() as u32)
+            .flat_map(|handle| {
+                (0..self.groups.len() as u32)
+                    .map(move |g| Placement(((g << shift) | handle) as u16))
+            })
+            .collect()
+    }
+
+    /// Bits of a placement identifier below its reclaim group: 16 - RGIF.
+    pub(crate) fn placement_shift(&self) -> u32 {
+        16 - (self.groups.len() as u32).next_power_of_two().trailing_zeros()
+    }
+
+    /// Pages of a reclaim unit that are valid.
+    pub fn valid_pages(&self, ru: RuId) -> u32 {
+        let pending = self.slots.iter().find(|s| s.ru == ru.0).map_or(0, |s| s.segment_room);
+        (self.rus.valid[ru.index()] & !NOT_CLOSED) - pending
+    }
+
+    /// Times a reclaim unit was erased.
+    pub fn erase_count(&self, ru: RuId) -> u32 {
+        self.rus.units[ru.index()].erases
+    }
+
+    /// Whose data a reclaim unit holds; `None` if it is free.
+    pub fn owner(&self, ru: RuId) -> Option<Owner> {
+        let unit = &self.rus.units[ru.index()];
+        (unit.state != State::Free).then_some(unit.owner)
+    }
+
+    /// Whether a reclaim unit is closed: full, and a candidate for collection.
+    pub fn is_closed(&self, ru: RuId) -> bool {
+        self.rus.units[ru.index()].state == State::Closed
+    }
+
+    /// Free reclaim units of a group.
+    pub fn free_rus(&self, group: RgId) -> usize {
+        self.rus.free[group.index()].len()
+    }
+
+    /// RUAMW: pages that can still be written to the open reclaim unit of a handle.
+    pub fn available_pages(&self, group: RgId, handle: RuhId) -> u32 {
+        self.slots[group.index() * self.layout.per_group as usize + handle.index()].room
+    }
+
+    pub(crate) fn group_of(&self, slot: u32) -> u16 {
+        (slot / self.layout.per_group) as u16
+    }
+
+    pub(crate) fn owner_of(&self, slot: u32) -> Owner {
+        match slot % self.layout.per_group {
+            s if s < self.layout.handles => Owner::Handle(RuhId(s as u16)),
+            s if s == self.layout.shared_gc() => Owner::Gc,
+            s => Owner::Handle(RuhId((s - self.layout.handles - 1) as u16)),
+        }
+    }
+
+    pub(crate) fn owner_index(&self, owner: Owner) -> usize {
+        match owner {
+            Owner::Handle(handle) => handle.index(),
+            Owner::Gc => self.layout.handles as usize,
+        }
+    }
+}
+impl<O: Observer> Device<O> {
+    pub fn debug_stats(&self) -> (usize, usize, usize) {
+        (self.segments.live(), self.segment_limit, self.segments.divided().count())
+    }
 }

@@ -1,10 +1,25 @@
 //! The wafer device model.
 
 mod bytes;
+mod collect;
 mod command;
 mod config;
 mod counters;
+mod device;
+mod error;
+mod event;
+mod geometry;
 mod ids;
+mod invariants;
+mod mapping;
+mod merge;
+mod observer;
+pub mod oracle;
+pub mod policy;
+mod reclaim;
+mod rng;
+mod segment;
+mod write;
 
 pub use bytes::{Bytes, ParseBytesError};
 pub use command::{Command, Op, Placement};
@@ -12,8 +27,10 @@ pub use config::{
     DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig, ServiceConfig,
 };
 pub use counters::{Counters, HandleCounters};
-pub use ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
-mod device;
-mod error;
-pub use device::{Device, Geometry, Observer, PolicyInfo, policies};
+pub use device::Device;
 pub use error::ConfigError;
+pub use event::FdpEvent;
+pub use geometry::{Geometry, MAX_GROUPS, MAX_HANDLES, Relocation};
+pub use ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
+pub use observer::{Closed, Collection, Observer, Owner};
+pub use rng::DeviceRng;

@@ -1,0 +1,240 @@
+//! Garbage collection: when, and what happens to the valid pages of a victim.
+
+use crate::config::Isolation;
+use crate::device::{Device, Slot};
+use crate::event::FdpEvent;
+use crate::geometry::Relocation;
+use crate::ids::{RgId, RuId};
+use crate::mapping::Label;
+use crate::observer::{Collection, Observer, Owner};
+use crate::policy::RuView;
+use crate::reclaim::{NOT_CLOSED, RuIndex};
+use crate::segment::NONE;
+
+impl<O: Observer> Device<O> {
+    /// Whether a group has more free reclaim units than forced GC asks for.
+    pub(crate) fn above_reserve(&self, group: u16) -> bool {
+        let group = usize::from(group);
+        self.rus.free[group].len() > self.groups[group].forced_free as usize
+    }
+
+    /// Collects until a group is above its reserve. False if every candidate is full of valid pages,
+    /// which [`crate::Geometry::resolve`] excludes for a device of one group.
+    pub(crate) fn force_gc(&mut self, group: u16) -> bool {
+        // Policies that do not look at valid pages may take full reclaim units, which gains nothing.
+        // Taking each once shows that this will not change.
+        let mut patience = 2 * self.groups[usize::from(group)].range.len();
+        while !self.above_reserve(group) {
+            let Some(least) = self.view(group, |_, rus| rus.least_valid()) else { return false };
+            if self.groups.len() > 1 && self.is_full(least) {
+                return false;
+            }
+            let chosen = if patience > 0 { self.select(group) } else { None };
+            let victim = chosen.unwrap_or(least);
+            patience -= usize::from(patience > 0 && self.is_full(victim));
+            self.collect(group, victim, true);
+        }
+        true
+    }
+
+    /// Collects what is nearly empty, while few reclaim units are free.
+    pub(crate) fn background_gc(&mut self, group: u16) {
+        let threshold = self.groups[usize::from(group)].background_free as usize;
+        while self.rus.free[usize::from(group)].len() <= threshold && threshold > 0 {
+            let Some(victim) = self.select(group) else { return };
+            if self.rus.valid[victim.index()] > self.geometry.background_max_valid {
+                return;
+            }
+            self.collect(group, victim, false);
+        }
+    }
+
+    fn is_full(&self, ru: RuId) -> bool {
+        self.rus.valid[ru.index()] == self.geometry.pages_per_ru
+    }
+
+    fn view<R>(
+        &mut self,
+        group: u16,
+        ask: impl FnOnce(&mut dyn crate::policy::VictimPolicy, &mut RuView<'_>) -> R,
+    ) -> R {
+        let mut view = RuView {
+            rus: &mut self.rus,
+            range: self.groups[usize::from(group)].range.clone(),
+            rng: &mut self.policy_rng,
+            pages_per_ru: self.geometry.pages_per_ru,
+            now: self.clock,
+        };
+        ask(self.policy.as_mut(), &mut view)
+    }
+
+    /// Asks the policy. A choice that is not a candidate is a fault of the policy, not of the data.
+    fn select(&mut self, group: u16) -> Option<RuId> {
+        self.view(group, |policy, rus| {
+            let victim = policy.select(rus)?;
+            assert!(
+                rus.valid(victim).is_some(),
+                "the policy chose {victim}, which is no candidate"
+            );
+            Some(victim)
+        })
+    }
+
+    /// Where relocated data of `owner` goes.
+    fn destination(&self, group: u16, owner: Owner) -> u32 {
+        let base = u32::from(group) * self.layout.per_group;
+        base + match (self.geometry.relocation, owner) {
+            (Relocation::Shared, Owner::Handle(handle)) => u32::from(handle.0),
+            (Relocation::Shared, Owner::Gc) => 0,
+            (Relocation::ByIsolation, Owner::Gc) => self.layout.shared_gc(),
+            (Relocation::ByIsolation, Owner::Handle(handle)) => {
+                match self.geometry.isolation[handle.index()] {
+                    Isolation::Initially => self.layout.shared_gc(),
+                    Isolation::Persistently => self.layout.own_gc(u32::from(handle.0)),
+                }
+            }
+        }
+    }
+
+    /// Moves the valid pages of a candidate and erases it. At least one reclaim unit of the group
+    /// must be free.
+    fn collect(&mut self, group: u16, victim: RuId, forced: bool) {
+        let index = victim.0;
+        let valid = self.rus.valid[victim.index()];
+        assert!(valid & NOT_CLOSED == 0);
+        let owner = self.rus.units[victim.index()].owner;
+        let slot = self.destination(group, owner);
+        let mut destinations = [None; 2];
+
+        let mut id = self.rus.units[victim.index()].head;
+        self.rus.units[victim.index()].head = NONE;
+        self.rus.units[victim.index()].tail = NONE;
+        if valid <= self.slots[slot as usize].room {
+            while id != NONE {
+                let next = self.segments.links[id as usize].next;
+                match self.segments.hot[id as usize].valid {
+                    0 => self.segments.release(id),
+                    count => {
+                        self.relocation_room(slot, &mut destinations);
+                        self.attach(slot, id, count);
+                    }
+                }
+                id = next;
+            }
+        } else {
+            self.relocate_across(slot, id, &mut destinations);
+        }
+        self.rus.valid[index as usize] = 0;
+        self.rus.erase(index, group);
+        self.count_collection(owner, slot, valid, forced);
+        self.observer.collected(&Collection {
+            victim,
+            group: RgId(group),
+            owner,
+            valid,
+            destinations,
+            forced,
+        });
+        if valid > 0 {
+            let handle = match owner {
+                Owner::Handle(handle) => Some(handle),
+                Owner::Gc => None,
+            };
+            let event = FdpEvent::MediaReallocated { group: RgId(group), handle, pages: valid };
+            self.observer.event(&event);
+        }
+    }
+
+    /// Relocates a victim's segments, listed from `id` on, some to the open reclaim unit of `slot` until
+    /// it is full and the others to the next.
+    ///
+    /// Any order of relocation is as good as another, so segments are chosen that fill the first
+    /// exactly: in order while they fit, then one of them exchanged for one that is larger by what is
+    /// missing. Where there is none, a segment is divided.
+    fn relocate_across(&mut self, slot: u32, mut id: Label, to: &mut [Option<RuId>; 2]) {
+        let mut missing = self.relocation_room(slot, to);
+        let mut first = std::mem::take(&mut self.scratch[0]);
+        let mut second = std::mem::take(&mut self.scratch[1]);
+        while id != NONE {
+            let next = self.segments.links[id as usize].next;
+            match self.segments.hot[id as usize].valid {
+                0 => self.segments.release(id),
+                count if count <= missing => {
+                    missing -= count;
+                    first.push((count, id));
+                }
+                count => second.push((count, id)),
+            }
+            id = next;
+        }
+        if missing > 0 && !second.is_empty() {
+            second.sort_unstable();
+            let swap = first.iter().enumerate().find_map(|(i, (count, _))| {
+                second.binary_search_by_key(&(count + missing), |(c, _)| *c).ok().map(|j| (i, j))
+            });
+            match swap {
+                Some((i, j)) => std::mem::swap(&mut first[i], &mut second[j]),
+                None => {
+                    // The smallest that did not fit: divided labels stay rare and small.
+                    let (count, id) = second[0];
+                    let (head, rest) = self.segments.divide(id, missing);
+                    first.push((missing, head));
+                    second[0] = (count - missing, rest);
+                }
+            }
+        }
+        for (count, id) in first.drain(..).chain(second.drain(..)) {
+            self.relocation_room(slot, to);
+            self.attach(slot, id, count);
+        }
+        self.scratch = [first, second];
+    }
+
+    /// Pages that the open reclaim unit of a relocation slot can take, at least one. Opens the next
+    /// one when it is needed, not before.
+    fn relocation_room(&mut self, slot: u32, to: &mut [Option<RuId>; 2]) -> u32 {
+        if self.slots[slot as usize].ru == NONE {
+            let group = self.group_of(slot);
+            let host = slot % self.layout.per_group < self.layout.handles;
+            let ru = self.rus.open(group, self.owner_of(slot), !host);
+            let room = self.geometry.pages_per_ru;
+            self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
+        }
+        let Slot { ru, room, .. } = self.slots[slot as usize];
+        if to[0].is_none_or(|first| first.0 != ru) {
+            to[usize::from(to[0].is_some())] = Some(RuId(ru));
+        }
+        room
+    }
+
+    fn attach(&mut self, slot: u32, id: Label, count: u32) {
+        // In a log that host and GC share, what the host had begun ends here.
+        self.end_segment(slot);
+        let ru: RuIndex = self.slots[slot as usize].ru;
+        self.segments.hot[id as usize].ru = ru;
+        self.rus.valid[ru as usize] += count;
+        self.link(ru, id);
+        self.slots[slot as usize].room -= count;
+        if self.slots[slot as usize].room == 0 {
+            self.close_slot(slot);
+        }
+    }
+
+    fn count_collection(&mut self, owner: Owner, slot: u32, valid: u32, forced: bool) {
+        let moved = u64::from(valid) * self.geometry.page_bytes;
+        let erased = u64::from(self.geometry.pages_per_ru) * self.geometry.page_bytes;
+        self.counters.media_bytes += moved;
+        self.counters.relocated_pages += u64::from(valid);
+        self.counters.erased_bytes += erased;
+        self.counters.forced_gc += u64::from(forced);
+        self.counters.background_gc += u64::from(!forced);
+        let from = self.owner_index(owner);
+        self.handles[from].media_bytes += moved;
+        self.handles[from].erased_bytes += erased;
+        if slot % self.layout.per_group == self.layout.shared_gc() {
+            let shared = &mut self.handles[self.layout.handles as usize];
+            shared.host_bytes += moved;
+            shared.media_bytes += moved;
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What always holds, checked from scratch. Slow: walks the whole map.
+
+use std::collections::BTreeMap;
+
+use crate::device::Device;
+use crate::mapping::{Label, UNMAPPED};
+use crate::observer::Observer;
+use crate::reclaim::{NOT_CLOSED, State};
+use crate::segment::NONE;
+
+impl<O: Observer> Device<O> {
+    /// Checks that every mapped page is valid in exactly one place, that counts equal the map, that free,
+    /// open and closed reclaim units are all there are, and that media bytes are host plus relocated
+    /// pages.
+    ///
+    /// # Errors
+    /// What does not hold.
+    pub fn check_invariants(&self) -> Result<(), String> {
+        let mut pages: BTreeMap<Label, u32> = BTreeMap::new();
+        for label in self.map.as_slice() {
+            if *label != UNMAPPED {
+                *pages.entry(*label).or_default() += 1;
+            }
+        }
+        self.check_labels(&pages)?;
+        self.check_units()?;
+        self.check_counters()
+    }
+
+    fn check_labels(&self, pages: &BTreeMap<Label, u32>) -> Result<(), String> {
+        let pending =
+            |id: Label| self.slots.iter().find(|s| s.segment == id).map_or(0, |s| s.segment_room);
+        for (label, count) in pages {
+            let segment = self.segments.hot.get(*label as usize).ok_or("label out of range")?;
+            let known = segment.valid - pending(*label);
+            ensure(known == *count, || format!("segment {label}: {known} valid, {count} mapped"))?;
+            if self.segments.is_divided(*label) {
+                let of = |part: &Label| self.segments.hot[*part as usize].valid;
+                let sum: u32 = self.segments.parts(*label).iter().map(of).sum();
+                ensure(sum == *count, || format!("parts of {label} hold {sum} of {count}"))?;
+            }
+        }
+        for id in self.segments.free_list() {
+            ensure(!pages.contains_key(id), || format!("free segment {id} is in the map"))?;
+        }
+        Ok(())
+    }
+
+    fn check_units(&self) -> Result<(), String> {
+        let full = self.geometry.pages_per_ru;
+        let mut mapped = 0u64;
+        let mut listed = vec![false; self.segments.hot.len()];
+        for (ru, unit) in self.rus.units.iter().enumerate() {
+            let slot = self.slots.iter().find(|s| s.ru == ru as u32);
+            let pending = slot.map_or(0, |s| s.segment_room);
+            let mut valid = 0;
+            let mut id = unit.head;
+            while id != NONE {
+                let segment = self.segments.hot[id as usize];
+                ensure(segment.ru == ru as u32, || {
+                    format!("segment {id} of {ru} says {}", segment.ru)
+                })?;
+                ensure(!std::mem::replace(&mut listed[id as usize], true), || {
+                    format!("{id} listed twice")
+                })?;
+                valid += segment.valid;
+                if self.segments.links[id as usize].next == NONE {
+                    ensure(unit.tail == id, || format!("tail of {ru}"))?;
+                }
+                id = self.segments.links[id as usize].next;
+            }
+            let key = self.rus.valid[ru];
+            ensure(key & !NOT_CLOSED == valid, || format!("{ru}: {key:#x} valid, {valid} listed"))?;
+            ensure(valid <= full, || format!("{ru}: {valid} pages"))?;
+            ensure((key & NOT_CLOSED == 0) == (unit.state == State::Closed), || {
+                format!("{ru}: state")
+            })?;
+            ensure((unit.state == State::Open) == slot.is_some(), || {
+                format!("{ru}: open without slot")
+            })?;
+            ensure(unit.state != State::Free || valid == 0, || format!("{ru}: free with data"))?;
+            mapped += u64::from(valid - pending);
+        }
+        let in_map = self.map.as_slice().iter().filter(|l| **l != UNMAPPED).count() as u64;
+        ensure(mapped == in_map, || format!("{mapped} pages in reclaim units, {in_map} mapped"))?;
+        for (group, free) in self.rus.free.iter().enumerate() {
+            let range = &self.groups[group].range;
+            let states = range.clone().filter(|r| self.rus.units[*r as usize].state == State::Free);
+            ensure(states.count() == free.len(), || format!("group {group}: free list"))?;
+            ensure(free.iter().all(|r| range.contains(r)), || {
+                format!("group {group}: foreign unit")
+            })?;
+            ensure(!free.is_empty(), || format!("group {group}: nothing free"))?;
+        }
+        Ok(())
+    }
+
+    fn check_counters(&self) -> Result<(), String> {
+        let c = &self.counters;
+        let media = (c.host_pages + c.relocated_pages) * self.geometry.page_bytes;
+        ensure(c.media_bytes == media, || {
+            format!("{} media bytes, expected {media}", c.media_bytes)
+        })?;
+        let handles = self.handle_counters();
+        let host: u64 = handles.iter().map(|h| h.host_bytes).sum();
+        ensure(c.host_bytes == host, || "host bytes of the handles do not add up".to_owned())?;
+        // Each relocated page is counted where it came from; for the shared GC entry also where
+        // it went.
+        let gc = self.handles[self.layout.handles as usize];
+        let sum: u64 =
+            handles.iter().map(|h| h.media_bytes).sum::<u64>() + gc.media_bytes - gc.host_bytes;
+        ensure(sum == c.media_bytes, || "media bytes of the handles do not add up".to_owned())
+    }
+}
+
+fn ensure(holds: bool, message: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(message()) }
+}

@@ -1,0 +1,115 @@
+//! Merging: leftovers of segments become whole segments again.
+//!
+//! Overwrites and relocation leave segments of few pages. Merging gives neighbours in a reclaim unit
+//! one label, and every part of a divided label one of its own, in one pass over the map in order of
+//! address. Segments grow back to the limit only by writing about the physical capacity, so a page
+//! write pays for about one entry of the pass, read in sequence.
+
+use crate::device::Device;
+use crate::mapping::Label;
+use crate::observer::Observer;
+use crate::reclaim::NOT_CLOSED;
+use crate::rng::DeviceRng;
+use crate::segment::{DIVIDED, NONE};
+
+impl<O: Observer> Device<O> {
+    /// Merges neighbouring segments of closed and relocation reclaim units up to the size of a whole
+    /// segment.
+    #[cold]
+    pub(crate) fn merge_segments(&mut self) {
+        let mut names: Vec<Label> = (0..self.segments.hot.len() as Label).collect();
+        let open: Vec<Label> =
+            self.slots.iter().map(|s| s.segment).filter(|s| *s != NONE).collect();
+        let mut members = Vec::new();
+        // Counts as they are now: merging adds those of neighbours.
+        let mut divisions = Vec::new();
+        for label in self.segments.divided() {
+            let count = |part: &Label| (*part, self.segments.hot[*part as usize].valid);
+            let parts = self.segments.parts(label).iter().map(count).collect();
+            names[label as usize] = DIVIDED | divisions.len() as Label;
+            divisions.push(Division { left: self.segments.hot[label as usize].valid, parts });
+        }
+        for ru in 0..self.geometry.ru_count {
+            self.merge_within(ru, &open, &mut names, &mut members);
+        }
+        self.rename_pages(&names, &mut divisions);
+        self.segments.end_divisions();
+        for id in members {
+            self.segments.merged(id);
+        }
+    }
+
+    /// Decides what is merged in one reclaim unit: `names` maps each label or part to its new label,
+    /// `members` collects those that disappear.
+    fn merge_within(
+        &mut self,
+        ru: u32,
+        open: &[Label],
+        names: &mut [Label],
+        members: &mut Vec<Label>,
+    ) {
+        let mut left = self.rus.valid[ru as usize] & !NOT_CLOSED;
+        let mut limit = 0;
+        let mut id = self.rus.units[ru as usize].head;
+        let mut kept: Label = NONE;
+        self.rus.units[ru as usize].head = NONE;
+        while id != NONE {
+            let next = self.segments.links[id as usize].next;
+            let count = self.segments.hot[id as usize].valid;
+            let is_open = open.contains(&id);
+            if count == 0 && !is_open {
+                self.segments.release(id);
+            } else if kept != NONE
+                && !is_open
+                && self.segments.hot[kept as usize].valid + count <= limit
+            {
+                self.segments.hot[kept as usize].valid += count;
+                names[id as usize] = kept;
+                members.push(id);
+            } else {
+                self.link(ru, id);
+                kept = if is_open { NONE } else { id };
+                limit = self.geometry.segment_size(left);
+            }
+            left -= count;
+            id = next;
+        }
+    }
+
+    /// Puts the new labels into the map. Pages of a divided label get the labels of its parts, each
+    /// part as many as it held, drawn uniformly.
+    fn rename_pages(&mut self, names: &[Label], divisions: &mut [Division]) {
+        let pages = self.geometry.logical_pages;
+        let rng = &mut self.segments.rng;
+        for entry in self.map.run_mut(0, pages) {
+            let name = names[*entry as usize];
+            *entry = if name & DIVIDED == 0 {
+                name
+            } else {
+                let part = divisions[(name & !DIVIDED) as usize].draw(rng);
+                names[part as usize]
+            };
+        }
+    }
+}
+
+/// The parts of a divided label while its pages are handed out to them.
+struct Division {
+    left: u32,
+    parts: Vec<(Label, u32)>,
+}
+
+impl Division {
+    fn draw(&mut self, rng: &mut DeviceRng) -> Label {
+        let mut draw = rng.below(self.left);
+        self.left -= 1;
+        for (part, left) in &mut self.parts {
+            if draw < *left {
+                *left -= 1;
+                return *part;
+            }
+            draw -= *left;
+        }
+        unreachable!("the parts of a label hold all its pages");
+    }
+}

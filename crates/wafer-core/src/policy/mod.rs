@@ -1,0 +1,136 @@
+//! Victim policies: which reclaim unit garbage collection takes next.
+//!
+//! A policy sees reclaim units, never pages, and is asked once per collection, tens of thousands of
+//! page writes apart, so it may be slow. To add one: copy a file of this folder, implement
+//! [`VictimPolicy`], and add one line to [`POLICIES`].
+
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+mod random;
+
+use crate::config::GcConfig;
+use crate::error::ConfigError;
+use crate::ids::RuId;
+use crate::observer::Owner;
+use crate::reclaim::{NOT_CLOSED, ReclaimUnits};
+use crate::rng::DeviceRng;
+
+/// Chooses victims.
+///
+/// The device guarantees that `rus` has at least one candidate. The policy must return a candidate,
+/// or `None` to leave all alone, which only background GC accepts: where space is needed, the device
+/// then takes the one with the fewest valid pages.
+pub trait VictimPolicy: Send {
+    /// The next victim among [`RuView::candidates`].
+    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId>;
+}
+
+/// A policy that can be named in a configuration.
+pub struct PolicyInfo {
+    /// Value of `gc.policy`.
+    pub name: &'static str,
+    /// One line for `wafer policies`.
+    pub summary: &'static str,
+    /// Makes the policy from the configuration.
+    pub make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError>,
+}
+
+/// All policies, one line each.
+pub const POLICIES: &[PolicyInfo] =
+    &[greedy::INFO, cost_benefit::INFO, fifo::INFO, random::INFO, d_choices::INFO];
+
+/// The policy that a configuration names.
+///
+/// # Errors
+/// An unknown name, or a parameter the policy refuses.
+pub fn make(config: &GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError> {
+    let Some(info) = POLICIES.iter().find(|p| p.name == config.policy) else {
+        let names: Vec<_> = POLICIES.iter().map(|p| p.name).collect();
+        let message = format!("no policy `{}`; there are {}", config.policy, names.join(", "));
+        return Err(ConfigError::new("gc.policy", message));
+    };
+    (info.make)(config)
+}
+
+/// The reclaim units of one group, as a policy sees them.
+pub struct RuView<'a> {
+    pub(crate) rus: &'a mut ReclaimUnits,
+    pub(crate) range: std::ops::Range<u32>,
+    pub(crate) rng: &'a mut DeviceRng,
+    pub(crate) pages_per_ru: u32,
+    pub(crate) now: u64,
+}
+
+impl RuView<'_> {
+    /// Closed reclaim units with their valid pages, in order of number.
+    pub fn candidates(&self) -> impl Iterator<Item = (RuId, u32)> + '_ {
+        self.range.clone().filter_map(|ru| self.valid(RuId(ru)).map(|v| (RuId(ru), v)))
+    }
+
+    /// Valid pages of a candidate; `None` if the reclaim unit is open, free or of another group.
+    pub fn valid(&self, ru: RuId) -> Option<u32> {
+        if !self.range.contains(&ru.0) {
+            return None;
+        }
+        let valid = self.rus.valid[ru.index()];
+        (valid & NOT_CLOSED == 0).then_some(valid)
+    }
+
+    /// The candidate with the fewest valid pages, the first of equals. Kept incrementally: costs
+    /// less than a walk over [`Self::candidates`].
+    pub fn least_valid(&mut self) -> Option<RuId> {
+        self.rus.index.least_valid(&self.rus.valid, self.range.clone()).map(RuId)
+    }
+
+    /// Numbers of the group's reclaim units, candidates or not.
+    pub fn range(&self) -> std::ops::Range<u32> {
+        self.range.clone()
+    }
+
+    /// Pages of a reclaim unit.
+    pub fn pages_per_ru(&self) -> u32 {
+        self.pages_per_ru
+    }
+
+    /// Host pages written to the device since a candidate was closed: its age.
+    pub fn age(&self, ru: RuId) -> u64 {
+        self.now - self.rus.closed_at[ru.index()]
+    }
+
+    /// Position of a candidate in the order of closing: smaller is older.
+    pub fn closed_order(&self, ru: RuId) -> u64 {
+        self.rus.closed_order[ru.index()]
+    }
+
+    /// Times a reclaim unit was erased.
+    pub fn erases(&self, ru: RuId) -> u32 {
+        self.rus.units[ru.index()].erases
+    }
+
+    /// Whose data a candidate holds.
+    pub fn owner(&self, ru: RuId) -> Owner {
+        self.rus.units[ru.index()].owner
+    }
+
+    /// A number in `0..bound`, uniform; `bound` must not be 0. The same seed gives the same numbers.
+    pub fn draw(&mut self, bound: u32) -> u32 {
+        self.rng.below(bound)
+    }
+
+    /// A candidate drawn uniformly.
+    pub fn draw_candidate(&mut self) -> Option<RuId> {
+        let count = self.range.len() as u32;
+        // Nearly all reclaim units are candidates while GC runs: a few draws suffice. The walk
+        // bounds the worst case.
+        for _ in 0..64 {
+            let ru = RuId(self.range.start + self.rng.below(count));
+            if self.valid(ru).is_some() {
+                return Some(ru);
+            }
+        }
+        let all: Vec<RuId> = self.candidates().map(|(ru, _)| ru).collect();
+        (!all.is_empty()).then(|| all[self.rng.below(all.len() as u32) as usize])
+    }
+}

@@ -1,0 +1,188 @@
+//! Reclaim units: their state, what they hold, and the free ones of each group.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::geometry::Geometry;
+use crate::mapping::Label;
+use crate::observer::Owner;
+use crate::segment::NONE;
+
+/// Index of a reclaim unit in the tables. The last index stands for "unmapped".
+pub(crate) type RuIndex = u32;
+
+/// In `ReclaimUnits::valid`: the reclaim unit is open or free, so not a candidate. The bit makes
+/// its key larger than every candidate's: a search for the smallest needs no second look.
+pub(crate) const NOT_CLOSED: u32 = 1 << 31;
+
+/// Reclaim units per block of the index for the smallest valid count.
+const BLOCK_SHIFT: u32 = 8;
+
+/// What only opening, closing and collecting touch.
+#[derive(Clone, Debug)]
+pub(crate) struct ReclaimUnit {
+    /// First and last segment, in order of writing.
+    pub(crate) head: Label,
+    pub(crate) tail: Label,
+    /// Pages written since the last erase.
+    pub(crate) written: u32,
+    /// Times erased.
+    pub(crate) erases: u32,
+    pub(crate) owner: Owner,
+    /// Filled by relocation.
+    pub(crate) relocated: bool,
+    pub(crate) state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Free,
+    Open,
+    Closed,
+}
+
+#[derive(Debug)]
+pub(crate) struct ReclaimUnits {
+    /// Valid pages of each reclaim unit, with [`NOT_CLOSED`]; one entry more for "unmapped".
+    pub(crate) valid: Vec<u32>,
+    pub(crate) units: Vec<ReclaimUnit>,
+    /// Host pages written to the device when each was closed.
+    pub(crate) closed_at: Vec<u64>,
+    /// Position of each in the order of closing.
+    pub(crate) closed_order: Vec<u64>,
+    next_order: u64,
+    /// Free reclaim units of each group; taken from the front, returned at the back, so that wear
+    /// is even.
+    pub(crate) free: Vec<VecDeque<RuIndex>>,
+    pub(crate) index: MinIndex,
+}
+
+impl ReclaimUnits {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        let count = geometry.ru_count as usize;
+        let unit = ReclaimUnit {
+            head: NONE,
+            tail: NONE,
+            written: 0,
+            erases: 0,
+            owner: Owner::Gc,
+            relocated: false,
+            state: State::Free,
+        };
+        ReclaimUnits {
+            valid: vec![NOT_CLOSED; count + 1],
+            units: vec![unit; count],
+            closed_at: vec![0; count],
+            closed_order: vec![0; count],
+            next_order: 0,
+            free: (0..geometry.groups).map(|g| geometry.group_range(g).collect()).collect(),
+            index: MinIndex::new(count + 1),
+        }
+    }
+
+    /// The index that stands for "unmapped".
+    pub(crate) fn unmapped(&self) -> RuIndex {
+        self.units.len() as RuIndex
+    }
+
+    /// Takes a free reclaim unit of a group.
+    pub(crate) fn open(&mut self, group: u16, owner: Owner, relocated: bool) -> RuIndex {
+        let ru = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
+        let unit = &mut self.units[ru as usize];
+        assert!(unit.state == State::Free && unit.written == 0 && unit.head == NONE);
+        unit.state = State::Open;
+        unit.owner = owner;
+        unit.relocated = relocated;
+        ru
+    }
+
+    /// Makes an open reclaim unit a candidate for collection.
+    pub(crate) fn close(&mut self, ru: RuIndex, now: u64) {
+        let unit = &mut self.units[ru as usize];
+        assert_eq!(unit.state, State::Open);
+        unit.state = State::Closed;
+        self.closed_at[ru as usize] = now;
+        self.closed_order[ru as usize] = self.next_order;
+        self.next_order += 1;
+        self.valid[ru as usize] &= !NOT_CLOSED;
+        self.index.touch(ru);
+    }
+
+    /// Erases a reclaim unit that holds no valid page.
+    pub(crate) fn erase(&mut self, ru: RuIndex, group: u16) {
+        let unit = &mut self.units[ru as usize];
+        assert!(unit.head == NONE && self.valid[ru as usize] & !NOT_CLOSED == 0);
+        unit.written = 0;
+        unit.erases += 1;
+        unit.state = State::Free;
+        unit.tail = NONE;
+        self.valid[ru as usize] = NOT_CLOSED;
+        self.index.touch(ru);
+        self.free[usize::from(group)].push_back(ru);
+    }
+
+    /// One of the `count` pages fewer is valid. In the path of every write.
+    #[inline(always)]
+    pub(crate) fn invalidate(&mut self, ru: RuIndex, count: u32) {
+        // The entry of "unmapped" counts modulo 2^32 and is never looked at.
+        let valid = &mut self.valid[ru as usize];
+        *valid = valid.wrapping_sub(count);
+        self.index.touch(ru);
+    }
+}
+
+/// Finds the candidate with the fewest valid pages without looking at all reclaim units: the
+/// smallest of each block of 256 is remembered until one of the block changes.
+#[derive(Debug)]
+pub(crate) struct MinIndex {
+    /// 1 where the block changed since `smallest` was computed.
+    changed: Vec<u8>,
+    smallest: Vec<u32>,
+}
+
+impl MinIndex {
+    fn new(entries: usize) -> Self {
+        let blocks = (entries >> BLOCK_SHIFT) + 1;
+        MinIndex { changed: vec![1; blocks], smallest: vec![0; blocks] }
+    }
+
+    #[inline(always)]
+    pub(crate) fn touch(&mut self, ru: RuIndex) {
+        self.changed[(ru >> BLOCK_SHIFT) as usize] = 1;
+    }
+
+    /// The candidate of `range` with the fewest valid pages, the first of equals.
+    pub(crate) fn least_valid(&mut self, valid: &[u32], range: Range<u32>) -> Option<RuIndex> {
+        let mut best = (NOT_CLOSED, 0u32);
+        let (mut at, end) = (range.start, range.end);
+        while at < end {
+            let block = (at >> BLOCK_SHIFT) as usize;
+            let block_end = ((block as u32 + 1) << BLOCK_SHIFT).min(end);
+            let slice = &valid[at as usize..block_end as usize];
+            let whole = at & ((1 << BLOCK_SHIFT) - 1) == 0 && slice.len() == 1 << BLOCK_SHIFT;
+            let smallest = if whole {
+                if self.changed[block] == 1 {
+                    self.smallest[block] = minimum(slice);
+                    self.changed[block] = 0;
+                }
+                self.smallest[block]
+            } else {
+                minimum(slice)
+            };
+            if smallest < best.0 {
+                best = (smallest, at);
+            }
+            at = block_end;
+        }
+        if best.0 >= NOT_CLOSED {
+            return None;
+        }
+        let from = best.1 as usize;
+        let offset = valid[from..range.end as usize].iter().position(|v| *v == best.0)?;
+        Some((from + offset) as RuIndex)
+    }
+}
+
+fn minimum(values: &[u32]) -> u32 {
+    values.iter().fold(u32::MAX, |least, v| least.min(*v))
+}

@@ -1,0 +1,201 @@
+//! Segments: runs of pages appended to one reclaim unit, re-labelled as a whole.
+//!
+//! The map names a page's segment, not its place, for all that write amplification needs is which
+//! reclaim unit a page is in and how many of its pages are valid. Relocation then moves a segment by
+//! changing one number, whatever it holds.
+//!
+//! A segment whose pages straddle the end of a destination is *divided*: its label stays in the map
+//! and stands for several *parts*, each in a reclaim unit of its own with a count. Which page
+//! belongs to which part is drawn, uniformly among the pages that are left, only when a page is
+//! overwritten: until then nothing could tell them apart. So every run is a run of a page-mapped
+//! device for some order of pages within segments (`tests/exchange.rs` constructs it), and no list of
+//! a segment's pages is needed.
+
+use crate::mapping::Label;
+use crate::reclaim::RuIndex;
+use crate::rng::DeviceRng;
+
+/// In `Segment::ru`: the label is divided, the other bits number its division.
+pub(crate) const DIVIDED: u32 = 1 << 31;
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What a write to a page of the segment touches, kept small: 8 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// The reclaim unit, or [`DIVIDED`] and the division.
+    pub(crate) ru: RuIndex,
+    /// Valid pages. For the open segment of a handle also those that are still to be written.
+    pub(crate) valid: u32,
+}
+
+/// What only relocation touches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    /// The next segment or part of the same reclaim unit, in order of writing.
+    pub(crate) next: Label,
+    /// The label in the map: the segment itself, or what a part is a part of.
+    pub(crate) label: Label,
+}
+
+/// Table of all segments and parts.
+#[derive(Debug)]
+pub(crate) struct Segments {
+    pub(crate) hot: Vec<Segment>,
+    pub(crate) links: Vec<Link>,
+    free: Vec<Label>,
+    /// The parts of each divided label; empty entries are free.
+    divisions: Vec<Vec<Label>>,
+    free_divisions: Vec<u32>,
+    pub(crate) rng: DeviceRng,
+}
+
+impl Segments {
+    /// A table that holds only the segment of unmapped pages, on the reclaim unit index
+    /// `unmapped_ru` that stands for none.
+    pub(crate) fn new(unmapped_ru: RuIndex, rng: DeviceRng) -> Self {
+        Segments {
+            hot: vec![Segment { ru: unmapped_ru, valid: 0 }],
+            links: vec![Link { next: NONE, label: 0 }],
+            free: Vec::new(),
+            divisions: Vec::new(),
+            free_divisions: Vec::new(),
+            rng,
+        }
+    }
+
+    /// Asks for the cache line of a segment.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, label: Label) {
+        crate::mapping::prefetch(self.hot.as_ptr().wrapping_add(label as usize));
+    }
+
+    /// Segments in use.
+    pub(crate) fn live(&self) -> usize {
+        self.hot.len() - self.free.len()
+    }
+
+    pub(crate) fn allocate(&mut self, ru: RuIndex, valid: u32) -> Label {
+        let segment = Segment { ru, valid };
+        match self.free.pop() {
+            Some(id) => {
+                self.hot[id as usize] = segment;
+                self.links[id as usize] = Link { next: NONE, label: id };
+                id
+            }
+            None => {
+                let id = self.hot.len() as Label;
+                self.hot.push(segment);
+                self.links.push(Link { next: NONE, label: id });
+                id
+            }
+        }
+    }
+
+    /// Gives back a segment or part that no page is in any more.
+    pub(crate) fn release(&mut self, id: Label) {
+        let label = self.links[id as usize].label;
+        if label != id {
+            let division = self.division_of(label);
+            let parts = &mut self.divisions[division];
+            parts.retain(|p| *p != id);
+            if parts.is_empty() {
+                assert_eq!(self.hot[label as usize].valid, 0, "pages of a division without parts");
+                self.free_divisions.push(division as u32);
+                self.free.push(label);
+            }
+        }
+        self.free.push(id);
+    }
+
+    /// Splits segment or part `id` into its first `count` pages, which stay `id` or become the part
+    /// returned first, and the rest, returned second.
+    pub(crate) fn divide(&mut self, id: Label, count: u32) -> (Label, Label) {
+        let Segment { ru, valid } = self.hot[id as usize];
+        let label = self.links[id as usize].label;
+        assert!(ru & DIVIDED == 0 && count < valid);
+        let rest = self.allocate(ru, valid - count);
+        self.links[rest as usize].label = label;
+        if label != id {
+            // A part divides into two parts of the same label.
+            self.hot[id as usize].valid = count;
+            let division = self.division_of(label);
+            self.divisions[division].push(rest);
+            return (id, rest);
+        }
+        let first = self.allocate(ru, count);
+        self.links[first as usize].label = label;
+        let division = match self.free_divisions.pop() {
+            Some(index) => index as usize,
+            None => {
+                self.divisions.push(Vec::new());
+                self.divisions.len() - 1
+            }
+        };
+        self.divisions[division] = vec![first, rest];
+        self.hot[id as usize].ru = DIVIDED | division as u32;
+        (first, rest)
+    }
+
+    /// One page of the divided `label` is no longer valid: draws the part it was in, and returns
+    /// the part's reclaim unit. The label's own count must still include the page.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn invalidate_divided(&mut self, label: Label) -> RuIndex {
+        let valid = self.hot[label as usize].valid;
+        let division = self.division_of(label);
+        let mut draw = self.rng.below(valid);
+        for part in &self.divisions[division] {
+            let segment = &mut self.hot[*part as usize];
+            if draw < segment.valid {
+                segment.valid -= 1;
+                return segment.ru;
+            }
+            draw -= segment.valid;
+        }
+        unreachable!("the parts of a label hold all its pages");
+    }
+
+    /// The parts of a divided label.
+    pub(crate) fn parts(&self, label: Label) -> &[Label] {
+        &self.divisions[self.division_of(label)]
+    }
+
+    /// Whether `label` is divided.
+    pub(crate) fn is_divided(&self, label: Label) -> bool {
+        self.hot[label as usize].ru & DIVIDED != 0 && self.links[label as usize].label == label
+    }
+
+    /// All divided labels.
+    pub(crate) fn divided(&self) -> impl Iterator<Item = Label> + '_ {
+        self.divisions
+            .iter()
+            .filter_map(|parts| parts.first().map(|p| self.links[*p as usize].label))
+    }
+
+    /// Ends every division: parts become segments of their own, and the labels they were parts of
+    /// are free. The map must not name those labels any more.
+    pub(crate) fn end_divisions(&mut self) {
+        for (index, parts) in self.divisions.iter_mut().enumerate() {
+            let Some(first) = parts.first() else { continue };
+            self.free.push(self.links[*first as usize].label);
+            for part in parts.drain(..) {
+                self.links[part as usize].label = part;
+            }
+            self.free_divisions.push(index as u32);
+        }
+    }
+
+    /// Takes `id` out of use, as a segment whose pages another one now stands for.
+    pub(crate) fn merged(&mut self, id: Label) {
+        self.free.push(id);
+    }
+
+    fn division_of(&self, label: Label) -> usize {
+        (self.hot[label as usize].ru & !DIVIDED) as usize
+    }
+
+    /// Numbers that are not in use.
+    pub(crate) fn free_list(&self) -> &[Label] {
+        &self.free
+    }
+}

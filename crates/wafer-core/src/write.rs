@@ -1,0 +1,400 @@
+//! The path of every command: map lookup, invalidate, append. Nothing here allocates, dispatches
+//! dynamically or logs; what happens once a segment or a reclaim unit is out of line.
+
+use crate::command::{Command, Op, Placement};
+use crate::device::{Device, Slot};
+use crate::event::FdpEvent;
+use crate::ids::{LBA_BYTES, NsId, RgId, RuhId};
+use crate::mapping::{Label, UNMAPPED};
+use crate::observer::{Closed, Observer, Owner};
+use crate::segment::{DIVIDED, NONE};
+
+/// How many commands ahead the map is asked for: covers the latency of memory at 4 KiB random
+/// writes; twice or half as many is slower by a few percent.
+const LOOKAHEAD: usize = 64;
+/// Pages whose segments are looked up together.
+const CHUNK: usize = 32;
+
+impl<O: Observer> Device<O> {
+    /// Applies commands in order. Batches of hundreds are fastest: memory latency is hidden by
+    /// looking ahead within a batch.
+    ///
+    /// A command outside of its namespace, or for a namespace that does not exist, has no effect
+    /// and is counted in [`Counters::rejected`](crate::Counters::rejected).
+    pub fn apply(&mut self, commands: &[Command]) {
+        let shift = (self.geometry.page_bytes / LBA_BYTES).trailing_zeros();
+        for command in &commands[..LOOKAHEAD.min(commands.len())] {
+            self.prefetch(command, shift);
+        }
+        let mut at = 0;
+        while at < commands.len() {
+            at += self.apply_single_pages(&commands[at..], shift);
+            if let Some(command) = commands.get(at) {
+                if let Some(ahead) = commands.get(at + LOOKAHEAD) {
+                    self.prefetch(ahead, shift);
+                }
+                self.apply_one(command, shift);
+                at += 1;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, command: &Command, shift: u32) {
+        // Namespace 0 is at page 0; others are rare enough to be looked up.
+        let first = match command.namespace.0 {
+            0 => 0,
+            n => self.namespaces.get(usize::from(n)).map_or(0, |n| n.first_page),
+        };
+        let page = first.wrapping_add(command.lba >> shift);
+        self.map.prefetch(page, u64::from(command.blocks) >> shift);
+    }
+
+    /// Applies the leading writes of exactly one page each that go the same way as the first, in a
+    /// loop that keeps what they share in registers. Returns how many there were.
+    #[inline(always)]
+    fn apply_single_pages(&mut self, commands: &[Command], shift: u32) -> usize {
+        let Some(first) = commands.first() else { return 0 };
+        let way = first.way();
+        let Some(namespace) = self.namespaces.get(usize::from(first.namespace.0)) else { return 0 };
+        let Some(slot) = namespace.slots.get(usize::from(first.placement.0)).copied() else {
+            return 0;
+        };
+        let (first_page, blocks) = (namespace.first_page, namespace.blocks);
+        let mask = (1u64 << shift) - 1;
+        let Slot { segment, segment_room, .. } = self.slots[slot as usize];
+        // The last page of a segment takes the general path, which opens the next.
+        let most = commands.len().min(segment_room.saturating_sub(1) as usize);
+        let mut done = 0;
+        if first.op != Op::Write {
+            return 0;
+        }
+        // First the map of some pages, then the segments that they were in: the second random access
+        // of one page overlaps with those of its neighbours.
+        let mut old = [UNMAPPED; CHUNK];
+        while done < most {
+            let chunk = (most - done).min(CHUNK);
+            let mut found = 0;
+            for (command, old) in commands[done..done + chunk].iter().zip(&mut old) {
+                let single = u64::from(command.blocks) == mask + 1
+                    && command.lba & mask == 0
+                    && command.lba < blocks
+                    && command.way() == way;
+                if !single {
+                    break;
+                }
+                if let Some(ahead) = commands.get(done + found + LOOKAHEAD) {
+                    self.map.prefetch(first_page.wrapping_add(ahead.lba >> shift), 1);
+                }
+                *old = self.map.replace(first_page + (command.lba >> shift), segment);
+                self.segments.prefetch(*old);
+                found += 1;
+            }
+            for label in &old[..found] {
+                self.invalidate(*label, 1);
+            }
+            done += found;
+            if found < chunk {
+                break;
+            }
+        }
+        let open = &mut self.slots[slot as usize];
+        open.segment_room -= done as u32;
+        open.room -= done as u32;
+        self.count_host_write(slot, done as u64 * self.geometry.page_bytes, done as u64);
+        done
+    }
+
+    #[inline(always)]
+    fn apply_one(&mut self, command: &Command, shift: u32) {
+        let blocks = u64::from(command.blocks);
+        let namespace = match self.namespaces.get(usize::from(command.namespace.0)) {
+            Some(n) if command.lba <= n.blocks && blocks <= n.blocks - command.lba => n,
+            _ => {
+                self.counters.rejected += 1;
+                return;
+            }
+        };
+        if blocks == 0 {
+            return;
+        }
+        let mask = (1u64 << shift) - 1;
+        let end = command.lba + blocks;
+        match command.op {
+            Op::Write => {
+                let first = namespace.first_page + (command.lba >> shift);
+                let last = namespace.first_page + ((end - 1) >> shift);
+                // Placement handle of group 0, the common case, without leaving this path.
+                let slot = match namespace.slots.get(usize::from(command.placement.0)) {
+                    Some(slot) => *slot,
+                    None => self.resolve_placement(command.namespace, command.placement),
+                };
+                if (command.lba | end) & mask != 0 {
+                    let head = u64::from(command.lba & mask != 0);
+                    let tail = u64::from(end & mask != 0);
+                    self.counters.rmw_pages += if first == last { 1 } else { head + tail };
+                }
+                let pages = last - first + 1;
+                self.count_host_write(slot, blocks * LBA_BYTES, pages);
+                self.append(slot, first, pages);
+            }
+            Op::Deallocate => {
+                let first = namespace.first_page + ((command.lba + mask) >> shift);
+                let last = namespace.first_page + (end >> shift);
+                if first < last {
+                    self.unmap(first, last - first);
+                }
+            }
+            Op::Read => self.counters.read_bytes += blocks * LBA_BYTES,
+        }
+    }
+
+    #[inline(always)]
+    fn count_host_write(&mut self, slot: u32, bytes: u64, pages: u64) {
+        let media = pages * self.geometry.page_bytes;
+        self.clock += pages;
+        self.counters.host_bytes += bytes;
+        self.counters.host_pages += pages;
+        self.counters.media_bytes += media;
+        // Host slots of group g are `g * per_group + handle`; the division is skipped in group 0.
+        let handle = if slot < self.layout.per_group { slot } else { slot % self.layout.per_group };
+        let handle = &mut self.handles[handle as usize];
+        handle.host_bytes += bytes;
+        handle.media_bytes += media;
+    }
+
+    /// Appends a run of pages to the open reclaim unit of `slot`.
+    #[inline(always)]
+    fn append(&mut self, mut slot: u32, first: u64, pages: u64) {
+        let (mut page, mut left) = (first, pages);
+        while left > 0 {
+            if self.slots[slot as usize].segment_room == 0 {
+                slot = self.next_segment(slot);
+            }
+            let open = &mut self.slots[slot as usize];
+            let count = left.min(u64::from(open.segment_room));
+            open.segment_room -= count as u32;
+            open.room -= count as u32;
+            let (label, full) = (open.segment, open.room == 0);
+            if count == 1 {
+                let old = self.map.replace(page, label);
+                self.invalidate(old, 1);
+            } else {
+                self.replace_run(page, count, label);
+            }
+            if full {
+                self.close_slot(slot);
+                self.open_slot(slot);
+            }
+            page += count;
+            left -= count;
+        }
+    }
+
+    /// Puts `label` on a run of pages. Neighbours often lie in one segment: what they were is
+    /// counted in runs.
+    #[inline]
+    fn replace_run(&mut self, page: u64, count: u64, label: Label) {
+        let mut run: (Label, u32) = (UNMAPPED, 0);
+        for i in 0..count {
+            let old = self.map.replace(page + i, label);
+            if old != run.0 {
+                self.invalidate(run.0, run.1);
+                run = (old, 0);
+            }
+            run.1 += 1;
+        }
+        self.invalidate(run.0, run.1);
+    }
+
+    /// `count` pages of segment `label` are valid no more.
+    #[inline(always)]
+    fn invalidate(&mut self, label: Label, count: u32) {
+        let segment = &mut self.segments.hot[label as usize];
+        let ru = segment.ru;
+        if ru & DIVIDED != 0 {
+            return self.invalidate_divided(label, count);
+        }
+        // The segment of unmapped pages counts modulo 2^32 and is never looked at.
+        segment.valid = segment.valid.wrapping_sub(count);
+        self.rus.invalidate(ru, count);
+    }
+
+    #[cold]
+    fn invalidate_divided(&mut self, label: Label, count: u32) {
+        for _ in 0..count {
+            let ru = self.segments.invalidate_divided(label);
+            self.segments.hot[label as usize].valid -= 1;
+            self.rus.invalidate(ru, 1);
+        }
+    }
+
+    fn unmap(&mut self, first: u64, pages: u64) {
+        for page in first..first + pages {
+            let old = self.map.replace(page, UNMAPPED);
+            if old != UNMAPPED {
+                self.invalidate(old, 1);
+                self.counters.deallocated_pages += 1;
+            }
+        }
+    }
+
+    /// The slot of a placement identifier that is not a placement handle of group 0.
+    #[cold]
+    fn resolve_placement(&mut self, namespace: NsId, placement: Placement) -> u32 {
+        let shift = self.placement_shift();
+        let handles = &self.namespaces[usize::from(namespace.0)].slots;
+        let default = handles[0];
+        if placement == Placement::NONE {
+            return default;
+        }
+        let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
+        let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
+        match handles.get(handle as usize) {
+            Some(slot) if (group as usize) < self.groups.len() => {
+                group * self.layout.per_group + slot
+            }
+            _ => {
+                self.observer.event(&FdpEvent::InvalidPlacementIdentifier { namespace, placement });
+                default
+            }
+        }
+    }
+
+    /// Gives a slot an empty open reclaim unit of its group, and restores the reserve of free ones.
+    /// Returns false if the group has no space to reclaim, which only happens with several groups.
+    pub(crate) fn open_slot(&mut self, slot: u32) -> bool {
+        let group = self.group_of(slot);
+        self.slots[slot as usize] = Slot::EMPTY;
+        if !self.above_reserve(group) && !self.force_gc(group) {
+            return false;
+        }
+        let owner = self.owner_of(slot);
+        let ru = self.rus.open(group, owner, false);
+        let room = self.geometry.pages_per_ru;
+        self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
+        self.force_gc(group);
+        true
+    }
+
+    /// Closes the reclaim unit of a slot.
+    pub(crate) fn close_slot(&mut self, slot: u32) {
+        let Slot { ru, segment, segment_room, room } = self.slots[slot as usize];
+        if segment != NONE {
+            self.segments.hot[segment as usize].valid -= segment_room;
+            self.rus.valid[ru as usize] -= segment_room;
+        }
+        self.slots[slot as usize] = Slot::EMPTY;
+        let unit = &mut self.rus.units[ru as usize];
+        unit.written = self.geometry.pages_per_ru - room;
+        let relocated = unit.relocated;
+        self.rus.close(ru, self.clock);
+        self.observer.closed(&Closed {
+            ru: crate::ids::RuId(ru),
+            owner: self.owner_of(slot),
+            relocated,
+            valid: self.rus.valid[ru as usize],
+            unwritten: room,
+        });
+    }
+
+    /// Starts the next segment of a host's slot; the moment at which background GC looks around.
+    /// Returns the slot to write to: another group's if this one has no space.
+    #[cold]
+    #[inline(never)]
+    fn next_segment(&mut self, slot: u32) -> u32 {
+        self.background_gc(self.group_of(slot));
+        if self.segments.live() >= self.segment_limit {
+            self.merge_segments();
+        }
+        let slot = self.writable_slot(slot);
+        let Slot { ru, room, .. } = self.slots[slot as usize];
+        let pages = self.geometry.segment_size(room);
+        // Counted as valid from the start: saves two additions a page.
+        let label = self.segments.allocate(ru, pages);
+        self.rus.valid[ru as usize] += pages;
+        self.link(ru, label);
+        let open = &mut self.slots[slot as usize];
+        open.segment = label;
+        open.segment_room = pages;
+        slot
+    }
+
+    /// `slot`, or the same handle's slot in the group with most free reclaim units.
+    fn writable_slot(&mut self, slot: u32) -> u32 {
+        // Where host and GC share a log, the GC that restores the reserve may fill what was opened.
+        while self.slots[slot as usize].ru != NONE || self.open_slot(slot) {
+            if self.slots[slot as usize].ru != NONE {
+                return slot;
+            }
+        }
+        let handle = slot % self.layout.per_group;
+        let mut groups: Vec<usize> = (0..self.groups.len()).collect();
+        groups.sort_by_key(|g| std::cmp::Reverse(self.rus.free[*g].len()));
+        for group in groups {
+            let other = group as u32 * self.layout.per_group + handle;
+            if self.slots[other as usize].ru != NONE || self.open_slot(other) {
+                // What was begun there ends, so that this slot's segments stay its own.
+                self.end_segment(other);
+                self.observer.event(&FdpEvent::ImplicitlyModifiedRuh {
+                    group: RgId(self.group_of(slot)),
+                    handle: RuhId(handle as u16),
+                    used: RgId(group as u16),
+                });
+                return other;
+            }
+        }
+        unreachable!("Geometry::resolve leaves some group with space to reclaim");
+    }
+
+    /// Ends the open segment of a slot before it is full.
+    pub(crate) fn end_segment(&mut self, slot: u32) {
+        let open = &mut self.slots[slot as usize];
+        if open.segment != NONE {
+            self.segments.hot[open.segment as usize].valid -= open.segment_room;
+            self.rus.valid[open.ru as usize] -= open.segment_room;
+            open.segment = NONE;
+            open.segment_room = 0;
+        }
+    }
+
+    /// Puts a segment or part at the end of a reclaim unit's list.
+    pub(crate) fn link(&mut self, ru: u32, id: Label) {
+        self.segments.links[id as usize].next = NONE;
+        let unit = &mut self.rus.units[ru as usize];
+        if unit.head == NONE {
+            unit.head = id;
+        } else {
+            self.segments.links[unit.tail as usize].next = id;
+        }
+        unit.tail = id;
+    }
+
+    /// Reclaim unit update (I/O Management Send): the handle behind a placement identifier moves to an
+    /// empty reclaim unit. Returns the pages left unwritten in the last; `None` for an identifier
+    /// that the namespace does not have. Without effect if nothing was written to the current one.
+    pub fn update_reclaim_unit(&mut self, namespace: NsId, placement: Placement) -> Option<u32> {
+        let layout = self.namespaces.get(usize::from(namespace.0))?;
+        let shift = self.placement_shift();
+        let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
+        let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
+        if group as usize >= self.groups.len() {
+            return None;
+        }
+        let slot = group * self.layout.per_group + layout.slots.get(handle as usize)?;
+        let open = self.slots[slot as usize];
+        if open.ru == NONE || open.room == self.geometry.pages_per_ru {
+            return Some(0);
+        }
+        self.close_slot(slot);
+        if let Owner::Handle(handle) = self.owner_of(slot) {
+            self.observer.event(&FdpEvent::RuNotFullyWritten {
+                group: RgId(group as u16),
+                handle,
+                unwritten_pages: open.room,
+            });
+        }
+        self.open_slot(slot);
+        Some(open.room)
+    }
+}
