@@ -105,6 +105,12 @@ pub(crate) fn bytes(bytes: u64) -> String {
     rounded(value, "PB")
 }
 
+/// Bytes as configurations spell them where that is short, else rounded.
+pub(crate) fn exact(bytes: u64) -> String {
+    let text = wafer_core::Bytes(bytes).to_string();
+    if text.len() <= 8 { text } else { self::bytes(bytes) }
+}
+
 fn rounded(value: f64, unit: &str) -> String {
     let decimals = match value {
         _ if unit == "B" => 0,

@@ -81,7 +81,7 @@ impl Precondition {
     /// The commands that bring a device of this geometry into the state; none for a fresh one.
     pub fn stream(&self, geometry: &Geometry, seed: u64) -> Option<PreconditionStream> {
         let page = geometry.page_bytes;
-        let pages: Vec<u64> = geometry.namespace_bytes.iter().map(|bytes| bytes / page).collect();
+        let pages: Vec<u64> = geometry.namespace_bytes().iter().map(|bytes| bytes / page).collect();
         let total: u64 = pages.iter().sum();
         let random_left = (total as f64 * self.random).round() as u64;
         if !self.sequential && random_left == 0 {

@@ -67,9 +67,11 @@ pub struct GeometryRecord {
     pub pages_per_ru: u32,
     /// Physical reclaim units.
     pub ru_count: u32,
-    /// Forced GC runs while at most this many are free.
+    /// Reclaim groups.
+    pub groups: u16,
+    /// Forced GC runs in a group (the first) while at most this many of its units are free.
     pub forced_free: u32,
-    /// Background GC runs while at most this many are free.
+    /// Background GC runs in a group (the first) while at most this many are free.
     pub background_free: u32,
     /// (physical - logical) / logical.
     pub overprovisioning: f64,
@@ -155,6 +157,7 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {
     let Outcome { experiment, counters, .. } = outcome;
     let device = &experiment.device;
     let geometry = &device.geometry;
+    let group = geometry.group_range(0).len() as u32;
     let per_second = |pages: u64| pages as f64 / outcome.wall_seconds.max(1e-9);
     let show = |path: &Path| path.display().to_string();
     ResultRecord {
@@ -169,8 +172,9 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {
                 logical_pages: geometry.logical_pages,
                 pages_per_ru: geometry.pages_per_ru,
                 ru_count: geometry.ru_count,
-                forced_free: geometry.forced_free,
-                background_free: geometry.background_free,
+                groups: geometry.groups,
+                forced_free: geometry.forced_free(group),
+                background_free: geometry.background_free(group),
                 overprovisioning: device.overprovisioning(),
             },
             device: device.name.clone(),

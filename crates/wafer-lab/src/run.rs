@@ -7,7 +7,8 @@ use wafer_core::{Command, Device, LBA_BYTES, Op};
 use wafer_workload::CommandStream;
 
 use crate::timeline::{Recorder, Timeline};
-use crate::{Experiment, LabError, ResultRecord, record, workload};
+use crate::workload::{self, Built};
+use crate::{Experiment, LabError, ResultRecord, record};
 
 /// Commands taken from the stream at a time.
 const BATCH: usize = 4096;
@@ -55,16 +56,22 @@ impl Control<'_> {
 
 /// Runs an experiment and answers its record.
 pub fn run(experiment: &Experiment, control: Control<'_>) -> Result<ResultRecord, LabError> {
+    run_built(experiment, workload::build(experiment)?, control)
+}
+
+fn run_built(
+    experiment: &Experiment,
+    built: Built,
+    control: Control<'_>,
+) -> Result<ResultRecord, LabError> {
     let started = std::time::SystemTime::now();
-    let built = workload::build(experiment)?;
     let config = &experiment.device.config;
-    let mut device =
-        Device::new(config, derived_seed(experiment.seed, Purpose::Device)).map_err(|e| {
-            LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
-        })?;
+    let mut device = Device::new(config, experiment.seed).map_err(|e| {
+        LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
+    })?;
 
     let clock = Instant::now();
-    let seed = derived_seed(experiment.seed, Purpose::Precondition);
+    let seed = precondition_seed(experiment.seed);
     if let Some(mut stream) = experiment.precondition.stream(&experiment.device.geometry, seed) {
         let total = Some(stream.total_bytes());
         let mut pump = Pump { control, stage: Stage::Preconditioning, total, limit: None };
@@ -95,17 +102,9 @@ pub fn run(experiment: &Experiment, control: Control<'_>) -> Result<ResultRecord
     }))
 }
 
-/// Random numbers of one run serve several purposes; each but the workload, which takes the run's
-/// seed itself, gets a seed of its own.
-#[derive(Clone, Copy)]
-enum Purpose {
-    Device = 1,
-    Precondition = 2,
-}
-
-/// SplitMix64 of the run's seed and the purpose.
-fn derived_seed(seed: u64, purpose: Purpose) -> u64 {
-    let mut z = seed.wrapping_add((purpose as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+/// A seed for the precondition that is not the workload's: SplitMix64 of the run's seed.
+fn precondition_seed(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
@@ -219,3 +218,6 @@ fn crossing(commands: &[Command], bytes: u64) -> Option<usize> {
         sum >= bytes
     })
 }
+
+#[cfg(test)]
+mod tests;

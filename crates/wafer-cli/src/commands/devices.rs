@@ -28,9 +28,9 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<()> {
     for device in devices {
         table.row([
             device.name,
-            output::bytes(device.capacity),
+            output::exact(device.capacity),
             device.reclaim_unit_count.to_string(),
-            output::bytes(device.reclaim_unit_size),
+            output::exact(device.reclaim_unit_size),
             format!("{:.1} %", 100.0 * device.overprovisioning),
             device.handles.to_string(),
             device.isolation,

@@ -12,7 +12,7 @@ struct Policy {
 }
 
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<()> {
-    let policies = wafer_core::policies();
+    let policies = wafer_core::policy::POLICIES;
     if args.json {
         let policies: Vec<Policy> =
             policies.iter().map(|p| Policy { name: p.name, summary: p.summary }).collect();

@@ -61,7 +61,7 @@ pub struct DeviceSummary {
 impl ResolvedDevice {
     /// Logical capacity in bytes.
     pub fn logical_bytes(&self) -> u64 {
-        self.geometry.logical_pages * self.geometry.page_bytes
+        self.geometry.logical_bytes()
     }
 
     /// (physical - logical) / logical capacity.
@@ -157,9 +157,10 @@ pub(crate) fn resolve(
 }
 
 fn check_policy(layers: &Layers, config: &DeviceConfig) -> Result<(), LabError> {
-    let known: Vec<&str> = wafer_core::policies().iter().map(|policy| policy.name).collect();
+    let known: Vec<&str> = wafer_core::policy::POLICIES.iter().map(|policy| policy.name).collect();
     if known.contains(&config.gc.policy.as_str()) {
-        return Ok(());
+        let made = wafer_core::policy::make(&config.gc);
+        return made.map(|_| ()).map_err(|e| layers.error(&e.key, &one_line(&e.message)));
     }
     let reason =
         format!("no policy `{}`{}", config.gc.policy, did_you_mean(&config.gc.policy, &known));

@@ -29,7 +29,7 @@ fn the_emulator_has_the_published_sizes() {
     assert_eq!(warp.geometry.ru_count, 4086);
     let drive = load_device("drive-a", &[]).unwrap();
     assert_eq!(drive.geometry.ru_count, 594);
-    assert_eq!(drive.geometry.forced_free, 3);
+    assert_eq!(drive.geometry.forced_free(594), 3);
 }
 
 #[test]
