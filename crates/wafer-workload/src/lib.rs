@@ -1,5 +1,6 @@
 //! What is written to the device.
 
+pub mod fio;
 pub mod job;
 mod stream;
 

@@ -1,0 +1,77 @@
+//! Replacements in an option before it is read: `${VARIABLE}` and fio's keywords.
+
+use super::error::quote;
+use super::expr;
+
+/// Where `${VARIABLE}`s come from.
+pub(super) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Longest option after replacement, as fio's buffer.
+const LENGTH_MAX: usize = 8192;
+
+/// The option with everything replaced. A variable that is not set is replaced by nothing, as in fio.
+///
+/// `$pagesize` is the page of the device. `$mb_memory` and `$ncpus` are refused: a workload must
+/// not depend on the machine that models it.
+pub(super) fn expand(
+    text: &str,
+    page_bytes: u64,
+    variables: Variables<'_>,
+) -> Result<String, String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let Some(end) = rest[start..].find('}') else { break };
+        out.push_str(&rest[..start]);
+        out.push_str(&variables(&rest[start + 2..start + end]).unwrap_or_default());
+        rest = &rest[start + end + 1..];
+        if out.len() > LENGTH_MAX {
+            return Err(format!("is longer than {LENGTH_MAX} bytes with its variables"));
+        }
+    }
+    out.push_str(rest);
+    for keyword in ["$mb_memory", "$ncpus"] {
+        if out.contains(keyword) {
+            return Err(format!("{keyword} depends on the machine; write the number"));
+        }
+    }
+    if out.contains("$pagesize") {
+        out = calculate(&out.replace("$pagesize", &page_bytes.to_string()))?;
+    }
+    Ok(out)
+}
+
+/// After a keyword fio hands a value with an operator to `bc`.
+fn calculate(text: &str) -> Result<String, String> {
+    let Some((name, value)) = text.split_once('=') else { return Ok(text.to_owned()) };
+    if !value.contains(['+', '-', '*', '/']) {
+        return Ok(text.to_owned());
+    }
+    expr::evaluate(value, false)
+        .and_then(|(v, _)| v.truncate())
+        .map(|v| format!("{name}={v}"))
+        .ok_or_else(|| format!("{} is not an expression", quote(value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_and_keywords() {
+        let variables = |name: &str| (name == "BS").then(|| "64k".to_owned());
+        let read = |text| expand(text, 4096, &variables);
+        assert_eq!(read("bs=${BS}"), Ok("bs=64k".into()));
+        assert_eq!(read("bs=${NO}${BS},${BS}"), Ok("bs=64k,64k".into()));
+        assert_eq!(read("bs=${BS"), Ok("bs=${BS".into()));
+        assert_eq!(read("bs=$pagesize"), Ok("bs=4096".into()));
+        assert_eq!(read("bs=2*$pagesize"), Ok("bs=8192".into()));
+        assert!(read("bs=$pagesize/0").is_err());
+        assert!(read("size=8*$mb_memory").is_err());
+        assert!(read("numjobs=$ncpus").is_err());
+        assert_eq!(
+            read("filename_format=$jobname.$jobnum"),
+            Ok("filename_format=$jobname.$jobnum".into())
+        );
+    }
+}
