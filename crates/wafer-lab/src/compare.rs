@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use wafer_core::Bytes;
 
+use crate::files::read_text;
 use crate::{LabError, ResultRecord};
 
 /// Volumes, in multiples of the logical capacity, that tables show.
@@ -59,10 +60,7 @@ pub struct Comparison {
 impl Reference {
     /// Reads a reference table.
     pub fn read(path: &Path) -> Result<Self, LabError> {
-        let label = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| LabError::config(&label, format!("cannot read: {e}")))?;
-        Reference::parse(&label, &text)
+        Reference::parse(&path.display().to_string(), &read_text(path)?)
     }
 
     /// Parses a reference table; `label` is its name in messages.

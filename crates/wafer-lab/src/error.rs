@@ -14,6 +14,9 @@ pub enum LabError {
         /// Why, and where there is one, what would work.
         reason: String,
     },
+    /// The workload cannot be used; the message has file, line and option.
+    #[error("{0}")]
+    Workload(String),
     /// The run would not fit into memory.
     #[error("{what} needs {} of memory, {} are available", gib(*needed), gib(*available))]
     Memory {
@@ -48,7 +51,7 @@ impl LabError {
 
     /// Whether the user's arguments or files are at fault, before anything ran.
     pub fn is_usage(&self) -> bool {
-        matches!(self, LabError::Config { .. } | LabError::Memory { .. })
+        matches!(self, LabError::Config { .. } | LabError::Workload(_) | LabError::Memory { .. })
     }
 }
 

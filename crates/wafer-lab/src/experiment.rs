@@ -6,23 +6,19 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::config::{Layers, ResolvedDevice, base_layers, resolve};
+use crate::files::read_text;
 use crate::{LabError, Precondition, Volume};
 
 /// Points of a timeline unless told otherwise.
 pub const DEFAULT_SAMPLES: usize = 1000;
 
-/// What is written.
+/// What is written: a fio job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Workload {
-    /// A fio job file.
-    Fio(PathBuf),
-    /// The text of a fio job file, and its name in messages.
-    FioText {
-        /// The job file's text.
-        text: String,
-        /// Its name in messages.
-        label: String,
-    },
+pub struct Workload {
+    /// Its name in messages; files that it names are looked for beside it.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
 }
 
 /// One run, ready.
@@ -115,18 +111,14 @@ impl Experiment {
     /// The experiment of a file, with options over it.
     pub fn from_file(path: &Path, options: &Options) -> Result<Self, LabError> {
         let label = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| LabError::config(&label, format!("cannot read: {e}")))?;
-        let mut layers = Layers::from_text(&label, &text)?;
+        let mut layers = Layers::from_text(&label, &read_text(path)?)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let device = device_of_file(&mut layers, folder, options)?;
         let file: ExperimentFile = layers.read()?;
         let workload = match (&options.fio, file.workload.fio, file.workload.fio_text) {
-            (Some(path), _, _) => Workload::Fio(path.clone()),
-            (None, Some(path), None) => Workload::Fio(folder.join(path)),
-            (None, None, Some(text)) => {
-                Workload::FioText { text, label: format!("{label}: workload.fio_text") }
-            }
+            (Some(path), _, _) => Workload::read(path)?,
+            (None, Some(path), None) => Workload::read(&folder.join(path))?,
+            (None, None, Some(text)) => Workload { path: path.with_extension("fio_text"), text },
             (None, None, None) => {
                 return Err(layers.error("workload", "missing; give fio = \"JOB.fio\" or fio_text"));
             }
@@ -163,7 +155,7 @@ impl Experiment {
         Ok(Experiment {
             name: format!("{}-{}", stem(Path::new(&device.name)), stem(&fio)),
             device,
-            workload: Workload::Fio(fio),
+            workload: Workload::read(&fio)?,
             volume: options.volume,
             pace: options.pace.clone(),
             pace_from: options.pace_from.clone(),
@@ -187,6 +179,13 @@ impl Experiment {
     /// The same experiment with another seed.
     pub fn with_seed(&self, seed: u64) -> Self {
         Experiment { seed, ..self.clone() }
+    }
+}
+
+impl Workload {
+    /// Reads a job file.
+    pub fn read(path: &Path) -> Result<Self, LabError> {
+        Ok(Workload { path: path.to_owned(), text: read_text(path)? })
     }
 }
 

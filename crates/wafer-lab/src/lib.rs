@@ -26,6 +26,7 @@ mod compare;
 pub mod config;
 mod error;
 mod experiment;
+mod files;
 pub mod host;
 mod precondition;
 pub mod record;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use wafer_core::{Counters, DeviceConfig};
 
 use crate::host::{Host, peak_rss_bytes};
-use crate::{Experiment, LabError, Precondition, Timeline, Volume, Workload};
+use crate::{Experiment, LabError, Precondition, Timeline, Volume};
 
 /// The `schema` of a result record.
 pub const SCHEMA: &str = "wafer.result/1";
@@ -83,7 +83,7 @@ pub struct WorkloadRecord {
     /// Kind of workload: "fio".
     pub kind: String,
     /// The file, as given.
-    pub path: Option<String>,
+    pub path: String,
     /// The file's text.
     pub text: String,
     /// Host bytes that were asked for, as given.
@@ -148,8 +148,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) timeline: Timeline,
     pub(crate) wall_seconds: f64,
     pub(crate) precondition_seconds: f64,
-    /// The job file's text, and what its reader passed over.
-    pub(crate) workload_text: String,
+    /// What the workload reader passed over.
     pub(crate) ignored: Vec<String>,
 }
 
@@ -180,11 +179,8 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {
             device: device.name.clone(),
             workload: WorkloadRecord {
                 kind: "fio".to_owned(),
-                path: match &experiment.workload {
-                    Workload::Fio(path) => Some(show(path)),
-                    Workload::FioText { .. } => None,
-                },
-                text: outcome.workload_text,
+                path: show(&experiment.workload.path),
+                text: experiment.workload.text.clone(),
                 volume: experiment.volume,
                 pace: experiment.pace.clone(),
                 pace_from: experiment.pace_from.as_deref().map(show),

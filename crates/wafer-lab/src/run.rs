@@ -97,7 +97,6 @@ fn run_built(
         timeline,
         wall_seconds,
         precondition_seconds,
-        workload_text: built.text,
         ignored: built.ignored,
     }))
 }

@@ -1,6 +1,7 @@
 //! From an experiment's workload to a stream of commands.
 
 use wafer_workload::CommandStream;
+use wafer_workload::fio::{JobFile, Jobs, Target};
 
 use crate::{Experiment, LabError};
 
@@ -9,20 +10,39 @@ pub(crate) struct Built {
     pub(crate) stream: Box<dyn CommandStream>,
     /// Bytes that it will write, if it ends by itself.
     pub(crate) total_bytes: Option<u64>,
-    /// Text of the job file.
-    pub(crate) text: String,
     /// What its reader passed over, one line each.
     pub(crate) ignored: Vec<String>,
 }
 
 /// Reads and prepares the workload of an experiment.
 pub(crate) fn build(experiment: &Experiment) -> Result<Built, LabError> {
-    let _ = experiment;
+    let _ = jobs(experiment)?;
     Err(LabError::Run("not wired".into()))
 }
 
 /// Reads the workload and answers what its reader passes over, one line each.
 pub(crate) fn check(experiment: &Experiment) -> Result<Vec<String>, LabError> {
-    let _ = experiment;
-    Ok(Vec::new())
+    Ok(ignored(&jobs(experiment)?))
+}
+
+/// The jobs of the file on the experiment's device.
+fn jobs(experiment: &Experiment) -> Result<Jobs, LabError> {
+    let geometry = &experiment.device.geometry;
+    let target = Target {
+        namespace_bytes: geometry.namespace_bytes(),
+        namespace_handles: geometry.namespace_handles.iter().map(|h| h.len() as u16).collect(),
+        page_bytes: geometry.page_bytes,
+    };
+    let workload = &experiment.workload;
+    JobFile::parse(&workload.text, &workload.path)
+        .and_then(|file| file.resolve(&target))
+        .map_err(|e| LabError::Workload(e.to_string()))
+}
+
+fn ignored(jobs: &Jobs) -> Vec<String> {
+    let line = |option: &wafer_workload::fio::IgnoredOption| {
+        let (file, line) = (option.file.display(), option.line);
+        format!("{file}:{line}: {}: {}", option.name, option.reason)
+    };
+    jobs.ignored.iter().map(line).collect()
 }

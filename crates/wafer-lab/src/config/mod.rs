@@ -17,6 +17,7 @@ pub(crate) use layers::{Layers, one_line};
 pub(crate) use suggest::did_you_mean;
 
 use crate::LabError;
+use crate::files::read_text;
 
 /// A device that can be made.
 #[derive(Clone, Debug)]
@@ -109,9 +110,7 @@ pub(crate) fn base_layers(device: &str, folder: &Path) -> Result<Layers, LabErro
             format!("no such profile or file{}", did_you_mean(device, &names)),
         ));
     }
-    let text = std::fs::read_to_string(&path)
-        .map_err(|e| LabError::config(path.display().to_string(), format!("cannot read: {e}")))?;
-    Layers::from_text(&path.display().to_string(), &text)
+    Layers::from_text(&path.display().to_string(), &read_text(&path)?)
 }
 
 /// Applies overrides, checks everything and resolves the sizes.

@@ -31,7 +31,7 @@ fn experiment(volume: Option<&str>, samples: usize) -> Experiment {
     Experiment {
         name: "small".into(),
         device: crate::load_device(path.to_str().unwrap(), &[]).unwrap(),
-        workload: Workload::FioText { text: String::new(), label: "none".into() },
+        workload: Workload { path: "none".into(), text: String::new() },
         volume: volume.map(|v| v.parse().unwrap()),
         samples,
         pace: None,
@@ -45,7 +45,7 @@ fn experiment(volume: Option<&str>, samples: usize) -> Experiment {
 fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> Built {
     let pages = experiment.device.geometry.logical_pages;
     let stream = Box::new(Scatter { state: experiment.seed, pages, left: commands });
-    Built { stream, total_bytes, text: String::new(), ignored: Vec::new() }
+    Built { stream, total_bytes, ignored: Vec::new() }
 }
 
 fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> ResultRecord {
