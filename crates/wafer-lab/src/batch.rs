@@ -4,9 +4,10 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+use crate::experiment::Checked;
 use crate::host::available_memory;
 use crate::run::{Control, Progress, run};
-use crate::{Experiment, LabError, ResultRecord};
+use crate::{LabError, ResultRecord};
 
 /// How a batch is run and followed.
 pub struct Batch<'a> {
@@ -25,7 +26,7 @@ impl Batch<'_> {
     /// when one of them alone needs more memory than there is.
     pub fn run(
         &self,
-        experiments: &[Experiment],
+        experiments: &[Checked],
     ) -> Result<Vec<Result<ResultRecord, LabError>>, LabError> {
         let available = available_memory().unwrap_or(u64::MAX);
         check_each_fits(experiments, available)?;
@@ -34,10 +35,11 @@ impl Batch<'_> {
             .num_threads(self.threads.unwrap_or(0))
             .build()
             .map_err(|e| LabError::Run(format!("cannot start threads: {e}")))?;
-        let one = |(number, experiment): (usize, &Experiment)| {
-            let _taken = memory.take(experiment.device.geometry.memory_bytes());
+        let one = |(number, checked): (usize, &Checked)| {
+            let _taken = memory.take(checked.memory_bytes);
             let progress = |p: Progress| (self.progress)(number, p);
-            let result = run(experiment, Control { cancel: self.cancel, progress: &progress });
+            let result =
+                run(&checked.experiment, Control { cancel: self.cancel, progress: &progress });
             (self.finished)(number, &result);
             result
         };
@@ -46,9 +48,9 @@ impl Batch<'_> {
     }
 }
 
-fn check_each_fits(experiments: &[Experiment], available: u64) -> Result<(), LabError> {
-    for experiment in experiments {
-        let needed = experiment.device.geometry.memory_bytes();
+fn check_each_fits(experiments: &[Checked], available: u64) -> Result<(), LabError> {
+    for Checked { experiment, memory_bytes: needed, .. } in experiments {
+        let needed = *needed;
         if needed > available {
             let what = format!("{} on device {}", experiment.name, experiment.device.name);
             return Err(LabError::Memory { what, needed, available });

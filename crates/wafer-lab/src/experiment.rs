@@ -46,6 +46,17 @@ pub struct Experiment {
     pub compare: Option<PathBuf>,
 }
 
+/// An experiment whose workload has been read and can be run.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The experiment.
+    pub experiment: Experiment,
+    /// Options of the job file without effect on what is written, one line each.
+    pub ignored: Vec<String>,
+    /// Bytes of memory that the run takes, device and workload.
+    pub memory_bytes: u64,
+}
+
 /// What the command line gives; each value overrides the file's.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -171,9 +182,11 @@ impl Experiment {
         Some(self.volume?.bytes(self.device.logical_bytes()))
     }
 
-    /// Reads the workload without running it: errors come early, with what the reader passed over.
-    pub fn check(&self) -> Result<Vec<String>, LabError> {
-        crate::workload::check(self)
+    /// Prepares the workload without running it, so that its errors come before anything runs.
+    pub fn check(self) -> Result<Checked, LabError> {
+        let built = crate::workload::build(&self)?;
+        let memory_bytes = self.device.geometry.memory_bytes() + built.memory_bytes;
+        Ok(Checked { experiment: self, ignored: built.ignored, memory_bytes })
     }
 
     /// The same experiment with another seed.

@@ -39,7 +39,7 @@ pub use batch::Batch;
 pub use compare::{Comparison, ComparisonRow, Reference, VOLUMES};
 pub use config::{ResolvedDevice, load_device};
 pub use error::LabError;
-pub use experiment::{DEFAULT_SAMPLES, Experiment, Options, Workload};
+pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options, Workload};
 pub use precondition::{Precondition, PreconditionStream};
 pub use record::{ResultRecord, write_json};
 pub use run::{Control, Progress, Stage, run};

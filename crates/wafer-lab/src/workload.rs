@@ -1,8 +1,9 @@
 //! From an experiment's workload to a stream of commands.
 
-use wafer_workload::CommandStream;
 use wafer_workload::fio::{JobFile, Jobs, Target};
+use wafer_workload::{CommandStream, Mixer, MixerOptions, Pace, WorkloadError};
 
+use crate::config::one_line;
 use crate::{Experiment, LabError};
 
 /// A workload, ready to be written.
@@ -10,19 +11,31 @@ pub(crate) struct Built {
     pub(crate) stream: Box<dyn CommandStream>,
     /// Bytes that it will write, if it ends by itself.
     pub(crate) total_bytes: Option<u64>,
+    /// Bytes of memory that it takes.
+    pub(crate) memory_bytes: u64,
     /// What its reader passed over, one line each.
     pub(crate) ignored: Vec<String>,
 }
 
 /// Reads and prepares the workload of an experiment.
 pub(crate) fn build(experiment: &Experiment) -> Result<Built, LabError> {
-    let _ = jobs(experiment)?;
-    Err(LabError::Run("not wired".into()))
-}
-
-/// Reads the workload and answers what its reader passes over, one line each.
-pub(crate) fn check(experiment: &Experiment) -> Result<Vec<String>, LabError> {
-    Ok(ignored(&jobs(experiment)?))
+    let jobs = jobs(experiment)?;
+    let refused = |e: WorkloadError| LabError::Workload(one_line(&e.to_string()));
+    let pace = experiment.pace.as_deref().unwrap_or_default();
+    let options = MixerOptions {
+        seed: experiment.seed,
+        service: experiment.device.config.service.clone(),
+        pace: Pace::parse(pace, experiment.pace_from.as_deref()).map_err(refused)?,
+        until_volume: experiment.volume.is_some(),
+    };
+    let ignored = ignored(&jobs);
+    let mixer = Mixer::new(jobs.jobs, &options).map_err(refused)?;
+    Ok(Built {
+        total_bytes: mixer.total_bytes(),
+        memory_bytes: mixer.memory_bytes(),
+        stream: Box::new(mixer),
+        ignored,
+    })
 }
 
 /// The jobs of the file on the experiment's device.

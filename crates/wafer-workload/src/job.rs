@@ -78,6 +78,10 @@ pub struct JobSpec {
     /// Seed of the job's own random numbers when the file fixes one (`randseed`); `None`: the run's
     /// seed decides. `allrandrepeat`/`randrepeat=0` need no field: the run's seed rules anyway.
     pub seed: Option<u64>,
+    /// `randrepeat` (default true; `randseed` turns it off): every further pass over the region that
+    /// `loops` or an `io_size` above `size` ask for starts the random numbers over, so it visits the
+    /// blocks in *the same order*. A `time_based` job goes on with its random numbers instead.
+    pub random_repeat: bool,
 
     /// Commands in flight (`iodepth`), at least 1.
     pub iodepth: u32,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wafer_lab::{Batch, Experiment, LabError, Reference, ResultRecord, write_json};
+use wafer_lab::{Batch, Checked, Experiment, LabError, Reference, ResultRecord, write_json};
 
 use super::summary;
 use crate::args::RunArgs;
@@ -20,9 +20,16 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     let target = Target::new(args.json.as_deref(), experiments.len() > 1)?;
     let references =
         experiments.iter().map(reference).collect::<Result<Vec<Option<Reference>>, LabError>>()?;
-    for experiment in &experiments {
-        for notice in experiment.device.notices.iter().chain(&experiment.check()?) {
+    let checked = experiments
+        .iter()
+        .map(|experiment| experiment.clone().check())
+        .collect::<Result<Vec<Checked>, LabError>>()?;
+    let mut told: Vec<&String> = Vec::new();
+    for notice in checked.iter().flat_map(|c| c.experiment.device.notices.iter().chain(&c.ignored))
+    {
+        if !told.contains(&notice) {
             output::notice(quiet, notice);
+            told.push(notice);
         }
     }
     // The second Ctrl-C does not wait for the runs to stop.
@@ -45,7 +52,7 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
             }
         },
     };
-    let results = batch.run(&experiments);
+    let results = batch.run(&checked);
     bar.finish();
 
     let mut records = Vec::new();

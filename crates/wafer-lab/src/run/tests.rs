@@ -45,7 +45,7 @@ fn experiment(volume: Option<&str>, samples: usize) -> Experiment {
 fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> Built {
     let pages = experiment.device.geometry.logical_pages;
     let stream = Box::new(Scatter { state: experiment.seed, pages, left: commands });
-    Built { stream, total_bytes, ignored: Vec::new() }
+    Built { stream, total_bytes, memory_bytes: 0, ignored: Vec::new() }
 }
 
 fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> ResultRecord {

@@ -1,0 +1,46 @@
+//! What can be wrong with a workload that comes from outside.
+
+use std::path::PathBuf;
+
+/// A workload cannot be built. Every message is one line and names the job, option, file and line.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// A job asks for something that cannot be generated.
+    #[error("{file}:{line}: job `{job}`: {message}", file = .file.display())]
+    Job {
+        /// The job file.
+        file: PathBuf,
+        /// Line of the section's header.
+        line: u32,
+        /// Section name.
+        job: String,
+        /// What is wrong, naming the option.
+        message: String,
+    },
+    /// `--pace` cannot be understood.
+    #[error("--pace: {0}")]
+    Pace(String),
+    /// A `--pace-from` file cannot be opened or read.
+    #[error("--pace-from {file}: {source}", file = .file.display())]
+    PaceIo {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A `--pace-from` file holds something else than shares.
+    #[error("{file}:{line}: column `{column}`: {message}", file = .file.display())]
+    PaceFile {
+        /// The file.
+        file: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Column name.
+        column: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// There is no job to run.
+    #[error("the workload has no jobs")]
+    Empty,
+}
