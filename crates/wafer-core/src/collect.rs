@@ -211,6 +211,13 @@ impl<O: Observer> Device<O> {
         // In a log that host and GC share, what the host had begun ends here.
         self.end_segment(slot);
         let ru: RuIndex = self.slots[slot as usize].ru;
+        #[cfg(test)]
+        self.segments.log.push(crate::segment::Decision::Moved {
+            label: self.segments.links[id as usize].label,
+            from: self.segments.hot[id as usize].ru,
+            to: ru,
+            count,
+        });
         self.segments.hot[id as usize].ru = ru;
         self.rus.valid[ru as usize] += count;
         self.link(ru, id);

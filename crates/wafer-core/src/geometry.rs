@@ -158,7 +158,7 @@ impl Geometry {
 
     /// Pages of a segment that begins where `left` pages of its reclaim unit are left: all alike, then
     /// halving, so that a collection finds small change to fill a reclaim unit to the page.
-    pub(crate) fn segment_size(&self, left: u32) -> u32 {
+    pub fn segment_size(&self, left: u32) -> u32 {
         self.segment_pages.min((left / 2).max(1))
     }
 

@@ -19,6 +19,8 @@ pub mod policy;
 mod reclaim;
 mod rng;
 mod segment;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use bytes::{Bytes, ParseBytesError};

@@ -87,9 +87,16 @@ impl<O: Observer> Device<O> {
                 name
             } else {
                 let part = divisions[(name & !DIVIDED) as usize].draw(rng);
+                #[cfg(test)]
+                self.segments.log.push(crate::segment::Decision::Named {
+                    label: *entry,
+                    ru: self.segments.hot[part as usize].ru,
+                });
                 names[part as usize]
             };
         }
+        #[cfg(test)]
+        self.segments.log.push(crate::segment::Decision::Merged(self.map.as_slice().to_vec()));
     }
 }
 

@@ -47,6 +47,25 @@ pub(crate) struct Segments {
     divisions: Vec<Vec<Label>>,
     free_divisions: Vec<u32>,
     pub(crate) rng: DeviceRng,
+    /// What was decided about single pages and segments, for the tests that follow it.
+    #[cfg(test)]
+    pub(crate) log: Vec<Decision>,
+}
+
+/// A decision of the device that the counts alone do not show.
+#[cfg(test)]
+#[derive(Clone, Debug)]
+pub(crate) enum Decision {
+    /// The page of this label that is written or unmapped now was in this reclaim unit.
+    Drawn { label: Label, ru: RuIndex },
+    /// `count` pages of this label moved.
+    Moved { label: Label, from: RuIndex, to: RuIndex, count: u32 },
+    /// While merging, the next page of this label in order of address was in this reclaim unit.
+    Named { label: Label, ru: RuIndex },
+    /// Merging is done: the labels of all pages.
+    Merged(Vec<Label>),
+    /// The page at hand now has this label, of this reclaim unit.
+    Written { label: Label, ru: RuIndex },
 }
 
 impl Segments {
@@ -60,6 +79,8 @@ impl Segments {
             divisions: Vec::new(),
             free_divisions: Vec::new(),
             rng,
+            #[cfg(test)]
+            log: Vec::new(),
         }
     }
 
@@ -67,6 +88,15 @@ impl Segments {
     #[inline(always)]
     pub(crate) fn prefetch(&self, label: Label) {
         crate::mapping::prefetch(self.hot.as_ptr().wrapping_add(label as usize));
+    }
+
+    /// Tells the tests that follow it of a page's new label.
+    #[inline(always)]
+    pub(crate) fn log_written(&mut self, label: Label) {
+        #[cfg(test)]
+        self.log.push(Decision::Written { label, ru: self.hot[label as usize].ru });
+        #[cfg(not(test))]
+        let _ = label;
     }
 
     /// Segments in use.
@@ -148,7 +178,10 @@ impl Segments {
             let segment = &mut self.hot[*part as usize];
             if draw < segment.valid {
                 segment.valid -= 1;
-                return segment.ru;
+                let ru = segment.ru;
+                #[cfg(test)]
+                self.log.push(Decision::Drawn { label, ru });
+                return ru;
             }
             draw -= segment.valid;
         }

@@ -92,6 +92,7 @@ impl<O: Observer> Device<O> {
             }
             for label in &old[..found] {
                 self.invalidate(*label, 1);
+                self.segments.log_written(segment);
             }
             done += found;
             if found < chunk {
@@ -165,11 +166,11 @@ impl<O: Observer> Device<O> {
 
     /// Appends a run of pages to the open reclaim unit of `slot`.
     #[inline(always)]
-    fn append(&mut self, mut slot: u32, first: u64, pages: u64) {
-        let (mut page, mut left) = (first, pages);
+    fn append(&mut self, home: u32, first: u64, pages: u64) {
+        let (mut page, mut left, mut slot) = (first, pages, home);
         while left > 0 {
             if self.slots[slot as usize].segment_room == 0 {
-                slot = self.next_segment(slot);
+                slot = self.next_segment(home);
             }
             let open = &mut self.slots[slot as usize];
             let count = left.min(u64::from(open.segment_room));
@@ -179,6 +180,7 @@ impl<O: Observer> Device<O> {
             if count == 1 {
                 let old = self.map.replace(page, label);
                 self.invalidate(old, 1);
+                self.segments.log_written(label);
             } else {
                 self.replace_run(page, count, label);
             }
@@ -234,6 +236,7 @@ impl<O: Observer> Device<O> {
             let old = self.map.replace(page, UNMAPPED);
             if old != UNMAPPED {
                 self.invalidate(old, 1);
+                self.segments.log_written(UNMAPPED);
                 self.counters.deallocated_pages += 1;
             }
         }
@@ -308,7 +311,11 @@ impl<O: Observer> Device<O> {
             self.merge_segments();
         }
         let slot = self.writable_slot(slot);
-        let Slot { ru, room, .. } = self.slots[slot as usize];
+        let Slot { ru, room, segment_room, .. } = self.slots[slot as usize];
+        if segment_room > 0 {
+            // Another group's slot, in the middle of a segment.
+            return slot;
+        }
         let pages = self.geometry.segment_size(room);
         // Counted as valid from the start: saves two additions a page.
         let label = self.segments.allocate(ru, pages);
@@ -334,8 +341,6 @@ impl<O: Observer> Device<O> {
         for group in groups {
             let other = group as u32 * self.layout.per_group + handle;
             if self.slots[other as usize].ru != NONE || self.open_slot(other) {
-                // What was begun there ends, so that this slot's segments stay its own.
-                self.end_segment(other);
                 self.observer.event(&FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(self.group_of(slot)),
                     handle: RuhId(handle as u16),

@@ -9,6 +9,13 @@ pub(super) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// Longest option after replacement, as fio's buffer.
 const LENGTH_MAX: usize = 8192;
 
+/// An option with everything replaced.
+pub(super) struct Expanded {
+    pub(super) text: String,
+    /// The first variable that is not set.
+    pub(super) unset: Option<String>,
+}
+
 /// The option with everything replaced. A variable that is not set is replaced by nothing, as in fio.
 ///
 /// `$pagesize` is the page of the device. `$mb_memory` and `$ncpus` are refused: a workload must
@@ -17,13 +24,18 @@ pub(super) fn expand(
     text: &str,
     page_bytes: u64,
     variables: Variables<'_>,
-) -> Result<String, String> {
+) -> Result<Expanded, String> {
+    let mut unset = None;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("${") {
         let Some(end) = rest[start..].find('}') else { break };
         out.push_str(&rest[..start]);
-        out.push_str(&variables(&rest[start + 2..start + end]).unwrap_or_default());
+        let name = &rest[start + 2..start + end];
+        match variables(name) {
+            Some(value) => out.push_str(&value),
+            None => unset = unset.or_else(|| Some(name.to_owned())),
+        }
         rest = &rest[start + end + 1..];
         if out.len() > LENGTH_MAX {
             return Err(format!("is longer than {LENGTH_MAX} bytes with its variables"));
@@ -38,7 +50,7 @@ pub(super) fn expand(
     if out.contains("$pagesize") {
         out = calculate(&out.replace("$pagesize", &page_bytes.to_string()))?;
     }
-    Ok(out)
+    Ok(Expanded { text: out, unset })
 }
 
 /// After a keyword fio hands a value with an operator to `bc`.
@@ -60,7 +72,7 @@ mod tests {
     #[test]
     fn variables_and_keywords() {
         let variables = |name: &str| (name == "BS").then(|| "64k".to_owned());
-        let read = |text| expand(text, 4096, &variables);
+        let read = |text| expand(text, 4096, &variables).map(|e| e.text);
         assert_eq!(read("bs=${BS}"), Ok("bs=64k".into()));
         assert_eq!(read("bs=${NO}${BS},${BS}"), Ok("bs=64k,64k".into()));
         assert_eq!(read("bs=${BS"), Ok("bs=${BS".into()));

@@ -248,7 +248,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
 
 /// Index, bytes and placement handles of the job's namespace.
 fn namespace(job: &Job<'_>, target: &Target) -> Result<(u8, u64, u16), FioError> {
-    let index = job.settings.namespace.unwrap_or(0);
+    let index = job.settings.nsid.or(job.settings.namespace).unwrap_or(0);
     match target.namespace_bytes.get(usize::from(index)) {
         Some(&bytes) => {
             let handles = target.namespace_handles.get(usize::from(index)).copied().unwrap_or(0);
@@ -260,7 +260,8 @@ fn namespace(job: &Job<'_>, target: &Target) -> Result<(u8, u64, u16), FioError>
                 n => format!("{n} namespaces"),
             };
             let why = format!("namespace {} of a device with {have}", u32::from(index) + 1);
-            Err(job.error("filename", why))
+            let option = if job.settings.nsid.is_some() { "xnvme_dev_nsid" } else { "filename" };
+            Err(job.error(option, why))
         }
     }
 }

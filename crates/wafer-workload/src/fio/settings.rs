@@ -45,7 +45,10 @@ pub(super) struct Settings {
     pub(super) stonewall: bool,
     pub(super) exitall: bool,
     pub(super) engine: Engine,
+    /// From `filename`.
     pub(super) namespace: Option<u8>,
+    /// From the engine's own option, which goes before.
+    pub(super) nsid: Option<u8>,
     pub(super) nrfiles: u32,
 
     pub(super) direction: Direction,
@@ -104,6 +107,7 @@ impl Default for Settings {
             exitall: false,
             engine: Engine::Asynchronous,
             namespace: None,
+            nsid: None,
             nrfiles: 1,
             direction: Direction::Read,
             order: Order::Sequential,
@@ -173,14 +177,24 @@ impl Settings {
     ) -> Result<(), FioError> {
         let mut options = Vec::with_capacity(lines.len());
         for line in lines {
-            let text = expand(&line.text, context.page_bytes, context.variables)
+            let expanded = expand(&line.text, context.page_bytes, context.variables)
                 .map_err(|e| FioError::option(&line.at, spelled(&line.text), e))?;
-            options.push((text, &line.at));
+            options.push((expanded, &line.at));
         }
         // fio reads `kb_base` before everything else in the section.
-        options.sort_by_key(|(text, _)| spelled(text) != "kb_base");
-        for (text, at) in options {
-            self.option(&text, at, context).map_err(|e| FioError::option(at, spelled(&text), e))?;
+        options.sort_by_key(|(option, _)| spelled(&option.text) != "kb_base");
+        for (option, at) in options {
+            let name = spelled(&option.text);
+            if name.is_empty() {
+                return Err(FioError::line(at, format!("{} names no option", quote(&option.text))));
+            }
+            self.option(&option.text, at, context).map_err(|why| match option.unset {
+                Some(ref variable) => {
+                    let unset = quote(&format!("${{{variable}}}"));
+                    FioError::option(at, name, format!("{why} ({unset} is not set)"))
+                }
+                None => FioError::option(at, name, why),
+            })?;
         }
         Ok(())
     }
@@ -200,7 +214,7 @@ impl Settings {
             }
             Class::Unsupported { why, .. } => return Err(why.into()),
             Class::Removed(instead) => {
-                return Err(format!("fio has removed this option; {instead}"));
+                return Err(format!("fio has removed this option ({instead})"));
             }
         }
         Ok(())
@@ -229,11 +243,9 @@ impl Settings {
             "exitall" => self.exitall = flag()?,
             "filename" => self.namespace = Some(engine::namespace(text()?)?),
             "xnvme_dev_nsid" => {
-                let nsid = engine::nsid(text()?);
-                self.namespace =
-                    Some(nsid.ok_or_else(|| {
-                        format!("{} is no namespace", quote(given.unwrap_or("")))
-                    })?);
+                let text = text()?;
+                let nsid = engine::nsid(text);
+                self.nsid = Some(nsid.ok_or_else(|| format!("{} is no namespace", quote(text)))?);
             }
             "nrfiles" => self.nrfiles = value::integer(text()?, kb, 0, u32::MAX)?,
             "ioengine" => {

@@ -209,7 +209,7 @@ pub(super) const OPTIONS: &[OptionInfo] = &[
     skip("lockmem", "", HOST),
     yes("rwmixread", ""),
     yes("rwmixwrite", ""),
-    gone("rwmixcycle", "has no replacement"),
+    gone("rwmixcycle", "without replacement"),
     skip("comm", "", HOST),
     skip("nice", "", HOST),
     skip("prio", "", HOST),

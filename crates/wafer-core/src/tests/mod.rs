@@ -1,0 +1,5 @@
+//! Property tests of the whole device.
+
+mod configs;
+mod exchange;
+mod oracle;

@@ -1,0 +1,79 @@
+//! The device whose segments are single pages against the page-mapped one: equal in everything.
+
+use proptest::prelude::*;
+
+use super::configs::{Step, Tiny, tiny};
+use crate::oracle::PageMapped;
+use crate::*;
+
+/// Remembers events but those of relocation.
+#[derive(Default)]
+struct Events(Vec<FdpEvent>);
+
+impl Observer for Events {
+    fn event(&mut self, event: &FdpEvent) {
+        if !matches!(event, FdpEvent::MediaReallocated { .. }) {
+            self.0.push(*event);
+        }
+    }
+}
+
+fn agree(case: &Tiny) -> Result<(), TestCaseError> {
+    let mut geometry = Geometry::resolve(&case.config).unwrap();
+    geometry.segment_pages = 1;
+    let policy = || policy::make(&case.config.gc).unwrap();
+    let mut oracle = PageMapped::with_geometry(geometry.clone(), policy(), case.seed);
+    let mut device =
+        Device::with_geometry(geometry.clone(), policy(), case.seed, Events::default()).unwrap();
+    for (at, step) in case.steps.iter().enumerate() {
+        match step {
+            Step::Command(command) => {
+                oracle.apply(&[*command]);
+                device.apply(&[*command]);
+            }
+            Step::Update(namespace, placement) => {
+                let unwritten = device.update_reclaim_unit(*namespace, *placement);
+                prop_assert_eq!(unwritten, oracle.update_reclaim_unit(*namespace, *placement));
+            }
+        }
+        prop_assert_eq!(device.counters(), oracle.counters(), "after step {}: {:?}", at, step);
+    }
+    prop_assert_eq!(device.check_invariants(), Ok(()));
+    prop_assert_eq!(&device.handles, oracle.all_handle_counters());
+    prop_assert_eq!(&device.observer().0, oracle.events());
+    for ru in (0..geometry.ru_count).map(RuId) {
+        prop_assert_eq!(device.valid_pages(ru), oracle.valid_pages(ru));
+        prop_assert_eq!(device.erase_count(ru), oracle.erase_count(ru));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    #[test]
+    fn single_page_segments_agree_with_the_oracle(case in tiny(Just(16u64), 250)) {
+        agree(&case)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn batches_do_not_matter(case in tiny(16..300u64, 300)) {
+        let commands: Vec<Command> = case.steps.iter().filter_map(|s| match s {
+            Step::Command(c) => Some(*c),
+            Step::Update(..) => None,
+        }).collect();
+        let mut whole = Device::new(&case.config, case.seed).unwrap();
+        let mut single = Device::new(&case.config, case.seed).unwrap();
+        whole.apply(&commands);
+        for command in &commands {
+            single.apply(&[*command]);
+        }
+        prop_assert_eq!(whole.counters(), single.counters());
+        prop_assert_eq!(&whole.handles, &single.handles);
+        prop_assert_eq!(whole.check_invariants(), Ok(()));
+    }
+}
