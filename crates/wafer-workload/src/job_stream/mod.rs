@@ -57,6 +57,8 @@ pub struct JobStream {
     position: Position,
     /// Expected bytes written, `None` without an end.
     total_written: Option<u64>,
+    /// No command follows, whatever is asked.
+    ended: bool,
 }
 
 /// The generators of a job, one per purpose.
@@ -206,6 +208,7 @@ impl JobStream {
             plain: None,
             position: Position::new(spec),
             total_written: None,
+            ended: false,
         };
         stream.plain = Plain::of(&stream, spec);
         stream.total_written = stream.expect_written(spec);
@@ -296,7 +299,7 @@ impl CommandStream for JobStream {
     fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
         out.reserve(max);
         let end = out.len() + max;
-        while out.len() < end {
+        while out.len() < end && !self.ended {
             let left = end - out.len();
             let done = match self.plain.take() {
                 Some(mut plain) => {
@@ -307,6 +310,7 @@ impl CommandStream for JobStream {
                 None => self.fill_general(out, left),
             };
             if done {
+                self.ended = true;
                 return;
             }
         }
