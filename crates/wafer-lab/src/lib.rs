@@ -1,1 +1,47 @@
-//! wafer
+//! Experiments: a device, a workload and a seed give a result record.
+//!
+//! # What it is
+//! - [`load_device`]: profiles and TOML files with overrides, to a checked configuration;
+//! - [`Experiment`]: what to run, from a file or from options;
+//! - [`run`] and [`Batch`]: one run, or many over all cores and within the memory there is;
+//! - [`ResultRecord`]: `wafer.result/1` with its provenance;
+//! - [`Reference`]: published curves to stand beside ours.
+//!
+//! # Invariants
+//! - The same configuration, seed and version give the same [`Timeline`], bit by bit, whatever the
+//!   number of threads; [`Timeline::digest`] tells.
+//! - A run stops at exactly the volume asked for, in logical blocks.
+//! - A result file is whole or not there.
+//!
+//! # Error model
+//! [`LabError`], one line each. [`LabError::is_usage`] tells what the user gave wrongly (with file,
+//! line and key) from what failed later. Nothing that a file says panics.
+//!
+//! # What it does not implement
+//! - Time. `performance` is the simulator's own; the model counts bytes, not seconds.
+//! - Moving a run's state to a file and back.
+
+mod batch;
+mod compare;
+pub mod config;
+mod error;
+mod experiment;
+mod files;
+pub mod host;
+mod precondition;
+pub mod record;
+mod run;
+mod timeline;
+mod volume;
+mod workload;
+
+pub use batch::Batch;
+pub use compare::{Comparison, ComparisonRow, Reference, VOLUMES};
+pub use config::{ResolvedDevice, load_device};
+pub use error::LabError;
+pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options, Workload};
+pub use precondition::{Precondition, PreconditionStream};
+pub use record::{ResultRecord, write_json};
+pub use run::{Control, Progress, Stage, run};
+pub use timeline::{HandleKey, Series, Timeline};
+pub use volume::Volume;

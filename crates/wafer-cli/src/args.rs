@@ -1,0 +1,201 @@
+//! The command line: every option once, with its documentation.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use wafer_lab::{Options, Precondition, Volume};
+
+/// The write-amplification lab for NVMe Flexible Data Placement (FDP).
+#[derive(Debug, Parser)]
+#[command(name = "wafer", version, after_help = EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Show no progress and no notices on stderr.
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  wafer devices                                            devices to choose from
+  wafer run --device warp --fio job.fio --volume 5x        run a fio job file on one
+  wafer run experiment.toml --json result.json             the same from one file
+  wafer config --device drive-a --set overprovisioning=0.28  what a device resolves to
+
+Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run experiments: write a workload to a device and report its write amplification.
+    Run(Box<RunArgs>),
+    /// List the device profiles.
+    Devices(ListArgs),
+    /// List the GC policies, values of gc.policy.
+    Policies(ListArgs),
+    /// Print a device's configuration with every key resolved, as TOML.
+    Config(ConfigArgs),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print a manual page.
+    Man {
+        /// The command to print the page of, such as `run`; none: wafer itself.
+        command: Option<String>,
+    },
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  wafer run --device warp --fio configs/workloads/one-stream.fio --volume 5x
+  wafer run --device warp --set gc.policy=fifo --set overprovisioning=0.28 --fio job.fio --volume 8x
+  wafer run configs/experiments/warp-one-stream.toml --compare configs/reference/warp-one-stream.csv
+  wafer run experiment.toml --seeds 5 --json results/      five seeds, a file each
+  wafer run a.toml b.toml --json -                         an array on stdout
+
+Without --json a summary goes to stdout; with it nothing but the JSON does.";
+
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArgs {
+    /// Experiment files (TOML): device, workload, volume, seed. Options given here override them.
+    #[arg(value_name = "EXPERIMENT.toml", value_hint = ValueHint::FilePath)]
+    pub(crate) experiments: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+
+    /// Write what this fio job file says. Jobs between two `stonewall`s run at the same time;
+    /// `plids`/`fdp_pli` choose the placement handle; `filename` is not opened.
+    #[arg(long, value_name = "JOB.fio", value_hint = ValueHint::FilePath)]
+    pub(crate) fio: Option<PathBuf>,
+
+    /// Stop when the host has written this much, counted from the run's first write: `5x`
+    /// (multiples of the logical capacity) or a size such as `2TiB`. Default: when the jobs end.
+    #[arg(long)]
+    pub(crate) volume: Option<Volume>,
+
+    /// Shares of the bytes for jobs that run at the same time; a job not named keeps its default.
+    /// With --pace-from a share may name a column.
+    #[arg(long, value_name = "JOB=SHARE,...")]
+    pub(crate) pace: Option<String>,
+
+    /// Take shares over time from the growth of columns of this CSV file against its `host_bytes`.
+    #[arg(long, value_name = "FILE.csv", value_hint = ValueHint::FilePath)]
+    pub(crate) pace_from: Option<PathBuf>,
+
+    /// State of the device at the start: fresh, sequential, random:N, sequential+random:N (N
+    /// logical capacities of random page writes). The counters start after it. Default: fresh.
+    #[arg(long, value_name = "STATE")]
+    pub(crate) precondition: Option<Precondition>,
+
+    /// Seed of everything random. Default: 0.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// Run each experiment with this many seeds, counting up from --seed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) seeds: Option<u64>,
+
+    /// Points of the timeline at most. Default: 1000.
+    #[arg(long, value_name = "N", value_parser = samples)]
+    pub(crate) samples: Option<usize>,
+
+    /// Print published or measured cumulative WAF from this table beside ours: columns volume,waf
+    /// or host_bytes,media_bytes.
+    #[arg(long, value_name = "TABLE.csv", value_hint = ValueHint::FilePath)]
+    pub(crate) compare: Option<PathBuf>,
+
+    /// Write the result record as JSON; `-` is stdout. With several runs: a folder (existing, or
+    /// named with a `/` at the end) gets a file NAME-seedN.json as each run ends; a file or `-`
+    /// gets an array of all.
+    #[arg(long, value_name = "RESULT.json", value_hint = ValueHint::AnyPath)]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeviceArgs {
+    /// A device profile (see `wafer devices`) or a TOML file.
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub(crate) device: Option<String>,
+
+    /// Override a key of the device, dotted: `gc.policy=fifo`, `capacity=64GiB`. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  wafer config --device warp --set gc.policy=fifo > my-device.toml"
+)]
+pub(crate) struct ConfigArgs {
+    /// A device profile (see `wafer devices`) or a TOML file.
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub(crate) device: String,
+
+    /// Override a key of the device, dotted: `gc.policy=fifo`, `capacity=64GiB`. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// Print JSON instead of TOML.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl RunArgs {
+    /// What the options say of an experiment.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            device: self.device.device.clone(),
+            set: self.device.set.clone(),
+            fio: self.fio.clone(),
+            volume: self.volume,
+            pace: self.pace.clone(),
+            pace_from: self.pace_from.clone(),
+            seed: self.seed,
+            samples: self.samples,
+            precondition: self.precondition,
+            compare: self.compare.clone(),
+        }
+    }
+}
+
+fn samples(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 2..=1_000_000) => Ok(number),
+        _ => Err("expected a number from 2 to 1000000".to_owned()),
+    }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..=4096) => Ok(number),
+        _ => Err("expected a number from 1 to 4096".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

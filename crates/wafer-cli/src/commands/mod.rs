@@ -1,0 +1,8 @@
+//! One file per command.
+
+pub(crate) mod config;
+pub(crate) mod devices;
+pub(crate) mod policies;
+pub(crate) mod run;
+pub(crate) mod shell;
+pub(crate) mod summary;

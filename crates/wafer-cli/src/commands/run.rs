@@ -1,0 +1,183 @@
+//! `wafer run`
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use wafer_lab::{Batch, Checked, Experiment, LabError, Reference, ResultRecord, write_json};
+
+use super::summary;
+use crate::args::RunArgs;
+use crate::output;
+use crate::progress::Bar;
+
+/// Set by Ctrl-C.
+static CANCEL: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
+    let experiments = experiments(args)?;
+    let target = Target::new(args.json.as_deref(), experiments.len() > 1)?;
+    let references =
+        experiments.iter().map(reference).collect::<Result<Vec<Option<Reference>>, LabError>>()?;
+    let checked = experiments
+        .iter()
+        .map(|experiment| experiment.clone().check())
+        .collect::<Result<Vec<Checked>, LabError>>()?;
+    let mut told: Vec<&String> = Vec::new();
+    for notice in checked.iter().flat_map(|c| c.experiment.device.notices.iter().chain(&c.ignored))
+    {
+        if !told.contains(&notice) {
+            output::notice(quiet, notice);
+            told.push(notice);
+        }
+    }
+    // The second Ctrl-C does not wait for the runs to stop.
+    ctrlc::set_handler(|| {
+        if CANCEL.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })?;
+
+    let bar = Bar::new(&experiments, quiet);
+    let written: Mutex<Result<(), LabError>> = Mutex::new(Ok(()));
+    let batch = Batch {
+        threads: args.threads,
+        cancel: &CANCEL,
+        progress: &|number, progress| bar.update(number, progress),
+        finished: &|_, result| {
+            let Ok(record) = result else { return };
+            if let (Err(error), Ok(mut first)) = (target.each(record), written.lock()) {
+                *first = std::mem::replace(&mut *first, Ok(())).and(Err(error));
+            }
+        },
+    };
+    let results = batch.run(&checked);
+    bar.finish();
+
+    let mut records = Vec::new();
+    let mut failures = Vec::new();
+    for result in results? {
+        match result {
+            Ok(record) => records.push(record),
+            Err(error) => failures.push(error),
+        }
+    }
+    if failures.is_empty() || (!records.is_empty() && !CANCEL.load(Ordering::Relaxed)) {
+        target.all(&records)?;
+        if args.json.is_none() {
+            print(&experiments, &records, &references)?;
+        }
+    }
+    written.into_inner().unwrap_or(Ok(()))?;
+    match failures.into_iter().next() {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
+}
+
+/// Every experiment with every seed.
+fn experiments(args: &RunArgs) -> Result<Vec<Experiment>, LabError> {
+    let options = args.options();
+    let given = if args.experiments.is_empty() {
+        vec![Experiment::from_options(&options)?]
+    } else {
+        let files = args.experiments.iter();
+        files.map(|path| Experiment::from_file(path, &options)).collect::<Result<_, _>>()?
+    };
+    let seeds = args.seeds.unwrap_or(1);
+    Ok(given
+        .iter()
+        .flat_map(|e| (0..seeds).map(|more| e.with_seed(e.seed.wrapping_add(more))))
+        .collect())
+}
+
+fn reference(experiment: &Experiment) -> Result<Option<Reference>, LabError> {
+    experiment.compare.as_deref().map(Reference::read).transpose()
+}
+
+fn print(
+    experiments: &[Experiment],
+    records: &[ResultRecord],
+    references: &[Option<Reference>],
+) -> anyhow::Result<()> {
+    let mut out = output::styled();
+    match records {
+        [record] => summary::one(&mut out, record)?,
+        _ => summary::many(&mut out, &records.iter().collect::<Vec<_>>())?,
+    }
+    for record in records {
+        let found = experiments
+            .iter()
+            .zip(references)
+            .find(|(e, _)| e.name == record.name && e.seed == record.provenance.seed);
+        let Some((experiment, reference)) = found else { continue };
+        let mut rate = experiment.device.write_rate;
+        if let (Some(path), Some(reference)) = (&experiment.compare, reference) {
+            rate = reference.write_rate.or(rate);
+            summary::comparison(&mut out, &reference.compare(path, record))?;
+        }
+        if records.len() == 1 || reference.is_some() {
+            summary::speed(&mut out, record, rate.map(|rate| rate.0))?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Where the JSON goes.
+enum Target {
+    Nowhere,
+    Stdout {
+        array: bool,
+    },
+    File {
+        path: PathBuf,
+        array: bool,
+    },
+    /// A file per run.
+    Folder(PathBuf),
+}
+
+impl Target {
+    /// Checks the place before anything runs.
+    fn new(json: Option<&Path>, several: bool) -> Result<Self, LabError> {
+        let Some(path) = json else { return Ok(Target::Nowhere) };
+        if path.as_os_str() == "-" {
+            return Ok(Target::Stdout { array: several });
+        }
+        let wrong = |reason: String| LabError::config(format!("--json {}", path.display()), reason);
+        if path.is_dir() || path.to_string_lossy().ends_with('/') {
+            std::fs::create_dir_all(path)
+                .map_err(|e| wrong(format!("cannot make the folder: {e}")))?;
+            return Ok(Target::Folder(path.to_owned()));
+        }
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Err(wrong(format!("no folder {}", folder.display())));
+        }
+        Ok(Target::File { path: path.to_owned(), array: several })
+    }
+
+    /// Called as a run ends.
+    fn each(&self, record: &ResultRecord) -> Result<(), LabError> {
+        match self {
+            Target::Folder(folder) => {
+                let name = format!("{}-seed{}.json", record.name, record.provenance.seed);
+                write_json(&folder.join(name), record)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Called when all runs have ended.
+    fn all(&self, records: &[ResultRecord]) -> anyhow::Result<()> {
+        match (self, records) {
+            (Target::Stdout { array: false }, [record]) => output::json(record),
+            (Target::Stdout { .. }, records) => output::json(&records),
+            (Target::File { path, array: false }, [record]) => Ok(write_json(path, record)?),
+            (Target::File { path, .. }, records) => Ok(write_json(path, &records)?),
+            (Target::Nowhere | Target::Folder(_), _) => Ok(()),
+        }
+    }
+}

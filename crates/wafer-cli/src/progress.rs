@@ -1,0 +1,87 @@
+//! The progress bar: on stderr, only on a terminal, only for what takes over a second.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use wafer_lab::{Experiment, Progress, Stage};
+
+/// Nothing is drawn before this.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// One bar for all runs together.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    start: Instant,
+    runs: Mutex<State>,
+    quiet: bool,
+}
+
+struct State {
+    runs: Vec<Run>,
+    shown: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Run {
+    /// Bytes of preconditioning, done and in all.
+    precondition: (u64, u64),
+    /// Bytes of the run.
+    run: (u64, Option<u64>),
+}
+
+impl Bar {
+    pub(crate) fn new(experiments: &[Experiment], quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let run = |e: &Experiment| Run { run: (0, e.volume_bytes()), ..Run::default() };
+        let state = State { runs: experiments.iter().map(run).collect(), shown: false };
+        Bar { bar, start: Instant::now(), runs: Mutex::new(state), quiet }
+    }
+
+    /// Takes note of how far run `number` is.
+    pub(crate) fn update(&self, number: usize, progress: Progress) {
+        if self.quiet {
+            return;
+        }
+        let Ok(mut state) = self.runs.lock() else { return };
+        let run = &mut state.runs[number];
+        match progress.stage {
+            Stage::Preconditioning => {
+                run.precondition = (progress.done, progress.total.unwrap_or(progress.done));
+            }
+            Stage::Running => run.run = (progress.done, progress.total),
+        }
+        let done: u64 = state.runs.iter().map(|r| r.precondition.0 + r.run.0).sum();
+        let total = state.runs.iter().map(|r| Some(r.precondition.1 + r.run.1?)).sum();
+        if !state.shown && self.start.elapsed() >= PATIENCE {
+            state.shown = true;
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.bar.set_style(style(total));
+        }
+        self.bar.set_message(match progress.stage {
+            Stage::Preconditioning => "preconditioning",
+            Stage::Running => "writing",
+        });
+        if let Some(total) = total {
+            self.bar.set_length(total);
+        }
+        self.bar.set_position(done);
+    }
+
+    /// Removes the bar.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn style(total: Option<u64>) -> ProgressStyle {
+    let template = match total {
+        Some(_) => {
+            "{msg} [{bar:30}] {percent:>3} %  {decimal_bytes} of {decimal_total_bytes}  \
+             {decimal_bytes_per_sec}  {eta} left"
+        }
+        None => "{msg} {spinner} {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}",
+    };
+    let style = ProgressStyle::with_template(template);
+    style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
+}

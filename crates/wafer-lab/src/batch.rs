@@ -1,0 +1,122 @@
+//! Several runs at once, over all cores and within the memory there is.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use crate::experiment::Checked;
+use crate::host::available_memory;
+use crate::run::{Control, Progress, run};
+use crate::{LabError, ResultRecord};
+
+/// How a batch is run and followed.
+pub struct Batch<'a> {
+    /// Runs at the same time at most; none: one per core.
+    pub threads: Option<usize>,
+    /// Set to stop all runs soon.
+    pub cancel: &'a std::sync::atomic::AtomicBool,
+    /// Called with the number of the experiment.
+    pub progress: &'a (dyn Fn(usize, Progress) + Sync),
+    /// Called as each run ends.
+    pub finished: &'a (dyn Fn(usize, &Result<ResultRecord, LabError>) + Sync),
+}
+
+impl Batch<'_> {
+    /// Runs all experiments; results in the order of the experiments. Fails before anything runs
+    /// when one of them alone needs more memory than there is.
+    pub fn run(
+        &self,
+        experiments: &[Checked],
+    ) -> Result<Vec<Result<ResultRecord, LabError>>, LabError> {
+        let available = available_memory().unwrap_or(u64::MAX);
+        check_each_fits(experiments, available)?;
+        let memory = MemoryGate::new(available);
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads.unwrap_or(0))
+            .build()
+            .map_err(|e| LabError::Run(format!("cannot start threads: {e}")))?;
+        let one = |(number, checked): (usize, &Checked)| {
+            let _taken = memory.take(checked.memory_bytes);
+            let progress = |p: Progress| (self.progress)(number, p);
+            let result =
+                run(&checked.experiment, Control { cancel: self.cancel, progress: &progress });
+            (self.finished)(number, &result);
+            result
+        };
+        // One task per experiment: a thread never has to split a run to be fed.
+        Ok(pool.install(|| experiments.par_iter().enumerate().with_max_len(1).map(one).collect()))
+    }
+}
+
+fn check_each_fits(experiments: &[Checked], available: u64) -> Result<(), LabError> {
+    for Checked { experiment, memory_bytes: needed, .. } in experiments {
+        let needed = *needed;
+        if needed > available {
+            let what = format!("{} on device {}", experiment.name, experiment.device.name);
+            return Err(LabError::Memory { what, needed, available });
+        }
+    }
+    Ok(())
+}
+
+/// Lets runs in while their memory fits.
+struct MemoryGate {
+    free: Mutex<u64>,
+    freed: Condvar,
+}
+
+struct Taken<'a> {
+    gate: &'a MemoryGate,
+    bytes: u64,
+}
+
+impl MemoryGate {
+    fn new(bytes: u64) -> Self {
+        MemoryGate { free: Mutex::new(bytes), freed: Condvar::new() }
+    }
+
+    /// Waits until `bytes` are free; never more than there are in all.
+    fn take(&self, bytes: u64) -> Taken<'_> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free < bytes {
+            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= bytes;
+        Taken { gate: self, bytes }
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        *self.gate.free.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
+        self.gate.freed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn runs_never_take_more_memory_than_there_is() {
+        let gate = MemoryGate::new(10);
+        let (now, most) = (AtomicU64::new(0), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for bytes in [4, 7, 3, 10, 1, 6] {
+                let (gate, now, most) = (&gate, &now, &most);
+                scope.spawn(move || {
+                    let _taken = gate.take(bytes);
+                    most.fetch_max(
+                        now.fetch_add(bytes, Ordering::SeqCst) + bytes,
+                        Ordering::SeqCst,
+                    );
+                    std::thread::sleep(std::time::Duration::from_millis(2));
+                    now.fetch_sub(bytes, Ordering::SeqCst);
+                });
+            }
+        });
+        assert!(most.load(Ordering::SeqCst) <= 10);
+        assert_eq!(*gate.free.lock().unwrap(), 10);
+    }
+}

@@ -1,0 +1,282 @@
+//! A TOML document that remembers where each key was set, so that an error can say it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+use toml_edit::ImDocument;
+
+use super::origins;
+use super::suggest::did_you_mean;
+use crate::LabError;
+
+/// Where a key got its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A file, by the name to show, and a line from 1.
+    File(Arc<str>, usize),
+    /// `--set`.
+    Flag,
+}
+
+/// Values with their origins. Later layers override earlier ones key by key.
+#[derive(Clone, Debug)]
+pub(crate) struct Layers {
+    /// Name of the lowest file, for errors about keys that nothing set.
+    label: Arc<str>,
+    values: Table,
+    origins: BTreeMap<String, Origin>,
+    /// `--set` assignments, as given.
+    flags: Vec<String>,
+}
+
+/// Keys of which one replaces the other when a higher layer sets it.
+const EXCLUSIVE: [&str; 2] = ["overprovisioning", "reclaim_unit.count"];
+
+impl Layers {
+    /// Reads one file's text; `label` is its name in messages.
+    pub(crate) fn from_text(label: &str, text: &str) -> Result<Self, LabError> {
+        let label: Arc<str> = label.into();
+        let lines = origins::LineIndex::new(text);
+        let syntax = |message: &str, span: Option<std::ops::Range<usize>>| {
+            let line = span.map(|s| lines.line(s.start));
+            LabError::config(at(&label, line), one_line(message))
+        };
+        let document = ImDocument::parse(text).map_err(|e| syntax(e.message(), e.span()))?;
+        let origins = origins::of_document(&document, &lines)
+            .into_iter()
+            .map(|(key, line)| (key, Origin::File(label.clone(), line)))
+            .collect();
+        let values: Table = toml::from_str(text).map_err(|e| syntax(e.message(), e.span()))?;
+        Ok(Layers { label, values, origins, flags: Vec::new() })
+    }
+
+    /// Lays `upper` over this: its values win.
+    pub(crate) fn lay(&mut self, upper: Layers) {
+        for (i, key) in EXCLUSIVE.iter().enumerate() {
+            if upper.get(key).is_some() && upper.get(EXCLUSIVE[1 - i]).is_none() {
+                self.remove(EXCLUSIVE[1 - i]);
+            }
+        }
+        merge("", &mut self.values, upper.values, &mut |replaced| {
+            self.origins.retain(|k, _| !is_at_or_under(k, replaced));
+        });
+        self.origins.extend(upper.origins);
+        self.flags.extend(upper.flags);
+    }
+
+    /// Applies `--set KEY=VALUE` assignments, in order.
+    pub(crate) fn set_all(&mut self, assignments: &[String]) -> Result<(), LabError> {
+        for assignment in assignments {
+            let (key, value) = parse_assignment(assignment)?;
+            for (i, exclusive) in EXCLUSIVE.iter().enumerate() {
+                let other = EXCLUSIVE[1 - i];
+                if key == *exclusive && self.origins.get(other) != Some(&Origin::Flag) {
+                    self.remove(other);
+                }
+            }
+            self.origins.retain(|k, _| !is_at_or_under(k, &key));
+            insert(&mut self.values, &key, value)?;
+            self.origins.insert(key, Origin::Flag);
+            self.flags.push(assignment.clone());
+        }
+        Ok(())
+    }
+
+    /// The value at a dotted key.
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+        let mut segments = key.split('.');
+        let mut value = self.values.get(segments.next()?)?;
+        for segment in segments {
+            value = value.as_table()?.get(segment)?;
+        }
+        Some(value)
+    }
+
+    /// Whether `--set` set this key.
+    pub(crate) fn is_flag(&self, key: &str) -> bool {
+        self.origins.get(key) == Some(&Origin::Flag)
+    }
+
+    /// Whether a file or flag set this key.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Removes a key and what is under it; answers its value.
+    pub(crate) fn remove(&mut self, key: &str) -> Option<Value> {
+        self.origins.retain(|k, _| !is_at_or_under(k, key));
+        match key.rsplit_once('.') {
+            None => self.values.remove(key),
+            Some((parent, leaf)) => table_at(&mut self.values, parent)?.remove(leaf),
+        }
+    }
+
+    /// Removes a key; a table becomes layers of its own, with its origins.
+    pub(crate) fn split_off(&mut self, key: &str) -> Option<Result<Layers, Value>> {
+        let origins = self
+            .origins
+            .iter()
+            .filter_map(|(k, o)| {
+                Some((k.strip_prefix(key)?.strip_prefix('.')?.to_owned(), o.clone()))
+            })
+            .collect();
+        let label = self.label.clone();
+        Some(match self.remove(key)? {
+            Value::Table(values) => Ok(Layers { label, values, origins, flags: Vec::new() }),
+            other => Err(other),
+        })
+    }
+
+    /// Removes a string key outside the typed part of the file.
+    pub(crate) fn take_string(&mut self, key: &str) -> Result<Option<String>, LabError> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => {
+                let text = text.clone();
+                self.remove(key);
+                Ok(Some(text))
+            }
+            Some(other) => {
+                Err(self.error(key, &format!("expected a string, found {}", other.type_str())))
+            }
+        }
+    }
+
+    /// The values as a type whose fields are the keys.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, LabError> {
+        serde_path_to_error::deserialize(Value::Table(self.values.clone())).map_err(|e| {
+            let path = e.path().to_string();
+            let parent = if path == "." { "" } else { &path };
+            let message = one_line(e.inner().message());
+            self.explain(parent, &message)
+        })
+    }
+
+    /// An error about `key`, with the place that set it.
+    pub(crate) fn error(&self, key: &str, reason: &str) -> LabError {
+        match self.origin(key) {
+            Some(Origin::Flag) => LabError::config(format!("--set {key}"), reason),
+            Some(Origin::File(label, line)) => {
+                let blame = match self.flags.as_slice() {
+                    [] => String::new(),
+                    flags => format!(" (with --set {})", flags.join(" --set ")),
+                };
+                LabError::config(
+                    format!("{}: {key}", at(label, Some(*line))),
+                    format!("{reason}{blame}"),
+                )
+            }
+            None => LabError::config(format!("{}: {key}", self.label), reason),
+        }
+    }
+
+    /// Turns a deserialiser's message into one about a key, with a suggestion.
+    fn explain(&self, path: &str, message: &str) -> LabError {
+        let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+        let join = |leaf: &str| {
+            if path.is_empty() {
+                leaf.to_owned()
+            } else if path == leaf || path.ends_with(&format!(".{leaf}")) {
+                path.to_owned()
+            } else {
+                format!("{path}.{leaf}")
+            }
+        };
+        match quoted.split_first() {
+            Some((key, known)) if message.starts_with("unknown field") => {
+                self.error(&join(key), &format!("unknown key{}", did_you_mean(key, known)))
+            }
+            Some((value, known)) if message.starts_with("unknown variant") => {
+                self.error(path, &format!("unknown value `{value}`{}", did_you_mean(value, known)))
+            }
+            Some((key, _)) if message.starts_with("missing field") => {
+                self.error(&join(key), "missing; it has no default")
+            }
+            _ => self.error(path, message),
+        }
+    }
+
+    /// The origin of a key, or of the nearest key around it or under it.
+    fn origin(&self, key: &str) -> Option<&Origin> {
+        let mut at = key;
+        loop {
+            if let Some(origin) = self.origins.get(at) {
+                return Some(origin);
+            }
+            match at.rfind(['.', '[']) {
+                Some(end) => at = &at[..end],
+                None => break,
+            }
+        }
+        self.origins.iter().find(|(k, _)| is_at_or_under(k, key)).map(|(_, origin)| origin)
+    }
+}
+
+/// The first line of a text that may have several.
+pub(crate) fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+fn at(label: &str, line: Option<usize>) -> String {
+    line.map_or_else(|| label.to_owned(), |line| format!("{label}:{line}"))
+}
+
+fn is_at_or_under(key: &str, of: &str) -> bool {
+    key.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+fn merge(prefix: &str, lower: &mut Table, upper: Table, replaced: &mut impl FnMut(&str)) {
+    for (key, value) in upper {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match (lower.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => {
+                merge(&path, below, above, replaced);
+            }
+            (_, value) => {
+                replaced(&path);
+                lower.insert(key, value);
+            }
+        }
+    }
+}
+
+fn table_at<'a>(root: &'a mut Table, path: &str) -> Option<&'a mut Table> {
+    path.split('.').try_fold(root, |table, key| table.get_mut(key)?.as_table_mut())
+}
+
+fn insert(root: &mut Table, key: &str, value: Value) -> Result<(), LabError> {
+    let bad = |part: &str| LabError::config(format!("--set {key}"), format!("{part} has no keys"));
+    let mut segments: Vec<&str> = key.split('.').collect();
+    let leaf = segments.pop().unwrap_or_default();
+    let mut table = root;
+    for segment in segments {
+        let next = table.entry(segment).or_insert_with(|| Value::Table(Table::new()));
+        table = next.as_table_mut().ok_or_else(|| bad(&format!("`{segment}`")))?;
+    }
+    table.insert(leaf.to_owned(), value);
+    Ok(())
+}
+
+fn parse_assignment(text: &str) -> Result<(String, Value), LabError> {
+    let place = || format!("--set {text}");
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| LabError::config(place(), "expected KEY=VALUE, e.g. gc.policy=greedy"))?;
+    let (key, value) = (key.trim(), value.trim());
+    if key.is_empty() || key.split('.').any(str::is_empty) {
+        return Err(LabError::config(place(), "expected a dotted key before `=`"));
+    }
+    if value.is_empty() {
+        return Err(LabError::config(format!("--set {key}"), "no value after `=`"));
+    }
+    let parsed = toml::from_str::<Table>(&format!("value = {value}"));
+    match parsed.ok().and_then(|mut table| table.remove("value")) {
+        Some(value) => Ok((key.to_owned(), value)),
+        None if value.starts_with(['[', '{', '"', '\'']) => {
+            Err(LabError::config(format!("--set {key}"), format!("`{value}` is not a TOML value")))
+        }
+        None => Ok((key.to_owned(), Value::String(value.to_owned()))),
+    }
+}

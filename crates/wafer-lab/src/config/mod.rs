@@ -1,0 +1,170 @@
+//! Devices by name or file, with overrides: the resolved configuration or one line that says
+//! which key of which line cannot work.
+
+mod layers;
+mod origins;
+mod profiles;
+mod suggest;
+
+use std::path::Path;
+
+use serde::Serialize;
+use wafer_core::{Bytes, DeviceConfig, Geometry};
+
+pub use profiles::{PROFILES, Profile, profile};
+
+pub(crate) use layers::{Layers, one_line};
+pub(crate) use suggest::did_you_mean;
+
+use crate::LabError;
+use crate::files::read_text;
+
+/// A device that can be made.
+#[derive(Clone, Debug)]
+pub struct ResolvedDevice {
+    /// Profile name, or the file's path as given.
+    pub name: String,
+    /// One line about the device, from its file.
+    pub description: Option<String>,
+    /// Bytes per second that the media of the real device takes at most; only to compare times.
+    pub write_rate: Option<Bytes>,
+    /// Every key with its value.
+    pub config: DeviceConfig,
+    /// Sizes that follow.
+    pub geometry: Geometry,
+    /// Things worth telling the user: a value that follows oddly from overrides.
+    pub notices: Vec<String>,
+}
+
+/// What `wafer devices` tells of a device.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceSummary {
+    /// Name for `--device`.
+    pub name: String,
+    /// One line.
+    pub description: String,
+    /// Logical capacity in bytes.
+    pub capacity: u64,
+    /// Bytes of a reclaim unit.
+    pub reclaim_unit_size: u64,
+    /// Physical reclaim units.
+    pub reclaim_unit_count: u32,
+    /// (physical - logical) / logical.
+    pub overprovisioning: f64,
+    /// Reclaim unit handles.
+    pub handles: u16,
+    /// "initially" or "persistently"; "none" for a conventional device.
+    pub isolation: String,
+    /// Bytes of memory that a simulation takes.
+    pub memory_bytes: u64,
+}
+
+impl ResolvedDevice {
+    /// Logical capacity in bytes.
+    pub fn logical_bytes(&self) -> u64 {
+        self.geometry.logical_bytes()
+    }
+
+    /// (physical - logical) / logical capacity.
+    pub fn overprovisioning(&self) -> f64 {
+        let physical = f64::from(self.geometry.ru_count) * f64::from(self.geometry.pages_per_ru);
+        physical / self.geometry.logical_pages as f64 - 1.0
+    }
+
+    /// The line for `wafer devices`.
+    pub fn summary(&self) -> DeviceSummary {
+        let isolation = match (self.config.fdp, self.config.isolation) {
+            (false, _) => "none",
+            (true, wafer_core::Isolation::Initially) => "initially",
+            (true, wafer_core::Isolation::Persistently) => "persistently",
+        };
+        DeviceSummary {
+            name: self.name.clone(),
+            description: self.description.clone().unwrap_or_default(),
+            capacity: self.logical_bytes(),
+            reclaim_unit_size: self.config.reclaim_unit.size.0,
+            reclaim_unit_count: self.geometry.ru_count,
+            overprovisioning: self.overprovisioning(),
+            handles: self.config.handles,
+            isolation: isolation.to_owned(),
+            memory_bytes: self.geometry.memory_bytes(),
+        }
+    }
+}
+
+/// Loads a device: a shipped profile's name or a TOML file, then `KEY=VALUE` overrides.
+pub fn load_device(device: &str, overrides: &[String]) -> Result<ResolvedDevice, LabError> {
+    resolve(device, base_layers(device, Path::new(""))?, overrides)
+}
+
+/// The layers of a profile name or file; relative paths start at `folder`.
+pub(crate) fn base_layers(device: &str, folder: &Path) -> Result<Layers, LabError> {
+    if let Some(profile) = profile(device) {
+        return Layers::from_text(profile.path, profile.text);
+    }
+    let path = folder.join(device);
+    if path.extension().is_none() && !device.contains('/') && !path.exists() {
+        let names: Vec<&str> = PROFILES.iter().map(|p| p.name).collect();
+        return Err(LabError::config(
+            format!("device `{device}`"),
+            format!("no such profile or file{}", did_you_mean(device, &names)),
+        ));
+    }
+    Layers::from_text(&path.display().to_string(), &read_text(&path)?)
+}
+
+/// Applies overrides, checks everything and resolves the sizes.
+pub(crate) fn resolve(
+    name: &str,
+    mut layers: Layers,
+    overrides: &[String],
+) -> Result<ResolvedDevice, LabError> {
+    let description = layers.take_string("description")?;
+    let write_rate = match layers.get("write_rate").cloned() {
+        None => None,
+        Some(value) => {
+            let rate = value
+                .try_into()
+                .map_err(|e: toml::de::Error| layers.error("write_rate", &one_line(e.message())))?;
+            layers.remove("write_rate");
+            Some(rate)
+        }
+    };
+    layers.set_all(overrides)?;
+    let config: DeviceConfig = layers.read()?;
+    check_policy(&layers, &config)?;
+    let geometry =
+        Geometry::resolve(&config).map_err(|e| layers.error(&e.key, &one_line(&e.message)))?;
+    let mut device = ResolvedDevice {
+        name: name.to_owned(),
+        description,
+        write_rate,
+        config,
+        geometry,
+        notices: Vec::new(),
+    };
+    let resized = layers.is_flag("capacity") || layers.is_flag("reclaim_unit.size");
+    if resized && layers.has("reclaim_unit.count") && !layers.is_flag("reclaim_unit.count") {
+        device.notices.push(format!(
+            "reclaim_unit.count stays {} from {name}, so over-provisioning is now {:.1} %; set \
+             overprovisioning or reclaim_unit.count to choose it",
+            device.geometry.ru_count,
+            100.0 * device.overprovisioning()
+        ));
+    }
+    Ok(device)
+}
+
+fn check_policy(layers: &Layers, config: &DeviceConfig) -> Result<(), LabError> {
+    let known: Vec<&str> = wafer_core::policy::POLICIES.iter().map(|policy| policy.name).collect();
+    if known.contains(&config.gc.policy.as_str()) {
+        let made = wafer_core::policy::make(&config.gc);
+        return made.map(|_| ()).map_err(|e| layers.error(&e.key, &one_line(&e.message)));
+    }
+    let reason =
+        format!("no policy `{}`{}", config.gc.policy, did_you_mean(&config.gc.policy, &known));
+    Err(layers.error("gc.policy", &reason))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! "Did you mean" for names that are not known.
+
+/// `; did you mean ...?` when a known name is close, else the list of known names.
+pub(crate) fn did_you_mean(given: &str, known: &[impl AsRef<str>]) -> String {
+    let nearest = known
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(given, name.as_ref()), name.as_ref()))
+        .min();
+    match nearest {
+        Some((distance, name)) if distance <= 1 + given.chars().count() / 4 => {
+            format!("; did you mean `{name}`?")
+        }
+        Some(_) => {
+            let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+            format!("; known: {}", names.join(", "))
+        }
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn close_names_are_suggested_others_listed() {
+        let known = ["capacity", "handles"];
+        assert_eq!(did_you_mean("capcity", &known), "; did you mean `capacity`?");
+        assert_eq!(did_you_mean("colour", &known), "; known: capacity, handles");
+    }
+}

@@ -1,0 +1,99 @@
+use super::*;
+
+fn error(device: &str, overrides: &[&str]) -> String {
+    let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
+    load_device(device, &overrides).unwrap_err().to_string()
+}
+
+fn layers(text: &str, overrides: &[&str]) -> Result<ResolvedDevice, LabError> {
+    let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
+    resolve("d", Layers::from_text("d.toml", text)?, &overrides)
+}
+
+const SMALL: &str = "capacity = \"1GiB\"\n[reclaim_unit]\nsize = \"1MiB\"\ncount = 1200\n";
+
+#[test]
+fn every_shipped_profile_resolves() {
+    for profile in PROFILES {
+        let device = load_device(profile.name, &[]).unwrap();
+        assert!(device.description.is_some(), "{}", profile.name);
+        assert!(device.write_rate.is_some(), "{}", profile.name);
+        assert!(device.notices.is_empty(), "{}", profile.name);
+    }
+}
+
+#[test]
+fn the_emulator_has_the_published_sizes() {
+    let warp = load_device("warp", &[]).unwrap();
+    assert_eq!(warp.logical_bytes(), 448 << 30);
+    assert_eq!(warp.geometry.ru_count, 4086);
+    let drive = load_device("drive-a", &[]).unwrap();
+    assert_eq!(drive.geometry.ru_count, 594);
+    assert_eq!(drive.geometry.forced_free(594), 3);
+}
+
+#[test]
+fn overprovisioning_and_count_replace_each_other() {
+    let device = layers(SMALL, &["overprovisioning=0.25"]).unwrap();
+    assert_eq!(device.config.reclaim_unit.count, None);
+    assert_eq!(device.geometry.ru_count, 1280);
+    let text = SMALL.replace("count = 1200", "") + "[gc]\n";
+    let text = format!("overprovisioning = 0.25\n{text}");
+    let device = layers(&text, &["reclaim_unit.count=1300"]).unwrap();
+    assert_eq!(device.config.overprovisioning, None);
+    assert_eq!(device.geometry.ru_count, 1300);
+}
+
+#[test]
+fn overrides_are_typed_and_dotted() {
+    let set = [
+        "gc.policy=greedy",
+        "gc.background_free=0",
+        "capacity=512MiB",
+        "handle_isolation.2=persistently",
+        "namespaces=[{size=\"100MiB\",handles=[0,1]},{size=\"412MiB\",handles=[2]}]",
+    ];
+    let device = layers(SMALL, &set).unwrap();
+    assert_eq!(device.config.gc.background_free, 0.0);
+    assert_eq!(device.config.namespaces.len(), 2);
+    assert_eq!(device.notices.len(), 1, "capacity changed, count did not");
+}
+
+#[test]
+fn errors_name_the_line_or_the_flag() {
+    assert_eq!(
+        layers(&SMALL.replace("count", "cuont"), &[]).unwrap_err().to_string(),
+        "d.toml:4: reclaim_unit.cuont: unknown key; did you mean `count`?"
+    );
+    assert_eq!(
+        layers(SMALL, &["capcity=1GiB"]).unwrap_err().to_string(),
+        "--set capcity: unknown key; did you mean `capacity`?"
+    );
+    assert_eq!(
+        layers(SMALL, &["isolation=strictly"]).unwrap_err().to_string(),
+        "--set isolation: unknown value `strictly`; known: initially, persistently"
+    );
+    assert_eq!(
+        layers(&SMALL.replace("1GiB", "1GB1"), &[]).unwrap_err().to_string(),
+        "d.toml:1: capacity: `1GB1` is not a size; write a number with B, KiB, MiB, GiB, TiB \
+         (binary) or kB, MB, GB, TB (decimal)"
+    );
+    assert_eq!(
+        layers("[reclaim_unit]\nsize = \"1MiB\"\n", &[]).unwrap_err().to_string(),
+        "d.toml: capacity: missing; it has no default"
+    );
+    let broken = layers("capacity = \n", &[]).unwrap_err().to_string();
+    assert!(broken.starts_with("d.toml:1: "), "{broken}");
+    assert!(!broken.contains('\n'), "{broken}");
+}
+
+#[test]
+fn an_unknown_profile_is_suggested() {
+    assert_eq!(error("wrap", &[]), "device `wrap`: no such profile or file; did you mean `warp`?");
+    assert_eq!(error("nowhere/x.toml", &[]), "nowhere/x.toml: no such file");
+    assert_eq!(
+        error("warp", &["gc.policy=gredy"]),
+        "--set gc.policy: no policy `gredy`; did you mean `greedy`?"
+    );
+    assert_eq!(error("warp", &["gc"]), "--set gc: expected KEY=VALUE, e.g. gc.policy=greedy");
+}

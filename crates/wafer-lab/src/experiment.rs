@@ -1,0 +1,235 @@
+//! An experiment: a device, what is written to it, how much, and the seed. From a file, from
+//! options, or from a file with options over it.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::config::{Layers, ResolvedDevice, base_layers, resolve};
+use crate::files::read_text;
+use crate::{LabError, Precondition, Volume};
+
+/// Points of a timeline unless told otherwise.
+pub const DEFAULT_SAMPLES: usize = 1000;
+
+/// What is written: a fio job file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// Its name in messages; files that it names are looked for beside it.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+}
+
+/// One run, ready.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Name for tables and files.
+    pub name: String,
+    /// The device.
+    pub device: ResolvedDevice,
+    /// What is written to it.
+    pub workload: Workload,
+    /// Host bytes to write; none: until the workload ends.
+    pub volume: Option<Volume>,
+    /// Shares of the bytes of jobs that run at the same time, `JOB=SHARE,...`.
+    pub pace: Option<String>,
+    /// CSV file whose columns `pace` may name.
+    pub pace_from: Option<PathBuf>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Points of the timeline at most.
+    pub samples: usize,
+    /// State of the device at the start.
+    pub precondition: Precondition,
+    /// Table of published WAF to print beside ours.
+    pub compare: Option<PathBuf>,
+}
+
+/// An experiment whose workload has been read and can be run.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The experiment.
+    pub experiment: Experiment,
+    /// Options of the job file without effect on what is written, one line each.
+    pub ignored: Vec<String>,
+    /// Bytes of memory that the run takes, device and workload.
+    pub memory_bytes: u64,
+}
+
+/// What the command line gives; each value overrides the file's.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Profile name or file.
+    pub device: Option<String>,
+    /// `KEY=VALUE` for the device.
+    pub set: Vec<String>,
+    /// Job file.
+    pub fio: Option<PathBuf>,
+    /// Host bytes to write.
+    pub volume: Option<Volume>,
+    /// Shares of jobs.
+    pub pace: Option<String>,
+    /// CSV file with shares.
+    pub pace_from: Option<PathBuf>,
+    /// Seed.
+    pub seed: Option<u64>,
+    /// Points of the timeline.
+    pub samples: Option<usize>,
+    /// State of the device at the start.
+    pub precondition: Option<Precondition>,
+    /// Table of published WAF.
+    pub compare: Option<PathBuf>,
+}
+
+/// An experiment file, all but its `device`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExperimentFile {
+    /// One line on what the experiment is for.
+    #[serde(default)]
+    #[expect(dead_code, reason = "for readers of the file")]
+    description: Option<String>,
+    /// What is written.
+    #[serde(default)]
+    workload: WorkloadFile,
+    /// How much: `"25x"` or `"2TiB"`.
+    volume: Option<Volume>,
+    /// `"JOB=SHARE,..."`.
+    pace: Option<String>,
+    /// CSV file, relative to the experiment file.
+    pace_from: Option<PathBuf>,
+    /// Seed. Default 0.
+    seed: Option<u64>,
+    /// Points of the timeline at most, at least 2. Default 1000.
+    samples: Option<usize>,
+    /// `"fresh"` (default), `"sequential"`, `"random:N"`, `"sequential+random:N"`.
+    precondition: Option<Precondition>,
+    /// CSV file of published WAF, relative to the experiment file.
+    compare: Option<PathBuf>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkloadFile {
+    /// A fio job file, relative to the experiment file.
+    fio: Option<PathBuf>,
+    /// The text of a fio job file.
+    fio_text: Option<String>,
+}
+
+impl Experiment {
+    /// The experiment of a file, with options over it.
+    pub fn from_file(path: &Path, options: &Options) -> Result<Self, LabError> {
+        let label = path.display().to_string();
+        let mut layers = Layers::from_text(&label, &read_text(path)?)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let device = device_of_file(&mut layers, folder, options)?;
+        let file: ExperimentFile = layers.read()?;
+        let workload = match (&options.fio, file.workload.fio, file.workload.fio_text) {
+            (Some(path), _, _) => Workload::read(path)?,
+            (None, Some(path), None) => Workload::read(&folder.join(path))?,
+            (None, None, Some(text)) => Workload { path: path.with_extension("fio_text"), text },
+            (None, None, None) => {
+                return Err(layers.error("workload", "missing; give fio = \"JOB.fio\" or fio_text"));
+            }
+            (None, Some(_), Some(_)) => {
+                return Err(layers.error("workload.fio_text", "give fio or fio_text, not both"));
+            }
+        };
+        if file.samples.is_some_and(|samples| samples < 2) {
+            return Err(layers.error("samples", "at least 2"));
+        }
+        let beside = |path: PathBuf| folder.join(path);
+        Ok(Experiment {
+            name: stem(path),
+            device,
+            workload,
+            volume: options.volume.or(file.volume),
+            pace: options.pace.clone().or(file.pace),
+            pace_from: options.pace_from.clone().or(file.pace_from.map(beside)),
+            seed: options.seed.or(file.seed).unwrap_or(0),
+            samples: options.samples.or(file.samples).unwrap_or(DEFAULT_SAMPLES),
+            precondition: options.precondition.or(file.precondition).unwrap_or_default(),
+            compare: options.compare.clone().or(file.compare.map(beside)),
+        })
+    }
+
+    /// The experiment of options alone.
+    pub fn from_options(options: &Options) -> Result<Self, LabError> {
+        let missing = |option: &str, what: &str| {
+            LabError::config(option, format!("missing; give {what}, or an experiment file"))
+        };
+        let device = options.device.as_deref().ok_or_else(|| missing("--device", "a device"))?;
+        let fio = options.fio.clone().ok_or_else(|| missing("--fio", "a job file"))?;
+        let device = crate::load_device(device, &options.set)?;
+        Ok(Experiment {
+            name: format!("{}-{}", stem(Path::new(&device.name)), stem(&fio)),
+            device,
+            workload: Workload::read(&fio)?,
+            volume: options.volume,
+            pace: options.pace.clone(),
+            pace_from: options.pace_from.clone(),
+            seed: options.seed.unwrap_or(0),
+            samples: options.samples.unwrap_or(DEFAULT_SAMPLES),
+            precondition: options.precondition.unwrap_or_default(),
+            compare: options.compare.clone(),
+        })
+    }
+
+    /// The volume in bytes.
+    pub fn volume_bytes(&self) -> Option<u64> {
+        Some(self.volume?.bytes(self.device.logical_bytes()))
+    }
+
+    /// Prepares the workload without running it, so that its errors come before anything runs.
+    pub fn check(self) -> Result<Checked, LabError> {
+        let built = crate::workload::build(&self)?;
+        let memory_bytes = self.device.geometry.memory_bytes() + built.memory_bytes;
+        Ok(Checked { experiment: self, ignored: built.ignored, memory_bytes })
+    }
+
+    /// The same experiment with another seed.
+    pub fn with_seed(&self, seed: u64) -> Self {
+        Experiment { seed, ..self.clone() }
+    }
+}
+
+impl Workload {
+    /// Reads a job file.
+    pub fn read(path: &Path) -> Result<Self, LabError> {
+        Ok(Workload { path: path.to_owned(), text: read_text(path)? })
+    }
+}
+
+/// `device = "warp"`, or `[device]` with `profile` and overrides.
+fn device_of_file(
+    layers: &mut Layers,
+    folder: &Path,
+    options: &Options,
+) -> Result<ResolvedDevice, LabError> {
+    if let Some(device) = &options.device {
+        layers.remove("device");
+        return crate::load_device(device, &options.set);
+    }
+    let missing = layers.error("device", "missing; give a profile's name or a table");
+    let malformed = layers.error("device", "expected a profile's name or a table");
+    let (name, upper) = match layers.split_off("device").ok_or(missing)? {
+        Err(toml::Value::String(name)) => (name, None),
+        Err(_) => return Err(malformed),
+        Ok(mut table) => match table.take_string("profile")? {
+            Some(name) => (name, Some(table)),
+            // The whole device is here.
+            None => return resolve("device", table, &options.set),
+        },
+    };
+    let mut base = base_layers(&name, folder)?;
+    if let Some(upper) = upper {
+        base.lay(upper);
+    }
+    resolve(&name, base, &options.set)
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "run".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}

@@ -1,0 +1,147 @@
+use std::sync::atomic::AtomicU64;
+
+use super::*;
+use crate::{HandleKey, Options, Precondition, Volume, Workload};
+use wafer_core::Placement;
+
+/// Single-page writes at scattered addresses, alternating between two placement handles.
+struct Scatter {
+    state: u64,
+    pages: u64,
+    left: u64,
+}
+
+impl CommandStream for Scatter {
+    fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
+        for _ in 0..max.min(self.left as usize) {
+            self.left -= 1;
+            self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let page = (self.state >> 33) % self.pages;
+            out.push(Command::write(page * 8, 8, Placement((self.left % 2) as u16)));
+        }
+    }
+}
+
+fn experiment(volume: Option<&str>, samples: usize) -> Experiment {
+    let text = "capacity = \"64MiB\"\nhandles = 4\noverprovisioning = 0.5\n\
+                [reclaim_unit]\nsize = \"1MiB\"\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.toml");
+    std::fs::write(&path, text).unwrap();
+    Experiment {
+        name: "small".into(),
+        device: crate::load_device(path.to_str().unwrap(), &[]).unwrap(),
+        workload: Workload { path: "none".into(), text: String::new() },
+        volume: volume.map(|v| v.parse().unwrap()),
+        samples,
+        pace: None,
+        pace_from: None,
+        seed: 7,
+        precondition: Precondition::default(),
+        compare: None,
+    }
+}
+
+fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> Built {
+    let pages = experiment.device.geometry.logical_pages;
+    let stream = Box::new(Scatter { state: experiment.seed, pages, left: commands });
+    Built { stream, total_bytes, memory_bytes: 0, ignored: Vec::new() }
+}
+
+fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> ResultRecord {
+    let built = scatter(experiment, commands, total);
+    run_built(experiment, built, Control::unattended()).unwrap()
+}
+
+#[test]
+fn a_run_stops_at_exactly_the_volume() {
+    for volume in ["1x", "2.5x", "10MiB", "1000001"] {
+        let experiment = experiment(Some(volume), 100);
+        let record = result(&experiment, u64::MAX, None);
+        let expected = volume.parse::<Volume>().unwrap().bytes(64 << 20);
+        assert_eq!(record.summary.host_bytes, expected, "{volume}");
+        assert_eq!(record.timeline.host_bytes.last(), Some(&expected));
+        assert!(record.timeline.host_bytes.len() <= 100);
+    }
+}
+
+#[test]
+fn points_are_evenly_spaced_and_the_last_is_the_end() {
+    let record = result(&experiment(Some("4x"), 64), u64::MAX, None);
+    let expected: Vec<u64> = (1..=64).map(|k| k * (4 << 20)).collect();
+    assert_eq!(record.timeline.host_bytes, expected);
+    assert_eq!(record.timeline.media_bytes.last(), Some(&record.summary.media_bytes));
+    assert!(record.summary.waf > 1.0);
+}
+
+#[test]
+fn without_a_total_points_are_thinned_as_they_come() {
+    for commands in [1, 255, 256, 257, 5000, 40_000, 100_001] {
+        let record = result(&experiment(None, 10), commands, None);
+        let points = &record.timeline.host_bytes;
+        assert!(!points.is_empty() && points.len() <= 10, "{commands}: {points:?}");
+        assert_eq!(points.last(), Some(&(commands * 4096)));
+        let steps: Vec<u64> = points.windows(2).map(|w| w[1] - w[0]).collect();
+        let (_, inner) = steps.split_last().unwrap_or((&0, &[]));
+        assert!(inner.windows(2).all(|w| w[0] == w[1]), "{commands}: {points:?}");
+    }
+}
+
+#[test]
+fn handles_that_were_written_and_gc_have_a_series() {
+    let record = result(&experiment(Some("6x"), 10), u64::MAX, None);
+    let keys: Vec<HandleKey> = record.timeline.handles.keys().copied().collect();
+    assert_eq!(keys, [HandleKey::Handle(0), HandleKey::Handle(1), HandleKey::Gc]);
+    let last = |key| record.timeline.handles[&key].host_bytes.last().copied().unwrap();
+    let hosts = last(HandleKey::Handle(0)) + last(HandleKey::Handle(1));
+    assert_eq!(hosts, record.summary.host_bytes);
+    let moved = record.summary.media_bytes - record.summary.host_bytes;
+    assert_eq!(last(HandleKey::Gc), moved);
+}
+
+#[test]
+fn a_precondition_is_not_counted_but_felt() {
+    let mut experiment = experiment(Some("1x"), 10);
+    let fresh = result(&experiment, u64::MAX, None);
+    experiment.precondition = "sequential+random:2".parse().unwrap();
+    let full = result(&experiment, u64::MAX, None);
+    assert_eq!(full.summary.host_bytes, 64 << 20);
+    assert_eq!(fresh.summary.waf, 1.0);
+    assert!(full.summary.waf > 1.2, "{}", full.summary.waf);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_digest_however_many_threads() {
+    let experiments: Vec<Experiment> =
+        (0..6).map(|seed| experiment(Some("5x"), 50).with_seed(seed % 3)).collect();
+    let digests = |threads: usize| -> Vec<String> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        use rayon::prelude::*;
+        pool.install(|| experiments.par_iter().map(|e| result(e, u64::MAX, None).digest).collect())
+    };
+    let one = digests(1);
+    assert_eq!(one, digests(2));
+    assert_eq!(one[0], one[3]);
+    assert_ne!(one[0], one[1]);
+}
+
+#[test]
+fn a_run_can_be_followed_and_stopped() {
+    let experiment = experiment(Some("1000x"), 10);
+    let (cancel, seen) = (AtomicBool::new(false), AtomicU64::new(0));
+    let progress = |p: Progress| {
+        seen.store(p.done, Ordering::Relaxed);
+        assert_eq!(p.total, Some(64_000 << 20));
+        cancel.store(true, Ordering::Relaxed);
+    };
+    let control = Control { cancel: &cancel, progress: &progress };
+    let error = run_built(&experiment, scatter(&experiment, u64::MAX, None), control).unwrap_err();
+    assert!(matches!(error, LabError::Cancelled));
+    assert!(seen.load(Ordering::Relaxed) > 0);
+}
+
+#[test]
+fn options_alone_need_a_device_and_a_job() {
+    let error = Experiment::from_options(&Options::default()).unwrap_err();
+    assert_eq!(error.to_string(), "--device: missing; give a device, or an experiment file");
+}
