@@ -9,14 +9,15 @@ use wafer_workload::job::{BlockSize, Direction, Distribution, JobSpec, Order};
 use wafer_workload::{CommandStream, JobStream, Mixer, MixerOptions, Pace};
 
 const BATCH: usize = 1024;
-const COMMANDS: usize = 20_000_000;
+/// Commands per measurement, and measurements: the fastest counts, the machine may be busy.
+const COMMANDS: usize = 500_000;
+const TIMES: usize = 60;
 const BLOCK: u64 = 4096;
 
-/// Best of three runs.
 fn measure(name: &str, mut stream: impl CommandStream) {
     let mut best = f64::MAX;
     let mut out: Vec<Command> = Vec::with_capacity(BATCH);
-    for _ in 0..3 {
+    for _ in 0..TIMES {
         let start = Instant::now();
         let mut done = 0;
         while done < COMMANDS {
@@ -35,7 +36,10 @@ fn job(blocks: u64, order: Order) -> JobSpec {
 }
 
 fn with(blocks: u64, distribution: Distribution) -> JobSpec {
-    JobSpec { distribution: std::array::from_fn(|_| distribution.clone()), ..job(blocks, Order::Random) }
+    JobSpec {
+        distribution: std::array::from_fn(|_| distribution.clone()),
+        ..job(blocks, Order::Random)
+    }
 }
 
 fn main() {
@@ -76,15 +80,24 @@ fn main() {
         let normal = Distribution::Normal { deviation: 20.0, center: None };
         measure("normal:20", stream(&with(blocks, normal)));
         let split = BlockSize::Split(vec![(4096, 60.0), (65536, 40.0)]);
-        let split =
-            JobSpec { block_size: std::array::from_fn(|_| split.clone()), ..with(blocks, Distribution::Uniform) };
+        let split = JobSpec {
+            block_size: std::array::from_fn(|_| split.clone()),
+            ..with(blocks, Distribution::Uniform)
+        };
         measure("uniform, bssplit (general way)", stream(&split));
 
         let three = || {
-            let large = JobSpec { block_size: std::array::from_fn(|_| BlockSize::Fixed(128 << 10)), ..job(blocks, Order::Sequential) };
+            let large = JobSpec {
+                block_size: std::array::from_fn(|_| BlockSize::Fixed(128 << 10)),
+                ..job(blocks, Order::Sequential)
+            };
             let large = JobSpec { name: "a".into(), ..large };
             let small = JobSpec { iodepth: 32, ..with(blocks, Distribution::Uniform) };
-            vec![large, JobSpec { name: "b".into(), ..small.clone() }, JobSpec { name: "c".into(), ..small }]
+            vec![
+                large,
+                JobSpec { name: "b".into(), ..small.clone() },
+                JobSpec { name: "c".into(), ..small },
+            ]
         };
         let mix = |pace: &str| {
             let pace = Pace::parse(pace, None).expect("a good pace");

@@ -55,7 +55,10 @@ fn fixed_shares() {
     let pace = "worker0=0.5,jumper=0.125,worker1=0.375";
     near(&shares(&mut mixer(warp(), pace), 400_000), &[0.5, 0.125, 0.375]);
     // They are normalised when all are named.
-    near(&shares(&mut mixer(warp(), "worker0=4,jumper=1,worker1=3"), 400_000), &[0.5, 0.125, 0.375]);
+    near(
+        &shares(&mut mixer(warp(), "worker0=4,jumper=1,worker1=3"), 400_000),
+        &[0.5, 0.125, 0.375],
+    );
     // A named job gets its share of all bytes, the others split the rest as they would have.
     near(&shares(&mut mixer(warp(), "jumper=0.4"), 400_000), &[0.4404, 0.4, 0.1596]);
     // Clones divide the share of their section.
@@ -87,7 +90,10 @@ fn bad_shares() {
         Mixer::new(warp(), &options).unwrap_err().to_string()
     };
     let unknown = error("worker7=0.5");
-    assert!(unknown.ends_with("no job `worker7`; the jobs are worker0, jumper, worker1"), "{unknown}");
+    assert!(
+        unknown.ends_with("no job `worker7`; the jobs are worker0, jumper, worker1"),
+        "{unknown}"
+    );
     let nothing = error("worker0=0.7,jumper=0.3");
     assert!(nothing.contains("leave nothing for job `worker1`"), "{nothing}");
     let none = Mixer::new(vec![], &MixerOptions::default()).unwrap_err().to_string();
