@@ -68,7 +68,7 @@ impl Reference {
         let remark = |key: &str| {
             text.lines().take_while(|line| line.starts_with('#')).find_map(|line| {
                 let (name, value) = line.trim_start_matches('#').split_once('=')?;
-                (name.trim() == key).then(|| value.trim().trim_matches('"').to_owned())
+                (name.trim() == key).then(|| value.trim().to_owned())
             })
         };
         let write_rate = remark("write_rate").map(|rate| rate.parse::<Bytes>()).transpose();

@@ -51,8 +51,8 @@ pub struct Experiment {
 pub struct Checked {
     /// The experiment.
     pub experiment: Experiment,
-    /// Options of the job file without effect on what is written, one line each.
-    pub ignored: Vec<String>,
+    /// Options of the job file without effect on what is written.
+    pub ignored: Vec<crate::record::IgnoredOption>,
     /// Bytes of memory that the run takes, device and workload.
     pub memory_bytes: u64,
 }

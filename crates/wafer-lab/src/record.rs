@@ -94,8 +94,21 @@ pub struct WorkloadRecord {
     pub pace_from: Option<String>,
     /// State of the device at the start.
     pub precondition: Precondition,
-    /// What the workload reader passed over.
-    pub ignored: Vec<String>,
+    /// Options of the job file without effect on what is written.
+    pub ignored: Vec<IgnoredOption>,
+}
+
+/// An option of a job file without effect on what is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IgnoredOption {
+    /// The option, by fio's first name for it.
+    pub option: String,
+    /// The file that sets it.
+    pub file: String,
+    /// Line there, from 1.
+    pub line: u32,
+    /// Why it has no effect.
+    pub reason: String,
 }
 
 /// Totals of a run.
@@ -148,8 +161,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) timeline: Timeline,
     pub(crate) wall_seconds: f64,
     pub(crate) precondition_seconds: f64,
-    /// What the workload reader passed over.
-    pub(crate) ignored: Vec<String>,
+    pub(crate) ignored: Vec<IgnoredOption>,
 }
 
 pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {

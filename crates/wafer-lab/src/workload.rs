@@ -1,9 +1,10 @@
 //! From an experiment's workload to a stream of commands.
 
-use wafer_workload::fio::{JobFile, Jobs, Target};
+use wafer_workload::fio::{self, JobFile, Jobs, Target};
 use wafer_workload::{CommandStream, Mixer, MixerOptions, Pace, WorkloadError};
 
 use crate::config::one_line;
+use crate::record::IgnoredOption;
 use crate::{Experiment, LabError};
 
 /// A workload, ready to be written.
@@ -13,8 +14,8 @@ pub(crate) struct Built {
     pub(crate) total_bytes: Option<u64>,
     /// Bytes of memory that it takes.
     pub(crate) memory_bytes: u64,
-    /// What its reader passed over, one line each.
-    pub(crate) ignored: Vec<String>,
+    /// Options of the job file without effect on what is written.
+    pub(crate) ignored: Vec<IgnoredOption>,
 }
 
 /// Reads and prepares the workload of an experiment.
@@ -52,10 +53,12 @@ fn jobs(experiment: &Experiment) -> Result<Jobs, LabError> {
         .map_err(|e| LabError::Workload(e.to_string()))
 }
 
-fn ignored(jobs: &Jobs) -> Vec<String> {
-    let line = |option: &wafer_workload::fio::IgnoredOption| {
-        let (file, line) = (option.file.display(), option.line);
-        format!("{file}:{line}: {}: {}", option.name, option.reason)
+fn ignored(jobs: &Jobs) -> Vec<IgnoredOption> {
+    let told = |option: &fio::IgnoredOption| IgnoredOption {
+        option: option.name.to_owned(),
+        file: option.file.display().to_string(),
+        line: option.line,
+        reason: option.reason.to_owned(),
     };
-    jobs.ignored.iter().map(line).collect()
+    jobs.ignored.iter().map(told).collect()
 }

@@ -24,11 +24,10 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         .iter()
         .map(|experiment| experiment.clone().check())
         .collect::<Result<Vec<Checked>, LabError>>()?;
-    let mut told: Vec<&String> = Vec::new();
-    for notice in checked.iter().flat_map(|c| c.experiment.device.notices.iter().chain(&c.ignored))
-    {
+    let mut told: Vec<String> = Vec::new();
+    for notice in checked.iter().flat_map(notices) {
         if !told.contains(&notice) {
-            output::notice(quiet, notice);
+            output::notice(quiet, &notice);
             told.push(notice);
         }
     }
@@ -90,6 +89,18 @@ fn experiments(args: &RunArgs) -> Result<Vec<Experiment>, LabError> {
         .iter()
         .flat_map(|e| (0..seeds).map(|more| e.with_seed(e.seed.wrapping_add(more))))
         .collect())
+}
+
+/// What is worth knowing before an experiment runs.
+fn notices(checked: &Checked) -> Vec<String> {
+    let mut notices = checked.experiment.device.notices.clone();
+    let mut ignored: Vec<&str> = checked.ignored.iter().map(|i| i.option.as_str()).collect();
+    ignored.dedup();
+    if !ignored.is_empty() {
+        let path = checked.experiment.workload.path.display();
+        notices.push(format!("{path}: no effect on what is written: {}", ignored.join(", ")));
+    }
+    notices
 }
 
 fn reference(experiment: &Experiment) -> Result<Option<Reference>, LabError> {
