@@ -144,6 +144,13 @@ impl Phase {
 
     /// Gives the running jobs the paces that hold from byte `written` of the run on.
     fn repace(&mut self, pace: &Pace, written: u64) {
+        // A slower pace can put a job's next command past its deadline: then it has ended, and the
+        // others share anew. Each round ends a job or is the last.
+        while self.repace_once(pace, written) {}
+    }
+
+    /// True if a job has ended by it.
+    fn repace_once(&mut self, pace: &Pace, written: u64) -> bool {
         let live: Vec<usize> =
             (0..self.runners.len()).filter(|&i| self.times[i] != ENDED).collect();
         let mut entries: Vec<usize> = live.iter().filter_map(|&i| self.runners[i].entry).collect();
@@ -169,13 +176,16 @@ impl Phase {
         } else {
             own(&|r| r.entry.is_none()) / (1.0 - sum).max(1e-6)
         };
+        let mut ended = false;
         for &i in &live {
             let runner = &mut self.runners[i];
             if let Some(entry) = runner.entry {
                 runner.clock.pace(self.now, whole * share_of(entry) / runner.clones);
-                self.times[i] = runner.clock.next.min(ENDED - 1);
+                self.settle(i);
+                ended |= self.times[i] == ENDED;
             }
         }
+        ended
     }
 
     /// The runner that comes next, the first at a tie, and the time at which another may.
