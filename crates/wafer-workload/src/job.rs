@@ -167,11 +167,12 @@ pub enum Distribution {
         /// As for zipf.
         center: Option<f64>,
     },
-    /// `normal:deviation[:center]`.
+    /// `normal:deviation[:center]`, with fio's law: a bell of fixed width (a standard deviation of
+    /// 1/12 of the region), moved by a uniform part and hashed over the region.
     Normal {
-        /// Standard deviation, percent of the region.
+        /// Width of the uniform part, percent of the region; not a standard deviation.
         deviation: f64,
-        /// Center, 0-1; none: the middle.
+        /// 0-1, shifts the hash; none: the middle.
         center: Option<f64>,
     },
     /// `zoned:access/size:...`: percent of commands, percent of the region; both add up to 100.

@@ -38,7 +38,7 @@ impl RandomMap {
         }
         let words = vec![0; start[levels]];
         let mut map = RandomMap { len, used: 0, levels, start, words };
-        map.reset();
+        map.pad();
         map
     }
 
@@ -79,6 +79,10 @@ impl RandomMap {
     pub fn reset(&mut self) {
         self.words.fill(0);
         self.used = 0;
+        self.pad();
+    }
+
+    fn pad(&mut self) {
         // Bits past the end of a level count as set: no search finds them.
         let mut bits = self.len;
         for level in 0..self.levels {

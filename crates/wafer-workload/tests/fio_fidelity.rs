@@ -142,6 +142,25 @@ fn the_random_map_covers_and_repeats() {
     }
 }
 
+/// A time based job covers the region pass after pass too, but never in the same order.
+#[test]
+fn time_based_passes_go_on_with_their_random_numbers() {
+    let n = 4096;
+    let options = "--rw=randwrite --bs=4k --size=16m --time_based --runtime=1 --rate_iops=20000";
+    let spec = JobSpec { time_based: true, ..random(n as u64 * 4096) };
+    for ios in [fio(options), ours(&spec, 4 * n)] {
+        let all = blocks(&ios);
+        assert!(all.len() > 2 * n, "only {} commands in a second", all.len());
+        let passes: Vec<&[u64]> = all.chunks_exact(n).collect();
+        for pass in &passes {
+            let mut pass = pass.to_vec();
+            pass.sort_unstable();
+            assert!(pass.into_iter().eq(0..n as u64));
+        }
+        assert!(passes.windows(2).all(|w| w[0] != w[1]));
+    }
+}
+
 /// Random start, next free block: early in a pass, late in it, and at its end.
 #[test]
 fn the_random_map_orders_blocks_alike() {

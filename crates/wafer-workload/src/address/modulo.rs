@@ -19,7 +19,9 @@ impl Modulo {
     pub(crate) fn of(&self, x: u64) -> u64 {
         let quotient = ((u128::from(x) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = x.wrapping_sub(quotient.wrapping_mul(self.divisor));
-        if rest >= self.divisor { rest - self.divisor } else { rest }
+        // One divisor too many or none, without a branch: the smaller of the two is in range, the
+        // other one is not, or has wrapped around.
+        rest.min(rest.wrapping_sub(self.divisor))
     }
 }
 

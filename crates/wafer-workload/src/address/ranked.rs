@@ -21,7 +21,7 @@ const TOLERANCE: f64 = 0.02;
 /// Table sizes tried, as powers of two; the largest takes 512 KiB.
 const TABLE_BITS: std::ops::RangeInclusive<u32> = 8..=14;
 /// Parts that may use the formula before a finer table is tried: one in this many.
-const SLOW_PARTS: usize = 64;
+const SLOW_PARTS: usize = 256;
 
 /// The formula: from `u` in 0..=1 to a real rank from 0.
 #[derive(Clone, Copy, Debug)]

@@ -26,6 +26,7 @@ pub(crate) struct Plain {
 }
 
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per job; a box would cost an access per command")]
 enum Way {
     /// The next block, of so many.
     Sequential { next: u64, of: u64 },

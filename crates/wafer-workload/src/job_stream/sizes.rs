@@ -72,7 +72,7 @@ impl Sizes {
 
     /// A size that fits into `room` bytes; `None`: not even the smallest does.
     pub(crate) fn draw(&self, rng: &mut Rng, room: u64) -> Option<u64> {
-        if self.min > room {
+        if self.min > room || !self.split.is_empty() && self.split.iter().all(|s| s.1 > room) {
             return None;
         }
         if self.fixed() {

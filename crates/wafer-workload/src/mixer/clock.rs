@@ -19,6 +19,12 @@ const FRACTION: f64 = 4_294_967_296.0;
 /// No kind of command.
 const UNKNOWN: u64 = u64::MAX;
 
+/// What the time of a command depends on.
+#[inline]
+pub(crate) fn kind(command: &Command) -> u64 {
+    u64::from(command.blocks) | (command.op as u64) << 32
+}
+
 /// Seconds to model time.
 pub(crate) fn time(seconds: f64) -> Time {
     // Saturates; negative and not-a-number become 0.
@@ -36,11 +42,9 @@ pub(crate) struct Clock {
     /// Transfer time per byte, fixed point.
     transfer: u64,
     depth: u64,
-    /// The last kind of command, and the time it takes with 32 bits of fraction: most jobs have one.
+    /// The last kind of command, and the time it takes: most jobs have one kind.
     kind: u64,
-    step: (Time, u64),
-    /// Fraction of a picosecond carried on.
-    rest: u64,
+    step: Time,
     /// Bytes per second and commands per second, and what was issued, per direction.
     rate: [Option<u64>; DIRECTIONS],
     rate_iops: [Option<u64>; DIRECTIONS],
@@ -71,8 +75,7 @@ impl Clock {
             transfer: (SECOND / bandwidth * FRACTION).round() as u64,
             depth: u64::from(spec.iodepth.max(1)),
             kind: UNKNOWN,
-            step: (0, 0),
-            rest: 0,
+            step: 0,
             rate: spec.rate.map(|r| r.filter(|r| *r > 0)),
             rate_iops: spec.rate_iops.map(|r| r.filter(|r| *r > 0)),
             issued: [(0, 0); DIRECTIONS],
@@ -124,33 +127,40 @@ impl Clock {
     }
 
     /// The command has been issued at `next`: moves `next` on, and returns it.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn advance(&mut self, command: &Command) -> Time {
-        let kind = u64::from(command.blocks) | (command.op as u64) << 32;
-        if kind != self.kind {
-            self.kind = kind;
-            self.step = self.step_of(command);
-        }
-        let rest = self.rest + self.step.1;
-        self.rest = rest & u64::from(u32::MAX);
-        self.next = self.next.saturating_add(self.step.0 + (rest >> 32));
-        if !self.free {
+        self.next = self.next.saturating_add(self.step(command));
+        if !self.free && self.share.is_none() {
             self.limit(command);
         }
         self.next
     }
 
-    /// Time until the next command, and 32 bits of fraction.
+    /// The pace depends on nothing but the command.
+    pub(crate) fn steady(&self) -> bool {
+        self.free || self.share.is_some()
+    }
+
+    /// Time that a command takes. Rounded to picoseconds, which changes shares by less than one part in
+    /// a million.
+    #[inline]
+    pub(crate) fn step(&mut self, command: &Command) -> Time {
+        let kind = kind(command);
+        if kind != self.kind {
+            self.kind = kind;
+            self.step = self.step_of(command);
+        }
+        self.step
+    }
+
     #[inline(never)]
-    fn step_of(&self, command: &Command) -> (Time, u64) {
+    fn step_of(&self, command: &Command) -> Time {
         match self.share {
-            None => (self.service(command.bytes()), 0),
-            Some(_) if self.writes && command.op != Op::Write => (0, 0),
+            None => self.service(command.bytes()),
+            Some(_) if self.writes && command.op != Op::Write => 0,
             Some(per_byte) => {
-                let wait = u128::from(command.bytes()) * u128::from(per_byte);
-                let whole = u64::try_from(wait >> 32).unwrap_or(u64::MAX);
-                // Half of what time can hold: adding to it cannot overflow.
-                (whole.min(u64::MAX / 2), wait as u64 & u64::from(u32::MAX))
+                let half = u128::from(per_byte) * u128::from(command.bytes()) + (1 << 31);
+                u64::try_from(half >> 32).unwrap_or(u64::MAX).max(1)
             }
         }
     }
@@ -163,9 +173,6 @@ impl Clock {
             Op::Write => WRITE,
             Op::Deallocate => TRIM,
         };
-        if self.share.is_some() {
-            return;
-        }
         let issued = &mut self.issued[direction];
         *issued = (issued.0 + command.bytes(), issued.1 + 1);
         let (bytes, commands) = *issued;

@@ -9,6 +9,7 @@
 //! a `time_based` job without `runtime` ends by its bytes, as in fio.
 
 mod clock;
+mod lanes;
 mod pace;
 mod pace_file;
 mod phase;

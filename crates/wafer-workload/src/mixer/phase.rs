@@ -1,6 +1,7 @@
 //! The jobs that run at the same time, merged by their clocks.
 
-use super::clock::{Clock, Time, time};
+use super::clock::{Clock, Time, kind, time};
+use super::lanes::{LANES, Lane, merge, take};
 use super::pace::Pace;
 use crate::error::WorkloadError;
 use crate::job::{Direction, JobSpec};
@@ -23,6 +24,8 @@ struct Runner {
     stream: JobStream,
     ready: Vec<Command>,
     at: usize,
+    /// All of `ready` are of one kind.
+    uniform: bool,
     clock: Clock,
     /// No command is issued at or after this.
     deadline: Time,
@@ -42,6 +45,8 @@ pub(crate) struct Phase {
     /// Byte of the run at which shares change.
     boundary: u64,
     paced: bool,
+    /// Take the short cut for a few regular jobs; off only in tests.
+    short_cut: bool,
     /// Issue time of the last command.
     now: Time,
 }
@@ -80,6 +85,7 @@ impl Phase {
                 stream,
                 ready,
                 at: 0,
+                uniform: false,
                 clock,
                 deadline,
                 entry,
@@ -92,6 +98,7 @@ impl Phase {
             paced: runners.len() > 1 && runners.iter().any(|r| r.entry.is_some()),
             runners,
             boundary: u64::MAX,
+            short_cut: true,
             now: with.now,
         };
         for i in 0..phase.runners.len() {
@@ -101,6 +108,11 @@ impl Phase {
             phase.repace(with.pace, with.written);
         }
         Ok(phase)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn without_short_cut(&mut self) {
+        self.short_cut = false;
     }
 
     /// Issue time of the last command.
@@ -120,6 +132,11 @@ impl Phase {
             runner.ready.clear();
             runner.at = 0;
             runner.stream.fill(&mut runner.ready, BATCH);
+            runner.uniform = runner.clock.steady()
+                && runner.ready.first().is_some_and(|first| {
+                    let first = kind(first);
+                    runner.ready.iter().all(|c| kind(c) == first)
+                });
         }
         let over = runner.ready.is_empty() || runner.clock.next >= runner.deadline;
         self.times[i] = if over { ENDED } else { runner.clock.next.min(ENDED - 1) };
@@ -127,6 +144,13 @@ impl Phase {
 
     /// Gives the running jobs the paces that hold from byte `written` of the run on.
     fn repace(&mut self, pace: &Pace, written: u64) {
+        // A slower pace can put a job's next command past its deadline: then it has ended, and the
+        // others share anew. Each round ends a job or is the last.
+        while self.repace_once(pace, written) {}
+    }
+
+    /// True if a job has ended by it.
+    fn repace_once(&mut self, pace: &Pace, written: u64) -> bool {
         let live: Vec<usize> =
             (0..self.runners.len()).filter(|&i| self.times[i] != ENDED).collect();
         let mut entries: Vec<usize> = live.iter().filter_map(|&i| self.runners[i].entry).collect();
@@ -152,13 +176,16 @@ impl Phase {
         } else {
             own(&|r| r.entry.is_none()) / (1.0 - sum).max(1e-6)
         };
+        let mut ended = false;
         for &i in &live {
             let runner = &mut self.runners[i];
             if let Some(entry) = runner.entry {
                 runner.clock.pace(self.now, whole * share_of(entry) / runner.clones);
-                self.times[i] = runner.clock.next.min(ENDED - 1);
+                self.settle(i);
+                ended |= self.times[i] == ENDED;
             }
         }
+        ended
     }
 
     /// The runner that comes next, the first at a tie, and the time at which another may.
@@ -184,6 +211,9 @@ impl Phase {
         written: &mut u64,
     ) -> bool {
         while out.len() < end {
+            if self.short_cut && self.fill_lanes(out, end, written) {
+                continue;
+            }
             let (i, until) = self.pick();
             if self.times[i] == ENDED {
                 return false;
@@ -195,21 +225,66 @@ impl Phase {
                 out.push(command);
                 self.now = runner.clock.next;
                 let next = runner.clock.advance(&command);
-                let bytes = if command.op == Op::Write { command.bytes() } else { 0 };
-                *written += bytes;
-                if runner.at == runner.ready.len() || next >= runner.deadline {
-                    self.settle(i);
-                    break;
-                }
-                if next >= until || out.len() == end || *written >= self.boundary {
-                    self.times[i] = next;
+                *written += if command.op == Op::Write { command.bytes() } else { 0 };
+                if runner.at == runner.ready.len()
+                    || next >= runner.deadline
+                    || next >= until
+                    || out.len() == end
+                    || *written >= self.boundary
+                {
                     break;
                 }
             }
-            let ended = self.times[i] == ENDED;
-            if self.paced && (ended || *written >= self.boundary) {
+            self.settle(i);
+            if self.paced && (self.times[i] == ENDED || *written >= self.boundary) {
                 self.repace(pace, *written);
             }
+        }
+        true
+    }
+
+    /// The short cut for a few jobs with one kind of command each, up to where one of them needs
+    /// attention; false when there is nothing for it.
+    fn fill_lanes(&mut self, out: &mut Vec<Command>, end: usize, written: &mut u64) -> bool {
+        let mut lanes = [Lane::EMPTY; LANES];
+        let mut of = [0; LANES];
+        let (mut used, mut largest) = (0, 1);
+        for (i, runner) in self.runners.iter_mut().enumerate() {
+            if self.times[i] == ENDED {
+                continue;
+            }
+            if !runner.uniform || used == LANES {
+                return false;
+            }
+            let ready = &runner.ready[runner.at..];
+            let step = runner.clock.step(&ready[0]);
+            let before = (runner.deadline - runner.clock.next).div_ceil(step.max(1));
+            // The last one before a refill or a deadline is left to the general way.
+            let n = (ready.len() as u64).min(before) as usize - 1;
+            lanes[used] = Lane { time: runner.clock.next, step, ready: &ready[..n], at: 0 };
+            of[used] = i;
+            used += 1;
+            largest = largest.max(ready[0].bytes());
+        }
+        let room = (end - out.len()) as u64;
+        let n = room.min((self.boundary - *written).saturating_sub(1) / largest);
+        if n == 0 || used == 0 {
+            return false;
+        }
+        let now = match used {
+            1 => take(&mut lanes[0], n as usize, out),
+            _ => merge(&mut lanes, n as usize, out),
+        };
+        let Some(now) = now else { return false };
+        self.now = now;
+        let taken = lanes.map(|lane| (lane.at, lane.time));
+        for ((n, time), i) in taken.into_iter().zip(of).take(used) {
+            let runner = &mut self.runners[i];
+            let command = runner.ready[runner.at];
+            *written += if command.op == Op::Write { n as u64 * command.bytes() } else { 0 };
+            runner.at += n;
+            runner.clock.next = time;
+            self.times[i] = time;
         }
         true
     }
