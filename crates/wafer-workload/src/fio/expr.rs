@@ -1,8 +1,9 @@
 //! Arithmetic in parentheses: `size=(8*1024k)`, `runtime=(2*30m)`.
 //!
-//! fio's grammar and its odd precedences: a unit binds looser than `*` but tighter than `+` (`2*3k`
-//! is `(2*3)k`), `%` binds tighter than `^`. Unlike fio, integers are exact beyond 31 bits, and
-//! what fio silently evaluates to zero (division by zero, a unit it does not know) is an error.
+//! fio's grammar and its odd precedences: a unit binds looser than `*` but tighter than `+`
+//! (`2*3k` is `(2*3)k`), `%` binds tighter than `^`. Unlike fio, integers are exact beyond 31 bits,
+//! and what fio evaluates to something else is an error: division by zero and units it does not
+//! know (0), a fraction before a unit (`(1.5k)` is 1024).
 
 /// Nesting of parentheses and signs; more is no formula.
 const DEPTH_MAX: u32 = 64;
@@ -97,6 +98,9 @@ impl Parser<'_> {
             }
             if binding == UNIT {
                 let factor = self.unit()?;
+                if matches!(left, Number::Float(v) if v.fract() != 0.0) {
+                    return None;
+                }
                 left = apply('*', left, Number::Int(factor))?;
                 self.units = true;
                 continue;
@@ -244,6 +248,7 @@ mod tests {
             "(1%0)",
             "(1.5%2)",
             "(4ki)",
+            "(1.5k)",
             "(1tib)",
             "(2^1000)",
             "(1e400)",
