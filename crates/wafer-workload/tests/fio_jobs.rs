@@ -1,4 +1,5 @@
-//! Job files in the style of the placement studies and of fio's own examples, and the jobs they are.
+//! Job files in the style of the placement studies and of fio's own examples, and the jobs they
+//! are.
 
 use std::path::PathBuf;
 
@@ -97,8 +98,10 @@ fn three_streams_after_a_fill() {
         "[global]\nfilename=/dev/ng0n1\nioengine=io_uring_cmd\nfdp=1\n\
          [fill]\nrw=write\nbs=1m\nfdp_pli=0\n\
          [worker0]\nstonewall\nrw=write\nbs=128k\nsize=90%\nfdp_pli=0\ntime_based=1\nruntime=10h\n\
-         [jumper]\nrw=randwrite\nbs=4k\niodepth=32\noffset=90%\nsize=5%\nfdp_pli=2\ntime_based=1\nruntime=10h\n\
-         [worker1]\nrw=randwrite\nbs=4k\niodepth=32\noffset=95%\nfdp_pli=1\ntime_based=1\nruntime=10h\n",
+         [jumper]\nrw=randwrite\nbs=4k\niodepth=32\noffset=90%\nsize=5%\nfdp_pli=2\n\
+         time_based=1\nruntime=10h\n\
+         [worker1]\nrw=randwrite\nbs=4k\niodepth=32\noffset=95%\nfdp_pli=1\n\
+         time_based=1\nruntime=10h\n",
     );
     let percent =
         |p: u64, unit: u64| (u128::from(CAPACITY) * u128::from(p) / 100) as u64 / unit * unit;
@@ -200,10 +203,12 @@ fn skewed_overwrites() {
 fn mixed_sizes_and_alignment() {
     // The enterprise workload of JESD219, as fio's example has it.
     let jobs = read(
-        "[JESD219]\nioengine=libaio\ndirect=1\nrw=randrw\nnorandommap\nrandrepeat=0\nrwmixread=40\nrwmixwrite=60\n\
+        "[JESD219]\nioengine=libaio\ndirect=1\nrw=randrw\nnorandommap\nrandrepeat=0\n\
+         rwmixread=40\nrwmixwrite=60\n\
          iodepth=256\nnumjobs=4\n\
          bssplit=512/4:1024/1:1536/1:2048/1:2560/1:3072/1:3584/1:4k/67:8k/10:16k/7:32k/3:64k/3\n\
-         blockalign=4k\nrandom_distribution=zoned:50/5:30/15:20/80\nfilename=/dev/nvme0n1\ngroup_reporting\n",
+         blockalign=4k\nrandom_distribution=zoned:50/5:30/15:20/80\n\
+         filename=/dev/nvme0n1\ngroup_reporting\n",
     );
     assert_eq!(jobs.jobs.len(), 4);
     let job = &jobs.jobs[3];
@@ -256,7 +261,8 @@ fn random_maps() {
 #[test]
 fn rates_times_and_ends() {
     let jobs = read(
-        "[a]\nrate=1m,500k\nthinktime=10ms\nthinktime_blocks=8\nstartdelay=5-10\nramp_time=1500ms\nloops=3\nnumber_ios=1k\nrandseed=0x10\n\
+        "[a]\nrate=1m,500k\nthinktime=10ms\nthinktime_blocks=8\nstartdelay=5-10\n\
+         ramp_time=1500ms\nloops=3\nnumber_ios=1k\nrandseed=0x10\n\
          [b]\nrate_iops=,100\ntime_based\nrate_process=poisson\nrw=write:-8k\n",
     );
     let [a, b] = &jobs.jobs[..] else { panic!("{jobs:?}") };
@@ -312,7 +318,8 @@ fn placement_rules() {
 #[test]
 fn phases_and_namespaces() {
     let jobs = read(
-        "[fill]\nrw=write\n[other]\nrw=write\nfilename=/dev/nvme0n2\n[next]\nrw=randwrite\nstonewall\nnumjobs=2\n\
+        "[fill]\nrw=write\n[other]\nrw=write\nfilename=/dev/nvme0n2\n\
+         [next]\nrw=randwrite\nstonewall\nnumjobs=2\n\
          [last]\nrw=read\nwait_for=next\n",
     );
     let places: Vec<_> = jobs.jobs.iter().map(|j| (j.phase, j.namespace, j.size)).collect();

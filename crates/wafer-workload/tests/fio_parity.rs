@@ -13,7 +13,8 @@ const MIB: u64 = 1 << 20;
 fn fio(arguments: &[&str], directory: &Path) -> Output {
     let output = Command::new("fio").args(arguments).current_dir(directory).output();
     output.unwrap_or_else(|error| {
-        panic!("cannot run fio ({error}): these tests compare with it; install it (apt-get install fio)")
+        let install = "these tests compare with it; install it (apt-get install fio)";
+        panic!("cannot run fio ({error}): {install}")
     })
 }
 

@@ -26,7 +26,8 @@ fn directions(text: &str) -> Result<[&str; DIRECTIONS], String> {
     }
 }
 
-/// `first/second:first/second...`; an entry without its second part, with an empty one or with 0 is `None` there.
+/// `first/second:first/second...`; an entry without its second part, with an empty one or with 0 is
+/// `None` there.
 fn entries(text: &str, max: usize) -> Result<Vec<(&str, Option<&str>)>, String> {
     let mut list: Vec<_> = text.split(':').collect();
     // A trailing `:` ends the list.

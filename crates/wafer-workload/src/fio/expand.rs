@@ -16,7 +16,8 @@ pub(super) struct Expanded {
     pub(super) unset: Option<String>,
 }
 
-/// The option with everything replaced. A variable that is not set is replaced by nothing, as in fio.
+/// The option with everything replaced. A variable that is not set is replaced by nothing, as in
+/// fio.
 ///
 /// `$pagesize` is the page of the device. `$mb_memory` and `$ncpus` are refused: a workload must
 /// not depend on the machine that models it.

@@ -1,8 +1,9 @@
 //! Arithmetic in parentheses: `size=(8*1024k)`, `runtime=(2*30m)`.
 //!
 //! fio's grammar and its odd precedences: a unit binds looser than `*` but tighter than `+`
-//! (`2*3k` is `(2*3)k`), `%` binds tighter than `^`. Unlike fio, integers are exact beyond 31 bits, and what fio
-//! silently evaluates to zero (division by zero, a unit it does not know) is an error.
+//! (`2*3k` is `(2*3)k`), `%` binds tighter than `^`. Unlike fio, integers are exact beyond 31 bits,
+//! and what fio evaluates to something else is an error: division by zero and units it does not
+//! know (0), a fraction before a unit (`(1.5k)` is 1024).
 
 /// Nesting of parentheses and signs; more is no formula.
 const DEPTH_MAX: u32 = 64;
@@ -97,6 +98,9 @@ impl Parser<'_> {
             }
             if binding == UNIT {
                 let factor = self.unit()?;
+                if matches!(left, Number::Float(v) if v.fract() != 0.0) {
+                    return None;
+                }
                 left = apply('*', left, Number::Int(factor))?;
                 self.units = true;
                 continue;
@@ -152,7 +156,8 @@ impl Parser<'_> {
         number.parse().ok().map(Number::Int)
     }
 
-    /// A unit, as the factor it stands for. fio's lexer has no `ki` and no `tib`, and takes `pib` for 10^12: an error here.
+    /// A unit, as the factor it stands for. fio's lexer has no `ki` and no `tib`, and takes `pib`
+    /// for 10^12: an error here.
     fn unit(&mut self) -> Option<i128> {
         let end = self.rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(self.rest.len());
         let unit = self.rest[..end].to_ascii_lowercase();
@@ -243,6 +248,7 @@ mod tests {
             "(1%0)",
             "(1.5%2)",
             "(4ki)",
+            "(1.5k)",
             "(1tib)",
             "(2^1000)",
             "(1e400)",

@@ -1,7 +1,7 @@
 //! Options by name, and the nearest name to a wrong one.
 
 use super::error::quote;
-use super::table::{OPTIONS, OptionInfo};
+use super::table::{Class, OPTIONS, OptionInfo, PROFILE};
 
 /// The option of a name or alias.
 pub(super) fn find(name: &str) -> Option<&'static OptionInfo> {
@@ -10,14 +10,16 @@ pub(super) fn find(name: &str) -> Option<&'static OptionInfo> {
 
 /// Message for a name that no option has.
 pub(super) fn unknown(name: &str) -> String {
-    let names = OPTIONS.iter().flat_map(|o| [o.name, o.alias]).filter(|n| !n.is_empty());
+    let own = OPTIONS.iter().filter(|o| o.class != Class::Ignored(PROFILE));
+    let names = own.flat_map(|o| [o.name, o.alias]).filter(|n| !n.is_empty());
     match nearest(name, names) {
         Some(near) => format!("fio has no such option; did you mean {}?", quote(near)),
         None => "fio has no such option".into(),
     }
 }
 
-/// The candidate with the fewest edits to `name`, when those are at most half of its length (fio's rule).
+/// The candidate with the fewest edits to `name`, when those are at most half of its length (fio's
+/// rule).
 pub(super) fn nearest<'a>(
     name: &str,
     candidates: impl Iterator<Item = &'a str>,

@@ -1,26 +1,29 @@
 //! Reads unmodified fio job files.
 //!
-//! A job file is read as fio 3.42 reads it: sections, `[global]`, `include`, `${VARIABLES}`, expressions, units, and for every
-//! option fio's own rules (see `options.c`, `init.c`, `filesetup.c` of fio). Every option of fio is in one table (`table.rs`):
-//! it is followed, accepted and reported as without meaning for what is written, or refused because it
-//! would change what is written and cannot be followed. Nothing is skipped silently.
+//! A job file is read as fio 3.42 reads it: sections, `[global]`, `include`, `${VARIABLES}`,
+//! expressions, units, and for every option fio's own rules (see `options.c`, `init.c`,
+//! `filesetup.c` of fio). Every option of fio is in one table (`table.rs`): it is followed,
+//! accepted and reported as without meaning for what is written, or refused because it would change
+//! what is written and cannot be followed. Nothing is skipped silently.
 //!
 //! # Stricter than fio
-//! What fio accepts by accident is an error here: text after a number (`4q` is 4, `1.5m` is 1 and `60sec` 60 microseconds
-//! to fio), a blank after `=` before a unit (`bs = 4k` is 4), percentages above 100 and negative sizes, shares
-//! that add up to more than 100, a file without jobs, a random job that reaches behind the namespace.
+//! What fio accepts by accident is an error here: text after a number (`4q` is 4, `1.5m` is 1 and
+//! `60sec` 60 microseconds to fio), a blank after `=` before a unit (`bs = 4k` is 4), percentages
+//! above 100 and negative sizes, shares that add up to more than 100, a file without jobs, a random
+//! job that reaches behind the namespace.
 //!
 //! # More than fio
-//! Expressions are exact beyond 31 bits and may hold `-`. Included files and schemes are looked for beside the file that names them first.
+//! Expressions are exact beyond 31 bits and may hold `-`. Included files and schemes are looked for
+//! beside the file that names them first.
 //!
 //! # Depends on the device
-//! Percentages, missing sizes and lists of placement indices need [`Target`]. `filename` only chooses the
-//! namespace and is not opened.
+//! Percentages, missing sizes and lists of placement indices need [`Target`]. `filename` only
+//! chooses the namespace and is not opened.
 //!
 //! # Not implemented
 //! Several files per job, zoned devices, replay of traces, `flow`, `steadystate`, `latency_target`,
-//! `exitall` between jobs that end by themselves, `random_distribution=sequence`, SPRandom, the streams directive,
-//! `$mb_memory` and `$ncpus` (a workload must not depend on the machine).
+//! `exitall` between jobs that end by themselves, `random_distribution=sequence`, SPRandom, the
+//! streams directive, `$mb_memory` and `$ncpus` (a workload must not depend on the machine).
 //!
 //! # Errors
 //! [`FioError`]: one line with file, line and option. No content of a file panics.

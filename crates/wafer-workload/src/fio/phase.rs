@@ -14,8 +14,8 @@ pub(super) struct Barrier<'a> {
 
 /// The phase of each job, from 0, without gaps.
 ///
-/// `wait_for` becomes a phase where that is the same: the job waited for runs alone in its own. Otherwise the index of the
-/// job and why it cannot be.
+/// `wait_for` becomes a phase where that is the same: the job waited for runs alone in its own.
+/// Otherwise the index of the job and why it cannot be.
 pub(super) fn phases(jobs: &[Barrier<'_>]) -> Result<Vec<u32>, (usize, String)> {
     // Position of a job: stonewalls before it, then length of its chain of `wait_for`.
     let mut places: Vec<(u32, u32)> = Vec::with_capacity(jobs.len());

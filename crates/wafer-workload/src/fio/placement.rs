@@ -1,4 +1,5 @@
-//! Placement: `fdp`, `dataplacement`, `plids` (`fdp_pli`), `plid_select` (`fdp_pli_select`), `dp_scheme`.
+//! Placement: `fdp`, `dataplacement`, `plids` (`fdp_pli`), `plid_select` (`fdp_pli_select`),
+//! `dp_scheme`.
 
 use std::path::Path;
 
@@ -47,7 +48,8 @@ impl Placement {
         self.fdp || self.interface == Some(Interface::Fdp)
     }
 
-    /// The rule for a namespace with so many placement handles; the error names the option to blame.
+    /// The rule for a namespace with so many placement handles; the error names the option to
+    /// blame.
     pub(super) fn rule(&self, handles: u16) -> Result<PlacementRule, (&'static str, String)> {
         if self.fdp && matches!(self.interface, Some(Interface::None | Interface::Streams)) {
             return Err(("fdp", "fdp=1 excludes dataplacement=none and =streams".into()));

@@ -57,8 +57,8 @@ pub(super) fn region(
     Ok(Region { offset, size, io_size })
 }
 
-/// A region of whole blocks. fio's sequential commands start within the region and may reach over its
-/// end, though not over that of the device; random ones stay inside.
+/// A region of whole blocks. fio's sequential commands start within the region and may reach over
+/// its end, though not over that of the device; random ones stay inside.
 fn whole(bytes: u64, block: u64, order: Order, room: u64) -> u64 {
     let down = bytes / block * block;
     match order {

@@ -143,8 +143,8 @@ fn used(direction: Direction) -> &'static [usize] {
     }
 }
 
-/// Block sizes of a direction, and the option that set them. `bs` counts only where neither range nor
-/// split is given, whatever their order; of these a range of one size rules when it comes last.
+/// Block sizes of a direction, and the option that set them. `bs` counts only where neither range
+/// nor split is given, whatever their order; of these a range of one size rules when it comes last.
 fn block_size(s: &Settings, direction: usize) -> (BlockSize, &'static str) {
     match (&s.bssplit[direction][..], s.bsrange[direction]) {
         (_, Some((min, max))) if min == max => (BlockSize::Fixed(min), "bsrange"),

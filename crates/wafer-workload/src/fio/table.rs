@@ -1,7 +1,8 @@
 //! Every option of fio with what becomes of it here, in fio's order.
 //!
-//! From fio's `options.c` (3.42 and the names older versions print), and the options of the I/O engines that write to
-//! block devices. Options of other engines are not listed: such an engine is refused itself.
+//! From fio's `options.c` (3.42, with the names that older versions print), the options of the
+//! I/O engines that write to block devices, and those of its profiles. Options of other engines
+//! are not listed: such an engine is refused itself.
 
 /// What becomes of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,8 @@ const THINK: &str = "pauses are idle time after thinktime_blocks commands";
 const FLOW: &str = "without effect unless flow is set";
 const NO_ZONES: &str = "without effect unless zonemode is set";
 const ZONES: &str = "zones are not supported";
+/// fio accepts the options of its profiles everywhere.
+pub(super) const PROFILE: &str = "belongs to a profile of fio";
 const REPLAY: &str = "a trace, not a job: give it to the trace reader";
 
 /// All options.
@@ -396,4 +399,16 @@ pub(super) const OPTIONS: &[OptionInfo] = &[
     skip("cuda_io", "", ENGINE),
     skip("rocm_io", "", ENGINE),
     skip("initiator", "", ENGINE),
+    // Options of the profiles `act` and `tiobench`.
+    skip("device-names", "", PROFILE),
+    skip("load", "", PROFILE),
+    skip("test-duration", "", PROFILE),
+    skip("threads-per-queue", "", PROFILE),
+    skip("read-req-num-512-blocks", "", PROFILE),
+    skip("large-block-op-kbytes", "", PROFILE),
+    skip("prep", "", PROFILE),
+    skip("block", "", PROFILE),
+    skip("numruns", "", PROFILE),
+    skip("dir", "", PROFILE),
+    skip("threads", "", PROFILE),
 ];

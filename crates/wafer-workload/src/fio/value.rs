@@ -1,9 +1,10 @@
-//! Values of options: sizes, times, numbers, lists. All errors are the text that follows `option: `.
+//! Values of options: sizes, times, numbers, lists. All errors are the text that follows `option:
+//! `.
 //!
-//! Units follow fio's code, which differs from its manual: `4ki` is `4k`, only `kib` is the other base. With
-//! `kb_base=1024` (the default) `k` is 1024 and `kib` 1000; with `kb_base=1000` `k` is 1000 and
-//! `kib` 1024. fio skips text after a number that it does not understand (`4q` is 4, `1.5m` is 1, `60sec` is 60
-//! microseconds, `bs = 4k` with a blank is 4): here that is an error.
+//! Units follow fio's code, which differs from its manual: `4ki` is `4k`, only `kib` is the other
+//! base. With `kb_base=1024` (the default) `k` is 1024 and `kib` 1000; with `kb_base=1000` `k` is
+//! 1000 and `kib` 1024. fio skips text after a number that it does not understand (`4q` is 4,
+//! `1.5m` is 1, `60sec` is 60 microseconds, `bs = 4k` with a blank is 4): here that is an error.
 
 use super::error::quote;
 use super::expr;
@@ -166,7 +167,8 @@ pub(super) fn percent(text: &str, kb_base: u64) -> Result<u8, String> {
     u8::try_from(value).map_err(|_| "must be at most 100".into())
 }
 
-/// A time in microseconds. `seconds`: the unit when none is given is the second, else the microsecond.
+/// A time in microseconds. `seconds`: the unit when none is given is the second, else the
+/// microsecond.
 pub(super) fn time_us(text: &str, seconds: bool) -> Result<u64, String> {
     let default: i128 = if seconds { 1_000_000 } else { 1 };
     let value = if text.starts_with('(') {
@@ -237,7 +239,8 @@ pub(super) fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String
     }
 }
 
-/// Splits at the first of `separators` that the text has, outside of parentheses. A `-` at the start is a sign.
+/// Splits at the first of `separators` that the text has, outside of parentheses. A `-` at the
+/// start is a sign.
 fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     let mut parts = Vec::new();
     let mut rest = text;
