@@ -28,8 +28,8 @@ fn the_emulator_has_the_published_sizes() {
     assert_eq!(warp.logical_bytes(), 448 << 30);
     assert_eq!(warp.geometry.ru_count, 4086);
     let drive = load_device("drive-a", &[]).unwrap();
-    assert_eq!(drive.geometry.ru_count, 594);
-    assert_eq!(drive.geometry.forced_free(594), 3);
+    assert_eq!(drive.geometry.ru_count, 602);
+    assert_eq!(drive.geometry.forced_free(602), 3);
 }
 
 #[test]
