@@ -183,10 +183,25 @@ impl Experiment {
     }
 
     /// Prepares the workload without running it, so that its errors come before anything runs.
+    /// Refuses what does not fit into memory.
     pub fn check(self) -> Result<Checked, LabError> {
+        let device_bytes = self.device.geometry.memory_bytes();
+        self.check_memory(device_bytes)?;
         let built = crate::workload::build(&self)?;
-        let memory_bytes = self.device.geometry.memory_bytes() + built.memory_bytes;
+        let memory_bytes = device_bytes + built.memory_bytes;
+        self.check_memory(memory_bytes)?;
         Ok(Checked { experiment: self, ignored: built.ignored, memory_bytes })
+    }
+
+    /// Refuses a run that needs more memory than there is.
+    fn check_memory(&self, needed: u64) -> Result<(), LabError> {
+        match crate::host::available_memory() {
+            Some(available) if needed > available => {
+                let what = format!("{} on device {}", self.name, self.device.name);
+                Err(LabError::Memory { what, needed, available })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The same experiment with another seed.
@@ -212,6 +227,9 @@ fn device_of_file(
         layers.remove("device");
         return crate::load_device(device, &options.set);
     }
+    let named = if layers.has("device.profile") { "device.profile" } else { "device" };
+    let place = layers.clone();
+    let unknown = |reason: String| place.error(named, &reason);
     let missing = layers.error("device", "missing; give a profile's name or a table");
     let malformed = layers.error("device", "expected a profile's name or a table");
     let (name, upper) = match layers.split_off("device").ok_or(missing)? {
@@ -223,7 +241,7 @@ fn device_of_file(
             None => return resolve("device", table, &options.set),
         },
     };
-    let mut base = base_layers(&name, folder)?;
+    let mut base = base_layers(&name, folder, unknown)?;
     if let Some(upper) = upper {
         base.lay(upper);
     }
