@@ -37,16 +37,35 @@ impl<O: Observer> Device<O> {
         true
     }
 
-    /// Collects what is nearly empty, while few reclaim units are free.
+    /// Collects what is nearly empty, while few reclaim units are free: the policy's choice if it is
+    /// empty enough, and as long as some candidate is.
     pub(crate) fn background_gc(&mut self, group: u16) {
         let threshold = self.groups[usize::from(group)].background_free as usize;
+        let most = self.geometry.background_max_valid;
         while self.rus.free[usize::from(group)].len() <= threshold && threshold > 0 {
-            let Some(victim) = self.select(group) else { return };
-            if self.rus.valid[victim.index()] > self.geometry.background_max_valid {
+            // Asked for every segment: nearly always the answer is known without looking.
+            if self.groups[usize::from(group)].floor > self.granted + u64::from(most) {
                 return;
             }
-            self.collect(group, victim, false);
+            let Some(least) = self.view(group, |_, rus| rus.least_valid()) else { return };
+            if self.rus.valid[least.index()] > most {
+                self.groups[usize::from(group)].floor = u64::MAX;
+                return self.lower_floor(group, self.rus.valid[least.index()]);
+            }
+            match self.select(group) {
+                Some(victim) if self.rus.valid[victim.index()] <= most => {
+                    self.collect(group, victim, false);
+                }
+                _ => return,
+            }
         }
+    }
+
+    /// Takes note of a candidate with so few valid pages.
+    pub(crate) fn lower_floor(&mut self, group: u16, valid: u32) {
+        let pending: u64 = self.slots.iter().map(|s| u64::from(s.segment_room)).sum();
+        let floor = &mut self.groups[usize::from(group)].floor;
+        *floor = (*floor).min((u64::from(valid) + self.granted).saturating_sub(pending));
     }
 
     fn is_full(&self, ru: RuId) -> bool {

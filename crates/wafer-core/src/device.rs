@@ -36,6 +36,9 @@ pub struct Device<O: Observer = ()> {
     pub(crate) handles: Vec<HandleCounters>,
     /// Host pages written since the device was made; counters may be reset, this never is.
     pub(crate) clock: u64,
+    /// Pages that open segments were made for or that were unmapped: between two moments at most
+    /// so many became invalid, beside those for which segments were open at the first.
+    pub(crate) granted: u64,
     /// Lists of (count, segment) for the collection at work; kept for their memory.
     pub(crate) scratch: [Vec<(u32, Label)>; 2],
     pub(crate) observer: O,
@@ -59,6 +62,8 @@ pub(crate) struct Group {
     pub(crate) forced_free: u32,
     /// Background GC runs while at most this many are free.
     pub(crate) background_free: u32,
+    /// No candidate has fewer valid pages than this less [`Device::granted`].
+    pub(crate) floor: u64,
 }
 
 /// An open reclaim unit and the segment that is written.
@@ -147,6 +152,7 @@ impl<O: Observer> Device<O> {
                 Group {
                     forced_free: geometry.forced_free(count),
                     background_free: geometry.background_free(count),
+                    floor: 0,
                     range,
                 }
             })
@@ -178,6 +184,7 @@ impl<O: Observer> Device<O> {
             policy,
             counters: Counters::default(),
             clock: 0,
+            granted: 0,
             scratch: Default::default(),
             observer,
         };

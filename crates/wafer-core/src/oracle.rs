@@ -303,6 +303,11 @@ impl PageMapped {
     fn background_gc(&mut self, group: u16) {
         let threshold = self.geometry.background_free(self.rus(group)) as usize;
         while threshold > 0 && self.free[usize::from(group)].len() <= threshold {
+            let closed = self.geometry.group_range(group).filter(|r| self.is_closed(*r));
+            let least = closed.map(|r| self.valid_pages(RuId(r))).min();
+            if least.is_none_or(|valid| valid > self.geometry.background_max_valid) {
+                return;
+            }
             match self.select(group) {
                 Some(victim) if self.valid_pages(victim) <= self.geometry.background_max_valid => {
                     self.collect(group, victim, false);

@@ -33,6 +33,9 @@ impl<O: Observer> Device<O> {
                 if let Some(ahead) = commands.get(at + LOOKAHEAD) {
                     self.prefetch(ahead, shift);
                 }
+                if let Some(ahead) = commands.get(at + CHUNK / 2) {
+                    self.prefetch_segment(ahead, shift);
+                }
                 self.apply_one(command, shift);
                 at += 1;
             }
@@ -48,6 +51,16 @@ impl<O: Observer> Device<O> {
         };
         let page = first.wrapping_add(command.lba >> shift);
         self.map.prefetch(page, u64::from(command.blocks) >> shift);
+    }
+
+    /// Asks for the segment of a command's first page, whose map entry has been asked for before.
+    #[inline(always)]
+    fn prefetch_segment(&self, command: &Command, shift: u32) {
+        let namespace = self.namespaces.get(usize::from(command.namespace.0));
+        let page = namespace.map_or(0, |n| n.first_page).wrapping_add(command.lba >> shift);
+        if let Some(label) = self.map.as_slice().get(page as usize) {
+            self.segments.prefetch(*label);
+        }
     }
 
     /// Applies the leading writes of exactly one page each that go the same way as the first, in a
@@ -237,6 +250,7 @@ impl<O: Observer> Device<O> {
             if old != UNMAPPED {
                 self.invalidate(old, 1);
                 self.segments.log_written(UNMAPPED);
+                self.granted += 1;
                 self.counters.deallocated_pages += 1;
             }
         }
@@ -292,6 +306,8 @@ impl<O: Observer> Device<O> {
         unit.written = self.geometry.pages_per_ru - room;
         let relocated = unit.relocated;
         self.rus.close(ru, self.clock);
+        let group = self.group_of(slot);
+        self.lower_floor(group, self.rus.valid[ru as usize]);
         self.observer.closed(&Closed {
             ru: crate::ids::RuId(ru),
             owner: self.owner_of(slot),
@@ -318,6 +334,7 @@ impl<O: Observer> Device<O> {
         }
         let pages = self.geometry.segment_size(room);
         // Counted as valid from the start: saves two additions a page.
+        self.granted += u64::from(pages);
         let label = self.segments.allocate(ru, pages);
         self.rus.valid[ru as usize] += pages;
         self.link(ru, label);

@@ -49,6 +49,7 @@ const BROKEN: &[(&str, &str)] = &[
     ("four block sizes", "[a]\nbs=4k,4k,4k,4k\n"),
     ("range of one", "[a]\nbsrange=4k\n"),
     ("shares above 100", "[a]\nbssplit=4k/60:8k/60\n"),
+    ("range after a split", "[a]\nrw=write\nbssplit=4k/50:8k\nbsrange=4k-16k\n"),
     ("share that is none", "[a]\nbssplit=4k/lots\n"),
     ("size beyond the namespace", "[a]\nsize=2t\n"),
     ("filesize beyond the namespace", "[a]\nfilesize=2t\n"),

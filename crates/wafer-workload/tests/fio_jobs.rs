@@ -223,7 +223,7 @@ fn mixed_sizes_and_alignment() {
 fn sizes_by_direction_and_what_rules_over_what() {
     let jobs = read(
         "[a]\nbsrange=4k-16k,8k-8k\nbs=64k,32k,128k\nrw=rw\n[b]\nbs=,16k\nrw=trimwrite\n\
-         [c]\nbssplit=4k/50:8k,16k\nbsrange=1k-2k\nrw=randrw:8\nba=8k\nbs_unaligned\n",
+         [c]\nbsrange=1k-2k\nbssplit=4k/50:8k,16k\nrw=randrw:8\nba=8k\nbs_unaligned\n",
     );
     let [a, b, c] = &jobs.jobs[..] else { panic!("{jobs:?}") };
     let range = BlockSize::Range { min: 4096, max: 16384 };

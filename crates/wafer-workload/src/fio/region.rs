@@ -17,18 +17,36 @@ pub(super) struct Region {
 /// What is wrong, and with which option.
 type Blame = (&'static str, String);
 
-/// Region of one clone of a job. `blocks`: the smallest block sizes over all directions and over those the job uses.
+/// Block sizes of a job, bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocks {
+    /// Smallest over all directions: what fio aligns to, even when the direction is not used.
+    pub(super) smallest: u64,
+    /// Smallest of the directions the job uses.
+    pub(super) used: u64,
+    /// The size of every command, when there is only one.
+    pub(super) only: Option<u64>,
+}
+
+/// Region of one clone of a job.
 pub(super) fn region(
     settings: &Settings,
     instance: u32,
     namespace_bytes: u64,
-    blocks: (u64, u64),
+    blocks: &Blocks,
 ) -> Result<Region, Blame> {
-    let (smallest, used) = blocks;
-    let offset = offset(settings, instance, namespace_bytes, smallest)?;
-    let (size, limit) = size(settings, offset, namespace_bytes, smallest)?;
-    if size < used {
-        return Err(("size", format!("region of {size} bytes holds no block of {used} bytes")));
+    let offset = offset(settings, instance, namespace_bytes, blocks.smallest)?;
+    let (given, mut limit) = size(settings, offset, namespace_bytes, blocks.smallest)?;
+    if given < blocks.used {
+        let used = blocks.used;
+        return Err(("size", format!("region of {given} bytes holds no block of {used} bytes")));
+    }
+    let size = match blocks.only {
+        Some(block) => whole(given, block, settings.order, namespace_bytes - offset),
+        None => given,
+    };
+    if limit == given {
+        limit = size;
     }
     let io_size = match settings.io_size {
         Some(Amount::Bytes(bytes)) if bytes > 0 => bytes,
@@ -37,6 +55,16 @@ pub(super) fn region(
         _ => limit,
     };
     Ok(Region { offset, size, io_size })
+}
+
+/// A region of whole blocks. fio's sequential commands start within the region and may reach over its
+/// end, though not over that of the device; random ones stay inside.
+fn whole(bytes: u64, block: u64, order: Order, room: u64) -> u64 {
+    let down = bytes / block * block;
+    match order {
+        Order::Sequential if down < bytes && room - down >= block => down + block,
+        _ => down,
+    }
 }
 
 fn part(of: u64, percent: u64) -> u64 {
@@ -128,7 +156,8 @@ mod tests {
     fn of(change: impl Fn(&mut Settings), instance: u32) -> Result<(u64, u64, u64), Blame> {
         let mut settings = Settings::default();
         change(&mut settings);
-        region(&settings, instance, NAMESPACE, (4096, 4096)).map(|r| (r.offset, r.size, r.io_size))
+        let blocks = Blocks { smallest: 4096, used: 4096, only: Some(4096) };
+        region(&settings, instance, NAMESPACE, &blocks).map(|r| (r.offset, r.size, r.io_size))
     }
 
     #[test]
@@ -158,6 +187,21 @@ mod tests {
         };
         let start = 235_930 * 4096;
         assert_eq!(of(last, 0).map(|r| (r.0, r.0 + r.1)), Ok((start, NAMESPACE)));
+    }
+
+    #[test]
+    fn regions_are_whole_blocks() {
+        let set = |order, offset| {
+            move |s: &mut Settings| {
+                s.order = order;
+                s.offset = Amount::Bytes(offset);
+                s.size = Some(Amount::Bytes(10_000));
+            }
+        };
+        assert_eq!(of(set(Order::Sequential, 0), 0), Ok((0, 12288, 12288)));
+        assert_eq!(of(set(Order::Random, 0), 0), Ok((0, 8192, 8192)));
+        let end = NAMESPACE - 10_000;
+        assert_eq!(of(set(Order::Sequential, end), 0), Ok((end, 8192, 8192)));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::error::{FioError, Origin};
 use super::ini::Section;
 use super::phase::{self, Barrier};
-use super::region::{self, Region};
+use super::region::{self, Blocks, Region};
 use super::settings::{Context, Settings};
 use super::{MAX_JOBS, Target};
 use crate::job::{
@@ -93,6 +93,13 @@ fn check(job: &Job<'_>) -> Result<(), FioError> {
     if s.nrfiles > 1 && s.namespace.is_none() {
         return Err(job.error("nrfiles", "several files are not supported".into()));
     }
+    for &direction in used(s.direction) {
+        // fio cuts the sizes of the split to the range.
+        let range = s.bsrange[direction].is_some_and(|(min, max)| min < max);
+        if range && !s.bssplit[direction].is_empty() {
+            return Err(job.error("bsrange", "a range after bssplit is not supported".into()));
+        }
+    }
     let zoned = |d: &Distribution| matches!(d, Distribution::Zoned(_) | Distribution::ZonedAbs(_));
     if s.lfsr && s.order == Order::Random && s.distribution.iter().any(zoned) {
         let why = "`lfsr` with a zoned distribution is not supported";
@@ -136,15 +143,15 @@ fn used(direction: Direction) -> &'static [usize] {
     }
 }
 
-/// Block sizes of a direction, and the option that set them. `bssplit` rules over `bsrange`, that over `bs`,
-/// whatever their order.
+/// Block sizes of a direction, and the option that set them. `bs` counts only where neither range nor
+/// split is given, whatever their order; of these a range of one size rules when it comes last.
 fn block_size(s: &Settings, direction: usize) -> (BlockSize, &'static str) {
     match (&s.bssplit[direction][..], s.bsrange[direction]) {
-        (&[(size, _)], _) => (BlockSize::Fixed(size), "bssplit"),
-        (split @ [_, ..], _) => (BlockSize::Split(split.to_vec()), "bssplit"),
-        ([], Some((min, max))) if min == max => (BlockSize::Fixed(min), "bsrange"),
-        ([], Some((min, max))) => (BlockSize::Range { min, max }, "bsrange"),
-        ([], None) => (BlockSize::Fixed(s.bs[direction]), "bs"),
+        (_, Some((min, max))) if min == max => (BlockSize::Fixed(min), "bsrange"),
+        (_, Some((min, max))) => (BlockSize::Range { min, max }, "bsrange"),
+        (&[], None) => (BlockSize::Fixed(s.bs[direction]), "bs"),
+        (&[(size, _)], None) => (BlockSize::Fixed(size), "bssplit"),
+        (split, None) => (BlockSize::Split(split.to_vec()), "bssplit"),
     }
 }
 
@@ -197,12 +204,17 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
     let random_map = !s.skewed && (s.lfsr || (!s.norandommap && block_align == minimum));
 
     let (namespace, bytes, handles) = namespace(job, target)?;
-    let least = |d: &mut dyn Iterator<Item = u64>| d.min().unwrap_or(SECTOR);
-    let all_blocks = least(&mut minimum.into_iter());
-    let used_blocks = least(&mut directions.iter().map(|&d| minimum[d]));
-    let Region { offset, size, io_size } =
-        region::region(s, instance, bytes, (all_blocks, used_blocks))
-            .map_err(|(option, why)| job.error(option, why))?;
+    let used_sizes = || directions.iter().map(|&d| &block_size[d]);
+    let blocks = Blocks {
+        smallest: minimum.into_iter().min().unwrap_or(SECTOR),
+        used: directions.iter().map(|&d| minimum[d]).min().unwrap_or(SECTOR),
+        only: used_sizes().next().and_then(|first| match first {
+            BlockSize::Fixed(size) if used_sizes().all(|s| s == first) => Some(*size),
+            _ => None,
+        }),
+    };
+    let Region { offset, size, io_size } = region::region(s, instance, bytes, &blocks)
+        .map_err(|(option, why)| job.error(option, why))?;
     check_sectors(job, "offset", offset)?;
     if random {
         check_zones(job, directions, size)?;

@@ -59,6 +59,7 @@ pub(super) struct Settings {
     pub(super) percent_random: [u8; DIRECTIONS],
 
     pub(super) bs: [u64; DIRECTIONS],
+    /// Set after `bssplit`; that clears it.
     pub(super) bsrange: [Option<(u64, u64)>; DIRECTIONS],
     pub(super) bssplit: [Split; DIRECTIONS],
     pub(super) bs_unaligned: bool,
@@ -281,9 +282,11 @@ impl Settings {
             }
             "bssplit" => {
                 let splits = distribution::bssplit(text()?, kb)?;
-                for (old, new) in self.bssplit.iter_mut().zip(splits) {
+                for (direction, new) in splits.into_iter().enumerate() {
                     if !new.is_empty() {
-                        *old = new;
+                        self.bssplit[direction] = new;
+                        // Both set the same bounds.
+                        self.bsrange[direction] = None;
                     }
                 }
             }

@@ -185,7 +185,8 @@ impl JobStream {
         if spec.read_percent > 100 || spec.percent_random.iter().any(|p| *p > 100) {
             return Err("rwmixread, percentage_random: more than 100 percent".to_owned());
         }
-        let placing = Placing::new(&spec.placement, Rng::new(seed.0, seed.1, Purpose::Placement, 0))?;
+        let placing =
+            Placing::new(&spec.placement, Rng::new(seed.0, seed.1, Purpose::Placement, 0))?;
         let largest = used.iter().map(|&d| sizes[d].max).max().unwrap_or(1);
         let mut stream = JobStream {
             namespace: NsId(spec.namespace),
@@ -286,11 +287,8 @@ impl JobStream {
         let first = self.offset + at;
         let lba = first / LBA_BYTES;
         let blocks = ((first + bytes).div_ceil(LBA_BYTES) - lba) as u32;
-        let placement = if direction == WRITE {
-            self.placing.next(lba)
-        } else {
-            wafer_core::Placement::NONE
-        };
+        let placement =
+            if direction == WRITE { self.placing.next(lba) } else { wafer_core::Placement::NONE };
         Command { lba, blocks, placement, op: op(direction), namespace: self.namespace }
     }
 }

@@ -46,7 +46,9 @@ impl Placing {
                 *next = if *next + 1 == plids.len() { 0 } else { *next + 1 };
                 Placement(plid)
             }
-            Placing::Random { plids, rng } => Placement(plids[rng.below(plids.len() as u64) as usize]),
+            Placing::Random { plids, rng } => {
+                Placement(plids[rng.below(plids.len() as u64) as usize])
+            }
             Placing::Scheme { ranges, other } => {
                 let byte = lba * LBA_BYTES;
                 let range = ranges.iter().find(|r| (r.0..r.1).contains(&byte));

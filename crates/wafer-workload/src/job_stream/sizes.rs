@@ -41,7 +41,9 @@ impl Sizes {
             }
         };
         if min == 0 || min > max || max > 1 << 31 {
-            return Err(format!("bs: {min} to {max} bytes is not a range of block sizes up to 2GiB"));
+            return Err(format!(
+                "bs: {min} to {max} bytes is not a range of block sizes up to 2GiB"
+            ));
         }
         Ok(Sizes { min, max, unaligned, split })
     }

@@ -185,7 +185,14 @@ fn any_job() -> impl Strategy<Value = JobSpec> {
     let order = prop_oneof![3 => Just(Order::Random), 1 => Just(Order::Sequential)];
     let flags = (any::<[bool; 4]>(), prop_oneof![3 => Just(100u8), 1 => 0..=100u8], order);
     (direction, size, distribution, numbers, flags, 0..4i64).prop_map(
-        |(direction, size, distribution, (n, io, loops, ios, seed), (flags, share, order), every)| {
+        |(
+            direction,
+            size,
+            distribution,
+            (n, io, loops, ios, seed),
+            (flags, share, order),
+            every,
+        )| {
             let base = job(direction, order, n + 5);
             JobSpec {
                 order_modifier: if order == Order::Random { every.max(1) } else { every * 4096 },

@@ -16,6 +16,9 @@ pub(crate) const SECOND: f64 = 1e12;
 /// Fixed point of times per byte: 32 bits of fraction.
 const FRACTION: f64 = 4_294_967_296.0;
 
+/// No kind of command.
+const UNKNOWN: u64 = u64::MAX;
+
 /// Seconds to model time.
 pub(crate) fn time(seconds: f64) -> Time {
     // Saturates; negative and not-a-number become 0.
@@ -33,8 +36,11 @@ pub(crate) struct Clock {
     /// Transfer time per byte, fixed point.
     transfer: u64,
     depth: u64,
-    /// Size and time of the last command: most jobs have one size.
-    last: (u32, Time),
+    /// The last kind of command, and the time it takes with 32 bits of fraction: most jobs have one.
+    kind: u64,
+    step: (Time, u64),
+    /// Fraction of a picosecond carried on.
+    rest: u64,
     /// Bytes per second and commands per second, and what was issued, per direction.
     rate: [Option<u64>; DIRECTIONS],
     rate_iops: [Option<u64>; DIRECTIONS],
@@ -46,7 +52,6 @@ pub(crate) struct Clock {
     free: bool,
     /// Time per byte, fixed point, when shares rule.
     share: Option<u64>,
-    rest: u64,
     /// Only written bytes count for shares.
     writes: bool,
 }
@@ -65,7 +70,9 @@ impl Clock {
             latency: time(service.latency_us / 1e6),
             transfer: (SECOND / bandwidth * FRACTION).round() as u64,
             depth: u64::from(spec.iodepth.max(1)),
-            last: (0, 1),
+            kind: UNKNOWN,
+            step: (0, 0),
+            rest: 0,
             rate: spec.rate.map(|r| r.filter(|r| *r > 0)),
             rate_iops: spec.rate_iops.map(|r| r.filter(|r| *r > 0)),
             issued: [(0, 0); DIRECTIONS],
@@ -74,7 +81,6 @@ impl Clock {
             until_think: spec.thinktime_blocks.max(1),
             free: think == 0 && !limited,
             share: None,
-            rest: 0,
             writes: !matches!(spec.direction, Direction::Read | Direction::Trim),
         }
     }
@@ -108,6 +114,7 @@ impl Clock {
         // A share of zero is a pace of one byte in ages: the wait can be rescaled later.
         let per_byte = (SECOND / rate.max(1e-3) * FRACTION).round();
         let new = (per_byte as u64).max(1);
+        self.kind = UNKNOWN;
         if let Some(old) = self.share.replace(new) {
             if self.next > now && old != new {
                 let wait = u128::from(self.next - now) * u128::from(new) / u128::from(old);
@@ -116,25 +123,35 @@ impl Clock {
         }
     }
 
-    /// The command has been issued at `next`: move `next` on.
-    #[inline]
-    pub(crate) fn advance(&mut self, command: &Command) {
-        if let Some(per_byte) = self.share {
-            if self.writes && command.op != Op::Write {
-                return;
-            }
-            let wait = u128::from(command.bytes()) * u128::from(per_byte) + u128::from(self.rest);
-            self.rest = wait as u64 & u64::from(u32::MAX);
-            let wait = u64::try_from(wait >> 32).unwrap_or(u64::MAX);
-            self.next = self.next.saturating_add(wait);
-            return;
+    /// The command has been issued at `next`: moves `next` on, and returns it.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, command: &Command) -> Time {
+        let kind = u64::from(command.blocks) | (command.op as u64) << 32;
+        if kind != self.kind {
+            self.kind = kind;
+            self.step = self.step_of(command);
         }
-        if self.last.0 != command.blocks {
-            self.last = (command.blocks, self.service(command.bytes()));
-        }
-        self.next = self.next.saturating_add(self.last.1);
+        let rest = self.rest + self.step.1;
+        self.rest = rest & u64::from(u32::MAX);
+        self.next = self.next.saturating_add(self.step.0 + (rest >> 32));
         if !self.free {
             self.limit(command);
+        }
+        self.next
+    }
+
+    /// Time until the next command, and 32 bits of fraction.
+    #[inline(never)]
+    fn step_of(&self, command: &Command) -> (Time, u64) {
+        match self.share {
+            None => (self.service(command.bytes()), 0),
+            Some(_) if self.writes && command.op != Op::Write => (0, 0),
+            Some(per_byte) => {
+                let wait = u128::from(command.bytes()) * u128::from(per_byte);
+                let whole = u64::try_from(wait >> 32).unwrap_or(u64::MAX);
+                // Half of what time can hold: adding to it cannot overflow.
+                (whole.min(u64::MAX / 2), wait as u64 & u64::from(u32::MAX))
+            }
         }
     }
 
@@ -146,6 +163,9 @@ impl Clock {
             Op::Write => WRITE,
             Op::Deallocate => TRIM,
         };
+        if self.share.is_some() {
+            return;
+        }
         let issued = &mut self.issued[direction];
         *issued = (issued.0 + command.bytes(), issued.1 + 1);
         let (bytes, commands) = *issued;

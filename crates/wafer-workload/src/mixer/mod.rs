@@ -183,3 +183,6 @@ impl CommandStream for Mixer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -189,23 +189,23 @@ impl Phase {
                 return false;
             }
             let runner = &mut self.runners[i];
-            let mut next = self.times[i];
-            let room = end - out.len();
-            let ready = &runner.ready[runner.at..];
-            let mut taken = 0;
-            for command in ready.iter().take(room) {
-                self.now = next;
-                runner.clock.advance(command);
-                next = runner.clock.next;
-                taken += 1;
-                *written += if command.op == Op::Write { command.bytes() } else { 0 };
-                if next >= until || next >= runner.deadline || *written >= self.boundary {
+            loop {
+                let command = runner.ready[runner.at];
+                runner.at += 1;
+                out.push(command);
+                self.now = runner.clock.next;
+                let next = runner.clock.advance(&command);
+                let bytes = if command.op == Op::Write { command.bytes() } else { 0 };
+                *written += bytes;
+                if runner.at == runner.ready.len() || next >= runner.deadline {
+                    self.settle(i);
+                    break;
+                }
+                if next >= until || out.len() == end || *written >= self.boundary {
+                    self.times[i] = next;
                     break;
                 }
             }
-            out.extend_from_slice(&ready[..taken]);
-            runner.at += taken;
-            self.settle(i);
             let ended = self.times[i] == ENDED;
             if self.paced && (ended || *written >= self.boundary) {
                 self.repace(pace, *written);
