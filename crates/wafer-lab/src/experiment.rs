@@ -193,15 +193,9 @@ impl Experiment {
         Ok(Checked { experiment: self, ignored: built.ignored, memory_bytes })
     }
 
-    /// Refuses a run that needs more memory than there is.
     fn check_memory(&self, needed: u64) -> Result<(), LabError> {
-        match crate::host::available_memory() {
-            Some(available) if needed > available => {
-                let what = format!("{} on device {}", self.name, self.device.name);
-                Err(LabError::Memory { what, needed, available })
-            }
-            _ => Ok(()),
-        }
+        let what = format!("{} on device {}", self.name, self.device.name);
+        refuse_if_short(what, needed, crate::host::available_memory())
     }
 
     /// The same experiment with another seed.
@@ -214,6 +208,14 @@ impl Workload {
     /// Reads a job file.
     pub fn read(path: &Path) -> Result<Self, LabError> {
         Ok(Workload { path: path.to_owned(), text: read_text(path)? })
+    }
+}
+
+/// Refuses a run that needs more memory than there is.
+fn refuse_if_short(what: String, needed: u64, available: Option<u64>) -> Result<(), LabError> {
+    match available {
+        Some(available) if needed > available => Err(LabError::Memory { what, needed, available }),
+        _ => Ok(()),
     }
 }
 
@@ -250,4 +252,36 @@ fn device_of_file(
 
 fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(|| "run".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_does_not_fit_is_refused_with_the_estimate() {
+        let check = |available| refuse_if_short("a on device b".into(), 3 << 30, available);
+        let error = check(Some(1 << 30)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a on device b needs 3.0 GiB of memory, 1.0 GiB are available"
+        );
+        assert!(error.is_usage());
+        assert!(check(Some(3 << 30)).is_ok() && check(None).is_ok());
+    }
+
+    #[test]
+    fn every_shipped_experiment_can_be_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/experiments");
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let experiment = Experiment::from_file(&path, &Options::default()).unwrap();
+            assert!(experiment.volume.is_some(), "{}", path.display());
+            let reference = experiment.compare.as_deref().map(crate::Reference::read);
+            assert!(reference.transpose().is_ok(), "{}", path.display());
+            count += 1;
+        }
+        assert!(count > 0);
+    }
 }

@@ -94,7 +94,7 @@ impl ResolvedDevice {
 
 /// Loads a device: a shipped profile's name or a TOML file, then `KEY=VALUE` overrides.
 pub fn load_device(device: &str, overrides: &[String]) -> Result<ResolvedDevice, LabError> {
-    let unknown = |reason: String| LabError::config(format!("device `{device}`"), reason);
+    let unknown = |reason: String| LabError::config(format!("device {device}"), reason);
     resolve(device, base_layers(device, Path::new(""), unknown)?, overrides)
 }
 
@@ -110,9 +110,11 @@ pub(crate) fn base_layers(
     }
     let path = folder.join(device);
     if !path.exists() {
+        if device.contains('/') || path.extension().is_some() {
+            return Err(unknown(format!("no such file: {}", path.display())));
+        }
         let names: Vec<&str> = PROFILES.iter().map(|p| p.name).collect();
-        let known = did_you_mean(device, &names);
-        return Err(unknown(format!("no profile and no file `{}`{known}", path.display())));
+        return Err(unknown(format!("no such profile{}", did_you_mean(device, &names))));
     }
     Layers::from_text(&path.display().to_string(), &read_text(&path)?)
 }
