@@ -257,7 +257,7 @@ impl<O: Observer> Device<O> {
         let from = self.owner_index(owner);
         self.handles[from].media_bytes += moved;
         self.handles[from].erased_bytes += erased;
-        if slot % self.layout.per_group == self.layout.shared_gc() {
+        if owner != Owner::Gc && slot % self.layout.per_group == self.layout.shared_gc() {
             let shared = &mut self.handles[self.layout.handles as usize];
             shared.host_bytes += moved;
             shared.media_bytes += moved;

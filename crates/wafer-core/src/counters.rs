@@ -41,10 +41,12 @@ impl Counters {
 /// fills for all initially isolated handles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandleCounters {
-    /// Bytes that hosts wrote through the handle. For the GC entry: bytes moved into it.
+    /// Bytes that hosts wrote through the handle. For the GC entry: bytes moved into it from the
+    /// reclaim units of handles.
     pub host_bytes: u64,
     /// Bytes programmed for the handle: its host writes in whole pages, plus what garbage
-    /// collection moved *out of* its reclaim units.
+    /// collection moved *out of* its reclaim units. For the GC entry: its host bytes plus what
+    /// was moved again.
     pub media_bytes: u64,
     /// Bytes erased in reclaim units of the handle.
     pub erased_bytes: u64,

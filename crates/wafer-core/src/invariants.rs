@@ -104,11 +104,11 @@ impl<O: Observer> Device<O> {
         let handles = self.handle_counters();
         let host: u64 = handles.iter().map(|h| h.host_bytes).sum();
         ensure(c.host_bytes == host, || "host bytes of the handles do not add up".to_owned())?;
-        // Each relocated page is counted where it came from; for the shared GC entry also where
-        // it went.
+        // A page is counted where it was moved from. What enters the shared GC entry is in that
+        // entry's own bytes as well.
         let gc = self.handles[self.layout.handles as usize];
-        let sum: u64 =
-            handles.iter().map(|h| h.media_bytes).sum::<u64>() + gc.media_bytes - gc.host_bytes;
+        let moved_again = gc.media_bytes - gc.host_bytes;
+        let sum = handles.iter().map(|h| h.media_bytes).sum::<u64>() + moved_again;
         ensure(sum == c.media_bytes, || "media bytes of the handles do not add up".to_owned())
     }
 }

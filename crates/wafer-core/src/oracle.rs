@@ -385,7 +385,7 @@ impl PageMapped {
         };
         self.handles[from].media_bytes += moved;
         self.handles[from].erased_bytes += erased;
-        if writer == Writer::SharedGc {
+        if writer == Writer::SharedGc && owner != Owner::Gc {
             self.handles[shared].host_bytes += moved;
             self.handles[shared].media_bytes += moved;
         }
