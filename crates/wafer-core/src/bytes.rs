@@ -57,16 +57,19 @@ impl FromStr for Bytes {
 }
 
 impl fmt::Display for Bytes {
-    /// The shortest exact spelling with a binary or decimal unit; plain bytes otherwise.
+    /// The shortest exact spelling with a binary or decimal unit, binary of two as short; plain
+    /// bytes where no unit is exact.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let exact = |names: &[&'static str]| {
-            names.iter().find_map(|n| {
-                let scale = UNITS.iter().find(|(name, _)| name == n)?.1;
-                (self.0 >= scale && self.0.is_multiple_of(scale)).then(|| (self.0 / scale, *n))
+        let exact = |names: &[&str]| {
+            names.iter().find_map(|name| {
+                let scale = UNITS.iter().find(|(unit, _)| unit == name)?.1;
+                (self.0 >= scale && self.0 % scale == 0)
+                    .then(|| format!("{}{name}", self.0 / scale))
             })
         };
-        match exact(&["TiB", "GiB", "MiB", "KiB"]).or_else(|| exact(&["TB", "GB", "MB"])) {
-            Some((count, unit)) => write!(f, "{count}{unit}"),
+        let spellings = [exact(&["TiB", "GiB", "MiB", "KiB"]), exact(&["TB", "GB", "MB"])];
+        match spellings.into_iter().flatten().min_by_key(String::len) {
+            Some(text) => f.write_str(&text),
             None => write!(f, "{}B", self.0),
         }
     }

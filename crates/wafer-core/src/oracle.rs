@@ -131,13 +131,16 @@ impl PageMapped {
     }
 
     fn valid_of(&self, ru: usize) -> Vec<u64> {
-        let here = |(at, page): (usize, &u64)| (self.map[*page as usize] == Some((ru, at))).then_some(*page);
+        let here = |(at, page): (usize, &u64)| {
+            (self.map[*page as usize] == Some((ru, at))).then_some(*page)
+        };
         self.units[ru].pages.iter().enumerate().filter_map(here).collect()
     }
 
     fn apply_one(&mut self, command: &Command) {
         let per_page = self.geometry.blocks_per_page();
-        let Some(range) = self.geometry.namespaces.get(usize::from(command.namespace.0)).cloned() else {
+        let Some(range) = self.geometry.namespaces.get(usize::from(command.namespace.0)).cloned()
+        else {
             self.counters.rejected += 1;
             return;
         };
@@ -230,7 +233,9 @@ impl PageMapped {
         let mut others: Vec<u16> = (0..self.geometry.groups).collect();
         others.sort_by_key(|g| std::cmp::Reverse(self.free[usize::from(*g)].len()));
         for other in others {
-            if self.open.contains_key(&(other, Writer::Host(handle))) || self.open_for_host(other, handle) {
+            if self.open.contains_key(&(other, Writer::Host(handle)))
+                || self.open_for_host(other, handle)
+            {
                 self.events.push(FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(group),
                     handle: RuhId(handle),
@@ -287,11 +292,14 @@ impl PageMapped {
         let mut patience = 2 * self.rus(group);
         while !self.above_reserve(group) {
             let closed = self.geometry.group_range(group).filter(|r| self.is_closed(*r));
-            let Some(least) = closed.min_by_key(|r| self.valid_pages(RuId(*r))) else { return false };
+            let Some(least) = closed.min_by_key(|r| self.valid_pages(RuId(*r))) else {
+                return false;
+            };
             if self.geometry.groups > 1 && self.valid_pages(RuId(least)) == full {
                 return false;
             }
-            let victim = if patience > 0 { self.select(group) } else { None }.unwrap_or(RuId(least));
+            let victim =
+                if patience > 0 { self.select(group) } else { None }.unwrap_or(RuId(least));
             if patience > 0 && self.valid_pages(victim) == full {
                 patience -= 1;
             }
@@ -346,7 +354,9 @@ impl PageMapped {
         let owner = self.units[victim.index()].owner;
         let (writer, to) = match (self.geometry.relocation, owner) {
             (Relocation::Shared, _) => (Writer::Host(0), Owner::Handle(RuhId(0))),
-            (_, Owner::Handle(h)) if self.geometry.isolation[h.index()] == Isolation::Persistently => {
+            (_, Owner::Handle(h))
+                if self.geometry.isolation[h.index()] == Isolation::Persistently =>
+            {
                 (Writer::OwnGc(h.0), owner)
             }
             _ => (Writer::SharedGc, Owner::Gc),
@@ -393,7 +403,9 @@ impl PageMapped {
 
     /// Reclaim unit update, as [`Device::update_reclaim_unit`](crate::Device::update_reclaim_unit).
     pub fn update_reclaim_unit(&mut self, namespace: NsId, placement: Placement) -> Option<u32> {
-        if usize::from(namespace.0) >= self.geometry.namespaces.len() || placement == Placement::NONE {
+        if usize::from(namespace.0) >= self.geometry.namespaces.len()
+            || placement == Placement::NONE
+        {
             return None;
         }
         let events = self.events.len();
@@ -402,7 +414,9 @@ impl PageMapped {
             self.events.truncate(events);
             return None;
         }
-        let Some((ru, _)) = self.open.get(&(group, Writer::Host(handle))).copied() else { return Some(0) };
+        let Some((ru, _)) = self.open.get(&(group, Writer::Host(handle))).copied() else {
+            return Some(0);
+        };
         let unwritten = self.room(ru);
         if unwritten == self.geometry.pages_per_ru {
             return Some(0);

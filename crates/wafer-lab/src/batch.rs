@@ -22,15 +22,12 @@ pub struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Runs all experiments; results in the order of the experiments. Fails before anything runs
-    /// when one of them alone needs more memory than there is.
+    /// Runs all experiments; results in the order of the experiments.
     pub fn run(
         &self,
         experiments: &[Checked],
     ) -> Result<Vec<Result<ResultRecord, LabError>>, LabError> {
-        let available = available_memory().unwrap_or(u64::MAX);
-        check_each_fits(experiments, available)?;
-        let memory = MemoryGate::new(available);
+        let memory = MemoryGate::new(available_memory().unwrap_or(u64::MAX));
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads.unwrap_or(0))
             .build()
@@ -48,19 +45,9 @@ impl Batch<'_> {
     }
 }
 
-fn check_each_fits(experiments: &[Checked], available: u64) -> Result<(), LabError> {
-    for Checked { experiment, memory_bytes: needed, .. } in experiments {
-        let needed = *needed;
-        if needed > available {
-            let what = format!("{} on device {}", experiment.name, experiment.device.name);
-            return Err(LabError::Memory { what, needed, available });
-        }
-    }
-    Ok(())
-}
-
 /// Lets runs in while their memory fits.
 struct MemoryGate {
+    all: u64,
     free: Mutex<u64>,
     freed: Condvar,
 }
@@ -72,11 +59,13 @@ struct Taken<'a> {
 
 impl MemoryGate {
     fn new(bytes: u64) -> Self {
-        MemoryGate { free: Mutex::new(bytes), freed: Condvar::new() }
+        MemoryGate { all: bytes, free: Mutex::new(bytes), freed: Condvar::new() }
     }
 
-    /// Waits until `bytes` are free; never more than there are in all.
+    /// Waits until `bytes` are free. What needs more than there is in all waits for all: each run was
+    /// checked to fit, but others may have taken memory since.
     fn take(&self, bytes: u64) -> Taken<'_> {
+        let bytes = bytes.min(self.all);
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         while *free < bytes {
             free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
@@ -103,14 +92,13 @@ mod tests {
         let gate = MemoryGate::new(10);
         let (now, most) = (AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
-            for bytes in [4, 7, 3, 10, 1, 6] {
+            for bytes in [4, 7, 3, 11, 1, 6] {
                 let (gate, now, most) = (&gate, &now, &most);
                 scope.spawn(move || {
-                    let _taken = gate.take(bytes);
-                    most.fetch_max(
-                        now.fetch_add(bytes, Ordering::SeqCst) + bytes,
-                        Ordering::SeqCst,
-                    );
+                    let taken = gate.take(bytes);
+                    let bytes = taken.bytes;
+                    let sum = now.fetch_add(bytes, Ordering::SeqCst) + bytes;
+                    most.fetch_max(sum, Ordering::SeqCst);
                     std::thread::sleep(std::time::Duration::from_millis(2));
                     now.fetch_sub(bytes, Ordering::SeqCst);
                 });

@@ -108,8 +108,8 @@ impl Reference {
                 })
             };
             let point = (number(x)?, number(y)?);
-            if points.last().is_some_and(|last| last.0 >= point.0) {
-                let reason = "rows must ascend";
+            if points.last().is_some_and(|last| last.0 > point.0) {
+                let reason = "rows must not descend";
                 return Err(LabError::config(format!("{label}:{line}: {}", &header[x]), reason));
             }
             points.push(point);
@@ -183,7 +183,7 @@ mod tests {
             "t.csv: expected the columns volume,waf or host_bytes,media_bytes"
         );
         assert_eq!(message("volume,waf\n1,x\n"), "t.csv:2: waf: `x` is not a number");
-        assert_eq!(message("volume,waf\n2,1\n1,1\n"), "t.csv:3: volume: rows must ascend");
+        assert_eq!(message("volume,waf\n2,1\n1,1\n"), "t.csv:3: volume: rows must not descend");
         assert_eq!(message("volume,waf\n1\n"), "t.csv:2: not a table of equal columns");
         assert_eq!(message("volume,waf\n"), "t.csv: no rows");
     }

@@ -183,10 +183,19 @@ impl Experiment {
     }
 
     /// Prepares the workload without running it, so that its errors come before anything runs.
+    /// Refuses what does not fit into memory.
     pub fn check(self) -> Result<Checked, LabError> {
+        let device_bytes = self.device.geometry.memory_bytes();
+        self.check_memory(device_bytes)?;
         let built = crate::workload::build(&self)?;
-        let memory_bytes = self.device.geometry.memory_bytes() + built.memory_bytes;
+        let memory_bytes = device_bytes + built.memory_bytes;
+        self.check_memory(memory_bytes)?;
         Ok(Checked { experiment: self, ignored: built.ignored, memory_bytes })
+    }
+
+    fn check_memory(&self, needed: u64) -> Result<(), LabError> {
+        let what = format!("{} on device {}", self.name, self.device.name);
+        refuse_if_short(what, needed, crate::host::available_memory())
     }
 
     /// The same experiment with another seed.
@@ -202,6 +211,14 @@ impl Workload {
     }
 }
 
+/// Refuses a run that needs more memory than there is.
+fn refuse_if_short(what: String, needed: u64, available: Option<u64>) -> Result<(), LabError> {
+    match available {
+        Some(available) if needed > available => Err(LabError::Memory { what, needed, available }),
+        _ => Ok(()),
+    }
+}
+
 /// `device = "warp"`, or `[device]` with `profile` and overrides.
 fn device_of_file(
     layers: &mut Layers,
@@ -212,6 +229,9 @@ fn device_of_file(
         layers.remove("device");
         return crate::load_device(device, &options.set);
     }
+    let named = if layers.has("device.profile") { "device.profile" } else { "device" };
+    let place = layers.clone();
+    let unknown = |reason: String| place.error(named, &reason);
     let missing = layers.error("device", "missing; give a profile's name or a table");
     let malformed = layers.error("device", "expected a profile's name or a table");
     let (name, upper) = match layers.split_off("device").ok_or(missing)? {
@@ -223,7 +243,7 @@ fn device_of_file(
             None => return resolve("device", table, &options.set),
         },
     };
-    let mut base = base_layers(&name, folder)?;
+    let mut base = base_layers(&name, folder, unknown)?;
     if let Some(upper) = upper {
         base.lay(upper);
     }
@@ -232,4 +252,36 @@ fn device_of_file(
 
 fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(|| "run".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_does_not_fit_is_refused_with_the_estimate() {
+        let check = |available| refuse_if_short("a on device b".into(), 3 << 30, available);
+        let error = check(Some(1 << 30)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a on device b needs 3.0 GiB of memory, 1.0 GiB are available"
+        );
+        assert!(error.is_usage());
+        assert!(check(Some(3 << 30)).is_ok() && check(None).is_ok());
+    }
+
+    #[test]
+    fn every_shipped_experiment_can_be_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/experiments");
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let experiment = Experiment::from_file(&path, &Options::default()).unwrap();
+            assert!(experiment.volume.is_some(), "{}", path.display());
+            let reference = experiment.compare.as_deref().map(crate::Reference::read);
+            assert!(reference.transpose().is_ok(), "{}", path.display());
+            count += 1;
+        }
+        assert!(count > 0);
+    }
 }

@@ -19,9 +19,9 @@ pub enum HandleKey {
 /// Host and media bytes at each point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
-    /// Host bytes since the start; for `gc`, bytes moved into it.
+    /// Host bytes since the start; for `gc`, bytes moved into it for the first time.
     pub host_bytes: Vec<u64>,
-    /// Media bytes since the start.
+    /// Host bytes and what was moved again since the start.
     pub media_bytes: Vec<u64>,
 }
 

@@ -62,6 +62,9 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
             Err(error) => failures.push(error),
         }
     }
+    for record in &records {
+        early_end(record, quiet);
+    }
     if failures.is_empty() || (!records.is_empty() && !CANCEL.load(Ordering::Relaxed)) {
         target.all(&records)?;
         if args.json.is_none() {
@@ -101,6 +104,16 @@ fn notices(checked: &Checked) -> Vec<String> {
         notices.push(format!("{path}: no effect on what is written: {}", ignored.join(", ")));
     }
     notices
+}
+
+/// Tells of a workload that ended by itself before the volume was reached.
+fn early_end(record: &ResultRecord, quiet: bool) {
+    let Some(volume) = record.provenance.workload.volume else { return };
+    if record.summary.host_bytes < volume.bytes(record.logical_bytes()) {
+        let name = &record.name;
+        let reached = output::bytes(record.summary.host_bytes);
+        output::notice(quiet, &format!("{name}: the jobs ended after {reached}, before {volume}"));
+    }
 }
 
 fn reference(experiment: &Experiment) -> Result<Option<Reference>, LabError> {

@@ -71,7 +71,8 @@ fn config(
 }
 
 fn step(blocks: u64) -> impl Strategy<Value = Step> {
-    let lba = prop_oneof![4 => 0..blocks, 2 => 0..blocks.div_ceil(20), 1 => Just(0), 1 => 0..blocks * 2];
+    let lba =
+        prop_oneof![4 => 0..blocks, 2 => 0..blocks.div_ceil(20), 1 => Just(0), 1 => 0..blocks * 2];
     let len = prop_oneof![6 => Just(128u32), 2 => 1..300u32, 1 => 1..4000u32, 1 => Just(0)];
     let aligned = any::<bool>();
     let placement = prop_oneof![8 => 0..4u16, 2 => Just(u16::MAX), 1 => any::<u16>(), 2 => (0..4u16).prop_map(|g| g << 14)];
@@ -97,10 +98,15 @@ pub(super) fn tiny(
     ru_pages: impl Strategy<Value = u64>,
     steps: usize,
 ) -> impl Strategy<Value = Tiny> {
-    let kind = (0..policy::POLICIES.len(), 1..5u16, prop_oneof![4 => Just(1u16), 1 => 2..4u16], 0..3u8);
+    let kind =
+        (0..policy::POLICIES.len(), 1..5u16, prop_oneof![4 => Just(1u16), 1 => 2..4u16], 0..3u8);
     let flags = (prop::bool::weighted(0.8), any::<bool>(), any::<bool>());
     let sizes = (2..12u64, 0..16u64, 0..3u64, ru_pages);
-    let shares = (prop_oneof![Just(0.0), Just(0.3)], prop_oneof![Just(0.05), Just(0.6)], prop_oneof![Just(0.01), Just(0.2)]);
+    let shares = (
+        prop_oneof![Just(0.0), Just(0.3)],
+        prop_oneof![Just(0.05), Just(0.6)],
+        prop_oneof![Just(0.01), Just(0.2)],
+    );
     (kind, flags, sizes, shares).prop_flat_map(move |(kind, flags, sizes, shares)| {
         let config = config(kind, flags, sizes, shares);
         let blocks = config.capacity.0 / LBA_BYTES;

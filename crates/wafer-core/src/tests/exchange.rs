@@ -36,7 +36,9 @@ impl Follower {
                 Decision::Drawn { label, ru } => {
                     self.exchange(page.ok_or("drawn for nothing")?, label, ru)?;
                 }
-                Decision::Moved { label, from, to, count } => self.relocate(label, from, to, count)?,
+                Decision::Moved { label, from, to, count } => {
+                    self.relocate(label, from, to, count)?
+                }
                 Decision::Named { label, ru } => named.entry(label).or_default().push(ru),
                 Decision::Merged(labels) => {
                     self.name_all(std::mem::take(&mut named))?;
@@ -84,13 +86,16 @@ impl Follower {
     /// those of the pages placed there; the pages themselves are exchanged.
     fn name_all(&mut self, named: BTreeMap<Label, Vec<u32>>) -> Result<(), String> {
         for (label, rus) in named {
-            let pages: Vec<usize> = (0..self.labels.len()).filter(|q| self.labels[*q] == label).collect();
+            let pages: Vec<usize> =
+                (0..self.labels.len()).filter(|q| self.labels[*q] == label).collect();
             let mut before: Vec<_> = pages.iter().filter_map(|q| self.place[*q]).collect();
             let mut after = rus.clone();
             before.sort_unstable();
             after.sort_unstable();
             if before != after {
-                return Err(format!("merging spread {label} over {after:?}, pages were in {before:?}"));
+                return Err(format!(
+                    "merging spread {label} over {after:?}, pages were in {before:?}"
+                ));
             }
             for (page, ru) in pages.into_iter().zip(rus) {
                 self.place[page] = Some(ru);
@@ -103,7 +108,10 @@ impl Follower {
         for ru in (0..device.geometry().ru_count).map(RuId) {
             let placed = self.place.iter().filter(|p| **p == Some(ru.0)).count() as u32;
             if placed != device.valid_pages(ru) {
-                return Err(format!("{ru}: {placed} pages placed, {} counted", device.valid_pages(ru)));
+                return Err(format!(
+                    "{ru}: {placed} pages placed, {} counted",
+                    device.valid_pages(ru)
+                ));
             }
         }
         Ok(())
@@ -117,7 +125,8 @@ fn single_pages(device: &Device, command: &Command) -> Vec<(Command, usize)> {
     };
     let per_page = device.geometry().blocks_per_page();
     let first = command.lba / per_page;
-    let last = (command.lba + u64::from(command.blocks)).div_ceil(per_page).min(range.end - range.start);
+    let last =
+        (command.lba + u64::from(command.blocks)).div_ceil(per_page).min(range.end - range.start);
     (first..last)
         .map(|p| {
             let one = Command { lba: p * per_page, blocks: per_page as u32, ..*command };
@@ -126,7 +135,11 @@ fn single_pages(device: &Device, command: &Command) -> Vec<(Command, usize)> {
         .collect()
 }
 
-fn is_a_page_mapped_run(case: &Tiny, segment_pages: u32, merge_often: bool) -> Result<(), TestCaseError> {
+fn is_a_page_mapped_run(
+    case: &Tiny,
+    segment_pages: u32,
+    merge_often: bool,
+) -> Result<(), TestCaseError> {
     let mut geometry = Geometry::resolve(&case.config).unwrap();
     geometry.segment_pages = segment_pages;
     let policy = policy::make(&case.config.gc).unwrap();
@@ -138,17 +151,23 @@ fn is_a_page_mapped_run(case: &Tiny, segment_pages: u32, merge_often: bool) -> R
             Step::Command(_) => continue,
             Step::Update(namespace, placement) => {
                 device.update_reclaim_unit(*namespace, *placement);
-                follower.follow(&mut device, None).map_err(|e| TestCaseError::fail(format!("step {at}: {e}")))?;
+                follower
+                    .follow(&mut device, None)
+                    .map_err(|e| TestCaseError::fail(format!("step {at}: {e}")))?;
                 continue;
             }
         };
         for (command, page) in singles {
             device.apply(&[command]);
-            follower.follow(&mut device, Some(page)).map_err(|e| TestCaseError::fail(format!("step {at}: {e}")))?;
+            follower
+                .follow(&mut device, Some(page))
+                .map_err(|e| TestCaseError::fail(format!("step {at}: {e}")))?;
         }
         if merge_often && at % 7 == 0 {
             device.merge_segments();
-            follower.follow(&mut device, None).map_err(|e| TestCaseError::fail(format!("merge {at}: {e}")))?;
+            follower
+                .follow(&mut device, None)
+                .map_err(|e| TestCaseError::fail(format!("merge {at}: {e}")))?;
         }
     }
     prop_assert_eq!(device.check_invariants(), Ok(()));

@@ -194,7 +194,7 @@ impl Layers {
             Some((key, _)) if message.starts_with("missing field") => {
                 self.error(&join(key), "missing; it has no default")
             }
-            _ => self.error(path, message),
+            _ => self.error(path, &in_plain_words(message)),
         }
     }
 
@@ -214,7 +214,25 @@ impl Layers {
     }
 }
 
-/// The first line of a text that may have several.
+/// serde's "invalid type" without the names of Rust's types.
+fn in_plain_words(message: &str) -> String {
+    let Some((found, expected)) =
+        message.strip_prefix("invalid type: ").and_then(|m| m.split_once(", expected "))
+    else {
+        return message.to_owned();
+    };
+    let expected = match expected {
+        "u16" | "u32" | "u64" | "usize" => "a whole number",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        other if other.starts_with("struct ") || other == "a map" => "a table",
+        other => other,
+    };
+    format!("expected {expected}, found {found}")
+}
+
+/// A text that may have several lines, on one.
 pub(crate) fn one_line(text: &str) -> String {
     text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
 }

@@ -94,21 +94,27 @@ impl ResolvedDevice {
 
 /// Loads a device: a shipped profile's name or a TOML file, then `KEY=VALUE` overrides.
 pub fn load_device(device: &str, overrides: &[String]) -> Result<ResolvedDevice, LabError> {
-    resolve(device, base_layers(device, Path::new(""))?, overrides)
+    let unknown = |reason: String| LabError::config(format!("device {device}"), reason);
+    resolve(device, base_layers(device, Path::new(""), unknown)?, overrides)
 }
 
-/// The layers of a profile name or file; relative paths start at `folder`.
-pub(crate) fn base_layers(device: &str, folder: &Path) -> Result<Layers, LabError> {
+/// The layers of a profile name or file; relative paths start at `folder`. `unknown` makes the
+/// error when there is neither.
+pub(crate) fn base_layers(
+    device: &str,
+    folder: &Path,
+    unknown: impl FnOnce(String) -> LabError,
+) -> Result<Layers, LabError> {
     if let Some(profile) = profile(device) {
         return Layers::from_text(profile.path, profile.text);
     }
     let path = folder.join(device);
-    if path.extension().is_none() && !device.contains('/') && !path.exists() {
+    if !path.exists() {
+        if device.contains('/') || path.extension().is_some() {
+            return Err(unknown(format!("no such file: {}", path.display())));
+        }
         let names: Vec<&str> = PROFILES.iter().map(|p| p.name).collect();
-        return Err(LabError::config(
-            format!("device `{device}`"),
-            format!("no such profile or file{}", did_you_mean(device, &names)),
-        ));
+        return Err(unknown(format!("no such profile{}", did_you_mean(device, &names))));
     }
     Layers::from_text(&path.display().to_string(), &read_text(&path)?)
 }

@@ -28,8 +28,8 @@ fn the_emulator_has_the_published_sizes() {
     assert_eq!(warp.logical_bytes(), 448 << 30);
     assert_eq!(warp.geometry.ru_count, 4086);
     let drive = load_device("drive-a", &[]).unwrap();
-    assert_eq!(drive.geometry.ru_count, 594);
-    assert_eq!(drive.geometry.forced_free(594), 3);
+    assert_eq!(drive.geometry.ru_count, 604);
+    assert_eq!(drive.geometry.forced_free(604), 3);
 }
 
 #[test]
@@ -82,6 +82,14 @@ fn errors_name_the_line_or_the_flag() {
         layers("[reclaim_unit]\nsize = \"1MiB\"\n", &[]).unwrap_err().to_string(),
         "d.toml: capacity: missing; it has no default"
     );
+    assert_eq!(
+        layers(&SMALL.replace("1200", "\"many\""), &[]).unwrap_err().to_string(),
+        "d.toml:4: reclaim_unit.count: expected a whole number, found string \"many\""
+    );
+    assert_eq!(
+        layers("capacity = \"1GiB\"\nreclaim_unit = 3\n", &[]).unwrap_err().to_string(),
+        "d.toml:2: reclaim_unit: expected a table, found integer `3`"
+    );
     let broken = layers("capacity = \n", &[]).unwrap_err().to_string();
     assert!(broken.starts_with("d.toml:1: "), "{broken}");
     assert!(!broken.contains('\n'), "{broken}");
@@ -89,8 +97,8 @@ fn errors_name_the_line_or_the_flag() {
 
 #[test]
 fn an_unknown_profile_is_suggested() {
-    assert_eq!(error("wrap", &[]), "device `wrap`: no such profile or file; did you mean `warp`?");
-    assert_eq!(error("nowhere/x.toml", &[]), "nowhere/x.toml: no such file");
+    assert_eq!(error("wrap", &[]), "device wrap: no such profile; did you mean `warp`?");
+    assert_eq!(error("nowhere/x.toml", &[]), "device nowhere/x.toml: no such file: nowhere/x.toml");
     assert_eq!(
         error("warp", &["gc.policy=gredy"]),
         "--set gc.policy: no policy `gredy`; did you mean `greedy`?"

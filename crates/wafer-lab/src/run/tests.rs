@@ -92,11 +92,16 @@ fn handles_that_were_written_and_gc_have_a_series() {
     let record = result(&experiment(Some("6x"), 10), u64::MAX, None);
     let keys: Vec<HandleKey> = record.timeline.handles.keys().copied().collect();
     assert_eq!(keys, [HandleKey::Handle(0), HandleKey::Handle(1), HandleKey::Gc]);
-    let last = |key| record.timeline.handles[&key].host_bytes.last().copied().unwrap();
-    let hosts = last(HandleKey::Handle(0)) + last(HandleKey::Handle(1));
-    assert_eq!(hosts, record.summary.host_bytes);
-    let moved = record.summary.media_bytes - record.summary.host_bytes;
-    assert_eq!(last(HandleKey::Gc), moved);
+    let last = |key| {
+        let series = &record.timeline.handles[&key];
+        (series.host_bytes.last().copied().unwrap(), series.media_bytes.last().copied().unwrap())
+    };
+    let (first, second) = (last(HandleKey::Handle(0)), last(HandleKey::Handle(1)));
+    let gc = last(HandleKey::Gc);
+    assert_eq!(first.0 + second.0, record.summary.host_bytes);
+    // What GC moved out of the handles' units, and all that it moved.
+    assert_eq!(gc.0, first.1 - first.0 + second.1 - second.0);
+    assert_eq!(gc.1, record.summary.media_bytes - record.summary.host_bytes);
 }
 
 #[test]

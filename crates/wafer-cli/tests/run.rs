@@ -1,0 +1,167 @@
+//! Runs of the binary: records, determinism, and what is left when a run is stopped.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+const DEVICE: &str = "tests/bad/good.toml";
+const JOB: &str = "tests/bad/good.fio";
+
+fn wafer(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wafer")).args(arguments).output().unwrap()
+}
+
+fn good(more: &[&str]) -> Output {
+    let mut arguments = vec!["run", "--device", DEVICE, "--fio", JOB, "--volume", "2x"];
+    arguments.extend(more);
+    wafer(&arguments)
+}
+
+fn record(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_record_has_what_the_contract_says() {
+    let record = record(&good(&["--samples", "10", "--seed", "3", "--json", "-"]));
+    assert_eq!(record["schema"], "wafer.result/1");
+    for key in ["version", "git", "config", "seed", "started", "host"] {
+        assert!(!record["provenance"][key].is_null(), "{key}");
+    }
+    assert_eq!(record["provenance"]["seed"], 3);
+    assert_eq!(record["provenance"]["config"]["capacity"], "4GiB");
+    let summary = &record["summary"];
+    assert_eq!(summary["host_bytes"], 8u64 << 30);
+    for key in ["media_bytes", "erased_bytes"] {
+        assert!(summary[key].is_u64(), "{key}");
+    }
+    let waf = summary["media_bytes"].as_f64().unwrap() / summary["host_bytes"].as_f64().unwrap();
+    assert!((summary["waf"].as_f64().unwrap() - waf).abs() < 1e-12);
+    let timeline = &record["timeline"];
+    for series in [timeline, &timeline["handles"]["0"], &timeline["handles"]["gc"]] {
+        assert_eq!(series["host_bytes"].as_array().unwrap().len(), 10);
+        assert_eq!(series["media_bytes"].as_array().unwrap().len(), 10);
+    }
+    assert_eq!(timeline["handles"].as_object().unwrap().len(), 2);
+    for key in ["wall_seconds", "host_pages_per_second", "media_pages_per_second", "peak_rss_bytes"]
+    {
+        assert!(record["performance"][key].as_f64().unwrap() > 0.0, "{key}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_record_whatever_the_threads() {
+    let digests = |threads: &str| -> Vec<String> {
+        let output = good(&["--seeds", "3", "--threads", threads, "--json", "-"]);
+        let records = record(&output);
+        records
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r["digest"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let one = digests("1");
+    assert_eq!(one, digests("2"));
+    assert_ne!(one[0], one[1]);
+}
+
+#[test]
+fn several_runs_give_a_file_each_or_an_array() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    assert!(good(&["--seeds", "2", "--json", path]).status.success());
+    assert_eq!(names(folder.path()), ["good-good-seed0.json", "good-good-seed1.json"]);
+    let array = folder.path().join("all.json");
+    assert!(good(&["--seeds", "2", "--json", array.to_str().unwrap()]).status.success());
+    let records: Value = serde_json::from_slice(&std::fs::read(&array).unwrap()).unwrap();
+    assert_eq!(records.as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_experiment_file_is_the_options_in_one_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("e.toml");
+    let here = std::env::current_dir().unwrap();
+    let text = format!(
+        "volume = \"2x\"\nseed = 5\nsamples = 7\n\n[device]\nprofile = \"{0}/{DEVICE}\"\n\
+         overprovisioning = 0.2\n\n[workload]\nfio = \"{0}/{JOB}\"\n",
+        here.display()
+    );
+    std::fs::write(&path, text).unwrap();
+    let of_file = record(&wafer(&["run", path.to_str().unwrap(), "--json", "-"]));
+    let options = ["--set", "overprovisioning=0.2", "--seed", "5", "--samples", "7", "--json", "-"];
+    let of_options = record(&good(&options));
+    assert_eq!(of_file["digest"], of_options["digest"]);
+    assert_eq!(of_file["timeline"]["host_bytes"].as_array().unwrap().len(), 7);
+}
+
+#[test]
+fn stdout_carries_only_what_was_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.json");
+    let output = good(&["--json", path.to_str().unwrap()]);
+    assert!(output.status.success() && output.stdout.is_empty());
+    assert_eq!(names(folder.path()), ["r.json"]);
+    let text = String::from_utf8(good(&[]).stdout).unwrap();
+    assert!(text.contains("WAF") && !text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn a_failed_or_refused_run_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.json");
+    let output = good(&["--set", "gc.policy=gredy", "--json", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1);
+    assert!(names(folder.path()).is_empty());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_wafer"))
+        .args(["man", "run"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_stops_soon_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.json");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_wafer"))
+        .args(["run", "--device", DEVICE, "--fio", JOB, "--volume", "1000000x", "--json"])
+        .arg(&path)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < Duration::from_secs(20), "still running");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(names(folder.path()).is_empty());
+}
