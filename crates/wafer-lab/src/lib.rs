@@ -1,1 +1,3 @@
 //! wafer
+
+pub mod theory;
