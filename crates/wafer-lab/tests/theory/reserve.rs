@@ -1,5 +1,5 @@
-//! Whether [`Spare`](wafer_lab::theory::Spare) counts what it should: small devices with a large reserve, where half a reclaim unit
-//! more or less is 2 % of the WAF.
+//! Whether [`Spare`](wafer_lab::theory::Spare) counts what it should: small devices with a large
+//! reserve, where half a reclaim unit more or less is 2 % of the WAF.
 
 use wafer_lab::theory::uniform::{fifo, greedy};
 
@@ -22,7 +22,7 @@ fn one_stream() {
     ] {
         let config = config(256, RUS, &format!("{RESERVE}{log}"));
         let pages = spare(&config, &[0]).physical_pages() / (1.0 + OP);
-        let waf = Bench::new(config, pages, UNIFORM, false).volumes(6.0, 16.0).waf();
+        let waf = Bench::new(config, pages, UNIFORM, false).volumes(6.0, 12.0).waf();
         check(&format!("reserve: {name}"), OP, theory, waf, 0.01);
     }
     let theory = fifo(OP).unwrap();
@@ -32,7 +32,7 @@ fn one_stream() {
         &format!("{RESERVE}gc.policy = \"fifo\"\nfdp = false\ngc.separate = false"),
     );
     let pages = spare(&config, &[0]).fifo_pages(theory) / (1.0 + OP);
-    let waf = Bench::new(config, pages, UNIFORM, false).volumes(6.0, 16.0).waf();
+    let waf = Bench::new(config, pages, UNIFORM, false).volumes(6.0, 12.0).waf();
     check("reserve: FIFO, one log", OP, theory, waf, 0.01);
 }
 
@@ -45,7 +45,7 @@ fn several_streams() {
         let more = format!("{RESERVE}handles = 4\nisolation = \"{isolation}\"");
         let config = config(256, RUS, &more);
         let pages = spare(&config, &[0, 1, 2, 3]).physical_pages() / (1.0 + OP);
-        let waf = Bench::new(config, pages, &[(0.25, 0.25); 4], true).volumes(6.0, 16.0).waf();
+        let waf = Bench::new(config, pages, &[(0.25, 0.25); 4], true).volumes(6.0, 12.0).waf();
         check(&format!("reserve: 4 streams, {isolation}"), OP, theory, waf, 0.01);
     }
 }

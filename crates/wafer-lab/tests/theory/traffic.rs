@@ -67,7 +67,7 @@ fn with_deallocation(bench: &Bench, q: f64, requests: [u64; 2]) -> (f64, f64) {
 fn t11_deallocation() {
     for (op, q) in [(0.07, 0.05), (0.07, 0.2), (0.14, 0.1), (0.28, 0.02)] {
         let theory = trimmed(op, q, Victim::Fifo).unwrap();
-        let config = config(256, 1200, &format!("{ONE_LOG}gc.policy = \"fifo\""));
+        let config = config(256, 1000, &format!("{ONE_LOG}gc.policy = \"fifo\""));
         let physical: Spare = spare(&config, &[0]);
         let bench = Bench::new(config, physical.fifo_pages(theory) / (1.0 + op), UNIFORM, false);
         let requests = [6.0, 8.0].map(|v| (v * bench.pages() as f64) as u64);

@@ -10,7 +10,7 @@ use crate::{OPS, check};
 fn t1_fifo() {
     for op in OPS {
         let theory = fifo(op).unwrap();
-        let config = config(256, 1500, &format!("{ONE_LOG}gc.policy = \"fifo\""));
+        let config = config(256, 1000, &format!("{ONE_LOG}gc.policy = \"fifo\""));
         let pages = spare(&config, &[0]).fifo_pages(theory) / (1.0 + op);
         check("T1 FIFO", op, theory, Bench::new(config, pages, UNIFORM, false).waf(), 0.01);
     }
@@ -24,13 +24,14 @@ fn simulated_greedy(ru: u64, rus: u64, log: &str, op: f64) -> f64 {
 
 #[test]
 fn t2_greedy() {
-    for (ru, rus) in [(64, 3000), (256, 1200)] {
+    let logs = [("one log", ONE_LOG), ("own GC RU", OWN_GC)];
+    for (ru, rus, (name, log)) in
+        [(64, 2000, logs[0]), (64, 2000, logs[1]), (256, 1000, logs[0]), (256, 1000, logs[1])]
+    {
         for op in OPS {
-            for (name, log) in [("one log", ONE_LOG), ("own GC RU", OWN_GC)] {
-                let waf = simulated_greedy(ru, rus, log, op);
-                let theory = greedy(op, ru as u32).unwrap();
-                check(&format!("T2 greedy, {ru} pages, {name}"), op, theory, waf, 0.01);
-            }
+            let waf = simulated_greedy(ru, rus, log, op);
+            let theory = greedy(op, ru as u32).unwrap();
+            check(&format!("T2 greedy, {ru} pages, {name}"), op, theory, waf, 0.01);
         }
     }
 }
@@ -50,9 +51,9 @@ fn t5_greedy_small_units() {
 #[test]
 fn t4_random() {
     for op in OPS {
-        let config = config(64, 3000, &format!("{ONE_LOG}gc.policy = \"random\""));
+        let config = config(64, 2000, &format!("{ONE_LOG}gc.policy = \"random\""));
         let pages = spare(&config, &[0]).physical_pages() / (1.0 + op);
-        let bench = Bench::new(config, pages, UNIFORM, false).volumes(4.0, 20.0);
+        let bench = Bench::new(config, pages, UNIFORM, false).volumes(3.0, 16.0);
         check("T4 random", op, random(op).unwrap(), bench.waf(), 0.01);
     }
 }
@@ -62,7 +63,7 @@ fn t5_d_choices() {
     for d in [2, 10] {
         for op in OPS {
             let more = format!("{ONE_LOG}gc.policy = \"d-choices\"\ngc.choices = {d}");
-            let config = config(64, 3000, &more);
+            let config = config(64, 2000, &more);
             let pages = spare(&config, &[0]).physical_pages() / (1.0 + op);
             let waf = Bench::new(config, pages, UNIFORM, false).waf();
             let theory = d_choices(op, 64, d).unwrap();
