@@ -305,8 +305,3 @@ impl<O: Observer> Device<O> {
         }
     }
 }
-impl<O: Observer> Device<O> {
-    pub fn debug_stats(&self) -> (usize, usize, usize) {
-        (self.segments.live(), self.segment_limit, self.segments.divided().count())
-    }
-}

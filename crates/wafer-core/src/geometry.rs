@@ -291,7 +291,8 @@ type Namespaces = (Vec<std::ops::Range<u64>>, Vec<Vec<u16>>);
 
 fn namespaces(config: &DeviceConfig, logical_pages: u64) -> Result<Namespaces, ConfigError> {
     if config.namespaces.is_empty() {
-        return Ok((vec![0..logical_pages], vec![(0..config.handles).collect()]));
+        let whole = std::iter::once(0..logical_pages).collect();
+        return Ok((whole, vec![(0..config.handles).collect()]));
     }
     if config.namespaces.len() > 255 {
         return Err(ConfigError::new("namespaces", "more than 255 namespaces"));

@@ -53,12 +53,6 @@ impl PageMap {
         }
     }
 
-    /// The label of a page.
-    #[inline(always)]
-    pub(crate) fn get(&self, page: u64) -> Label {
-        self.as_slice()[page as usize]
-    }
-
     /// Puts `label` at `page` and returns what was there.
     #[inline(always)]
     pub(crate) fn replace(&mut self, page: u64, label: Label) -> Label {

@@ -5,7 +5,8 @@
 //! - [`Experiment`]: what to run, from a file or from options;
 //! - [`run`] and [`Batch`]: one run, or many over all cores and within the memory there is;
 //! - [`ResultRecord`]: `wafer.result/1` with its provenance;
-//! - [`Reference`]: published curves to stand beside ours.
+//! - [`Reference`]: published curves to stand beside ours;
+//! - [`theory`]: closed forms of write amplification, the oracle of the device.
 //!
 //! # Invariants
 //! - The same configuration, seed and version give the same [`Timeline`], bit by bit, whatever the
@@ -31,6 +32,7 @@ pub mod host;
 mod precondition;
 pub mod record;
 mod run;
+pub mod theory;
 mod timeline;
 mod volume;
 mod workload;

@@ -52,7 +52,7 @@ pub struct JobSpec {
     pub block_align: [u64; DIRECTIONS],
 
     /// First byte of the job's region in the namespace, `offset` + instance * `offset_increment`
-    /// resolved and aligned down as fio does.
+    /// resolved and aligned as fio does (up, and only where a percentage is involved).
     pub offset: u64,
     /// Bytes of the job's region (`size`, `filesize`), resolved; at least one block.
     pub size: u64,
