@@ -63,7 +63,7 @@ impl fmt::Display for Bytes {
         let exact = |names: &[&str]| {
             names.iter().find_map(|name| {
                 let scale = UNITS.iter().find(|(unit, _)| unit == name)?.1;
-                (self.0 >= scale && self.0 % scale == 0)
+                (self.0 >= scale && self.0.is_multiple_of(scale))
                     .then(|| format!("{}{name}", self.0 / scale))
             })
         };

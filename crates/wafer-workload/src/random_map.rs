@@ -87,7 +87,7 @@ impl RandomMap {
         let mut bits = self.len;
         for level in 0..self.levels {
             let last = self.start[level + 1] - 1;
-            if bits % 64 != 0 {
+            if !bits.is_multiple_of(64) {
                 self.words[last] = u64::MAX << (bits % 64);
             }
             bits = bits.div_ceil(64);

@@ -169,7 +169,7 @@ fn smallest(size: &BlockSize) -> u64 {
 }
 
 fn check_sectors(job: &Job<'_>, option: &'static str, bytes: u64) -> Result<(), FioError> {
-    if bytes % SECTOR == 0 {
+    if bytes.is_multiple_of(SECTOR) {
         return Ok(());
     }
     let why = format!("{bytes} is not a multiple of the {SECTOR} bytes of a sector");

@@ -84,13 +84,11 @@ impl JobStream {
         } else {
             self.sizes[direction].draw(&mut self.random.size[direction], room)?
         };
-        if mark {
-            if let Some(map) = self.maps.get_mut(self.map_of[direction]) {
-                let block = self.sizes[direction].min;
-                // A command that meets a block already visited in this pass is cut short.
-                let set = map.set_run(at / block, bytes.div_ceil(block));
-                bytes = bytes.min(set * block);
-            }
+        if mark && let Some(map) = self.maps.get_mut(self.map_of[direction]) {
+            let block = self.sizes[direction].min;
+            // A command that meets a block already visited in this pass is cut short.
+            let set = map.set_run(at / block, bytes.div_ceil(block));
+            bytes = bytes.min(set * block);
         }
         let position = &mut self.position;
         position.last_start[direction] = Some(at);

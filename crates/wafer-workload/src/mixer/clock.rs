@@ -118,11 +118,12 @@ impl Clock {
         let per_byte = (SECOND / rate.max(1e-3) * FRACTION).round();
         let new = (per_byte as u64).max(1);
         self.kind = UNKNOWN;
-        if let Some(old) = self.share.replace(new) {
-            if self.next > now && old != new {
-                let wait = u128::from(self.next - now) * u128::from(new) / u128::from(old);
-                self.next = now.saturating_add(u64::try_from(wait).unwrap_or(u64::MAX));
-            }
+        if let Some(old) = self.share.replace(new)
+            && self.next > now
+            && old != new
+        {
+            let wait = u128::from(self.next - now) * u128::from(new) / u128::from(old);
+            self.next = now.saturating_add(u64::try_from(wait).unwrap_or(u64::MAX));
         }
     }
 
