@@ -58,6 +58,7 @@ fn plain(name: &str, line: u32) -> JobSpec {
         random_map: true,
         distribution: [Distribution::Uniform, Distribution::Uniform, Distribution::Uniform],
         seed: None,
+        random_repeat: true,
         iodepth: 1,
         rate: [None; 3],
         rate_iops: [None; 3],
