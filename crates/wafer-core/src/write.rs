@@ -95,7 +95,9 @@ impl<O: Observer> Device<O> {
                     if !same || command.lba & mask != 0 {
                         break;
                     }
-                    let Some(entry) = entries.get_mut((command.lba >> shift) as usize) else { break };
+                    let Some(entry) = entries.get_mut((command.lba >> shift) as usize) else {
+                        break;
+                    };
                     let label = std::mem::replace(entry, segment);
                     self.segments.prefetch(label);
                     old[found] = label;

@@ -1,8 +1,13 @@
 //! What is measured: devices and traffic.
 
-use wafer_core::{Bytes, DeviceConfig, GcConfig, Isolation, ReclaimUnitConfig, ServiceConfig};
-use wafer_workload::JobSpec;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use wafer_core::{
+    Bytes, Command, DeviceConfig, GcConfig, Isolation, LBA_BYTES, Placement, ReclaimUnitConfig,
+    ServiceConfig,
+};
 use wafer_workload::job::Distribution;
+use wafer_workload::{CommandStream, JobSpec, Mixer, MixerOptions};
 
 const GIB: u64 = 1 << 30;
 
@@ -11,11 +16,51 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
     pub(crate) config: DeviceConfig,
-    pub(crate) jobs: Vec<JobSpec>,
+    pub(crate) traffic: Traffic,
     /// Volumes written before measuring, after one sequential fill.
     pub(crate) settle: f64,
     /// The least share of the probe's rate that counts as reached, where one is promised.
     pub(crate) goal: Option<f64>,
+}
+
+/// Where commands come from.
+pub(crate) enum Traffic {
+    /// fio jobs, generated as in `wafer run`.
+    Jobs(Vec<JobSpec>),
+    /// Independent uniform writes of so many bytes, drawn as cheaply as the probe draws: what
+    /// remains is the device.
+    Uniform(u64),
+}
+
+impl Traffic {
+    pub(crate) fn stream(&self, capacity: u64) -> Box<dyn CommandStream> {
+        match self {
+            Traffic::Jobs(jobs) => {
+                let options = MixerOptions { seed: 1, until_volume: true, ..Default::default() };
+                Box::new(Mixer::new(jobs.clone(), &options).expect("a valid workload"))
+            }
+            Traffic::Uniform(block) => Box::new(Uniform {
+                rng: Xoshiro256PlusPlus::seed_from_u64(1),
+                blocks: (block / LBA_BYTES) as u32,
+                count: capacity / block,
+            }),
+        }
+    }
+}
+
+struct Uniform {
+    rng: Xoshiro256PlusPlus,
+    blocks: u32,
+    count: u64,
+}
+
+impl CommandStream for Uniform {
+    fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
+        out.extend((0..max).map(|_| {
+            let block = (u128::from(self.rng.next_u64()) * u128::from(self.count)) >> 64;
+            Command::write(block as u64 * u64::from(self.blocks), self.blocks, Placement(0))
+        }));
+    }
 }
 
 /// 4 KiB pages, over-provisioning 10 %, greedy, initially isolated: the case of the design's figures.
@@ -48,37 +93,42 @@ fn random(capacity: u64, block: u64, distribution: Distribution) -> JobSpec {
 
 pub(crate) fn all() -> Vec<Case> {
     let capacity = 224 * GIB;
-    let of = |name, what, jobs, goal| Case {
+    let of = |name, what, traffic, goal| Case {
         name,
         what,
         config: device(capacity, 256 << 20),
-        jobs,
+        traffic,
         settle: 3.0,
         goal,
     };
+    let jobs = |jobs: Vec<JobSpec>| Traffic::Jobs(jobs);
     let uniform = |block| random(capacity, block, Distribution::Uniform);
-    let zipf = Distribution::Zipf { theta: 2.2, center: None };
+    let zipf = |theta| random(capacity, 4096, Distribution::Zipf { theta, center: None });
     let hot_cold = Distribution::Zoned(vec![(99.0, 1.0), (1.0, 99.0)]);
     // One page: a region of a single block.
     let hammer = JobSpec { size: 4096, io_size: 4096, ..uniform(4096) };
-    let three = vec![
-        JobSpec { time_based: true, ..JobSpec::fill(capacity, 128 << 10) }.placed(0),
-        uniform(4096).placed(1),
-        random(capacity, 4096, Distribution::Zipf { theta: 1.2, center: None }).placed(2),
-    ];
-    let large = 7_680_000_000_000 / (1 << 30) * (1 << 30);
+    let sequential = JobSpec { time_based: true, ..JobSpec::fill(capacity, 128 << 10) };
+    let three = vec![sequential.placed(0), uniform(4096).placed(1), zipf(1.2).placed(2)];
+    let large = 7_680_000_000_000 / GIB * GIB;
+    let hot = "99 % of the writes on 1 % of the pages, fio job";
     vec![
-        of("uniform-4k", "uniform random 4 KiB", vec![uniform(4096)], Some(0.6)),
-        of("random-128k", "uniform random 128 KiB", vec![uniform(128 << 10)], None),
-        of("three-streams", "128 KiB sequential, 4 KiB uniform, 4 KiB zipf 1.2, closed loop", three, None),
-        of("zipf-2.2", "zipf 2.2, 4 KiB", vec![random(capacity, 4096, zipf)], Some(0.3)),
-        of("hot-cold-99-1", "99 % of the writes on 1 % of the pages, 4 KiB", vec![random(capacity, 4096, hot_cold)], Some(0.3)),
-        of("one-page", "a single page over and over, 4 KiB", vec![hammer], Some(0.3)),
+        of("uniform", "uniform 4 KiB", Traffic::Uniform(4096), Some(0.6)),
+        of("uniform-job", "uniform 4 KiB, fio job", jobs(vec![uniform(4096)]), None),
+        of("large-blocks", "uniform 128 KiB", Traffic::Uniform(128 << 10), None),
+        of(
+            "three",
+            "128 KiB sequential, 4 KiB uniform, 4 KiB zipf 1.2, fio jobs",
+            jobs(three),
+            None,
+        ),
+        of("zipf", "4 KiB zipf 2.2, fio job", jobs(vec![zipf(2.2)]), Some(0.3)),
+        of("hot-cold", hot, jobs(vec![random(capacity, 4096, hot_cold)]), Some(0.3)),
+        of("one-page", "one page over and over, fio job", jobs(vec![hammer]), Some(0.3)),
         Case {
-            name: "large-7.68tb",
-            what: "7.68 TB, uniform random 4 KiB",
+            name: "large",
+            what: "7.68 TB, uniform 4 KiB",
             config: device(large, 4 * GIB),
-            jobs: vec![random(large, 4096, Distribution::Uniform)],
+            traffic: Traffic::Uniform(4096),
             settle: 0.4,
             goal: None,
         },

@@ -12,10 +12,10 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use cases::Case;
+use cases::{Case, Traffic};
 use probe::Probe;
 use wafer_core::{Command, Device};
-use wafer_workload::{CommandStream, JobSpec, Mixer, MixerOptions};
+use wafer_workload::{CommandStream, JobSpec};
 
 const SLICES: usize = 15;
 const SLICE: Duration = Duration::from_millis(400);
@@ -81,12 +81,14 @@ fn header() -> String {
     )
 }
 
-fn mixer(case: &Case) -> Mixer {
-    let options = MixerOptions { seed: 1, until_volume: true, ..MixerOptions::default() };
-    Mixer::new(case.jobs.clone(), &options).expect("a valid workload")
-}
+type Stream = Box<dyn CommandStream>;
 
-fn pump(device: &mut Device, stream: &mut Mixer, batch: &mut Vec<Command>, until: impl Fn(&Device) -> bool) {
+fn pump(
+    device: &mut Device,
+    stream: &mut Stream,
+    batch: &mut Vec<Command>,
+    until: impl Fn(&Device) -> bool,
+) {
     while !until(device) {
         batch.clear();
         stream.fill(batch, BATCH);
@@ -94,15 +96,15 @@ fn pump(device: &mut Device, stream: &mut Mixer, batch: &mut Vec<Command>, until
     }
 }
 
-fn settled(case: &Case) -> (Device, Mixer) {
+fn settled(case: &Case) -> (Device, Stream) {
     let mut device = Device::new(&case.config, 1).expect("a valid device");
     let capacity = device.geometry().logical_bytes();
     let fill = JobSpec::fill(capacity, 1 << 20);
-    let mut fill = Mixer::new(vec![fill], &MixerOptions::default()).expect("a valid fill");
+    let mut fill = Traffic::Jobs(vec![fill]).stream(capacity);
     let mut batch = Vec::with_capacity(BATCH);
     pump(&mut device, &mut fill, &mut batch, |d| d.counters().host_bytes >= capacity);
     device.reset_counters();
-    let mut stream = mixer(case);
+    let mut stream = case.traffic.stream(capacity);
     let volume = (capacity as f64 * case.settle) as u64;
     pump(&mut device, &mut stream, &mut batch, |d| d.counters().host_bytes >= volume);
     device.reset_counters();
@@ -133,7 +135,14 @@ fn measure(case: &Case) -> Outcome {
     }
     let waf = device.counters().waf();
     let host = median(host);
-    Outcome { host, media: host * waf, probe: median(probes), ratio: median(ratios), waf, bytes_per_page }
+    Outcome {
+        host,
+        media: host * waf,
+        probe: median(probes),
+        ratio: median(ratios),
+        waf,
+        bytes_per_page,
+    }
 }
 
 /// Two devices on two threads against one on one.
