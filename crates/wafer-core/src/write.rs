@@ -11,9 +11,9 @@ use crate::segment::{DIVIDED, NONE};
 
 /// How many commands ahead the map is asked for: covers the latency of memory at 4 KiB random
 /// writes; twice or half as many is slower by a few percent.
-const LOOKAHEAD: usize = 64;
+const LOOKAHEAD: usize = 128;
 /// Pages whose segments are looked up together.
-const CHUNK: usize = 32;
+const CHUNK: usize = 64;
 const _: () = assert!(CHUNK <= u64::BITS as usize);
 
 impl<O: Observer> Device<O> {

@@ -25,6 +25,7 @@
 mod batch;
 mod compare;
 pub mod config;
+mod drive;
 mod error;
 mod experiment;
 mod files;
@@ -40,6 +41,7 @@ mod workload;
 pub use batch::Batch;
 pub use compare::{Comparison, ComparisonRow, Reference, VOLUMES};
 pub use config::{ResolvedDevice, load_device};
+pub use drive::{Events, Wear};
 pub use error::LabError;
 pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options, Workload};
 pub use precondition::{Precondition, PreconditionStream};

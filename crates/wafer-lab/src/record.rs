@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use wafer_core::{Counters, DeviceConfig};
 
 use crate::host::{Host, peak_rss_bytes};
-use crate::{Experiment, LabError, Precondition, Timeline, Volume};
+use crate::{Events, Experiment, LabError, Precondition, Timeline, Volume, Wear};
 
 /// The `schema` of a result record.
 pub const SCHEMA: &str = "wafer.result/1";
@@ -136,6 +136,10 @@ pub struct Summary {
     pub forced_gc: u64,
     /// Reclaim units collected in the background.
     pub background_gc: u64,
+    /// FDP events by type.
+    pub events: Events,
+    /// Erases per reclaim unit.
+    pub wear: Wear,
 }
 
 /// How fast a run went.
@@ -158,6 +162,8 @@ pub(crate) struct Outcome<'a> {
     pub(crate) experiment: &'a Experiment,
     pub(crate) started: SystemTime,
     pub(crate) counters: Counters,
+    pub(crate) events: Events,
+    pub(crate) wear: Wear,
     pub(crate) timeline: Timeline,
     pub(crate) wall_seconds: f64,
     pub(crate) precondition_seconds: f64,
@@ -215,6 +221,8 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {
             read_bytes: counters.read_bytes,
             forced_gc: counters.forced_gc,
             background_gc: counters.background_gc,
+            events: outcome.events,
+            wear: outcome.wear,
         },
         digest: outcome.timeline.digest(),
         timeline: outcome.timeline,

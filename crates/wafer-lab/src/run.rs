@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use wafer_core::{Command, Device, LBA_BYTES, Op};
 use wafer_workload::CommandStream;
 
+use crate::drive::{Drive, Events, Placements, wear};
 use crate::timeline::{Recorder, Timeline};
 use crate::workload::{self, Built};
 use crate::{Experiment, LabError, ResultRecord, record};
@@ -66,9 +67,10 @@ fn run_built(
 ) -> Result<ResultRecord, LabError> {
     let started = std::time::SystemTime::now();
     let config = &experiment.device.config;
-    let mut device = Device::new(config, experiment.seed).map_err(|e| {
-        LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
-    })?;
+    let mut device =
+        Device::with_observer(config, experiment.seed, Events::default()).map_err(|e| {
+            LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
+        })?;
 
     let clock = Instant::now();
     let seed = precondition_seed(experiment.seed);
@@ -77,6 +79,7 @@ fn run_built(
         let mut pump = Pump { control, stage: Stage::Preconditioning, total, limit: None };
         pump.drive(&mut device, &mut stream, None)?;
         device.reset_counters();
+        *device.observer_mut() = Events::default();
     }
     let precondition_seconds = clock.elapsed().as_secs_f64();
 
@@ -94,6 +97,8 @@ fn run_built(
         experiment,
         started,
         counters: device.counters(),
+        events: *device.observer(),
+        wear: wear(&device),
         timeline,
         wall_seconds,
         precondition_seconds,
@@ -122,12 +127,13 @@ struct Pump<'a> {
 impl Pump<'_> {
     fn drive(
         &mut self,
-        device: &mut Device,
+        device: &mut Drive,
         stream: &mut (impl CommandStream + ?Sized),
         mut recorder: Option<&mut Recorder>,
     ) -> Result<(), LabError> {
         let limit = self.limit.unwrap_or(u64::MAX);
         let mut batch: Vec<Command> = Vec::with_capacity(BATCH);
+        let placements = Placements::of(device);
         let mut reported = Instant::now();
         let mut without_write = 0;
         let mut host = device.counters().host_bytes;
@@ -140,6 +146,7 @@ impl Pump<'_> {
             if batch.is_empty() {
                 break;
             }
+            placements.resolve(&mut batch);
             let before = host;
             host = self.apply(device, &mut batch, limit, host, recorder.as_deref_mut());
             without_write = if host > before { 0 } else { without_write + batch.len() as u64 };
@@ -162,7 +169,7 @@ impl Pump<'_> {
     /// host bytes then.
     fn apply(
         &self,
-        device: &mut Device,
+        device: &mut Drive,
         batch: &mut [Command],
         limit: u64,
         mut host: u64,

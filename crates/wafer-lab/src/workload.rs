@@ -44,7 +44,9 @@ fn jobs(experiment: &Experiment) -> Result<Jobs, LabError> {
     let geometry = &experiment.device.geometry;
     let target = Target {
         namespace_bytes: geometry.namespace_bytes(),
-        namespace_handles: geometry.namespace_handles.iter().map(|h| h.len() as u16).collect(),
+        namespace_handles: (geometry.namespace_handles.iter())
+            .map(|handles| handles.len() as u16 * geometry.groups)
+            .collect(),
         page_bytes: geometry.page_bytes,
     };
     let workload = &experiment.workload;

@@ -1,0 +1,81 @@
+//! The device as runs use it: with an observer that counts events, and placement indices resolved.
+
+use serde::{Deserialize, Serialize};
+use wafer_core::{Command, Device, FdpEvent, NsId, Observer, Placement, RuId};
+
+/// FDP events of a run by type, preconditioning left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Events {
+    /// 0x00: reclaim units given up before they were full.
+    pub ru_not_fully_written: u64,
+    /// 0x03: writes with a placement identifier that their namespace does not have.
+    pub invalid_placement_identifier: u64,
+    /// 0x80: collections that moved data.
+    pub media_reallocated: u64,
+    /// 0x81: segments written in another reclaim group than the one named.
+    pub implicitly_modified_ruh: u64,
+}
+
+impl Observer for Events {
+    fn event(&mut self, event: &FdpEvent) {
+        let count = match event {
+            FdpEvent::RuNotFullyWritten { .. } => &mut self.ru_not_fully_written,
+            FdpEvent::InvalidPlacementIdentifier { .. } => &mut self.invalid_placement_identifier,
+            FdpEvent::MediaReallocated { .. } => &mut self.media_reallocated,
+            FdpEvent::ImplicitlyModifiedRuh { .. } => &mut self.implicitly_modified_ruh,
+        };
+        *count += 1;
+    }
+}
+
+/// How often reclaim units were erased, preconditioning included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wear {
+    /// Erases of the reclaim unit erased least.
+    pub least: u32,
+    /// Erases of the one erased most.
+    pub most: u32,
+    /// Mean over all.
+    pub mean: f64,
+}
+
+/// The device of a run.
+pub(crate) type Drive = Device<Events>;
+
+pub(crate) fn wear(drive: &Drive) -> Wear {
+    let count = drive.geometry().ru_count;
+    let erases = || (0..count).map(|ru| drive.erase_count(RuId(ru)));
+    Wear {
+        least: erases().min().unwrap_or(0),
+        most: erases().max().unwrap_or(0),
+        mean: erases().map(f64::from).sum::<f64>() / f64::from(count.max(1)),
+    }
+}
+
+/// The placement identifiers behind the indices that a workload uses: its `plids` count through the
+/// Reclaim Unit Handle Status of the namespace, which lists every group of every handle.
+pub(crate) struct Placements(Option<Vec<Vec<Placement>>>);
+
+/// No namespace has it: beyond every list, and not the absence of a directive.
+const UNKNOWN: Placement = Placement(u16::MAX - 1);
+
+impl Placements {
+    /// With one reclaim group index and identifier are the same.
+    pub(crate) fn of(drive: &Drive) -> Self {
+        let geometry = drive.geometry();
+        if geometry.groups == 1 {
+            return Placements(None);
+        }
+        let namespaces = 0..geometry.namespaces.len() as u8;
+        Placements(Some(namespaces.map(|n| drive.placements(NsId(n))).collect()))
+    }
+
+    pub(crate) fn resolve(&self, batch: &mut [Command]) {
+        let Some(tables) = &self.0 else { return };
+        for command in batch.iter_mut().filter(|c| c.placement != Placement::NONE) {
+            let table = tables.get(usize::from(command.namespace.0));
+            let found = table.and_then(|t| t.get(usize::from(command.placement.0)));
+            command.placement = found.copied().unwrap_or(UNKNOWN);
+        }
+    }
+}
