@@ -144,11 +144,7 @@ fn words(kind: &str) -> &'static str {
 fn defaults() -> toml::Table {
     let least = "capacity = 0\nreclaim_unit.size = 0\n[[namespaces]]\nsize = 0\n";
     let config: DeviceConfig = toml::from_str(least).expect("the keys without default");
-    let mut table = toml::Table::try_from(&config).expect("a configuration");
-    for key in ["capacity"] {
-        table.remove(key);
-    }
-    table
+    toml::Table::try_from(&config).expect("a configuration")
 }
 
 fn default_of(defaults: &toml::Table, key: &str, kind: &str) -> String {
