@@ -54,7 +54,7 @@ $(DENY):
 
 bench: ## How fast the simulator is on this machine
 	$(CARGO) run --release --locked -p wafer-workload --example stream_speed
-	$(CARGO) bench --locked --workspace --benches
+	$(if $(wildcard crates/*/benches),$(CARGO) bench --locked --workspace --bench '*')
 
 tools: tools-rust ## Install what the tests need: fio, rustfmt, clippy
 	scripts/need-fio
