@@ -57,7 +57,8 @@ Examples:
   wafer run experiment.toml --seeds 5 --json results/      five seeds, a file each
   wafer run a.toml b.toml --json -                         an array on stdout
 
-Without --json a summary goes to stdout; with it nothing but the JSON does.";
+Without --json a summary goes to stdout; with it nothing but the JSON does, unless --table asks
+for both.";
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
@@ -115,6 +116,10 @@ pub(crate) struct RunArgs {
     /// gets an array of all.
     #[arg(long, value_name = "RESULT.json", value_hint = ValueHint::AnyPath)]
     pub(crate) json: Option<PathBuf>,
+
+    /// Print the summary on stdout also when --json names a file or a folder.
+    #[arg(long)]
+    pub(crate) table: bool,
 
     /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
     #[arg(long, value_name = "N", value_parser = threads)]

@@ -1,8 +1,23 @@
 //! The `wafer` command: glue between the command line and the libraries.
 //!
+//! # What it is
+//! `wafer run` writes a workload to a device and prints tables or result records; `devices`,
+//! `policies` and `config` tell what there is to choose from; `completions` and `man` print what
+//! shells and manuals need.
+//!
+//! # Architecture
+//! - `args.rs`: every option once, with its documentation: help, completions and manual come from it.
+//! - `commands/`: one file per command, each from its arguments to output. `summary.rs` has the tables
+//!   of runs.
+//! - `output.rs`: tables, sizes, colours and JSON. `progress.rs`: the bar on stderr.
+//!
+//! # Invariants
 //! stdout carries what was asked for and nothing else; progress, notices and errors go to stderr.
-//! Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted. A
-//! reader that closes its end of stdout early is no failure.
+//! Text and JSON are printed from the same record. A run that was stopped or failed leaves no file.
+//!
+//! # Error model
+//! One line on stderr. Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130
+//! interrupted. A reader that closes its end of stdout early is no failure.
 //!
 //! # What it does not implement
 //! Anything of the model: what the commands do stands in the libraries.

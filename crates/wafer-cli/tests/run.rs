@@ -114,6 +114,11 @@ fn stdout_carries_only_what_was_asked_for() {
     let output = good(&["--json", path.to_str().unwrap()]);
     assert!(output.status.success() && output.stdout.is_empty());
     assert_eq!(names(folder.path()), ["r.json"]);
+    let both = good(&["--json", path.to_str().unwrap(), "--table"]);
+    let json: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    assert_eq!(json["schema"], "wafer.result/1");
+    assert!(String::from_utf8(both.stdout).unwrap().contains("WAF"));
+    assert_eq!(good(&["--json", "-", "--table"]).status.code(), Some(2));
     let text = String::from_utf8(good(&[]).stdout).unwrap();
     assert!(text.contains("WAF") && !text.contains('\u{1b}'), "{text}");
 }

@@ -86,33 +86,38 @@ pub struct Options {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExperimentFile {
-    /// One line on what the experiment is for.
+    /// One line on what the experiment is for; for readers of the file.
     #[serde(default)]
     #[expect(dead_code, reason = "for readers of the file")]
     description: Option<String>,
     /// What is written.
     #[serde(default)]
     workload: WorkloadFile,
-    /// How much: `"25x"` or `"2TiB"`.
+    /// Host bytes to write, counted from the run's first write: multiples of the logical capacity
+    /// (`"25x"`) or a size (`"2TiB"`). Default: until the jobs end.
     volume: Option<Volume>,
-    /// `"JOB=SHARE,..."`.
+    /// Shares of the bytes of jobs that run at the same time, `"JOB=SHARE,..."`. Default: a closed
+    /// loop from queue depths, block sizes and the device's service times.
     pace: Option<String>,
-    /// CSV file, relative to the experiment file.
+    /// CSV file, relative to the experiment file, whose columns `pace` may name.
     pace_from: Option<PathBuf>,
-    /// Seed. Default 0.
+    /// Seed of everything random. Default 0.
     seed: Option<u64>,
     /// Points of the timeline at most, at least 2. Default 1000.
     samples: Option<usize>,
-    /// `"fresh"` (default), `"sequential"`, `"random:N"`, `"sequential+random:N"`.
+    /// State of the device before the counters start: `"fresh"` (default), `"sequential"` (one
+    /// sequential fill), `"random:N"` (N logical capacities of single-page writes at independent
+    /// uniform addresses) or `"sequential+random:N"` (both, in this order).
     precondition: Option<Precondition>,
-    /// CSV file of published WAF, relative to the experiment file.
+    /// CSV file of published WAF, relative to the experiment file, to print beside ours: columns
+    /// `volume` (multiples of the logical capacity) and `waf`, or `host_bytes` and `media_bytes`.
     compare: Option<PathBuf>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WorkloadFile {
-    /// A fio job file, relative to the experiment file.
+    /// A fio job file, relative to the experiment file. Give this or `workload.fio_text`.
     fio: Option<PathBuf>,
     /// The text of a fio job file.
     fio_text: Option<String>,

@@ -8,6 +8,12 @@
 //! - [`Reference`]: published curves to stand beside ours;
 //! - [`theory`]: closed forms of write amplification, the oracle of the device.
 //!
+//! # Architecture
+//! - `config/`: layers of TOML with the place that set each key; profiles; suggestions.
+//! - `experiment.rs`, `workload.rs`, `precondition.rs`, `volume.rs`: from a file to what can run.
+//! - `run.rs` moves commands from the stream to the device in batches; `timeline.rs` takes the points.
+//! - `record.rs` and `host.rs`: what is kept. `compare.rs`: what it is compared with.
+//!
 //! # Invariants
 //! - The same configuration, seed and version give the same [`Timeline`], bit by bit, whatever the
 //!   number of threads; [`Timeline::digest`] tells.

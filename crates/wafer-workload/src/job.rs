@@ -76,11 +76,12 @@ pub struct JobSpec {
     /// `random_distribution`, per direction.
     pub distribution: [Distribution; DIRECTIONS],
     /// Seed of the job's own random numbers when the file fixes one (`randseed`); `None`: the run's
-    /// seed decides. `allrandrepeat`/`randrepeat=0` need no field: the run's seed rules anyway.
+    /// seed decides.
     pub seed: Option<u64>,
-    /// `randrepeat` (default true; `randseed` turns it off): every further pass over the region that
-    /// `loops` or an `io_size` above `size` ask for starts the random numbers over, so it visits the
-    /// blocks in *the same order*. A `time_based` job goes on with its random numbers instead.
+    /// `randrepeat` (default true; `randrepeat=0` and `randseed` turn it off): every further pass
+    /// over the region that `loops` or an `io_size` above `size` ask for starts the random numbers
+    /// over, so it visits the blocks in *the same order*. A `time_based` job goes on with its random
+    /// numbers instead.
     pub random_repeat: bool,
 
     /// Commands in flight (`iodepth`), at least 1.

@@ -16,6 +16,9 @@ use crate::progress::Bar;
 static CANCEL: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
+    if args.table && args.json.as_deref() == Some(Path::new("-")) {
+        return Err(LabError::config("--table", "stdout has the JSON of --json -").into());
+    }
     let experiments = experiments(args)?;
     let target = Target::new(args.json.as_deref(), experiments.len() > 1)?;
     let references =
@@ -67,7 +70,7 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     }
     if failures.is_empty() || (!records.is_empty() && !CANCEL.load(Ordering::Relaxed)) {
         target.all(&records)?;
-        if args.json.is_none() {
+        if args.json.is_none() || args.table {
             print(&experiments, &records, &references)?;
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A policy sees reclaim units, never pages, and is asked once per collection, tens of thousands of
 //! page writes apart, so it may be slow. To add one: copy a file of this folder, implement
-//! [`VictimPolicy`], and add one line to [`POLICIES`].
+//! [`VictimPolicy`], and name the file twice here: in a `mod` line and in [`POLICIES`].
 
 mod cost_benefit;
 mod d_choices;
@@ -37,9 +37,15 @@ pub struct PolicyInfo {
     pub make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError>,
 }
 
-/// All policies, one line each.
-pub const POLICIES: &[PolicyInfo] =
-    &[greedy::INFO, cost_benefit::INFO, fifo::INFO, random::INFO, d_choices::INFO];
+/// All policies, in the order in which `wafer policies` lists them.
+#[rustfmt::skip] // one policy, one line
+pub const POLICIES: &[PolicyInfo] = &[
+    greedy::INFO,
+    cost_benefit::INFO,
+    fifo::INFO,
+    random::INFO,
+    d_choices::INFO,
+];
 
 /// The policy that a configuration names.
 ///

@@ -6,8 +6,9 @@
 //!
 //! With a volume (`until_volume`) the caller stops pulling when enough is written, and jobs of the
 //! last phase with `time_based` or `runtime` never end. If there is none, the volume says how long:
-//! jobs of that phase whose file says nothing but `size` go on as if `time_based`. Everywhere else `runtime` counts model seconds, and
-//! a `time_based` job without `runtime` ends by its bytes, as in fio.
+//! jobs of that phase whose file says nothing but `size` go on as if `time_based`. Everywhere else
+//! `runtime` counts model seconds, and a `time_based` job without `runtime` ends by its bytes, as in
+//! fio.
 
 mod clock;
 mod lanes;
