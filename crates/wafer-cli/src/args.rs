@@ -126,7 +126,7 @@ pub(crate) struct RunArgs {
 
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
-  wafer validate                                     every curve; minutes, and about 5 GiB of memory
+  wafer validate                                     every curve; 10 to 20 minutes, 10 GiB of memory
   wafer validate warp-one-stream --seeds 3           one of them, with the spread over seeds
   wafer validate --markdown docs/validation.md       and publish the table
 

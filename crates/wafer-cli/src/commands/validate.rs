@@ -107,11 +107,7 @@ fn print(validation: &Validation) -> anyhow::Result<()> {
     if several {
         columns.push(("least to most", Align::Right));
     }
-    columns.extend([
-        ("difference", Align::Right),
-        ("tolerance", Align::Right),
-        ("", Align::Left),
-    ]);
+    columns.extend([("difference", Align::Right), ("tolerance", Align::Right), ("", Align::Left)]);
     let mut table = Table::new(&columns);
     for curve in &validation.curves {
         for (i, row) in curve.rows.iter().enumerate() {

@@ -29,7 +29,8 @@ impl PaceFile {
     fn parse(text: &str, path: &Path, columns: &[String]) -> Result<Self, WorkloadError> {
         let is_row = |line: &str| !line.trim().is_empty() && !line.starts_with('#');
         let mut lines = (1..).zip(text.lines()).filter(|(_, line)| is_row(line));
-        let (header_line, header) = lines.next().ok_or_else(|| fail(path, 1, "host_bytes", "no header"))?;
+        let (header_line, header) =
+            lines.next().ok_or_else(|| fail(path, 1, "host_bytes", "no header"))?;
         let names: Vec<&str> = header.split(',').map(|n| n.trim().trim_matches('"')).collect();
         let find = |wanted: &str| {
             let long = format!("{wanted}_host_bytes");
