@@ -54,6 +54,18 @@ pub(crate) struct NamespaceLayout {
     pub(crate) slots: Vec<u32>,
 }
 
+impl NamespaceLayout {
+    /// The slot of a write without directive or with a placement handle of group 0, the common
+    /// cases.
+    #[inline(always)]
+    pub(crate) fn slot(&self, placement: Placement) -> Option<u32> {
+        if placement == Placement::NONE {
+            return self.slots.first().copied();
+        }
+        self.slots.get(usize::from(placement.0)).copied()
+    }
+}
+
 /// One reclaim group.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {

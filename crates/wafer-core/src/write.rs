@@ -5,7 +5,7 @@ use crate::command::{Command, Op, Placement};
 use crate::device::{Device, Slot};
 use crate::event::FdpEvent;
 use crate::ids::{LBA_BYTES, NsId, RgId, RuhId};
-use crate::mapping::{Label, UNMAPPED};
+use crate::mapping::{self, Label, UNMAPPED};
 use crate::observer::{Closed, Observer, Owner};
 use crate::segment::{DIVIDED, NONE};
 
@@ -14,6 +14,7 @@ use crate::segment::{DIVIDED, NONE};
 const LOOKAHEAD: usize = 64;
 /// Pages whose segments are looked up together.
 const CHUNK: usize = 32;
+const _: () = assert!(CHUNK <= u64::BITS as usize);
 
 impl<O: Observer> Device<O> {
     /// Applies commands in order. Batches of hundreds are fastest: memory latency is hidden by
@@ -63,52 +64,53 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Applies the leading writes of exactly one page each that go the same way as the first, in a
-    /// loop that keeps what they share in registers. Returns how many there were.
+    /// Applies the leading writes of exactly one page each that go the same way as the first, in
+    /// loops that keep what they share in registers. Returns how many there were.
     #[inline(always)]
     fn apply_single_pages(&mut self, commands: &[Command], shift: u32) -> usize {
         let Some(first) = commands.first() else { return 0 };
-        let way = first.way();
         let Some(namespace) = self.namespaces.get(usize::from(first.namespace.0)) else { return 0 };
-        let Some(slot) = namespace.slots.get(usize::from(first.placement.0)).copied() else {
-            return 0;
-        };
-        let (first_page, blocks) = (namespace.first_page, namespace.blocks);
-        let mask = (1u64 << shift) - 1;
+        let Some(slot) = namespace.slot(first.placement) else { return 0 };
+        let (first_page, pages) = (namespace.first_page, namespace.blocks >> shift);
         let Slot { segment, segment_room, .. } = self.slots[slot as usize];
         // The last page of a segment takes the general path, which opens the next.
         let most = commands.len().min(segment_room.saturating_sub(1) as usize);
-        let mut done = 0;
-        if first.op != Op::Write {
+        let mask = (1u64 << shift) - 1;
+        let way = first.way();
+        if first.op != Op::Write || u64::from(first.blocks) != mask + 1 || most == 0 {
             return 0;
         }
-        // First the map of some pages, then the segments that they were in: the second random access
-        // of one page overlaps with those of its neighbours.
+        let mut done = 0;
         let mut old = [UNMAPPED; CHUNK];
-        while done < most {
-            let chunk = (most - done).min(CHUNK);
+        loop {
+            // First the map of some pages, then the segments that they were in: the second random
+            // access of one page overlaps with those of its neighbours.
+            let chunk = &commands[done..most.min(done + CHUNK)];
+            let ahead = &commands[(done + LOOKAHEAD).min(commands.len())..];
             let mut found = 0;
-            for (command, old) in commands[done..done + chunk].iter().zip(&mut old) {
-                let single = u64::from(command.blocks) == mask + 1
-                    && command.lba & mask == 0
-                    && command.lba < blocks
-                    && command.way() == way;
-                if !single {
-                    break;
+            {
+                let entries = self.map.run_mut(first_page, pages);
+                for command in chunk {
+                    let same = command.way() == way && command.blocks == first.blocks;
+                    if !same || command.lba & mask != 0 {
+                        break;
+                    }
+                    let Some(entry) = entries.get_mut((command.lba >> shift) as usize) else {
+                        break;
+                    };
+                    let label = std::mem::replace(entry, segment);
+                    self.segments.prefetch(label);
+                    old[found] = label;
+                    if let Some(ahead) = ahead.get(found) {
+                        let page = (ahead.lba >> shift) as usize;
+                        mapping::prefetch(entries.as_ptr().wrapping_add(page));
+                    }
+                    found += 1;
                 }
-                if let Some(ahead) = commands.get(done + found + LOOKAHEAD) {
-                    self.map.prefetch(first_page.wrapping_add(ahead.lba >> shift), 1);
-                }
-                *old = self.map.replace(first_page + (command.lba >> shift), segment);
-                self.segments.prefetch(*old);
-                found += 1;
             }
-            for label in &old[..found] {
-                self.invalidate(*label, 1);
-                self.segments.log_written(segment);
-            }
+            self.invalidate_all(&old[..found], segment);
             done += found;
-            if found < chunk {
+            if found < chunk.len() || done == most {
                 break;
             }
         }
@@ -117,6 +119,29 @@ impl<O: Observer> Device<O> {
         open.room -= done as u32;
         self.count_host_write(slot, done as u64 * self.geometry.page_bytes, done as u64);
         done
+    }
+
+    /// One page of each label is valid no more; `new` is their label now.
+    #[inline(always)]
+    fn invalidate_all(&mut self, labels: &[Label], new: Label) {
+        let mut divided = 0u64;
+        for (i, label) in labels.iter().enumerate() {
+            let segment = &mut self.segments.hot[*label as usize];
+            if segment.ru & DIVIDED != 0 {
+                divided |= 1 << i;
+            } else {
+                segment.valid = segment.valid.wrapping_sub(1);
+                self.rus.invalidate(segment.ru, 1);
+            }
+        }
+        // Divided labels are rare: they wait, so that the loop above needs no call.
+        while divided != 0 {
+            self.invalidate_divided(labels[divided.trailing_zeros() as usize], 1);
+            divided &= divided - 1;
+        }
+        for _ in labels {
+            self.segments.log_written(new);
+        }
     }
 
     #[inline(always)]
@@ -138,9 +163,8 @@ impl<O: Observer> Device<O> {
             Op::Write => {
                 let first = namespace.first_page + (command.lba >> shift);
                 let last = namespace.first_page + ((end - 1) >> shift);
-                // Placement handle of group 0, the common case, without leaving this path.
-                let slot = match namespace.slots.get(usize::from(command.placement.0)) {
-                    Some(slot) => *slot,
+                let slot = match namespace.slot(command.placement) {
+                    Some(slot) => slot,
                     None => self.resolve_placement(command.namespace, command.placement),
                 };
                 if (command.lba | end) & mask != 0 {
@@ -262,9 +286,6 @@ impl<O: Observer> Device<O> {
         let shift = self.placement_shift();
         let handles = &self.namespaces[usize::from(namespace.0)].slots;
         let default = handles[0];
-        if placement == Placement::NONE {
-            return default;
-        }
         let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
         let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
         match handles.get(handle as usize) {

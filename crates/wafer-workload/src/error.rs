@@ -40,6 +40,16 @@ pub enum WorkloadError {
         /// What is wrong.
         message: String,
     },
+    /// A run until a volume would never get there.
+    #[error("{file}:{line}: job `{job}`: no job of the last phase writes, so no volume is ever reached", file = .file.display())]
+    NeverWrites {
+        /// The job file.
+        file: PathBuf,
+        /// Line of the header of the last phase's first section.
+        line: u32,
+        /// Its name.
+        job: String,
+    },
     /// There is no job to run.
     #[error("the workload has no jobs")]
     Empty,

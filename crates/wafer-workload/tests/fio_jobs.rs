@@ -221,7 +221,7 @@ fn mixed_sizes_and_alignment() {
     assert_eq!(split.len(), 12);
     assert_eq!(split[7], (4096, 67.0));
     assert_eq!(split.iter().map(|s| s.1).sum::<f64>(), 100.0);
-    let names = ["ioengine", "direct", "randrepeat", "group_reporting"];
+    let names = ["ioengine", "direct", "group_reporting"];
     assert_eq!(jobs.ignored.iter().map(|i| i.name).collect::<Vec<_>>(), names);
 }
 

@@ -249,7 +249,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         random_map,
         distribution: s.distribution.clone(),
         seed: s.seed,
-        random_repeat: s.seed.is_none(),
+        random_repeat: s.random_repeat && s.seed.is_none(),
         iodepth: if s.engine == Engine::Synchronous { 1 } else { s.iodepth },
         rate: s.rate.map(some),
         rate_iops: s.rate_iops.map(|r| some(u64::from(r))),

@@ -88,6 +88,8 @@ pub(super) struct Settings {
     /// out uniform.
     pub(super) skewed: bool,
     pub(super) seed: Option<u64>,
+    /// `randrepeat`: every pass draws the same numbers.
+    pub(super) random_repeat: bool,
 
     pub(super) iodepth: u32,
     pub(super) rate: [u64; DIRECTIONS],
@@ -140,6 +142,7 @@ impl Default for Settings {
             distribution: [Distribution::Uniform, Distribution::Uniform, Distribution::Uniform],
             skewed: false,
             seed: None,
+            random_repeat: true,
             iodepth: 1,
             rate: [0; DIRECTIONS],
             rate_iops: [0; DIRECTIONS],
@@ -320,6 +323,7 @@ impl Settings {
                 self.distribution = distribution::random_distribution(text()?, kb)?;
                 self.skewed = given != Some("random");
             }
+            "randrepeat" => self.random_repeat = value::boolean(text()?)?,
             "randseed" => self.seed = Some(value::unsigned(text()?, kb, "a number")?),
             "iodepth" => self.iodepth = value::integer(text()?, kb, 1, IODEPTH_MAX)?,
             "rate" => merge(&mut self.rate, text()?, |t| value::unsigned(t, kb, "a rate"))?,

@@ -66,7 +66,6 @@ const FLUSH: &str = "flushes write nothing";
 const FINISH: &str = "concerns errors and the end after them";
 const RATE: &str = "rates are kept exactly";
 const LATENCY: &str = "without effect unless latency_target is set";
-const SEED: &str = "the seed of the run rules";
 const SPR: &str = "without effect unless sprandom is set";
 const THINK: &str = "pauses are idle time after thinktime_blocks commands";
 const FLOW: &str = "without effect unless flow is set";
@@ -115,7 +114,7 @@ pub(super) const OPTIONS: &[OptionInfo] = &[
     yes("bssplit", ""),
     yes("bs_unaligned", "blocksize_unaligned"),
     no("bs_is_seq_rand", "", OFF, "block sizes by order instead of direction are not supported"),
-    skip("randrepeat", "allrandrepeat", SEED),
+    yes("randrepeat", "allrandrepeat"),
     yes("randseed", ""),
     yes("norandommap", ""),
     skip("softrandommap", "", HOST),

@@ -5,7 +5,8 @@
 //! and the earliest goes first, ties in the order of the job file.
 //!
 //! With a volume (`until_volume`) the caller stops pulling when enough is written, and jobs of the
-//! last phase with `time_based` or `runtime` never end. Everywhere else `runtime` counts model seconds, and
+//! last phase with `time_based` or `runtime` never end. If there is none, the volume says how long:
+//! jobs of that phase whose file says nothing but `size` go on as if `time_based`. Everywhere else `runtime` counts model seconds, and
 //! a `time_based` job without `runtime` ends by its bytes, as in fio.
 
 mod clock;
@@ -17,12 +18,35 @@ mod phase;
 pub use pace::Pace;
 
 use crate::error::WorkloadError;
-use crate::job::JobSpec;
+use crate::job::{Direction, JobSpec};
 use crate::job_stream::JobStream;
 use crate::stream::CommandStream;
 use clock::SECOND;
 use phase::{Phase, Start};
 use wafer_core::{Command, ServiceConfig};
+
+/// Sees to it that the last phase can reach any volume.
+fn go_on_until_volume(jobs: &mut [JobSpec], last: u32) -> Result<(), WorkloadError> {
+    let is_last = |job: &&mut JobSpec| job.phase == last;
+    let writes = |job: &JobSpec| {
+        let mixed = job.direction == Direction::ReadWrite && job.read_percent < 100;
+        mixed || matches!(job.direction, Direction::Write | Direction::TrimWrite)
+    };
+    let mut phase: Vec<&mut JobSpec> = jobs.iter_mut().filter(is_last).collect();
+    let endless = phase.iter().any(|job| job.time_based);
+    if !endless {
+        for job in &mut phase {
+            let once = job.loops <= 1 && job.io_size == job.size && job.number_ios.is_none();
+            job.time_based = once && writes(job);
+        }
+    } else if !phase.iter().any(|job| job.time_based && writes(job)) {
+        // Endless, but only reading or trimming.
+        let first = &phase[0];
+        let (file, line) = first.source.clone();
+        return Err(WorkloadError::NeverWrites { file, line, job: first.name.clone() });
+    }
+    Ok(())
+}
 
 /// How a [`Mixer`] runs its jobs.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +57,8 @@ pub struct MixerOptions {
     pub service: ServiceConfig,
     /// Shares of the bytes.
     pub pace: Pace,
-    /// The run ends by volume: jobs of the last phase that are limited by time go on until then.
+    /// The run ends by volume: jobs of the last phase that are limited by time, or by nothing but
+    /// `size`, go on until then.
     pub until_volume: bool,
 }
 
@@ -71,6 +96,9 @@ impl Mixer {
             } else {
                 job.time_based &= job.runtime.is_some();
             }
+        }
+        if options.until_volume {
+            go_on_until_volume(&mut jobs, last)?;
         }
         let mut total = Some(0u64);
         let mut memory = 0;

@@ -122,13 +122,35 @@ fn finite_jobs_end_and_are_counted() {
         JobSpec::random_overwrite(1 << 20, 4096, 3 << 20, true).on(1, 0),
         JobSpec { phase: 4, ..JobSpec::fill(1 << 20, 8192).on(2, 0) },
     ];
-    let all = mixer(jobs.clone(), "fill=1,overwrite=1");
+    let finite = |jobs: Vec<JobSpec>, pace: &str| {
+        let pace = Pace::parse(pace, None).unwrap();
+        Mixer::new(jobs, &MixerOptions { pace, ..Default::default() }).unwrap()
+    };
+    let all = finite(jobs.clone(), "fill=1,overwrite=1");
     assert_eq!(all.total_bytes(), Some(5 << 20));
     assert!(all.memory_bytes() > 0 && all.memory_bytes() < 1 << 20);
     let found = bytes(&mut all.clone(), 1_000_000);
     assert_eq!(found[..3], [1 << 20, 3 << 20, 1 << 20]);
     jobs[0].loops = 2;
-    assert_eq!(mixer(jobs, "").total_bytes(), Some(6 << 20));
+    assert_eq!(finite(jobs, "").total_bytes(), Some(6 << 20));
+}
+
+#[test]
+fn a_volume_says_how_long_where_the_file_says_nothing() {
+    let fill = JobSpec::fill(1 << 20, 4096);
+    let written = |job: &JobSpec| bytes(&mut mixer(vec![job.clone()], ""), 1_000)[0];
+    assert_eq!(written(&fill), 1_000 * 4096);
+    // What says how long ends there.
+    assert_eq!(written(&JobSpec { loops: 2, ..fill.clone() }), 2 << 20);
+    assert_eq!(written(&JobSpec { number_ios: Some(10), ..fill.clone() }), 10 * 4096);
+    // Beside a job that goes on, others end by their bytes.
+    let endless = JobSpec { time_based: true, runtime: Some(1.0), ..fill.clone().on(1, 0) };
+    assert_eq!(bytes(&mut mixer(vec![fill.clone(), endless], ""), 1_000)[0], 1 << 20);
+
+    let reads = JobSpec { direction: Direction::Read, runtime: Some(9.0), ..fill };
+    let options = MixerOptions { until_volume: true, ..Default::default() };
+    let error = Mixer::new(vec![reads], &options).unwrap_err().to_string();
+    assert!(error.ends_with("no job of the last phase writes, so no volume is ever reached"));
 }
 
 #[test]

@@ -1,0 +1,136 @@
+//! What is measured: devices and traffic.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use wafer_core::{
+    Bytes, Command, DeviceConfig, GcConfig, Isolation, LBA_BYTES, Placement, ReclaimUnitConfig,
+    ServiceConfig,
+};
+use wafer_workload::job::Distribution;
+use wafer_workload::{CommandStream, JobSpec, Mixer, MixerOptions};
+
+const GIB: u64 = 1 << 30;
+
+pub(crate) struct Case {
+    /// For `--only`, the first column and the notes.
+    pub(crate) name: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) config: DeviceConfig,
+    pub(crate) traffic: Traffic,
+    /// Volumes written before measuring, after one sequential fill.
+    pub(crate) settle: f64,
+    /// The least share of the probe's rate that counts as reached, where one is promised.
+    pub(crate) goal: Option<f64>,
+}
+
+/// Where commands come from.
+pub(crate) enum Traffic {
+    /// fio jobs, generated as in `wafer run`.
+    Jobs(Vec<JobSpec>),
+    /// Independent uniform writes of so many bytes, drawn as cheaply as the probe draws: what
+    /// remains is the device.
+    Uniform(u64),
+}
+
+impl Traffic {
+    pub(crate) fn stream(&self, capacity: u64) -> Box<dyn CommandStream> {
+        match self {
+            Traffic::Jobs(jobs) => {
+                let options = MixerOptions { seed: 1, until_volume: true, ..Default::default() };
+                Box::new(Mixer::new(jobs.clone(), &options).expect("a valid workload"))
+            }
+            Traffic::Uniform(block) => Box::new(Uniform {
+                rng: Xoshiro256PlusPlus::seed_from_u64(1),
+                blocks: (block / LBA_BYTES) as u32,
+                count: capacity / block,
+            }),
+        }
+    }
+}
+
+struct Uniform {
+    rng: Xoshiro256PlusPlus,
+    blocks: u32,
+    count: u64,
+}
+
+impl CommandStream for Uniform {
+    fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
+        out.extend((0..max).map(|_| {
+            let block = (u128::from(self.rng.next_u64()) * u128::from(self.count)) >> 64;
+            Command::write(block as u64 * u64::from(self.blocks), self.blocks, Placement(0))
+        }));
+    }
+}
+
+/// 4 KiB pages, over-provisioning 10 %, greedy, initially isolated: the case of the design's figures.
+fn device(capacity: u64, reclaim_unit: u64) -> DeviceConfig {
+    DeviceConfig {
+        capacity: Bytes(capacity),
+        page: Bytes(4096),
+        reclaim_unit: ReclaimUnitConfig { size: Bytes(reclaim_unit), count: None },
+        overprovisioning: Some(0.10),
+        handles: 3,
+        groups: 1,
+        isolation: Isolation::Initially,
+        handle_isolation: Default::default(),
+        fdp: true,
+        gc: GcConfig::default(),
+        namespaces: Vec::new(),
+        service: ServiceConfig::default(),
+    }
+}
+
+/// Independent random writes of `block` bytes over the whole device, without end.
+fn random(capacity: u64, block: u64, distribution: Distribution) -> JobSpec {
+    let job = JobSpec::random_overwrite(capacity, block, capacity, false);
+    JobSpec {
+        time_based: true,
+        distribution: [distribution.clone(), distribution.clone(), distribution],
+        ..job
+    }
+}
+
+pub(crate) fn all() -> Vec<Case> {
+    let capacity = 224 * GIB;
+    let of = |name, what, traffic, goal| Case {
+        name,
+        what,
+        config: device(capacity, 256 << 20),
+        traffic,
+        settle: 3.0,
+        goal,
+    };
+    let jobs = |jobs: Vec<JobSpec>| Traffic::Jobs(jobs);
+    let uniform = |block| random(capacity, block, Distribution::Uniform);
+    let zipf = |theta| random(capacity, 4096, Distribution::Zipf { theta, center: None });
+    let hot_cold = Distribution::Zoned(vec![(99.0, 1.0), (1.0, 99.0)]);
+    // One page: a region of a single block.
+    let hammer = JobSpec { size: 4096, io_size: 4096, ..uniform(4096) };
+    let sequential = JobSpec { time_based: true, ..JobSpec::fill(capacity, 128 << 10) };
+    let three = vec![sequential.placed(0), uniform(4096).placed(1), zipf(1.2).placed(2)];
+    let large = 7_680_000_000_000 / GIB * GIB;
+    let hot = "99 % of the writes on 1 % of the pages, fio job";
+    vec![
+        of("uniform", "uniform 4 KiB", Traffic::Uniform(4096), Some(0.6)),
+        of("uniform-job", "uniform 4 KiB, fio job", jobs(vec![uniform(4096)]), None),
+        of("large-blocks", "uniform 128 KiB", Traffic::Uniform(128 << 10), None),
+        of(
+            "three",
+            "128 KiB sequential, 4 KiB uniform, 4 KiB zipf 1.2, fio jobs",
+            jobs(three),
+            None,
+        ),
+        of("zipf", "4 KiB zipf 2.2, fio job", jobs(vec![zipf(2.2)]), Some(0.3)),
+        of("hot-cold", hot, jobs(vec![random(capacity, 4096, hot_cold)]), Some(0.3)),
+        of("one-page", "one page over and over, fio job", jobs(vec![hammer]), Some(0.3)),
+        Case {
+            name: "large",
+            what: "7.68 TB, uniform 4 KiB",
+            config: device(large, 4 * GIB),
+            traffic: Traffic::Uniform(4096),
+            settle: 0.4,
+            goal: None,
+        },
+    ]
+}
