@@ -24,6 +24,7 @@ Examples:
   wafer run --device warp --fio job.fio --volume 5x        run a fio job file on one
   wafer run experiment.toml --json result.json             the same from one file
   wafer config --device drive-a --set overprovisioning=0.28  what a device resolves to
+  wafer validate                                           errors against measured curves
 
 Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted.";
 
@@ -31,6 +32,8 @@ Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 i
 pub(crate) enum Command {
     /// Run experiments: write a workload to a device and report its write amplification.
     Run(Box<RunArgs>),
+    /// Hold the model against measured curves: the table of errors, misses included.
+    Validate(ValidateArgs),
     /// List the device profiles.
     Devices(ListArgs),
     /// List the GC policies, values of gc.policy.
@@ -120,6 +123,51 @@ pub(crate) struct RunArgs {
     /// Print the summary on stdout also when --json names a file or a folder.
     #[arg(long)]
     pub(crate) table: bool,
+
+    /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+}
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  wafer validate                                     every curve; 10 to 20 minutes, 10 GiB of memory
+  wafer validate warp-one-stream --seeds 3           one of them, with the spread over seeds
+  wafer validate --markdown docs/validation.md       and publish the table
+
+Exit status 0 also with misses, unless --strict is given.";
+
+#[derive(Debug, Args)]
+#[command(after_help = VALIDATE_EXAMPLES)]
+pub(crate) struct ValidateArgs {
+    /// Experiments to validate, by name. Default: all that name a reference and have a [validate]
+    /// table.
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+
+    /// The folder of experiment files.
+    #[arg(
+        long, value_name = "DIR", default_value = "configs/experiments",
+        value_hint = ValueHint::DirPath
+    )]
+    pub(crate) experiments: PathBuf,
+
+    /// Run each experiment with this many seeds, counting up from its own; the table then shows the
+    /// mean and the spread.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub(crate) seeds: Option<u64>,
+
+    /// Write the table as JSON; `-` is stdout.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Replace the generated part of this Markdown document by the table, or make the document.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) markdown: Option<PathBuf>,
+
+    /// Exit with status 1 if a figure is outside its tolerance.
+    #[arg(long)]
+    pub(crate) strict: bool,
 
     /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
     #[arg(long, value_name = "N", value_parser = threads)]

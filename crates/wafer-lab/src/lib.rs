@@ -6,6 +6,7 @@
 //! - [`run`] and [`Batch`]: one run, or many over all cores and within the memory there is;
 //! - [`ResultRecord`]: `wafer.result/1` with its provenance;
 //! - [`Reference`]: published curves to stand beside ours;
+//! - [`validate`]: the table of errors against measured curves;
 //! - [`theory`]: closed forms of write amplification, the oracle of the device.
 //!
 //! # Architecture
@@ -41,6 +42,7 @@ pub mod record;
 mod run;
 pub mod theory;
 mod timeline;
+pub mod validate;
 mod volume;
 mod workload;
 

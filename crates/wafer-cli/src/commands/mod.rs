@@ -6,3 +6,4 @@ pub(crate) mod policies;
 pub(crate) mod run;
 pub(crate) mod shell;
 pub(crate) mod summary;
+pub(crate) mod validate;

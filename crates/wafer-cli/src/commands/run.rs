@@ -13,7 +13,7 @@ use crate::output;
 use crate::progress::Bar;
 
 /// Set by Ctrl-C.
-static CANCEL: AtomicBool = AtomicBool::new(false);
+pub(crate) static CANCEL: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     if args.table && args.json.as_deref() == Some(Path::new("-")) {
@@ -34,12 +34,7 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
             told.push(notice);
         }
     }
-    // The second Ctrl-C does not wait for the runs to stop.
-    ctrlc::set_handler(|| {
-        if CANCEL.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })?;
+    cancel_on_ctrl_c()?;
 
     let bar = Bar::new(&experiments, quiet);
     let written: Mutex<Result<(), LabError>> = Mutex::new(Ok(()));
@@ -79,6 +74,15 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         Some(error) => Err(error.into()),
         None => Ok(()),
     }
+}
+
+/// Makes Ctrl-C set [`CANCEL`]; the second one does not wait for the runs to stop.
+pub(crate) fn cancel_on_ctrl_c() -> Result<(), ctrlc::Error> {
+    ctrlc::set_handler(|| {
+        if CANCEL.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
 }
 
 /// Every experiment with every seed.

@@ -39,6 +39,7 @@ fn experiment(volume: Option<&str>, samples: usize) -> Experiment {
         seed: 7,
         precondition: Precondition::default(),
         compare: None,
+        checks: None,
     }
 }
 

@@ -19,7 +19,7 @@ const TAIL: usize = 10;
 
 impl PaceFile {
     /// Reads `columns` of a comma-separated file with a header line: `ruh0` is the column
-    /// `ruh0_host_bytes`, any other name a column of that name.
+    /// `ruh0_host_bytes`, any other name a column of that name. Lines that start with `#` are remarks.
     pub(crate) fn read(path: &Path, columns: &[String]) -> Result<Self, WorkloadError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| WorkloadError::PaceIo { file: path.to_owned(), source })?;
@@ -27,14 +27,16 @@ impl PaceFile {
     }
 
     fn parse(text: &str, path: &Path, columns: &[String]) -> Result<Self, WorkloadError> {
-        let mut lines = (1..).zip(text.lines()).filter(|(_, l)| !l.trim().is_empty());
-        let (_, header) = lines.next().ok_or_else(|| fail(path, 1, "host_bytes", "no header"))?;
+        let is_row = |line: &str| !line.trim().is_empty() && !line.starts_with('#');
+        let mut lines = (1..).zip(text.lines()).filter(|(_, line)| is_row(line));
+        let (header_line, header) =
+            lines.next().ok_or_else(|| fail(path, 1, "host_bytes", "no header"))?;
         let names: Vec<&str> = header.split(',').map(|n| n.trim().trim_matches('"')).collect();
         let find = |wanted: &str| {
             let long = format!("{wanted}_host_bytes");
             names.iter().position(|n| *n == wanted || *n == long).ok_or_else(|| {
                 let known = names.join(", ");
-                fail(path, 1, wanted, &format!("no such column; there are {known}"))
+                fail(path, header_line, wanted, &format!("no such column; there are {known}"))
             })
         };
         let mut wanted = vec![("host_bytes", find("host_bytes")?)];
@@ -128,7 +130,7 @@ mod tests {
 
     #[test]
     fn shares_by_interval() {
-        let text = "host_bytes,media_bytes,ruh0_host_bytes,ruh1_host_bytes\n\
+        let text = "# a remark\nhost_bytes,media_bytes,ruh0_host_bytes,ruh1_host_bytes\n\
                     0,0,0,0\n100,100,100,0\n100,100,100,0\n300,400,150,150\n";
         let file = parse(text, &["ruh1", "ruh0"]).unwrap();
         assert_eq!(file.intervals(), 2);

@@ -1,0 +1,90 @@
+//! The shipped experiments: every file can be read and checked, its references exist and reach the
+//! volumes that are validated, and one runs, scaled down.
+
+use std::path::{Path, PathBuf};
+
+use wafer_lab::validate::{Curve, Validation, experiments};
+use wafer_lab::{Control, Experiment, LabError, Options, Reference, Volume, load_device, run};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/experiments")
+}
+
+fn shipped() -> Vec<(PathBuf, Experiment)> {
+    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| (path.clone(), Experiment::from_file(&path, &Options::default()).unwrap()))
+        .collect()
+}
+
+#[test]
+fn every_shipped_experiment_can_run() {
+    let all = shipped();
+    assert!(all.len() > 4);
+    for (path, experiment) in all {
+        let name = path.display();
+        assert!(experiment.volume.is_some(), "{name}");
+        let reference = experiment.compare.as_deref().map(Reference::read).transpose().unwrap();
+        assert_eq!(experiment.checks.is_some(), reference.is_some(), "{name}");
+        if let (Some(reference), Some(checks)) = (reference, &experiment.checks) {
+            assert!(reference.source.is_some(), "{name}: the reference has no source");
+            for volume in &checks.volumes {
+                let waf = reference.waf_at(*volume, experiment.device.logical_bytes());
+                assert!(waf.is_some_and(|waf| waf >= 1.0), "{name}: nothing at x{volume}");
+            }
+        }
+        match experiment.check() {
+            // Drive A needs 8 GB, which this machine may not have.
+            Ok(_) | Err(LabError::Memory { .. }) => {}
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn every_reference_is_a_small_table_with_its_source() {
+    for entry in std::fs::read_dir(folder().join("../reference")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let reference = Reference::read(&path).unwrap();
+        assert!(reference.source.is_some(), "{}", path.display());
+        let rows = text.lines().filter(|line| !line.starts_with('#')).count() - 1;
+        assert!(rows <= 16, "{}: {rows} rows", path.display());
+    }
+}
+
+#[test]
+fn experiments_to_validate_are_found_by_name() {
+    let all = experiments(&folder(), &[]).unwrap();
+    assert!(all.iter().all(|e| e.checks.is_some() && e.compare.is_some()));
+    let two = ["warp-one-stream".to_owned(), "drive-a-one-stream".to_owned()];
+    let names: Vec<String> =
+        experiments(&folder(), &two).unwrap().into_iter().map(|e| e.name).collect();
+    assert_eq!(names, two);
+    let error = experiments(&folder(), &["warp-one-steam".to_owned()]).unwrap_err().to_string();
+    assert_eq!(error, "warp-one-steam: no experiment to validate; did you mean `warp-one-stream`?");
+    let error = experiments(Path::new("/nonexistent"), &[]).unwrap_err().to_string();
+    assert!(error.starts_with("--experiments /nonexistent: "), "{error}");
+}
+
+/// 1/448 of the device: far too small to be accurate, large enough to go through everything.
+#[test]
+fn a_shipped_experiment_runs_scaled_down() {
+    let mut experiment = experiments(&folder(), &["warp-one-stream".to_owned()]).unwrap().remove(0);
+    let set = ["capacity=1GiB", "reclaim_unit.size=1MiB", "reclaim_unit.count=1167"];
+    experiment.device = load_device("warp", &set.map(str::to_owned)).unwrap();
+    let reference = Reference::read(experiment.compare.as_deref().unwrap()).unwrap();
+    let record = run(&experiment, Control::unattended()).unwrap();
+    let curve = Curve::of(&experiment, &reference, &[&record]).unwrap().unwrap();
+    assert_eq!(curve.rows.len(), 7);
+    for row in &curve.rows {
+        assert!(row.difference_percent.abs() < 15.0, "{row:?}");
+    }
+    let validation = Validation::new(vec![curve]);
+    assert!(validation.markdown().contains("| warp-one-stream | predicted | x2 |"));
+
+    experiment.volume = Some(Volume::Multiple(2.0));
+    let short = run(&experiment, Control::unattended()).unwrap();
+    let error = Curve::of(&experiment, &reference, &[&short]).unwrap_err().to_string();
+    assert_eq!(error, "warp-one-stream: the run does not reach x4");
+}
