@@ -11,6 +11,9 @@ use crate::policy::RuView;
 use crate::reclaim::{NOT_CLOSED, RuIndex};
 use crate::segment::NONE;
 
+/// How far ahead a victim's segments are asked for.
+const LIST_AHEAD: usize = 16;
+
 impl<O: Observer> Device<O> {
     /// Whether a group has more free reclaim units than forced GC asks for.
     pub(crate) fn above_reserve(&self, group: u16) -> bool {
@@ -125,24 +128,23 @@ impl<O: Observer> Device<O> {
         let slot = self.destination(group, owner);
         let mut destinations = [None; 2];
 
-        let mut id = self.rus.units[victim.index()].head;
-        self.rus.units[victim.index()].head = NONE;
-        self.rus.units[victim.index()].tail = NONE;
+        let mut list = std::mem::take(&mut self.rus.units[victim.index()].segments);
         if valid <= self.slots[slot as usize].room {
-            while id != NONE {
-                let next = self.segments.links[id as usize].next;
-                match self.segments.hot[id as usize].valid {
-                    0 => self.segments.release(id),
+            for (at, id) in list.iter().enumerate() {
+                self.segments.prefetch_cold(list.get(at + LIST_AHEAD));
+                match self.segments.hot[*id as usize].valid {
+                    0 => self.segments.release(*id),
                     count => {
                         self.relocation_room(slot, &mut destinations);
-                        self.attach(slot, id, count);
+                        self.attach(slot, *id, count);
                     }
                 }
-                id = next;
             }
         } else {
-            self.relocate_across(slot, id, &mut destinations);
+            self.relocate_across(slot, &list, &mut destinations);
         }
+        list.clear();
+        self.rus.units[victim.index()].segments = list;
         self.rus.valid[index as usize] = 0;
         self.rus.erase(index, group);
         self.count_collection(owner, slot, valid, forced);
@@ -164,7 +166,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Relocates a victim's segments, listed from `id` on, some to the open reclaim unit of `slot` until
+    /// Relocates a victim's segments, some to the open reclaim unit of `slot` until
     /// it is full and the others to the next.
     ///
     /// No specification gives the order of relocation, so segments are chosen that fill the first
@@ -172,21 +174,20 @@ impl<O: Observer> Device<O> {
     /// missing. Where there is none, a segment is divided. A model assumption that counts: runs of
     /// pages stay together, where a device that moves a victim die by die spreads each run over both
     /// (docs/validation.md: 6 % lower WAF at x8 where a sequential and a random stream share units).
-    fn relocate_across(&mut self, slot: u32, mut id: Label, to: &mut [Option<RuId>; 2]) {
+    fn relocate_across(&mut self, slot: u32, list: &[Label], to: &mut [Option<RuId>; 2]) {
         let mut missing = self.relocation_room(slot, to);
         let mut first = std::mem::take(&mut self.scratch[0]);
         let mut second = std::mem::take(&mut self.scratch[1]);
-        while id != NONE {
-            let next = self.segments.links[id as usize].next;
-            match self.segments.hot[id as usize].valid {
-                0 => self.segments.release(id),
+        for (at, id) in list.iter().enumerate() {
+            self.segments.prefetch_cold(list.get(at + LIST_AHEAD));
+            match self.segments.hot[*id as usize].valid {
+                0 => self.segments.release(*id),
                 count if count <= missing => {
                     missing -= count;
-                    first.push((count, id));
+                    first.push((count, *id));
                 }
-                count => second.push((count, id)),
+                count => second.push((count, *id)),
             }
-            id = next;
         }
         if missing > 0 && !second.is_empty() {
             second.sort_unstable();
@@ -234,14 +235,14 @@ impl<O: Observer> Device<O> {
         let ru: RuIndex = self.slots[slot as usize].ru;
         #[cfg(test)]
         self.segments.log.push(crate::segment::Decision::Moved {
-            label: self.segments.links[id as usize].label,
+            label: self.segments.labels[id as usize],
             from: self.segments.hot[id as usize].ru,
             to: ru,
             count,
         });
         self.segments.hot[id as usize].ru = ru;
         self.rus.valid[ru as usize] += count;
-        self.link(ru, id);
+        self.rus.units[ru as usize].segments.push(id);
         self.slots[slot as usize].room -= count;
         if self.slots[slot as usize].room == 0 {
             self.close_slot(slot);

@@ -6,7 +6,6 @@ use crate::device::Device;
 use crate::mapping::{Label, UNMAPPED};
 use crate::observer::Observer;
 use crate::reclaim::{NOT_CLOSED, State};
-use crate::segment::NONE;
 
 impl<O: Observer> Device<O> {
     /// Checks that every mapped page is valid in exactly one place, that counts equal the map, that free,
@@ -54,20 +53,15 @@ impl<O: Observer> Device<O> {
             let slot = self.slots.iter().find(|s| s.ru == ru as u32);
             let pending = slot.map_or(0, |s| s.segment_room);
             let mut valid = 0;
-            let mut id = unit.head;
-            while id != NONE {
-                let segment = self.segments.hot[id as usize];
+            for id in &unit.segments {
+                let segment = self.segments.hot[*id as usize];
                 ensure(segment.ru == ru as u32, || {
                     format!("segment {id} of {ru} says {}", segment.ru)
                 })?;
-                ensure(!std::mem::replace(&mut listed[id as usize], true), || {
+                ensure(!std::mem::replace(&mut listed[*id as usize], true), || {
                     format!("{id} listed twice")
                 })?;
                 valid += segment.valid;
-                if self.segments.links[id as usize].next == NONE {
-                    ensure(unit.tail == id, || format!("tail of {ru}"))?;
-                }
-                id = self.segments.links[id as usize].next;
             }
             let key = self.rus.valid[ru];
             ensure(key & !NOT_CLOSED == valid, || format!("{ru}: {key:#x} valid, {valid} listed"))?;

@@ -50,30 +50,28 @@ impl<O: Observer> Device<O> {
     ) {
         let mut left = self.rus.valid[ru as usize] & !NOT_CLOSED;
         let mut limit = 0;
-        let mut id = self.rus.units[ru as usize].head;
+        let mut list = std::mem::take(&mut self.rus.units[ru as usize].segments);
         let mut kept: Label = NONE;
-        self.rus.units[ru as usize].head = NONE;
-        while id != NONE {
-            let next = self.segments.links[id as usize].next;
+        list.retain(|id| {
+            let id = *id;
             let count = self.segments.hot[id as usize].valid;
             let is_open = open.contains(&id);
+            left -= count;
             if count == 0 && !is_open {
                 self.segments.release(id);
-            } else if kept != NONE
-                && !is_open
-                && self.segments.hot[kept as usize].valid + count <= limit
-            {
+                return false;
+            }
+            if kept != NONE && !is_open && self.segments.hot[kept as usize].valid + count <= limit {
                 self.segments.hot[kept as usize].valid += count;
                 names[id as usize] = kept;
                 members.push(id);
-            } else {
-                self.link(ru, id);
-                kept = if is_open { NONE } else { id };
-                limit = self.geometry.segment_size(left);
+                return false;
             }
-            left -= count;
-            id = next;
-        }
+            kept = if is_open { NONE } else { id };
+            limit = self.geometry.segment_size(left + count);
+            true
+        });
+        self.rus.units[ru as usize].segments = list;
     }
 
     /// Puts the new labels into the map. Pages of a divided label get the labels of its parts, each

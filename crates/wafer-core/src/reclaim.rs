@@ -6,7 +6,6 @@ use std::ops::Range;
 use crate::geometry::Geometry;
 use crate::mapping::Label;
 use crate::observer::Owner;
-use crate::segment::NONE;
 
 /// Index of a reclaim unit in the tables. The last index stands for "unmapped".
 pub(crate) type RuIndex = u32;
@@ -21,9 +20,8 @@ const BLOCK_SHIFT: u32 = 8;
 /// What only opening, closing and collecting touch.
 #[derive(Clone, Debug)]
 pub(crate) struct ReclaimUnit {
-    /// First and last segment, in order of writing.
-    pub(crate) head: Label,
-    pub(crate) tail: Label,
+    /// Segments and parts, in order of writing.
+    pub(crate) segments: Vec<Label>,
     /// Pages written since the last erase.
     pub(crate) written: u32,
     /// Times erased.
@@ -61,8 +59,7 @@ impl ReclaimUnits {
     pub(crate) fn new(geometry: &Geometry) -> Self {
         let count = geometry.ru_count as usize;
         let unit = ReclaimUnit {
-            head: NONE,
-            tail: NONE,
+            segments: Vec::new(),
             written: 0,
             erases: 0,
             owner: Owner::Gc,
@@ -89,7 +86,7 @@ impl ReclaimUnits {
     pub(crate) fn open(&mut self, group: u16, owner: Owner, relocated: bool) -> RuIndex {
         let ru = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
         let unit = &mut self.units[ru as usize];
-        assert!(unit.state == State::Free && unit.written == 0 && unit.head == NONE);
+        assert!(unit.state == State::Free && unit.written == 0 && unit.segments.is_empty());
         unit.state = State::Open;
         unit.owner = owner;
         unit.relocated = relocated;
@@ -111,11 +108,10 @@ impl ReclaimUnits {
     /// Erases a reclaim unit that holds no valid page.
     pub(crate) fn erase(&mut self, ru: RuIndex, group: u16) {
         let unit = &mut self.units[ru as usize];
-        assert!(unit.head == NONE && self.valid[ru as usize] & !NOT_CLOSED == 0);
+        assert!(unit.segments.is_empty() && self.valid[ru as usize] & !NOT_CLOSED == 0);
         unit.written = 0;
         unit.erases += 1;
         unit.state = State::Free;
-        unit.tail = NONE;
         self.valid[ru as usize] = NOT_CLOSED;
         self.index.touch(ru);
         self.free[usize::from(group)].push_back(ru);

@@ -28,20 +28,12 @@ pub(crate) struct Segment {
     pub(crate) valid: u32,
 }
 
-/// What only relocation touches.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
-    /// The next segment or part of the same reclaim unit, in order of writing.
-    pub(crate) next: Label,
-    /// The label in the map: the segment itself, or what a part is a part of.
-    pub(crate) label: Label,
-}
-
 /// Table of all segments and parts.
 #[derive(Debug)]
 pub(crate) struct Segments {
     pub(crate) hot: Vec<Segment>,
-    pub(crate) links: Vec<Link>,
+    /// The label in the map: the segment itself, or what a part is a part of.
+    pub(crate) labels: Vec<Label>,
     free: Vec<Label>,
     /// The parts of each divided label; empty entries are free.
     divisions: Vec<Vec<Label>>,
@@ -74,7 +66,7 @@ impl Segments {
     pub(crate) fn new(unmapped_ru: RuIndex, rng: DeviceRng) -> Self {
         Segments {
             hot: vec![Segment { ru: unmapped_ru, valid: 0 }],
-            links: vec![Link { next: NONE, label: 0 }],
+            labels: vec![0],
             free: Vec::new(),
             divisions: Vec::new(),
             free_divisions: Vec::new(),
@@ -88,6 +80,15 @@ impl Segments {
     #[inline(always)]
     pub(crate) fn prefetch(&self, label: Label) {
         crate::mapping::prefetch(self.hot.as_ptr().wrapping_add(label as usize));
+    }
+
+    /// Asks for what relocation needs of a segment, if there is one.
+    #[inline(always)]
+    pub(crate) fn prefetch_cold(&self, label: Option<&Label>) {
+        if let Some(label) = label {
+            self.prefetch(*label);
+            crate::mapping::prefetch(self.labels.as_ptr().wrapping_add(*label as usize));
+        }
     }
 
     /// Tells the tests that follow it of a page's new label.
@@ -109,13 +110,13 @@ impl Segments {
         match self.free.pop() {
             Some(id) => {
                 self.hot[id as usize] = segment;
-                self.links[id as usize] = Link { next: NONE, label: id };
+                self.labels[id as usize] = id;
                 id
             }
             None => {
                 let id = self.hot.len() as Label;
                 self.hot.push(segment);
-                self.links.push(Link { next: NONE, label: id });
+                self.labels.push(id);
                 id
             }
         }
@@ -123,7 +124,7 @@ impl Segments {
 
     /// Gives back a segment or part that no page is in any more.
     pub(crate) fn release(&mut self, id: Label) {
-        let label = self.links[id as usize].label;
+        let label = self.labels[id as usize];
         if label != id {
             let division = self.division_of(label);
             let parts = &mut self.divisions[division];
@@ -141,10 +142,10 @@ impl Segments {
     /// returned first, and the rest, returned second.
     pub(crate) fn divide(&mut self, id: Label, count: u32) -> (Label, Label) {
         let Segment { ru, valid } = self.hot[id as usize];
-        let label = self.links[id as usize].label;
+        let label = self.labels[id as usize];
         assert!(ru & DIVIDED == 0 && count < valid);
         let rest = self.allocate(ru, valid - count);
-        self.links[rest as usize].label = label;
+        self.labels[rest as usize] = label;
         if label != id {
             // A part divides into two parts of the same label.
             self.hot[id as usize].valid = count;
@@ -153,7 +154,7 @@ impl Segments {
             return (id, rest);
         }
         let first = self.allocate(ru, count);
-        self.links[first as usize].label = label;
+        self.labels[first as usize] = label;
         let division = match self.free_divisions.pop() {
             Some(index) => index as usize,
             None => {
@@ -195,14 +196,12 @@ impl Segments {
 
     /// Whether `label` is divided.
     pub(crate) fn is_divided(&self, label: Label) -> bool {
-        self.hot[label as usize].ru & DIVIDED != 0 && self.links[label as usize].label == label
+        self.hot[label as usize].ru & DIVIDED != 0 && self.labels[label as usize] == label
     }
 
     /// All divided labels.
     pub(crate) fn divided(&self) -> impl Iterator<Item = Label> + '_ {
-        self.divisions
-            .iter()
-            .filter_map(|parts| parts.first().map(|p| self.links[*p as usize].label))
+        self.divisions.iter().filter_map(|parts| parts.first().map(|p| self.labels[*p as usize]))
     }
 
     /// Ends every division: parts become segments of their own, and the labels they were parts of
@@ -210,9 +209,9 @@ impl Segments {
     pub(crate) fn end_divisions(&mut self) {
         for (index, parts) in self.divisions.iter_mut().enumerate() {
             let Some(first) = parts.first() else { continue };
-            self.free.push(self.links[*first as usize].label);
+            self.free.push(self.labels[*first as usize]);
             for part in parts.drain(..) {
-                self.links[part as usize].label = part;
+                self.labels[part as usize] = part;
             }
             self.free_divisions.push(index as u32);
         }

@@ -358,7 +358,7 @@ impl<O: Observer> Device<O> {
         self.granted += u64::from(pages);
         let label = self.segments.allocate(ru, pages);
         self.rus.valid[ru as usize] += pages;
-        self.link(ru, label);
+        self.rus.units[ru as usize].segments.push(label);
         let open = &mut self.slots[slot as usize];
         open.segment = label;
         open.segment_room = pages;
@@ -399,18 +399,6 @@ impl<O: Observer> Device<O> {
             open.segment = NONE;
             open.segment_room = 0;
         }
-    }
-
-    /// Puts a segment or part at the end of a reclaim unit's list.
-    pub(crate) fn link(&mut self, ru: u32, id: Label) {
-        self.segments.links[id as usize].next = NONE;
-        let unit = &mut self.rus.units[ru as usize];
-        if unit.head == NONE {
-            unit.head = id;
-        } else {
-            self.segments.links[unit.tail as usize].next = id;
-        }
-        unit.tail = id;
     }
 
     /// Reclaim unit update (I/O Management Send): the handle behind a placement identifier moves to an
