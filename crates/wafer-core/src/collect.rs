@@ -1,6 +1,6 @@
 //! Garbage collection: when, and what happens to the valid pages of a victim.
 
-use crate::config::Isolation;
+use crate::config::{Isolation, RelocationOrder};
 use crate::device::{Device, Slot};
 use crate::event::FdpEvent;
 use crate::geometry::Relocation;
@@ -129,7 +129,9 @@ impl<O: Observer> Device<O> {
         let mut destinations = [None; 2];
 
         let mut list = std::mem::take(&mut self.rus.units[victim.index()].segments);
-        if valid <= self.slots[slot as usize].room {
+        let open = self.slots[slot as usize];
+        let room = if open.ru == NONE { self.geometry.pages_per_ru } else { open.room };
+        if valid <= room {
             for (at, id) in list.iter().enumerate() {
                 self.segments.prefetch_cold(list.get(at + LIST_AHEAD));
                 match self.segments.hot[*id as usize].valid {
@@ -141,7 +143,7 @@ impl<O: Observer> Device<O> {
                 }
             }
         } else {
-            self.relocate_across(slot, &list, &mut destinations);
+            self.relocate_across(slot, valid, &list, &mut destinations);
         }
         list.clear();
         self.rus.units[victim.index()].segments = list;
@@ -166,50 +168,89 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Relocates a victim's segments, some to the open reclaim unit of `slot` until
-    /// it is full and the others to the next.
-    ///
-    /// No specification gives the order of relocation, so segments are chosen that fill the first
-    /// exactly: in order while they fit, then one of them exchanged for one that is larger by what is
-    /// missing. Where there is none, a segment is divided. A model assumption that counts: runs of
-    /// pages stay together, where a device that moves a victim die by die spreads each run over both
-    /// (docs/validation.md: 6 % lower WAF at x8 where a sequential and a random stream share units).
-    fn relocate_across(&mut self, slot: u32, list: &[Label], to: &mut [Option<RuId>; 2]) {
-        let mut missing = self.relocation_room(slot, to);
-        let mut first = std::mem::take(&mut self.scratch[0]);
-        let mut second = std::mem::take(&mut self.scratch[1]);
+    /// Relocates a victim's segments, some to the open reclaim unit of `slot` until it is full and the
+    /// others to the next: which, [`RelocationOrder`] says. Segments are chosen that fill the first
+    /// exactly; where there are none, one is divided.
+    fn relocate_across(
+        &mut self,
+        slot: u32,
+        valid: u32,
+        list: &[Label],
+        to: &mut [Option<RuId>; 2],
+    ) {
+        let room = self.relocation_room(slot, to);
+        let mut missing = room;
+        let [mut first, mut second, mut by_count] = std::mem::take(&mut self.scratch);
+        let spread = self.geometry.relocation_order == RelocationOrder::Spread;
+        let mut seen = 0u64;
         for (at, id) in list.iter().enumerate() {
             self.segments.prefetch_cold(list.get(at + LIST_AHEAD));
-            match self.segments.hot[*id as usize].valid {
-                0 => self.segments.release(*id),
-                count if count <= missing => {
-                    missing -= count;
-                    first.push((count, *id));
-                }
-                count => second.push((count, *id)),
+            let count = self.segments.hot[*id as usize].valid;
+            if count == 0 {
+                self.segments.release(*id);
+                continue;
+            }
+            seen += u64::from(count);
+            // Spread: the first destination has had its share of what was seen so far, to the
+            // nearest segment.
+            let due = if spread { seen * u64::from(room) / u64::from(valid) } else { u64::MAX };
+            let taken = u64::from(room - missing + count - count / 2);
+            if count <= missing && taken <= due {
+                missing -= count;
+                first.push((count, *id));
+            } else {
+                second.push((count, *id));
             }
         }
-        if missing > 0 && !second.is_empty() {
-            second.sort_unstable();
-            let swap = first.iter().enumerate().find_map(|(i, (count, _))| {
-                second.binary_search_by_key(&(count + missing), |(c, _)| *c).ok().map(|j| (i, j))
-            });
-            match swap {
-                Some((i, j)) => std::mem::swap(&mut first[i], &mut second[j]),
-                None => {
-                    // The smallest that did not fit: divided labels stay rare and small.
-                    let (count, id) = second[0];
-                    let (head, rest) = self.segments.divide(id, missing);
-                    first.push((missing, head));
-                    second[0] = (count - missing, rest);
-                }
-            }
+        if missing > 0 {
+            by_count.extend(second.iter().enumerate().map(|(at, (count, _))| (*count, at as u32)));
+            by_count.sort_unstable();
+            self.fill_exactly(missing, &mut first, &mut second, &by_count);
         }
-        for (count, id) in first.drain(..).chain(second.drain(..)) {
+        for (count, id) in first.drain(..).chain(second.drain(..)).filter(|(count, _)| *count > 0) {
             self.relocation_room(slot, to);
             self.attach(slot, id, count);
         }
-        self.scratch = [first, second];
+        by_count.clear();
+        self.scratch = [first, second, by_count];
+    }
+
+    /// Moves `missing` pages from `second` to `first`: the largest segments that fit, then one
+    /// exchanged for one that is larger by what is still missing, then a part of the smallest, so
+    /// that divided labels stay rare and small. `by_count` lists `second` by size; an entry of
+    /// `second` that is used up has no pages.
+    fn fill_exactly(
+        &mut self,
+        mut missing: u32,
+        first: &mut Vec<(u32, Label)>,
+        second: &mut [(u32, Label)],
+        by_count: &[(u32, u32)],
+    ) {
+        for (count, at) in by_count.iter().rev() {
+            if *count <= missing {
+                first.push(std::mem::replace(&mut second[*at as usize], (0, NONE)));
+                missing -= count;
+            }
+        }
+        if missing == 0 {
+            return;
+        }
+        let exchange = first.iter().enumerate().find_map(|(i, (count, _))| {
+            let larger = count + missing;
+            let found = by_count.binary_search_by_key(&larger, |(c, _)| *c).ok()?;
+            let at = by_count[found].1 as usize;
+            (second[at].0 == larger).then_some((i, at))
+        });
+        if let Some((i, at)) = exchange {
+            std::mem::swap(&mut first[i], &mut second[at]);
+            return;
+        }
+        let smallest = by_count.iter().map(|(_, at)| *at as usize).find(|at| second[*at].0 > 0);
+        let at = smallest.expect("a victim's pages that do not fit");
+        let (count, id) = second[at];
+        let (head, rest) = self.segments.divide(id, missing);
+        first.push((missing, head));
+        second[at] = (count - missing, rest);
     }
 
     /// Pages that the open reclaim unit of a relocation slot can take, at least one. Opens the next

@@ -95,6 +95,24 @@ pub struct GcConfig {
     /// With `fdp = false`: whether relocated data goes to an open reclaim unit of its own (true)
     /// or into the one that the host writes (false). Default true.
     pub separate: bool,
+    /// Which of a victim's pages go to the open reclaim unit when not all fit. Default "written".
+    pub order: RelocationOrder,
+}
+
+/// The order in which a victim's valid pages are moved: it decides which of them share a reclaim
+/// unit with those of the victim before, and which begin the next.
+///
+/// No specification gives it. It matters where pages of different age or stream share reclaim
+/// units, for pages written together tend to die together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RelocationOrder {
+    /// In the order in which they were written: runs of pages stay together.
+    #[default]
+    Written,
+    /// Every run is spread over both, in proportion to the room: as in a device that moves its
+    /// victim die by die, where consecutive pages lie on different dies (WARP's emulator).
+    Spread,
 }
 
 /// One namespace.
@@ -134,6 +152,7 @@ impl Default for GcConfig {
             background_max_valid: 0.05,
             forced_free: 0.01,
             separate: true,
+            order: RelocationOrder::Written,
         }
     }
 }

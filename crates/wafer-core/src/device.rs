@@ -40,7 +40,7 @@ pub struct Device<O: Observer = ()> {
     /// so many became invalid, beside those for which segments were open at the first.
     pub(crate) granted: u64,
     /// Lists of (count, segment) for the collection at work; kept for their memory.
-    pub(crate) scratch: [Vec<(u32, Label)>; 2],
+    pub(crate) scratch: [Vec<(u32, Label)>; 3],
     pub(crate) observer: O,
 }
 

@@ -1,7 +1,7 @@
 //! Sizes that follow from a configuration, and whether a device of these sizes can work.
 
 use crate::bytes::Bytes;
-use crate::config::{DeviceConfig, Isolation};
+use crate::config::{DeviceConfig, Isolation, RelocationOrder};
 use crate::error::ConfigError;
 use crate::ids::LBA_BYTES;
 
@@ -35,6 +35,8 @@ pub struct Geometry {
     pub isolation: Vec<Isolation>,
     /// Where relocated data goes.
     pub relocation: Relocation,
+    /// Which pages of a victim go where when it fills a reclaim unit.
+    pub relocation_order: RelocationOrder,
     /// Forced GC runs in a group while at most this share of its reclaim units is free.
     pub forced_share: f64,
     /// Background GC runs in a group while at most this share of its reclaim units is free.
@@ -115,6 +117,7 @@ impl Geometry {
             } else {
                 Relocation::Shared
             },
+            relocation_order: config.gc.order,
             forced_share: config.gc.forced_free,
             background_share: config.gc.background_free,
             background_max_valid: (config.gc.background_max_valid * f64::from(pages_per_ru)) as u32,

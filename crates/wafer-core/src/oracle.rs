@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use crate::command::{Command, Op, Placement};
-use crate::config::{DeviceConfig, Isolation};
+use crate::config::{DeviceConfig, Isolation, RelocationOrder};
 use crate::counters::{Counters, HandleCounters};
 use crate::error::ConfigError;
 use crate::event::FdpEvent;
@@ -362,7 +362,7 @@ impl PageMapped {
             _ => (Writer::SharedGc, Owner::Gc),
         };
         let pages = self.valid_of(victim.index());
-        for page in &pages {
+        for page in &self.in_order(&pages, group, writer) {
             if !self.open.contains_key(&(group, writer)) {
                 self.take(group, writer, to);
             }
@@ -399,6 +399,20 @@ impl PageMapped {
             self.handles[shared].host_bytes += moved;
             self.handles[shared].media_bytes += moved;
         }
+    }
+
+    /// A victim's valid pages in the order in which they are moved.
+    fn in_order(&self, pages: &[u64], group: u16, writer: Writer) -> Vec<u64> {
+        let open = self.open.get(&(group, writer));
+        let room = open.map_or(self.geometry.pages_per_ru, |(ru, _)| self.room(*ru)) as usize;
+        if self.geometry.relocation_order == RelocationOrder::Written || pages.len() <= room {
+            return pages.to_vec();
+        }
+        // Of the first n pages, n * room / pages go to the first reclaim unit.
+        let share = |n: usize| n * room / pages.len();
+        let (first, second): (Vec<_>, Vec<_>) =
+            pages.iter().enumerate().partition(|(n, _)| share(n + 1) > share(*n));
+        first.into_iter().chain(second).map(|(_, page)| *page).collect()
     }
 
     /// Reclaim unit update, as [`Device::update_reclaim_unit`](crate::Device::update_reclaim_unit).

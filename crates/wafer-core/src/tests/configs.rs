@@ -23,7 +23,7 @@ pub(super) struct Tiny {
 
 fn config(
     (policy, handles, groups, own): (usize, u16, u16, u8),
-    (fdp, separate, namespaces): (bool, bool, bool),
+    (fdp, separate, namespaces, spread): (bool, bool, bool, bool),
     (logical_rus, odd_pages, extra, ru_pages): (u64, u64, u64, u64),
     (background, max_valid, forced): (f64, f64, f64),
 ) -> DeviceConfig {
@@ -52,6 +52,7 @@ fn config(
             background_max_valid: max_valid,
             forced_free: forced,
             separate,
+            order: if spread { RelocationOrder::Spread } else { RelocationOrder::Written },
         },
         namespaces: Vec::new(),
         service: ServiceConfig::default(),
@@ -100,7 +101,7 @@ pub(super) fn tiny(
 ) -> impl Strategy<Value = Tiny> {
     let kind =
         (0..policy::POLICIES.len(), 1..5u16, prop_oneof![4 => Just(1u16), 1 => 2..4u16], 0..3u8);
-    let flags = (prop::bool::weighted(0.8), any::<bool>(), any::<bool>());
+    let flags = (prop::bool::weighted(0.8), any::<bool>(), any::<bool>(), any::<bool>());
     let sizes = (2..12u64, 0..16u64, 0..3u64, ru_pages);
     let shares = (
         prop_oneof![Just(0.0), Just(0.3)],
