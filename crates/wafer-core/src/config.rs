@@ -95,7 +95,7 @@ pub struct GcConfig {
     /// With `fdp = false`: whether relocated data goes to an open reclaim unit of its own (true)
     /// or into the one that the host writes (false). Default true.
     pub separate: bool,
-    /// Which of a victim's pages go to the open reclaim unit when not all fit. Default "written".
+    /// Which of a victim's pages go to the open reclaim unit when not all fit. Default "spread".
     pub order: RelocationOrder,
 }
 
@@ -108,10 +108,11 @@ pub struct GcConfig {
 #[serde(rename_all = "lowercase")]
 pub enum RelocationOrder {
     /// In the order in which they were written: runs of pages stay together.
-    #[default]
     Written,
     /// Every run is spread over both, in proportion to the room: as in a device that moves its
-    /// victim die by die, where consecutive pages lie on different dies (WARP's emulator).
+    /// victim die by die, where consecutive pages lie on different dies. So does FEMU, on which
+    /// WARP's emulator is built, and its measured curves tell the two apart (docs/validation.md).
+    #[default]
     Spread,
 }
 
@@ -152,7 +153,7 @@ impl Default for GcConfig {
             background_max_valid: 0.05,
             forced_free: 0.01,
             separate: true,
-            order: RelocationOrder::Written,
+            order: RelocationOrder::Spread,
         }
     }
 }

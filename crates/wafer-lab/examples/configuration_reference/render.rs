@@ -74,9 +74,11 @@ pub(crate) fn page() -> String {
             page += &row(&[&code(prefix, &field.name), words(&field.kind), &default, &field.text]);
         }
     }
-    page += "\n### Values of `isolation`\n\n| value | meaning |\n|---|---|\n";
-    for variant in fields(CORE, "Isolation") {
-        page += &row(&[&format!("`\"{}\"`", variant.name.to_lowercase()), &variant.text]);
+    for (key, kind) in [("isolation", "Isolation"), ("gc.order", "RelocationOrder")] {
+        page += &format!("\n### Values of `{key}`\n\n| value | meaning |\n|---|---|\n");
+        for variant in fields(CORE, kind) {
+            page += &row(&[&format!("`\"{}\"`", variant.name.to_lowercase()), &variant.text]);
+        }
     }
     page += "\n### Values of `gc.policy`\n\n| value | victim |\n|---|---|\n";
     for policy in POLICIES {
@@ -130,7 +132,9 @@ fn words(kind: &str) -> &'static str {
         "bool" => "`true` or `false`",
         "String" => "text",
         "PathBuf" => "path",
-        "Isolation" => "text",
+        "Isolation" | "RelocationOrder" | "Standing" => "text",
+        "Checks" => "table",
+        "Vec<f64>" => "list of numbers",
         "BTreeMap<String, Isolation>" => "table of texts",
         "Vec<NamespaceConfig>" => "list of tables",
         "Vec<u16>" => "list of whole numbers",
