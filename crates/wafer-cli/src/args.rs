@@ -140,7 +140,7 @@ Exit status 0 also with misses, unless --strict is given.";
 #[derive(Debug, Args)]
 #[command(after_help = VALIDATE_EXAMPLES)]
 pub(crate) struct ValidateArgs {
-    /// Experiments to validate, by name. Default: all that name a reference and have a [validate]
+    /// Experiments to validate, by name. Default: all that name a reference and have a `validate`
     /// table.
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,

@@ -20,9 +20,9 @@ pub(crate) fn run(args: &ValidateArgs, quiet: bool) -> anyhow::Result<()> {
         .iter()
         .map(|e| e.compare.as_deref().map(Reference::read).transpose())
         .collect::<Result<Vec<_>, _>>()?;
-    let document = args.markdown.as_deref().map(read_or_empty).transpose()?;
-    if let (Some(path), Some(text)) = (&args.markdown, &document) {
-        Validation::new(Vec::new()).update_document(&path.display().to_string(), text)?;
+    if let Some(path) = &args.markdown {
+        let text = read_or_empty(path)?;
+        Validation::new(Vec::new()).update_document(&path.display().to_string(), &text)?;
     }
     let seeds = args.seeds.unwrap_or(1);
     let runs: Vec<Experiment> = curves
@@ -49,8 +49,10 @@ pub(crate) fn run(args: &ValidateArgs, quiet: bool) -> anyhow::Result<()> {
             write_json(path, &validation)?;
         }
     }
-    if let (Some(path), Some(text)) = (&args.markdown, &document) {
-        let text = validation.update_document(&path.display().to_string(), text)?;
+    if let Some(path) = &args.markdown {
+        // Read again: somebody may have edited it during the runs.
+        let text = read_or_empty(path)?;
+        let text = validation.update_document(&path.display().to_string(), &text)?;
         std::fs::write(path, text).with_context(|| path.display().to_string())?;
     }
     if args.json.as_deref() != Some(Path::new("-")) {
