@@ -1,9 +1,12 @@
 //! The progress bar: on stderr, only on a terminal, only for what takes over a second.
 
+use std::fmt::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    DecimalBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 use wafer_lab::{Experiment, Progress, Stage};
 
 /// Nothing is drawn before this.
@@ -78,10 +81,25 @@ fn style(total: Option<u64>) -> ProgressStyle {
     let template = match total {
         Some(_) => {
             "{msg} [{bar:30}] {percent:>3} %  {decimal_bytes} of {decimal_total_bytes}  \
-             {decimal_bytes_per_sec}  {eta} left"
+             {rate}/s  {left} left"
         }
-        None => "{msg} {spinner} {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}",
+        None => "{msg} {spinner} {decimal_bytes}  {rate}/s  {elapsed}",
     };
     let style = ProgressStyle::with_template(template);
-    style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
+    style
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
+            _ = write!(out, "{}", DecimalBytes(mean_rate(state) as u64));
+        })
+        .with_key("left", |state: &ProgressState, out: &mut dyn Write| {
+            let bytes = state.len().unwrap_or(0).saturating_sub(state.pos()) as f64;
+            let seconds = (bytes / mean_rate(state).max(1.0)).min(1e9);
+            _ = write!(out, "{}", HumanDuration(Duration::from_secs_f64(seconds)));
+        })
+        .progress_chars("=> ")
+}
+
+/// Bytes a second since the start: the bar's own estimate would begin only when it is first drawn.
+fn mean_rate(state: &ProgressState) -> f64 {
+    state.pos() as f64 / state.elapsed().as_secs_f64().max(1e-3)
 }
