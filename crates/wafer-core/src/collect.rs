@@ -126,7 +126,7 @@ impl<O: Observer> Device<O> {
         assert!(valid & NOT_CLOSED == 0);
         let owner = self.rus.units[victim.index()].owner;
         let slot = self.destination(group, owner);
-        let mut destinations = [None; 2];
+        self.moved.clear();
 
         let mut list = std::mem::take(&mut self.rus.units[victim.index()].segments);
         let open = self.slots[slot as usize];
@@ -137,16 +137,17 @@ impl<O: Observer> Device<O> {
                 match self.segments.hot[*id as usize].valid {
                     0 => self.segments.release(*id),
                     count => {
-                        self.relocation_room(slot, &mut destinations);
+                        self.relocation_room(slot);
                         self.attach(slot, *id, count);
                     }
                 }
             }
         } else {
-            self.relocate_across(slot, valid, &list, &mut destinations);
+            self.relocate_across(slot, valid, &list);
         }
         list.clear();
         self.rus.units[victim.index()].segments = list;
+        self.note_origins(victim, owner);
         self.rus.valid[index as usize] = 0;
         self.rus.erase(index, group);
         self.count_collection(owner, slot, valid, forced);
@@ -155,7 +156,7 @@ impl<O: Observer> Device<O> {
             group: RgId(group),
             owner,
             valid,
-            destinations,
+            destinations: [0, 1].map(|i| self.moved.get(i).map(|(ru, _)| RuId(*ru))),
             forced,
         });
         if valid > 0 {
@@ -171,14 +172,8 @@ impl<O: Observer> Device<O> {
     /// Relocates a victim's segments, some to the open reclaim unit of `slot` until it is full and the
     /// others to the next: which, [`RelocationOrder`] says. Segments are chosen that fill the first
     /// exactly; where there are none, one is divided.
-    fn relocate_across(
-        &mut self,
-        slot: u32,
-        valid: u32,
-        list: &[Label],
-        to: &mut [Option<RuId>; 2],
-    ) {
-        let room = self.relocation_room(slot, to);
+    fn relocate_across(&mut self, slot: u32, valid: u32, list: &[Label]) {
+        let room = self.relocation_room(slot);
         let mut missing = room;
         let [mut first, mut second, mut by_count] = std::mem::take(&mut self.scratch);
         let spread = self.geometry.relocation_order == RelocationOrder::Spread;
@@ -208,7 +203,7 @@ impl<O: Observer> Device<O> {
             self.fill_exactly(missing, &mut first, &mut second, &by_count);
         }
         for (count, id) in first.drain(..).chain(second.drain(..)).filter(|(count, _)| *count > 0) {
-            self.relocation_room(slot, to);
+            self.relocation_room(slot);
             self.attach(slot, id, count);
         }
         by_count.clear();
@@ -255,7 +250,7 @@ impl<O: Observer> Device<O> {
 
     /// Pages that the open reclaim unit of a relocation slot can take, at least one. Opens the next
     /// one when it is needed, not before.
-    fn relocation_room(&mut self, slot: u32, to: &mut [Option<RuId>; 2]) -> u32 {
+    fn relocation_room(&mut self, slot: u32) -> u32 {
         if self.slots[slot as usize].ru == NONE {
             let group = self.group_of(slot);
             let host = slot % self.layout.per_group < self.layout.handles;
@@ -264,8 +259,8 @@ impl<O: Observer> Device<O> {
             self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
         }
         let Slot { ru, room, .. } = self.slots[slot as usize];
-        if to[0].is_none_or(|first| first.0 != ru) {
-            to[usize::from(to[0].is_some())] = Some(RuId(ru));
+        if self.moved.last().is_none_or(|(last, _)| *last != ru) {
+            self.moved.push((ru, 0));
         }
         room
     }
@@ -284,10 +279,24 @@ impl<O: Observer> Device<O> {
         self.segments.hot[id as usize].ru = ru;
         self.rus.valid[ru as usize] += count;
         self.rus.units[ru as usize].segments.push(id);
+        if let Some((_, moved)) = self.moved.last_mut() {
+            *moved += count;
+        }
         self.slots[slot as usize].room -= count;
         if self.slots[slot as usize].room == 0 {
             self.close_slot(slot);
         }
+    }
+
+    /// Hands the victim's origins on to where its pages went, if data of several handles mixes there.
+    fn note_origins(&mut self, victim: RuId, owner: Owner) {
+        let origins = std::mem::take(&mut self.rus.units[victim.index()].origins);
+        for (ru, pages) in &self.moved {
+            if self.rus.units[*ru as usize].owner == Owner::Gc {
+                self.rus.add_origins(*ru, *pages, owner, &origins);
+            }
+        }
+        self.rus.units[victim.index()].origins = origins;
     }
 
     fn count_collection(&mut self, owner: Owner, slot: u32, valid: u32, forced: bool) {

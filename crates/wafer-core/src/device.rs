@@ -41,6 +41,8 @@ pub struct Device<O: Observer = ()> {
     pub(crate) granted: u64,
     /// Lists of (count, segment) for the collection at work; kept for their memory.
     pub(crate) scratch: [Vec<(u32, Label)>; 3],
+    /// Reclaim units that took pages of the collection at work, and how many.
+    pub(crate) moved: Vec<(RuIndex, u32)>,
     pub(crate) observer: O,
 }
 
@@ -198,6 +200,7 @@ impl<O: Observer> Device<O> {
             clock: 0,
             granted: 0,
             scratch: Default::default(),
+            moved: Vec::new(),
             observer,
         };
         for group in 0..device.groups.len() {

@@ -168,7 +168,7 @@ impl Geometry {
     /// Bytes of memory that a device of this geometry needs at most: the map, the segment table
     /// at its bound, and the reclaim unit table.
     pub fn memory_bytes(&self) -> u64 {
-        self.logical_pages * 4 + self.segment_limit() as u64 * 20 + u64::from(self.ru_count) * 64
+        self.logical_pages * 4 + self.segment_limit() as u64 * 20 + u64::from(self.ru_count) * 128
     }
 
     /// Segments are merged when more than this many are live: at least twice what remains after

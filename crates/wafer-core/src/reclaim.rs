@@ -27,6 +27,9 @@ pub(crate) struct ReclaimUnit {
     /// Times erased.
     pub(crate) erases: u32,
     pub(crate) owner: Owner,
+    /// Relocated data of several handles: pages moved here by the handle that wrote them first, as
+    /// far as shares tell. Empty for the data of one handle.
+    pub(crate) origins: Vec<f64>,
     /// Filled by relocation.
     pub(crate) relocated: bool,
     pub(crate) state: State,
@@ -53,6 +56,10 @@ pub(crate) struct ReclaimUnits {
     /// is even.
     pub(crate) free: Vec<VecDeque<RuIndex>>,
     pub(crate) index: MinIndex,
+    /// Handles of the device.
+    pub(crate) handles: usize,
+    /// What policies saw at their last look at all of them; empty before the first.
+    pub(crate) seen: Vec<crate::policy::Seen>,
 }
 
 impl ReclaimUnits {
@@ -63,6 +70,7 @@ impl ReclaimUnits {
             written: 0,
             erases: 0,
             owner: Owner::Gc,
+            origins: Vec::new(),
             relocated: false,
             state: State::Free,
         };
@@ -74,6 +82,8 @@ impl ReclaimUnits {
             next_order: 0,
             free: (0..geometry.groups).map(|g| geometry.group_range(g).collect()).collect(),
             index: MinIndex::new(count + 1),
+            handles: usize::from(geometry.handles),
+            seen: Vec::new(),
         }
     }
 
@@ -105,11 +115,18 @@ impl ReclaimUnits {
         self.index.touch(ru);
     }
 
+    /// Takes note that `pages` pages of a victim with this owner and these origins were moved to a
+    /// reclaim unit of data of several handles.
+    pub(crate) fn add_origins(&mut self, to: RuIndex, pages: u32, owner: Owner, origins: &[f64]) {
+        add_origins(&mut self.units[to as usize].origins, self.handles, pages, owner, origins);
+    }
+
     /// Erases a reclaim unit that holds no valid page.
     pub(crate) fn erase(&mut self, ru: RuIndex, group: u16) {
         let unit = &mut self.units[ru as usize];
         assert!(unit.segments.is_empty() && self.valid[ru as usize] & !NOT_CLOSED == 0);
         unit.written = 0;
+        unit.origins.clear();
         unit.erases += 1;
         unit.state = State::Free;
         self.valid[ru as usize] = NOT_CLOSED;
@@ -127,6 +144,26 @@ impl ReclaimUnits {
             let valid = self.valid.get_unchecked_mut(ru as usize);
             *valid = valid.wrapping_sub(count);
             *self.index.changed.get_unchecked_mut((ru >> BLOCK_SHIFT) as usize) = 1;
+        }
+    }
+}
+
+/// Adds `pages` to the counts of a destination in the proportion of the victim's.
+pub(crate) fn add_origins(
+    counts: &mut Vec<f64>,
+    handles: usize,
+    pages: u32,
+    owner: Owner,
+    victim: &[f64],
+) {
+    counts.resize(handles, 0.0);
+    match owner {
+        Owner::Handle(handle) => counts[handle.index()] += f64::from(pages),
+        Owner::Gc => {
+            let sum: f64 = victim.iter().sum();
+            for (count, of_victim) in counts.iter_mut().zip(victim) {
+                *count += f64::from(pages) * of_victim / sum;
+            }
         }
     }
 }

@@ -6,9 +6,13 @@
 
 mod cost_benefit;
 mod d_choices;
+mod features;
 mod fifo;
 mod greedy;
 mod random;
+
+pub(crate) use features::Seen;
+pub use features::{Features, OWNER_GC};
 
 use crate::config::GcConfig;
 use crate::error::ConfigError;
@@ -113,6 +117,16 @@ impl RuView<'_> {
     /// Times a reclaim unit was erased.
     pub fn erases(&self, ru: RuId) -> u32 {
         self.rus.units[ru.index()].erases
+    }
+
+    /// Whether a candidate was filled by relocation rather than by a host.
+    pub fn relocated(&self, ru: RuId) -> bool {
+        self.rus.units[ru.index()].relocated
+    }
+
+    /// Host pages written to the device so far.
+    pub fn now(&self) -> u64 {
+        self.now
     }
 
     /// Whose data a candidate holds.
