@@ -102,18 +102,22 @@ impl<O: Observer> Device<O> {
         })
     }
 
-    /// Where relocated data of `owner` goes.
-    fn destination(&self, group: u16, owner: Owner) -> u32 {
+    /// Where relocated data of `owner` goes that was moved `generation` times before.
+    fn destination(&self, group: u16, owner: Owner, generation: u8) -> u32 {
         let base = u32::from(group) * self.layout.per_group;
         base + match (self.geometry.relocation, owner) {
             (Relocation::Shared, Owner::Handle(handle)) => u32::from(handle.0),
             (Relocation::Shared, Owner::Gc) => 0,
-            (Relocation::ByIsolation, Owner::Gc) => self.layout.shared_gc(),
+            (_, Owner::Gc) => self.layout.shared_gc(),
             (Relocation::ByIsolation, Owner::Handle(handle)) => {
                 match self.geometry.isolation[handle.index()] {
                     Isolation::Initially => self.layout.shared_gc(),
-                    Isolation::Persistently => self.layout.own_gc(u32::from(handle.0)),
+                    Isolation::Persistently => self.layout.own_gc(u32::from(handle.0), 0),
                 }
+            }
+            (Relocation::ByHandle(generations), Owner::Handle(handle)) => {
+                let generation = u32::from(generation.min(generations - 1));
+                self.layout.own_gc(u32::from(handle.0), generation)
             }
         }
     }
@@ -125,7 +129,7 @@ impl<O: Observer> Device<O> {
         let valid = self.rus.valid[victim.index()];
         assert!(valid & NOT_CLOSED == 0);
         let owner = self.rus.units[victim.index()].owner;
-        let slot = self.destination(group, owner);
+        let slot = self.destination(group, owner, self.rus.units[victim.index()].generation);
         self.moved.clear();
 
         let mut list = std::mem::take(&mut self.rus.units[victim.index()].segments);
@@ -253,8 +257,8 @@ impl<O: Observer> Device<O> {
     fn relocation_room(&mut self, slot: u32) -> u32 {
         if self.slots[slot as usize].ru == NONE {
             let group = self.group_of(slot);
-            let host = slot % self.layout.per_group < self.layout.handles;
-            let ru = self.rus.open(group, self.owner_of(slot), !host);
+            let generation = self.layout.generation(slot % self.layout.per_group);
+            let ru = self.rus.open(group, self.owner_of(slot), generation);
             let room = self.geometry.pages_per_ru;
             self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
         }

@@ -25,7 +25,7 @@ struct Unit {
     pages: Vec<u64>,
     state: State,
     owner: Owner,
-    relocated: bool,
+    generation: u8,
     /// As in the fast device: counts in proportion, for policies to see.
     origins: Vec<f64>,
     erases: u32,
@@ -38,7 +38,7 @@ struct Unit {
 enum Writer {
     Host(u16),
     SharedGc,
-    OwnGc(u16),
+    OwnGc(u16, u8),
 }
 
 /// A page-mapped device with the interface of [`Device`](crate::Device).
@@ -75,7 +75,7 @@ impl PageMapped {
             pages: Vec::new(),
             state: State::Free,
             owner: Owner::Gc,
-            relocated: false,
+            generation: 0,
             origins: Vec::new(),
             erases: 0,
             closed_at: 0,
@@ -264,7 +264,11 @@ impl PageMapped {
         assert!(self.units[ru].pages.is_empty());
         self.units[ru].state = State::Open;
         self.units[ru].owner = owner;
-        self.units[ru].relocated = !matches!(writer, Writer::Host(_));
+        self.units[ru].generation = match writer {
+            Writer::Host(_) => 0,
+            Writer::SharedGc => 1,
+            Writer::OwnGc(_, before) => before + 1,
+        };
         self.open.insert((group, writer), (ru, 0));
     }
 
@@ -280,6 +284,9 @@ impl PageMapped {
     fn open_for_host(&mut self, group: u16, handle: u16) -> bool {
         if !self.above_reserve(group) && !self.force_gc(group) {
             return false;
+        }
+        if self.open.contains_key(&(group, Writer::Host(handle))) {
+            return true;
         }
         self.take(group, Writer::Host(handle), Owner::Handle(RuhId(handle)));
         self.force_gc(group);
@@ -348,7 +355,7 @@ impl PageMapped {
             rus.closed_order[ru] = unit.closed_order;
             rus.units[ru].owner = unit.owner;
             rus.units[ru].erases = unit.erases;
-            rus.units[ru].relocated = unit.relocated;
+            rus.units[ru].generation = unit.generation;
             rus.units[ru].origins.clone_from(&unit.origins);
         }
         rus.seen = std::mem::take(&mut self.seen);
@@ -367,11 +374,15 @@ impl PageMapped {
     fn collect(&mut self, group: u16, victim: RuId, forced: bool) {
         let owner = self.units[victim.index()].owner;
         let (writer, to) = match (self.geometry.relocation, owner) {
-            (Relocation::Shared, _) => (Writer::Host(0), Owner::Handle(RuhId(0))),
+            (Relocation::Shared, Owner::Handle(h)) => (Writer::Host(h.0), owner),
+            (Relocation::ByHandle(generations), Owner::Handle(h)) => {
+                let before = self.units[victim.index()].generation;
+                (Writer::OwnGc(h.0, before.min(generations - 1)), owner)
+            }
             (_, Owner::Handle(h))
                 if self.geometry.isolation[h.index()] == Isolation::Persistently =>
             {
-                (Writer::OwnGc(h.0), owner)
+                (Writer::OwnGc(h.0, 0), owner)
             }
             _ => (Writer::SharedGc, Owner::Gc),
         };

@@ -30,8 +30,8 @@ pub(crate) struct ReclaimUnit {
     /// Relocated data of several handles: pages moved here by the handle that wrote them first, as
     /// far as shares tell. Empty for the data of one handle.
     pub(crate) origins: Vec<f64>,
-    /// Filled by relocation.
-    pub(crate) relocated: bool,
+    /// How often its data was moved, as far as that is kept apart; 0 where a host writes.
+    pub(crate) generation: u8,
     pub(crate) state: State,
 }
 
@@ -71,7 +71,7 @@ impl ReclaimUnits {
             erases: 0,
             owner: Owner::Gc,
             origins: Vec::new(),
-            relocated: false,
+            generation: 0,
             state: State::Free,
         };
         ReclaimUnits {
@@ -93,13 +93,13 @@ impl ReclaimUnits {
     }
 
     /// Takes a free reclaim unit of a group.
-    pub(crate) fn open(&mut self, group: u16, owner: Owner, relocated: bool) -> RuIndex {
+    pub(crate) fn open(&mut self, group: u16, owner: Owner, generation: u8) -> RuIndex {
         let ru = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
         let unit = &mut self.units[ru as usize];
         assert!(unit.state == State::Free && unit.written == 0 && unit.segments.is_empty());
         unit.state = State::Open;
         unit.owner = owner;
-        unit.relocated = relocated;
+        unit.generation = generation;
         ru
     }
 

@@ -21,8 +21,8 @@ pub struct Features {
     pub age: Vec<u64>,
     /// The handle whose data it holds, or [`OWNER_GC`].
     pub owner: Vec<u16>,
-    /// Filled by relocation rather than by a host.
-    pub relocated: Vec<bool>,
+    /// How often its data was moved, as far as that is kept apart; 0 for what a host wrote.
+    pub generation: Vec<u8>,
     /// Times erased.
     pub erases: Vec<u32>,
     /// Host pages written to the device since it was last seen to have lost a valid page: at most
@@ -63,7 +63,7 @@ impl Features {
         self.valid.clear();
         self.age.clear();
         self.owner.clear();
-        self.relocated.clear();
+        self.generation.clear();
         self.erases.clear();
         self.since_invalidation.clear();
         self.origins.clear();
@@ -92,7 +92,7 @@ impl RuView<'_> {
             features.valid.push(valid);
             features.age.push(self.now - closed);
             features.since_invalidation.push(self.now - seen.at);
-            features.relocated.push(unit.relocated);
+            features.generation.push(unit.generation);
             features.erases.push(unit.erases);
             let start = features.origins.len();
             features.origins.resize(start + self.rus.handles, 0.0);
