@@ -7,20 +7,12 @@ use serde::Deserialize;
 
 use crate::config::{Layers, ResolvedDevice, base_layers, resolve};
 use crate::files::read_text;
+use crate::source::{self, Workload};
 use crate::validate::Checks;
 use crate::{LabError, Precondition, Volume};
 
 /// Points of a timeline unless told otherwise.
 pub const DEFAULT_SAMPLES: usize = 1000;
-
-/// What is written: a fio job file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Workload {
-    /// Its name in messages; files that it names are looked for beside it.
-    pub path: PathBuf,
-    /// Its text.
-    pub text: String,
-}
 
 /// One run, ready.
 #[derive(Clone, Debug)]
@@ -93,9 +85,6 @@ struct ExperimentFile {
     #[serde(default)]
     #[expect(dead_code, reason = "for readers of the file")]
     description: Option<String>,
-    /// What is written.
-    #[serde(default)]
-    workload: WorkloadFile,
     /// Host bytes to write, counted from the run's first write: multiples of the logical capacity
     /// (`"25x"`) or a size (`"2TiB"`). Default: until the jobs end.
     volume: Option<Volume>,
@@ -119,15 +108,6 @@ struct ExperimentFile {
     validate: Option<Checks>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WorkloadFile {
-    /// A fio job file, relative to the experiment file. Give this or `workload.fio_text`.
-    fio: Option<PathBuf>,
-    /// The text of a fio job file.
-    fio_text: Option<String>,
-}
-
 impl Experiment {
     /// The experiment of a file, with options over it.
     pub fn from_file(path: &Path, options: &Options) -> Result<Self, LabError> {
@@ -135,18 +115,14 @@ impl Experiment {
         let mut layers = Layers::from_text(&label, &read_text(path)?)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let device = device_of_file(&mut layers, folder, options)?;
-        let file: ExperimentFile = layers.read()?;
-        let workload = match (&options.fio, file.workload.fio, file.workload.fio_text) {
-            (Some(path), _, _) => Workload::read(path)?,
-            (None, Some(path), None) => Workload::read(&folder.join(path))?,
-            (None, None, Some(text)) => Workload { path: path.with_extension("fio_text"), text },
-            (None, None, None) => {
-                return Err(layers.error("workload", "missing; give fio = \"JOB.fio\" or fio_text"));
+        let workload = match &options.fio {
+            Some(fio) => {
+                layers.remove("workload");
+                Workload::fio(fio)?
             }
-            (None, Some(_), Some(_)) => {
-                return Err(layers.error("workload.fio_text", "give fio or fio_text, not both"));
-            }
+            None => source::parse(&mut layers, "workload", folder, path)?,
         };
+        let file: ExperimentFile = layers.read()?;
         if file.samples.is_some_and(|samples| samples < 2) {
             return Err(layers.error("samples", "at least 2"));
         }
@@ -180,7 +156,7 @@ impl Experiment {
         Ok(Experiment {
             name: format!("{}-{}", stem(Path::new(&device.name)), stem(&fio)),
             device,
-            workload: Workload::read(&fio)?,
+            workload: Workload::fio(&fio)?,
             volume: options.volume,
             pace: options.pace.clone(),
             pace_from: options.pace_from.clone(),
@@ -202,7 +178,7 @@ impl Experiment {
     pub fn check(self) -> Result<Checked, LabError> {
         let device_bytes = self.device.geometry.memory_bytes();
         self.check_memory(device_bytes)?;
-        let built = crate::workload::build(&self)?;
+        let built = source::build(&self)?;
         let memory_bytes = device_bytes + built.memory_bytes;
         self.check_memory(memory_bytes)?;
         Ok(Checked { experiment: self, ignored: built.ignored, memory_bytes })
@@ -216,13 +192,6 @@ impl Experiment {
     /// The same experiment with another seed.
     pub fn with_seed(&self, seed: u64) -> Self {
         Experiment { seed, ..self.clone() }
-    }
-}
-
-impl Workload {
-    /// Reads a job file.
-    pub fn read(path: &Path) -> Result<Self, LabError> {
-        Ok(Workload { path: path.to_owned(), text: read_text(path)? })
     }
 }
 

@@ -11,7 +11,8 @@
 //!
 //! # Architecture
 //! - `config/`: layers of TOML with the place that set each key; profiles; suggestions.
-//! - `experiment.rs`, `workload.rs`, `precondition.rs`, `volume.rs`: from a file to what can run.
+//! - `experiment.rs`, `precondition.rs`, `volume.rs`: from a file to what can run. `source/`: what is
+//!   written, one kind a file.
 //! - `run.rs` moves commands from the stream to the device in batches; `timeline.rs` takes the points.
 //! - `record.rs` and `host.rs`: what is kept. `compare.rs`: what it is compared with.
 //!
@@ -40,20 +41,21 @@ pub mod host;
 mod precondition;
 pub mod record;
 mod run;
+pub mod source;
 pub mod theory;
 mod timeline;
 pub mod validate;
 mod volume;
-mod workload;
 
 pub use batch::Batch;
 pub use compare::{Comparison, ComparisonRow, Reference, VOLUMES};
 pub use config::{ResolvedDevice, load_device};
 pub use drive::{Events, Wear};
 pub use error::LabError;
-pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options, Workload};
+pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options};
 pub use precondition::{Precondition, PreconditionStream};
 pub use record::{ResultRecord, write_json};
 pub use run::{Control, Progress, Stage, run};
+pub use source::{FioSource, Source, Workload};
 pub use timeline::{HandleKey, Series, Timeline};
 pub use volume::Volume;

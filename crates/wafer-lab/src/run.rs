@@ -7,8 +7,8 @@ use wafer_core::{Command, Device, LBA_BYTES, Op};
 use wafer_workload::CommandStream;
 
 use crate::drive::{Drive, Events, Placements, wear};
+use crate::source::{self, Built};
 use crate::timeline::{Recorder, Timeline};
-use crate::workload::{self, Built};
 use crate::{Experiment, LabError, ResultRecord, record};
 
 /// Commands taken from the stream at a time.
@@ -57,7 +57,7 @@ impl Control<'_> {
 
 /// Runs an experiment and answers its record.
 pub fn run(experiment: &Experiment, control: Control<'_>) -> Result<ResultRecord, LabError> {
-    run_built(experiment, workload::build(experiment)?, control)
+    run_built(experiment, source::build(experiment)?, control)
 }
 
 fn run_built(
@@ -99,6 +99,7 @@ fn run_built(
         counters: device.counters(),
         events: *device.observer(),
         wear: wear(&device),
+        figures: stream.figures(),
         timeline,
         wall_seconds,
         precondition_seconds,

@@ -42,4 +42,4 @@ pub use job::JobSpec;
 pub use job_stream::JobStream;
 pub use mixer::{Mixer, MixerOptions, Pace};
 pub use random_map::RandomMap;
-pub use stream::CommandStream;
+pub use stream::{CommandStream, Figure};

@@ -107,7 +107,7 @@ fn notices(checked: &Checked) -> Vec<String> {
     let mut ignored: Vec<&str> = checked.ignored.iter().map(|i| i.option.as_str()).collect();
     ignored.dedup();
     if !ignored.is_empty() {
-        let path = checked.experiment.workload.path.display();
+        let path = checked.experiment.workload.path();
         notices.push(format!("{path}: no effect on what is written: {}", ignored.join(", ")));
     }
     notices

@@ -7,6 +7,7 @@ use wafer_lab::config::PROFILES;
 const CORE: &str = include_str!("../../../wafer-core/src/config.rs");
 const DEVICE_FILE: &str = include_str!("../../src/config/mod.rs");
 const EXPERIMENT: &str = include_str!("../../src/experiment.rs");
+const FIO: &str = include_str!("../../src/source/fio.rs");
 
 /// An experiment file in which every table appears; a test reads it.
 pub(crate) const EXAMPLE: &str = r#"description = "warp with more over-provisioning, beside its published curve"
@@ -50,8 +51,10 @@ pub(crate) fn page() -> String {
     let mut page = String::from(HEAD);
     page += &format!("```toml\n{EXAMPLE}```\n\n## Experiment\n\n");
     page += "| key | value | meaning |\n|---|---|---|\n";
-    for (table, prefix) in [("ExperimentFile", ""), ("WorkloadFile", "workload.")] {
-        for field in fields(EXPERIMENT, table) {
+    for (file, table, prefix) in
+        [(EXPERIMENT, "ExperimentFile", ""), (FIO, "WorkloadFile", "workload.")]
+    {
+        for field in fields(file, table) {
             if field.kind != "WorkloadFile" {
                 page += &row(&[&code(prefix, &field.name), words(&field.kind), &field.text]);
             }

@@ -104,6 +104,11 @@ impl Layers {
         self.get(key).is_some()
     }
 
+    /// Whether nothing is set.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// Removes a key and what is under it; answers its value.
     pub(crate) fn remove(&mut self, key: &str) -> Option<Value> {
         self.origins.retain(|k, _| !is_at_or_under(k, key));

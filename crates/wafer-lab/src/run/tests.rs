@@ -1,7 +1,7 @@
 use std::sync::atomic::AtomicU64;
 
 use super::*;
-use crate::{HandleKey, Options, Precondition, Volume, Workload};
+use crate::{FioSource, HandleKey, Options, Precondition, Volume, Workload};
 use wafer_core::Placement;
 
 /// Single-page writes at scattered addresses, alternating between two placement handles.
@@ -31,7 +31,7 @@ fn experiment(volume: Option<&str>, samples: usize) -> Experiment {
     Experiment {
         name: "small".into(),
         device: crate::load_device(path.to_str().unwrap(), &[]).unwrap(),
-        workload: Workload { path: "none".into(), text: String::new() },
+        workload: Workload::new(FioSource { path: "none".into(), text: String::new() }),
         volume: volume.map(|v| v.parse().unwrap()),
         samples,
         pace: None,
