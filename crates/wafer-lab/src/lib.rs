@@ -7,6 +7,7 @@
 //! - [`ResultRecord`]: `wafer.result/1` with its provenance;
 //! - [`Reference`]: published curves to stand beside ours;
 //! - [`validate`]: the table of errors against measured curves;
+//! - [`metrics`]: cumulative, instantaneous and clamped WAF over samples of counters;
 //! - [`theory`]: closed forms of write amplification, the oracle of the device.
 //!
 //! # Architecture
@@ -38,7 +39,9 @@ mod error;
 mod experiment;
 mod files;
 pub mod host;
+pub mod metrics;
 mod precondition;
+mod reclaim_units;
 pub mod record;
 mod run;
 pub mod source;
@@ -48,12 +51,13 @@ pub mod validate;
 mod volume;
 
 pub use batch::Batch;
-pub use compare::{Comparison, ComparisonRow, Reference, VOLUMES};
+pub use compare::{Comparison, ComparisonRow, Published, Reference, VOLUMES};
 pub use config::{ResolvedDevice, load_device};
 pub use drive::{Events, Wear};
 pub use error::LabError;
 pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options};
 pub use precondition::{Precondition, PreconditionStream};
+pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{ResultRecord, write_json};
 pub use run::{Control, Progress, Stage, run};
 pub use source::{FioSource, Source, Workload};

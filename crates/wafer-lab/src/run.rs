@@ -9,7 +9,7 @@ use wafer_workload::CommandStream;
 use crate::drive::{Drive, Events, Placements, wear};
 use crate::source::{self, Built};
 use crate::timeline::{Recorder, Timeline};
-use crate::{Experiment, LabError, ResultRecord, record};
+use crate::{Experiment, LabError, ReclaimUnits, Reference, ResultRecord, record};
 
 /// Commands taken from the stream at a time.
 const BATCH: usize = 4096;
@@ -66,6 +66,12 @@ fn run_built(
     control: Control<'_>,
 ) -> Result<ResultRecord, LabError> {
     let started = std::time::SystemTime::now();
+    let published = match &experiment.compare {
+        Some(path) => {
+            vec![Reference::read(path)?.published(path, experiment.device.logical_bytes())]
+        }
+        None => Vec::new(),
+    };
     let config = &experiment.device.config;
     let mut device =
         Device::with_observer(config, experiment.seed, Events::default()).map_err(|e| {
@@ -101,6 +107,8 @@ fn run_built(
         wear: wear(&device),
         figures: stream.figures(),
         timeline,
+        reclaim_units: ReclaimUnits::of(&device),
+        published,
         wall_seconds,
         precondition_seconds,
         ignored: built.ignored,
