@@ -77,7 +77,11 @@ pub(crate) fn page() -> String {
             page += &row(&[&code(prefix, &field.name), words(&field.kind), &default, &field.text]);
         }
     }
-    for (key, kind) in [("isolation", "Isolation"), ("gc.order", "RelocationOrder")] {
+    for (key, kind) in [
+        ("isolation", "Isolation"),
+        ("gc.order", "RelocationOrder"),
+        ("gc.destination", "Destination"),
+    ] {
         page += &format!("\n### Values of `{key}`\n\n| value | meaning |\n|---|---|\n");
         for variant in fields(CORE, kind) {
             page += &row(&[&format!("`\"{}\"`", variant.name.to_lowercase()), &variant.text]);
@@ -131,11 +135,11 @@ fn words(kind: &str) -> &'static str {
     match inner {
         "Bytes" => "size",
         "f64" => "number",
-        "u16" | "u32" | "u64" | "usize" => "whole number",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "whole number",
         "bool" => "`true` or `false`",
         "String" => "text",
         "PathBuf" => "path",
-        "Isolation" | "RelocationOrder" | "Standing" => "text",
+        "Destination" | "Isolation" | "RelocationOrder" | "Standing" => "text",
         "Checks" => "table",
         "Vec<f64>" => "list of numbers",
         "BTreeMap<String, Isolation>" => "table of texts",
