@@ -1,7 +1,7 @@
 // Colours that colour-blind people tell apart (Okabe and Ito, 2008), and lines that differ without colour.
 
-const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#b5548f", "#8a6d00", "#2b8cbe", "#7f3b08", "#444444"];
-const DARK = ["#56b4e9", "#f58b3c", "#2fcf9f", "#e59ac6", "#f0d442", "#9fd3f5", "#d8a47f", "#cccccc"];
+const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#b5548f", "#8a6d00", "#2b8cbe", "#7f3b08", "#6a51a3"];
+const DARK = ["#56b4e9", "#f58b3c", "#2fcf9f", "#e59ac6", "#f0d442", "#9fd3f5", "#d8a47f", "#b9a7e6"];
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 2], [12, 4], [6, 2, 1, 2]];
 
 /** Cividis (Nuñez, Anderton and Renslow, 2018) at nine points: light means much, also without colour. */
@@ -16,14 +16,25 @@ export function isDark() {
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
+/** The series of data that GC moved: no colour of a handle, dotted. */
+export const GC = -1;
+
+/** The series of a handle by its key: the same wherever the handle appears. */
+export function handleIndex(key) {
+  const number = Number(key);
+  // A record may name its handles as it likes; only numbers have a colour of their own.
+  return key === "gc" ? GC : Number.isInteger(number) && number >= 0 ? number : 0;
+}
+
 /** The colour of series `i`. */
 export function colour(i) {
+  if (i === GC) return page().gc;
   return (isDark() ? DARK : LIGHT)[i % LIGHT.length];
 }
 
 /** The dash pattern of series `i`. */
 export function dash(i) {
-  return DASHES[i % DASHES.length];
+  return i === GC ? [3, 3] : DASHES[i % DASHES.length];
 }
 
 /** The colour of a share between 0 and 1 as [r, g, b]. */
@@ -57,6 +68,6 @@ export function textOn([r, g, b]) {
 export function page() {
   const dark = isDark();
   return dark
-    ? { text: "#e6e6e6", grid: "#3a3f45", back: "#16191d", free: "#23282e" }
-    : { text: "#1b1f23", grid: "#d9dde1", back: "#ffffff", free: "#eef0f2" };
+    ? { text: "#e6e6e6", grid: "#3a3f45", back: "#16191d", free: "#23282e", gc: "#aab2ba" }
+    : { text: "#1b1f23", grid: "#d9dde1", back: "#ffffff", free: "#eef0f2", gc: "#3f464d" };
 }

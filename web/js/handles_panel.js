@@ -4,7 +4,7 @@ import { el, section, show, table } from "./dom.js";
 import { bytes, percent, waf } from "./format.js";
 import { jobsByHandle, last } from "./run.js";
 import { swatch } from "./chart.js";
-import { colour } from "./colours.js";
+import { colour, handleIndex } from "./colours.js";
 import { exporters } from "./exporting.js";
 import { handleChart } from "./waf_panel.js";
 
@@ -20,7 +20,8 @@ export function handlesPanel(state) {
     const all = run.handles.reduce((sum, h) => sum + Math.max(0, last(h.media) - last(h.host)), 0);
     const most = Math.max(1, ...run.handles.map((h) => last(h.media)));
     const jobs = jobsByHandle(run.record.provenance.workload?.text);
-    const rows = run.handles.map((h, i) => {
+    const rows = run.handles.map((h) => {
+      const i = handleIndex(h.key);
       const host = last(h.host);
       const moved = Math.max(0, last(h.media) - host);
       return [

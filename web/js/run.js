@@ -115,7 +115,8 @@ export function jobsByHandle(text) {
     }
     const options = { ...all, ...own };
     if (!/write|rw/.test(options.rw ?? options.readwrite ?? "read")) return;
-    const plids = String(options.plids ?? options.fdp_pli ?? "0").split(",")[0].trim();
+    const placed = options.fdp === "1" || options.fdp === "true" || options.dataplacement === "fdp";
+    const plids = !placed ? "0" : String(options.plids ?? options.fdp_pli ?? "0").split(",")[0].trim();
     jobs.set(plids, [...(jobs.get(plids) ?? []), name]);
   };
   for (const line of String(text ?? "").split("\n")) {

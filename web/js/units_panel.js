@@ -2,7 +2,7 @@
 
 import { choice, el, section, show, svg, table } from "./dom.js";
 import { count, percent } from "./format.js";
-import { colour, css, mix, page, rgb, share } from "./colours.js";
+import { colour, css, handleIndex, mix, page, rgb, share } from "./colours.js";
 import { exporters } from "./exporting.js";
 
 /** How long a collected RU stays marked, in milliseconds. */
@@ -64,8 +64,7 @@ function owners(units) {
 
 /** A handle keeps its colour whichever others own RUs: its number decides, not its place. */
 function hue(units, index) {
-  const key = units.owners[index];
-  return key === "gc" ? rgb(page().text) : rgb(colour(Number(key)));
+  return rgb(colour(handleIndex(units.owners[index])));
 }
 
 class UnitMap {

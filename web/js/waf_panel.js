@@ -4,6 +4,7 @@ import { button, choice, el, section } from "./dom.js";
 import { waf, times, seconds } from "./format.js";
 import { everyKth, metric } from "./metrics.js";
 import { axisOf, hasTime, last } from "./run.js";
+import { handleIndex } from "./colours.js";
 import { Chart } from "./chart.js";
 import { exporters } from "./exporting.js";
 
@@ -126,7 +127,7 @@ export function handleChart(state) {
   const update = (run) => {
     chart.title = `${NAMES[state.metric]} by handle, ${run.label}`.replace(/^./, (c) => c.toUpperCase());
     const axis = axisOf([run], state.axis === "time" && !run.seconds ? "volume" : state.axis);
-    chart.set(run.handles.map((h, i) => series(state, run, h, axis, h.label, i)), axis.label);
+    chart.set(run.handles.map((h) => series(state, run, h, axis, h.label, handleIndex(h.key))), axis.label);
   };
   return { chart, update, data: csvOf(state, chart) };
 }
