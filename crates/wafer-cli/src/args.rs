@@ -24,6 +24,7 @@ Examples:
   wafer run --device warp --fio job.fio --volume 5x        run a fio job file on one
   wafer run experiment.toml --json result.json             the same from one file
   wafer config --device drive-a --set overprovisioning=0.28  what a device resolves to
+  wafer report result.json -o report.html                  a page of charts of it
   wafer validate                                           errors against measured curves
 
 Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted.";
@@ -32,6 +33,8 @@ Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 i
 pub(crate) enum Command {
     /// Run experiments: write a workload to a device and report its write amplification.
     Run(Box<RunArgs>),
+    /// Make one self-contained page of result records: charts, reclaim units, configurations.
+    Report(ReportArgs),
     /// Hold the model against measured curves: the table of errors, misses included.
     Validate(ValidateArgs),
     /// List the device profiles.
@@ -127,6 +130,33 @@ pub(crate) struct RunArgs {
     /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  wafer report result.json                                 writes report.html
+  wafer report nofdp.json fdp.json -o fdp.html             two runs beside each other
+  wafer report results/ --title 'OP 7 to 28 %'             all records of a folder
+
+The page needs no network and no other file.";
+
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub(crate) struct ReportArgs {
+    /// Result records (JSON, one or an array each), or folders of them.
+    #[arg(value_name = "RESULT.json", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) records: Vec<PathBuf>,
+
+    /// Where the page goes; `-` is stdout.
+    #[arg(
+        long, short, value_name = "REPORT.html", default_value = "report.html",
+        value_hint = ValueHint::FilePath
+    )]
+    pub(crate) output: PathBuf,
+
+    /// Title of the page. Default: the names of the runs.
+    #[arg(long)]
+    pub(crate) title: Option<String>,
 }
 
 const VALIDATE_EXAMPLES: &str = "\

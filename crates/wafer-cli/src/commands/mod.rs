@@ -3,6 +3,7 @@
 pub(crate) mod config;
 pub(crate) mod devices;
 pub(crate) mod policies;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod shell;
 pub(crate) mod summary;
