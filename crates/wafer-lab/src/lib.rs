@@ -56,6 +56,7 @@ pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options};
 pub use precondition::{Precondition, PreconditionStream};
 pub use record::{ResultRecord, write_json};
 pub use run::{Control, Progress, Stage, run};
-pub use source::{FioSource, Source, Workload};
+pub use source::{FioSource, Source, Workload, find_model, models};
+pub use wafer_workload::model::ModelInfo;
 pub use timeline::{HandleKey, Series, Timeline};
 pub use volume::Volume;
