@@ -104,7 +104,8 @@ struct ExperimentFile {
     samples: Option<usize>,
     /// State of the device before the counters start: `"fresh"` (default), `"sequential"` (one
     /// sequential fill), `"random:N"` (N logical capacities of single-page writes at independent
-    /// uniform addresses) or `"sequential+random:N"` (both, in this order).
+    /// uniform addresses), `"load"` (applications load their data), or several of them in this order,
+    /// joined by `+`.
     precondition: Option<Precondition>,
     /// CSV file of published WAF, relative to the experiment file, to print beside ours: columns
     /// `volume` (multiples of the logical capacity) and `waf`, or `host_bytes` and `media_bytes`.
@@ -123,9 +124,10 @@ impl Experiment {
         let workload = match &options.fio {
             Some(fio) => {
                 layers.remove("workload");
+                layers.remove("tenants");
                 Workload::fio(fio)?
             }
-            None => source::parse(&mut layers, "workload", folder, path)?,
+            None => source::of_file(&mut layers, folder, path)?,
         };
         let file: ExperimentFile = layers.read()?;
         if file.samples.is_some_and(|samples| samples < 2) {
@@ -211,7 +213,11 @@ impl Experiment {
 }
 
 /// Refuses a run that needs more memory than there is.
-fn refuse_if_short(what: String, needed: u64, available: Option<u64>) -> Result<(), LabError> {
+pub(crate) fn refuse_if_short(
+    what: String,
+    needed: u64,
+    available: Option<u64>,
+) -> Result<(), LabError> {
     match available {
         Some(available) if needed > available => Err(LabError::Memory { what, needed, available }),
         _ => Ok(()),

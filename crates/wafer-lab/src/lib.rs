@@ -60,6 +60,7 @@ pub use precondition::{Precondition, PreconditionStream};
 pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{ResultRecord, write_json};
 pub use run::{Control, Progress, Stage, run};
-pub use source::{FioSource, Source, Workload};
+pub use source::{FioSource, Source, Workload, find_model, models};
 pub use timeline::{HandleKey, Series, Timeline};
 pub use volume::Volume;
+pub use wafer_workload::model::ModelInfo;
