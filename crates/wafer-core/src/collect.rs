@@ -129,6 +129,13 @@ impl<O: Observer> Device<O> {
         let mut destinations = [None; 2];
 
         let mut list = std::mem::take(&mut self.rus.units[victim.index()].segments);
+        if O::ATTRIBUTION {
+            for id in &list {
+                let origin = self.segments.origins[*id as usize];
+                self.ledger.valid[usize::from(origin)] += self.segments.hot[*id as usize].valid;
+            }
+            self.ledger.collected(index, owner, self.asking);
+        }
         let open = self.slots[slot as usize];
         let room = if open.ru == NONE { self.geometry.pages_per_ru } else { open.room };
         if valid <= room {
