@@ -104,26 +104,25 @@ impl Attribution {
 /// What attribution needs to know of the device as it is now.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    /// `handles` rounded up to a power of two, as a shift.
-    shift: u32,
-    /// Pages invalidated by each handle in each reclaim unit since it was erased; one row more for
-    /// "unmapped".
-    by_ru: Vec<u32>,
+    /// For each handle the pages of each reclaim unit that it invalidated since that was erased; one
+    /// entry more for "unmapped". One handle's entries lie together: they stay in the cache.
+    invalid: Vec<Vec<u32>>,
     /// Where the last command of each handle ended.
     next_page: Vec<u64>,
     /// Valid pages of each origin in the victim at work.
     pub(crate) valid: Vec<u32>,
+    /// Pages of the victim at work that each handle invalidated.
+    victim: Vec<u32>,
     pub(crate) totals: Attribution,
 }
 
 impl Ledger {
     pub(crate) fn new(ru_count: u32, handles: usize) -> Self {
-        let shift = handles.next_power_of_two().trailing_zeros();
         Ledger {
-            shift,
-            by_ru: vec![0; (ru_count as usize + 1) << shift],
+            invalid: vec![vec![0; ru_count as usize + 1]; handles],
             next_page: vec![u64::MAX; handles],
             valid: vec![0; handles],
+            victim: Vec::with_capacity(handles),
             totals: Attribution::new(handles),
         }
     }
@@ -131,15 +130,20 @@ impl Ledger {
     /// Handle `by` invalidated `count` pages of a reclaim unit. In the path of every write.
     #[inline(always)]
     pub(crate) fn invalidate(&mut self, ru: u32, by: u32, count: u32) {
-        let entry = &mut self.by_ru[((ru as usize) << self.shift) | by as usize];
-        // The row of "unmapped" counts modulo 2^32 and is never looked at.
+        let entry = &mut self.invalid[by as usize][ru as usize];
+        // The entry of "unmapped" counts modulo 2^32 and is never looked at.
         *entry = entry.wrapping_add(count);
     }
 
-    /// Pages of a reclaim unit that each handle invalidated.
-    pub(crate) fn invalid(&self, ru: u32) -> &[u32] {
-        let first = (ru as usize) << self.shift;
-        &self.by_ru[first..first + self.totals.sequential.len()]
+    /// The same for single pages: what handle `by` invalidated, by reclaim unit.
+    #[inline(always)]
+    pub(crate) fn invalid_by(&mut self, by: u32) -> &mut [u32] {
+        &mut self.invalid[by as usize]
+    }
+
+    /// Pages of a reclaim unit that any handle invalidated.
+    pub(crate) fn invalid_pages(&self, ru: u32) -> u32 {
+        self.invalid.iter().map(|by| by[ru as usize]).sum()
     }
 
     /// Handle `by` writes pages `first..=last`.
@@ -170,10 +174,10 @@ impl Ledger {
     /// Counts the collection of a victim, whose valid pages of each origin are in [`Self::valid`], and
     /// forgets what was known of it.
     pub(crate) fn collected(&mut self, victim: u32, owner: Owner, asking: RuhId) {
-        let first = (victim as usize) << self.shift;
-        let invalid = &mut self.by_ru[first..first + self.valid.len()];
-        self.totals.collection(owner, asking, &self.valid, invalid);
-        invalid.fill(0);
+        self.victim.clear();
+        let invalid = self.invalid.iter_mut().map(|by| std::mem::take(&mut by[victim as usize]));
+        self.victim.extend(invalid);
+        self.totals.collection(owner, asking, &self.valid, &self.victim);
         self.valid.fill(0);
     }
 

@@ -104,7 +104,7 @@ impl<O: Observer> Device<O> {
             };
             let pending = slot.map_or(0, |s| s.segment_room);
             let valid = (self.rus.valid[ru] & !NOT_CLOSED) - pending;
-            let invalid: u32 = self.ledger.invalid(ru as u32).iter().sum();
+            let invalid = self.ledger.invalid_pages(ru as u32);
             ensure(valid + invalid == written, || {
                 format!("{ru}: {valid} valid, {invalid} invalidated, {written} written")
             })?;

@@ -94,6 +94,14 @@ impl Segments {
         }
     }
 
+    /// Asks for the origin of a segment, if there is one.
+    #[inline(always)]
+    pub(crate) fn prefetch_origin(&self, label: Option<&Label>) {
+        if let Some(label) = label {
+            crate::mapping::prefetch(self.origins.as_ptr().wrapping_add(*label as usize));
+        }
+    }
+
     /// Tells the tests that follow it of a page's new label.
     #[inline(always)]
     pub(crate) fn log_written(&mut self, label: Label) {

@@ -135,6 +135,7 @@ impl<O: Observer> Device<O> {
     #[inline(always)]
     fn invalidate_all(&mut self, labels: &[Label], new: Label, by: u32) {
         let mut divided = 0u64;
+        let invalid = if O::ATTRIBUTION { self.ledger.invalid_by(by) } else { &mut [] };
         for (i, label) in labels.iter().enumerate() {
             let segment = &mut self.segments.hot[*label as usize];
             if segment.ru & DIVIDED != 0 {
@@ -143,7 +144,8 @@ impl<O: Observer> Device<O> {
                 segment.valid = segment.valid.wrapping_sub(1);
                 self.rus.invalidate(segment.ru, 1);
                 if O::ATTRIBUTION {
-                    self.ledger.invalidate(segment.ru, by, 1);
+                    let count = &mut invalid[segment.ru as usize];
+                    *count = count.wrapping_add(1);
                 }
             }
         }

@@ -30,6 +30,7 @@
 //! - Time. `performance` is the simulator's own; the model counts bytes, not seconds.
 //! - Moving a run's state to a file and back.
 
+mod attribution;
 mod batch;
 mod compare;
 pub mod config;
@@ -47,6 +48,7 @@ mod timeline;
 pub mod validate;
 mod volume;
 
+pub use attribution::{AttributionRecord, CollectedRecord};
 pub use batch::Batch;
 pub use compare::{Comparison, ComparisonRow, Reference, VOLUMES};
 pub use config::{ResolvedDevice, load_device};

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use wafer_core::{Counters, DeviceConfig};
 use wafer_workload::Figure;
 
+use crate::attribution::AttributionRecord;
 use crate::host::{Host, peak_rss_bytes};
 use crate::{Events, Experiment, LabError, Precondition, Timeline, Volume, Wear};
 
@@ -29,6 +30,9 @@ pub struct ResultRecord {
     /// What the application counted of itself, such as hit ratios; only where there is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub application: Vec<FigureRecord>,
+    /// Whose invalidations caused relocations of whose data; only where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribution: Option<AttributionRecord>,
     /// Counters on the way.
     pub timeline: Timeline,
     /// How fast it went.
@@ -190,6 +194,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) counters: Counters,
     pub(crate) events: Events,
     pub(crate) wear: Wear,
+    pub(crate) attribution: Option<AttributionRecord>,
     pub(crate) figures: Vec<Figure>,
     pub(crate) timeline: Timeline,
     pub(crate) wall_seconds: f64,
@@ -252,6 +257,7 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {
             wear: outcome.wear,
         },
         application: outcome.figures.into_iter().map(FigureRecord::from).collect(),
+        attribution: outcome.attribution,
         digest: outcome.timeline.digest(),
         timeline: outcome.timeline,
         performance: Performance {
