@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Hold the model against measured curves: the table of errors, misses included.
     Validate(ValidateArgs),
+    /// Say in words which handle costs what in a run, and why.
+    Explain(ExplainArgs),
     /// List the device profiles.
     Devices(ListArgs),
     /// List the GC policies, values of gc.policy.
@@ -132,6 +134,26 @@ pub(crate) struct RunArgs {
     /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  wafer run configs/experiments/warp-three-stream-zoned-fdp.toml --attribution --json zoned.json
+  wafer explain zoned.json
+
+Names two effects of the WARP study (FAST '26): a Noisy RUH makes data of other handles move; Save
+Sequential is a sequential stream that was collected before it could invalidate itself.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub(crate) struct ExplainArgs {
+    /// Result records made with `wafer run --attribution`.
+    #[arg(value_name = "RESULT.json", required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) results: Vec<PathBuf>,
+
+    /// Print JSON: costs and findings with their numbers.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const VALIDATE_EXAMPLES: &str = "\
