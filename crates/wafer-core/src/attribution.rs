@@ -146,12 +146,12 @@ impl Ledger {
         self.invalid.iter().map(|by| by[ru as usize]).sum()
     }
 
-    /// Handle `by` writes pages `first..=last`.
+    /// Handle `by` writes pages `first..=last`, the first of them from within (`inside`) or whole.
     #[inline(always)]
-    pub(crate) fn written(&mut self, by: u32, first: u64, last: u64) {
+    pub(crate) fn written(&mut self, by: u32, first: u64, last: u64, inside: bool) {
         let next = &mut self.next_page[by as usize];
-        // A command smaller than a page may go on in the page where the last one ended.
-        if first == *next || first.wrapping_add(1) == *next {
+        // A command smaller than a page goes on in the page where the last one ended.
+        if first == *next || (inside && first.wrapping_add(1) == *next) {
             self.totals.sequential[by as usize] += last - first + 1;
         }
         *next = last + 1;

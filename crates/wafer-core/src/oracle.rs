@@ -17,7 +17,7 @@ use crate::geometry::{Geometry, Relocation};
 use crate::ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
 use crate::observer::Owner;
 use crate::policy::{self, RuView, VictimPolicy};
-use crate::reclaim::{NOT_CLOSED, ReclaimUnits, State};
+use crate::reclaim::{NOT_CLOSED, ReclaimUnits, State, add_origins};
 use crate::rng::{DeviceRng, Purpose};
 
 #[derive(Clone)]
@@ -28,6 +28,9 @@ struct Unit {
     dead: Vec<u16>,
     state: State,
     owner: Owner,
+    generation: u8,
+    /// As in the fast device: counts in proportion, for policies to see.
+    origins: Vec<f64>,
     erases: u32,
     closed_at: u64,
     closed_order: u64,
@@ -38,7 +41,7 @@ struct Unit {
 enum Writer {
     Host(u16),
     SharedGc,
-    OwnGc(u16),
+    OwnGc(u16, u8),
 }
 
 /// A page-mapped device with the interface of [`Device`](crate::Device).
@@ -62,6 +65,8 @@ pub struct PageMapped {
     clock: u64,
     closed: u64,
     events: Vec<FdpEvent>,
+    /// What the policy saw at its last look.
+    seen: Vec<policy::Seen>,
 }
 
 impl PageMapped {
@@ -80,6 +85,8 @@ impl PageMapped {
             dead: Vec::new(),
             state: State::Free,
             owner: Owner::Gc,
+            generation: 0,
+            origins: Vec::new(),
             erases: 0,
             closed_at: 0,
             closed_order: 0,
@@ -102,6 +109,7 @@ impl PageMapped {
             clock: 0,
             closed: 0,
             events: Vec::new(),
+            seen: Vec::new(),
             geometry,
         };
         for group in 0..device.geometry.groups {
@@ -197,7 +205,8 @@ impl PageMapped {
                 self.clock += pages.end - pages.start;
                 let next = &mut self.next_page[usize::from(handle)];
                 let first = range.start + pages.start;
-                if next.is_some_and(|n| first == n || first + 1 == n) {
+                let inside = !start.is_multiple_of(per_page);
+                if next.is_some_and(|n| first == n || (inside && first + 1 == n)) {
                     self.attribution.sequential[usize::from(handle)] += pages.end - pages.start;
                 }
                 *next = Some(range.start + pages.end);
@@ -266,9 +275,10 @@ impl PageMapped {
         let mut others: Vec<u16> = (0..self.geometry.groups).collect();
         others.sort_by_key(|g| std::cmp::Reverse(self.free[usize::from(*g)].len()));
         for other in others {
-            if self.open.contains_key(&(other, Writer::Host(handle)))
-                || self.open_for_host(other, handle)
-            {
+            // Here too GC may fill what was opened.
+            let open = |d: &Self| d.open.contains_key(&(other, Writer::Host(handle)));
+            while !open(self) && self.open_for_host(other, handle) {}
+            if open(self) {
                 self.events.push(FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(group),
                     handle: RuhId(handle),
@@ -289,6 +299,11 @@ impl PageMapped {
         assert!(self.units[ru].pages.is_empty());
         self.units[ru].state = State::Open;
         self.units[ru].owner = owner;
+        self.units[ru].generation = match writer {
+            Writer::Host(_) => 0,
+            Writer::SharedGc => 1,
+            Writer::OwnGc(_, before) => before + 1,
+        };
         self.open.insert((group, writer), (ru, 0));
     }
 
@@ -305,6 +320,9 @@ impl PageMapped {
         self.asking = handle;
         if !self.above_reserve(group) && !self.force_gc(group) {
             return false;
+        }
+        if self.open.contains_key(&(group, Writer::Host(handle))) {
+            return true;
         }
         self.take(group, Writer::Host(handle), Owner::Handle(RuhId(handle)));
         self.force_gc(group);
@@ -373,7 +391,10 @@ impl PageMapped {
             rus.closed_order[ru] = unit.closed_order;
             rus.units[ru].owner = unit.owner;
             rus.units[ru].erases = unit.erases;
+            rus.units[ru].generation = unit.generation;
+            rus.units[ru].origins.clone_from(&unit.origins);
         }
+        rus.seen = std::mem::take(&mut self.seen);
         let mut view = RuView {
             rus: &mut rus,
             range: self.geometry.group_range(group),
@@ -381,17 +402,23 @@ impl PageMapped {
             pages_per_ru: self.geometry.pages_per_ru,
             now: self.clock,
         };
-        self.policy.select(&mut view)
+        let victim = self.policy.select(&mut view);
+        self.seen = rus.seen;
+        victim
     }
 
     fn collect(&mut self, group: u16, victim: RuId, forced: bool) {
         let owner = self.units[victim.index()].owner;
         let (writer, to) = match (self.geometry.relocation, owner) {
-            (Relocation::Shared, _) => (Writer::Host(0), Owner::Handle(RuhId(0))),
+            (Relocation::Shared, Owner::Handle(h)) => (Writer::Host(h.0), owner),
+            (Relocation::ByHandle(generations), Owner::Handle(h)) => {
+                let before = self.units[victim.index()].generation;
+                (Writer::OwnGc(h.0, before.min(generations - 1)), owner)
+            }
             (_, Owner::Handle(h))
                 if self.geometry.isolation[h.index()] == Isolation::Persistently =>
             {
-                (Writer::OwnGc(h.0), owner)
+                (Writer::OwnGc(h.0, 0), owner)
             }
             _ => (Writer::SharedGc, Owner::Gc),
         };
@@ -403,6 +430,7 @@ impl PageMapped {
         let dead = &self.units[victim.index()].dead;
         let invalid: Vec<u32> = count(&|h| dead.iter().filter(|d| **d == h).count());
         self.attribution.collection(owner, RuhId(self.asking), &valid, &invalid);
+        let mut moved: Vec<(usize, u32)> = Vec::new();
         for page in &self.in_order(&pages, group, writer) {
             if !self.open.contains_key(&(group, writer)) {
                 self.take(group, writer, to);
@@ -413,8 +441,19 @@ impl PageMapped {
             let ru = slot.0;
             self.map[*page as usize] = Some((ru, self.units[ru].pages.len()));
             self.units[ru].pages.push(*page);
+            match moved.last_mut() {
+                Some((last, count)) if *last == ru => *count += 1,
+                _ => moved.push((ru, 1)),
+            }
             if self.room(ru) == 0 {
                 self.close(group, writer);
+            }
+        }
+        let origins = std::mem::take(&mut self.units[victim.index()].origins);
+        for (ru, count) in moved {
+            if self.units[ru].owner == Owner::Gc {
+                let handles = usize::from(self.geometry.handles);
+                add_origins(&mut self.units[ru].origins, handles, count, owner, &origins);
             }
         }
         let moved = pages.len() as u64 * self.geometry.page_bytes;

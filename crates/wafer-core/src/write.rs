@@ -190,7 +190,8 @@ impl<O: Observer> Device<O> {
                 let pages = last - first + 1;
                 self.count_host_write(slot, blocks * LBA_BYTES, pages);
                 if O::ATTRIBUTION {
-                    self.ledger.written(self.handle_of(slot), first, last);
+                    let inside = command.lba & mask != 0;
+                    self.ledger.written(self.handle_of(slot), first, last, inside);
                 }
                 self.append(slot, first, pages);
             }
@@ -346,8 +347,12 @@ impl<O: Observer> Device<O> {
         if !self.above_reserve(group) && !self.force_gc(group) {
             return false;
         }
+        if self.slots[slot as usize].ru != NONE {
+            // Where host and GC share a log, that GC has opened it.
+            return true;
+        }
         let owner = self.owner_of(slot);
-        let ru = self.rus.open(group, owner, false);
+        let ru = self.rus.open(group, owner, 0);
         let room = self.geometry.pages_per_ru;
         self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
         self.force_gc(group);
@@ -364,7 +369,7 @@ impl<O: Observer> Device<O> {
         self.slots[slot as usize] = Slot::EMPTY;
         let unit = &mut self.rus.units[ru as usize];
         unit.written = self.geometry.pages_per_ru - room;
-        let relocated = unit.relocated;
+        let relocated = unit.generation > 0;
         self.rus.close(ru, self.clock);
         let group = self.group_of(slot);
         self.lower_floor(group, self.rus.valid[ru as usize]);
@@ -419,7 +424,9 @@ impl<O: Observer> Device<O> {
         groups.sort_by_key(|g| std::cmp::Reverse(self.rus.free[*g].len()));
         for group in groups {
             let other = group as u32 * self.layout.per_group + handle;
-            if self.slots[other as usize].ru != NONE || self.open_slot(other) {
+            // Here too GC may fill what was opened.
+            while self.slots[other as usize].ru == NONE && self.open_slot(other) {}
+            if self.slots[other as usize].ru != NONE {
                 self.observer.event(&FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(self.group_of(slot)),
                     handle: RuhId(handle as u16),
