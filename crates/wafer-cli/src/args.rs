@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Hold the model against measured curves: the table of errors, misses included.
     Validate(ValidateArgs),
+    /// Say in words which handle costs what in a run, and why.
+    Explain(ExplainArgs),
     /// List the device profiles.
     Devices(ListArgs),
     /// List the GC policies, values of gc.policy.
@@ -114,6 +116,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = samples)]
     pub(crate) samples: Option<usize>,
 
+    /// Record whose invalidations cause relocations of whose data, for `wafer explain`. Costs about
+    /// 15 % of speed.
+    #[arg(long)]
+    pub(crate) attribution: bool,
+
     /// Print published or measured cumulative WAF from this table beside ours: columns volume,waf
     /// or host_bytes,media_bytes.
     #[arg(long, value_name = "TABLE.csv", value_hint = ValueHint::FilePath)]
@@ -159,6 +166,26 @@ pub(crate) struct ReportArgs {
     /// Title of the page. Default: the names of the runs.
     #[arg(long)]
     pub(crate) title: Option<String>,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  wafer run configs/experiments/warp-three-stream-zoned-fdp.toml --attribution --json zoned.json
+  wafer explain zoned.json
+
+Names two effects of the WARP study (FAST '26): a Noisy RUH makes data of other handles move; Save
+Sequential is a sequential stream that was collected before it could invalidate itself.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub(crate) struct ExplainArgs {
+    /// Result records made with `wafer run --attribution`.
+    #[arg(value_name = "RESULT.json", required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) results: Vec<PathBuf>,
+
+    /// Print JSON: costs and findings with their numbers.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const VALIDATE_EXAMPLES: &str = "\
@@ -269,6 +296,7 @@ impl RunArgs {
             seed: self.seed,
             samples: self.samples,
             precondition: self.precondition,
+            attribution: self.attribution,
             compare: self.compare.clone(),
         }
     }

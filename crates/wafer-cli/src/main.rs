@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
+        Command::Explain(args) => commands::explain::run(args),
         Command::Devices(args) => commands::devices::run(args),
         Command::Policies(args) => commands::policies::run(args),
         Command::Models(args) => commands::models::run(args),

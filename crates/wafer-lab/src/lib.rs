@@ -31,16 +31,19 @@
 //! - Time. `performance` is the simulator's own; the model counts bytes, not seconds.
 //! - Moving a run's state to a file and back.
 
+mod attribution;
 mod batch;
 mod compare;
 pub mod config;
 mod drive;
 mod error;
 mod experiment;
+mod explain;
 mod files;
 pub mod host;
 pub mod metrics;
 mod precondition;
+mod read;
 mod reclaim_units;
 pub mod record;
 mod run;
@@ -50,13 +53,16 @@ mod timeline;
 pub mod validate;
 mod volume;
 
+pub use attribution::{AttributionRecord, CollectedRecord};
 pub use batch::Batch;
 pub use compare::{Comparison, ComparisonRow, Published, Reference, VOLUMES};
 pub use config::{ResolvedDevice, load_device};
 pub use drive::{Events, Wear};
 pub use error::LabError;
 pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options};
+pub use explain::{Added, Explanation, Finding, HandleCost};
 pub use precondition::{Precondition, PreconditionStream};
+pub use read::read_records;
 pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{ResultRecord, write_json};
 pub use run::{Control, Progress, Stage, run};

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use wafer_core::{Counters, DeviceConfig};
 use wafer_workload::Figure;
 
+use crate::attribution::AttributionRecord;
 use crate::host::{Host, peak_rss_bytes};
 use crate::reclaim_units::ReclaimUnits;
 use crate::{Events, Experiment, LabError, Precondition, Published, Timeline, Volume, Wear};
@@ -30,6 +31,9 @@ pub struct ResultRecord {
     /// What the application counted of itself, such as hit ratios; only where there is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub application: Vec<FigureRecord>,
+    /// Whose invalidations caused relocations of whose data; only where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribution: Option<AttributionRecord>,
     /// Counters on the way.
     pub timeline: Timeline,
     /// The reclaim units as the run left them.
@@ -197,6 +201,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) counters: Counters,
     pub(crate) events: Events,
     pub(crate) wear: Wear,
+    pub(crate) attribution: Option<AttributionRecord>,
     pub(crate) figures: Vec<Figure>,
     pub(crate) timeline: Timeline,
     pub(crate) reclaim_units: ReclaimUnits,
@@ -261,6 +266,7 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {
             wear: outcome.wear,
         },
         application: outcome.figures.into_iter().map(FigureRecord::from).collect(),
+        attribution: outcome.attribution,
         digest: outcome.timeline.digest(),
         timeline: outcome.timeline,
         reclaim_units: Some(outcome.reclaim_units),

@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use wafer_core::{Command, Device, LBA_BYTES, Op};
+use wafer_core::{Command, Device, LBA_BYTES, Observer, Op};
 use wafer_workload::CommandStream;
 
-use crate::drive::{Drive, Events, Placements, wear};
+use crate::attribution::AttributionRecord;
+use crate::drive::{Drive, Placements, Watch, wear};
 use crate::source::{self, Built};
 use crate::timeline::{Recorder, Timeline};
 use crate::{Experiment, LabError, ReclaimUnits, Reference, ResultRecord, record};
@@ -57,10 +58,14 @@ impl Control<'_> {
 
 /// Runs an experiment and answers its record.
 pub fn run(experiment: &Experiment, control: Control<'_>) -> Result<ResultRecord, LabError> {
-    run_built(experiment, source::build(experiment)?, control)
+    let built = source::build(experiment)?;
+    match experiment.attribution {
+        true => run_built::<true>(experiment, built, control),
+        false => run_built::<false>(experiment, built, control),
+    }
 }
 
-fn run_built(
+fn run_built<const ATTRIBUTION: bool>(
     experiment: &Experiment,
     built: Built,
     control: Control<'_>,
@@ -73,8 +78,9 @@ fn run_built(
         None => Vec::new(),
     };
     let config = &experiment.device.config;
-    let mut device =
-        Device::with_observer(config, experiment.seed, Events::default()).map_err(|e| {
+    let watch = Watch::<ATTRIBUTION>::default();
+    let mut device: Drive<ATTRIBUTION> = Device::with_observer(config, experiment.seed, watch)
+        .map_err(|e| {
             LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
         })?;
 
@@ -85,7 +91,7 @@ fn run_built(
         let mut pump = Pump { control, stage: Stage::Preconditioning, total, limit: None };
         pump.drive(&mut device, &mut stream, None)?;
         device.reset_counters();
-        *device.observer_mut() = Events::default();
+        *device.observer_mut() = Watch::default();
     }
     let mut stream = built.stream;
     if experiment.precondition.load {
@@ -113,8 +119,9 @@ fn run_built(
         experiment,
         started,
         counters: device.counters(),
-        events: *device.observer(),
+        events: device.observer().0,
         wear: wear(&device),
+        attribution: AttributionRecord::of(&device),
         figures: stream.figures(),
         timeline,
         reclaim_units: ReclaimUnits::of(&device),
@@ -155,7 +162,7 @@ struct Pump<'a> {
 impl Pump<'_> {
     fn drive(
         &mut self,
-        device: &mut Drive,
+        device: &mut Device<impl Observer>,
         stream: &mut (impl CommandStream + ?Sized),
         mut recorder: Option<&mut Recorder>,
     ) -> Result<(), LabError> {
@@ -197,7 +204,7 @@ impl Pump<'_> {
     /// host bytes then.
     fn apply(
         &self,
-        device: &mut Drive,
+        device: &mut Device<impl Observer>,
         batch: &mut [Command],
         limit: u64,
         mut host: u64,
