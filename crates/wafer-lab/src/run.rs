@@ -102,7 +102,7 @@ fn run_built<const ATTRIBUTION: bool>(
             return Err(LabError::config("precondition", reason));
         }
         device.reset_counters();
-        *device.observer_mut() = Events::default();
+        *device.observer_mut() = Watch::default();
     }
     let precondition_seconds = clock.elapsed().as_secs_f64();
 
