@@ -58,6 +58,8 @@ Examples:
   wafer run --device warp --set gc.policy=fifo --set overprovisioning=0.28 --fio job.fio --volume 8x
   wafer run configs/experiments/warp-one-stream.toml --compare configs/reference/warp-one-stream.csv
   wafer run experiment.toml --seeds 5 --json results/      five seeds, a file each
+  wafer run --device drive-a --trace web.blkparse.gz       play a trace
+  wafer run --device drive-a --trace a.csv --place process --trace-set map=compact --volume 5x
   wafer run a.toml b.toml --json -                         an array on stdout
 
 Without --json a summary goes to stdout; with it nothing but the JSON does, unless --table asks
@@ -77,6 +79,9 @@ pub(crate) struct RunArgs {
     /// `plids`/`fdp_pli` choose the placement handle; `filename` is not opened.
     #[arg(long, value_name = "JOB.fio", value_hint = ValueHint::FilePath)]
     pub(crate) fio: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) trace: TraceArgs,
 
     /// Stop when the host has written this much, counted from the run's first write: `5x`
     /// (multiples of the logical capacity) or a size such as `2TiB`. Default: when the jobs end.
@@ -175,6 +180,42 @@ pub(crate) struct ValidateArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct TraceArgs {
+    /// Play this trace instead: any of the formats of `wafer trace formats`, plain or compressed; the
+    /// format is detected. Repeatable: several traces are merged by time, each on a namespace of its
+    /// own while there are enough.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) trace: Vec<PathBuf>,
+
+    /// Set an option of all traces: from, to, volume, volumes, map, repeat, speed, strict,
+    /// namespace, placement, format. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) trace_set: Vec<String>,
+
+    /// Placement identifiers for the writes of traces: trace (those that they carry), none, volume,
+    /// process, size, sequential, map:FILE.csv, or rules such as
+    /// `1: process=jbd2*; 2: size>=64KiB, sequential; 0`. Short for --trace-set placement=RULES.
+    #[arg(long, value_name = "RULES")]
+    pub(crate) place: Option<String>,
+
+    /// Refuse traces with damaged records instead of leaving those out.
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+impl TraceArgs {
+    /// All assignments to options of traces.
+    pub(crate) fn assignments(&self) -> Vec<String> {
+        let mut all = self.trace_set.clone();
+        all.extend(self.place.as_ref().map(|rules| format!("placement={rules}")));
+        if self.strict {
+            all.push("strict=true".to_owned());
+        }
+        all
+    }
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct DeviceArgs {
     /// A device profile (see `wafer devices`) or a TOML file.
     #[arg(long, value_hint = ValueHint::FilePath)]
@@ -217,6 +258,8 @@ impl RunArgs {
             device: self.device.device.clone(),
             set: self.device.set.clone(),
             fio: self.fio.clone(),
+            traces: self.trace.trace.clone(),
+            trace_set: self.trace.assignments(),
             volume: self.volume,
             pace: self.pace.clone(),
             pace_from: self.pace_from.clone(),

@@ -35,7 +35,10 @@ use wafer_lab::LabError;
 use args::{Cli, Command};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(args, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
@@ -53,6 +56,28 @@ fn main() -> ExitCode {
             exit_code(&error)
         }
     }
+}
+
+/// Help and version as clap prints them; wrong arguments as one line.
+fn usage(error: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind::{
+        DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion,
+    };
+    let shown = [DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion];
+    if shown.contains(&error.kind()) {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let told: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    let told = told.join("; ").replace(":; ", ": ");
+    let told = told.strip_prefix("error: ").unwrap_or(&told);
+    anstream::eprintln!("{}error:{} {told}; see --help", output::ERROR, output::PLAIN);
+    ExitCode::from(2)
 }
 
 fn exit_code(error: &anyhow::Error) -> ExitCode {

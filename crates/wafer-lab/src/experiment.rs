@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::config::{Layers, ResolvedDevice, base_layers, resolve};
 use crate::files::read_text;
-use crate::source::{self, Workload};
+use crate::source::{self, TraceSource, Workload};
 use crate::validate::Checks;
 use crate::{LabError, Precondition, Volume};
 
@@ -29,6 +29,8 @@ pub struct Experiment {
     pub pace: Option<String>,
     /// CSV file whose columns `pace` may name.
     pub pace_from: Option<PathBuf>,
+    /// Where the experiment file sets `pace`, for messages; none when an option does.
+    pub pace_place: Option<String>,
     /// Seed of everything random.
     pub seed: u64,
     /// Points of the timeline at most.
@@ -48,8 +50,13 @@ pub struct Checked {
     pub experiment: Experiment,
     /// Options of the job file without effect on what is written.
     pub ignored: Vec<crate::record::IgnoredOption>,
+    /// What is worth telling before the run, a line each.
+    pub notices: Vec<String>,
     /// Bytes of memory that the run takes, device and workload.
     pub memory_bytes: u64,
+    /// Bytes that the workload writes, if it ends by itself; none where its own clock or the volume
+    /// ends it.
+    pub total_bytes: Option<u64>,
 }
 
 /// What the command line gives; each value overrides the file's.
@@ -61,6 +68,10 @@ pub struct Options {
     pub set: Vec<String>,
     /// Job file.
     pub fio: Option<PathBuf>,
+    /// Traces, instead of a job file.
+    pub traces: Vec<PathBuf>,
+    /// `KEY=VALUE` for all traces.
+    pub trace_set: Vec<String>,
     /// Host bytes to write.
     pub volume: Option<Volume>,
     /// Shares of jobs.
@@ -75,6 +86,23 @@ pub struct Options {
     pub precondition: Option<Precondition>,
     /// Table of published WAF.
     pub compare: Option<PathBuf>,
+}
+
+impl Options {
+    /// The workload that the options name, if they do.
+    fn workload(&self) -> Result<Option<Workload>, LabError> {
+        match (&self.fio, self.traces.as_slice()) {
+            (Some(_), [_, ..]) => Err(LabError::config("--trace", "give this or --fio, not both")),
+            (None, []) if !self.trace_set.is_empty() => {
+                Err(LabError::config("--trace-set", "there is no --trace to set it for"))
+            }
+            (None, []) => Ok(None),
+            (Some(fio), []) => Workload::fio(fio).map(Some),
+            (None, traces) => {
+                Ok(Some(Workload::new(TraceSource::from_options(traces, &self.trace_set)?)))
+            }
+        }
+    }
 }
 
 /// An experiment file, all but its `device`.
@@ -115,10 +143,10 @@ impl Experiment {
         let mut layers = Layers::from_text(&label, &read_text(path)?)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let device = device_of_file(&mut layers, folder, options)?;
-        let workload = match &options.fio {
-            Some(fio) => {
+        let workload = match options.workload()? {
+            Some(workload) => {
                 layers.remove("workload");
-                Workload::fio(fio)?
+                workload
             }
             None => source::parse(&mut layers, "workload", folder, path)?,
         };
@@ -135,6 +163,10 @@ impl Experiment {
             device,
             workload,
             volume: options.volume.or(file.volume),
+            pace_place: match (&options.pace, &file.pace) {
+                (None, Some(_)) => Some(layers.place("pace")),
+                _ => None,
+            },
             pace: options.pace.clone().or(file.pace),
             pace_from: options.pace_from.clone().or(file.pace_from.map(beside)),
             seed: options.seed.or(file.seed).unwrap_or(0),
@@ -151,15 +183,22 @@ impl Experiment {
             LabError::config(option, format!("missing; give {what}, or an experiment file"))
         };
         let device = options.device.as_deref().ok_or_else(|| missing("--device", "a device"))?;
-        let fio = options.fio.clone().ok_or_else(|| missing("--fio", "a job file"))?;
+        let workload = options
+            .workload()?
+            .ok_or_else(|| missing("--fio", "a job file, or a trace with --trace"))?;
         let device = crate::load_device(device, &options.set)?;
         Ok(Experiment {
-            name: format!("{}-{}", stem(Path::new(&device.name)), stem(&fio)),
+            name: format!(
+                "{}-{}",
+                stem(Path::new(&device.name)),
+                stem(Path::new(&workload.path()))
+            ),
             device,
-            workload: Workload::fio(&fio)?,
+            workload,
             volume: options.volume,
             pace: options.pace.clone(),
             pace_from: options.pace_from.clone(),
+            pace_place: None,
             seed: options.seed.unwrap_or(0),
             samples: options.samples.unwrap_or(DEFAULT_SAMPLES),
             precondition: options.precondition.unwrap_or_default(),
@@ -181,7 +220,13 @@ impl Experiment {
         let built = source::build(&self)?;
         let memory_bytes = device_bytes + built.memory_bytes;
         self.check_memory(memory_bytes)?;
-        Ok(Checked { experiment: self, ignored: built.ignored, memory_bytes })
+        Ok(Checked {
+            ignored: built.ignored,
+            notices: built.notices,
+            memory_bytes,
+            total_bytes: built.total_bytes,
+            experiment: self,
+        })
     }
 
     fn check_memory(&self, needed: u64) -> Result<(), LabError> {

@@ -56,6 +56,6 @@ pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options};
 pub use precondition::{Precondition, PreconditionStream};
 pub use record::{ResultRecord, write_json};
 pub use run::{Control, Progress, Stage, run};
-pub use source::{FioSource, Source, Workload};
+pub use source::{FioSource, Source, TraceFile, TraceSource, Workload};
 pub use timeline::{HandleKey, Series, Timeline};
 pub use volume::Volume;

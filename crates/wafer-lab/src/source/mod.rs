@@ -4,6 +4,7 @@
 //! and in [`KINDS`], with the keys of an experiment's `[workload]` table that choose it.
 
 mod fio;
+mod trace;
 
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -17,6 +18,7 @@ use crate::record::IgnoredOption;
 use crate::{Experiment, LabError};
 
 pub use fio::FioSource;
+pub use trace::{TraceFile, TraceSource};
 
 /// Something that commands come from: job file, application model, trace, arrays in memory.
 ///
@@ -54,6 +56,8 @@ pub struct SourceTarget<'a> {
     pub pace: Option<&'a str>,
     /// CSV file whose columns `pace` may name.
     pub pace_from: Option<&'a Path>,
+    /// Where an experiment file sets `pace`, for messages; none for `--pace`.
+    pub pace_place: Option<&'a str>,
 }
 
 /// A workload, ready to be written.
@@ -66,6 +70,8 @@ pub struct Built {
     pub memory_bytes: u64,
     /// Options of a job file without effect on what is written.
     pub ignored: Vec<IgnoredOption>,
+    /// What is worth telling before the run, a line each.
+    pub notices: Vec<String>,
 }
 
 /// The source of an experiment, shared between its runs.
@@ -104,7 +110,7 @@ struct Kind {
 }
 
 /// All kinds.
-const KINDS: &[Kind] = &[fio::KIND];
+const KINDS: &[Kind] = &[fio::KIND, trace::KIND];
 
 /// Reads a `[workload]` table, found at `key` of the experiment file `path`.
 pub(crate) fn parse(
@@ -146,5 +152,6 @@ pub(crate) fn build(experiment: &Experiment) -> Result<Built, LabError> {
         until_volume: experiment.volume.is_some(),
         pace: experiment.pace.as_deref(),
         pace_from: experiment.pace_from.as_deref(),
+        pace_place: experiment.pace_place.as_deref(),
     })
 }
