@@ -23,6 +23,9 @@ Examples:
   wafer devices                                            devices to choose from
   wafer run --device warp --fio job.fio --volume 5x        run a fio job file on one
   wafer run experiment.toml --json result.json             the same from one file
+  wafer run --device drive-a --trace web.blkparse.gz       play a trace on one
+  wafer trace info web.blkparse.gz                         what is in a trace
+  wafer mount drive --device xd8 --set capacity=32GiB      a drive as files
   wafer config --device drive-a --set overprovisioning=0.28  what a device resolves to
   wafer validate                                           errors against measured curves
 
@@ -32,6 +35,12 @@ Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 i
 pub(crate) enum Command {
     /// Run experiments: write a workload to a device and report its write amplification.
     Run(Box<RunArgs>),
+    /// Make a folder of files that are the namespaces of a simulated drive: for loop devices, file
+    /// systems, swap and hypervisors.
+    Mount(MountArgs),
+    /// Look into traces and convert them.
+    #[command(subcommand)]
+    Trace(TraceCommand),
     /// Hold the model against measured curves: the table of errors, misses included.
     Validate(ValidateArgs),
     /// List the device profiles.
@@ -132,6 +141,79 @@ pub(crate) struct RunArgs {
     /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
+}
+
+const MOUNT_EXAMPLES: &str = "\
+Examples:
+  mkdir drive; wafer mount drive --device xd8 --set capacity=32GiB --data file:drive.img --record build.trace
+  losetup --direct-io=on --find --show drive/nvme0n1       a block device over namespace 1
+  mkfs.ext4 /dev/loop0; mkswap /dev/loop1; swapon /dev/loop1
+  cat drive/counters.json                                  what the drive has counted
+  umount drive                                             or Ctrl-C: prints the counters
+
+Needs /dev/fuse, and root or fusermount3. Below swap: run as root, outside the limited control group.";
+
+#[derive(Debug, Args)]
+#[command(after_help = MOUNT_EXAMPLES)]
+pub(crate) struct MountArgs {
+    /// The folder to mount on. It gets a file `nvme0nN` for each namespace, and `counters.json`.
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+
+    /// Where data lives: `memory`, `file:PATH` (sparse; kept when the drive is unmounted), or `none`
+    /// (reads give zeroes; for tools that only write).
+    #[arg(long, value_name = "BACKEND", default_value = "memory")]
+    pub(crate) data: wafer_mount::backend::DataSpec,
+
+    /// Record all commands as a trace, which `wafer run --trace` plays.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) record: Option<PathBuf>,
+
+    /// State of the device at the start, as in `wafer run`. It counts in neither the counters nor
+    /// the capture, and its data reads as zeroes. Default: fresh.
+    #[arg(long, value_name = "STATE")]
+    pub(crate) precondition: Option<Precondition>,
+
+    /// Keep the server in memory, as swap on the drive needs.
+    #[arg(long)]
+    pub(crate) lock_memory: bool,
+
+    /// Write the counters as JSON when the drive is unmounted; `-` is stdout.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Show what is in traces: format, requests, times, addresses, volumes, processes, damage.
+    Info {
+        /// Traces.
+        #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+        files: Vec<PathBuf>,
+        /// Set an option: from, to, volume, strict, format. Repeatable.
+        #[arg(long, value_name = "KEY=VALUE")]
+        trace_set: Vec<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a trace as a capture: smaller, and several times faster to read.
+    Convert {
+        /// The trace.
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// The capture.
+        #[arg(value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
+        to: PathBuf,
+        /// Set an option: from, to, volume, strict, format. Repeatable.
+        #[arg(long, value_name = "KEY=VALUE")]
+        trace_set: Vec<String>,
+    },
+    /// List the formats that are read.
+    Formats(ListArgs),
 }
 
 const VALIDATE_EXAMPLES: &str = "\

@@ -41,6 +41,8 @@ fn main() -> ExitCode {
     };
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(args, cli.quiet),
+        Command::Mount(args) => commands::mount::run(args, cli.quiet),
+        Command::Trace(command) => commands::trace::run(command, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
         Command::Devices(args) => commands::devices::run(args),
         Command::Policies(args) => commands::policies::run(args),

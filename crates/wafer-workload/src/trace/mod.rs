@@ -23,6 +23,7 @@ mod alibaba;
 mod blkparse;
 mod blktrace;
 pub mod capture;
+mod convert;
 mod decode;
 mod disksim;
 mod error;
@@ -46,6 +47,7 @@ mod tencent;
 mod tests;
 mod vscsi;
 
+pub use convert::write_capture;
 pub use decode::Faults;
 pub use error::TraceError;
 pub use format::{FORMATS, Format, format};
