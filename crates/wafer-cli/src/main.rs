@@ -42,6 +42,8 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),
+        Command::Mount(args) => commands::mount::run(args, cli.quiet),
+        Command::Trace(command) => commands::trace::run(command, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
         Command::Explain(args) => commands::explain::run(args),
         Command::Devices(args) => commands::devices::run(args),

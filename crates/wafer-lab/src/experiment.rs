@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::config::{Layers, ResolvedDevice, base_layers, resolve};
 use crate::files::read_text;
-use crate::source::{self, Workload};
+use crate::source::{self, TraceSource, Workload};
 use crate::validate::Checks;
 use crate::{LabError, Precondition, Volume};
 
@@ -52,6 +52,8 @@ pub struct Checked {
     pub experiment: Experiment,
     /// Options of the job file without effect on what is written.
     pub ignored: Vec<crate::record::IgnoredOption>,
+    /// What is worth telling before the run, a line each.
+    pub notices: Vec<String>,
     /// Bytes of memory that the run takes, device and workload.
     pub memory_bytes: u64,
     /// Bytes that the workload writes, if it ends by itself; none where its own clock or the volume
@@ -68,6 +70,10 @@ pub struct Options {
     pub set: Vec<String>,
     /// Job file.
     pub fio: Option<PathBuf>,
+    /// Traces, instead of a job file.
+    pub traces: Vec<PathBuf>,
+    /// `KEY=VALUE` for all traces.
+    pub trace_set: Vec<String>,
     /// Host bytes to write.
     pub volume: Option<Volume>,
     /// Shares of jobs.
@@ -84,6 +90,23 @@ pub struct Options {
     pub attribution: bool,
     /// Table of published WAF.
     pub compare: Option<PathBuf>,
+}
+
+impl Options {
+    /// The workload that the options name, if they do.
+    fn workload(&self) -> Result<Option<Workload>, LabError> {
+        match (&self.fio, self.traces.as_slice()) {
+            (Some(_), [_, ..]) => Err(LabError::config("--trace", "give this or --fio, not both")),
+            (None, []) if !self.trace_set.is_empty() => {
+                Err(LabError::config("--trace-set", "there is no --trace to set it for"))
+            }
+            (None, []) => Ok(None),
+            (Some(fio), []) => Workload::fio(fio).map(Some),
+            (None, traces) => {
+                Ok(Some(Workload::new(TraceSource::from_options(traces, &self.trace_set)?)))
+            }
+        }
+    }
 }
 
 /// An experiment file, all but its `device`.
@@ -128,11 +151,11 @@ impl Experiment {
         let mut layers = Layers::from_text(&label, &read_text(path)?)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let device = device_of_file(&mut layers, folder, options)?;
-        let workload = match &options.fio {
-            Some(fio) => {
+        let workload = match options.workload()? {
+            Some(workload) => {
                 layers.remove("workload");
                 layers.remove("tenants");
-                Workload::fio(fio)?
+                workload
             }
             None => source::of_file(&mut layers, folder, path)?,
         };
@@ -170,12 +193,18 @@ impl Experiment {
             LabError::config(option, format!("missing; give {what}, or an experiment file"))
         };
         let device = options.device.as_deref().ok_or_else(|| missing("--device", "a device"))?;
-        let fio = options.fio.clone().ok_or_else(|| missing("--fio", "a job file"))?;
+        let workload = options
+            .workload()?
+            .ok_or_else(|| missing("--fio", "a job file, or a trace with --trace"))?;
         let device = crate::load_device(device, &options.set)?;
         Ok(Experiment {
-            name: format!("{}-{}", stem(Path::new(&device.name)), stem(&fio)),
+            name: format!(
+                "{}-{}",
+                stem(Path::new(&device.name)),
+                stem(Path::new(&workload.path()))
+            ),
             device,
-            workload: Workload::fio(&fio)?,
+            workload,
             volume: options.volume,
             pace: options.pace.clone(),
             pace_from: options.pace_from.clone(),
@@ -204,6 +233,7 @@ impl Experiment {
         self.check_memory(memory_bytes)?;
         Ok(Checked {
             ignored: built.ignored,
+            notices: built.notices,
             memory_bytes,
             total_bytes: built.total_bytes,
             experiment: self,

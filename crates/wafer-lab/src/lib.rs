@@ -66,7 +66,7 @@ pub use read::read_records;
 pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{ResultRecord, write_json};
 pub use run::{Control, Progress, Stage, run};
-pub use source::{FioSource, Source, Workload, find_model, models};
+pub use source::{FioSource, Source, TraceFile, TraceSource, Workload, find_model, models};
 pub use timeline::{HandleKey, Series, Timeline};
 pub use volume::Volume;
 pub use wafer_workload::model::ModelInfo;

@@ -1,6 +1,6 @@
 //! Application models and tenants in experiment files: what they run, and what they refuse.
 
-use wafer_lab::{Control, Experiment, LabError, Options, ResultRecord, run};
+use wafer_lab::{Control, Experiment, HandleKey, LabError, Options, ResultRecord, run};
 
 const DEVICE: &str = r#"
 volume = "2x"
@@ -72,12 +72,14 @@ runtime=10d
 fn tenants_share_a_device_each_on_its_namespace_and_handle() {
     let record = record(TWO);
     assert_eq!(record.provenance.workload.kind, "tenants");
-    let bytes = |handle: &str| *record.timeline.handles[handle].host_bytes.last().unwrap() as f64;
+    let bytes = |handle: u16| {
+        *record.timeline.handles[&HandleKey::Handle(handle)].host_bytes.last().unwrap() as f64
+    };
     // Namespace 0's handle 1 is reclaim unit handle 2; namespace 1 has reclaim unit handle 1.
-    assert!((bytes("2") / bytes("1") - 3.0).abs() < 0.01);
-    assert_eq!(bytes("0"), 0.0);
+    assert!((bytes(2) / bytes(1) - 3.0).abs() < 0.01);
+    assert_eq!(bytes(0), 0.0);
     // The last batch may not have been written whole.
-    assert!((figure(&record, "job", "written") / bytes("1") - 1.0).abs() < 0.01);
+    assert!((figure(&record, "job", "written") / bytes(1) - 1.0).abs() < 0.01);
     assert!(figure(&record, "store", "application_waf") > 1.3);
 }
 
@@ -97,8 +99,10 @@ runtime=10d
 """
 "#;
     let record = record(text);
-    let bytes = |handle: &str| *record.timeline.handles[handle].host_bytes.last().unwrap();
-    assert_eq!(bytes("2") * 3, bytes("0"));
+    let bytes = |handle: u16| {
+        *record.timeline.handles[&HandleKey::Handle(handle)].host_bytes.last().unwrap()
+    };
+    assert_eq!(bytes(2) * 3, bytes(0));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod fio;
 mod model;
 mod tenants;
+mod trace;
 
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -21,6 +22,7 @@ use crate::{Experiment, LabError};
 pub use fio::FioSource;
 pub use model::{ModelSource, find_model, models};
 pub use tenants::TenantsSource;
+pub use trace::{TraceFile, TraceSource};
 
 /// Something that commands come from: job file, application model, trace, arrays in memory.
 ///
@@ -72,6 +74,8 @@ pub struct Built {
     pub memory_bytes: u64,
     /// Options of a job file without effect on what is written.
     pub ignored: Vec<IgnoredOption>,
+    /// What is worth telling before the run, a line each.
+    pub notices: Vec<String>,
 }
 
 /// The source of an experiment, shared between its runs.
@@ -110,7 +114,7 @@ struct Kind {
 }
 
 /// All kinds.
-const KINDS: &[Kind] = &[fio::KIND, model::KIND];
+const KINDS: &[Kind] = &[fio::KIND, model::KIND, trace::KIND];
 
 /// Reads a `[workload]` table, found at `key` of the experiment file `path`.
 pub(crate) fn parse(
