@@ -111,8 +111,17 @@ struct ExperimentFile {
 impl Experiment {
     /// The experiment of a file, with options over it.
     pub fn from_file(path: &Path, options: &Options) -> Result<Self, LabError> {
+        Self::from_text(path, &read_text(path)?, options)
+    }
+
+    /// As [`Experiment::from_file`] from the text of a file, which need not exist: `path` names it in
+    /// messages, and relative paths start at its folder.
+    ///
+    /// # Errors
+    /// What the text says wrongly, with line and key.
+    pub fn from_text(path: &Path, text: &str, options: &Options) -> Result<Self, LabError> {
         let label = path.display().to_string();
-        let mut layers = Layers::from_text(&label, &read_text(path)?)?;
+        let mut layers = Layers::from_text(&label, text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let device = device_of_file(&mut layers, folder, options)?;
         let workload = match &options.fio {
@@ -153,10 +162,17 @@ impl Experiment {
         let device = options.device.as_deref().ok_or_else(|| missing("--device", "a device"))?;
         let fio = options.fio.clone().ok_or_else(|| missing("--fio", "a job file"))?;
         let device = crate::load_device(device, &options.set)?;
-        Ok(Experiment {
-            name: format!("{}-{}", stem(Path::new(&device.name)), stem(&fio)),
+        Ok(Self::of(device, Workload::fio(&fio)?, options))
+    }
+
+    /// An experiment of a device and a workload at hand; of the options, those count that say
+    /// neither.
+    pub fn of(device: ResolvedDevice, workload: Workload, options: &Options) -> Self {
+        let path = workload.path();
+        Experiment {
+            name: format!("{}-{}", stem(Path::new(&device.name)), stem(Path::new(&path))),
             device,
-            workload: Workload::fio(&fio)?,
+            workload,
             volume: options.volume,
             pace: options.pace.clone(),
             pace_from: options.pace_from.clone(),
@@ -165,7 +181,7 @@ impl Experiment {
             precondition: options.precondition.unwrap_or_default(),
             compare: options.compare.clone(),
             checks: None,
-        })
+        }
     }
 
     /// The volume in bytes.

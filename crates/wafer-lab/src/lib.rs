@@ -49,13 +49,13 @@ mod volume;
 
 pub use batch::Batch;
 pub use compare::{Comparison, ComparisonRow, Reference, VOLUMES};
-pub use config::{ResolvedDevice, load_device};
+pub use config::{ResolvedDevice, device_from_text, load_device};
 pub use drive::{Events, Wear};
 pub use error::LabError;
 pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options};
 pub use precondition::{Precondition, PreconditionStream};
 pub use record::{ResultRecord, write_json};
-pub use run::{Control, Progress, Stage, run};
-pub use source::{FioSource, Source, Workload};
+pub use run::{Control, Progress, Stage, run, run_with_policy};
+pub use source::{CommandsSource, FioSource, Source, Workload};
 pub use timeline::{HandleKey, Series, Timeline};
 pub use volume::Volume;

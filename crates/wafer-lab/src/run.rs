@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use wafer_core::policy::VictimPolicy;
 use wafer_core::{Command, Device, LBA_BYTES, Op};
 use wafer_workload::CommandStream;
 
@@ -57,20 +58,43 @@ impl Control<'_> {
 
 /// Runs an experiment and answers its record.
 pub fn run(experiment: &Experiment, control: Control<'_>) -> Result<ResultRecord, LabError> {
-    run_built(experiment, source::build(experiment)?, control)
+    run_built(experiment, source::build(experiment)?, None, control)
+}
+
+/// Runs an experiment with a victim policy that need not be one of a configuration's names. The
+/// record's `gc.policy` becomes `name`, so that the record does not claim another.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_policy(
+    experiment: &Experiment,
+    name: &str,
+    policy: Box<dyn VictimPolicy>,
+    control: Control<'_>,
+) -> Result<ResultRecord, LabError> {
+    let mut record = run_built(experiment, source::build(experiment)?, Some(policy), control)?;
+    name.clone_into(&mut record.provenance.config.gc.policy);
+    Ok(record)
 }
 
 fn run_built(
     experiment: &Experiment,
     built: Built,
+    policy: Option<Box<dyn VictimPolicy>>,
     control: Control<'_>,
 ) -> Result<ResultRecord, LabError> {
     let started = std::time::SystemTime::now();
     let config = &experiment.device.config;
-    let mut device =
-        Device::with_observer(config, experiment.seed, Events::default()).map_err(|e| {
-            LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
-        })?;
+    let made = match policy {
+        None => Device::with_observer(config, experiment.seed, Events::default()),
+        Some(policy) => {
+            let geometry = experiment.device.geometry.clone();
+            Device::with_geometry(geometry, policy, experiment.seed, Events::default())
+        }
+    };
+    let mut device = made.map_err(|e| {
+        LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
+    })?;
 
     let clock = Instant::now();
     let seed = precondition_seed(experiment.seed);

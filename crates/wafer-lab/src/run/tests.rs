@@ -51,7 +51,7 @@ fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> 
 
 fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> ResultRecord {
     let built = scatter(experiment, commands, total);
-    run_built(experiment, built, Control::unattended()).unwrap()
+    run_built(experiment, built, None, Control::unattended()).unwrap()
 }
 
 #[test]
@@ -141,7 +141,8 @@ fn a_run_can_be_followed_and_stopped() {
         cancel.store(true, Ordering::Relaxed);
     };
     let control = Control { cancel: &cancel, progress: &progress };
-    let error = run_built(&experiment, scatter(&experiment, u64::MAX, None), control).unwrap_err();
+    let error =
+        run_built(&experiment, scatter(&experiment, u64::MAX, None), None, control).unwrap_err();
     assert!(matches!(error, LabError::Cancelled));
     assert!(seen.load(Ordering::Relaxed) > 0);
 }
