@@ -37,9 +37,12 @@ use wafer_lab::LabError;
 use args::{Cli, Command};
 
 /// Runs the command line `arguments`, the program's name first, and answers the exit status. Help
-/// and wrong arguments end the process, as does a second Ctrl-C.
+/// and a second Ctrl-C end the process.
 pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
-    let cli = Cli::parse_from(arguments);
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(args, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
@@ -57,6 +60,28 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
             exit_code(&error)
         }
     }
+}
+
+/// Help and version as clap prints them; wrong arguments as one line.
+fn usage(error: &clap::Error) -> u8 {
+    use clap::error::ErrorKind::{
+        DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion,
+    };
+    let shown = [DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion];
+    if shown.contains(&error.kind()) {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let told: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    let told = told.join("; ").replace(":; ", ": ");
+    let told = told.strip_prefix("error: ").unwrap_or(&told);
+    anstream::eprintln!("{}error:{} {told}; see --help", output::ERROR, output::PLAIN);
+    2
 }
 
 fn exit_code(error: &anyhow::Error) -> u8 {

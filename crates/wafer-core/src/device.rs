@@ -41,6 +41,8 @@ pub struct Device<O: Observer = ()> {
     pub(crate) granted: u64,
     /// Lists of (count, segment) for the collection at work; kept for their memory.
     pub(crate) scratch: [Vec<(u32, Label)>; 3],
+    /// Reclaim units that took pages of the collection at work, and how many.
+    pub(crate) moved: Vec<(RuIndex, u32)>,
     pub(crate) observer: O,
 }
 
@@ -96,10 +98,12 @@ impl Slot {
 }
 
 /// How slots are numbered within a group: `handles` for hosts, then one for relocated data of
-/// initially isolated handles, then one for relocated data of each persistently isolated handle.
+/// initially isolated handles, then for each handle one for each generation of its relocated data
+/// that is kept apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
     pub(crate) handles: u32,
+    pub(crate) generations: u32,
     pub(crate) per_group: u32,
 }
 
@@ -108,8 +112,18 @@ impl Slots {
         self.handles
     }
 
-    pub(crate) fn own_gc(self, handle: u32) -> u32 {
-        self.handles + 1 + handle
+    /// The slot of a handle's relocated data; `generation` counts from 0.
+    pub(crate) fn own_gc(self, handle: u32, generation: u32) -> u32 {
+        self.handles + 1 + handle * self.generations + generation
+    }
+
+    /// How often data in a slot of its group has been moved, as far as it is kept apart.
+    pub(crate) fn generation(self, slot: u32) -> u8 {
+        match slot {
+            s if s < self.handles => 0,
+            s if s == self.handles => 1,
+            s => ((s - self.handles - 1) % self.generations + 1) as u8,
+        }
     }
 }
 
@@ -156,7 +170,8 @@ impl<O: Observer> Device<O> {
         let rus = ReclaimUnits::new(&geometry);
         let segments = Segments::new(rus.unmapped(), DeviceRng::new(seed, Purpose::Segments));
         let handles = u32::from(geometry.handles);
-        let layout = Slots { handles, per_group: 2 * handles + 1 };
+        let generations = u32::from(geometry.relocation.generations());
+        let layout = Slots { handles, generations, per_group: handles * (1 + generations) + 1 };
         let groups = (0..geometry.groups)
             .map(|g| {
                 let range = geometry.group_range(g);
@@ -198,6 +213,7 @@ impl<O: Observer> Device<O> {
             clock: 0,
             granted: 0,
             scratch: Default::default(),
+            moved: Vec::new(),
             observer,
         };
         for group in 0..device.groups.len() {
@@ -306,7 +322,10 @@ impl<O: Observer> Device<O> {
         match slot % self.layout.per_group {
             s if s < self.layout.handles => Owner::Handle(RuhId(s as u16)),
             s if s == self.layout.shared_gc() => Owner::Gc,
-            s => Owner::Handle(RuhId((s - self.layout.handles - 1) as u16)),
+            s => {
+                let handle = (s - self.layout.handles - 1) / self.layout.generations;
+                Owner::Handle(RuhId(handle as u16))
+            }
         }
     }
 

@@ -73,8 +73,8 @@ mod write;
 pub use bytes::{Bytes, ParseBytesError};
 pub use command::{Command, Op, Placement};
 pub use config::{
-    DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig, RelocationOrder,
-    ServiceConfig,
+    Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
+    RelocationOrder, ServiceConfig,
 };
 pub use counters::{Counters, HandleCounters};
 pub use device::Device;

@@ -16,7 +16,7 @@ use crate::geometry::{Geometry, Relocation};
 use crate::ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
 use crate::observer::Owner;
 use crate::policy::{self, RuView, VictimPolicy};
-use crate::reclaim::{NOT_CLOSED, ReclaimUnits, State};
+use crate::reclaim::{NOT_CLOSED, ReclaimUnits, State, add_origins};
 use crate::rng::{DeviceRng, Purpose};
 
 #[derive(Clone)]
@@ -25,6 +25,9 @@ struct Unit {
     pages: Vec<u64>,
     state: State,
     owner: Owner,
+    generation: u8,
+    /// As in the fast device: counts in proportion, for policies to see.
+    origins: Vec<f64>,
     erases: u32,
     closed_at: u64,
     closed_order: u64,
@@ -35,7 +38,7 @@ struct Unit {
 enum Writer {
     Host(u16),
     SharedGc,
-    OwnGc(u16),
+    OwnGc(u16, u8),
 }
 
 /// A page-mapped device with the interface of [`Device`](crate::Device).
@@ -53,6 +56,8 @@ pub struct PageMapped {
     clock: u64,
     closed: u64,
     events: Vec<FdpEvent>,
+    /// What the policy saw at its last look.
+    seen: Vec<policy::Seen>,
 }
 
 impl PageMapped {
@@ -70,6 +75,8 @@ impl PageMapped {
             pages: Vec::new(),
             state: State::Free,
             owner: Owner::Gc,
+            generation: 0,
+            origins: Vec::new(),
             erases: 0,
             closed_at: 0,
             closed_order: 0,
@@ -88,6 +95,7 @@ impl PageMapped {
             clock: 0,
             closed: 0,
             events: Vec::new(),
+            seen: Vec::new(),
             geometry,
         };
         for group in 0..device.geometry.groups {
@@ -256,6 +264,11 @@ impl PageMapped {
         assert!(self.units[ru].pages.is_empty());
         self.units[ru].state = State::Open;
         self.units[ru].owner = owner;
+        self.units[ru].generation = match writer {
+            Writer::Host(_) => 0,
+            Writer::SharedGc => 1,
+            Writer::OwnGc(_, before) => before + 1,
+        };
         self.open.insert((group, writer), (ru, 0));
     }
 
@@ -271,6 +284,9 @@ impl PageMapped {
     fn open_for_host(&mut self, group: u16, handle: u16) -> bool {
         if !self.above_reserve(group) && !self.force_gc(group) {
             return false;
+        }
+        if self.open.contains_key(&(group, Writer::Host(handle))) {
+            return true;
         }
         self.take(group, Writer::Host(handle), Owner::Handle(RuhId(handle)));
         self.force_gc(group);
@@ -339,7 +355,10 @@ impl PageMapped {
             rus.closed_order[ru] = unit.closed_order;
             rus.units[ru].owner = unit.owner;
             rus.units[ru].erases = unit.erases;
+            rus.units[ru].generation = unit.generation;
+            rus.units[ru].origins.clone_from(&unit.origins);
         }
+        rus.seen = std::mem::take(&mut self.seen);
         let mut view = RuView {
             rus: &mut rus,
             range: self.geometry.group_range(group),
@@ -347,21 +366,28 @@ impl PageMapped {
             pages_per_ru: self.geometry.pages_per_ru,
             now: self.clock,
         };
-        self.policy.select(&mut view)
+        let victim = self.policy.select(&mut view);
+        self.seen = rus.seen;
+        victim
     }
 
     fn collect(&mut self, group: u16, victim: RuId, forced: bool) {
         let owner = self.units[victim.index()].owner;
         let (writer, to) = match (self.geometry.relocation, owner) {
-            (Relocation::Shared, _) => (Writer::Host(0), Owner::Handle(RuhId(0))),
+            (Relocation::Shared, Owner::Handle(h)) => (Writer::Host(h.0), owner),
+            (Relocation::ByHandle(generations), Owner::Handle(h)) => {
+                let before = self.units[victim.index()].generation;
+                (Writer::OwnGc(h.0, before.min(generations - 1)), owner)
+            }
             (_, Owner::Handle(h))
                 if self.geometry.isolation[h.index()] == Isolation::Persistently =>
             {
-                (Writer::OwnGc(h.0), owner)
+                (Writer::OwnGc(h.0, 0), owner)
             }
             _ => (Writer::SharedGc, Owner::Gc),
         };
         let pages = self.valid_of(victim.index());
+        let mut moved: Vec<(usize, u32)> = Vec::new();
         for page in &self.in_order(&pages, group, writer) {
             if !self.open.contains_key(&(group, writer)) {
                 self.take(group, writer, to);
@@ -372,8 +398,19 @@ impl PageMapped {
             let ru = slot.0;
             self.map[*page as usize] = Some((ru, self.units[ru].pages.len()));
             self.units[ru].pages.push(*page);
+            match moved.last_mut() {
+                Some((last, count)) if *last == ru => *count += 1,
+                _ => moved.push((ru, 1)),
+            }
             if self.room(ru) == 0 {
                 self.close(group, writer);
+            }
+        }
+        let origins = std::mem::take(&mut self.units[victim.index()].origins);
+        for (ru, count) in moved {
+            if self.units[ru].owner == Owner::Gc {
+                let handles = usize::from(self.geometry.handles);
+                add_origins(&mut self.units[ru].origins, handles, count, owner, &origins);
             }
         }
         let moved = pages.len() as u64 * self.geometry.page_bytes;

@@ -249,19 +249,24 @@ mod tests {
 
     #[test]
     fn parts_lose_pages_in_proportion() {
-        // Half of the pages, without replacement: 150 are expected of the first part, with a
-        // standard deviation of 7.2; the mean of 400 trials is within 1.5 of that.
-        let mut first = 0;
+        // Half of the pages, without replacement: 150, 100 and 250 are expected of the parts, with
+        // standard deviations of 7.2, 6.3 and 7.9; the means of 400 trials are within 1.5 of that.
+        let mut lost = [0; 4];
         for trial in 0..400 {
             let (mut segments, label) = divided();
+            let rest = segments.parts(label)[1];
+            let (_, last) = segments.divide(rest, 200);
+            segments.hot[last as usize].ru = 3;
             segments.rng = DeviceRng::new(trial, Purpose::Segments);
             for _ in 0..500 {
-                first += u32::from(segments.invalidate_divided(label) == 1);
+                lost[segments.invalidate_divided(label) as usize] += 1;
                 segments.hot[label as usize].valid -= 1;
             }
         }
-        let mean = f64::from(first) / 400.0;
-        assert!((mean - 150.0).abs() < 1.5, "{mean}");
+        for (ru, expected) in [(1, 150.0), (2, 100.0), (3, 250.0)] {
+            let mean = f64::from(lost[ru]) / 400.0;
+            assert!((mean - expected).abs() < 1.5, "{ru}: {mean}");
+        }
     }
 
     #[test]

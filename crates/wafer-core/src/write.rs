@@ -307,8 +307,12 @@ impl<O: Observer> Device<O> {
         if !self.above_reserve(group) && !self.force_gc(group) {
             return false;
         }
+        if self.slots[slot as usize].ru != NONE {
+            // Where host and GC share a log, that GC has opened it.
+            return true;
+        }
         let owner = self.owner_of(slot);
-        let ru = self.rus.open(group, owner, false);
+        let ru = self.rus.open(group, owner, 0);
         let room = self.geometry.pages_per_ru;
         self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
         self.force_gc(group);
@@ -325,7 +329,7 @@ impl<O: Observer> Device<O> {
         self.slots[slot as usize] = Slot::EMPTY;
         let unit = &mut self.rus.units[ru as usize];
         unit.written = self.geometry.pages_per_ru - room;
-        let relocated = unit.relocated;
+        let relocated = unit.generation > 0;
         self.rus.close(ru, self.clock);
         let group = self.group_of(slot);
         self.lower_floor(group, self.rus.valid[ru as usize]);

@@ -29,6 +29,8 @@ pub struct Experiment {
     pub pace: Option<String>,
     /// CSV file whose columns `pace` may name.
     pub pace_from: Option<PathBuf>,
+    /// Where the experiment file sets `pace`, for messages; none when an option does.
+    pub pace_place: Option<String>,
     /// Seed of everything random.
     pub seed: u64,
     /// Points of the timeline at most.
@@ -50,6 +52,9 @@ pub struct Checked {
     pub ignored: Vec<crate::record::IgnoredOption>,
     /// Bytes of memory that the run takes, device and workload.
     pub memory_bytes: u64,
+    /// Bytes that the workload writes, if it ends by itself; none where its own clock or the volume
+    /// ends it.
+    pub total_bytes: Option<u64>,
 }
 
 /// What the command line gives; each value overrides the file's.
@@ -144,6 +149,10 @@ impl Experiment {
             device,
             workload,
             volume: options.volume.or(file.volume),
+            pace_place: match (&options.pace, &file.pace) {
+                (None, Some(_)) => Some(layers.place("pace")),
+                _ => None,
+            },
             pace: options.pace.clone().or(file.pace),
             pace_from: options.pace_from.clone().or(file.pace_from.map(beside)),
             seed: options.seed.or(file.seed).unwrap_or(0),
@@ -176,6 +185,7 @@ impl Experiment {
             volume: options.volume,
             pace: options.pace.clone(),
             pace_from: options.pace_from.clone(),
+            pace_place: None,
             seed: options.seed.unwrap_or(0),
             samples: options.samples.unwrap_or(DEFAULT_SAMPLES),
             precondition: options.precondition.unwrap_or_default(),
@@ -197,7 +207,12 @@ impl Experiment {
         let built = source::build(&self)?;
         let memory_bytes = device_bytes + built.memory_bytes;
         self.check_memory(memory_bytes)?;
-        Ok(Checked { experiment: self, ignored: built.ignored, memory_bytes })
+        Ok(Checked {
+            ignored: built.ignored,
+            memory_bytes,
+            total_bytes: built.total_bytes,
+            experiment: self,
+        })
     }
 
     fn check_memory(&self, needed: u64) -> Result<(), LabError> {

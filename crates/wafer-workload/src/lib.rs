@@ -10,7 +10,7 @@
 //! - `job_stream/`: the commands of one job. `address/` draws addresses, one file per distribution;
 //!   [`RandomMap`] remembers which blocks a pass has visited.
 //! - `mixer/`: clocks, shares and phases of many jobs.
-//! - `synthetic.rs`: jobs made in code.
+//! - `synthetic.rs`: jobs made in code. [`trace`]: commands recorded elsewhere.
 //!
 //! # Invariants
 //! The same jobs and seed give the same commands, however they are batched, on every platform; no
@@ -36,6 +36,7 @@ mod random_map;
 mod rng;
 mod stream;
 mod synthetic;
+pub mod trace;
 
 pub use error::WorkloadError;
 pub use job::JobSpec;

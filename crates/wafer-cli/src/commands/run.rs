@@ -110,7 +110,27 @@ fn notices(checked: &Checked) -> Vec<String> {
         let path = checked.experiment.workload.path();
         notices.push(format!("{path}: no effect on what is written: {}", ignored.join(", ")));
     }
+    notices.extend(long_run(checked));
     notices
+}
+
+/// Multiples of the capacity that somebody who gave no volume may not have meant to write.
+const MANY_VOLUMES: u64 = 100;
+
+/// A run without a volume that its jobs end late, or only by their own clock.
+fn long_run(checked: &Checked) -> Option<String> {
+    let experiment = &checked.experiment;
+    let path = experiment.workload.path();
+    let hint = "--volume 5x ends the run after five capacities";
+    match (experiment.volume, checked.total_bytes) {
+        (None, None) => Some(format!("{path}: runs until the jobs' own runtime is over; {hint}")),
+        (None, Some(total)) => {
+            let volumes = total / experiment.device.logical_bytes().max(1);
+            (volumes >= MANY_VOLUMES)
+                .then(|| format!("{path}: writes {volumes} times the capacity; {hint}"))
+        }
+        (Some(_), _) => None,
+    }
 }
 
 /// Tells of a workload that ended by itself before the volume was reached.

@@ -36,6 +36,7 @@ fn experiment(volume: Option<&str>, samples: usize) -> Experiment {
         samples,
         pace: None,
         pace_from: None,
+        pace_place: None,
         seed: 7,
         precondition: Precondition::default(),
         compare: None,

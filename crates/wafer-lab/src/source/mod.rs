@@ -56,6 +56,8 @@ pub struct SourceTarget<'a> {
     pub pace: Option<&'a str>,
     /// CSV file whose columns `pace` may name.
     pub pace_from: Option<&'a Path>,
+    /// Where an experiment file sets `pace`, for messages; none for `--pace`.
+    pub pace_place: Option<&'a str>,
 }
 
 /// A workload, ready to be written.
@@ -158,5 +160,6 @@ pub(crate) fn build(experiment: &Experiment) -> Result<Built, LabError> {
         until_volume: experiment.volume.is_some(),
         pace: experiment.pace.as_deref(),
         pace_from: experiment.pace_from.as_deref(),
+        pace_place: experiment.pace_place.as_deref(),
     })
 }

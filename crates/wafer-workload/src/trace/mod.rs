@@ -1,0 +1,3 @@
+//! Traces: commands that were recorded elsewhere. One file per format.
+
+pub mod capture;
