@@ -26,6 +26,9 @@ class Policy(ABC):
 
     #: Name in the record; ``None``: the class's.
     name: str | None = None
+    #: Which open reclaim unit takes relocated data: ``"isolation"``, ``"host"``, ``"shared"``,
+    #: ``"handle"`` or ``"generation"`` (``gc.destination``); ``None``: as the device says.
+    destination: str | None = None
 
     @abstractmethod
     def select_victim(self, rus: ReclaimUnits) -> int | None:
@@ -33,9 +36,13 @@ class Policy(ABC):
 
         ``rus`` has an entry for each candidate, in order of number: ``rus.valid`` (pages), ``rus.age``
         (host pages written since it was closed), ``rus.closed_order``, ``rus.erases``, ``rus.handle``
-        (-1: relocated data of all initially isolated handles), ``rus.ru`` (number of the RU). It can be
-        looked at only during this call; the arrays themselves are copies and may be kept.
-        ``rus.draw(n)`` is a number in ``0..n`` from the run's seed.
+        (-1: relocated data of all initially isolated handles), ``rus.generation`` (how often its data was
+        moved), ``rus.since_invalidation`` (host pages written since it was last seen to lose a valid page;
+        as fine as it is asked often), ``rus.origins`` (candidates x handles: the share of its pages that
+        each handle wrote first) and ``rus.ru`` (number of the RU). ``rus.now`` counts the host pages
+        written so far, ``rus.pages_per_ru`` the pages of an RU, and ``rus.draw(n)`` is a number in ``0..n``
+        from the run's seed. All of it can be looked at only during this call; the arrays themselves are
+        copies, made when they are asked for, and may be kept.
 
         ``None`` ends background GC for now; where space is needed, the device then takes the candidate
         with the fewest valid pages.

@@ -209,6 +209,9 @@ def run(
             precondition=precondition,
         )
     asked = None if policy is None else (named(policy), policy)
+    destination = getattr(policy, "destination", None)
+    if destination is not None:
+        made = Experiment._of(made._inner.on(made.device.replace(gc_destination=destination)._inner))
     if progress is True:
         bar = Bar(made.name)
         try:

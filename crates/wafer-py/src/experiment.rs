@@ -121,6 +121,12 @@ impl Experiment {
         Experiment { inner, iterator: self.iterator.clone() }
     }
 
+    /// The same on another device.
+    fn on(&self, device: &Device) -> Self {
+        let inner = LabExperiment { device: device.inner.clone(), ..self.inner.clone() };
+        Experiment { inner, iterator: self.iterator.clone() }
+    }
+
     /// Bytes of memory that its run takes. Reads the workload; refuses what cannot run.
     fn check(&self, py: Python<'_>) -> PyResult<u64> {
         let inner = self.inner.clone();

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArray2, PyArrayMethods as _};
 use pyo3::prelude::*;
-use wafer_core::policy::{RuView, VictimPolicy};
+use wafer_core::policy::{Features, RuView, VictimPolicy};
 use wafer_core::{Owner, RuId};
 
 use crate::error::{Trouble, raise};
@@ -42,6 +42,14 @@ impl ReclaimUnits {
         let values: Vec<T> = self
             .ask(py, |view| view.candidates().map(|(ru, valid)| each(view, ru, valid)).collect())?;
         Ok(PyArray1::from_vec(py, values))
+    }
+
+    fn features(&self, py: Python<'_>) -> PyResult<Features> {
+        self.ask(py, |view| {
+            let mut features = Features::default();
+            view.features(&mut features);
+            features
+        })
     }
 }
 
@@ -84,6 +92,32 @@ impl ReclaimUnits {
             Owner::Handle(handle) => i32::from(handle.0),
             Owner::Gc => -1,
         })
+    }
+
+    /// How often the data of each was moved, as far as that is kept apart; 0: written by a host.
+    #[getter]
+    fn generation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        self.array(py, |view, ru, _| view.generation(ru))
+    }
+
+    /// Host pages written to the device since each was last seen to have lost a valid page.
+    #[getter]
+    fn since_invalidation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        Ok(PyArray1::from_vec(py, self.features(py)?.since_invalidation))
+    }
+
+    /// Share of the pages of each that each handle wrote first, candidates x handles.
+    #[getter]
+    fn origins<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let features = self.features(py)?;
+        let shape = [features.len(), features.handles];
+        PyArray1::from_vec(py, features.origins).reshape(shape)
+    }
+
+    /// Host pages written to the device so far.
+    #[getter]
+    fn now(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |view| view.now())
     }
 
     /// Pages of a reclaim unit.
@@ -152,7 +186,7 @@ impl PythonPolicy {
             let message = format!(
                 "select_victim answered {}, which is no place in the arrays; answer an integer \
                  from 0, or None",
-                answer.bind(py).repr().map_or_else(|_| "?".to_owned(), |text| text.to_string())
+                shown(answer.bind(py))
             );
             raise(py, "PolicyError", &message)
         })?;
@@ -162,6 +196,14 @@ impl PythonPolicy {
             let message = format!("select_victim answered {place}; there are {count} candidates");
             raise(py, "PolicyError", &message)
         })
+    }
+}
+
+/// An object in a message of one line.
+fn shown(object: &Bound<'_, PyAny>) -> String {
+    match object.repr().map(|text| text.to_string()) {
+        Ok(text) if text.len() <= 60 && !text.contains('\n') => text,
+        _ => object.get_type().name().map_or_else(|_| "?".to_owned(), |name| format!("a {name}")),
     }
 }
 
