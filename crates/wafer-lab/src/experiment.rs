@@ -147,8 +147,17 @@ struct ExperimentFile {
 impl Experiment {
     /// The experiment of a file, with options over it.
     pub fn from_file(path: &Path, options: &Options) -> Result<Self, LabError> {
+        Self::from_text(path, &read_text(path)?, options)
+    }
+
+    /// As [`Experiment::from_file`] from the text of a file, which need not exist: `path` names it in
+    /// messages, and relative paths start at its folder.
+    ///
+    /// # Errors
+    /// What the text says wrongly, with line and key.
+    pub fn from_text(path: &Path, text: &str, options: &Options) -> Result<Self, LabError> {
         let label = path.display().to_string();
-        let mut layers = Layers::from_text(&label, &read_text(path)?)?;
+        let mut layers = Layers::from_text(&label, text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let device = device_of_file(&mut layers, folder, options)?;
         let workload = match options.workload()? {
@@ -197,12 +206,15 @@ impl Experiment {
             .workload()?
             .ok_or_else(|| missing("--fio", "a job file, or a trace with --trace"))?;
         let device = crate::load_device(device, &options.set)?;
-        Ok(Experiment {
-            name: format!(
-                "{}-{}",
-                stem(Path::new(&device.name)),
-                stem(Path::new(&workload.path()))
-            ),
+        Ok(Self::of(device, workload, options))
+    }
+
+    /// An experiment of a device and a workload at hand; of the options, those count that say
+    /// neither.
+    pub fn of(device: ResolvedDevice, workload: Workload, options: &Options) -> Self {
+        let path = workload.path();
+        Experiment {
+            name: format!("{}-{}", stem(Path::new(&device.name)), stem(Path::new(&path))),
             device,
             workload,
             volume: options.volume,
@@ -215,7 +227,7 @@ impl Experiment {
             attribution: options.attribution,
             compare: options.compare.clone(),
             checks: None,
-        })
+        }
     }
 
     /// The volume in bytes.

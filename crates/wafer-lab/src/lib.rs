@@ -56,7 +56,7 @@ mod volume;
 pub use attribution::{AttributionRecord, CollectedRecord};
 pub use batch::Batch;
 pub use compare::{Comparison, ComparisonRow, Published, Reference, VOLUMES};
-pub use config::{ResolvedDevice, load_device};
+pub use config::{ResolvedDevice, device_from_text, load_device};
 pub use drive::{Events, Wear};
 pub use error::LabError;
 pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options};
@@ -65,8 +65,10 @@ pub use precondition::{Precondition, PreconditionStream};
 pub use read::read_records;
 pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{ResultRecord, write_json};
-pub use run::{Control, Progress, Stage, run};
-pub use source::{FioSource, Source, TraceFile, TraceSource, Workload, find_model, models};
+pub use run::{Control, Progress, Stage, run, run_with_policy};
+pub use source::{
+    CommandsSource, FioSource, Source, TraceFile, TraceSource, Workload, find_model, models,
+};
 pub use timeline::{HandleKey, Series, Timeline};
 pub use volume::Volume;
 pub use wafer_workload::model::ModelInfo;

@@ -53,7 +53,7 @@ fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> 
 
 fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> ResultRecord {
     let built = scatter(experiment, commands, total);
-    run_built::<false>(experiment, built, Control::unattended()).unwrap()
+    run_built::<false>(experiment, built, None, Control::unattended()).unwrap()
 }
 
 #[test]
@@ -144,7 +144,8 @@ fn a_run_can_be_followed_and_stopped() {
     };
     let control = Control { cancel: &cancel, progress: &progress };
     let error =
-        run_built::<false>(&experiment, scatter(&experiment, u64::MAX, None), control).unwrap_err();
+        run_built::<false>(&experiment, scatter(&experiment, u64::MAX, None), None, control)
+            .unwrap_err();
     assert!(matches!(error, LabError::Cancelled));
     assert!(seen.load(Ordering::Relaxed) > 0);
 }

@@ -3,6 +3,7 @@
 //! To add a kind: copy `fio.rs`, implement [`Source`], and name the file twice here: in a `mod` line
 //! and in [`KINDS`], with the keys of an experiment's `[workload]` table that choose it.
 
+mod commands;
 mod fio;
 mod model;
 mod tenants;
@@ -19,6 +20,7 @@ use crate::config::{Layers, ResolvedDevice};
 use crate::record::IgnoredOption;
 use crate::{Experiment, LabError};
 
+pub use commands::CommandsSource;
 pub use fio::FioSource;
 pub use model::{ModelSource, find_model, models};
 pub use tenants::TenantsSource;
@@ -94,6 +96,16 @@ impl Workload {
     /// When the file cannot be read.
     pub fn fio(path: &Path) -> Result<Self, LabError> {
         Ok(Workload::new(FioSource::read(path)?))
+    }
+
+    /// The `[workload]` table of an experiment, from the text of a TOML document that has one.
+    /// `label` names the text in messages; relative paths start at `folder`.
+    ///
+    /// # Errors
+    /// As for an experiment file.
+    pub fn from_text(label: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
+        let mut layers = Layers::from_text(label, text)?;
+        parse(&mut layers, "workload", folder, Path::new(label))
     }
 }
 
