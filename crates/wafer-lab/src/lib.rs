@@ -43,6 +43,7 @@ mod files;
 pub mod host;
 pub mod metrics;
 mod precondition;
+pub mod ranking;
 mod read;
 mod reclaim_units;
 pub mod record;

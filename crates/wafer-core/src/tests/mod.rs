@@ -4,4 +4,4 @@ mod configs;
 mod exchange;
 mod features;
 mod oracle;
-mod policies;
+pub(crate) mod policies;
