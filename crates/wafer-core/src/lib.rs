@@ -69,6 +69,7 @@ pub mod policy;
 mod reclaim;
 mod rng;
 mod segment;
+mod separate;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -78,7 +79,7 @@ pub use bytes::{Bytes, ParseBytesError};
 pub use command::{Command, Op, Placement};
 pub use config::{
     Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
-    RelocationOrder, ServiceConfig,
+    RelocationOrder, Separation, ServiceConfig,
 };
 pub use counters::{Counters, HandleCounters};
 pub use device::Device;
