@@ -135,7 +135,7 @@ pub enum Destination {
 
 /// How a drive separates data of different lifespan by itself, within the data of each handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "lowercase")]
 pub enum Separation {
     /// Written pages in two classes, by whether their last content lived longer than reclaim units of the
     /// short-lived class do; relocated ones in four, by age (SepBIT, FAST '22; ages are those of
