@@ -1,7 +1,8 @@
 //! The `wafer` command: glue between the command line and the libraries.
 //!
 //! # What it is
-//! `wafer run` writes a workload to a device and prints tables or result records; `devices`,
+//! `wafer run` writes a workload to a device and prints tables or result records; `serve` gives a device
+//! to real hosts; `devices`,
 //! `policies` and `config` tell what there is to choose from; `completions` and `man` print what
 //! shells and manuals need.
 //!
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(args, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
+        Command::Serve(args) => commands::serve::run(args, cli.quiet),
         Command::Devices(args) => commands::devices::run(args),
         Command::Policies(args) => commands::policies::run(args),
         Command::Config(args) => commands::config::run(args, cli.quiet),
