@@ -1,10 +1,12 @@
 //! The command line: every option once, with its documentation.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use wafer_lab::{Options, Precondition, Volume};
+use wafer_target::backend::DataSpec;
 
 /// The write-amplification lab for NVMe Flexible Data Placement (FDP).
 #[derive(Debug, Parser)]
@@ -28,6 +30,8 @@ Examples:
   wafer mount drive --device xd8 --set capacity=32GiB      a drive as files
   wafer config --device drive-a --set overprovisioning=0.28  what a device resolves to
   wafer report result.json -o report.html                  a page of charts of it
+  wafer serve --device pm9d3 --set capacity=64GiB --data file:drive.img
+                                                           an NVMe/TCP drive for real hosts
   wafer validate                                           errors against measured curves
 
 Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted.";
@@ -48,6 +52,8 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Say in words which handle costs what in a run, and why.
     Explain(ExplainArgs),
+    /// Serve a device to real hosts: an NVMe/TCP target with Flexible Data Placement.
+    Serve(Box<ServeArgs>),
     /// List the device profiles.
     Devices(ListArgs),
     /// List the GC policies, values of gc.policy.
@@ -320,6 +326,93 @@ pub(crate) struct ValidateArgs {
     pub(crate) threads: Option<usize>,
 }
 
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  wafer serve --device pm9d3 --set capacity=64GiB --data file:drive.img
+  wafer serve --device warp --data none --record run.trace.zst      count and record, keep no data
+  wafer serve --device warp --set capacity=1GiB --set reclaim_unit.size=16MiB \\
+      --set reclaim_unit.count=80 --listen 0.0.0.0:4420
+
+On a Linux host:
+  nvme discover -t tcp -a ADDRESS -s 4420
+  nvme connect -t tcp -a ADDRESS -s 4420 -n nqn.2026-11.io.wafer:drive
+  nvme fdp stats /dev/nvme0 -e 1
+
+Ends on SIGINT or SIGTERM.";
+
+#[derive(Debug, Args)]
+#[command(after_help = SERVE_EXAMPLES)]
+pub(crate) struct ServeArgs {
+    /// A device profile (see `wafer devices`) or a TOML file.
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub(crate) device: String,
+
+    /// Override a key of the device, dotted: `gc.policy=fifo`, `capacity=64GiB`. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// Where data is kept: `none` (dropped, reads give zeroes), `memory`, or `file:PATH`, which also
+    /// keeps the state of the device.
+    #[arg(long, value_name = "PLACE", default_value = "memory")]
+    pub(crate) data: DataSpec,
+
+    /// Address and port to listen on; port 0 is any.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4420")]
+    pub(crate) listen: SocketAddr,
+
+    /// Record every command to this file (docs/capture-format.md).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Bytes of a logical block of the namespaces that exist at the start: 512 or 4096.
+    #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = lba_bytes)]
+    pub(crate) lba: u32,
+
+    /// What becomes of a write with a placement identifier that its namespace does not have: it goes to
+    /// the default handle, as the specification says, or it fails. Either way an event is logged.
+    #[arg(long, value_name = "CHOICE", value_enum, default_value = "default")]
+    pub(crate) invalid_placement: InvalidPlacement,
+
+    /// Enable all FDP events from the start instead of waiting for a host to do it.
+    #[arg(long)]
+    pub(crate) fdp_events: bool,
+
+    /// NVMe Qualified Name of the subsystem.
+    #[arg(long, default_value = "nqn.2026-11.io.wafer:drive")]
+    pub(crate) nqn: String,
+
+    /// Serial number of the drive.
+    #[arg(long, default_value = "WAFER0001")]
+    pub(crate) serial: String,
+
+    /// Address that the discovery log tells hosts to connect to. Default: the one that they came to.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) advertise: Option<SocketAddr>,
+
+    /// Connections at a time; further ones wait.
+    #[arg(long, value_name = "N", default_value = "4096",
+        value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub(crate) max_connections: u32,
+
+    /// Seed of what the device draws.
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) seed: u64,
+
+    /// Print the address and the NQN as one line of JSON when hosts can connect, and the counters when
+    /// the server ends.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What becomes of a write with an invalid placement identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum InvalidPlacement {
+    /// It goes to the namespace's first handle.
+    Default,
+    /// It fails with Invalid Field in Command.
+    Error,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct TraceArgs {
     /// Play this trace instead: any of the formats of `wafer trace formats`, plain or compressed; the
@@ -431,6 +524,14 @@ fn samples(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number @ 2..=1_000_000) => Ok(number),
         _ => Err("expected a number from 2 to 1000000".to_owned()),
+    }
+}
+
+fn lba_bytes(text: &str) -> Result<u32, String> {
+    match text {
+        "512" => Ok(512),
+        "4096" => Ok(4096),
+        _ => Err("expected 512 or 4096".to_owned()),
     }
 }
 

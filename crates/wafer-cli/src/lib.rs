@@ -48,6 +48,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Command::Report(args) => commands::report::run(args, cli.quiet),
         Command::Mount(args) => commands::mount::run(args, cli.quiet),
         Command::Trace(command) => commands::trace::run(command, cli.quiet),
+        Command::Serve(args) => commands::serve::run(args, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
         Command::Explain(args) => commands::explain::run(args),
         Command::Devices(args) => commands::devices::run(args),

@@ -8,6 +8,7 @@ pub(crate) mod mount;
 pub(crate) mod policies;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod summary;
 pub(crate) mod trace;
