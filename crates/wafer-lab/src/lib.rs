@@ -8,6 +8,7 @@
 //! - [`Reference`]: published curves to stand beside ours;
 //! - [`validate`]: the table of errors against measured curves;
 //! - [`metrics`]: cumulative, instantaneous and clamped WAF over samples of counters;
+//! - [`measure`]: counters of a real drive, read through nvme-cli;
 //! - [`theory`]: closed forms of write amplification, the oracle of the device.
 //!
 //! # Architecture
@@ -38,6 +39,7 @@ mod error;
 mod experiment;
 mod files;
 pub mod host;
+pub mod measure;
 pub mod metrics;
 mod precondition;
 mod reclaim_units;
