@@ -1,10 +1,11 @@
 //! The command line: every option once, with its documentation.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use wafer_lab::{Options, Precondition, Volume};
+use wafer_lab::{Options, Precondition, Volume, metrics};
 
 /// The write-amplification lab for NVMe Flexible Data Placement (FDP).
 #[derive(Debug, Parser)]
@@ -25,6 +26,7 @@ Examples:
   wafer run experiment.toml --json result.json             the same from one file
   wafer config --device drive-a --set overprovisioning=0.28  what a device resolves to
   wafer report result.json -o report.html                  a page of charts of it
+  wafer measure /dev/nvme0 -- make -j8                     WAF of a real drive
   wafer validate                                           errors against measured curves
 
 Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted.";
@@ -35,6 +37,8 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Make one self-contained page of result records: charts, reclaim units, configurations.
     Report(ReportArgs),
+    /// Measure the write amplification of a real NVMe drive while a command runs.
+    Measure(MeasureArgs),
     /// Hold the model against measured curves: the table of errors, misses included.
     Validate(ValidateArgs),
     /// List the device profiles.
@@ -159,6 +163,61 @@ pub(crate) struct ReportArgs {
     pub(crate) title: Option<String>,
 }
 
+const MEASURE_EXAMPLES: &str = "\
+Examples:
+  wafer measure /dev/nvme0 -- make -j8                     while a command runs
+  wafer measure /dev/nvme0 --interval 10s --json kernel.json --report kernel.html -- ./build.sh
+  wafer measure /dev/nvme0 --for 1h                        for an hour; without --for until Ctrl-C
+
+Reads the FDP statistics (HBMW, MBMW, MBE) of an endurance group through nvme-cli, which needs root;
+on drives without FDP the OCP SMART log or the endurance group log. Each reading is a line on stderr:
+cumulative WAF, instantaneous WAF, and instantaneous WAF clamped at a limit. An interval in which
+only the media was written has no ratio; clamped, it shows the limit.";
+
+#[derive(Debug, Args)]
+#[command(after_help = MEASURE_EXAMPLES)]
+pub(crate) struct MeasureArgs {
+    /// The drive, such as /dev/nvme0.
+    #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath)]
+    pub(crate) device: String,
+
+    /// Time between two readings, such as 500ms, 1s, 1m.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    pub(crate) interval: Duration,
+
+    /// The endurance group whose counters are read.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) endurance_group: u16,
+
+    /// Clamped WAF is cut here.
+    #[arg(long, value_name = "WAF", default_value_t = metrics::DEFAULT_LIMIT, value_parser = limit)]
+    pub(crate) limit: f64,
+
+    /// Stop after this time. Default: when the command ends; without a command on Ctrl-C.
+    #[arg(long = "for", value_name = "TIME", value_parser = interval)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Name of the measurement. Default: the device and the command.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+
+    /// Write the result record as JSON; `-` is stdout.
+    #[arg(long, value_name = "RESULT.json", value_hint = ValueHint::FilePath)]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write the report page.
+    #[arg(long, value_name = "REPORT.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
+
+    /// The nvme-cli program.
+    #[arg(long, value_name = "PROGRAM", default_value = "nvme", value_hint = ValueHint::CommandName)]
+    pub(crate) nvme_cli: String,
+
+    /// What to run while measuring, with its arguments.
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<String>,
+}
+
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
   wafer validate                                     every curve; 10 to 20 minutes, 10 GiB of memory
@@ -262,6 +321,21 @@ fn samples(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number @ 2..=1_000_000) => Ok(number),
         _ => Err("expected a number from 2 to 1000000".to_owned()),
+    }
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(time) if time >= Duration::from_millis(10) => Ok(time),
+        Ok(_) => Err("expected at least 10ms".to_owned()),
+        Err(_) => Err("expected a time such as 500ms, 1s or 1m".to_owned()),
+    }
+}
+
+fn limit(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(limit) if limit > 1.0 && limit <= 1e6 => Ok(limit),
+        _ => Err("expected a number above 1".to_owned()),
     }
 }
 

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),
+        Command::Measure(args) => commands::measure::run(args, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
         Command::Devices(args) => commands::devices::run(args),
         Command::Policies(args) => commands::policies::run(args),

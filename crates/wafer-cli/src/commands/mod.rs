@@ -2,6 +2,7 @@
 
 pub(crate) mod config;
 pub(crate) mod devices;
+pub(crate) mod measure;
 pub(crate) mod policies;
 pub(crate) mod report;
 pub(crate) mod run;
