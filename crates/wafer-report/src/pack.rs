@@ -53,7 +53,7 @@ mod tests {
         let column: Vec<u64> = (0..20).map(|i| 100 + 5 * i).collect();
         let packed = differences(json!({ "a": { "b": column }, "c": [1, 2], "d": "x" }));
         assert_eq!(packed["a"]["b"]["first"], 100);
-        assert_eq!(packed["a"]["b"]["steps"], json!([5; 19]));
+        assert_eq!(packed["a"]["b"]["steps"], json!(vec![5; 19]));
         assert_eq!((&packed["c"], &packed["d"]), (&json!([1, 2]), &json!("x")));
     }
 

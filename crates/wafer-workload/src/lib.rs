@@ -10,7 +10,7 @@
 //! - `job_stream/`: the commands of one job. `address/` draws addresses, one file per distribution;
 //!   [`RandomMap`] remembers which blocks a pass has visited.
 //! - `mixer/`: clocks, shares and phases of many jobs.
-//! - `synthetic.rs`: jobs made in code.
+//! - `synthetic.rs`: jobs made in code. [`trace`]: commands recorded elsewhere.
 //!
 //! # Invariants
 //! The same jobs and seed give the same commands, however they are batched, on every platform; no
@@ -27,19 +27,23 @@
 //! service times are constants.
 
 mod address;
+mod carry;
 mod error;
 pub mod fio;
 pub mod job;
 mod job_stream;
 mod mixer;
+pub mod model;
 mod random_map;
 mod rng;
 mod stream;
 mod synthetic;
+pub mod tenants;
+pub mod trace;
 
 pub use error::WorkloadError;
 pub use job::JobSpec;
 pub use job_stream::JobStream;
 pub use mixer::{Mixer, MixerOptions, Pace};
 pub use random_map::RandomMap;
-pub use stream::CommandStream;
+pub use stream::{CommandStream, Figure};
