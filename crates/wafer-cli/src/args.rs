@@ -1,5 +1,6 @@
 //! The command line: every option once, with its documentation.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ Examples:
   wafer config --device drive-a --set overprovisioning=0.28  what a device resolves to
   wafer report result.json -o report.html                  a page of charts of it
   wafer measure /dev/nvme0 -- make -j8                     WAF of a real drive
+  wafer top                                                watch a run started with --http
   wafer validate                                           errors against measured curves
 
 Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted.";
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     /// Look into traces and convert them.
     #[command(subcommand)]
     Trace(TraceCommand),
+    /// Watch a running drive in the terminal.
+    Top(TopArgs),
     /// Hold the model against measured curves: the table of errors, misses included.
     Validate(ValidateArgs),
     /// Say in words which handle costs what in a run, and why.
@@ -81,6 +85,7 @@ Examples:
   wafer run --device drive-a --trace web.blkparse.gz       play a trace
   wafer run --device drive-a --trace a.csv --place process --trace-set map=compact --volume 5x
   wafer run a.toml b.toml --json -                         an array on stdout
+  wafer run experiment.toml --http 8080                    watch it at http://127.0.0.1:8080
 
 Without --json a summary goes to stdout; with it nothing but the JSON does, unless --table asks
 for both.";
@@ -157,6 +162,54 @@ pub(crate) struct RunArgs {
     /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) http: HttpArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HttpArgs {
+    /// Show the drive while it runs: the live page at this address, JSON below /api/v1, and
+    /// /metrics for Prometheus. A port alone is one of 127.0.0.1. Served until Ctrl-C.
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
+    pub(crate) http: Option<SocketAddr>,
+
+    /// The token that requests to --http must show. Default: none on a loopback address, a random one
+    /// elsewhere.
+    #[arg(long, value_name = "TOKEN", env = "WAFER_HTTP_TOKEN", hide_env_values = true, requires = "http", value_parser = token)]
+    pub(crate) http_token: Option<String>,
+}
+
+const TOP_EXAMPLES: &str = "\
+Examples:
+  wafer top                                                http://127.0.0.1:8080
+  wafer top http://10.0.0.7:8080 --token TOKEN
+  wafer top --once                                         one look, also into a pipe
+
+Keys: q quits, p pauses, up and down scroll.";
+
+#[derive(Debug, Args)]
+#[command(after_help = TOP_EXAMPLES)]
+pub(crate) struct TopArgs {
+    /// The address that a run or a server was given with --http.
+    #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080", value_hint = ValueHint::Url)]
+    pub(crate) url: String,
+
+    /// The token of the server.
+    #[arg(long, value_name = "TOKEN", env = "WAFER_HTTP_TOKEN", hide_env_values = true, value_parser = token)]
+    pub(crate) token: Option<String>,
+
+    /// Time between two looks.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    pub(crate) interval: Duration,
+
+    /// Look once, print a table and end; what is done where stdout is no terminal.
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// Look once and print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const REPORT_EXAMPLES: &str = "\
@@ -490,6 +543,22 @@ fn samples(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number @ 2..=1_000_000) => Ok(number),
         _ => Err("expected a number from 2 to 1000000".to_owned()),
+    }
+}
+
+/// `ADDRESS:PORT`, or a port of 127.0.0.1.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let alone = text.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+    let text = text.replacen("localhost:", "127.0.0.1:", 1);
+    alone.or_else(|_| text.parse()).map_err(|_| "expected ADDRESS:PORT, such as 127.0.0.1:8080".to_owned())
+}
+
+/// What can stand in an address and a header.
+fn token(text: &str) -> Result<String, String> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+    match text.bytes().all(plain) && text.len() >= 8 {
+        true => Ok(text.to_owned()),
+        false => Err("expected at least 8 letters, digits or - . _ ~".to_owned()),
     }
 }
 

@@ -49,6 +49,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Command::Mount(args) => commands::mount::run(args, cli.quiet),
         Command::Trace(command) => commands::trace::run(command, cli.quiet),
         Command::Measure(args) => commands::measure::run(args, cli.quiet),
+        Command::Top(args) => commands::top::run(args),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
         Command::Explain(args) => commands::explain::run(args),
         Command::Devices(args) => commands::devices::run(args),

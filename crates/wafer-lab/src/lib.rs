@@ -67,7 +67,7 @@ pub use precondition::{Precondition, PreconditionStream};
 pub use read::read_records;
 pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{ResultRecord, write_json};
-pub use run::{Control, Progress, Stage, run, run_with_policy};
+pub use run::{Control, Progress, Stage, View, run, run_with_policy};
 pub use source::{
     CommandsSource, FioSource, Source, TraceFile, TraceSource, Workload, find_model, models,
 };
