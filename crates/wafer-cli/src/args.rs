@@ -2,10 +2,11 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use wafer_lab::{Options, Precondition, Volume};
+use wafer_lab::{Options, Precondition, Volume, metrics};
 use wafer_target::backend::DataSpec;
 
 /// The write-amplification lab for NVMe Flexible Data Placement (FDP).
@@ -32,6 +33,8 @@ Examples:
   wafer report result.json -o report.html                  a page of charts of it
   wafer serve --device pm9d3 --set capacity=64GiB --data file:drive.img
                                                            an NVMe/TCP drive for real hosts
+  wafer measure /dev/nvme0 -- make -j8                     WAF of a real drive
+  wafer top                                                watch a run started with --http
   wafer validate                                           errors against measured curves
 
 Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted.";
@@ -42,12 +45,16 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Make one self-contained page of result records: charts, reclaim units, configurations.
     Report(ReportArgs),
+    /// Measure the write amplification of a real NVMe drive while a command runs.
+    Measure(MeasureArgs),
     /// Make a folder of files that are the namespaces of a simulated drive: for loop devices, file
     /// systems, swap and hypervisors.
     Mount(MountArgs),
     /// Look into traces and convert them.
     #[command(subcommand)]
     Trace(TraceCommand),
+    /// Watch a running drive in the terminal.
+    Top(TopArgs),
     /// Hold the model against measured curves: the table of errors, misses included.
     Validate(ValidateArgs),
     /// Say in words which handle costs what in a run, and why.
@@ -83,6 +90,7 @@ Examples:
   wafer run --device drive-a --trace web.blkparse.gz       play a trace
   wafer run --device drive-a --trace a.csv --place process --trace-set map=compact --volume 5x
   wafer run a.toml b.toml --json -                         an array on stdout
+  wafer run experiment.toml --http 8080                    watch it at http://127.0.0.1:8080
 
 Without --json a summary goes to stdout; with it nothing but the JSON does, unless --table asks
 for both.";
@@ -159,6 +167,54 @@ pub(crate) struct RunArgs {
     /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) http: HttpArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HttpArgs {
+    /// Show the drive while it runs: the live page at this address, JSON below /api/v1, and
+    /// /metrics for Prometheus. A port alone is one of 127.0.0.1. Served until Ctrl-C.
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
+    pub(crate) http: Option<SocketAddr>,
+
+    /// The token that requests to --http must show. Default: none on a loopback address, a random one
+    /// elsewhere.
+    #[arg(long, value_name = "TOKEN", env = "WAFER_HTTP_TOKEN", hide_env_values = true, requires = "http", value_parser = token)]
+    pub(crate) http_token: Option<String>,
+}
+
+const TOP_EXAMPLES: &str = "\
+Examples:
+  wafer top                                                http://127.0.0.1:8080
+  wafer top http://10.0.0.7:8080 --token TOKEN
+  wafer top --once                                         one look, also into a pipe
+
+Keys: q quits, p pauses, up and down scroll.";
+
+#[derive(Debug, Args)]
+#[command(after_help = TOP_EXAMPLES)]
+pub(crate) struct TopArgs {
+    /// The address that a run or a server was given with --http.
+    #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080", value_hint = ValueHint::Url)]
+    pub(crate) url: String,
+
+    /// The token of the server.
+    #[arg(long, value_name = "TOKEN", env = "WAFER_HTTP_TOKEN", hide_env_values = true, value_parser = token)]
+    pub(crate) token: Option<String>,
+
+    /// Time between two looks.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    pub(crate) interval: Duration,
+
+    /// Look once, print a table and end; what is done where stdout is no terminal.
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// Look once and print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const REPORT_EXAMPLES: &str = "\
@@ -186,6 +242,61 @@ pub(crate) struct ReportArgs {
     /// Title of the page. Default: the names of the runs.
     #[arg(long)]
     pub(crate) title: Option<String>,
+}
+
+const MEASURE_EXAMPLES: &str = "\
+Examples:
+  wafer measure /dev/nvme0 -- make -j8                     while a command runs
+  wafer measure /dev/nvme0 --interval 10s --json kernel.json --report kernel.html -- ./build.sh
+  wafer measure /dev/nvme0 --for 1h                        for an hour; without --for until Ctrl-C
+
+Reads the FDP statistics (HBMW, MBMW, MBE) of an endurance group through nvme-cli, which needs root;
+on drives without FDP the OCP SMART log or the endurance group log. Each reading is a line on stderr:
+cumulative WAF, instantaneous WAF, and instantaneous WAF clamped at a limit. An interval in which
+only the media was written has no ratio; clamped, it shows the limit.";
+
+#[derive(Debug, Args)]
+#[command(after_help = MEASURE_EXAMPLES)]
+pub(crate) struct MeasureArgs {
+    /// The drive, such as /dev/nvme0.
+    #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath)]
+    pub(crate) device: String,
+
+    /// Time between two readings, such as 500ms, 1s, 1m.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    pub(crate) interval: Duration,
+
+    /// The endurance group whose counters are read.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) endurance_group: u16,
+
+    /// Clamped WAF is cut here.
+    #[arg(long, value_name = "WAF", default_value_t = metrics::DEFAULT_LIMIT, value_parser = limit)]
+    pub(crate) limit: f64,
+
+    /// Stop after this time. Default: when the command ends; without a command on Ctrl-C.
+    #[arg(long = "for", value_name = "TIME", value_parser = interval)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Name of the measurement. Default: the device and the command.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+
+    /// Write the result record as JSON; `-` is stdout.
+    #[arg(long, value_name = "RESULT.json", value_hint = ValueHint::FilePath)]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write the report page.
+    #[arg(long, value_name = "REPORT.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
+
+    /// The nvme-cli program.
+    #[arg(long, value_name = "PROGRAM", default_value = "nvme", value_hint = ValueHint::CommandName)]
+    pub(crate) nvme_cli: String,
+
+    /// What to run while measuring, with its arguments.
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<String>,
 }
 
 const EXPLAIN_EXAMPLES: &str = "\
@@ -532,6 +643,37 @@ fn lba_bytes(text: &str) -> Result<u32, String> {
         "512" => Ok(512),
         "4096" => Ok(4096),
         _ => Err("expected 512 or 4096".to_owned()),
+    }
+}
+
+/// `ADDRESS:PORT`, or a port of 127.0.0.1.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let alone = text.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+    let text = text.replacen("localhost:", "127.0.0.1:", 1);
+    alone.or_else(|_| text.parse()).map_err(|_| "expected ADDRESS:PORT, such as 127.0.0.1:8080".to_owned())
+}
+
+/// What can stand in an address and a header.
+fn token(text: &str) -> Result<String, String> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+    match text.bytes().all(plain) && text.len() >= 8 {
+        true => Ok(text.to_owned()),
+        false => Err("expected at least 8 letters, digits or - . _ ~".to_owned()),
+    }
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(time) if time >= Duration::from_millis(10) => Ok(time),
+        Ok(_) => Err("expected at least 10ms".to_owned()),
+        Err(_) => Err("expected a time such as 500ms, 1s or 1m".to_owned()),
+    }
+}
+
+fn limit(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(limit) if limit > 1.0 && limit <= 1e6 => Ok(limit),
+        _ => Err("expected a number above 1".to_owned()),
     }
 }
 

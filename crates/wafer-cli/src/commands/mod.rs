@@ -3,6 +3,8 @@
 pub(crate) mod config;
 pub(crate) mod devices;
 pub(crate) mod explain;
+pub(crate) mod live;
+pub(crate) mod measure;
 pub(crate) mod models;
 pub(crate) mod mount;
 pub(crate) mod policies;
@@ -11,5 +13,6 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod summary;
+pub(crate) mod top;
 pub(crate) mod trace;
 pub(crate) mod validate;
