@@ -22,6 +22,11 @@ const MODELS: &[(&str, &str, &str)] = &[
         include_str!("../../../wafer-workload/src/model/aerospike/mod.rs"),
         "AerospikeConfig",
     ),
+    (
+        "cachelib",
+        include_str!("../../../wafer-workload/src/model/cachelib/mod.rs"),
+        "CachelibConfig",
+    ),
 ];
 
 /// An experiment file in which every table appears; a test reads it.

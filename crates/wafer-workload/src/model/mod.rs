@@ -6,6 +6,7 @@
 
 mod application;
 mod aerospike;
+mod cachelib;
 mod jesd219a;
 
 use std::fmt::Debug;
@@ -17,6 +18,7 @@ use toml::Table;
 use crate::stream::CommandStream;
 
 pub use aerospike::{AerospikeConfig, KeyOrder, Ycsb};
+pub use cachelib::CachelibConfig;
 pub use jesd219a::Jesd219aConfig;
 
 /// An application with its parameters.
@@ -104,6 +106,8 @@ pub struct ModelInfo {
     pub make: fn(Table) -> Result<Box<dyn Model>, ReadError>,
     /// Its keys with their defaults.
     pub defaults: fn() -> Table,
+    /// Keys that are paths of files, relative to the file that has the keys.
+    pub paths: &'static [&'static str],
 }
 
 /// All models, in the order in which `wafer models` lists them.
@@ -111,6 +115,7 @@ pub struct ModelInfo {
 pub const MODELS: &[ModelInfo] = &[
     jesd219a::INFO,
     aerospike::INFO,
+    cachelib::INFO,
 ];
 
 /// The model of a name.
