@@ -27,6 +27,12 @@ const MODELS: &[(&str, &str, &str)] = &[
         include_str!("../../../wafer-workload/src/model/cachelib/mod.rs"),
         "CachelibConfig",
     ),
+    (
+        "kernel-build",
+        include_str!("../../../wafer-workload/src/model/kernel_build/mod.rs"),
+        "KernelBuildConfig",
+    ),
+    ("lsm", include_str!("../../../wafer-workload/src/model/lsm/mod.rs"), "LsmConfig"),
 ];
 
 /// An experiment file in which every table appears; a test reads it.

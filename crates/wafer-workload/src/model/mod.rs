@@ -6,8 +6,11 @@
 
 mod application;
 mod aerospike;
+mod area;
 mod cachelib;
 mod jesd219a;
+mod kernel_build;
+mod lsm;
 
 use std::fmt::Debug;
 
@@ -20,6 +23,8 @@ use crate::stream::CommandStream;
 pub use aerospike::{AerospikeConfig, KeyOrder, Ycsb};
 pub use cachelib::CachelibConfig;
 pub use jesd219a::Jesd219aConfig;
+pub use kernel_build::KernelBuildConfig;
+pub use lsm::LsmConfig;
 
 /// An application with its parameters.
 pub trait Model: Debug + Send + Sync {
@@ -116,6 +121,8 @@ pub const MODELS: &[ModelInfo] = &[
     jesd219a::INFO,
     aerospike::INFO,
     cachelib::INFO,
+    kernel_build::INFO,
+    lsm::INFO,
 ];
 
 /// The model of a name.
