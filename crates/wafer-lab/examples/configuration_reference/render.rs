@@ -27,6 +27,7 @@ const MODELS: &[(&str, &str, &str)] = &[
         include_str!("../../../wafer-workload/src/model/cachelib/mod.rs"),
         "CachelibConfig",
     ),
+    ("f2fs", include_str!("../../../wafer-workload/src/model/f2fs/mod.rs"), "F2fsConfig"),
     (
         "kernel-build",
         include_str!("../../../wafer-workload/src/model/kernel_build/mod.rs"),
@@ -195,7 +196,7 @@ fn words(kind: &str) -> &'static str {
         "String" => "text",
         "PathBuf" => "path",
         "Isolation" | "RelocationOrder" | "Standing" => "text",
-        "Ycsb" | "KeyOrder" | "PaceFile" => "text",
+        "Ycsb" | "KeyOrder" | "PaceFile" | "Discard" | "Temperature" => "text",
         "Vec<RangeFile>" => "list of tables",
         "Checks" => "table",
         "Vec<f64>" => "list of numbers",

@@ -8,6 +8,7 @@ mod application;
 mod aerospike;
 mod area;
 mod cachelib;
+mod f2fs;
 mod jesd219a;
 mod kernel_build;
 mod lsm;
@@ -22,6 +23,7 @@ use crate::stream::CommandStream;
 
 pub use aerospike::{AerospikeConfig, KeyOrder, Ycsb};
 pub use cachelib::CachelibConfig;
+pub use f2fs::{Discard, F2fsConfig, Temperature};
 pub use jesd219a::Jesd219aConfig;
 pub use kernel_build::KernelBuildConfig;
 pub use lsm::LsmConfig;
@@ -121,6 +123,7 @@ pub const MODELS: &[ModelInfo] = &[
     jesd219a::INFO,
     aerospike::INFO,
     cachelib::INFO,
+    f2fs::INFO,
     kernel_build::INFO,
     lsm::INFO,
 ];

@@ -138,8 +138,7 @@ impl LsmConfig {
             let message = format!("{keys} records; at most {} can be simulated", u32::MAX / 2);
             return Err(ModelError::new("record", message));
         }
-        // Files being merged, old copies in upper levels, the log and level 0.
-        let most = self.needed();
+        let most = self.data(bytes) + self.beside();
         if most > bytes as f64 || keys < 16 {
             let message = format!(
                 "the namespace has {}; data, old copies, log and files being merged need up to {}: \
@@ -152,18 +151,26 @@ impl LsmConfig {
         Ok(keys)
     }
 
-    /// Bytes that the store may take beyond its data at worst, on top of `fill`.
-    fn needed(&self) -> f64 {
-        let l0 = (self.memtable.0 * u64::from(self.l0_files + 2)) as f64;
-        let merging = (self.file.0 as f64) * (self.ratio + 2.0) + l0 + 2.0 * self.level1.0 as f64;
-        merging + 2.0 * self.memtable.0 as f64
+    /// Bytes that the store takes at worst beside its data: level 0 and the log, and the outputs of a
+    /// merge while its inputs are still there.
+    fn beside(&self) -> f64 {
+        let level0 = self.memtable.0 * u64::from(self.l0_files);
+        let upper = (level0 + 2 * self.level1.0) as f64;
+        let deeper = self.file.0 as f64 * (self.ratio + 2.0);
+        (level0 + 3 * self.memtable.0 + self.wal_write.0) as f64 + upper.max(deeper)
+    }
+
+    /// Data with the old copies above the last level: about one in `ratio`.
+    fn data(&self, bytes: u64) -> f64 {
+        self.fill * bytes as f64 * (1.0 + 1.2 / self.ratio) + self.level1.0 as f64
     }
 }
 
 impl Model for LsmConfig {
     fn memory_bytes(&self, space: &Space) -> u64 {
-        // Every key of every file: the data, old copies above the last level, a merge in hand.
-        self.keys_on(space) * 4 * 3 / 2 + (self.needed() / self.record.0.max(1) as f64 * 8.0) as u64
+        // Every key of every file, and a merge in hand.
+        let records = (self.data(space.first().bytes) + self.beside()) / self.record.0.max(1) as f64;
+        records as u64 * 8
     }
 
     fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
@@ -239,7 +246,7 @@ impl Lsm {
         handle.map_or(Placement::NONE, |handle| Placement(*handle))
     }
 
-    /// The extents of a file of so many bytes. Without room the oldest promise of `check` was broken.
+    /// The extents of a file of so many bytes; none, and counted, without room.
     fn allocate(&mut self, bytes: u64) -> Vec<Extent> {
         let taken = self.area.take(bytes.div_ceil(PAGE));
         self.counts.without_room += u64::from(taken.is_none());

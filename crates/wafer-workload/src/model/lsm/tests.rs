@@ -62,7 +62,8 @@ fn deletions_reclaim_space() {
     // Every key was written last by a put with one chance in five.
     let share = live / app.keys as f64;
     assert!((share - 0.2).abs() < 0.05, "{share}");
-    assert!(figure(&app, "space_amplification") < 0.6);
+    // Deletions stay in the upper levels until these are full.
+    assert!(figure(&app, "space_amplification") < 1.0);
 }
 
 /// What the drive is told: no file is overwritten while it lives, and each is deallocated when it goes.
