@@ -71,7 +71,7 @@ fn cleaning_frees_what_it_does_not_move() {
 #[test]
 fn discards_are_of_dead_blocks() {
     for discard in [Discard::Segment, Discard::Block, Discard::None] {
-        let mut app = start(&F2fsConfig { discard, ..config() });
+        let mut app = start(&F2fsConfig { discard, ssr_below: 0, ..config() });
         let mut valid = vec![false; (BYTES / BLOCK) as usize];
         let mut out = Vec::new();
         let mut discarded = 0u64;
