@@ -120,10 +120,7 @@ fn a_load_can_be_left_out_of_the_count() {
     assert!(preconditioned.summary.waf > counted.summary.waf);
 
     let fio = "[workload]\nfio_text = \"[j]\\nrw=write\\nsize=100%\"\n";
-    let fio = Experiment {
-        precondition: "load".parse().unwrap(),
-        ..experiment(fio).unwrap()
-    };
+    let fio = Experiment { precondition: "load".parse().unwrap(), ..experiment(fio).unwrap() };
     let error = run(&fio, Control::unattended()).unwrap_err().to_string();
     assert_eq!(
         error,
@@ -195,7 +192,10 @@ fn tenants_that_cannot_work_are_refused() {
         )
     );
     assert_eq!(
-        change("rate = 3", "ranges = [{ from = \"0\", to = \"8KiB\", placement = 0 }, { from = \"4KiB\", to = \"9KiB\", placement = 1 }]\nrate = 3"),
+        change(
+            "rate = 3",
+            "ranges = [{ from = \"0\", to = \"8KiB\", placement = 0 }, { from = \"4KiB\", to = \"9KiB\", placement = 1 }]\nrate = 3"
+        ),
         format!("{}: ranges[1]: empty, or overlaps one before it", at(5))
     );
     assert_eq!(

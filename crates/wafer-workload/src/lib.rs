@@ -10,7 +10,7 @@
 //! - `job_stream/`: the commands of one job. `address/` draws addresses, one file per distribution;
 //!   [`RandomMap`] remembers which blocks a pass has visited.
 //! - `mixer/`: clocks, shares and phases of many jobs.
-//! - `synthetic.rs`: jobs made in code.
+//! - `synthetic.rs`: jobs made in code. [`trace`]: commands recorded elsewhere.
 //! - [`model`]: applications with a state of their own, one file or folder each; [`tenants`]: several of
 //!   them on one drive.
 //!
@@ -41,6 +41,7 @@ mod rng;
 mod stream;
 mod synthetic;
 pub mod tenants;
+pub mod trace;
 
 pub use error::WorkloadError;
 pub use job::JobSpec;

@@ -2,4 +2,5 @@
 
 mod configs;
 mod exchange;
+mod features;
 mod oracle;

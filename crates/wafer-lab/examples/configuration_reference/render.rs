@@ -12,11 +12,7 @@ const TENANTS: &str = include_str!("../../src/source/tenants.rs");
 
 /// Where the keys of each model stand: its name, the file, the type.
 const MODELS: &[(&str, &str, &str)] = &[
-    (
-        "jesd219a",
-        include_str!("../../../wafer-workload/src/model/jesd219a.rs"),
-        "Jesd219aConfig",
-    ),
+    ("jesd219a", include_str!("../../../wafer-workload/src/model/jesd219a.rs"), "Jesd219aConfig"),
     (
         "aerospike",
         include_str!("../../../wafer-workload/src/model/aerospike/mod.rs"),
@@ -118,7 +114,11 @@ pub(crate) fn page() -> String {
             page += &row(&[&code(prefix, &field.name), words(&field.kind), &default, &field.text]);
         }
     }
-    for (key, kind) in [("isolation", "Isolation"), ("gc.order", "RelocationOrder")] {
+    for (key, kind) in [
+        ("isolation", "Isolation"),
+        ("gc.order", "RelocationOrder"),
+        ("gc.destination", "Destination"),
+    ] {
         page += &format!("\n### Values of `{key}`\n\n| value | meaning |\n|---|---|\n");
         for variant in fields(CORE, kind) {
             page += &row(&[&format!("`\"{}\"`", variant.name.to_lowercase()), &variant.text]);
@@ -142,7 +142,8 @@ pub(crate) fn page() -> String {
 /// The keys of a model.
 fn model_table(model: &wafer_lab::ModelInfo) -> String {
     let found = MODELS.iter().find(|(name, ..)| *name == model.name);
-    let (_, file, kind) = found.unwrap_or_else(|| panic!("say where the keys of {} are", model.name));
+    let (_, file, kind) =
+        found.unwrap_or_else(|| panic!("say where the keys of {} are", model.name));
     let mut text = format!("\n### `model = \"{}\"`\n\n{}.\n\n", model.name, model.summary);
     text += "| key | value | default | meaning |\n|---|---|---|---|\n";
     let defaults = (model.defaults)();
@@ -195,7 +196,7 @@ fn words(kind: &str) -> &'static str {
         "bool" => "`true` or `false`",
         "String" => "text",
         "PathBuf" => "path",
-        "Isolation" | "RelocationOrder" | "Standing" => "text",
+        "Destination" | "Isolation" | "RelocationOrder" | "Standing" => "text",
         "Ycsb" | "KeyOrder" | "PaceFile" | "Discard" | "Temperature" => "text",
         "Vec<RangeFile>" => "list of tables",
         "Checks" => "table",

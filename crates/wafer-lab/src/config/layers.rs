@@ -208,19 +208,21 @@ impl Layers {
 
     /// An error about `key`, with the place that set it.
     pub(crate) fn error(&self, key: &str, reason: &str) -> LabError {
-        match self.origin(key) {
-            Some(Origin::Flag) => LabError::config(format!("--set {key}"), reason),
-            Some(Origin::File(label, line)) => {
-                let blame = match self.flags.as_slice() {
-                    [] => String::new(),
-                    flags => format!(" (with --set {})", flags.join(" --set ")),
-                };
-                LabError::config(
-                    format!("{}: {key}", at(label, Some(*line))),
-                    format!("{reason}{blame}"),
-                )
+        let blame = match (self.origin(key), self.flags.as_slice()) {
+            (Some(Origin::File(..)), flags @ [_, ..]) => {
+                format!(" (with --set {})", flags.join(" --set "))
             }
-            None => LabError::config(format!("{}: {key}", self.label), reason),
+            _ => String::new(),
+        };
+        LabError::config(self.place(key), format!("{reason}{blame}"))
+    }
+
+    /// The file and line that set `key`, with the key.
+    pub(crate) fn place(&self, key: &str) -> String {
+        match self.origin(key) {
+            Some(Origin::Flag) => format!("--set {key}"),
+            Some(Origin::File(label, line)) => format!("{}: {key}", at(label, Some(*line))),
+            None => format!("{}: {key}", self.label),
         }
     }
 

@@ -72,7 +72,10 @@ impl Source for FioSource {
 
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
         let jobs = self.jobs(target)?;
-        let refused = |e: WorkloadError| LabError::Workload(one_line(&e.to_string()));
+        let refused = |e: WorkloadError| match (e, target.pace_place) {
+            (WorkloadError::Pace(reason), Some(place)) => LabError::config(place, reason),
+            (e, _) => LabError::Workload(one_line(&e.to_string())),
+        };
         let options = MixerOptions {
             seed: target.seed,
             service: target.device.config.service.clone(),
@@ -87,6 +90,7 @@ impl Source for FioSource {
             memory_bytes: mixer.memory_bytes(),
             stream: Box::new(mixer),
             ignored,
+            notices: Vec::new(),
         })
     }
 }

@@ -103,8 +103,13 @@ impl Source for TenantsSource {
         if target.pace.is_some() {
             return Err(LabError::config("pace", "tenants have `rate`, each its own"));
         }
-        let mut built =
-            Built { stream: Box::new(Nothing), total_bytes: Some(0), memory_bytes: 0, ignored: vec![] };
+        let mut built = Built {
+            stream: Box::new(Nothing),
+            total_bytes: Some(0),
+            memory_bytes: 0,
+            ignored: vec![],
+            notices: vec![],
+        };
         let (mut tenants, mut depths) = (Vec::new(), Vec::new());
         for (i, entry) in self.tenants.iter().enumerate() {
             let device = entry.part_of(target.device)?;
@@ -114,6 +119,7 @@ impl Source for TenantsSource {
             built.total_bytes = built.total_bytes.zip(one.total_bytes).map(|(a, b)| a + b);
             built.memory_bytes += one.memory_bytes;
             built.ignored.extend(one.ignored);
+            built.notices.extend(one.notices);
             depths.push(entry.file.queue_depth.unwrap_or(one.stream.queue_depth()));
             tenants.push(Tenant {
                 name: entry.name.clone(),
@@ -205,11 +211,7 @@ impl Entry {
 }
 
 /// Reads `[[tenants]]` of an experiment file.
-pub(super) fn parse(
-    file: &mut Layers,
-    folder: &Path,
-    path: &Path,
-) -> Result<Workload, LabError> {
+pub(super) fn parse(file: &mut Layers, folder: &Path, path: &Path) -> Result<Workload, LabError> {
     let place = file.clone();
     let tables = match file.split_off_list("tenants") {
         Some(Ok(tables)) if !tables.is_empty() => tables,

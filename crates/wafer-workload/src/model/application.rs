@@ -75,13 +75,7 @@ impl<A: Application> CommandStream for Steps<A> {
 
 /// A command of `bytes` bytes at byte `at` of a namespace, both multiples of a logical block.
 #[inline(always)]
-pub(crate) fn command(
-    op: Op,
-    namespace: u8,
-    at: u64,
-    bytes: u64,
-    placement: Placement,
-) -> Command {
+pub(crate) fn command(op: Op, namespace: u8, at: u64, bytes: u64, placement: Placement) -> Command {
     Command {
         lba: at / LBA_BYTES,
         blocks: (bytes / LBA_BYTES) as u32,

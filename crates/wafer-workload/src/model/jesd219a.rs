@@ -115,7 +115,9 @@ impl Jesd219a {
             return Err(ModelError::new("smallest", message));
         }
         between("reads", config.reads, 0.0, 0.99)?;
-        if !config.align.0.is_multiple_of(LBA_BYTES) || !(LBA_BYTES..=65536).contains(&config.align.0) {
+        if !config.align.0.is_multiple_of(LBA_BYTES)
+            || !(LBA_BYTES..=65536).contains(&config.align.0)
+        {
             let message = format!("{} is not a multiple of 512B up to 64KiB", config.align);
             return Err(ModelError::new("align", message));
         }

@@ -4,8 +4,8 @@
 //! file twice here: in a `mod` line and in [`MODELS`]. Its keys, their documentation and their defaults
 //! are the fields of the configuration; `make docs` puts them into the reference.
 
-mod application;
 mod aerospike;
+mod application;
 mod area;
 mod cachelib;
 mod f2fs;
@@ -15,8 +15,8 @@ mod lsm;
 
 use std::fmt::Debug;
 
-use serde::de::DeserializeOwned;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use toml::Table;
 
 use crate::stream::CommandStream;

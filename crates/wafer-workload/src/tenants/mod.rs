@@ -81,7 +81,13 @@ impl Tenants {
             loaded: false,
         };
         let tenants = tenants.into_iter().map(queue).collect();
-        Tenants { tenants, turns, timed: pacing == Pacing::Time, loading: 0, carry: Carry::default() }
+        Tenants {
+            tenants,
+            turns,
+            timed: pacing == Pacing::Time,
+            loading: 0,
+            carry: Carry::default(),
+        }
     }
 
     /// Takes the next command of a tenant; false at the end of its stream.

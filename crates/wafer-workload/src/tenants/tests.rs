@@ -80,8 +80,7 @@ fn a_closed_loop_shares_by_bytes_in_flight() {
     let ratios = [1, 2, 3].map(|i| bytes_of(&out, i) / first);
     assert_eq!(ratios, [2.0, 4.0, 8.0]);
     // Spread: the smallest queue is never served twice within ten commands.
-    let places: Vec<usize> =
-        (0..out.len()).filter(|&i| out[i].namespace == NsId(3)).collect();
+    let places: Vec<usize> = (0..out.len()).filter(|&i| out[i].namespace == NsId(3)).collect();
     assert!(places.windows(2).all(|w| w[1] - w[0] > 10));
 }
 

@@ -118,8 +118,10 @@ impl AerospikeConfig {
             return Err(ModelError::new("write_block", message));
         }
         if self.record.0 < 64 || self.record.0 > block {
-            let message =
-                format!("{} is not between 64B and the write block {}", self.record, self.write_block);
+            let message = format!(
+                "{} is not between 64B and the write block {}",
+                self.record, self.write_block
+            );
             return Err(ModelError::new("record", message));
         }
         between("fill", self.fill, 0.001, 0.9)?;
@@ -191,11 +193,7 @@ struct Counts {
 }
 
 impl Aerospike {
-    fn new(
-        config: &AerospikeConfig,
-        space: &Space,
-        seed: u64,
-    ) -> Result<Self, ModelError> {
+    fn new(config: &AerospikeConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
         let sizes = config.check(space)?;
         let lwm = (config.defrag_lwm * sizes.per_block as f64).ceil() as u32;
         let rng = |sub| Rng::new(seed, 0, Purpose::Application, sub);

@@ -1,0 +1,74 @@
+//! Writing a capture.
+
+use std::io::{self, Write};
+
+use super::record::encode;
+use super::{CaptureHeader, CaptureRecord, MAGIC, VERSION};
+
+/// Bytes of records that make a frame.
+const FRAME_BYTES: usize = 1 << 20;
+/// Fast, and within a few percent of the default level on records like these.
+const LEVEL: i32 = 1;
+
+/// Writes a capture, frame by frame.
+///
+/// Records collect in memory until there is a frame of them or [`Self::flush`]. Dropping a writer
+/// loses what was not flushed; [`Self::finish`] does not.
+pub struct CaptureWriter<W: Write> {
+    out: W,
+    pending: Vec<u8>,
+    last_ns: u64,
+    compressor: zstd::bulk::Compressor<'static>,
+}
+
+impl<W: Write> CaptureWriter<W> {
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub fn new(mut out: W, header: &CaptureHeader) -> io::Result<Self> {
+        let json = serde_json::to_vec(header)?;
+        out.write_all(&MAGIC)?;
+        out.write_all(&VERSION.to_le_bytes())?;
+        out.write_all(&[0; 2])?;
+        out.write_all(&(json.len() as u32).to_le_bytes())?;
+        out.write_all(&json)?;
+        out.flush()?;
+        let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
+        compressor.include_checksum(true)?;
+        Ok(CaptureWriter { out, pending: Vec::with_capacity(FRAME_BYTES), last_ns: 0, compressor })
+    }
+
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// When a frame is full and `out` cannot be written.
+    pub fn record(&mut self, record: &CaptureRecord) -> io::Result<()> {
+        encode(record, &mut self.last_ns, &mut self.pending);
+        // The list of handles of a namespace may make it a little longer.
+        if self.pending.len() >= FRAME_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    /// Ends the frame: what was recorded so far survives whatever happens to the recorder.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let frame = self.compressor.compress(&self.pending)?;
+        self.pending.clear();
+        self.out.write_all(&frame)?;
+        self.out.flush()
+    }
+
+    /// Ends the last frame and gives `out` back.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.flush()?;
+        Ok(self.out)
+    }
+}
