@@ -42,6 +42,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(args, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
+        Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
         Command::Explain(args) => commands::explain::run(args),
         Command::Devices(args) => commands::devices::run(args),
         Command::Policies(args) => commands::policies::run(args),

@@ -6,6 +6,7 @@
 //! - [`run`] and [`Batch`]: one run, or many over all cores and within the memory there is;
 //! - [`ResultRecord`]: `wafer.result/1` with its provenance;
 //! - [`Reference`]: published curves to stand beside ours;
+//! - [`reproduce`]: published studies beside ours;
 //! - [`validate`]: the table of errors against measured curves;
 //! - [`theory`]: closed forms of write amplification, the oracle of the device.
 //!
@@ -43,6 +44,7 @@ pub mod host;
 mod precondition;
 mod read;
 pub mod record;
+pub mod reproduce;
 mod run;
 pub mod source;
 pub mod theory;

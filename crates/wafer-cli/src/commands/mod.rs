@@ -4,6 +4,7 @@ pub(crate) mod config;
 pub(crate) mod devices;
 pub(crate) mod explain;
 pub(crate) mod policies;
+pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod shell;
 pub(crate) mod summary;
