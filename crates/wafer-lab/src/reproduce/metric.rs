@@ -38,15 +38,14 @@ pub enum Metric {
         /// The handle.
         handle: String,
     },
-    /// 1 if a Noisy RUH is found, else 0.
-    NoisyRuh {
+    /// 1 if `wafer explain` finds what is expected, else 0.
+    Effect {
         /// In this experiment.
         experiment: String,
-    },
-    /// 1 if Save Sequential is found, else 0.
-    SaveSequential {
-        /// In this experiment.
-        experiment: String,
+        /// Which.
+        effect: Effect,
+        /// Whether it is expected to be there.
+        present: bool,
     },
     /// What the application counts of itself.
     Figure {
@@ -77,6 +76,15 @@ pub enum Metric {
     },
 }
 
+/// An effect that the WARP study names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Invalidations of one handle make data of others move.
+    NoisyRuh,
+    /// A sequential stream is collected before it invalidates itself.
+    SaveSequential,
+}
+
 impl Metric {
     /// Names of the experiments it needs.
     pub fn experiments(&self) -> Vec<&str> {
@@ -85,8 +93,7 @@ impl Metric {
             | Metric::HandleWaf { experiment, .. }
             | Metric::ExtraShare { experiment, .. }
             | Metric::CausedShare { experiment, .. }
-            | Metric::NoisyRuh { experiment }
-            | Metric::SaveSequential { experiment }
+            | Metric::Effect { experiment, .. }
             | Metric::Figure { experiment, .. } => vec![experiment],
             Metric::Ascending { experiments, .. } => {
                 experiments.iter().map(String::as_str).collect()
@@ -99,10 +106,7 @@ impl Metric {
 
     /// Whether it needs attribution.
     pub fn needs_attribution(&self) -> bool {
-        matches!(
-            self,
-            Metric::CausedShare { .. } | Metric::NoisyRuh { .. } | Metric::SaveSequential { .. }
-        )
+        matches!(self, Metric::CausedShare { .. } | Metric::Effect { .. })
     }
 
     /// The same of another experiment, or at another volume, where it is of one experiment.
@@ -118,8 +122,7 @@ impl Metric {
                 }
             }
             Metric::CausedShare { experiment, .. }
-            | Metric::NoisyRuh { experiment }
-            | Metric::SaveSequential { experiment }
+            | Metric::Effect { experiment, .. }
             | Metric::Figure { experiment, .. } => {
                 if let Some(name) = name {
                     name.clone_into(experiment);
@@ -147,8 +150,13 @@ impl Metric {
             Metric::CausedShare { handle, .. } => {
                 format!("share of relocations caused by handle {handle}")
             }
-            Metric::NoisyRuh { .. } => "Noisy RUH found".to_owned(),
-            Metric::SaveSequential { .. } => "Save Sequential found".to_owned(),
+            Metric::Effect { effect, present, .. } => {
+                let name = match effect {
+                    Effect::NoisyRuh => "Noisy RUH",
+                    Effect::SaveSequential => "Save Sequential",
+                };
+                format!("{name} {}", if *present { "found" } else { "not found" })
+            }
             Metric::Figure { figure, tenant, .. } => match tenant.as_str() {
                 "" => figure.clone(),
                 tenant => format!("{figure} of {tenant}"),
@@ -188,13 +196,13 @@ impl Metric {
                 let found = explanation.handles.iter().find(|h| h.handle == *handle);
                 found.map(|h| h.caused_share).ok_or_else(|| format!("no handle {handle}"))
             }
-            Metric::NoisyRuh { experiment } => {
+            Metric::Effect { experiment, effect, present } => {
                 let explanation = Explanation::of(find(experiment)?).map_err(|e| e.to_string())?;
-                Ok(f64::from(u8::from(explanation.noisy_ruh())))
-            }
-            Metric::SaveSequential { experiment } => {
-                let explanation = Explanation::of(find(experiment)?).map_err(|e| e.to_string())?;
-                Ok(f64::from(u8::from(explanation.save_sequential())))
+                let found = match effect {
+                    Effect::NoisyRuh => explanation.noisy_ruh(),
+                    Effect::SaveSequential => explanation.save_sequential(),
+                };
+                Ok(f64::from(u8::from(found == *present)))
             }
             Metric::Figure { experiment, tenant, figure } => {
                 let figures = &find(experiment)?.application;

@@ -21,7 +21,7 @@ mod study;
 mod table;
 
 pub use markdown::Cells;
-pub use metric::Metric;
+pub use metric::{Effect, Metric};
 pub use plan::{Choice, Plan, PlannedRun};
 pub use scale::Scale;
 pub use study::{Class, Row, Study, StudyExperiment, Sweep};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::metric::Metric;
+use super::metric::{Effect, Metric};
 use crate::config::Layers;
 use crate::files::read_text;
 use crate::{LabError, Reference, Volume};
@@ -271,8 +271,14 @@ impl RowFile {
             "handle_waf" => Metric::HandleWaf { experiment: one()?, handle: handle()?, at },
             "extra_share" => Metric::ExtraShare { experiment: one()?, handle: handle()?, at },
             "caused_share" => Metric::CausedShare { experiment: one()?, handle: handle()? },
-            "noisy_ruh" => Metric::NoisyRuh { experiment: one()? },
-            "save_sequential" => Metric::SaveSequential { experiment: one()? },
+            "noisy_ruh" | "no_noisy_ruh" | "save_sequential" | "no_save_sequential" => {
+                let present = !metric.starts_with("no_");
+                let effect = match metric.ends_with("noisy_ruh") {
+                    true => Effect::NoisyRuh,
+                    false => Effect::SaveSequential,
+                };
+                Metric::Effect { experiment: one()?, effect, present }
+            }
             "figure" => Metric::Figure {
                 experiment: one()?,
                 tenant: self.tenant.unwrap_or_default(),
@@ -296,7 +302,8 @@ impl RowFile {
             }
             other => {
                 let known = "waf, handle_waf, extra_share, caused_share, noisy_ruh, \
-                             save_sequential, figure, ascending, crossover";
+                             no_noisy_ruh, save_sequential, no_save_sequential, figure, \
+                             ascending, crossover";
                 return Err(wrong("metric", &format!("no metric `{other}`; there are {known}")));
             }
         };
