@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Devices(ListArgs),
     /// List the GC policies, values of gc.policy.
     Policies(ListArgs),
+    /// List the application models, values of workload.model, or the keys of one.
+    Models(ModelsArgs),
     /// Print a device's configuration with every key resolved, as TOML.
     Config(ConfigArgs),
     /// Print completions for a shell.
@@ -281,6 +283,20 @@ pub(crate) struct DeviceArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  wafer models\n  wafer models aerospike    its keys with their defaults, as TOML"
+)]
+pub(crate) struct ModelsArgs {
+    /// Print the keys of this model with their defaults, as a `[workload]` table.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

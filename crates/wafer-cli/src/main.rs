@@ -2,7 +2,7 @@
 //!
 //! # What it is
 //! `wafer run` writes a workload to a device and prints tables or result records; `devices`,
-//! `policies` and `config` tell what there is to choose from; `completions` and `man` print what
+//! `policies`, `models` and `config` tell what there is to choose from; `completions` and `man` print what
 //! shells and manuals need.
 //!
 //! # Architecture
@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain::run(args),
         Command::Devices(args) => commands::devices::run(args),
         Command::Policies(args) => commands::policies::run(args),
+        Command::Models(args) => commands::models::run(args),
         Command::Config(args) => commands::config::run(args, cli.quiet),
         Command::Completions { shell } => commands::shell::completions(*shell),
         Command::Man { command } => commands::shell::man(command.as_deref()),

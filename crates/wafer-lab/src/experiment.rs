@@ -108,7 +108,8 @@ struct ExperimentFile {
     samples: Option<usize>,
     /// State of the device before the counters start: `"fresh"` (default), `"sequential"` (one
     /// sequential fill), `"random:N"` (N logical capacities of single-page writes at independent
-    /// uniform addresses) or `"sequential+random:N"` (both, in this order).
+    /// uniform addresses), `"load"` (applications load their data), or several of them in this order,
+    /// joined by `+`.
     precondition: Option<Precondition>,
     /// Whether to record whose invalidations cause relocations of whose data, for `wafer explain`:
     /// costs about 15 % of speed. Default false.
@@ -130,9 +131,10 @@ impl Experiment {
         let workload = match &options.fio {
             Some(fio) => {
                 layers.remove("workload");
+                layers.remove("tenants");
                 Workload::fio(fio)?
             }
-            None => source::parse(&mut layers, "workload", folder, path)?,
+            None => source::of_file(&mut layers, folder, path)?,
         };
         let file: ExperimentFile = layers.read()?;
         if file.samples.is_some_and(|samples| samples < 2) {
@@ -220,7 +222,11 @@ impl Experiment {
 }
 
 /// Refuses a run that needs more memory than there is.
-fn refuse_if_short(what: String, needed: u64, available: Option<u64>) -> Result<(), LabError> {
+pub(crate) fn refuse_if_short(
+    what: String,
+    needed: u64,
+    available: Option<u64>,
+) -> Result<(), LabError> {
     match available {
         Some(available) if needed > available => Err(LabError::Memory { what, needed, available }),
         _ => Ok(()),

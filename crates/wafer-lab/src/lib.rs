@@ -64,6 +64,7 @@ pub use precondition::{Precondition, PreconditionStream};
 pub use read::read_records;
 pub use record::{ResultRecord, write_json};
 pub use run::{Control, Progress, Stage, run};
-pub use source::{FioSource, Source, Workload};
+pub use source::{FioSource, Source, Workload, find_model, models};
 pub use timeline::{HandleKey, Series, Timeline};
 pub use volume::Volume;
+pub use wafer_workload::model::ModelInfo;

@@ -87,10 +87,20 @@ fn run_built<const ATTRIBUTION: bool>(
         device.reset_counters();
         *device.observer_mut() = Watch::default();
     }
+    let mut stream = built.stream;
+    if experiment.precondition.load {
+        let mut pump = Pump { control, stage: Stage::Preconditioning, total: None, limit: None };
+        pump.drive(&mut device, &mut Load(stream.as_mut()), None)?;
+        if device.counters().host_bytes == 0 {
+            let reason = "`load`: the workload has nothing to load; an application model has";
+            return Err(LabError::config("precondition", reason));
+        }
+        device.reset_counters();
+        *device.observer_mut() = Watch::default();
+    }
     let precondition_seconds = clock.elapsed().as_secs_f64();
 
     let clock = Instant::now();
-    let mut stream = built.stream;
     let limit = experiment.volume_bytes();
     let total = [limit, built.total_bytes].into_iter().flatten().min();
     let mut recorder = Recorder::new(experiment.samples, total);
@@ -120,6 +130,15 @@ fn precondition_seed(seed: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// The load of an application as a stream.
+struct Load<'a>(&'a mut dyn CommandStream);
+
+impl CommandStream for Load<'_> {
+    fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
+        self.0.fill_load(out, max);
+    }
 }
 
 /// Moves commands from a stream to a device.

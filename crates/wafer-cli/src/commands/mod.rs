@@ -3,6 +3,7 @@
 pub(crate) mod config;
 pub(crate) mod devices;
 pub(crate) mod explain;
+pub(crate) mod models;
 pub(crate) mod policies;
 pub(crate) mod reproduce;
 pub(crate) mod run;
