@@ -52,6 +52,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Command::Measure(args) => commands::measure::run(args, cli.quiet),
         Command::Top(args) => commands::top::run(args),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
+        Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
         Command::Explain(args) => commands::explain::run(args),
         Command::Devices(args) => commands::devices::run(args),
         Command::Policies(args) => commands::policies::run(args),

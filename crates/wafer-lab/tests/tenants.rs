@@ -111,10 +111,8 @@ runtime=10d
 fn a_load_can_be_left_out_of_the_count() {
     let text = "[workload]\nmodel = \"aerospike\"\nwrite_block = \"16KiB\"\n";
     let counted = record(text);
-    let preconditioned = experiment(text).map(|e| Experiment {
-        precondition: "sequential+load".parse().unwrap(),
-        ..e
-    });
+    let preconditioned = experiment(text)
+        .map(|e| Experiment { precondition: "sequential+load".parse().unwrap(), ..e });
     let preconditioned = run(&preconditioned.unwrap(), Control::unattended()).unwrap();
     assert_eq!(preconditioned.summary.host_bytes, counted.summary.host_bytes);
     assert!(preconditioned.summary.waf > counted.summary.waf);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
-use axum::Router;
 use rand::RngCore as _;
 use serde_json::Value;
 
@@ -137,10 +137,11 @@ async fn guard(State(access): State<Access>, request: Request, next: Next) -> Re
             (StatusCode::FORBIDDEN, "this address is served to the machine itself only\n")
                 .into_response()
         }
-        Err(Refusal::Token) => {
-            (StatusCode::UNAUTHORIZED, "a token is needed: ?token=TOKEN or Authorization: Bearer TOKEN\n")
-                .into_response()
-        }
+        Err(Refusal::Token) => (
+            StatusCode::UNAUTHORIZED,
+            "a token is needed: ?token=TOKEN or Authorization: Bearer TOKEN\n",
+        )
+            .into_response(),
         Ok(()) if ![Method::GET, Method::HEAD].contains(request.method()) => {
             (StatusCode::METHOD_NOT_ALLOWED, "nothing here changes anything\n").into_response()
         }
@@ -191,9 +192,7 @@ async fn scrape(State(sampler): State<Arc<Sampler>>) -> Response {
     let viewers = sampler.viewers.load(Ordering::Relaxed);
     match metrics::text(seconds, &snapshot, viewers) {
         Ok(text) => ([(header::CONTENT_TYPE, metrics::MEDIA_TYPE)], text).into_response(),
-        Err(error) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response()
-        }
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod models;
 pub(crate) mod mount;
 pub(crate) mod policies;
 pub(crate) mod report;
+pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod shell;

@@ -163,7 +163,10 @@ impl CachelibConfig {
         within("region", self.region, 64 << 10, 256 << 20)?;
         within("large_object", self.large_object, self.small_max.0 + 1, self.region.0 / 8)?;
         if !self.region.0.is_multiple_of(BUCKET) {
-            return Err(ModelError::new("region", format!("{} is not a multiple of 4KiB", self.region)));
+            return Err(ModelError::new(
+                "region",
+                format!("{} is not a multiple of 4KiB", self.region),
+            ));
         }
         for (key, handle) in [("soc_handle", self.soc_handle), ("loc_handle", self.loc_handle)] {
             if let Some(handle) = handle {

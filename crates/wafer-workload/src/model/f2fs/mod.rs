@@ -24,7 +24,7 @@ use super::{Model, ModelError, ModelInfo, Space, between};
 use crate::address::{Inverse, Ranked};
 use crate::rng::{Purpose, Rng};
 use crate::stream::{CommandStream, Figure};
-use segments::{Log, LOGS, Segments};
+use segments::{LOGS, Log, Segments};
 
 pub(super) const INFO: ModelInfo = ModelInfo {
     name: "f2fs",
@@ -155,7 +155,8 @@ impl F2fsConfig {
         }
         let whole = self.overwrite.0.is_multiple_of(BLOCK) && self.overwrite.0 > 0;
         if !whole || !self.file.0.is_multiple_of(self.overwrite.0) {
-            let message = format!("{} is not whole pages that divide {}", self.overwrite, self.file);
+            let message =
+                format!("{} is not whole pages that divide {}", self.overwrite, self.file);
             return Err(ModelError::new("overwrite", message));
         }
         between("fill", self.fill, 0.01, 0.98)?;
@@ -405,11 +406,7 @@ impl F2fs {
             Temperature::Frequency => {
                 let age = (self.overwrites - self.updated[file as usize]) as f64;
                 let mean = self.sizes.files as f64;
-                if age < mean / 2.0 {
-                    0
-                } else {
-                    1 + usize::from(age > mean * 2.0)
-                }
+                if age < mean / 2.0 { 0 } else { 1 + usize::from(age > mean * 2.0) }
             }
         }
     }
@@ -461,7 +458,12 @@ impl Application for F2fs {
         let stats = self.segments.stats();
         let all = user + (c.nodes + c.meta + stats.moved) as f64;
         vec![
-            Figure::new("warm_share", c.user[1] as f64 / user, "", "share of user data tagged warm"),
+            Figure::new(
+                "warm_share",
+                c.user[1] as f64 / user,
+                "",
+                "share of user data tagged warm",
+            ),
             Figure::new("application_waf", all / user, "", "blocks written over blocks of users"),
             Figure::new("cleaned", stats.cleaned as f64, "segments", "segments cleaned"),
             Figure::new(
