@@ -27,6 +27,7 @@ Examples:
   wafer trace info web.blkparse.gz                         what is in a trace
   wafer mount drive --device xd8 --set capacity=32GiB      a drive as files
   wafer config --device drive-a --set overprovisioning=0.28  what a device resolves to
+  wafer report result.json -o report.html                  a page of charts of it
   wafer validate                                           errors against measured curves
 
 Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted.";
@@ -35,6 +36,8 @@ Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 i
 pub(crate) enum Command {
     /// Run experiments: write a workload to a device and report its write amplification.
     Run(Box<RunArgs>),
+    /// Make one self-contained page of result records: charts, reclaim units, configurations.
+    Report(ReportArgs),
     /// Make a folder of files that are the namespaces of a simulated drive: for loop devices, file
     /// systems, swap and hypervisors.
     Mount(MountArgs),
@@ -43,10 +46,14 @@ pub(crate) enum Command {
     Trace(TraceCommand),
     /// Hold the model against measured curves: the table of errors, misses included.
     Validate(ValidateArgs),
+    /// Say in words which handle costs what in a run, and why.
+    Explain(ExplainArgs),
     /// List the device profiles.
     Devices(ListArgs),
     /// List the GC policies, values of gc.policy.
     Policies(ListArgs),
+    /// List the application models, values of workload.model, or the keys of one.
+    Models(ModelsArgs),
     /// Print a device's configuration with every key resolved, as TOML.
     Config(ConfigArgs),
     /// Print completions for a shell.
@@ -123,6 +130,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = samples)]
     pub(crate) samples: Option<usize>,
 
+    /// Record whose invalidations cause relocations of whose data, for `wafer explain`. Costs about
+    /// 15 % of speed.
+    #[arg(long)]
+    pub(crate) attribution: bool,
+
     /// Print published or measured cumulative WAF from this table beside ours: columns volume,waf
     /// or host_bytes,media_bytes.
     #[arg(long, value_name = "TABLE.csv", value_hint = ValueHint::FilePath)]
@@ -141,6 +153,53 @@ pub(crate) struct RunArgs {
     /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  wafer report result.json                                 writes report.html
+  wafer report nofdp.json fdp.json -o fdp.html             two runs beside each other
+  wafer report results/ --title 'OP 7 to 28 %'             all records of a folder
+
+The page needs no network and no other file.";
+
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub(crate) struct ReportArgs {
+    /// Result records (JSON, one or an array each), or folders of them.
+    #[arg(value_name = "RESULT.json", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) records: Vec<PathBuf>,
+
+    /// Where the page goes; `-` is stdout.
+    #[arg(
+        long, short, value_name = "REPORT.html", default_value = "report.html",
+        value_hint = ValueHint::FilePath
+    )]
+    pub(crate) output: PathBuf,
+
+    /// Title of the page. Default: the names of the runs.
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  wafer run configs/experiments/warp-three-stream-zoned-fdp.toml --attribution --json zoned.json
+  wafer explain zoned.json
+
+Names two effects of the WARP study (FAST '26): a Noisy RUH makes data of other handles move; Save
+Sequential is a sequential stream that was collected before it could invalidate itself.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub(crate) struct ExplainArgs {
+    /// Result records made with `wafer run --attribution`.
+    #[arg(value_name = "RESULT.json", required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) results: Vec<PathBuf>,
+
+    /// Print JSON: costs and findings with their numbers.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const MOUNT_EXAMPLES: &str = "\
@@ -317,6 +376,20 @@ pub(crate) struct ListArgs {
 
 #[derive(Debug, Args)]
 #[command(
+    after_help = "Examples:\n  wafer models\n  wafer models aerospike    its keys with their defaults, as TOML"
+)]
+pub(crate) struct ModelsArgs {
+    /// Print the keys of this model with their defaults, as a `[workload]` table.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
     after_help = "Example:\n  wafer config --device warp --set gc.policy=fifo > my-device.toml"
 )]
 pub(crate) struct ConfigArgs {
@@ -348,6 +421,7 @@ impl RunArgs {
             seed: self.seed,
             samples: self.samples,
             precondition: self.precondition,
+            attribution: self.attribution,
             compare: self.compare.clone(),
         }
     }

@@ -37,6 +37,8 @@ pub struct Experiment {
     pub samples: usize,
     /// State of the device at the start.
     pub precondition: Precondition,
+    /// Keep track of whose invalidations cause relocations of whose data.
+    pub attribution: bool,
     /// Table of published WAF to print beside ours.
     pub compare: Option<PathBuf>,
     /// Where it is held against that table; only from a file.
@@ -84,6 +86,8 @@ pub struct Options {
     pub samples: Option<usize>,
     /// State of the device at the start.
     pub precondition: Option<Precondition>,
+    /// Keep attribution, also where the file does not ask for it.
+    pub attribution: bool,
     /// Table of published WAF.
     pub compare: Option<PathBuf>,
 }
@@ -127,8 +131,12 @@ struct ExperimentFile {
     samples: Option<usize>,
     /// State of the device before the counters start: `"fresh"` (default), `"sequential"` (one
     /// sequential fill), `"random:N"` (N logical capacities of single-page writes at independent
-    /// uniform addresses) or `"sequential+random:N"` (both, in this order).
+    /// uniform addresses), `"load"` (applications load their data), or several of them in this order,
+    /// joined by `+`.
     precondition: Option<Precondition>,
+    /// Whether to record whose invalidations cause relocations of whose data, for `wafer explain`:
+    /// costs about 15 % of speed. Default false.
+    attribution: Option<bool>,
     /// CSV file of published WAF, relative to the experiment file, to print beside ours: columns
     /// `volume` (multiples of the logical capacity) and `waf`, or `host_bytes` and `media_bytes`.
     compare: Option<PathBuf>,
@@ -146,9 +154,10 @@ impl Experiment {
         let workload = match options.workload()? {
             Some(workload) => {
                 layers.remove("workload");
+                layers.remove("tenants");
                 workload
             }
-            None => source::parse(&mut layers, "workload", folder, path)?,
+            None => source::of_file(&mut layers, folder, path)?,
         };
         let file: ExperimentFile = layers.read()?;
         if file.samples.is_some_and(|samples| samples < 2) {
@@ -172,6 +181,7 @@ impl Experiment {
             seed: options.seed.or(file.seed).unwrap_or(0),
             samples: options.samples.or(file.samples).unwrap_or(DEFAULT_SAMPLES),
             precondition: options.precondition.or(file.precondition).unwrap_or_default(),
+            attribution: options.attribution || file.attribution.unwrap_or(false),
             compare: options.compare.clone().or(file.compare.map(beside)),
             checks: file.validate,
         })
@@ -202,6 +212,7 @@ impl Experiment {
             seed: options.seed.unwrap_or(0),
             samples: options.samples.unwrap_or(DEFAULT_SAMPLES),
             precondition: options.precondition.unwrap_or_default(),
+            attribution: options.attribution,
             compare: options.compare.clone(),
             checks: None,
         })
@@ -241,7 +252,11 @@ impl Experiment {
 }
 
 /// Refuses a run that needs more memory than there is.
-fn refuse_if_short(what: String, needed: u64, available: Option<u64>) -> Result<(), LabError> {
+pub(crate) fn refuse_if_short(
+    what: String,
+    needed: u64,
+    available: Option<u64>,
+) -> Result<(), LabError> {
     match available {
         Some(available) if needed > available => Err(LabError::Memory { what, needed, available }),
         _ => Ok(()),

@@ -4,6 +4,8 @@
 //! and in [`KINDS`], with the keys of an experiment's `[workload]` table that choose it.
 
 mod fio;
+mod model;
+mod tenants;
 mod trace;
 
 use std::fmt::Debug;
@@ -18,6 +20,8 @@ use crate::record::IgnoredOption;
 use crate::{Experiment, LabError};
 
 pub use fio::FioSource;
+pub use model::{ModelSource, find_model, models};
+pub use tenants::TenantsSource;
 pub use trace::{TraceFile, TraceSource};
 
 /// Something that commands come from: job file, application model, trace, arrays in memory.
@@ -110,7 +114,7 @@ struct Kind {
 }
 
 /// All kinds.
-const KINDS: &[Kind] = &[fio::KIND, trace::KIND];
+const KINDS: &[Kind] = &[fio::KIND, model::KIND, trace::KIND];
 
 /// Reads a `[workload]` table, found at `key` of the experiment file `path`.
 pub(crate) fn parse(
@@ -142,6 +146,17 @@ pub(crate) fn parse(
     }
     let kind = KINDS.iter().find(|kind| kind.keys.contains(chosen)).unwrap_or(&fio::KIND);
     (kind.parse)(table, folder, path)
+}
+
+/// Reads what an experiment file writes: `[workload]`, or `[[tenants]]`.
+pub(crate) fn of_file(file: &mut Layers, folder: &Path, path: &Path) -> Result<Workload, LabError> {
+    if !file.has("tenants") {
+        return parse(file, "workload", folder, path);
+    }
+    if file.has("workload") {
+        return Err(file.error("tenants", "give [workload] or [[tenants]], not both"));
+    }
+    tenants::parse(file, folder, path)
 }
 
 /// Builds the workload of an experiment.
