@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),
         Command::Mount(args) => commands::mount::run(args, cli.quiet),
+        Command::Advise(args) => commands::advise::run(args, cli.quiet),
         Command::Trace(command) => commands::trace::run(command, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
         Command::Explain(args) => commands::explain::run(args),
