@@ -62,6 +62,7 @@ bench: ## How fast the device is beside what memory allows, to results/device-sp
 
 tools: tools-rust ## Install what the tests need: fio, rustfmt, clippy
 	scripts/need-fio
+	scripts/need-fuse
 
 .PHONY: tools-rust
 tools-rust:
