@@ -395,7 +395,9 @@ fn candidates(
         });
         let deaths = std::sync::Arc::new(oracle::Deaths::of(log, geometry));
         let mut kinds = vec![most];
-        kinds.extend((most < 64).then_some(64));
+        // More handles than allowed, as many as leave the reclaim units for data.
+        let room = [64, 32, 16].into_iter().find(|h| h * 16 <= geometry.ru_count as usize);
+        kinds.extend(room.filter(|h| *h > most));
         for handles in kinds {
             for (how, bounds) in deaths.classes(handles, geometry) {
                 all.push(Candidate {

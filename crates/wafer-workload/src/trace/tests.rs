@@ -291,7 +291,7 @@ proptest! {
         map in prop::sample::select(vec!["auto", "keep", "wrap", "scale", "compact"]),
         volumes in prop::sample::select(vec!["join", "namespaces"]),
         repeat in prop::sample::select(vec!["same", "shift"]),
-        pages in 600u64..4000,
+        pages in 700u64..4000,
     ) {
         let options = format!(r#"{{"map":"{map}","volumes":"{volumes}","repeat":"{repeat}"}}"#);
         let (_file, t) = trace(&rows, &options);
