@@ -67,6 +67,7 @@ web-test: ## The web pages in Chromium (installs it, Node and promtool if missin
 
 tools: tools-rust ## Install what the tests need: fio, rustfmt, clippy
 	scripts/need-fio
+	scripts/need-fuse
 
 .PHONY: tools-rust
 tools-rust:

@@ -47,6 +47,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Command::Run(args) => commands::run::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),
         Command::Mount(args) => commands::mount::run(args, cli.quiet),
+        Command::Advise(args) => commands::advise::run(args, cli.quiet),
         Command::Trace(command) => commands::trace::run(command, cli.quiet),
         Command::Serve(args) => commands::serve::run(args, cli.quiet),
         Command::Measure(args) => commands::measure::run(args, cli.quiet),

@@ -33,6 +33,7 @@
 //! - Time. `performance` is the simulator's own; the model counts bytes, not seconds.
 //! - Moving a run's state to a file and back.
 
+pub mod advise;
 mod attribution;
 mod batch;
 mod compare;

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod advise;
 pub(crate) mod config;
 pub(crate) mod devices;
 pub(crate) mod explain;
