@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
+use wafer_lab::source::SourceTarget;
 use wafer_lab::{Experiment as LabExperiment, Options};
 
 use crate::device::Device;
@@ -125,6 +126,23 @@ impl Experiment {
     fn on(&self, device: &Device) -> Self {
         let inner = LabExperiment { device: device.inner.clone(), ..self.inner.clone() };
         Experiment { inner, iterator: self.iterator.clone() }
+    }
+
+    /// Bytes of memory that its run takes, on whatever machine it will run.
+    fn needed_memory(&self, py: Python<'_>) -> PyResult<u64> {
+        let inner = &self.inner;
+        let built = py.detach(|| {
+            let target = SourceTarget {
+                device: &inner.device,
+                seed: inner.seed,
+                until_volume: inner.volume.is_some(),
+                pace: inner.pace.as_deref(),
+                pace_from: inner.pace_from.as_deref(),
+            };
+            inner.workload.build(&target).map(|built| built.memory_bytes)
+        });
+        let workload = built.map_err(|e| of_lab(py, &e))?;
+        Ok(inner.device.geometry.memory_bytes() + workload)
     }
 
     /// Bytes of memory that its run takes. Reads the workload; refuses what cannot run.
