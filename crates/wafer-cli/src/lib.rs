@@ -2,7 +2,7 @@
 //!
 //! # What it is
 //! `wafer run` writes a workload to a device and prints tables or result records; `devices`,
-//! `policies` and `config` tell what there is to choose from; `completions` and `man` print what
+//! `policies`, `models` and `config` tell what there is to choose from; `completions` and `man` print what
 //! shells and manuals need.
 //!
 //! # Architecture
@@ -45,9 +45,14 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
     };
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(args, cli.quiet),
+        Command::Report(args) => commands::report::run(args, cli.quiet),
+        Command::Mount(args) => commands::mount::run(args, cli.quiet),
+        Command::Trace(command) => commands::trace::run(command, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
+        Command::Explain(args) => commands::explain::run(args),
         Command::Devices(args) => commands::devices::run(args),
         Command::Policies(args) => commands::policies::run(args),
+        Command::Models(args) => commands::models::run(args),
         Command::Config(args) => commands::config::run(args, cli.quiet),
         Command::Completions { shell } => commands::shell::completions(*shell),
         Command::Man { command } => commands::shell::man(command.as_deref()),

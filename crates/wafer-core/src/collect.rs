@@ -133,6 +133,10 @@ impl<O: Observer> Device<O> {
         self.moved.clear();
 
         let mut list = std::mem::take(&mut self.rus.units[victim.index()].segments);
+        if O::ATTRIBUTION {
+            self.count_origins(owner, valid, &list);
+            self.ledger.collected(index, owner, self.asking);
+        }
         let open = self.slots[slot as usize];
         let room = if open.ru == NONE { self.geometry.pages_per_ru } else { open.room };
         if valid <= room {
@@ -289,6 +293,21 @@ impl<O: Observer> Device<O> {
         self.slots[slot as usize].room -= count;
         if self.slots[slot as usize].room == 0 {
             self.close_slot(slot);
+        }
+    }
+
+    /// Counts a victim's valid pages by origin, for attribution.
+    fn count_origins(&mut self, owner: Owner, valid: u32, list: &[Label]) {
+        // Only relocated data of several handles is of several origins.
+        if let Owner::Handle(handle) = owner {
+            self.ledger.valid[handle.index()] = valid;
+            return;
+        }
+        for (at, id) in list.iter().enumerate() {
+            self.segments.prefetch_cold(list.get(at + LIST_AHEAD));
+            self.segments.prefetch_origin(list.get(at + LIST_AHEAD));
+            let origin = self.segments.origins[*id as usize];
+            self.ledger.valid[usize::from(origin)] += self.segments.hot[*id as usize].valid;
         }
     }
 

@@ -1,5 +1,6 @@
 //! The device: what it is made of, and what can be asked of it.
 
+use crate::attribution::{Attribution, Ledger};
 use crate::command::Placement;
 use crate::config::{DeviceConfig, Isolation};
 use crate::counters::{Counters, HandleCounters};
@@ -41,6 +42,10 @@ pub struct Device<O: Observer = ()> {
     pub(crate) granted: u64,
     /// Lists of (count, segment) for the collection at work; kept for their memory.
     pub(crate) scratch: [Vec<(u32, Label)>; 3],
+    /// What attribution counts; empty unless the observer asks for it.
+    pub(crate) ledger: Ledger,
+    /// The handle whose write asked for space last.
+    pub(crate) asking: RuhId,
     /// Reclaim units that took pages of the collection at work, and how many.
     pub(crate) moved: Vec<(RuIndex, u32)>,
     pub(crate) observer: O,
@@ -196,6 +201,11 @@ impl<O: Observer> Device<O> {
                 slots: list.iter().map(|h| u32::from(*h).min(handles - 1)).collect(),
             })
             .collect();
+        let ledger = if O::ATTRIBUTION {
+            Ledger::new(geometry.ru_count, handles as usize)
+        } else {
+            Ledger::default()
+        };
         let mut device = Device {
             segment_limit: geometry.segment_limit(),
             slots: vec![Slot::EMPTY; groups.len() * layout.per_group as usize],
@@ -213,6 +223,8 @@ impl<O: Observer> Device<O> {
             clock: 0,
             granted: 0,
             scratch: Default::default(),
+            ledger,
+            asking: RuhId(0),
             moved: Vec::new(),
             observer,
         };
@@ -248,10 +260,17 @@ impl<O: Observer> Device<O> {
         mixes.then(|| self.handles[self.layout.handles as usize])
     }
 
+    /// Whose writes caused relocations of whose data since the device was made or
+    /// [`Self::reset_counters`]; `None` unless the observer asks for it.
+    pub fn attribution(&self) -> Option<&Attribution> {
+        O::ATTRIBUTION.then_some(&self.ledger.totals)
+    }
+
     /// Sets all counters to zero, as after preconditioning; data and erase counts stay.
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
         self.handles.fill(HandleCounters::default());
+        self.ledger.reset();
     }
 
     /// The observer.

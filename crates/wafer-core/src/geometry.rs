@@ -180,17 +180,20 @@ impl Geometry {
     /// Bytes of memory that a device of this geometry needs at most: the map, the segment table
     /// at its bound, and the reclaim unit table.
     pub fn memory_bytes(&self) -> u64 {
-        self.logical_pages * 4 + self.segment_limit() as u64 * 20 + u64::from(self.ru_count) * 128
+        self.logical_pages * 4 + self.segment_limit() as u64 * 21 + u64::from(self.ru_count) * 128
     }
 
-    /// Segments are merged when more than this many are live: at least twice what remains after
-    /// merging, so that its cost, one pass over the map, is spread over a device write.
+    /// Segments are merged when more than this many are live: at least one and a half times what
+    /// remains after merging (twice with few handles), so that its cost, one pass over the map, is
+    /// spread over about a device write.
     pub(crate) fn segment_limit(&self) -> usize {
         let per_ru = u64::from(self.pages_per_ru.div_ceil(self.segment_pages));
         // Towards the end of a reclaim unit segments halve: as many more as a page count has bits.
         let small = u64::from(self.segment_pages.ilog2() + 2);
-        (u64::from(self.ru_count) * (per_ru + small) * 4 + 64).min(u64::from(u32::MAX >> 1))
-            as usize
+        // Segments of different handles are not merged: one more of each handle may remain.
+        let handles = u64::from(self.handles);
+        let limit = (4 * (per_ru + small)).max(3 * (per_ru + small) + 2 * handles);
+        (u64::from(self.ru_count) * limit + 64).min(u64::from(u32::MAX >> 1)) as usize
     }
 
     /// Refuses a device that could run out of victims.

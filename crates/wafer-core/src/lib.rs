@@ -17,6 +17,7 @@
 //! - `reclaim.rs`: the states of RUs, their valid counts, and the least of these.
 //! - [`Counters`], [`Observer`] and [`FdpEvent`] are what comes out. With `()` as observer the hooks
 //!   vanish at compile time.
+//! - `attribution.rs`: whose writes cause relocations of whose data, for an observer that asks.
 //! - [`oracle`] is the same device page by page: slow and obvious. Property tests hold both together.
 //!
 //! A policy sees RUs, never pages, and is asked once per collection; so it may be slow. The path of a
@@ -47,6 +48,7 @@
 //! - A single-level-cell or RAM buffer that absorbs overwrites.
 //! - Static wear levelling: free RUs are taken in order of erasing, nothing more.
 
+mod attribution;
 mod bytes;
 mod collect;
 mod command;
@@ -70,6 +72,7 @@ mod segment;
 mod tests;
 mod write;
 
+pub use attribution::{Attribution, Collected};
 pub use bytes::{Bytes, ParseBytesError};
 pub use command::{Command, Op, Placement};
 pub use config::{

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use crate::attribution::Attribution;
 use crate::command::{Command, Op, Placement};
 use crate::config::{DeviceConfig, Isolation, RelocationOrder};
 use crate::counters::{Counters, HandleCounters};
@@ -23,6 +24,8 @@ use crate::rng::{DeviceRng, Purpose};
 struct Unit {
     /// Pages in order of writing; a page is valid here if the map says that it is at this position.
     pages: Vec<u64>,
+    /// Who invalidated pages here, one entry a page.
+    dead: Vec<u16>,
     state: State,
     owner: Owner,
     generation: u8,
@@ -45,6 +48,12 @@ enum Writer {
 pub struct PageMapped {
     geometry: Geometry,
     map: Vec<Option<(usize, usize)>>,
+    /// Through which handle a host last wrote each page.
+    origins: Vec<u16>,
+    attribution: Attribution,
+    /// Where the last command of each handle ended.
+    next_page: Vec<Option<u64>>,
+    asking: u16,
     units: Vec<Unit>,
     free: Vec<VecDeque<usize>>,
     /// Open reclaim units by group and writer, and when a host's next look at background GC is due.
@@ -73,6 +82,7 @@ impl PageMapped {
     pub fn with_geometry(geometry: Geometry, policy: Box<dyn VictimPolicy>, seed: u64) -> Self {
         let unit = Unit {
             pages: Vec::new(),
+            dead: Vec::new(),
             state: State::Free,
             owner: Owner::Gc,
             generation: 0,
@@ -83,6 +93,10 @@ impl PageMapped {
         };
         let mut device = PageMapped {
             map: vec![None; geometry.logical_pages as usize],
+            origins: vec![0; geometry.logical_pages as usize],
+            attribution: Attribution::new(usize::from(geometry.handles)),
+            next_page: vec![None; usize::from(geometry.handles)],
+            asking: 0,
             units: vec![unit; geometry.ru_count as usize],
             free: (0..geometry.groups)
                 .map(|g| geometry.group_range(g).map(|r| r as usize).collect())
@@ -121,6 +135,11 @@ impl PageMapped {
     /// Counters of each handle, then of the shared GC reclaim units.
     pub fn all_handle_counters(&self) -> &[HandleCounters] {
         &self.handles
+    }
+
+    /// Whose writes caused relocations of whose data.
+    pub fn attribution(&self) -> &Attribution {
+        &self.attribution
     }
 
     /// FDP events so far, without those of relocation.
@@ -165,8 +184,11 @@ impl PageMapped {
             Op::Read => self.counters.read_bytes += blocks * LBA_BYTES,
             Op::Deallocate => {
                 for page in start.div_ceil(per_page)..end / per_page {
-                    let entry = &mut self.map[(range.start + page) as usize];
-                    self.counters.deallocated_pages += u64::from(entry.take().is_some());
+                    let page = (range.start + page) as usize;
+                    if let Some((ru, _)) = self.map[page].take() {
+                        self.counters.deallocated_pages += 1;
+                        self.units[ru].dead.push(self.origins[page]);
+                    }
                 }
             }
             Op::Write => {
@@ -181,6 +203,13 @@ impl PageMapped {
                 self.counters.host_pages += pages.end - pages.start;
                 self.counters.media_bytes += (pages.end - pages.start) * self.geometry.page_bytes;
                 self.clock += pages.end - pages.start;
+                let next = &mut self.next_page[usize::from(handle)];
+                let first = range.start + pages.start;
+                let inside = !start.is_multiple_of(per_page);
+                if next.is_some_and(|n| first == n || (inside && first + 1 == n)) {
+                    self.attribution.sequential[usize::from(handle)] += pages.end - pages.start;
+                }
+                *next = Some(range.start + pages.end);
                 for page in pages {
                     self.write_page(range.start + page, group, handle);
                 }
@@ -212,6 +241,7 @@ impl PageMapped {
         let mut group = group;
         // A segment begins: background GC looks around, and the place to write is settled.
         if self.open.get(&(group, Writer::Host(handle))).is_none_or(|(_, left)| *left == 0) {
+            self.asking = handle;
             self.background_gc(group);
             group = self.writable_group(group, handle);
             let (ru, _) = self.open[&(group, Writer::Host(handle))];
@@ -221,7 +251,11 @@ impl PageMapped {
         let slot = self.open.get_mut(&(group, Writer::Host(handle))).expect("settled above");
         slot.1 -= 1;
         let ru = slot.0;
-        self.map[page as usize] = Some((ru, self.units[ru].pages.len()));
+        let place = Some((ru, self.units[ru].pages.len()));
+        if let Some((old, _)) = std::mem::replace(&mut self.map[page as usize], place) {
+            self.units[old].dead.push(handle);
+        }
+        self.origins[page as usize] = handle;
         self.units[ru].pages.push(page);
         if self.room(ru) == 0 {
             self.close(group, Writer::Host(handle));
@@ -230,20 +264,13 @@ impl PageMapped {
     }
 
     fn writable_group(&mut self, group: u16, handle: u16) -> u16 {
-        loop {
-            if self.open.contains_key(&(group, Writer::Host(handle))) {
-                return group;
-            }
-            if !self.open_for_host(group, handle) {
-                break;
-            }
+        if self.keep_open(group, handle) {
+            return group;
         }
         let mut others: Vec<u16> = (0..self.geometry.groups).collect();
         others.sort_by_key(|g| std::cmp::Reverse(self.free[usize::from(*g)].len()));
         for other in others {
-            if self.open.contains_key(&(other, Writer::Host(handle)))
-                || self.open_for_host(other, handle)
-            {
+            if self.keep_open(other, handle) {
                 self.events.push(FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(group),
                     handle: RuhId(handle),
@@ -253,6 +280,17 @@ impl PageMapped {
             }
         }
         unreachable!("some group has space");
+    }
+
+    fn keep_open(&mut self, group: u16, handle: u16) -> bool {
+        loop {
+            if self.open.contains_key(&(group, Writer::Host(handle))) {
+                return true;
+            }
+            if !self.open_for_host(group, handle) {
+                return false;
+            }
+        }
     }
 
     fn room(&self, ru: usize) -> u32 {
@@ -282,6 +320,7 @@ impl PageMapped {
     }
 
     fn open_for_host(&mut self, group: u16, handle: u16) -> bool {
+        self.asking = handle;
         if !self.above_reserve(group) && !self.force_gc(group) {
             return false;
         }
@@ -387,6 +426,13 @@ impl PageMapped {
             _ => (Writer::SharedGc, Owner::Gc),
         };
         let pages = self.valid_of(victim.index());
+        let handles = 0..self.geometry.handles;
+        let count = |of: &dyn Fn(u16) -> usize| handles.clone().map(|h| of(h) as u32).collect();
+        let valid: Vec<u32> =
+            count(&|h| pages.iter().filter(|p| self.origins[**p as usize] == h).count());
+        let dead = &self.units[victim.index()].dead;
+        let invalid: Vec<u32> = count(&|h| dead.iter().filter(|d| **d == h).count());
+        self.attribution.collection(owner, RuhId(self.asking), &valid, &invalid);
         let mut moved: Vec<(usize, u32)> = Vec::new();
         for page in &self.in_order(&pages, group, writer) {
             if !self.open.contains_key(&(group, writer)) {
@@ -417,6 +463,7 @@ impl PageMapped {
         let erased = u64::from(self.geometry.pages_per_ru) * self.geometry.page_bytes;
         let unit = &mut self.units[victim.index()];
         unit.pages.clear();
+        unit.dead.clear();
         unit.state = State::Free;
         unit.erases += 1;
         self.free[usize::from(group)].push_back(victim.index());

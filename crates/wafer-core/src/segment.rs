@@ -34,6 +34,8 @@ pub(crate) struct Segments {
     pub(crate) hot: Vec<Segment>,
     /// The label in the map: the segment itself, or what a part is a part of.
     pub(crate) labels: Vec<Label>,
+    /// The handle through which the pages were written; the same for all of a segment.
+    pub(crate) origins: Vec<u8>,
     free: Vec<Label>,
     /// The parts of each divided label; empty entries are free.
     divisions: Vec<Vec<Label>>,
@@ -67,6 +69,7 @@ impl Segments {
         Segments {
             hot: vec![Segment { ru: unmapped_ru, valid: 0 }],
             labels: vec![0],
+            origins: vec![0],
             free: Vec::new(),
             divisions: Vec::new(),
             free_divisions: Vec::new(),
@@ -91,6 +94,14 @@ impl Segments {
         }
     }
 
+    /// Asks for the origin of a segment, if there is one.
+    #[inline(always)]
+    pub(crate) fn prefetch_origin(&self, label: Option<&Label>) {
+        if let Some(label) = label {
+            crate::mapping::prefetch(self.origins.as_ptr().wrapping_add(*label as usize));
+        }
+    }
+
     /// Tells the tests that follow it of a page's new label.
     #[inline(always)]
     pub(crate) fn log_written(&mut self, label: Label) {
@@ -105,18 +116,21 @@ impl Segments {
         self.hot.len() - self.free.len()
     }
 
-    pub(crate) fn allocate(&mut self, ru: RuIndex, valid: u32) -> Label {
+    /// A segment of `valid` pages written through handle `origin`.
+    pub(crate) fn allocate(&mut self, ru: RuIndex, valid: u32, origin: u8) -> Label {
         let segment = Segment { ru, valid };
         match self.free.pop() {
             Some(id) => {
                 self.hot[id as usize] = segment;
                 self.labels[id as usize] = id;
+                self.origins[id as usize] = origin;
                 id
             }
             None => {
                 let id = self.hot.len() as Label;
                 self.hot.push(segment);
                 self.labels.push(id);
+                self.origins.push(origin);
                 id
             }
         }
@@ -143,8 +157,9 @@ impl Segments {
     pub(crate) fn divide(&mut self, id: Label, count: u32) -> (Label, Label) {
         let Segment { ru, valid } = self.hot[id as usize];
         let label = self.labels[id as usize];
+        let origin = self.origins[id as usize];
         assert!(ru & DIVIDED == 0 && count < valid);
-        let rest = self.allocate(ru, valid - count);
+        let rest = self.allocate(ru, valid - count, origin);
         self.labels[rest as usize] = label;
         if label != id {
             // A part divides into two parts of the same label.
@@ -153,7 +168,7 @@ impl Segments {
             self.divisions[division].push(rest);
             return (id, rest);
         }
-        let first = self.allocate(ru, count);
+        let first = self.allocate(ru, count, origin);
         self.labels[first as usize] = label;
         let division = match self.free_divisions.pop() {
             Some(index) => index as usize,
@@ -240,7 +255,7 @@ mod tests {
     /// A label of 300 pages in reclaim unit 1 and 700 in 2.
     fn divided() -> (Segments, Label) {
         let mut segments = Segments::new(9, DeviceRng::new(5, Purpose::Segments));
-        let label = segments.allocate(1, 1000);
+        let label = segments.allocate(1, 1000, 0);
         let (first, rest) = segments.divide(label, 300);
         segments.hot[first as usize].ru = 1;
         segments.hot[rest as usize].ru = 2;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::config::{Layers, ResolvedDevice, base_layers, resolve};
 use crate::files::read_text;
-use crate::source::{self, Workload};
+use crate::source::{self, TraceSource, Workload};
 use crate::validate::Checks;
 use crate::{LabError, Precondition, Volume};
 
@@ -37,6 +37,8 @@ pub struct Experiment {
     pub samples: usize,
     /// State of the device at the start.
     pub precondition: Precondition,
+    /// Keep track of whose invalidations cause relocations of whose data.
+    pub attribution: bool,
     /// Table of published WAF to print beside ours.
     pub compare: Option<PathBuf>,
     /// Where it is held against that table; only from a file.
@@ -50,6 +52,8 @@ pub struct Checked {
     pub experiment: Experiment,
     /// Options of the job file without effect on what is written.
     pub ignored: Vec<crate::record::IgnoredOption>,
+    /// What is worth telling before the run, a line each.
+    pub notices: Vec<String>,
     /// Bytes of memory that the run takes, device and workload.
     pub memory_bytes: u64,
     /// Bytes that the workload writes, if it ends by itself; none where its own clock or the volume
@@ -66,6 +70,10 @@ pub struct Options {
     pub set: Vec<String>,
     /// Job file.
     pub fio: Option<PathBuf>,
+    /// Traces, instead of a job file.
+    pub traces: Vec<PathBuf>,
+    /// `KEY=VALUE` for all traces.
+    pub trace_set: Vec<String>,
     /// Host bytes to write.
     pub volume: Option<Volume>,
     /// Shares of jobs.
@@ -78,8 +86,27 @@ pub struct Options {
     pub samples: Option<usize>,
     /// State of the device at the start.
     pub precondition: Option<Precondition>,
+    /// Keep attribution, also where the file does not ask for it.
+    pub attribution: bool,
     /// Table of published WAF.
     pub compare: Option<PathBuf>,
+}
+
+impl Options {
+    /// The workload that the options name, if they do.
+    fn workload(&self) -> Result<Option<Workload>, LabError> {
+        match (&self.fio, self.traces.as_slice()) {
+            (Some(_), [_, ..]) => Err(LabError::config("--trace", "give this or --fio, not both")),
+            (None, []) if !self.trace_set.is_empty() => {
+                Err(LabError::config("--trace-set", "there is no --trace to set it for"))
+            }
+            (None, []) => Ok(None),
+            (Some(fio), []) => Workload::fio(fio).map(Some),
+            (None, traces) => {
+                Ok(Some(Workload::new(TraceSource::from_options(traces, &self.trace_set)?)))
+            }
+        }
+    }
 }
 
 /// An experiment file, all but its `device`.
@@ -104,8 +131,12 @@ struct ExperimentFile {
     samples: Option<usize>,
     /// State of the device before the counters start: `"fresh"` (default), `"sequential"` (one
     /// sequential fill), `"random:N"` (N logical capacities of single-page writes at independent
-    /// uniform addresses) or `"sequential+random:N"` (both, in this order).
+    /// uniform addresses), `"load"` (applications load their data), or several of them in this order,
+    /// joined by `+`.
     precondition: Option<Precondition>,
+    /// Whether to record whose invalidations cause relocations of whose data, for `wafer explain`:
+    /// costs about 15 % of speed. Default false.
+    attribution: Option<bool>,
     /// CSV file of published WAF, relative to the experiment file, to print beside ours: columns
     /// `volume` (multiples of the logical capacity) and `waf`, or `host_bytes` and `media_bytes`.
     compare: Option<PathBuf>,
@@ -129,12 +160,13 @@ impl Experiment {
         let mut layers = Layers::from_text(&label, text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let device = device_of_file(&mut layers, folder, options)?;
-        let workload = match &options.fio {
-            Some(fio) => {
+        let workload = match options.workload()? {
+            Some(workload) => {
                 layers.remove("workload");
-                Workload::fio(fio)?
+                layers.remove("tenants");
+                workload
             }
-            None => source::parse(&mut layers, "workload", folder, path)?,
+            None => source::of_file(&mut layers, folder, path)?,
         };
         let file: ExperimentFile = layers.read()?;
         if file.samples.is_some_and(|samples| samples < 2) {
@@ -158,6 +190,7 @@ impl Experiment {
             seed: options.seed.or(file.seed).unwrap_or(0),
             samples: options.samples.or(file.samples).unwrap_or(DEFAULT_SAMPLES),
             precondition: options.precondition.or(file.precondition).unwrap_or_default(),
+            attribution: options.attribution || file.attribution.unwrap_or(false),
             compare: options.compare.clone().or(file.compare.map(beside)),
             checks: file.validate,
         })
@@ -169,17 +202,22 @@ impl Experiment {
             LabError::config(option, format!("missing; give {what}, or an experiment file"))
         };
         let device = options.device.as_deref().ok_or_else(|| missing("--device", "a device"))?;
-        let fio = options.fio.clone().ok_or_else(|| missing("--fio", "a job file"))?;
+        let workload = options
+            .workload()?
+            .ok_or_else(|| missing("--fio", "a job file, or a trace with --trace"))?;
         let device = crate::load_device(device, &options.set)?;
-        Ok(Self::of(device, Workload::fio(&fio)?, options))
+        Ok(Self::of(device, workload, options))
     }
 
     /// An experiment of a device and a workload at hand; of the options, those count that say
     /// neither.
     pub fn of(device: ResolvedDevice, workload: Workload, options: &Options) -> Self {
-        let path = workload.path();
         Experiment {
-            name: format!("{}-{}", stem(Path::new(&device.name)), stem(Path::new(&path))),
+            name: format!(
+                "{}-{}",
+                stem(Path::new(&device.name)),
+                stem(Path::new(&workload.path()))
+            ),
             device,
             workload,
             volume: options.volume,
@@ -189,6 +227,7 @@ impl Experiment {
             seed: options.seed.unwrap_or(0),
             samples: options.samples.unwrap_or(DEFAULT_SAMPLES),
             precondition: options.precondition.unwrap_or_default(),
+            attribution: options.attribution,
             compare: options.compare.clone(),
             checks: None,
         }
@@ -209,10 +248,19 @@ impl Experiment {
         self.check_memory(memory_bytes)?;
         Ok(Checked {
             ignored: built.ignored,
+            notices: built.notices,
             memory_bytes,
             total_bytes: built.total_bytes,
             experiment: self,
         })
+    }
+
+    /// Bytes of memory that the run takes, on whatever machine it will run.
+    ///
+    /// # Errors
+    /// What the workload cannot do on this device.
+    pub fn needed_memory(&self) -> Result<u64, LabError> {
+        Ok(self.device.geometry.memory_bytes() + source::build(self)?.memory_bytes)
     }
 
     fn check_memory(&self, needed: u64) -> Result<(), LabError> {
@@ -227,7 +275,11 @@ impl Experiment {
 }
 
 /// Refuses a run that needs more memory than there is.
-fn refuse_if_short(what: String, needed: u64, available: Option<u64>) -> Result<(), LabError> {
+pub(crate) fn refuse_if_short(
+    what: String,
+    needed: u64,
+    available: Option<u64>,
+) -> Result<(), LabError> {
     match available {
         Some(available) if needed > available => Err(LabError::Memory { what, needed, available }),
         _ => Ok(()),

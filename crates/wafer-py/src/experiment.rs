@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use wafer_lab::source::SourceTarget;
 use wafer_lab::{Experiment as LabExperiment, Options};
 
 use crate::device::Device;
@@ -130,19 +129,7 @@ impl Experiment {
 
     /// Bytes of memory that its run takes, on whatever machine it will run.
     fn needed_memory(&self, py: Python<'_>) -> PyResult<u64> {
-        let inner = &self.inner;
-        let built = py.detach(|| {
-            let target = SourceTarget {
-                device: &inner.device,
-                seed: inner.seed,
-                until_volume: inner.volume.is_some(),
-                pace: inner.pace.as_deref(),
-                pace_from: inner.pace_from.as_deref(),
-            };
-            inner.workload.build(&target).map(|built| built.memory_bytes)
-        });
-        let workload = built.map_err(|e| of_lab(py, &e))?;
-        Ok(inner.device.geometry.memory_bytes() + workload)
+        py.detach(|| self.inner.needed_memory()).map_err(|e| of_lab(py, &e))
     }
 
     /// Bytes of memory that its run takes. Reads the workload; refuses what cannot run.

@@ -61,6 +61,7 @@ impl Source for IteratorSource {
             total_bytes: None,
             memory_bytes: 0,
             ignored: Vec::new(),
+            notices: Vec::new(),
         })
     }
 }

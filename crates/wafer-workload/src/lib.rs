@@ -27,15 +27,18 @@
 //! service times are constants.
 
 mod address;
+mod carry;
 mod error;
 pub mod fio;
 pub mod job;
 mod job_stream;
 mod mixer;
+pub mod model;
 mod random_map;
 mod rng;
 mod stream;
 mod synthetic;
+pub mod tenants;
 pub mod trace;
 
 pub use error::WorkloadError;

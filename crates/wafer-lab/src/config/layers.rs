@@ -134,6 +134,33 @@ impl Layers {
         })
     }
 
+    /// Removes a list of tables; each becomes layers of its own, with its origins.
+    pub(crate) fn split_off_list(&mut self, key: &str) -> Option<Result<Vec<Layers>, Value>> {
+        let origins = std::mem::take(&mut self.origins);
+        let (under, rest) = origins.into_iter().partition(|(k, _)| is_at_or_under(k, key));
+        self.origins = rest;
+        let under: BTreeMap<String, Origin> = under;
+        let list = match self.remove(key)? {
+            Value::Array(list) if list.iter().all(Value::is_table) => list,
+            other => return Some(Err(other)),
+        };
+        let layers = list.into_iter().enumerate().map(|(i, value)| {
+            let prefix = format!("{key}[{i}]");
+            let own = under.iter().filter_map(|(k, o)| {
+                let rest = k.strip_prefix(&prefix)?;
+                // The table's own line stands under the empty key: for what is missing from it.
+                let rest = if rest.is_empty() { "" } else { rest.strip_prefix('.')? };
+                Some((rest.to_owned(), o.clone()))
+            });
+            let values = match value {
+                Value::Table(values) => values,
+                _ => Table::new(),
+            };
+            Layers { label: self.label.clone(), values, origins: own.collect(), flags: Vec::new() }
+        });
+        Some(Ok(layers.collect()))
+    }
+
     /// Removes a string key outside the typed part of the file.
     pub(crate) fn take_string(&mut self, key: &str) -> Result<Option<String>, LabError> {
         match self.get(key) {
@@ -151,12 +178,25 @@ impl Layers {
 
     /// The values as a type whose fields are the keys.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, LabError> {
-        serde_path_to_error::deserialize(Value::Table(self.values.clone())).map_err(|e| {
+        self.read_by(|values| serde_path_to_error::deserialize(Value::Table(values)))
+    }
+
+    /// The values as what a function makes of them.
+    pub(crate) fn read_by<T>(
+        &self,
+        make: impl FnOnce(Table) -> Result<T, serde_path_to_error::Error<toml::de::Error>>,
+    ) -> Result<T, LabError> {
+        make(self.values.clone()).map_err(|e| {
             let path = e.path().to_string();
             let parent = if path == "." { "" } else { &path };
             let message = one_line(e.inner().message());
             self.explain(parent, &message)
         })
+    }
+
+    /// The values as TOML.
+    pub(crate) fn to_text(&self) -> String {
+        self.values.to_string()
     }
 
     /// An error about `key`, with the place that set it.
@@ -217,7 +257,8 @@ impl Layers {
                 None => break,
             }
         }
-        self.origins.iter().find(|(k, _)| is_at_or_under(k, key)).map(|(_, origin)| origin)
+        let under = self.origins.iter().find(|(k, _)| is_at_or_under(k, key));
+        under.map(|(_, origin)| origin).or_else(|| self.origins.get(""))
     }
 }
 

@@ -83,6 +83,7 @@ impl Source for CommandsSource {
             // The commands are there already, whoever runs them.
             memory_bytes: 0,
             ignored: Vec::new(),
+            notices: Vec::new(),
         })
     }
 }

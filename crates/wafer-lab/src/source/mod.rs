@@ -5,6 +5,9 @@
 
 mod commands;
 mod fio;
+mod model;
+mod tenants;
+mod trace;
 
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -19,6 +22,9 @@ use crate::{Experiment, LabError};
 
 pub use commands::CommandsSource;
 pub use fio::FioSource;
+pub use model::{ModelSource, find_model, models};
+pub use tenants::TenantsSource;
+pub use trace::{TraceFile, TraceSource};
 
 /// Something that commands come from: job file, application model, trace, arrays in memory.
 ///
@@ -70,6 +76,8 @@ pub struct Built {
     pub memory_bytes: u64,
     /// Options of a job file without effect on what is written.
     pub ignored: Vec<IgnoredOption>,
+    /// What is worth telling before the run, a line each.
+    pub notices: Vec<String>,
 }
 
 /// The source of an experiment, shared between its runs.
@@ -90,14 +98,14 @@ impl Workload {
         Ok(Workload::new(FioSource::read(path)?))
     }
 
-    /// The `[workload]` table of an experiment, from the text of a TOML document that has one.
+    /// The `[workload]` table or the `[[tenants]]` of an experiment, from the text of a TOML document.
     /// `label` names the text in messages; relative paths start at `folder`.
     ///
     /// # Errors
     /// As for an experiment file.
     pub fn from_text(label: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
         let mut layers = Layers::from_text(label, text)?;
-        parse(&mut layers, "workload", folder, Path::new(label))
+        of_file(&mut layers, folder, Path::new(label))
     }
 }
 
@@ -118,7 +126,7 @@ struct Kind {
 }
 
 /// All kinds.
-const KINDS: &[Kind] = &[fio::KIND];
+const KINDS: &[Kind] = &[fio::KIND, model::KIND, trace::KIND];
 
 /// Reads a `[workload]` table, found at `key` of the experiment file `path`.
 pub(crate) fn parse(
@@ -150,6 +158,17 @@ pub(crate) fn parse(
     }
     let kind = KINDS.iter().find(|kind| kind.keys.contains(chosen)).unwrap_or(&fio::KIND);
     (kind.parse)(table, folder, path)
+}
+
+/// Reads what an experiment file writes: `[workload]`, or `[[tenants]]`.
+pub(crate) fn of_file(file: &mut Layers, folder: &Path, path: &Path) -> Result<Workload, LabError> {
+    if !file.has("tenants") {
+        return parse(file, "workload", folder, path);
+    }
+    if file.has("workload") {
+        return Err(file.error("tenants", "give [workload] or [[tenants]], not both"));
+    }
+    tenants::parse(file, folder, path)
 }
 
 /// Builds the workload of an experiment.
