@@ -33,7 +33,18 @@ from wafer.device import Device, policies, profiles
 from wafer.policy import Policy
 from wafer.result import Handle, Handles, Result, Timeline, read_results
 from wafer.running import Experiment, available_memory, experiment, run
-from wafer.workload import Commands, Workload, commands, fio, fio_text, model, trace, workload
+from wafer.workload import (
+    Commands,
+    Workload,
+    commands,
+    fio,
+    fio_text,
+    model,
+    models,
+    tenants,
+    trace,
+    workload,
+)
 
 if TYPE_CHECKING:
     from wafer import endurance, figures, stats
@@ -72,12 +83,14 @@ __all__ = [
     "fio",
     "fio_text",
     "model",
+    "models",
     "policies",
     "profiles",
     "read_results",
     "run",
     "stats",
     "sweep",
+    "tenants",
     "trace",
     "workload",
 ]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from wafer import _toml, _wafer
 from wafer._errors import WorkloadError
 
-__all__ = ["Commands", "Workload", "commands", "fio", "fio_text", "model", "trace", "workload"]
+__all__ = ["Commands", "Workload", "commands", "fio", "fio_text", "model", "models", "tenants", "trace", "workload"]
 
 Integers = Union[npt.ArrayLike, int]
 
@@ -103,6 +103,17 @@ def _table(text: str, folder: str) -> Workload:
 def model(name: str, **parameters: Any) -> Workload:
     """An application model, with its parameters as in a ``[workload]`` table with ``model = name``."""
     return workload({"model": name, **parameters})
+
+
+def models() -> dict[str, str]:
+    """Names of the application models, with one line on each."""
+    return dict(_wafer.models())
+
+
+def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Workload:
+    """Several applications on one device: the ``[[tenants]]`` tables of an experiment file, as dicts."""
+    text = _toml.document({"tenants": [dict(table) for table in tables]})
+    return _table(text, os.fspath(Path(folder).resolve()))
 
 
 def trace(path: str | os.PathLike[str], **parameters: Any) -> Workload:
