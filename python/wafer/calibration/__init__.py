@@ -81,8 +81,8 @@ def calibrate(
     started = time.monotonic()
     if not 0 < fraction <= 1:
         raise ConfigError(f"fraction: {fraction} is not above 0 and at most 1")
-    curve = read_curve(path)
     size = capacity_of(capacity)
+    curve = read_curve(path, size)
     if workload is None:
         workload = fio_text(ONE_STREAM, name="one-stream")
     elif not isinstance(workload, Workload):
