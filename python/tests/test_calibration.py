@@ -94,7 +94,10 @@ def test_a_smaller_device_has_the_same_curve():
     candidate = Candidate(Structure(), 0.2, 150)
     job = ScaledJob.of(wafer.fio_text("[a]\nrw=randwrite\nbs=64k\nsize=100%\n"), 8 << 30)
     whole = wafer.run(
-        candidate.device(8 << 30), wafer.fio_text(job.text + "time_based=1\nruntime=1d\n"), volume="6x", seed=1
+        candidate.device(8 << 30),
+        wafer.fio_text(job.text + "time_based=1\nruntime=1d\n"),
+        volume="6x",
+        seed=1,
     )
     pages = ScaledJob.of(wafer.fio_text(job.text + "time_based=1\nruntime=1d\n"), 8 << 30)
     small = wafer.run(candidate.device(job.blocks * 4096), pages.workload(job.blocks), volume="6x", seed=1)
@@ -131,7 +134,7 @@ def known(tmp_path_factory):
 
 
 def test_a_known_device_is_found(known):
-    truth, result, fit = known
+    truth, _, fit = known
     assert fit.structure == truth.structure
     assert truth.net_spare in fit.intervals["net_spare"]
     assert fit.parameters["net_spare"] == pytest.approx(truth.net_spare, rel=0.03)

@@ -111,6 +111,6 @@ def test_models_traces_and_tenants_come_from_the_same_tables(tmp_path, small):
     trace.write_text("time,op,offset,size\n" + "".join(f"{t},W,{t * 4096},4096\n" for t in range(500)))
     result = wafer.run(small, wafer.trace(trace, format="csv"))
     assert result.host_bytes == 500 * 4096
-    with pytest.raises(wafer.WaferError, match="no model|no such model|unknown"):
+    with pytest.raises(wafer.WaferError, match=r"no such model"):
         wafer.run(small, wafer.model("aerospikee"))
     assert wafer.model("jesd219a").kind == "model"

@@ -82,6 +82,9 @@ def test_the_stub_says_what_the_extension_has(root):
 def test_style(root, arguments):
     pytest.importorskip("ruff")
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", *arguments, "python", "notebooks"], cwd=root, capture_output=True, text=True
+        [sys.executable, "-m", "ruff", *arguments, "python", "notebooks"],
+        cwd=root,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout

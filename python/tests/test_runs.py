@@ -12,10 +12,9 @@ import time
 
 import numpy as np
 import pytest
+from conftest import RANDOM_JOB, TWO_JOBS
 
 import wafer
-
-from conftest import RANDOM_JOB, TWO_JOBS
 
 
 def command_line(*arguments, check=True):
@@ -122,7 +121,11 @@ def test_timeline_and_handles_are_arrays(small, two_jobs):
             ["run", "missing.toml"],
             wafer.ConfigError,
         ),
-        (lambda: wafer.fio("missing.fio"), ["run", "--device", "warp", "--fio", "missing.fio"], wafer.ConfigError),
+        (
+            lambda: wafer.fio("missing.fio"),
+            ["run", "--device", "warp", "--fio", "missing.fio"],
+            wafer.ConfigError,
+        ),
     ],
 )
 def test_errors_say_what_the_command_line_says(make, arguments, error):
@@ -182,7 +185,16 @@ def test_ctrl_c_stops_a_run_within_a_second():
 def test_ctrl_c_on_the_command_line_leaves_no_file(tmp_path):
     (tmp_path / "job.fio").write_text(RANDOM_JOB)
     arguments = ["run", "--device", "warp", "--set", "capacity=4GiB", "--set", "overprovisioning=0.3"]
-    arguments += ["--set", "reclaim_unit.size=4MiB", "--fio", "job.fio", "--volume", "100000x", "--json", "r.json"]
+    arguments += [
+        "--set",
+        "reclaim_unit.size=4MiB",
+        "--fio",
+        "job.fio",
+        "--volume",
+        "100000x",
+        "--json",
+        "r.json",
+    ]
     process = subprocess.Popen(
         [shutil.which("wafer"), *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )

@@ -10,7 +10,8 @@ from wafer import endurance, stats
 
 
 @pytest.mark.parametrize(
-    ("freedom", "quantile"), [(1, 12.7062), (2, 4.3027), (4, 2.7764), (9, 2.2622), (30, 2.0423), (1000, 1.9623)]
+    ("freedom", "quantile"),
+    [(1, 12.7062), (2, 4.3027), (4, 2.7764), (9, 2.2622), (30, 2.0423), (1000, 1.9623)],
 )
 def test_student_is_the_table(freedom, quantile):
     assert stats.student(freedom) == pytest.approx(quantile, abs=1e-4)

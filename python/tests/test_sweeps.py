@@ -9,12 +9,11 @@ import sys
 import time
 
 import pytest
+from conftest import RANDOM_JOB
 
 import wafer
 from wafer.sweeps import read_spec
 from wafer.sweeps.local import MemoryGate, run_local
-
-from conftest import RANDOM_JOB
 
 
 def base(**more):
@@ -78,7 +77,9 @@ def test_the_catalogue_is_read_by_polars_and_duckdb(tmp_path):
     frame = polars.read_ndjson(path)
     assert frame.height == 4
     assert frame.filter(polars.col("status") == "failed").height == 2
-    found = duckdb.sql(f"select count(*), avg(waf) from read_json_auto('{path}') where status = 'done'").fetchone()
+    found = duckdb.sql(
+        f"select count(*), avg(waf) from read_json_auto('{path}') where status = 'done'"
+    ).fetchone()
     assert found[0] == 2
     assert found[1] == pytest.approx(frame["waf"].drop_nulls().mean())
     assert done.to_polars().height == 4
@@ -214,7 +215,9 @@ def test_memory_is_never_exceeded(tmp_path):
 def test_ctrl_c_keeps_what_has_ended(tmp_path):
     here = os.path.dirname(__file__)
     program = SWEEP.replace('"60x", seeds=40', '"60x", seeds=4000')
-    process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], cwd=here, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], cwd=here, stderr=subprocess.DEVNULL
+    )
     while not list(tmp_path.glob("records/*.json")):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
@@ -245,7 +248,12 @@ def test_dask_gives_what_threads_give(tmp_path):
         assert len(hosts) == 1
         assert wafer.sweep(spec, "dask", tmp_path / "dask", cluster=client).ran == 0
         # 600 MB a worker: a device of 8 GiB of map does not fit, and is a failure.
-        big = {"device": {"profile": "drive-a"}, "workload": {"fio_text": RANDOM_JOB}, "volume": "1x", "seeds": 1}
+        big = {
+            "device": {"profile": "drive-a"},
+            "workload": {"fio_text": RANDOM_JOB},
+            "volume": "1x",
+            "seeds": 1,
+        }
         (row,) = wafer.sweep({"name": "big", **big}, "dask", tmp_path / "big", cluster=client).rows
         assert "NotEnoughMemory" in row["error"]
         # A worker that dies takes nothing with it but its run.

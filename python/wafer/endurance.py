@@ -39,7 +39,9 @@ CONSTANTS = {
         "kg CO2e per kWh",
         "Ember, Global Electricity Review 2024: world average of 2023, 480 g per kWh",
     ),
-    "warranty_years": Constant(5.0, "years", "usual warranty of data centre drives; TBW = DWPD x capacity x this"),
+    "warranty_years": Constant(
+        5.0, "years", "usual warranty of data centre drives; TBW = DWPD x capacity x this"
+    ),
     "rated_waf": Constant(
         3.0,
         "media bytes per host byte",
@@ -60,6 +62,7 @@ class Life:
         dwpd_over_warranty: drive writes per day that it would bear over the years of warranty.
         cost_per_year: price over years; NaN without a price.
         carbon_per_year: kg CO2e a year: embodied carbon over years, and electricity where power is given.
+
     """
 
     years: float
@@ -93,6 +96,7 @@ class Drive:
         5.0
         >>> round(drive.life(waf=1.5, host_bytes_per_day=3.84e12).years, 2)
         10.0
+
     """
 
     capacity: str | int

@@ -130,6 +130,7 @@ def compare(
 
     Raises:
         ConfigError: no seed in common, or a value that is not positive.
+
     """
     first, second = _by_seed(a, value), _by_seed(b, value)
     seeds = sorted(first.keys() & second.keys())

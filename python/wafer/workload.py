@@ -14,7 +14,18 @@ import numpy.typing as npt
 from wafer import _toml, _wafer
 from wafer._errors import WorkloadError
 
-__all__ = ["Commands", "Workload", "commands", "fio", "fio_text", "model", "models", "tenants", "trace", "workload"]
+__all__ = [
+    "Commands",
+    "Workload",
+    "commands",
+    "fio",
+    "fio_text",
+    "model",
+    "models",
+    "tenants",
+    "trace",
+    "workload",
+]
 
 Integers = Union[npt.ArrayLike, int]
 
@@ -70,6 +81,7 @@ def fio(path: str | os.PathLike[str]) -> Workload:
     Raises:
         WorkloadError: an option that cannot be followed, with file and line (when it is run).
         ConfigError: the file cannot be read.
+
     """
     inner = _wafer.Workload.fio(os.fspath(path))
     return Workload(inner, ("fio_text", (inner.text, inner.path)))
@@ -83,6 +95,7 @@ def fio_text(text: str, *, name: str = "job.fio") -> Workload:
         >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\n")
         >>> job.kind
         'fio'
+
     """
     return Workload(_wafer.Workload.fio_text(name, text), ("fio_text", (text, name)))
 
@@ -155,6 +168,7 @@ class Commands(Workload):
         >>> pages = np.random.default_rng(1).integers(0, 4096, 100_000)
         >>> wafer.Commands(pages, length=1, placement=0, unit=4096)
         <wafer.Commands: 100000 commands>
+
     """
 
     def __init__(
@@ -201,6 +215,7 @@ def commands(
 
     Arrays of some ten thousand commands keep the run fast: Python is asked once for each array. An
     exception in the source ends the run and is raised by it.
+
     """
     if not callable(source) and iter(source) is source:
         raise WorkloadError(f"{name}: an iterator can be run once; give the generator function itself")

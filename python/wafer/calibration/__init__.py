@@ -22,7 +22,17 @@ from wafer.progress import Bar
 from wafer.sizes import parse_size
 from wafer.workload import Workload, fio, fio_text
 
-__all__ = ["Candidate", "Curve", "Fit", "Interval", "STRUCTURES", "Structure", "Trial", "calibrate", "read_curve"]
+__all__ = [
+    "Candidate",
+    "Curve",
+    "Fit",
+    "Interval",
+    "STRUCTURES",
+    "Structure",
+    "Trial",
+    "calibrate",
+    "read_curve",
+]
 
 #: The workload of the published curves: 128 KiB random writes over the whole drive, each block once a pass.
 ONE_STREAM = """\
@@ -51,7 +61,7 @@ def calibrate(
     seed: int = 1,
     progress: bool | Callable[[str, int, int], None] = False,
 ) -> Fit:
-    """Find the device behind a measured curve: over-provisioning, number of reclaim units, policy, separation.
+    """Find the device behind a measured curve: over-provisioning, reclaim units, policy, separation.
 
     Args:
         path: counters over time: a CSV with ``host_bytes`` and ``media_bytes``, or the collected output of
@@ -77,6 +87,7 @@ def calibrate(
 
     The search takes about a hundred simulations of a smaller device and one or two of the full number of
     blocks: one to two minutes on two cores.
+
     """
     started = time.monotonic()
     if not 0 < fraction <= 1:
@@ -91,7 +102,9 @@ def calibrate(
     fitted = float(curve.host_bytes[-1]) * fraction
     part = curve.until(fitted)
     if len(part) < 10:
-        raise ConfigError(f"{os.fspath(path)}: {len(part)} samples in the fitted part; at least 10 are needed")
+        raise ConfigError(
+            f"{os.fspath(path)}: {len(part)} samples in the fitted part; at least 10 are needed"
+        )
     if part.host_bytes[-1] < 0.5 * size:
         share = part.host_bytes[-1] / size
         raise ConfigError(
@@ -100,12 +113,16 @@ def calibrate(
         )
     if part.media_bytes[-1] < 1.005 * part.host_bytes[-1]:
         raise RunError(
-            f"{os.fspath(path)}: WAF is {part.waf[-1]:.3f}: without garbage collection there is nothing to fit"
+            f"{os.fspath(path)}: WAF is {part.waf[-1]:.3f}: without garbage collection, nothing to fit"
         )
 
     cancel = Cancel()
     bar = Bar("calibrate", unit="steps") if progress is True else None
-    tell = bar.update if bar is not None else (progress or _silent)
+    tell: Tell = _silent
+    if bar is not None:
+        tell = bar.update
+    elif callable(progress):
+        tell = progress
     measured = Measured(part, job, precondition, cancel)
     workers = threads or min(os.cpu_count() or 1, 16)
     try:
@@ -178,11 +195,14 @@ def calibrate(
     )
 
 
+Tell = Callable[[str, int, int], None]
+
+
 def _silent(stage: str, done: int, total: int) -> None:
     del stage, done, total
 
 
-def _serial(tell: Callable[[str, int, int], None]) -> Callable[[str, int, int], None]:
+def _serial(tell: Tell) -> Tell:
     """One report at a time, though several threads report."""
     lock = threading.Lock()
 

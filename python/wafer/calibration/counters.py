@@ -36,9 +36,7 @@ class Curve:
     @property
     def waf(self) -> npt.NDArray[np.float64]:
         """Cumulative WAF; 1 at the first sample."""
-        return np.divide(
-            self.media_bytes, self.host_bytes, out=np.ones(len(self)), where=self.host_bytes > 0
-        )
+        return np.divide(self.media_bytes, self.host_bytes, out=np.ones(len(self)), where=self.host_bytes > 0)
 
     def until(self, host_bytes: float) -> Curve:
         """The part up to so many host bytes."""
@@ -63,6 +61,7 @@ def read_curve(path: str | os.PathLike[str], capacity: int | None = None) -> Cur
 
     Raises:
         ConfigError: no such file, nothing of these forms in it, or counters that go back; with the line.
+
     """
     file = Path(path)
     try:
@@ -98,7 +97,9 @@ def _csv(file: Path, text: str, capacity: int | None) -> list[_Sample]:
     relative = not set(_HOST) & set(header) and {"volume", "waf"} <= set(header)
     if relative and capacity is None:
         raise ConfigError(f"{file}:{start + 1}: volume and waf: give the capacity of the drive")
-    host, media = (header.index("volume"), header.index("waf")) if relative else (column(_HOST), column(_MEDIA))
+    host, media = (
+        (header.index("volume"), header.index("waf")) if relative else (column(_HOST), column(_MEDIA))
+    )
     # A table of volumes begins with the first that is worth telling; counters began at zero.
     samples: list[_Sample] = [(start + 1, 0, 0)] if relative else []
     for row in rows:
@@ -187,6 +188,4 @@ def _curve(file: Path, samples: list[_Sample]) -> Curve:
             media.append(m)
     if len(host) < 10:
         raise ConfigError(f"{file}: {len(host)} samples with new host bytes; at least 10 are needed")
-    return Curve(
-        np.asarray(host, dtype=np.float64) - host[0], np.asarray(media, dtype=np.float64) - media[0]
-    )
+    return Curve(np.asarray(host, dtype=np.float64) - host[0], np.asarray(media, dtype=np.float64) - media[0])

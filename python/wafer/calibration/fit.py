@@ -54,6 +54,7 @@ class Fit:
         prediction_error: largest error of cumulative WAF over the part that was *not* fitted, a share;
             ``None`` if all was fitted.
         runs: simulations that it took; ``seconds``: time.
+
     """
 
     device: Device

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from wafer._errors import ConfigError
 from wafer.figures.curves import plot_fit, plot_result
-from wafer.figures.style import COLOURS, save
 from wafer.figures.studies import FIGURES, Material
+from wafer.figures.style import COLOURS, save
 from wafer.figures.sweeps import crossover, plot_crossover, plot_sweep
 from wafer.result import read_results
 

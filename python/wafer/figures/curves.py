@@ -62,7 +62,12 @@ def plot_fit(fit: Fit, ax: Axes | None = None) -> Axes:
     step = max(1, len(volume) // 60)
     measured = {**PUBLISHED, "markersize": 3.5}
     ax.plot(
-        volume[1:][::step], fit.curve.waf[1:][::step], marker="o", color=COLOURS[1], label="measured", **measured
+        volume[1:][::step],
+        fit.curve.waf[1:][::step],
+        marker="o",
+        color=COLOURS[1],
+        label="measured",
+        **measured,
     )
     ax.plot(fit.result.timeline.volume, fit.result.timeline.waf, color=COLOURS[0], label="calibrated")
     end = fit.fitted / fit.capacity

@@ -144,7 +144,7 @@ def noisy_handle(material: Material) -> Figure | None:
     if result is None:
         return None
     roles = {0: "0: sequential", 1: "1: last 10 %, uniform", 2: "2: overwrites 0, 80/20", "gc": "GC open RU"}
-    figure, (ax,) = grid_of_axes(1)
+    _, (ax,) = grid_of_axes(1)
     for number, (key, handle) in enumerate(result.handles.items()):
         ax.plot(
             result.timeline.volume,
@@ -200,7 +200,9 @@ def isolation_map(material: Material) -> Figure | None:
     ours: dict[tuple[int, str], dict[float, list[float]]] = {}
     for result in material.with_job("three-stream-zoned-fdp"):
         # 224 GiB in RUs of 256 MiB are 896, in RUs of 128 MiB 1,792, whatever the scale.
-        unit = next((u for u, n in ((256, 896), (128, 1792)) if abs(_logical_rus(result) / n - 1) < 0.01), None)
+        unit = next(
+            (u for u, n in ((256, 896), (128, 1792)) if abs(_logical_rus(result) / n - 1) < 0.01), None
+        )
         at5 = float(result.timeline.waf_at(5))
         if unit is None or np.isnan(at5):
             continue
@@ -307,7 +309,9 @@ def _bars(study: str, title: str) -> Callable[[Material], Figure | None]:
         # From the floor of 1: what lies above it is what can be saved.
         floor = min(1.0, float(published.min()), float(ours.min()))
         bar: dict[str, Any] = {"width": 0.38, "bottom": floor, "capsize": 2, "error_kw": {"linewidth": 0.8}}
-        ax.bar(at - 0.2, published - floor, yerr=tolerance, color="#BBBBBB", label="published, tolerance", **bar)
+        ax.bar(
+            at - 0.2, published - floor, yerr=tolerance, color="#BBBBBB", label="published, tolerance", **bar
+        )
         ax.bar(at + 0.2, ours - floor, yerr=spread, color=COLOURS[0], label="wafer, spread", **bar)
         names = [row["id"].split("/", 1)[1] for row in rows]
         ax.set_xticks(at, names, rotation=40, ha="right", fontsize=6.5)
@@ -332,8 +336,6 @@ FIGURES: tuple[StudyFigure, ...] = (
     StudyFigure("warp-table", "all figures of WARP", _bars("warp", "WARP (FAST '26)")),
     StudyFigure("kioxia-waf", "kernel compilation over time", kernel_compilation),
     StudyFigure("kioxia-table", "kernel compilation", _bars("kioxia", "Kernel compilation (KIOXIA)")),
-    StudyFigure(
-        "namespaces-table", "four tenants", _bars("namespaces", "Four tenants, a namespace each")
-    ),
+    StudyFigure("namespaces-table", "four tenants", _bars("namespaces", "Four tenants, a namespace each")),
     StudyFigure("micron-table", "Aerospike on one drive", _bars("micron", "Aerospike (Micron)")),
 )

@@ -41,7 +41,7 @@ _RC: dict[str, Any] = {
 
 
 def pyplot() -> Any:
-    """matplotlib's pyplot; where no display is, one that draws into files."""
+    """Matplotlib's pyplot; where no display is, one that draws into files."""
     matplotlib = need("matplotlib", "analysis")
     if not os.environ.get("DISPLAY") and "MPLBACKEND" not in os.environ and os.name == "posix":
         matplotlib.use("Agg", force=False)

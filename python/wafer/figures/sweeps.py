@@ -63,9 +63,7 @@ class Crossover:
     changes: tuple[tuple[float, float], ...]
 
 
-def crossover(
-    sweep: Sweep, x: str, choice: str, a: Any, b: Any, group: str | None = None
-) -> list[Crossover]:
+def crossover(sweep: Sweep, x: str, choice: str, a: Any, b: Any, group: str | None = None) -> list[Crossover]:
     """Compare two values of a key along another: paired by seed, then linear between points.
 
     Args:
@@ -74,6 +72,7 @@ def crossover(
         choice: key whose values ``a`` and ``b`` are compared, such as ``isolation``.
         a, b: its values. A point is worth: media bytes with b over those with a, less one.
         group: key that gives a row each.
+
     """
     from wafer.stats import compare
 

@@ -33,6 +33,7 @@ class Sweep:
         folder: where records and catalogue are.
         keys: the keys that vary.
         ran: how many runs this call made; the others were there already.
+
     """
 
     def __init__(self, folder: Path, rows: list[dict[str, Any]], keys: list[str], ran: int) -> None:
@@ -119,6 +120,7 @@ def sweep(
 
     Raises:
         ConfigError: a sweep that cannot be understood, before anything runs.
+
     """
     if engine not in ("local", "dask", "ray"):
         raise ConfigError(f"engine: {engine!r} is none of local, dask, ray")

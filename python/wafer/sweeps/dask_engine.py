@@ -35,9 +35,7 @@ class _Worker:
         return len(self.running) < self.threads and taken + needed <= self.memory
 
 
-def run_dask(
-    points: list[Point], folder: str, done: Done, *, workers: int, cluster: Any = None
-) -> None:
+def run_dask(points: list[Point], folder: str, done: Done, *, workers: int, cluster: Any = None) -> None:
     """Run all points on ``cluster``: a client, a scheduler's address, or a new local cluster."""
     distributed = need("distributed", "dask")
     if cluster is None:
@@ -72,7 +70,8 @@ def _run(distributed: Any, client: Any, points: list[Point], folder: str, done: 
             largest = max((worker.memory for worker in pool.values()), default=0)
             for item in [item for item in waiting if pool and item[1] > largest]:
                 waiting.remove(item)
-                message = f"needs {item[1] / 2**30:.1f} GiB of memory, the largest worker has {largest / 2**30:.1f} GiB"
+                gib = [amount / 2**30 for amount in (item[1], largest)]
+                message = f"needs {gib[0]:.1f} GiB of memory, the largest worker has {gib[1]:.1f} GiB"
                 done(item[0], Outcome(None, "NotEnoughMemory", message))
             _place(client, pool, waiting, running, folder)
             if not running:

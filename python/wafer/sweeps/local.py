@@ -59,8 +59,8 @@ def run_local(
         except (WaferError, ValueError, TypeError) as error:
             return Outcome(None, type(error).__name__, str(error))
         if needed > total:
-            error = NotEnoughMemory(f"needs {needed / 2**30:.1f} GiB of memory, {total / 2**30:.1f} GiB may be used")
-            return Outcome(None, "NotEnoughMemory", str(error))
+            told = f"needs {needed / 2**30:.1f} GiB of memory, {total / 2**30:.1f} GiB may be used"
+            return Outcome(None, NotEnoughMemory.__name__, told)
         taken = gate.take(needed, cancel)
         try:
             return run_point(point.experiment, folder, cancel)

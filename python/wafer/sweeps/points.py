@@ -147,18 +147,14 @@ def _ranges(
     return samples, int(seed), {_key(key, base): value for key, value in table.items()}
 
 
-def _random(
-    place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+def _random(place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]) -> list[dict[str, Any]]:
     samples, seed, ranges = _ranges(place, kind, table, base)
     rng = np.random.default_rng(seed)
     unit = rng.random((samples, len(ranges)))
     return _scaled(place, kind, ranges, unit)
 
 
-def _latin(
-    place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+def _latin(place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]) -> list[dict[str, Any]]:
     samples, seed, ranges = _ranges(place, kind, table, base)
     rng = np.random.default_rng(seed)
     # One sample in each of `samples` slices of every range, slices paired at random.

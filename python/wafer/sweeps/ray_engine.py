@@ -18,9 +18,7 @@ Done = Callable[[Point, Outcome], None]
 AHEAD = 4
 
 
-def run_ray(
-    points: list[Point], folder: str, done: Done, *, workers: int, cluster: Any = None
-) -> None:
+def run_ray(points: list[Point], folder: str, done: Done, *, workers: int, cluster: Any = None) -> None:
     """Run all points on the Ray that is connected, at the address ``cluster``, or on a new local one."""
     ray = need("ray", "ray")
     own = not ray.is_initialized()
@@ -51,7 +49,8 @@ def _run(ray: Any, points: list[Point], folder: str, done: Done) -> None:
                     done(point, Outcome(None, type(error).__name__, str(error)))
                     continue
                 if needed > largest:
-                    message = f"needs {needed / 2**30:.1f} GiB of memory, the largest node has {largest / 2**30:.1f} GiB"
+                    gib = [amount / 2**30 for amount in (needed, largest)]
+                    message = f"needs {gib[0]:.1f} GiB of memory, the largest node has {gib[1]:.1f} GiB"
                     done(point, Outcome(None, "NotEnoughMemory", message))
                     continue
                 made = task.options(num_cpus=1, memory=needed, max_retries=2)
