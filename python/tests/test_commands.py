@@ -58,7 +58,12 @@ def test_repeated_until_the_volume(small):
     result = wafer.run(small, wafer.Commands(fill, 64, repeat=True), volume="5x")
     assert result.host_bytes == 5 * small.logical_bytes
     assert result.waf == 1.0
-    endless = wafer.commands(lambda: iter(lambda: fill[:100], None))
+
+    def for_ever():
+        while True:
+            yield fill[:100]
+
+    endless = wafer.commands(for_ever)
     assert wafer.run(small, endless, volume="2x").host_bytes == 2 * small.logical_bytes
 
 
@@ -107,10 +112,13 @@ def test_what_goes_wrong_in_an_iterator_is_raised(small):
 
 
 def test_models_traces_and_tenants_come_from_the_same_tables(tmp_path, small):
-    trace = tmp_path / "some.csv"
-    trace.write_text("time,op,offset,size\n" + "".join(f"{t},W,{t * 4096},4096\n" for t in range(500)))
-    result = wafer.run(small, wafer.trace(trace, format="csv"))
+    trace = tmp_path / "some.iolog"
+    lines = [f"/dev/nvme0n1 write {t * 4096} 4096" for t in range(500)]
+    head = ["fio version 2 iolog", "/dev/nvme0n1 add", "/dev/nvme0n1 open"]
+    trace.write_text("\n".join([*head, *lines, "/dev/nvme0n1 close", ""]))
+    result = wafer.run(small, wafer.trace(trace, format="fio"))
     assert result.host_bytes == 500 * 4096
+    assert result.record["provenance"]["workload"]["kind"] == "trace"
     with pytest.raises(wafer.WaferError, match=r"no such model"):
         wafer.run(small, wafer.model("aerospikee"))
     assert wafer.model("jesd219a").kind == "model"

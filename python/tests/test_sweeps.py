@@ -79,7 +79,7 @@ def test_the_catalogue_is_read_by_polars_and_duckdb(tmp_path):
     assert frame.filter(polars.col("status") == "failed").height == 2
     found = duckdb.sql(
         f"select count(*), avg(waf) from read_json_auto('{path}') where status = 'done'"
-    ).fetchone()
+    ).fetchall()[0]
     assert found[0] == 2
     assert found[1] == pytest.approx(frame["waf"].drop_nulls().mean())
     assert done.to_polars().height == 4

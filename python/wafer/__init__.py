@@ -47,7 +47,7 @@ from wafer.workload import (
 )
 
 if TYPE_CHECKING:
-    from wafer import endurance, figures, stats
+    from wafer import calibration, endurance, figures, progress, stats, sweeps
     from wafer.calibration import Fit, calibrate
     from wafer.sweeps import Sweep, sweep
 
@@ -76,6 +76,7 @@ __all__ = [
     "__version__",
     "available_memory",
     "calibrate",
+    "calibration",
     "commands",
     "endurance",
     "experiment",
@@ -86,10 +87,12 @@ __all__ = [
     "models",
     "policies",
     "profiles",
+    "progress",
     "read_results",
     "run",
     "stats",
     "sweep",
+    "sweeps",
     "tenants",
     "trace",
     "workload",
@@ -102,7 +105,7 @@ _LAZY = {
     "Sweep": "wafer.sweeps",
     "sweep": "wafer.sweeps",
 }
-_MODULES = ("endurance", "figures", "stats")
+_MODULES = ("calibration", "endurance", "figures", "progress", "stats", "sweeps")
 
 
 def __getattr__(name: str) -> Any:

@@ -231,7 +231,7 @@ def _settings(
     pace: str | Mapping[str, float | str] | None,
     pace_from: str | os.PathLike[str] | None,
     precondition: str | None,
-) -> _wafer.Settings:
+) -> _wafer._Settings:
     for name, value in (("seed", seed), ("samples", samples)):
         if value is not None and (isinstance(value, bool) or not 0 <= int(value) < 2**64):
             raise ConfigError(f"{name}: expected a number from 0")

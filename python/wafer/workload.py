@@ -142,7 +142,7 @@ class _Columns:
     op: npt.NDArray[np.uint8]
     namespace: npt.NDArray[np.uint8]
 
-    def tuple(self) -> _wafer.Columns:
+    def tuple(self) -> _wafer._Columns:
         return (self.lba, self.length, self.placement, self.op, self.namespace)
 
 
@@ -220,7 +220,7 @@ def commands(
     if not callable(source) and iter(source) is source:
         raise WorkloadError(f"{name}: an iterator can be run once; give the generator function itself")
 
-    def start() -> Iterator[_wafer.Columns]:
+    def start() -> Iterator[_wafer._Columns]:
         for batch in source() if callable(source) else source:
             yield _batch(batch, unit).tuple()
 
