@@ -36,6 +36,8 @@ COARSE_VOLUME, MIDDLE_VOLUME = 6.0, 14.0
 #: Page writes by the host that one run at full size may take.
 MOST_PAGES = 800_000_000
 LEAST_OP, MOST_OP = 0.005, 1.5
+WIDE = (0.25, 0.35, 0.5, 0.7, 0.84, 1.0, 1.2, 1.44, 2.0, 2.9, 4.0)
+NARROW = (0.7, 0.84, 1.0, 1.2, 1.44)
 COUNTS = (150, 300, 600, 1200, 2400)
 
 Tell = Callable[[str, int, int], None]
@@ -175,10 +177,11 @@ def search(
 
     # 3. The number of units of the best structures, with more blocks and further along the curve.
     near = [t for t in structured if t.score < 2 * structured[0].score][:2]
+    # The best structure gets a wide grid, the profile that its intervals are read from.
     grid = [
         t.candidate.with_(count=max(round(t.candidate.count * factor), 40))
-        for t in near
-        for factor in (0.7, 0.84, 1.0, 1.2, 1.44)
+        for t, factors in zip(near, (WIDE, NARROW))
+        for factor in factors
     ]
     refined = steps.each(grid, _blocks(MIDDLE, 1200, drive), middle_volume, 1e-3, "refinement")
     winner = refined[0].candidate.structure
