@@ -550,7 +550,9 @@ fn samples(text: &str) -> Result<usize, String> {
 fn address(text: &str) -> Result<SocketAddr, String> {
     let alone = text.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
     let text = text.replacen("localhost:", "127.0.0.1:", 1);
-    alone.or_else(|_| text.parse()).map_err(|_| "expected ADDRESS:PORT, such as 127.0.0.1:8080".to_owned())
+    alone
+        .or_else(|_| text.parse())
+        .map_err(|_| "expected ADDRESS:PORT, such as 127.0.0.1:8080".to_owned())
 }
 
 /// What can stand in an address and a header.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use wafer_core::policy::VictimPolicy;
-use wafer_core::{Counters, HandleCounters, Command, Device, LBA_BYTES, Observer, Op};
+use wafer_core::{Command, Counters, Device, HandleCounters, LBA_BYTES, Observer, Op};
 use wafer_workload::CommandStream;
 
 use crate::attribution::AttributionRecord;

@@ -1,6 +1,8 @@
 //! Prometheus metrics: names and units by its conventions (base units, `_total` for counters).
 
-use prometheus::{Encoder, Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry, TextEncoder};
+use prometheus::{
+    Encoder, Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry, TextEncoder,
+};
 
 use crate::source::Snapshot;
 
@@ -35,7 +37,11 @@ pub(crate) fn text(
         "Pages that hosts wrote only in part: each cost a read-modify-write",
         c.rmw_pages,
     )?;
-    made.counter("wafer_deallocated_pages_total", "Pages that deallocate unmapped", c.deallocated_pages)?;
+    made.counter(
+        "wafer_deallocated_pages_total",
+        "Pages that deallocate unmapped",
+        c.deallocated_pages,
+    )?;
     made.gauge(
         "wafer_write_amplification_ratio",
         "Cumulative WAF: media bytes written over host bytes written",
@@ -64,7 +70,8 @@ pub(crate) fn text(
         "handle",
         handles().map(|(key, h)| (key, h.media_bytes)),
     )?;
-    let units = GaugeVec::new(Opts::new("wafer_reclaim_units", "Reclaim units by state"), &["state"])?;
+    let units =
+        GaugeVec::new(Opts::new("wafer_reclaim_units", "Reclaim units by state"), &["state"])?;
     for (state, count) in ["free", "open", "closed"].into_iter().zip(snapshot.reclaim_units) {
         units.with_label_values(&[state]).set(count as f64);
     }

@@ -144,7 +144,8 @@ impl Sampler {
 impl History {
     fn add(&mut self, seconds: f64, snapshot: Snapshot) {
         let before = self.newest.counters.host_bytes;
-        if snapshot.counters.host_bytes < before || snapshot.handles.len() != self.newest.handles.len()
+        if snapshot.counters.host_bytes < before
+            || snapshot.handles.len() != self.newest.handles.len()
         {
             // The counters were reset: what came before belongs to another record.
             self.rows.clear();
@@ -196,7 +197,9 @@ impl History {
             .keys()
             .into_iter()
             .zip(counters)
-            .map(|(key, h)| (key, json!({ "host_bytes": h.host_bytes, "media_bytes": h.media_bytes })))
+            .map(|(key, h)| {
+                (key, json!({ "host_bytes": h.host_bytes, "media_bytes": h.media_bytes }))
+            })
             .collect();
         let mut state = json!({
             "seconds": rounded(self.seconds),
@@ -221,21 +224,16 @@ mod tests {
     use wafer_core::Counters;
 
     fn snapshot(host: u64) -> Snapshot {
-        let handles = vec![HandleCounters { host_bytes: host, media_bytes: 2 * host, erased_bytes: 0 }];
-        let counters =
-            Counters { host_bytes: host, media_bytes: 2 * host, ..Counters::default() };
+        let handles =
+            vec![HandleCounters { host_bytes: host, media_bytes: 2 * host, erased_bytes: 0 }];
+        let counters = Counters { host_bytes: host, media_bytes: 2 * host, ..Counters::default() };
         Snapshot { counters, handles, ..Snapshot::default() }
     }
 
     #[test]
     fn history_is_bounded_and_keeps_its_ends() {
-        let mut history = History {
-            rows: Vec::new(),
-            every: 1,
-            samples: 0,
-            newest: snapshot(0),
-            seconds: 0.0,
-        };
+        let mut history =
+            History { rows: Vec::new(), every: 1, samples: 0, newest: snapshot(0), seconds: 0.0 };
         for i in 1..=100_000_u64 {
             history.add(i as f64, snapshot(i));
             assert!(history.rows.len() < MOST_POINTS);

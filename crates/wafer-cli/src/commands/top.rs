@@ -11,8 +11,8 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline};
 use ratatui::{DefaultTerminal, Frame};
 use serde_json::Value;
-use wafer_lab::metrics::Waf;
 use wafer_lab::LabError;
+use wafer_lab::metrics::Waf;
 
 use crate::args::TopArgs;
 use crate::output::{self, Align, Table};
@@ -269,12 +269,21 @@ fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     newest.reverse();
     let most = newest.iter().max().map_or(1.0, |most| 1.0 + *most as f64 / 1000.0);
     let title = format!(" WAF since the look before, 1 to {most:.2} ");
-    frame.render_widget(Sparkline::default().block(Block::bordered().title(title)).data(&newest), line);
+    frame.render_widget(
+        Sparkline::default().block(Block::bordered().title(title)).data(&newest),
+        line,
+    );
     let rows = look.handles().into_iter().skip(usize::from(screen.scroll));
     let right = |text: String| Cell::from(Line::from(text).right_aligned());
     let table = ratatui::widgets::Table::new(
         rows.map(|row| Row::new(row.map(right))),
-        [Constraint::Length(8), Constraint::Length(12), Constraint::Length(12), Constraint::Length(8), Constraint::Length(14)],
+        [
+            Constraint::Length(8),
+            Constraint::Length(12),
+            Constraint::Length(12),
+            Constraint::Length(8),
+            Constraint::Length(14),
+        ],
     )
     .header(Row::new(HANDLES.map(|name| right(name.to_owned()))).style(Style::new().bold()))
     .block(Block::bordered().title(" handles "));
@@ -287,7 +296,10 @@ fn draw(frame: &mut Frame<'_>, screen: &Screen) {
             Line::from(format!("{seconds:>9.1} s  {}  {}", text("kind"), text("text")))
         })
         .collect();
-    frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" FDP events ")), events);
+    frame.render_widget(
+        Paragraph::new(lines).block(Block::bordered().title(" FDP events ")),
+        events,
+    );
 }
 
 #[cfg(test)]
@@ -320,9 +332,14 @@ mod tests {
         let mut terminal = ratatui::Terminal::new(TestBackend::new(100, 30)).unwrap();
         terminal.draw(|frame| draw(frame, &screen)).unwrap();
         let text = terminal.backend().to_string();
-        for part in
-            ["2.00 MB/s", "4.00 MB/s", "WAF 1.800", "1 to 2.00", "5 free, 2 open, 30 closed", "a [31mb"]
-        {
+        for part in [
+            "2.00 MB/s",
+            "4.00 MB/s",
+            "WAF 1.800",
+            "1 to 2.00",
+            "5 free, 2 open, 30 closed",
+            "a [31mb",
+        ] {
             assert!(text.contains(part), "{part} in\n{text}");
         }
         // A terminal of a few cells is drawn too.
