@@ -264,21 +264,13 @@ impl PageMapped {
     }
 
     fn writable_group(&mut self, group: u16, handle: u16) -> u16 {
-        loop {
-            if self.open.contains_key(&(group, Writer::Host(handle))) {
-                return group;
-            }
-            if !self.open_for_host(group, handle) {
-                break;
-            }
+        if self.keep_open(group, handle) {
+            return group;
         }
         let mut others: Vec<u16> = (0..self.geometry.groups).collect();
         others.sort_by_key(|g| std::cmp::Reverse(self.free[usize::from(*g)].len()));
         for other in others {
-            // Here too GC may fill what was opened.
-            let open = |d: &Self| d.open.contains_key(&(other, Writer::Host(handle)));
-            while !open(self) && self.open_for_host(other, handle) {}
-            if open(self) {
+            if self.keep_open(other, handle) {
                 self.events.push(FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(group),
                     handle: RuhId(handle),
@@ -288,6 +280,17 @@ impl PageMapped {
             }
         }
         unreachable!("some group has space");
+    }
+
+    fn keep_open(&mut self, group: u16, handle: u16) -> bool {
+        loop {
+            if self.open.contains_key(&(group, Writer::Host(handle))) {
+                return true;
+            }
+            if !self.open_for_host(group, handle) {
+                return false;
+            }
+        }
     }
 
     fn room(&self, ru: usize) -> u32 {

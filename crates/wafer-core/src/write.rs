@@ -411,22 +411,28 @@ impl<O: Observer> Device<O> {
         slot
     }
 
-    /// `slot`, or the same handle's slot in the group with most free reclaim units.
-    fn writable_slot(&mut self, slot: u32) -> u32 {
+    /// Opens a reclaim unit for a slot that has none. False if its group has no space.
+    fn keep_open(&mut self, slot: u32) -> bool {
         // Where host and GC share a log, the GC that restores the reserve may fill what was opened.
         while self.slots[slot as usize].ru != NONE || self.open_slot(slot) {
             if self.slots[slot as usize].ru != NONE {
-                return slot;
+                return true;
             }
+        }
+        false
+    }
+
+    /// `slot`, or the same handle's slot in the group with most free reclaim units.
+    fn writable_slot(&mut self, slot: u32) -> u32 {
+        if self.keep_open(slot) {
+            return slot;
         }
         let handle = slot % self.layout.per_group;
         let mut groups: Vec<usize> = (0..self.groups.len()).collect();
         groups.sort_by_key(|g| std::cmp::Reverse(self.rus.free[*g].len()));
         for group in groups {
             let other = group as u32 * self.layout.per_group + handle;
-            // Here too GC may fill what was opened.
-            while self.slots[other as usize].ru == NONE && self.open_slot(other) {}
-            if self.slots[other as usize].ru != NONE {
+            if self.keep_open(other) {
                 self.observer.event(&FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(self.group_of(slot)),
                     handle: RuhId(handle as u16),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::config::{Layers, ResolvedDevice, base_layers, resolve};
 use crate::files::read_text;
-use crate::source::{self, Workload};
+use crate::source::{self, TraceSource, Workload};
 use crate::validate::Checks;
 use crate::{LabError, Precondition, Volume};
 
@@ -52,6 +52,8 @@ pub struct Checked {
     pub experiment: Experiment,
     /// Options of the job file without effect on what is written.
     pub ignored: Vec<crate::record::IgnoredOption>,
+    /// What is worth telling before the run, a line each.
+    pub notices: Vec<String>,
     /// Bytes of memory that the run takes, device and workload.
     pub memory_bytes: u64,
     /// Bytes that the workload writes, if it ends by itself; none where its own clock or the volume
@@ -68,6 +70,10 @@ pub struct Options {
     pub set: Vec<String>,
     /// Job file.
     pub fio: Option<PathBuf>,
+    /// Traces, instead of a job file.
+    pub traces: Vec<PathBuf>,
+    /// `KEY=VALUE` for all traces.
+    pub trace_set: Vec<String>,
     /// Host bytes to write.
     pub volume: Option<Volume>,
     /// Shares of jobs.
@@ -84,6 +90,23 @@ pub struct Options {
     pub attribution: bool,
     /// Table of published WAF.
     pub compare: Option<PathBuf>,
+}
+
+impl Options {
+    /// The workload that the options name, if they do.
+    fn workload(&self) -> Result<Option<Workload>, LabError> {
+        match (&self.fio, self.traces.as_slice()) {
+            (Some(_), [_, ..]) => Err(LabError::config("--trace", "give this or --fio, not both")),
+            (None, []) if !self.trace_set.is_empty() => {
+                Err(LabError::config("--trace-set", "there is no --trace to set it for"))
+            }
+            (None, []) => Ok(None),
+            (Some(fio), []) => Workload::fio(fio).map(Some),
+            (None, traces) => {
+                Ok(Some(Workload::new(TraceSource::from_options(traces, &self.trace_set)?)))
+            }
+        }
+    }
 }
 
 /// An experiment file, all but its `device`.
@@ -124,15 +147,24 @@ struct ExperimentFile {
 impl Experiment {
     /// The experiment of a file, with options over it.
     pub fn from_file(path: &Path, options: &Options) -> Result<Self, LabError> {
+        Self::from_text(path, &read_text(path)?, options)
+    }
+
+    /// As [`Experiment::from_file`] from the text of a file, which need not exist: `path` names it in
+    /// messages, and relative paths start at its folder.
+    ///
+    /// # Errors
+    /// What the text says wrongly, with line and key.
+    pub fn from_text(path: &Path, text: &str, options: &Options) -> Result<Self, LabError> {
         let label = path.display().to_string();
-        let mut layers = Layers::from_text(&label, &read_text(path)?)?;
+        let mut layers = Layers::from_text(&label, text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let device = device_of_file(&mut layers, folder, options)?;
-        let workload = match &options.fio {
-            Some(fio) => {
+        let workload = match options.workload()? {
+            Some(workload) => {
                 layers.remove("workload");
                 layers.remove("tenants");
-                Workload::fio(fio)?
+                workload
             }
             None => source::of_file(&mut layers, folder, path)?,
         };
@@ -170,12 +202,21 @@ impl Experiment {
             LabError::config(option, format!("missing; give {what}, or an experiment file"))
         };
         let device = options.device.as_deref().ok_or_else(|| missing("--device", "a device"))?;
-        let fio = options.fio.clone().ok_or_else(|| missing("--fio", "a job file"))?;
+        let workload = options
+            .workload()?
+            .ok_or_else(|| missing("--fio", "a job file, or a trace with --trace"))?;
         let device = crate::load_device(device, &options.set)?;
-        Ok(Experiment {
-            name: format!("{}-{}", stem(Path::new(&device.name)), stem(&fio)),
+        Ok(Self::of(device, workload, options))
+    }
+
+    /// An experiment of a device and a workload at hand; of the options, those count that say
+    /// neither.
+    pub fn of(device: ResolvedDevice, workload: Workload, options: &Options) -> Self {
+        let path = workload.path();
+        Experiment {
+            name: format!("{}-{}", stem(Path::new(&device.name)), stem(Path::new(&path))),
             device,
-            workload: Workload::fio(&fio)?,
+            workload,
             volume: options.volume,
             pace: options.pace.clone(),
             pace_from: options.pace_from.clone(),
@@ -186,7 +227,7 @@ impl Experiment {
             attribution: options.attribution,
             compare: options.compare.clone(),
             checks: None,
-        })
+        }
     }
 
     /// The volume in bytes.
@@ -204,6 +245,7 @@ impl Experiment {
         self.check_memory(memory_bytes)?;
         Ok(Checked {
             ignored: built.ignored,
+            notices: built.notices,
             memory_bytes,
             total_bytes: built.total_bytes,
             experiment: self,

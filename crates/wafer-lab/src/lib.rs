@@ -8,6 +8,7 @@
 //! - [`Reference`]: published curves to stand beside ours;
 //! - [`reproduce`]: published studies beside ours;
 //! - [`validate`]: the table of errors against measured curves;
+//! - [`metrics`]: cumulative, instantaneous and clamped WAF over samples of counters;
 //! - [`theory`]: closed forms of write amplification, the oracle of the device.
 //!
 //! # Architecture
@@ -41,8 +42,10 @@ mod experiment;
 mod explain;
 mod files;
 pub mod host;
+pub mod metrics;
 mod precondition;
 mod read;
+mod reclaim_units;
 pub mod record;
 pub mod reproduce;
 mod run;
@@ -54,17 +57,20 @@ mod volume;
 
 pub use attribution::{AttributionRecord, CollectedRecord};
 pub use batch::Batch;
-pub use compare::{Comparison, ComparisonRow, Reference, VOLUMES};
-pub use config::{ResolvedDevice, load_device};
+pub use compare::{Comparison, ComparisonRow, Published, Reference, VOLUMES};
+pub use config::{ResolvedDevice, device_from_text, load_device};
 pub use drive::{Events, Wear};
 pub use error::LabError;
 pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options};
 pub use explain::{Added, Explanation, Finding, HandleCost};
 pub use precondition::{Precondition, PreconditionStream};
 pub use read::read_records;
+pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{ResultRecord, write_json};
-pub use run::{Control, Progress, Stage, run};
-pub use source::{FioSource, Source, Workload, find_model, models};
+pub use run::{Control, Progress, Stage, run, run_with_policy};
+pub use source::{
+    CommandsSource, FioSource, Source, TraceFile, TraceSource, Workload, find_model, models,
+};
 pub use timeline::{HandleKey, Series, Timeline};
 pub use volume::Volume;
 pub use wafer_workload::model::ModelInfo;

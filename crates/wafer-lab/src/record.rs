@@ -11,7 +11,8 @@ use wafer_workload::Figure;
 
 use crate::attribution::AttributionRecord;
 use crate::host::{Host, peak_rss_bytes};
-use crate::{Events, Experiment, LabError, Precondition, Timeline, Volume, Wear};
+use crate::reclaim_units::ReclaimUnits;
+use crate::{Events, Experiment, LabError, Precondition, Published, Timeline, Volume, Wear};
 
 /// The `schema` of a result record.
 pub const SCHEMA: &str = "wafer.result/1";
@@ -35,6 +36,12 @@ pub struct ResultRecord {
     pub attribution: Option<AttributionRecord>,
     /// Counters on the way.
     pub timeline: Timeline,
+    /// The reclaim units as the run left them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reclaim_units: Option<ReclaimUnits>,
+    /// Published or measured curves that the run was compared with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
     /// How fast it went.
     pub performance: Performance,
     /// FNV-1a over the timeline: equal for equal configuration and seed, on any machine.
@@ -197,6 +204,8 @@ pub(crate) struct Outcome<'a> {
     pub(crate) attribution: Option<AttributionRecord>,
     pub(crate) figures: Vec<Figure>,
     pub(crate) timeline: Timeline,
+    pub(crate) reclaim_units: ReclaimUnits,
+    pub(crate) published: Vec<Published>,
     pub(crate) wall_seconds: f64,
     pub(crate) precondition_seconds: f64,
     pub(crate) ignored: Vec<IgnoredOption>,
@@ -260,6 +269,8 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {
         attribution: outcome.attribution,
         digest: outcome.timeline.digest(),
         timeline: outcome.timeline,
+        reclaim_units: Some(outcome.reclaim_units),
+        published: outcome.published,
         performance: Performance {
             wall_seconds: outcome.wall_seconds,
             precondition_seconds: outcome.precondition_seconds,
@@ -307,7 +318,7 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), LabError> {
 }
 
 /// A time as RFC 3339 in UTC, whole seconds.
-fn rfc3339(time: SystemTime) -> String {
+pub fn rfc3339(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Days to a civil date: years start in March, so that leap days come last.

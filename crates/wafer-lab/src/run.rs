@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use wafer_core::policy::VictimPolicy;
 use wafer_core::{Command, Device, LBA_BYTES, Observer, Op};
 use wafer_workload::CommandStream;
 
@@ -10,7 +11,7 @@ use crate::attribution::AttributionRecord;
 use crate::drive::{Drive, Placements, Watch, wear};
 use crate::source::{self, Built};
 use crate::timeline::{Recorder, Timeline};
-use crate::{Experiment, LabError, ResultRecord, record};
+use crate::{Experiment, LabError, ReclaimUnits, Reference, ResultRecord, record};
 
 /// Commands taken from the stream at a time.
 const BATCH: usize = 4096;
@@ -58,25 +59,62 @@ impl Control<'_> {
 
 /// Runs an experiment and answers its record.
 pub fn run(experiment: &Experiment, control: Control<'_>) -> Result<ResultRecord, LabError> {
+    run_watched(experiment, None, control)
+}
+
+/// Runs an experiment with a victim policy that need not be one of a configuration's names. The
+/// record's `gc.policy` becomes `name`, so that the record does not claim another.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_policy(
+    experiment: &Experiment,
+    name: &str,
+    policy: Box<dyn VictimPolicy>,
+    control: Control<'_>,
+) -> Result<ResultRecord, LabError> {
+    let mut record = run_watched(experiment, Some(policy), control)?;
+    name.clone_into(&mut record.provenance.config.gc.policy);
+    Ok(record)
+}
+
+fn run_watched(
+    experiment: &Experiment,
+    policy: Option<Box<dyn VictimPolicy>>,
+    control: Control<'_>,
+) -> Result<ResultRecord, LabError> {
     let built = source::build(experiment)?;
     match experiment.attribution {
-        true => run_built::<true>(experiment, built, control),
-        false => run_built::<false>(experiment, built, control),
+        true => run_built::<true>(experiment, built, policy, control),
+        false => run_built::<false>(experiment, built, policy, control),
     }
 }
 
 fn run_built<const ATTRIBUTION: bool>(
     experiment: &Experiment,
     built: Built,
+    policy: Option<Box<dyn VictimPolicy>>,
     control: Control<'_>,
 ) -> Result<ResultRecord, LabError> {
     let started = std::time::SystemTime::now();
+    let published = match &experiment.compare {
+        Some(path) => {
+            vec![Reference::read(path)?.published(path, experiment.device.logical_bytes())]
+        }
+        None => Vec::new(),
+    };
     let config = &experiment.device.config;
     let watch = Watch::<ATTRIBUTION>::default();
-    let mut device: Drive<ATTRIBUTION> = Device::with_observer(config, experiment.seed, watch)
-        .map_err(|e| {
-            LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
-        })?;
+    let made: Result<Drive<ATTRIBUTION>, _> = match policy {
+        None => Device::with_observer(config, experiment.seed, watch),
+        Some(policy) => {
+            let geometry = experiment.device.geometry.clone();
+            Device::with_geometry(geometry, policy, experiment.seed, watch)
+        }
+    };
+    let mut device = made.map_err(|e| {
+        LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
+    })?;
 
     let clock = Instant::now();
     let seed = precondition_seed(experiment.seed);
@@ -118,6 +156,8 @@ fn run_built<const ATTRIBUTION: bool>(
         attribution: AttributionRecord::of(&device),
         figures: stream.figures(),
         timeline,
+        reclaim_units: ReclaimUnits::of(&device),
+        published,
         wall_seconds,
         precondition_seconds,
         ignored: built.ignored,

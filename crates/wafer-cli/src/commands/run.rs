@@ -104,6 +104,7 @@ fn experiments(args: &RunArgs) -> Result<Vec<Experiment>, LabError> {
 /// What is worth knowing before an experiment runs.
 fn notices(checked: &Checked) -> Vec<String> {
     let mut notices = checked.experiment.device.notices.clone();
+    notices.extend(checked.notices.iter().cloned());
     let mut ignored: Vec<&str> = checked.ignored.iter().map(|i| i.option.as_str()).collect();
     ignored.dedup();
     if !ignored.is_empty() {

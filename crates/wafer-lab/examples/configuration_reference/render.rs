@@ -23,6 +23,13 @@ const MODELS: &[(&str, &str, &str)] = &[
         include_str!("../../../wafer-workload/src/model/cachelib/mod.rs"),
         "CachelibConfig",
     ),
+    ("f2fs", include_str!("../../../wafer-workload/src/model/f2fs/mod.rs"), "F2fsConfig"),
+    (
+        "kernel-build",
+        include_str!("../../../wafer-workload/src/model/kernel_build/mod.rs"),
+        "KernelBuildConfig",
+    ),
+    ("lsm", include_str!("../../../wafer-workload/src/model/lsm/mod.rs"), "LsmConfig"),
 ];
 
 /// An experiment file in which every table appears; a test reads it.
@@ -107,7 +114,11 @@ pub(crate) fn page() -> String {
             page += &row(&[&code(prefix, &field.name), words(&field.kind), &default, &field.text]);
         }
     }
-    for (key, kind) in [("isolation", "Isolation"), ("gc.order", "RelocationOrder")] {
+    for (key, kind) in [
+        ("isolation", "Isolation"),
+        ("gc.order", "RelocationOrder"),
+        ("gc.destination", "Destination"),
+    ] {
         page += &format!("\n### Values of `{key}`\n\n| value | meaning |\n|---|---|\n");
         for variant in fields(CORE, kind) {
             page += &row(&[&format!("`\"{}\"`", variant.name.to_lowercase()), &variant.text]);
@@ -185,8 +196,8 @@ fn words(kind: &str) -> &'static str {
         "bool" => "`true` or `false`",
         "String" => "text",
         "PathBuf" => "path",
-        "Isolation" | "RelocationOrder" | "Standing" => "text",
-        "Ycsb" | "KeyOrder" | "PaceFile" => "text",
+        "Destination" | "Isolation" | "RelocationOrder" | "Standing" => "text",
+        "Ycsb" | "KeyOrder" | "PaceFile" | "Discard" | "Temperature" => "text",
         "Vec<RangeFile>" => "list of tables",
         "Checks" => "table",
         "Vec<f64>" => "list of numbers",

@@ -41,18 +41,19 @@ fn experiment(volume: Option<&str>, samples: usize) -> Experiment {
         precondition: Precondition::default(),
         compare: None,
         checks: None,
+        attribution: false,
     }
 }
 
 fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> Built {
     let pages = experiment.device.geometry.logical_pages;
     let stream = Box::new(Scatter { state: experiment.seed, pages, left: commands });
-    Built { stream, total_bytes, memory_bytes: 0, ignored: Vec::new() }
+    Built { stream, total_bytes, memory_bytes: 0, ignored: Vec::new(), notices: Vec::new() }
 }
 
 fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> ResultRecord {
     let built = scatter(experiment, commands, total);
-    run_built(experiment, built, Control::unattended()).unwrap()
+    run_built::<false>(experiment, built, None, Control::unattended()).unwrap()
 }
 
 #[test]
@@ -142,7 +143,9 @@ fn a_run_can_be_followed_and_stopped() {
         cancel.store(true, Ordering::Relaxed);
     };
     let control = Control { cancel: &cancel, progress: &progress };
-    let error = run_built(&experiment, scatter(&experiment, u64::MAX, None), control).unwrap_err();
+    let error =
+        run_built::<false>(&experiment, scatter(&experiment, u64::MAX, None), None, control)
+            .unwrap_err();
     assert!(matches!(error, LabError::Cancelled));
     assert!(seen.load(Ordering::Relaxed) > 0);
 }

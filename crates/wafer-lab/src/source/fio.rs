@@ -90,6 +90,7 @@ impl Source for FioSource {
             memory_bytes: mixer.memory_bytes(),
             stream: Box::new(mixer),
             ignored,
+            notices: Vec::new(),
         })
     }
 }

@@ -3,9 +3,11 @@
 //! To add a kind: copy `fio.rs`, implement [`Source`], and name the file twice here: in a `mod` line
 //! and in [`KINDS`], with the keys of an experiment's `[workload]` table that choose it.
 
+mod commands;
 mod fio;
 mod model;
 mod tenants;
+mod trace;
 
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -18,9 +20,11 @@ use crate::config::{Layers, ResolvedDevice};
 use crate::record::IgnoredOption;
 use crate::{Experiment, LabError};
 
+pub use commands::CommandsSource;
 pub use fio::FioSource;
 pub use model::{ModelSource, find_model, models};
 pub use tenants::TenantsSource;
+pub use trace::{TraceFile, TraceSource};
 
 /// Something that commands come from: job file, application model, trace, arrays in memory.
 ///
@@ -72,6 +76,8 @@ pub struct Built {
     pub memory_bytes: u64,
     /// Options of a job file without effect on what is written.
     pub ignored: Vec<IgnoredOption>,
+    /// What is worth telling before the run, a line each.
+    pub notices: Vec<String>,
 }
 
 /// The source of an experiment, shared between its runs.
@@ -90,6 +96,16 @@ impl Workload {
     /// When the file cannot be read.
     pub fn fio(path: &Path) -> Result<Self, LabError> {
         Ok(Workload::new(FioSource::read(path)?))
+    }
+
+    /// The `[workload]` table of an experiment, from the text of a TOML document that has one.
+    /// `label` names the text in messages; relative paths start at `folder`.
+    ///
+    /// # Errors
+    /// As for an experiment file.
+    pub fn from_text(label: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
+        let mut layers = Layers::from_text(label, text)?;
+        parse(&mut layers, "workload", folder, Path::new(label))
     }
 }
 
@@ -110,7 +126,7 @@ struct Kind {
 }
 
 /// All kinds.
-const KINDS: &[Kind] = &[fio::KIND, model::KIND];
+const KINDS: &[Kind] = &[fio::KIND, model::KIND, trace::KIND];
 
 /// Reads a `[workload]` table, found at `key` of the experiment file `path`.
 pub(crate) fn parse(

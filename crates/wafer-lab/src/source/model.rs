@@ -51,7 +51,13 @@ impl Source for ModelSource {
             .model
             .start(&space, target.seed)
             .map_err(|e| self.table.error(&e.key, &e.message))?;
-        Ok(Built { stream, total_bytes: None, memory_bytes, ignored: Vec::new() })
+        Ok(Built {
+            stream,
+            total_bytes: None,
+            memory_bytes,
+            ignored: Vec::new(),
+            notices: Vec::new(),
+        })
     }
 }
 

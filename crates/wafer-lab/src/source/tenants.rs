@@ -108,6 +108,7 @@ impl Source for TenantsSource {
             total_bytes: Some(0),
             memory_bytes: 0,
             ignored: vec![],
+            notices: vec![],
         };
         let (mut tenants, mut depths) = (Vec::new(), Vec::new());
         for (i, entry) in self.tenants.iter().enumerate() {
@@ -118,6 +119,7 @@ impl Source for TenantsSource {
             built.total_bytes = built.total_bytes.zip(one.total_bytes).map(|(a, b)| a + b);
             built.memory_bytes += one.memory_bytes;
             built.ignored.extend(one.ignored);
+            built.notices.extend(one.notices);
             depths.push(entry.file.queue_depth.unwrap_or(one.stream.queue_depth()));
             tenants.push(Tenant {
                 name: entry.name.clone(),

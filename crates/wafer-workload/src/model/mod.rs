@@ -6,8 +6,12 @@
 
 mod aerospike;
 mod application;
+mod area;
 mod cachelib;
+mod f2fs;
 mod jesd219a;
+mod kernel_build;
+mod lsm;
 
 use std::fmt::Debug;
 
@@ -19,7 +23,10 @@ use crate::stream::CommandStream;
 
 pub use aerospike::{AerospikeConfig, KeyOrder, Ycsb};
 pub use cachelib::CachelibConfig;
+pub use f2fs::{Discard, F2fsConfig, Temperature};
 pub use jesd219a::Jesd219aConfig;
+pub use kernel_build::KernelBuildConfig;
+pub use lsm::LsmConfig;
 
 /// An application with its parameters.
 pub trait Model: Debug + Send + Sync {
@@ -116,6 +123,9 @@ pub const MODELS: &[ModelInfo] = &[
     jesd219a::INFO,
     aerospike::INFO,
     cachelib::INFO,
+    f2fs::INFO,
+    kernel_build::INFO,
+    lsm::INFO,
 ];
 
 /// The model of a name.

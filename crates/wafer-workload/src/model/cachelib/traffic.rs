@@ -226,8 +226,8 @@ impl Trace {
                 Some(b"get" | b"get_lease" | b"gets" | b"get_range") => Kind::Get,
                 Some(b"set" | b"set_lease" | b"add" | b"replace" | b"cas") => Kind::Set,
                 Some(b"delete" | b"del") => Kind::Delete,
-                other => {
-                    let other = String::from_utf8_lossy(other.unwrap_or_default()).into_owned();
+                _ => {
+                    let other = String::from_utf8_lossy(record.get(op).unwrap_or_default());
                     return Err(fail(line, format!("op `{other}` is none of get, set and delete")));
                 }
             };

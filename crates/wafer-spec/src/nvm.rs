@@ -1,0 +1,136 @@
+//! Commands of the NVM command set (NVM 1.1, chapter 3).
+
+use bitfield_struct::bitfield;
+
+use crate::{U16, U32, U64, layout};
+
+/// Command dword 12 of Read, Write, Compare, Verify and Write Zeroes.
+#[bitfield(u32)]
+pub struct RwCdw12 {
+    /// Number of Logical Blocks, zero-based.
+    pub nlb_z: u16,
+    #[bits(4)]
+    __: u8,
+    /// Directive Type.
+    #[bits(4)]
+    pub dtype: u8,
+    /// Storage Tag Check.
+    pub stc: bool,
+    /// Deallocate (Write Zeroes).
+    pub deac: bool,
+    /// Protection Information: action and checks.
+    #[bits(4)]
+    pub prinfo: u8,
+    /// Force Unit Access.
+    pub fua: bool,
+    /// Limited Retry.
+    pub lr: bool,
+}
+
+/// Command dword 13 of the same.
+#[bitfield(u32)]
+pub struct RwCdw13 {
+    /// Dataset Management hints.
+    pub dsm: u8,
+    __: u8,
+    /// Directive Specific: the placement identifier.
+    pub dspec: u16,
+}
+
+/// Command dword 10 of Dataset Management.
+#[bitfield(u32)]
+pub struct DsmCdw10 {
+    /// Number of Ranges, zero-based.
+    pub nr_z: u8,
+    #[bits(24)]
+    __: u32,
+}
+
+/// Command dword 11 of Dataset Management.
+#[bitfield(u32)]
+pub struct DsmCdw11 {
+    /// Integral Dataset for Read.
+    pub idr: bool,
+    /// Integral Dataset for Write.
+    pub idw: bool,
+    /// Deallocate.
+    pub ad: bool,
+    #[bits(29)]
+    __: u32,
+}
+
+layout! {
+    /// Range of Dataset Management.
+    pub struct DsmRange: 16 {
+        /// Context Attributes.
+        pub attributes: U32,
+        /// Length in logical blocks.
+        pub length: U32,
+        /// Starting LBA.
+        pub slba: U64,
+    } at { length: 4, slba: 8 }
+}
+
+/// Command dword 12 of Copy.
+#[bitfield(u32)]
+pub struct CopyCdw12 {
+    /// Number of Ranges, zero-based.
+    pub nr_z: u8,
+    /// Descriptor Format.
+    #[bits(4)]
+    pub desfmt: u8,
+    /// Protection Information, read.
+    #[bits(4)]
+    pub prinfor: u8,
+    #[bits(4)]
+    __: u8,
+    /// Directive Type.
+    #[bits(4)]
+    pub dtype: u8,
+    /// Storage Tag Check, write.
+    pub stcw: bool,
+    /// Storage Tag Check, read.
+    pub stcr: bool,
+    /// Protection Information, write.
+    #[bits(4)]
+    pub prinfow: u8,
+    /// Force Unit Access.
+    pub fua: bool,
+    /// Limited Retry.
+    pub lr: bool,
+}
+
+layout! {
+    /// Source Range Entry of Copy, descriptor formats 0 and 1 without protection information.
+    pub struct CopyRange: 32 {
+        rsvd0: [u8; 8],
+        /// Starting LBA.
+        pub slba: U64,
+        /// Number of Logical Blocks, zero-based.
+        pub nlb_z: U16,
+        rsvd18: [u8; 14],
+    } at { slba: 8, nlb_z: 16 }
+}
+
+/// Command dword 10 of Format NVM.
+#[bitfield(u32)]
+pub struct FormatCdw10 {
+    /// LBA Format, low bits.
+    #[bits(4)]
+    pub lbafl: u8,
+    /// Metadata Settings.
+    pub mset: bool,
+    /// Protection Information.
+    #[bits(3)]
+    pub pi: u8,
+    /// Protection Information Location.
+    pub pil: bool,
+    /// Secure Erase Settings: 0 none, 1 user data, 2 cryptographic.
+    #[bits(3)]
+    pub ses: u8,
+    /// LBA Format, high bits.
+    #[bits(2)]
+    pub lbafu: u8,
+    #[bits(18)]
+    __: u32,
+}
