@@ -52,6 +52,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Command::Serve(args) => commands::serve::run(args, cli.quiet),
         Command::Measure(args) => commands::measure::run(args, cli.quiet),
         Command::Top(args) => commands::top::run(args),
+        Command::Compare(args) => commands::compare::run(args, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
         Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
         Command::Explain(args) => commands::explain::run(args),

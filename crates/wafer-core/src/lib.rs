@@ -50,6 +50,7 @@
 //! - Static wear levelling: free RUs are taken in order of erasing, nothing more.
 
 mod attribution;
+pub mod bound;
 mod bytes;
 mod collect;
 mod command;
