@@ -9,7 +9,7 @@ TOOLS := $(TARGET)/tools
 DENY := $(TOOLS)/bin/cargo-deny
 DENY_VERSION := 0.20.2
 
-.PHONY: help demo test check bench validate doc docs tools fmt-check clippy deny docs-check
+.PHONY: help demo test check bench validate doc docs tools interop serve-bench fmt-check clippy deny docs-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -21,6 +21,17 @@ demo: ## Write 25 times its capacity to a 448 GiB drive; table on stdout, record
 
 test: tools check ## Everything that has to pass: make check, then all tests (installs fio if missing)
 	$(CARGO) test --locked --workspace
+	$(MAKE) interop
+
+interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 4 minutes (installs QEMU)
+	tests/interop/need-peers
+	$(CARGO) build --locked -p wafer-cli
+	tests/interop/run $(TARGET)/debug/wafer $(TARGET)/interop
+
+serve-bench: ## How fast `wafer serve` is beside nbdkit, to results/serve-speed.md; 3 minutes
+	tests/interop/need-peers
+	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
+	scripts/serve-bench $(TARGET)/release/wafer $(TARGET)/release/wafer-load > results/serve-speed.md
 
 check: fmt-check clippy doc docs-check deny ## Format, lints, documentation, generated pages, dependencies
 

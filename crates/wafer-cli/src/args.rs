@@ -25,9 +25,13 @@ Examples:
   wafer devices                                            devices to choose from
   wafer run --device warp --fio job.fio --volume 5x        run a fio job file on one
   wafer run experiment.toml --json result.json             the same from one file
+  wafer run --device drive-a --trace web.blkparse.gz       play a trace on one
+  wafer trace info web.blkparse.gz                         what is in a trace
+  wafer mount drive --device xd8 --set capacity=32GiB      a drive as files
   wafer config --device drive-a --set overprovisioning=0.28  what a device resolves to
   wafer serve --device pm9d3 --set capacity=64GiB --data file:drive.img
                                                            an NVMe/TCP drive for real hosts
+  wafer report result.json -o report.html                  a page of charts of it
   wafer validate                                           errors against measured curves
 
 Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted.";
@@ -36,14 +40,26 @@ Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 i
 pub(crate) enum Command {
     /// Run experiments: write a workload to a device and report its write amplification.
     Run(Box<RunArgs>),
+    /// Make one self-contained page of result records: charts, reclaim units, configurations.
+    Report(ReportArgs),
+    /// Make a folder of files that are the namespaces of a simulated drive: for loop devices, file
+    /// systems, swap and hypervisors.
+    Mount(MountArgs),
+    /// Look into traces and convert them.
+    #[command(subcommand)]
+    Trace(TraceCommand),
     /// Hold the model against measured curves: the table of errors, misses included.
     Validate(ValidateArgs),
     /// Serve a device to real hosts: an NVMe/TCP target with Flexible Data Placement.
     Serve(Box<ServeArgs>),
+    /// Say in words which handle costs what in a run, and why.
+    Explain(ExplainArgs),
     /// List the device profiles.
     Devices(ListArgs),
     /// List the GC policies, values of gc.policy.
     Policies(ListArgs),
+    /// List the application models, values of workload.model, or the keys of one.
+    Models(ModelsArgs),
     /// Print a device's configuration with every key resolved, as TOML.
     Config(ConfigArgs),
     /// Print completions for a shell.
@@ -64,6 +80,8 @@ Examples:
   wafer run --device warp --set gc.policy=fifo --set overprovisioning=0.28 --fio job.fio --volume 8x
   wafer run configs/experiments/warp-one-stream.toml --compare configs/reference/warp-one-stream.csv
   wafer run experiment.toml --seeds 5 --json results/      five seeds, a file each
+  wafer run --device drive-a --trace web.blkparse.gz       play a trace
+  wafer run --device drive-a --trace a.csv --place process --trace-set map=compact --volume 5x
   wafer run a.toml b.toml --json -                         an array on stdout
 
 Without --json a summary goes to stdout; with it nothing but the JSON does, unless --table asks
@@ -83,6 +101,9 @@ pub(crate) struct RunArgs {
     /// `plids`/`fdp_pli` choose the placement handle; `filename` is not opened.
     #[arg(long, value_name = "JOB.fio", value_hint = ValueHint::FilePath)]
     pub(crate) fio: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) trace: TraceArgs,
 
     /// Stop when the host has written this much, counted from the run's first write: `5x`
     /// (multiples of the logical capacity) or a size such as `2TiB`. Default: when the jobs end.
@@ -115,6 +136,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = samples)]
     pub(crate) samples: Option<usize>,
 
+    /// Record whose invalidations cause relocations of whose data, for `wafer explain`. Costs about
+    /// 15 % of speed.
+    #[arg(long)]
+    pub(crate) attribution: bool,
+
     /// Print published or measured cumulative WAF from this table beside ours: columns volume,waf
     /// or host_bytes,media_bytes.
     #[arg(long, value_name = "TABLE.csv", value_hint = ValueHint::FilePath)]
@@ -133,6 +159,126 @@ pub(crate) struct RunArgs {
     /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  wafer report result.json                                 writes report.html
+  wafer report nofdp.json fdp.json -o fdp.html             two runs beside each other
+  wafer report results/ --title 'OP 7 to 28 %'             all records of a folder
+
+The page needs no network and no other file.";
+
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub(crate) struct ReportArgs {
+    /// Result records (JSON, one or an array each), or folders of them.
+    #[arg(value_name = "RESULT.json", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) records: Vec<PathBuf>,
+
+    /// Where the page goes; `-` is stdout.
+    #[arg(
+        long, short, value_name = "REPORT.html", default_value = "report.html",
+        value_hint = ValueHint::FilePath
+    )]
+    pub(crate) output: PathBuf,
+
+    /// Title of the page. Default: the names of the runs.
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  wafer run configs/experiments/warp-three-stream-zoned-fdp.toml --attribution --json zoned.json
+  wafer explain zoned.json
+
+Names two effects of the WARP study (FAST '26): a Noisy RUH makes data of other handles move; Save
+Sequential is a sequential stream that was collected before it could invalidate itself.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub(crate) struct ExplainArgs {
+    /// Result records made with `wafer run --attribution`.
+    #[arg(value_name = "RESULT.json", required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) results: Vec<PathBuf>,
+
+    /// Print JSON: costs and findings with their numbers.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const MOUNT_EXAMPLES: &str = "\
+Examples:
+  mkdir drive; wafer mount drive --device xd8 --set capacity=32GiB --data file:drive.img --record build.trace
+  losetup --direct-io=on --find --show drive/nvme0n1       a block device over namespace 1
+  mkfs.ext4 /dev/loop0; mkswap /dev/loop1; swapon /dev/loop1
+  cat drive/counters.json                                  what the drive has counted
+  umount drive                                             or Ctrl-C: prints the counters
+
+Needs /dev/fuse, and root or fusermount3. Below swap: run as root, outside the limited control group.";
+
+#[derive(Debug, Args)]
+#[command(after_help = MOUNT_EXAMPLES)]
+pub(crate) struct MountArgs {
+    /// The folder to mount on. It gets a file `nvme0nN` for each namespace, and `counters.json`.
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+
+    /// Where data lives: `memory`, `file:PATH` (sparse; kept when the drive is unmounted), or `none`
+    /// (reads give zeroes; for tools that only write).
+    #[arg(long, value_name = "BACKEND", default_value = "memory")]
+    pub(crate) data: wafer_mount::backend::DataSpec,
+
+    /// Record all commands as a trace, which `wafer run --trace` plays.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) record: Option<PathBuf>,
+
+    /// State of the device at the start, as in `wafer run`. It counts in neither the counters nor
+    /// the capture, and its data reads as zeroes. Default: fresh.
+    #[arg(long, value_name = "STATE")]
+    pub(crate) precondition: Option<Precondition>,
+
+    /// Keep the server in memory, as swap on the drive needs.
+    #[arg(long)]
+    pub(crate) lock_memory: bool,
+
+    /// Write the counters as JSON when the drive is unmounted; `-` is stdout.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Show what is in traces: format, requests, times, addresses, volumes, processes, damage.
+    Info {
+        /// Traces.
+        #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+        files: Vec<PathBuf>,
+        /// Set an option: from, to, volume, strict, format. Repeatable.
+        #[arg(long, value_name = "KEY=VALUE")]
+        trace_set: Vec<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a trace as a capture: smaller, and several times faster to read.
+    Convert {
+        /// The trace.
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// The capture.
+        #[arg(value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
+        to: PathBuf,
+        /// Set an option: from, to, volume, strict, format. Repeatable.
+        #[arg(long, value_name = "KEY=VALUE")]
+        trace_set: Vec<String>,
+    },
+    /// List the formats that are read.
+    Formats(ListArgs),
 }
 
 const VALIDATE_EXAMPLES: &str = "\
@@ -268,6 +414,42 @@ pub(crate) enum InvalidPlacement {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct TraceArgs {
+    /// Play this trace instead: any of the formats of `wafer trace formats`, plain or compressed; the
+    /// format is detected. Repeatable: several traces are merged by time, each on a namespace of its
+    /// own while there are enough.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) trace: Vec<PathBuf>,
+
+    /// Set an option of all traces: from, to, volume, volumes, map, repeat, speed, strict,
+    /// namespace, placement, format. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) trace_set: Vec<String>,
+
+    /// Placement identifiers for the writes of traces: trace (those that they carry), none, volume,
+    /// process, size, sequential, map:FILE.csv, or rules such as
+    /// `1: process=jbd2*; 2: size>=64KiB, sequential; 0`. Short for --trace-set placement=RULES.
+    #[arg(long, value_name = "RULES")]
+    pub(crate) place: Option<String>,
+
+    /// Refuse traces with damaged records instead of leaving those out.
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+impl TraceArgs {
+    /// All assignments to options of traces.
+    pub(crate) fn assignments(&self) -> Vec<String> {
+        let mut all = self.trace_set.clone();
+        all.extend(self.place.as_ref().map(|rules| format!("placement={rules}")));
+        if self.strict {
+            all.push("strict=true".to_owned());
+        }
+        all
+    }
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct DeviceArgs {
     /// A device profile (see `wafer devices`) or a TOML file.
     #[arg(long, value_hint = ValueHint::FilePath)]
@@ -280,6 +462,20 @@ pub(crate) struct DeviceArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  wafer models\n  wafer models aerospike    its keys with their defaults, as TOML"
+)]
+pub(crate) struct ModelsArgs {
+    /// Print the keys of this model with their defaults, as a `[workload]` table.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -310,12 +506,15 @@ impl RunArgs {
             device: self.device.device.clone(),
             set: self.device.set.clone(),
             fio: self.fio.clone(),
+            traces: self.trace.trace.clone(),
+            trace_set: self.trace.assignments(),
             volume: self.volume,
             pace: self.pace.clone(),
             pace_from: self.pace_from.clone(),
             seed: self.seed,
             samples: self.samples,
             precondition: self.precondition,
+            attribution: self.attribution,
             compare: self.compare.clone(),
         }
     }

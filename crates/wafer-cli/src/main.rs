@@ -1,74 +1,7 @@
-//! The `wafer` command: glue between the command line and the libraries.
-//!
-//! # What it is
-//! `wafer run` writes a workload to a device and prints tables or result records; `serve` gives a device
-//! to real hosts; `devices`,
-//! `policies` and `config` tell what there is to choose from; `completions` and `man` print what
-//! shells and manuals need.
-//!
-//! # Architecture
-//! - `args.rs`: every option once, with its documentation: help, completions and manual come from it.
-//! - `commands/`: one file per command, each from its arguments to output. `summary.rs` has the tables
-//!   of runs.
-//! - `output.rs`: tables, sizes, colours and JSON. `progress.rs`: the bar on stderr.
-//!
-//! # Invariants
-//! stdout carries what was asked for and nothing else; progress, notices and errors go to stderr.
-//! Text and JSON are printed from the same record. A run that was stopped or failed leaves no file.
-//!
-//! # Error model
-//! One line on stderr. Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130
-//! interrupted. A reader that closes its end of stdout early is no failure.
-//!
-//! # What it does not implement
-//! Anything of the model: what the commands do stands in the libraries.
-
-mod args;
-mod commands;
-mod output;
-mod progress;
+//! The `wafer` binary; [`wafer_cli`] has everything.
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-use wafer_lab::LabError;
-
-use args::{Cli, Command};
-
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match &cli.command {
-        Command::Run(args) => commands::run::run(args, cli.quiet),
-        Command::Validate(args) => commands::validate::run(args, cli.quiet),
-        Command::Serve(args) => commands::serve::run(args, cli.quiet),
-        Command::Devices(args) => commands::devices::run(args),
-        Command::Policies(args) => commands::policies::run(args),
-        Command::Config(args) => commands::config::run(args, cli.quiet),
-        Command::Completions { shell } => commands::shell::completions(*shell),
-        Command::Man { command } => commands::shell::man(command.as_deref()),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            anstream::eprintln!("{}error:{} {error:#}", output::ERROR, output::PLAIN);
-            exit_code(&error)
-        }
-    }
-}
-
-fn exit_code(error: &anyhow::Error) -> ExitCode {
-    match error.downcast_ref::<LabError>() {
-        Some(LabError::Cancelled) => ExitCode::from(130),
-        Some(error) if error.is_usage() => ExitCode::from(2),
-        _ => ExitCode::from(1),
-    }
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
-    })
+    ExitCode::from(wafer_cli::main_with(std::env::args_os()))
 }

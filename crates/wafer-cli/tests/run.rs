@@ -170,3 +170,21 @@ fn ctrl_c_stops_soon_and_leaves_nothing() {
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(names(folder.path()).is_empty());
 }
+
+#[test]
+fn a_long_run_without_a_volume_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = folder.path().join("loops.fio");
+    let notices = |text: &str| {
+        std::fs::write(&job, text).unwrap();
+        let output = wafer(&["run", "--device", DEVICE, "--fio", job.to_str().unwrap()]);
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let told = notices("[j]\nrw=write\nbs=1m\nsize=100%\nloops=120\n");
+    assert!(told.contains("writes 120 times the capacity; --volume"), "{told}");
+    let told = notices("[j]\nrw=write\nbs=1m\nsize=64m\ntime_based\nruntime=1\n");
+    assert!(told.contains("runs until the jobs' own runtime is over; --volume"), "{told}");
+    let told = notices("[j]\nrw=write\nbs=1m\nsize=100%\nloops=2\n");
+    assert!(!told.contains("--volume"), "{told}");
+}

@@ -102,18 +102,22 @@ impl<O: Observer> Device<O> {
         })
     }
 
-    /// Where relocated data of `owner` goes.
-    fn destination(&self, group: u16, owner: Owner) -> u32 {
+    /// Where relocated data of `owner` goes that was moved `generation` times before.
+    fn destination(&self, group: u16, owner: Owner, generation: u8) -> u32 {
         let base = u32::from(group) * self.layout.per_group;
         base + match (self.geometry.relocation, owner) {
             (Relocation::Shared, Owner::Handle(handle)) => u32::from(handle.0),
             (Relocation::Shared, Owner::Gc) => 0,
-            (Relocation::ByIsolation, Owner::Gc) => self.layout.shared_gc(),
+            (_, Owner::Gc) => self.layout.shared_gc(),
             (Relocation::ByIsolation, Owner::Handle(handle)) => {
                 match self.geometry.isolation[handle.index()] {
                     Isolation::Initially => self.layout.shared_gc(),
-                    Isolation::Persistently => self.layout.own_gc(u32::from(handle.0)),
+                    Isolation::Persistently => self.layout.own_gc(u32::from(handle.0), 0),
                 }
+            }
+            (Relocation::ByHandle(generations), Owner::Handle(handle)) => {
+                let generation = u32::from(generation.min(generations - 1));
+                self.layout.own_gc(u32::from(handle.0), generation)
             }
         }
     }
@@ -125,10 +129,14 @@ impl<O: Observer> Device<O> {
         let valid = self.rus.valid[victim.index()];
         assert!(valid & NOT_CLOSED == 0);
         let owner = self.rus.units[victim.index()].owner;
-        let slot = self.destination(group, owner);
-        let mut destinations = [None; 2];
+        let slot = self.destination(group, owner, self.rus.units[victim.index()].generation);
+        self.moved.clear();
 
         let mut list = std::mem::take(&mut self.rus.units[victim.index()].segments);
+        if O::ATTRIBUTION {
+            self.count_origins(owner, valid, &list);
+            self.ledger.collected(index, owner, self.asking);
+        }
         let open = self.slots[slot as usize];
         let room = if open.ru == NONE { self.geometry.pages_per_ru } else { open.room };
         if valid <= room {
@@ -137,16 +145,17 @@ impl<O: Observer> Device<O> {
                 match self.segments.hot[*id as usize].valid {
                     0 => self.segments.release(*id),
                     count => {
-                        self.relocation_room(slot, &mut destinations);
+                        self.relocation_room(slot);
                         self.attach(slot, *id, count);
                     }
                 }
             }
         } else {
-            self.relocate_across(slot, valid, &list, &mut destinations);
+            self.relocate_across(slot, valid, &list);
         }
         list.clear();
         self.rus.units[victim.index()].segments = list;
+        self.note_origins(victim, owner);
         self.rus.valid[index as usize] = 0;
         self.rus.erase(index, group);
         self.count_collection(owner, slot, valid, forced);
@@ -155,7 +164,7 @@ impl<O: Observer> Device<O> {
             group: RgId(group),
             owner,
             valid,
-            destinations,
+            destinations: [0, 1].map(|i| self.moved.get(i).map(|(ru, _)| RuId(*ru))),
             forced,
         });
         if valid > 0 {
@@ -171,14 +180,8 @@ impl<O: Observer> Device<O> {
     /// Relocates a victim's segments, some to the open reclaim unit of `slot` until it is full and the
     /// others to the next: which, [`RelocationOrder`] says. Segments are chosen that fill the first
     /// exactly; where there are none, one is divided.
-    fn relocate_across(
-        &mut self,
-        slot: u32,
-        valid: u32,
-        list: &[Label],
-        to: &mut [Option<RuId>; 2],
-    ) {
-        let room = self.relocation_room(slot, to);
+    fn relocate_across(&mut self, slot: u32, valid: u32, list: &[Label]) {
+        let room = self.relocation_room(slot);
         let mut missing = room;
         let [mut first, mut second, mut by_count] = std::mem::take(&mut self.scratch);
         let spread = self.geometry.relocation_order == RelocationOrder::Spread;
@@ -208,7 +211,7 @@ impl<O: Observer> Device<O> {
             self.fill_exactly(missing, &mut first, &mut second, &by_count);
         }
         for (count, id) in first.drain(..).chain(second.drain(..)).filter(|(count, _)| *count > 0) {
-            self.relocation_room(slot, to);
+            self.relocation_room(slot);
             self.attach(slot, id, count);
         }
         by_count.clear();
@@ -255,17 +258,17 @@ impl<O: Observer> Device<O> {
 
     /// Pages that the open reclaim unit of a relocation slot can take, at least one. Opens the next
     /// one when it is needed, not before.
-    fn relocation_room(&mut self, slot: u32, to: &mut [Option<RuId>; 2]) -> u32 {
+    fn relocation_room(&mut self, slot: u32) -> u32 {
         if self.slots[slot as usize].ru == NONE {
             let group = self.group_of(slot);
-            let host = slot % self.layout.per_group < self.layout.handles;
-            let ru = self.rus.open(group, self.owner_of(slot), !host);
+            let generation = self.layout.generation(slot % self.layout.per_group);
+            let ru = self.rus.open(group, self.owner_of(slot), generation);
             let room = self.geometry.pages_per_ru;
             self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
         }
         let Slot { ru, room, .. } = self.slots[slot as usize];
-        if to[0].is_none_or(|first| first.0 != ru) {
-            to[usize::from(to[0].is_some())] = Some(RuId(ru));
+        if self.moved.last().is_none_or(|(last, _)| *last != ru) {
+            self.moved.push((ru, 0));
         }
         room
     }
@@ -284,10 +287,39 @@ impl<O: Observer> Device<O> {
         self.segments.hot[id as usize].ru = ru;
         self.rus.valid[ru as usize] += count;
         self.rus.units[ru as usize].segments.push(id);
+        if let Some((_, moved)) = self.moved.last_mut() {
+            *moved += count;
+        }
         self.slots[slot as usize].room -= count;
         if self.slots[slot as usize].room == 0 {
             self.close_slot(slot);
         }
+    }
+
+    /// Counts a victim's valid pages by origin, for attribution.
+    fn count_origins(&mut self, owner: Owner, valid: u32, list: &[Label]) {
+        // Only relocated data of several handles is of several origins.
+        if let Owner::Handle(handle) = owner {
+            self.ledger.valid[handle.index()] = valid;
+            return;
+        }
+        for (at, id) in list.iter().enumerate() {
+            self.segments.prefetch_cold(list.get(at + LIST_AHEAD));
+            self.segments.prefetch_origin(list.get(at + LIST_AHEAD));
+            let origin = self.segments.origins[*id as usize];
+            self.ledger.valid[usize::from(origin)] += self.segments.hot[*id as usize].valid;
+        }
+    }
+
+    /// Hands the victim's origins on to where its pages went, if data of several handles mixes there.
+    fn note_origins(&mut self, victim: RuId, owner: Owner) {
+        let origins = std::mem::take(&mut self.rus.units[victim.index()].origins);
+        for (ru, pages) in &self.moved {
+            if self.rus.units[*ru as usize].owner == Owner::Gc {
+                self.rus.add_origins(*ru, *pages, owner, &origins);
+            }
+        }
+        self.rus.units[victim.index()].origins = origins;
     }
 
     fn count_collection(&mut self, owner: Owner, slot: u32, valid: u32, forced: bool) {

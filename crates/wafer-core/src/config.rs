@@ -95,8 +95,35 @@ pub struct GcConfig {
     /// With `fdp = false`: whether relocated data goes to an open reclaim unit of its own (true)
     /// or into the one that the host writes (false). Default true.
     pub separate: bool,
+    /// Which open reclaim unit takes relocated data. Default: what the policy asks for, which for
+    /// all but `adaptive` is "isolation".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destination: Option<Destination>,
+    /// With `gc.destination = "generation"`: how many times relocated data keeps a reclaim unit of
+    /// its own, 1 to 8; what is moved more often joins the last. Default 3.
+    pub generations: u8,
     /// Which of a victim's pages go to the open reclaim unit when not all fit. Default "spread".
     pub order: RelocationOrder,
+}
+
+/// Which open reclaim unit takes relocated data.
+///
+/// The specification demands one thing: data of a persistently isolated handle never shares a
+/// reclaim unit with that of another. The rest is the firmware's choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Destination {
+    /// What the handle's isolation says: one shared by all initially isolated handles, one for each
+    /// persistently isolated handle.
+    Isolation,
+    /// The one that the host writes through the same handle.
+    Host,
+    /// One for all data. Refused where a handle is persistently isolated.
+    Shared,
+    /// One for each handle, whatever its isolation.
+    Handle,
+    /// One for each handle and number of times the data was moved, up to `gc.generations`.
+    Generation,
 }
 
 /// The order in which a victim's valid pages are moved: it decides which of them share a reclaim
@@ -153,6 +180,8 @@ impl Default for GcConfig {
             background_max_valid: 0.05,
             forced_free: 0.01,
             separate: true,
+            destination: None,
+            generations: 3,
             order: RelocationOrder::Spread,
         }
     }

@@ -1,5 +1,6 @@
 //! The device: what it is made of, and what can be asked of it.
 
+use crate::attribution::{Attribution, Ledger};
 use crate::command::Placement;
 use crate::config::{DeviceConfig, Isolation};
 use crate::counters::{Counters, HandleCounters};
@@ -41,11 +42,17 @@ pub struct Device<O: Observer = ()> {
     pub(crate) granted: u64,
     /// Lists of (count, segment) for the collection at work; kept for their memory.
     pub(crate) scratch: [Vec<(u32, Label)>; 3],
+    /// What attribution counts; empty unless the observer asks for it.
+    pub(crate) ledger: Ledger,
+    /// The handle whose write asked for space last.
+    pub(crate) asking: RuhId,
+    /// Reclaim units that took pages of the collection at work, and how many.
+    pub(crate) moved: Vec<(RuIndex, u32)>,
     pub(crate) observer: O,
 }
 
 /// A namespace as the write path needs it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct NamespaceLayout {
     pub(crate) first_page: u64,
     /// Logical blocks of the namespace.
@@ -79,7 +86,7 @@ pub(crate) struct Group {
 }
 
 /// An open reclaim unit and the segment that is written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Slot {
     /// The reclaim unit, or [`NONE`].
     pub(crate) ru: RuIndex,
@@ -96,10 +103,12 @@ impl Slot {
 }
 
 /// How slots are numbered within a group: `handles` for hosts, then one for relocated data of
-/// initially isolated handles, then one for relocated data of each persistently isolated handle.
+/// initially isolated handles, then for each handle one for each generation of its relocated data
+/// that is kept apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
     pub(crate) handles: u32,
+    pub(crate) generations: u32,
     pub(crate) per_group: u32,
 }
 
@@ -108,8 +117,18 @@ impl Slots {
         self.handles
     }
 
-    pub(crate) fn own_gc(self, handle: u32) -> u32 {
-        self.handles + 1 + handle
+    /// The slot of a handle's relocated data; `generation` counts from 0.
+    pub(crate) fn own_gc(self, handle: u32, generation: u32) -> u32 {
+        self.handles + 1 + handle * self.generations + generation
+    }
+
+    /// How often data in a slot of its group has been moved, as far as it is kept apart.
+    pub(crate) fn generation(self, slot: u32) -> u8 {
+        match slot {
+            s if s < self.handles => 0,
+            s if s == self.handles => 1,
+            s => ((s - self.handles - 1) % self.generations + 1) as u8,
+        }
     }
 }
 
@@ -156,7 +175,8 @@ impl<O: Observer> Device<O> {
         let rus = ReclaimUnits::new(&geometry);
         let segments = Segments::new(rus.unmapped(), DeviceRng::new(seed, Purpose::Segments));
         let handles = u32::from(geometry.handles);
-        let layout = Slots { handles, per_group: 2 * handles + 1 };
+        let generations = u32::from(geometry.relocation.generations());
+        let layout = Slots { handles, generations, per_group: handles * (1 + generations) + 1 };
         let groups = (0..geometry.groups)
             .map(|g| {
                 let range = geometry.group_range(g);
@@ -181,6 +201,11 @@ impl<O: Observer> Device<O> {
                 slots: list.iter().map(|h| u32::from(*h).min(handles - 1)).collect(),
             })
             .collect();
+        let ledger = if O::ATTRIBUTION {
+            Ledger::new(geometry.ru_count, handles as usize)
+        } else {
+            Ledger::default()
+        };
         let mut device = Device {
             segment_limit: geometry.segment_limit(),
             slots: vec![Slot::EMPTY; groups.len() * layout.per_group as usize],
@@ -198,6 +223,9 @@ impl<O: Observer> Device<O> {
             clock: 0,
             granted: 0,
             scratch: Default::default(),
+            ledger,
+            asking: RuhId(0),
+            moved: Vec::new(),
             observer,
         };
         for group in 0..device.groups.len() {
@@ -232,10 +260,17 @@ impl<O: Observer> Device<O> {
         mixes.then(|| self.handles[self.layout.handles as usize])
     }
 
+    /// Whose writes caused relocations of whose data since the device was made or
+    /// [`Self::reset_counters`]; `None` unless the observer asks for it.
+    pub fn attribution(&self) -> Option<&Attribution> {
+        O::ATTRIBUTION.then_some(&self.ledger.totals)
+    }
+
     /// Sets all counters to zero, as after preconditioning; data and erase counts stay.
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
         self.handles.fill(HandleCounters::default());
+        self.ledger.reset();
     }
 
     /// The observer.
@@ -306,7 +341,10 @@ impl<O: Observer> Device<O> {
         match slot % self.layout.per_group {
             s if s < self.layout.handles => Owner::Handle(RuhId(s as u16)),
             s if s == self.layout.shared_gc() => Owner::Gc,
-            s => Owner::Handle(RuhId((s - self.layout.handles - 1) as u16)),
+            s => {
+                let handle = (s - self.layout.handles - 1) / self.layout.generations;
+                Owner::Handle(RuhId(handle as u16))
+            }
         }
     }
 

@@ -1,9 +1,10 @@
 //! Sizes that follow from a configuration, and whether a device of these sizes can work.
 
 use crate::bytes::Bytes;
-use crate::config::{DeviceConfig, Isolation, RelocationOrder};
+use crate::config::{Destination, DeviceConfig, Isolation, RelocationOrder};
 use crate::error::ConfigError;
 use crate::ids::LBA_BYTES;
+use crate::policy;
 
 /// Largest number of reclaim unit handles: a placement handle list holds 128
 /// (NVMe Base 2.1, namespace management data structure).
@@ -57,11 +58,23 @@ pub struct Geometry {
 /// Where garbage collection puts valid data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relocation {
-    /// Into the open reclaim unit that the host writes (conventional drive, one log).
+    /// Into the open reclaim unit that the host writes through the same handle (one log).
     Shared,
     /// By isolation: one reclaim unit for all initially isolated handles of a group, one for each
     /// persistently isolated handle.
     ByIsolation,
+    /// By handle and by how often the data was moved, at most this number of generations apart.
+    ByHandle(u8),
+}
+
+impl Relocation {
+    /// Generations of relocated data that are kept apart.
+    pub(crate) fn generations(self) -> u8 {
+        match self {
+            Relocation::ByHandle(generations) => generations,
+            Relocation::Shared | Relocation::ByIsolation => 1,
+        }
+    }
 }
 
 impl Geometry {
@@ -112,11 +125,7 @@ impl Geometry {
             groups: if config.fdp { config.groups } else { 1 },
             handles,
             isolation: isolation(config)?[..usize::from(handles)].to_vec(),
-            relocation: if config.fdp || config.gc.separate {
-                Relocation::ByIsolation
-            } else {
-                Relocation::Shared
-            },
+            relocation: relocation(config)?,
             relocation_order: config.gc.order,
             forced_share: config.gc.forced_free,
             background_share: config.gc.background_free,
@@ -156,6 +165,9 @@ impl Geometry {
         match self.relocation {
             Relocation::Shared => u32::from(self.handles),
             Relocation::ByIsolation => u32::from(self.handles) + persistent + shared,
+            Relocation::ByHandle(generations) => {
+                u32::from(self.handles) * (1 + u32::from(generations))
+            }
         }
     }
 
@@ -168,17 +180,20 @@ impl Geometry {
     /// Bytes of memory that a device of this geometry needs at most: the map, the segment table
     /// at its bound, and the reclaim unit table.
     pub fn memory_bytes(&self) -> u64 {
-        self.logical_pages * 4 + self.segment_limit() as u64 * 20 + u64::from(self.ru_count) * 64
+        self.logical_pages * 4 + self.segment_limit() as u64 * 21 + u64::from(self.ru_count) * 128
     }
 
-    /// Segments are merged when more than this many are live: at least twice what remains after
-    /// merging, so that its cost, one pass over the map, is spread over a device write.
+    /// Segments are merged when more than this many are live: at least one and a half times what
+    /// remains after merging (twice with few handles), so that its cost, one pass over the map, is
+    /// spread over about a device write.
     pub(crate) fn segment_limit(&self) -> usize {
         let per_ru = u64::from(self.pages_per_ru.div_ceil(self.segment_pages));
         // Towards the end of a reclaim unit segments halve: as many more as a page count has bits.
         let small = u64::from(self.segment_pages.ilog2() + 2);
-        (u64::from(self.ru_count) * (per_ru + small) * 4 + 64).min(u64::from(u32::MAX >> 1))
-            as usize
+        // Segments of different handles are not merged: one more of each handle may remain.
+        let handles = u64::from(self.handles);
+        let limit = (4 * (per_ru + small)).max(3 * (per_ru + small) + 2 * handles);
+        (u64::from(self.ru_count) * limit + 64).min(u64::from(u32::MAX >> 1)) as usize
     }
 
     /// Refuses a device that could run out of victims.
@@ -276,6 +291,39 @@ fn ru_count(config: &DeviceConfig, ru_bytes: u64) -> Result<(&'static str, u32),
         ));
     }
     Ok((key, count as u32))
+}
+
+/// Where relocated data goes: what the configuration says, or else what the policy asks for.
+fn relocation(config: &DeviceConfig) -> Result<Relocation, ConfigError> {
+    let gc = &config.gc;
+    range("gc.generations", u64::from(gc.generations), 1, 8)?;
+    if !config.fdp && !gc.separate {
+        return match gc.destination {
+            None | Some(Destination::Host) => Ok(Relocation::Shared),
+            Some(_) => Err(ConfigError::new(
+                "gc.destination",
+                "gc.separate = false already says that relocated data goes where the host writes",
+            )),
+        };
+    }
+    match gc.destination.unwrap_or(policy::destination(&gc.policy)) {
+        Destination::Isolation => Ok(Relocation::ByIsolation),
+        Destination::Host => Ok(Relocation::Shared),
+        Destination::Handle => Ok(Relocation::ByHandle(1)),
+        Destination::Generation => Ok(Relocation::ByHandle(gc.generations)),
+        Destination::Shared => {
+            let persistent = |(_, i): &(usize, Isolation)| *i == Isolation::Persistently;
+            match isolation(config)?.into_iter().enumerate().find(persistent) {
+                None => Ok(Relocation::ByIsolation),
+                Some((handle, _)) => Err(ConfigError::new(
+                    "gc.destination",
+                    format!(
+                        "\"shared\" would mix data of handle {handle}, which is persistently isolated"
+                    ),
+                )),
+            }
+        }
+    }
 }
 
 fn isolation(config: &DeviceConfig) -> Result<Vec<Isolation>, ConfigError> {

@@ -23,6 +23,9 @@ impl<O: Observer> Device<O> {
         }
         self.check_labels(&pages)?;
         self.check_units()?;
+        if O::ATTRIBUTION {
+            self.check_attribution()?;
+        }
         self.check_counters()
     }
 
@@ -85,6 +88,33 @@ impl<O: Observer> Device<O> {
                 format!("group {group}: foreign unit")
             })?;
             ensure(!free.is_empty(), || format!("group {group}: nothing free"))?;
+        }
+        Ok(())
+    }
+
+    /// Pages of a reclaim unit are valid, unwritten, or invalidated by some handle; what was moved has
+    /// a cause and somebody who asked.
+    fn check_attribution(&self) -> Result<(), String> {
+        for (ru, unit) in self.rus.units.iter().enumerate() {
+            let slot = self.slots.iter().find(|s| s.ru == ru as u32);
+            let written = match unit.state {
+                State::Free => 0,
+                State::Closed => unit.written,
+                State::Open => self.geometry.pages_per_ru - slot.map_or(0, |s| s.room),
+            };
+            let pending = slot.map_or(0, |s| s.segment_room);
+            let valid = (self.rus.valid[ru] & !NOT_CLOSED) - pending;
+            let invalid = self.ledger.invalid_pages(ru as u32);
+            ensure(valid + invalid == written, || {
+                format!("{ru}: {valid} valid, {invalid} invalidated, {written} written")
+            })?;
+        }
+        let totals = &self.ledger.totals;
+        for table in [&totals.relocated, &totals.demanded] {
+            let sum: u64 = table.iter().flatten().sum();
+            ensure(sum == self.counters.relocated_pages, || {
+                format!("{sum} of {} relocated pages attributed", self.counters.relocated_pages)
+            })?;
         }
         Ok(())
     }

@@ -15,9 +15,11 @@
 //!   valid, so relocation re-labels whole segments. `merge.rs` keeps segments few.
 //! - `namespace.rs`: namespaces that are created and deleted while the device runs.
 //! - `collect.rs`: when garbage is collected and where valid pages go. [`policy`] chooses the victim.
+//! - `state.rs`: the whole device as a value, to save and to restore.
 //! - `reclaim.rs`: the states of RUs, their valid counts, and the least of these.
 //! - [`Counters`], [`Observer`] and [`FdpEvent`] are what comes out. With `()` as observer the hooks
 //!   vanish at compile time.
+//! - `attribution.rs`: whose writes cause relocations of whose data, for an observer that asks.
 //! - [`oracle`] is the same device page by page: slow and obvious. Property tests hold both together.
 //!
 //! A policy sees RUs, never pages, and is asked once per collection; so it may be slow. The path of a
@@ -48,6 +50,7 @@
 //! - A single-level-cell or RAM buffer that absorbs overwrites.
 //! - Static wear levelling: free RUs are taken in order of erasing, nothing more.
 
+mod attribution;
 mod bytes;
 mod collect;
 mod command;
@@ -68,15 +71,17 @@ pub mod policy;
 mod reclaim;
 mod rng;
 mod segment;
+mod state;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub use attribution::{Attribution, Collected};
 pub use bytes::{Bytes, ParseBytesError};
 pub use command::{Command, Op, Placement};
 pub use config::{
-    DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig, RelocationOrder,
-    ServiceConfig,
+    Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
+    RelocationOrder, ServiceConfig,
 };
 pub use counters::{Counters, HandleCounters};
 pub use device::Device;
@@ -87,3 +92,4 @@ pub use ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
 pub use namespace::NamespaceError;
 pub use observer::{Closed, Collection, Observer, Owner};
 pub use rng::DeviceRng;
+pub use state::{DeviceState, StateError};

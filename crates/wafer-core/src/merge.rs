@@ -1,7 +1,7 @@
 //! Merging: leftovers of segments become whole segments again.
 //!
 //! Overwrites and relocation leave segments of few pages. Merging gives neighbours in a reclaim unit
-//! one label, and every part of a divided label one of its own, in one pass over the map in order of
+//! that were written through the same handle one label, and every part of a divided label one of its own, in one pass over the map in order of
 //! address. Segments grow back to the limit only by writing about the physical capacity, so a page
 //! write pays for about one entry of the pass, read in sequence.
 
@@ -51,6 +51,12 @@ impl<O: Observer> Device<O> {
         let mut left = self.rus.valid[ru as usize] & !NOT_CLOSED;
         let mut limit = 0;
         let mut list = std::mem::take(&mut self.rus.units[ru as usize].segments);
+        // Segments of different origin are never merged: those of one come together first. Only
+        // relocation mixes origins, and it keeps no order among them that anything relies on.
+        let origin = |id: Label| self.segments.origins[id as usize];
+        if list.windows(2).any(|pair| origin(pair[0]) != origin(pair[1])) {
+            list.sort_by_key(|id| origin(*id));
+        }
         let mut kept: Label = NONE;
         list.retain(|id| {
             let id = *id;
@@ -61,7 +67,10 @@ impl<O: Observer> Device<O> {
                 self.segments.release(id);
                 return false;
             }
-            if kept != NONE && !is_open && self.segments.hot[kept as usize].valid + count <= limit {
+            let fits = kept != NONE
+                && self.segments.origins[kept as usize] == self.segments.origins[id as usize]
+                && self.segments.hot[kept as usize].valid + count <= limit;
+            if fits && !is_open {
                 self.segments.hot[kept as usize].valid += count;
                 names[id as usize] = kept;
                 members.push(id);

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use crate::attribution::Attribution;
 use crate::command::{Command, Op, Placement};
 use crate::config::{DeviceConfig, Isolation, RelocationOrder};
 use crate::counters::{Counters, HandleCounters};
@@ -16,15 +17,20 @@ use crate::geometry::{Geometry, Relocation};
 use crate::ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
 use crate::observer::Owner;
 use crate::policy::{self, RuView, VictimPolicy};
-use crate::reclaim::{NOT_CLOSED, ReclaimUnits, State};
+use crate::reclaim::{NOT_CLOSED, ReclaimUnits, State, add_origins};
 use crate::rng::{DeviceRng, Purpose};
 
 #[derive(Clone)]
 struct Unit {
     /// Pages in order of writing; a page is valid here if the map says that it is at this position.
     pages: Vec<u64>,
+    /// Who invalidated pages here, one entry a page.
+    dead: Vec<u16>,
     state: State,
     owner: Owner,
+    generation: u8,
+    /// As in the fast device: counts in proportion, for policies to see.
+    origins: Vec<f64>,
     erases: u32,
     closed_at: u64,
     closed_order: u64,
@@ -35,13 +41,19 @@ struct Unit {
 enum Writer {
     Host(u16),
     SharedGc,
-    OwnGc(u16),
+    OwnGc(u16, u8),
 }
 
 /// A page-mapped device with the interface of [`Device`](crate::Device).
 pub struct PageMapped {
     geometry: Geometry,
     map: Vec<Option<(usize, usize)>>,
+    /// Through which handle a host last wrote each page.
+    origins: Vec<u16>,
+    attribution: Attribution,
+    /// Where the last command of each handle ended.
+    next_page: Vec<Option<u64>>,
+    asking: u16,
     units: Vec<Unit>,
     free: Vec<VecDeque<usize>>,
     /// Open reclaim units by group and writer, and when a host's next look at background GC is due.
@@ -53,6 +65,8 @@ pub struct PageMapped {
     clock: u64,
     closed: u64,
     events: Vec<FdpEvent>,
+    /// What the policy saw at its last look.
+    seen: Vec<policy::Seen>,
 }
 
 impl PageMapped {
@@ -68,14 +82,21 @@ impl PageMapped {
     pub fn with_geometry(geometry: Geometry, policy: Box<dyn VictimPolicy>, seed: u64) -> Self {
         let unit = Unit {
             pages: Vec::new(),
+            dead: Vec::new(),
             state: State::Free,
             owner: Owner::Gc,
+            generation: 0,
+            origins: Vec::new(),
             erases: 0,
             closed_at: 0,
             closed_order: 0,
         };
         let mut device = PageMapped {
             map: vec![None; geometry.logical_pages as usize],
+            origins: vec![0; geometry.logical_pages as usize],
+            attribution: Attribution::new(usize::from(geometry.handles)),
+            next_page: vec![None; usize::from(geometry.handles)],
+            asking: 0,
             units: vec![unit; geometry.ru_count as usize],
             free: (0..geometry.groups)
                 .map(|g| geometry.group_range(g).map(|r| r as usize).collect())
@@ -88,6 +109,7 @@ impl PageMapped {
             clock: 0,
             closed: 0,
             events: Vec::new(),
+            seen: Vec::new(),
             geometry,
         };
         for group in 0..device.geometry.groups {
@@ -113,6 +135,11 @@ impl PageMapped {
     /// Counters of each handle, then of the shared GC reclaim units.
     pub fn all_handle_counters(&self) -> &[HandleCounters] {
         &self.handles
+    }
+
+    /// Whose writes caused relocations of whose data.
+    pub fn attribution(&self) -> &Attribution {
+        &self.attribution
     }
 
     /// FDP events so far, without those of relocation.
@@ -157,8 +184,11 @@ impl PageMapped {
             Op::Read => self.counters.read_bytes += blocks * LBA_BYTES,
             Op::Deallocate => {
                 for page in start.div_ceil(per_page)..end / per_page {
-                    let entry = &mut self.map[(range.start + page) as usize];
-                    self.counters.deallocated_pages += u64::from(entry.take().is_some());
+                    let page = (range.start + page) as usize;
+                    if let Some((ru, _)) = self.map[page].take() {
+                        self.counters.deallocated_pages += 1;
+                        self.units[ru].dead.push(self.origins[page]);
+                    }
                 }
             }
             Op::Write => {
@@ -173,6 +203,13 @@ impl PageMapped {
                 self.counters.host_pages += pages.end - pages.start;
                 self.counters.media_bytes += (pages.end - pages.start) * self.geometry.page_bytes;
                 self.clock += pages.end - pages.start;
+                let next = &mut self.next_page[usize::from(handle)];
+                let first = range.start + pages.start;
+                let inside = !start.is_multiple_of(per_page);
+                if next.is_some_and(|n| first == n || (inside && first + 1 == n)) {
+                    self.attribution.sequential[usize::from(handle)] += pages.end - pages.start;
+                }
+                *next = Some(range.start + pages.end);
                 for page in pages {
                     self.write_page(range.start + page, group, handle);
                 }
@@ -204,6 +241,7 @@ impl PageMapped {
         let mut group = group;
         // A segment begins: background GC looks around, and the place to write is settled.
         if self.open.get(&(group, Writer::Host(handle))).is_none_or(|(_, left)| *left == 0) {
+            self.asking = handle;
             self.background_gc(group);
             group = self.writable_group(group, handle);
             let (ru, _) = self.open[&(group, Writer::Host(handle))];
@@ -213,7 +251,11 @@ impl PageMapped {
         let slot = self.open.get_mut(&(group, Writer::Host(handle))).expect("settled above");
         slot.1 -= 1;
         let ru = slot.0;
-        self.map[page as usize] = Some((ru, self.units[ru].pages.len()));
+        let place = Some((ru, self.units[ru].pages.len()));
+        if let Some((old, _)) = std::mem::replace(&mut self.map[page as usize], place) {
+            self.units[old].dead.push(handle);
+        }
+        self.origins[page as usize] = handle;
         self.units[ru].pages.push(page);
         if self.room(ru) == 0 {
             self.close(group, Writer::Host(handle));
@@ -222,20 +264,13 @@ impl PageMapped {
     }
 
     fn writable_group(&mut self, group: u16, handle: u16) -> u16 {
-        loop {
-            if self.open.contains_key(&(group, Writer::Host(handle))) {
-                return group;
-            }
-            if !self.open_for_host(group, handle) {
-                break;
-            }
+        if self.keep_open(group, handle) {
+            return group;
         }
         let mut others: Vec<u16> = (0..self.geometry.groups).collect();
         others.sort_by_key(|g| std::cmp::Reverse(self.free[usize::from(*g)].len()));
         for other in others {
-            if self.open.contains_key(&(other, Writer::Host(handle)))
-                || self.open_for_host(other, handle)
-            {
+            if self.keep_open(other, handle) {
                 self.events.push(FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(group),
                     handle: RuhId(handle),
@@ -247,6 +282,17 @@ impl PageMapped {
         unreachable!("some group has space");
     }
 
+    fn keep_open(&mut self, group: u16, handle: u16) -> bool {
+        loop {
+            if self.open.contains_key(&(group, Writer::Host(handle))) {
+                return true;
+            }
+            if !self.open_for_host(group, handle) {
+                return false;
+            }
+        }
+    }
+
     fn room(&self, ru: usize) -> u32 {
         self.geometry.pages_per_ru - self.units[ru].pages.len() as u32
     }
@@ -256,6 +302,11 @@ impl PageMapped {
         assert!(self.units[ru].pages.is_empty());
         self.units[ru].state = State::Open;
         self.units[ru].owner = owner;
+        self.units[ru].generation = match writer {
+            Writer::Host(_) => 0,
+            Writer::SharedGc => 1,
+            Writer::OwnGc(_, before) => before + 1,
+        };
         self.open.insert((group, writer), (ru, 0));
     }
 
@@ -269,8 +320,12 @@ impl PageMapped {
     }
 
     fn open_for_host(&mut self, group: u16, handle: u16) -> bool {
+        self.asking = handle;
         if !self.above_reserve(group) && !self.force_gc(group) {
             return false;
+        }
+        if self.open.contains_key(&(group, Writer::Host(handle))) {
+            return true;
         }
         self.take(group, Writer::Host(handle), Owner::Handle(RuhId(handle)));
         self.force_gc(group);
@@ -339,7 +394,10 @@ impl PageMapped {
             rus.closed_order[ru] = unit.closed_order;
             rus.units[ru].owner = unit.owner;
             rus.units[ru].erases = unit.erases;
+            rus.units[ru].generation = unit.generation;
+            rus.units[ru].origins.clone_from(&unit.origins);
         }
+        rus.seen = std::mem::take(&mut self.seen);
         let mut view = RuView {
             rus: &mut rus,
             range: self.geometry.group_range(group),
@@ -347,21 +405,35 @@ impl PageMapped {
             pages_per_ru: self.geometry.pages_per_ru,
             now: self.clock,
         };
-        self.policy.select(&mut view)
+        let victim = self.policy.select(&mut view);
+        self.seen = rus.seen;
+        victim
     }
 
     fn collect(&mut self, group: u16, victim: RuId, forced: bool) {
         let owner = self.units[victim.index()].owner;
         let (writer, to) = match (self.geometry.relocation, owner) {
-            (Relocation::Shared, _) => (Writer::Host(0), Owner::Handle(RuhId(0))),
+            (Relocation::Shared, Owner::Handle(h)) => (Writer::Host(h.0), owner),
+            (Relocation::ByHandle(generations), Owner::Handle(h)) => {
+                let before = self.units[victim.index()].generation;
+                (Writer::OwnGc(h.0, before.min(generations - 1)), owner)
+            }
             (_, Owner::Handle(h))
                 if self.geometry.isolation[h.index()] == Isolation::Persistently =>
             {
-                (Writer::OwnGc(h.0), owner)
+                (Writer::OwnGc(h.0, 0), owner)
             }
             _ => (Writer::SharedGc, Owner::Gc),
         };
         let pages = self.valid_of(victim.index());
+        let handles = 0..self.geometry.handles;
+        let count = |of: &dyn Fn(u16) -> usize| handles.clone().map(|h| of(h) as u32).collect();
+        let valid: Vec<u32> =
+            count(&|h| pages.iter().filter(|p| self.origins[**p as usize] == h).count());
+        let dead = &self.units[victim.index()].dead;
+        let invalid: Vec<u32> = count(&|h| dead.iter().filter(|d| **d == h).count());
+        self.attribution.collection(owner, RuhId(self.asking), &valid, &invalid);
+        let mut moved: Vec<(usize, u32)> = Vec::new();
         for page in &self.in_order(&pages, group, writer) {
             if !self.open.contains_key(&(group, writer)) {
                 self.take(group, writer, to);
@@ -372,14 +444,26 @@ impl PageMapped {
             let ru = slot.0;
             self.map[*page as usize] = Some((ru, self.units[ru].pages.len()));
             self.units[ru].pages.push(*page);
+            match moved.last_mut() {
+                Some((last, count)) if *last == ru => *count += 1,
+                _ => moved.push((ru, 1)),
+            }
             if self.room(ru) == 0 {
                 self.close(group, writer);
+            }
+        }
+        let origins = std::mem::take(&mut self.units[victim.index()].origins);
+        for (ru, count) in moved {
+            if self.units[ru].owner == Owner::Gc {
+                let handles = usize::from(self.geometry.handles);
+                add_origins(&mut self.units[ru].origins, handles, count, owner, &origins);
             }
         }
         let moved = pages.len() as u64 * self.geometry.page_bytes;
         let erased = u64::from(self.geometry.pages_per_ru) * self.geometry.page_bytes;
         let unit = &mut self.units[victim.index()];
         unit.pages.clear();
+        unit.dead.clear();
         unit.state = State::Free;
         unit.erases += 1;
         self.free[usize::from(group)].push_back(victim.index());

@@ -18,7 +18,7 @@ pub(crate) const NOT_CLOSED: u32 = 1 << 31;
 const BLOCK_SHIFT: u32 = 8;
 
 /// What only opening, closing and collecting touch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ReclaimUnit {
     /// Segments and parts, in order of writing.
     pub(crate) segments: Vec<Label>,
@@ -27,19 +27,22 @@ pub(crate) struct ReclaimUnit {
     /// Times erased.
     pub(crate) erases: u32,
     pub(crate) owner: Owner,
-    /// Filled by relocation.
-    pub(crate) relocated: bool,
+    /// Relocated data of several handles: pages moved here by the handle that wrote them first, as
+    /// far as shares tell. Empty for the data of one handle.
+    pub(crate) origins: Vec<f64>,
+    /// How often its data was moved, as far as that is kept apart; 0 where a host writes.
+    pub(crate) generation: u8,
     pub(crate) state: State,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum State {
     Free,
     Open,
     Closed,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ReclaimUnits {
     /// Valid pages of each reclaim unit, with [`NOT_CLOSED`]; one entry more for "unmapped".
     pub(crate) valid: Vec<u32>,
@@ -53,6 +56,10 @@ pub(crate) struct ReclaimUnits {
     /// is even.
     pub(crate) free: Vec<VecDeque<RuIndex>>,
     pub(crate) index: MinIndex,
+    /// Handles of the device.
+    pub(crate) handles: usize,
+    /// What policies saw at their last look at all of them; empty before the first.
+    pub(crate) seen: Vec<crate::policy::Seen>,
 }
 
 impl ReclaimUnits {
@@ -63,7 +70,8 @@ impl ReclaimUnits {
             written: 0,
             erases: 0,
             owner: Owner::Gc,
-            relocated: false,
+            origins: Vec::new(),
+            generation: 0,
             state: State::Free,
         };
         ReclaimUnits {
@@ -74,6 +82,8 @@ impl ReclaimUnits {
             next_order: 0,
             free: (0..geometry.groups).map(|g| geometry.group_range(g).collect()).collect(),
             index: MinIndex::new(count + 1),
+            handles: usize::from(geometry.handles),
+            seen: Vec::new(),
         }
     }
 
@@ -83,13 +93,13 @@ impl ReclaimUnits {
     }
 
     /// Takes a free reclaim unit of a group.
-    pub(crate) fn open(&mut self, group: u16, owner: Owner, relocated: bool) -> RuIndex {
+    pub(crate) fn open(&mut self, group: u16, owner: Owner, generation: u8) -> RuIndex {
         let ru = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
         let unit = &mut self.units[ru as usize];
         assert!(unit.state == State::Free && unit.written == 0 && unit.segments.is_empty());
         unit.state = State::Open;
         unit.owner = owner;
-        unit.relocated = relocated;
+        unit.generation = generation;
         ru
     }
 
@@ -105,11 +115,18 @@ impl ReclaimUnits {
         self.index.touch(ru);
     }
 
+    /// Takes note that `pages` pages of a victim with this owner and these origins were moved to a
+    /// reclaim unit of data of several handles.
+    pub(crate) fn add_origins(&mut self, to: RuIndex, pages: u32, owner: Owner, origins: &[f64]) {
+        add_origins(&mut self.units[to as usize].origins, self.handles, pages, owner, origins);
+    }
+
     /// Erases a reclaim unit that holds no valid page.
     pub(crate) fn erase(&mut self, ru: RuIndex, group: u16) {
         let unit = &mut self.units[ru as usize];
         assert!(unit.segments.is_empty() && self.valid[ru as usize] & !NOT_CLOSED == 0);
         unit.written = 0;
+        unit.origins.clear();
         unit.erases += 1;
         unit.state = State::Free;
         self.valid[ru as usize] = NOT_CLOSED;
@@ -131,9 +148,29 @@ impl ReclaimUnits {
     }
 }
 
+/// Adds `pages` to the counts of a destination in the proportion of the victim's.
+pub(crate) fn add_origins(
+    counts: &mut Vec<f64>,
+    handles: usize,
+    pages: u32,
+    owner: Owner,
+    victim: &[f64],
+) {
+    counts.resize(handles, 0.0);
+    match owner {
+        Owner::Handle(handle) => counts[handle.index()] += f64::from(pages),
+        Owner::Gc => {
+            let sum: f64 = victim.iter().sum();
+            for (count, of_victim) in counts.iter_mut().zip(victim) {
+                *count += f64::from(pages) * of_victim / sum;
+            }
+        }
+    }
+}
+
 /// Finds the candidate with the fewest valid pages without looking at all reclaim units: the
 /// smallest of each block of 256 is remembered until one of the block changes.
-#[derive(Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct MinIndex {
     /// 1 where the block changed since `smallest` was computed.
     changed: Vec<u8>,

@@ -80,6 +80,7 @@ impl<O: Observer> Device<O> {
         if first.op != Op::Write || u64::from(first.blocks) != mask + 1 || most == 0 {
             return 0;
         }
+        let by = self.handle_of(slot);
         let mut done = 0;
         let mut old = [UNMAPPED; CHUNK];
         loop {
@@ -88,6 +89,7 @@ impl<O: Observer> Device<O> {
             let chunk = &commands[done..most.min(done + CHUNK)];
             let ahead = &commands[(done + LOOKAHEAD).min(commands.len())..];
             let mut found = 0;
+            let (mut sequential, mut next) = (0, self.next_page_of(by));
             {
                 let entries = self.map.run_mut(first_page, pages);
                 for command in chunk {
@@ -100,6 +102,11 @@ impl<O: Observer> Device<O> {
                     };
                     let label = std::mem::replace(entry, segment);
                     self.segments.prefetch(label);
+                    if O::ATTRIBUTION {
+                        let page = first_page + (command.lba >> shift);
+                        sequential += u64::from(page == next);
+                        next = page + 1;
+                    }
                     old[found] = label;
                     if let Some(ahead) = ahead.get(found) {
                         let page = (ahead.lba >> shift) as usize;
@@ -108,7 +115,10 @@ impl<O: Observer> Device<O> {
                     found += 1;
                 }
             }
-            self.invalidate_all(&old[..found], segment);
+            if O::ATTRIBUTION && found > 0 {
+                self.ledger.written_singly(by, sequential, next);
+            }
+            self.invalidate_all(&old[..found], segment, by);
             done += found;
             if found < chunk.len() || done == most {
                 break;
@@ -123,8 +133,9 @@ impl<O: Observer> Device<O> {
 
     /// One page of each label is valid no more; `new` is their label now.
     #[inline(always)]
-    fn invalidate_all(&mut self, labels: &[Label], new: Label) {
+    fn invalidate_all(&mut self, labels: &[Label], new: Label, by: u32) {
         let mut divided = 0u64;
+        let invalid = if O::ATTRIBUTION { self.ledger.invalid_by(by) } else { &mut [] };
         for (i, label) in labels.iter().enumerate() {
             let segment = &mut self.segments.hot[*label as usize];
             if segment.ru & DIVIDED != 0 {
@@ -132,11 +143,15 @@ impl<O: Observer> Device<O> {
             } else {
                 segment.valid = segment.valid.wrapping_sub(1);
                 self.rus.invalidate(segment.ru, 1);
+                if O::ATTRIBUTION {
+                    let count = &mut invalid[segment.ru as usize];
+                    *count = count.wrapping_add(1);
+                }
             }
         }
         // Divided labels are rare: they wait, so that the loop above needs no call.
         while divided != 0 {
-            self.invalidate_divided(labels[divided.trailing_zeros() as usize], 1);
+            self.invalidate_divided(labels[divided.trailing_zeros() as usize], 1, by);
             divided &= divided - 1;
         }
         for _ in labels {
@@ -174,6 +189,10 @@ impl<O: Observer> Device<O> {
                 }
                 let pages = last - first + 1;
                 self.count_host_write(slot, blocks * LBA_BYTES, pages);
+                if O::ATTRIBUTION {
+                    let inside = command.lba & mask != 0;
+                    self.ledger.written(self.handle_of(slot), first, last, inside);
+                }
                 self.append(slot, first, pages);
             }
             Op::Deallocate => {
@@ -187,6 +206,19 @@ impl<O: Observer> Device<O> {
         }
     }
 
+    /// The handle of a host's slot. Host slots of group g are `g * per_group + handle`; the division is
+    /// skipped in group 0.
+    #[inline(always)]
+    fn handle_of(&self, slot: u32) -> u32 {
+        if slot < self.layout.per_group { slot } else { slot % self.layout.per_group }
+    }
+
+    /// Where the last command of a handle ended, if attribution is kept.
+    #[inline(always)]
+    fn next_page_of(&self, handle: u32) -> u64 {
+        if O::ATTRIBUTION { self.ledger.next_page(handle) } else { 0 }
+    }
+
     #[inline(always)]
     fn count_host_write(&mut self, slot: u32, bytes: u64, pages: u64) {
         let media = pages * self.geometry.page_bytes;
@@ -194,9 +226,8 @@ impl<O: Observer> Device<O> {
         self.counters.host_bytes += bytes;
         self.counters.host_pages += pages;
         self.counters.media_bytes += media;
-        // Host slots of group g are `g * per_group + handle`; the division is skipped in group 0.
-        let handle = if slot < self.layout.per_group { slot } else { slot % self.layout.per_group };
-        let handle = &mut self.handles[handle as usize];
+        let handle = self.handle_of(slot) as usize;
+        let handle = &mut self.handles[handle];
         handle.host_bytes += bytes;
         handle.media_bytes += media;
     }
@@ -205,6 +236,7 @@ impl<O: Observer> Device<O> {
     #[inline(always)]
     fn append(&mut self, home: u32, first: u64, pages: u64) {
         let (mut page, mut left, mut slot) = (first, pages, home);
+        let by = self.handle_of(home);
         while left > 0 {
             if self.slots[slot as usize].segment_room == 0 {
                 slot = self.next_segment(home);
@@ -216,10 +248,10 @@ impl<O: Observer> Device<O> {
             let (label, full) = (open.segment, open.room == 0);
             if count == 1 {
                 let old = self.map.replace(page, label);
-                self.invalidate(old, 1);
+                self.invalidate(old, 1, by);
                 self.segments.log_written(label);
             } else {
-                self.replace_run(page, count, label);
+                self.replace_run(page, count, label, by);
             }
             if full {
                 self.close_slot(slot);
@@ -233,38 +265,44 @@ impl<O: Observer> Device<O> {
     /// Puts `label` on a run of pages. Neighbours often lie in one segment: what they were is
     /// counted in runs.
     #[inline]
-    fn replace_run(&mut self, page: u64, count: u64, label: Label) {
+    fn replace_run(&mut self, page: u64, count: u64, label: Label, by: u32) {
         let mut run: (Label, u32) = (UNMAPPED, 0);
         for i in 0..count {
             let old = self.map.replace(page + i, label);
             if old != run.0 {
-                self.invalidate(run.0, run.1);
+                self.invalidate(run.0, run.1, by);
                 run = (old, 0);
             }
             run.1 += 1;
         }
-        self.invalidate(run.0, run.1);
+        self.invalidate(run.0, run.1, by);
     }
 
-    /// `count` pages of segment `label` are valid no more.
+    /// `count` pages of segment `label` are valid no more, because of handle `by`.
     #[inline(always)]
-    fn invalidate(&mut self, label: Label, count: u32) {
+    fn invalidate(&mut self, label: Label, count: u32, by: u32) {
         let segment = &mut self.segments.hot[label as usize];
         let ru = segment.ru;
         if ru & DIVIDED != 0 {
-            return self.invalidate_divided(label, count);
+            return self.invalidate_divided(label, count, by);
         }
         // The segment of unmapped pages counts modulo 2^32 and is never looked at.
         segment.valid = segment.valid.wrapping_sub(count);
         self.rus.invalidate(ru, count);
+        if O::ATTRIBUTION {
+            self.ledger.invalidate(ru, by, count);
+        }
     }
 
     #[cold]
-    fn invalidate_divided(&mut self, label: Label, count: u32) {
+    fn invalidate_divided(&mut self, label: Label, count: u32, by: u32) {
         for _ in 0..count {
             let ru = self.segments.invalidate_divided(label);
             self.segments.hot[label as usize].valid -= 1;
             self.rus.invalidate(ru, 1);
+            if O::ATTRIBUTION {
+                self.ledger.invalidate(ru, by, 1);
+            }
         }
     }
 
@@ -272,7 +310,8 @@ impl<O: Observer> Device<O> {
         for page in first..first + pages {
             let old = self.map.replace(page, UNMAPPED);
             if old != UNMAPPED {
-                self.invalidate(old, 1);
+                let origin = self.segments.origins[old as usize];
+                self.invalidate(old, 1, u32::from(origin));
                 self.segments.log_written(UNMAPPED);
                 self.granted += 1;
                 self.counters.deallocated_pages += 1;
@@ -304,11 +343,16 @@ impl<O: Observer> Device<O> {
     pub(crate) fn open_slot(&mut self, slot: u32) -> bool {
         let group = self.group_of(slot);
         self.slots[slot as usize] = Slot::EMPTY;
+        self.asking = RuhId(self.handle_of(slot) as u16);
         if !self.above_reserve(group) && !self.force_gc(group) {
             return false;
         }
+        if self.slots[slot as usize].ru != NONE {
+            // Where host and GC share a log, that GC has opened it.
+            return true;
+        }
         let owner = self.owner_of(slot);
-        let ru = self.rus.open(group, owner, false);
+        let ru = self.rus.open(group, owner, 0);
         let room = self.geometry.pages_per_ru;
         self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
         self.force_gc(group);
@@ -325,7 +369,7 @@ impl<O: Observer> Device<O> {
         self.slots[slot as usize] = Slot::EMPTY;
         let unit = &mut self.rus.units[ru as usize];
         unit.written = self.geometry.pages_per_ru - room;
-        let relocated = unit.relocated;
+        let relocated = unit.generation > 0;
         self.rus.close(ru, self.clock);
         let group = self.group_of(slot);
         self.lower_floor(group, self.rus.valid[ru as usize]);
@@ -343,6 +387,7 @@ impl<O: Observer> Device<O> {
     #[cold]
     #[inline(never)]
     fn next_segment(&mut self, slot: u32) -> u32 {
+        self.asking = RuhId(self.handle_of(slot) as u16);
         self.background_gc(self.group_of(slot));
         if self.segments.live() >= self.segment_limit {
             self.merge_segments();
@@ -356,7 +401,8 @@ impl<O: Observer> Device<O> {
         let pages = self.geometry.segment_size(room);
         // Counted as valid from the start: saves two additions a page.
         self.granted += u64::from(pages);
-        let label = self.segments.allocate(ru, pages);
+        let origin = self.handle_of(slot) as u8;
+        let label = self.segments.allocate(ru, pages, origin);
         self.rus.valid[ru as usize] += pages;
         self.rus.units[ru as usize].segments.push(label);
         let open = &mut self.slots[slot as usize];
@@ -365,20 +411,28 @@ impl<O: Observer> Device<O> {
         slot
     }
 
-    /// `slot`, or the same handle's slot in the group with most free reclaim units.
-    fn writable_slot(&mut self, slot: u32) -> u32 {
+    /// Opens a reclaim unit for a slot that has none. False if its group has no space.
+    fn keep_open(&mut self, slot: u32) -> bool {
         // Where host and GC share a log, the GC that restores the reserve may fill what was opened.
         while self.slots[slot as usize].ru != NONE || self.open_slot(slot) {
             if self.slots[slot as usize].ru != NONE {
-                return slot;
+                return true;
             }
+        }
+        false
+    }
+
+    /// `slot`, or the same handle's slot in the group with most free reclaim units.
+    fn writable_slot(&mut self, slot: u32) -> u32 {
+        if self.keep_open(slot) {
+            return slot;
         }
         let handle = slot % self.layout.per_group;
         let mut groups: Vec<usize> = (0..self.groups.len()).collect();
         groups.sort_by_key(|g| std::cmp::Reverse(self.rus.free[*g].len()));
         for group in groups {
             let other = group as u32 * self.layout.per_group + handle;
-            if self.slots[other as usize].ru != NONE || self.open_slot(other) {
+            if self.keep_open(other) {
                 self.observer.event(&FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(self.group_of(slot)),
                     handle: RuhId(handle as u16),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use wafer_core::Bytes;
 
 use crate::files::read_text;
@@ -44,6 +44,19 @@ pub struct ComparisonRow {
     pub ours: f64,
     /// (ours - theirs) / theirs, percent.
     pub difference_percent: f64,
+}
+
+/// A published or measured curve as the result record keeps it, to be drawn beside the run's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// The file of the reference.
+    pub reference: String,
+    /// Where its figures come from.
+    pub source: Option<String>,
+    /// Host bytes at each point.
+    pub host_bytes: Vec<u64>,
+    /// Cumulative WAF at each point.
+    pub waf: Vec<f64>,
 }
 
 /// How a run compares with a reference.
@@ -133,6 +146,24 @@ impl Reference {
         }
     }
 
+    /// The whole curve for a device of `logical_bytes`, points without host bytes left out.
+    pub fn published(&self, path: &Path, logical_bytes: u64) -> Published {
+        let points: Vec<(f64, f64)> = match &self.points {
+            Points::Waf(points) => {
+                points.iter().map(|(volume, waf)| (volume * logical_bytes as f64, *waf)).collect()
+            }
+            Points::Bytes(points) => points.iter().map(|(h, m)| (*h, m / h)).collect(),
+        };
+        let points = points.into_iter().filter(|(host, _)| *host > 0.0);
+        let (host_bytes, waf) = points.map(|(host, waf)| (host.round() as u64, waf)).unzip();
+        Published {
+            reference: path.display().to_string(),
+            source: self.source.clone(),
+            host_bytes,
+            waf,
+        }
+    }
+
     /// Ours beside theirs at the volumes that both have.
     pub fn compare(&self, path: &Path, record: &ResultRecord) -> Comparison {
         let logical = record.logical_bytes();
@@ -173,6 +204,10 @@ mod tests {
         assert_eq!(waf.waf_at(4.0, 100), None);
         let bytes = Reference::parse("t", "host_bytes,media_bytes\n0,0\n100,100\n300,600").unwrap();
         assert_eq!(bytes.waf_at(2.0, 100), Some(1.75));
+        let curve = bytes.published(Path::new("t"), 100);
+        assert_eq!((curve.host_bytes, curve.waf), (vec![100, 300], vec![1.0, 2.0]));
+        let curve = waf.published(Path::new("t"), 100);
+        assert_eq!((curve.host_bytes, curve.waf), (vec![100, 300], vec![1.0, 2.0]));
     }
 
     #[test]

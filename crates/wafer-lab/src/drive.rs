@@ -16,13 +16,20 @@ pub struct Events {
     pub implicitly_modified_ruh: u64,
 }
 
-impl Observer for Events {
+/// What a run sees of its device: events, and attribution if it is asked for, which costs speed.
+#[derive(Debug, Default)]
+pub(crate) struct Watch<const ATTRIBUTION: bool>(pub(crate) Events);
+
+impl<const ATTRIBUTION: bool> Observer for Watch<ATTRIBUTION> {
+    const ATTRIBUTION: bool = ATTRIBUTION;
+
     fn event(&mut self, event: &FdpEvent) {
+        let events = &mut self.0;
         let count = match event {
-            FdpEvent::RuNotFullyWritten { .. } => &mut self.ru_not_fully_written,
-            FdpEvent::InvalidPlacementIdentifier { .. } => &mut self.invalid_placement_identifier,
-            FdpEvent::MediaReallocated { .. } => &mut self.media_reallocated,
-            FdpEvent::ImplicitlyModifiedRuh { .. } => &mut self.implicitly_modified_ruh,
+            FdpEvent::RuNotFullyWritten { .. } => &mut events.ru_not_fully_written,
+            FdpEvent::InvalidPlacementIdentifier { .. } => &mut events.invalid_placement_identifier,
+            FdpEvent::MediaReallocated { .. } => &mut events.media_reallocated,
+            FdpEvent::ImplicitlyModifiedRuh { .. } => &mut events.implicitly_modified_ruh,
         };
         *count += 1;
     }
@@ -40,9 +47,9 @@ pub struct Wear {
 }
 
 /// The device of a run.
-pub(crate) type Drive = Device<Events>;
+pub(crate) type Drive<const ATTRIBUTION: bool> = Device<Watch<ATTRIBUTION>>;
 
-pub(crate) fn wear(drive: &Drive) -> Wear {
+pub(crate) fn wear<O: Observer>(drive: &Device<O>) -> Wear {
     let count = drive.geometry().ru_count;
     let erases = || (0..count).map(|ru| drive.erase_count(RuId(ru)));
     Wear {
@@ -61,7 +68,7 @@ const UNKNOWN: Placement = Placement(u16::MAX - 1);
 
 impl Placements {
     /// With one reclaim group index and identifier are the same.
-    pub(crate) fn of(drive: &Drive) -> Self {
+    pub(crate) fn of<O: Observer>(drive: &Device<O>) -> Self {
         let geometry = drive.geometry();
         if geometry.groups == 1 {
             return Placements(None);

@@ -49,6 +49,20 @@ impl LabError {
         LabError::Config { place: place.into(), reason: reason.into() }
     }
 
+    /// The same error, of a part that has a name.
+    pub(crate) fn of(self, part: &str) -> Self {
+        match self {
+            LabError::Config { place, reason } => {
+                LabError::Config { place, reason: format!("{part}: {reason}") }
+            }
+            LabError::Workload(message) => LabError::Workload(format!("{part}: {message}")),
+            LabError::Memory { what, needed, available } => {
+                LabError::Memory { what: format!("{part}: {what}"), needed, available }
+            }
+            other => other,
+        }
+    }
+
     /// Whether the user's arguments or files are at fault, before anything ran.
     pub fn is_usage(&self) -> bool {
         matches!(self, LabError::Config { .. } | LabError::Workload(_) | LabError::Memory { .. })

@@ -7,20 +7,12 @@ use serde::Deserialize;
 
 use crate::config::{Layers, ResolvedDevice, base_layers, resolve};
 use crate::files::read_text;
+use crate::source::{self, TraceSource, Workload};
 use crate::validate::Checks;
 use crate::{LabError, Precondition, Volume};
 
 /// Points of a timeline unless told otherwise.
 pub const DEFAULT_SAMPLES: usize = 1000;
-
-/// What is written: a fio job file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Workload {
-    /// Its name in messages; files that it names are looked for beside it.
-    pub path: PathBuf,
-    /// Its text.
-    pub text: String,
-}
 
 /// One run, ready.
 #[derive(Clone, Debug)]
@@ -37,12 +29,16 @@ pub struct Experiment {
     pub pace: Option<String>,
     /// CSV file whose columns `pace` may name.
     pub pace_from: Option<PathBuf>,
+    /// Where the experiment file sets `pace`, for messages; none when an option does.
+    pub pace_place: Option<String>,
     /// Seed of everything random.
     pub seed: u64,
     /// Points of the timeline at most.
     pub samples: usize,
     /// State of the device at the start.
     pub precondition: Precondition,
+    /// Keep track of whose invalidations cause relocations of whose data.
+    pub attribution: bool,
     /// Table of published WAF to print beside ours.
     pub compare: Option<PathBuf>,
     /// Where it is held against that table; only from a file.
@@ -56,8 +52,13 @@ pub struct Checked {
     pub experiment: Experiment,
     /// Options of the job file without effect on what is written.
     pub ignored: Vec<crate::record::IgnoredOption>,
+    /// What is worth telling before the run, a line each.
+    pub notices: Vec<String>,
     /// Bytes of memory that the run takes, device and workload.
     pub memory_bytes: u64,
+    /// Bytes that the workload writes, if it ends by itself; none where its own clock or the volume
+    /// ends it.
+    pub total_bytes: Option<u64>,
 }
 
 /// What the command line gives; each value overrides the file's.
@@ -69,6 +70,10 @@ pub struct Options {
     pub set: Vec<String>,
     /// Job file.
     pub fio: Option<PathBuf>,
+    /// Traces, instead of a job file.
+    pub traces: Vec<PathBuf>,
+    /// `KEY=VALUE` for all traces.
+    pub trace_set: Vec<String>,
     /// Host bytes to write.
     pub volume: Option<Volume>,
     /// Shares of jobs.
@@ -81,8 +86,27 @@ pub struct Options {
     pub samples: Option<usize>,
     /// State of the device at the start.
     pub precondition: Option<Precondition>,
+    /// Keep attribution, also where the file does not ask for it.
+    pub attribution: bool,
     /// Table of published WAF.
     pub compare: Option<PathBuf>,
+}
+
+impl Options {
+    /// The workload that the options name, if they do.
+    fn workload(&self) -> Result<Option<Workload>, LabError> {
+        match (&self.fio, self.traces.as_slice()) {
+            (Some(_), [_, ..]) => Err(LabError::config("--trace", "give this or --fio, not both")),
+            (None, []) if !self.trace_set.is_empty() => {
+                Err(LabError::config("--trace-set", "there is no --trace to set it for"))
+            }
+            (None, []) => Ok(None),
+            (Some(fio), []) => Workload::fio(fio).map(Some),
+            (None, traces) => {
+                Ok(Some(Workload::new(TraceSource::from_options(traces, &self.trace_set)?)))
+            }
+        }
+    }
 }
 
 /// An experiment file, all but its `device`.
@@ -93,9 +117,6 @@ struct ExperimentFile {
     #[serde(default)]
     #[expect(dead_code, reason = "for readers of the file")]
     description: Option<String>,
-    /// What is written.
-    #[serde(default)]
-    workload: WorkloadFile,
     /// Host bytes to write, counted from the run's first write: multiples of the logical capacity
     /// (`"25x"`) or a size (`"2TiB"`). Default: until the jobs end.
     volume: Option<Volume>,
@@ -110,8 +131,12 @@ struct ExperimentFile {
     samples: Option<usize>,
     /// State of the device before the counters start: `"fresh"` (default), `"sequential"` (one
     /// sequential fill), `"random:N"` (N logical capacities of single-page writes at independent
-    /// uniform addresses) or `"sequential+random:N"` (both, in this order).
+    /// uniform addresses), `"load"` (applications load their data), or several of them in this order,
+    /// joined by `+`.
     precondition: Option<Precondition>,
+    /// Whether to record whose invalidations cause relocations of whose data, for `wafer explain`:
+    /// costs about 15 % of speed. Default false.
+    attribution: Option<bool>,
     /// CSV file of published WAF, relative to the experiment file, to print beside ours: columns
     /// `volume` (multiples of the logical capacity) and `waf`, or `host_bytes` and `media_bytes`.
     compare: Option<PathBuf>,
@@ -119,34 +144,31 @@ struct ExperimentFile {
     validate: Option<Checks>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WorkloadFile {
-    /// A fio job file, relative to the experiment file. Give this or `workload.fio_text`.
-    fio: Option<PathBuf>,
-    /// The text of a fio job file.
-    fio_text: Option<String>,
-}
-
 impl Experiment {
     /// The experiment of a file, with options over it.
     pub fn from_file(path: &Path, options: &Options) -> Result<Self, LabError> {
+        Self::from_text(path, &read_text(path)?, options)
+    }
+
+    /// As [`Experiment::from_file`] from the text of a file, which need not exist: `path` names it in
+    /// messages, and relative paths start at its folder.
+    ///
+    /// # Errors
+    /// What the text says wrongly, with line and key.
+    pub fn from_text(path: &Path, text: &str, options: &Options) -> Result<Self, LabError> {
         let label = path.display().to_string();
-        let mut layers = Layers::from_text(&label, &read_text(path)?)?;
+        let mut layers = Layers::from_text(&label, text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let device = device_of_file(&mut layers, folder, options)?;
-        let file: ExperimentFile = layers.read()?;
-        let workload = match (&options.fio, file.workload.fio, file.workload.fio_text) {
-            (Some(path), _, _) => Workload::read(path)?,
-            (None, Some(path), None) => Workload::read(&folder.join(path))?,
-            (None, None, Some(text)) => Workload { path: path.with_extension("fio_text"), text },
-            (None, None, None) => {
-                return Err(layers.error("workload", "missing; give fio = \"JOB.fio\" or fio_text"));
+        let workload = match options.workload()? {
+            Some(workload) => {
+                layers.remove("workload");
+                layers.remove("tenants");
+                workload
             }
-            (None, Some(_), Some(_)) => {
-                return Err(layers.error("workload.fio_text", "give fio or fio_text, not both"));
-            }
+            None => source::of_file(&mut layers, folder, path)?,
         };
+        let file: ExperimentFile = layers.read()?;
         if file.samples.is_some_and(|samples| samples < 2) {
             return Err(layers.error("samples", "at least 2"));
         }
@@ -159,11 +181,16 @@ impl Experiment {
             device,
             workload,
             volume: options.volume.or(file.volume),
+            pace_place: match (&options.pace, &file.pace) {
+                (None, Some(_)) => Some(layers.place("pace")),
+                _ => None,
+            },
             pace: options.pace.clone().or(file.pace),
             pace_from: options.pace_from.clone().or(file.pace_from.map(beside)),
             seed: options.seed.or(file.seed).unwrap_or(0),
             samples: options.samples.or(file.samples).unwrap_or(DEFAULT_SAMPLES),
             precondition: options.precondition.or(file.precondition).unwrap_or_default(),
+            attribution: options.attribution || file.attribution.unwrap_or(false),
             compare: options.compare.clone().or(file.compare.map(beside)),
             checks: file.validate,
         })
@@ -175,21 +202,32 @@ impl Experiment {
             LabError::config(option, format!("missing; give {what}, or an experiment file"))
         };
         let device = options.device.as_deref().ok_or_else(|| missing("--device", "a device"))?;
-        let fio = options.fio.clone().ok_or_else(|| missing("--fio", "a job file"))?;
+        let workload = options
+            .workload()?
+            .ok_or_else(|| missing("--fio", "a job file, or a trace with --trace"))?;
         let device = crate::load_device(device, &options.set)?;
-        Ok(Experiment {
-            name: format!("{}-{}", stem(Path::new(&device.name)), stem(&fio)),
+        Ok(Self::of(device, workload, options))
+    }
+
+    /// An experiment of a device and a workload at hand; of the options, those count that say
+    /// neither.
+    pub fn of(device: ResolvedDevice, workload: Workload, options: &Options) -> Self {
+        let path = workload.path();
+        Experiment {
+            name: format!("{}-{}", stem(Path::new(&device.name)), stem(Path::new(&path))),
             device,
-            workload: Workload::read(&fio)?,
+            workload,
             volume: options.volume,
             pace: options.pace.clone(),
             pace_from: options.pace_from.clone(),
+            pace_place: None,
             seed: options.seed.unwrap_or(0),
             samples: options.samples.unwrap_or(DEFAULT_SAMPLES),
             precondition: options.precondition.unwrap_or_default(),
+            attribution: options.attribution,
             compare: options.compare.clone(),
             checks: None,
-        })
+        }
     }
 
     /// The volume in bytes.
@@ -202,10 +240,16 @@ impl Experiment {
     pub fn check(self) -> Result<Checked, LabError> {
         let device_bytes = self.device.geometry.memory_bytes();
         self.check_memory(device_bytes)?;
-        let built = crate::workload::build(&self)?;
+        let built = source::build(&self)?;
         let memory_bytes = device_bytes + built.memory_bytes;
         self.check_memory(memory_bytes)?;
-        Ok(Checked { experiment: self, ignored: built.ignored, memory_bytes })
+        Ok(Checked {
+            ignored: built.ignored,
+            notices: built.notices,
+            memory_bytes,
+            total_bytes: built.total_bytes,
+            experiment: self,
+        })
     }
 
     fn check_memory(&self, needed: u64) -> Result<(), LabError> {
@@ -219,15 +263,12 @@ impl Experiment {
     }
 }
 
-impl Workload {
-    /// Reads a job file.
-    pub fn read(path: &Path) -> Result<Self, LabError> {
-        Ok(Workload { path: path.to_owned(), text: read_text(path)? })
-    }
-}
-
 /// Refuses a run that needs more memory than there is.
-fn refuse_if_short(what: String, needed: u64, available: Option<u64>) -> Result<(), LabError> {
+pub(crate) fn refuse_if_short(
+    what: String,
+    needed: u64,
+    available: Option<u64>,
+) -> Result<(), LabError> {
     match available {
         Some(available) if needed > available => Err(LabError::Memory { what, needed, available }),
         _ => Ok(()),

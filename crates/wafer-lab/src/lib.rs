@@ -7,11 +7,13 @@
 //! - [`ResultRecord`]: `wafer.result/1` with its provenance;
 //! - [`Reference`]: published curves to stand beside ours;
 //! - [`validate`]: the table of errors against measured curves;
+//! - [`metrics`]: cumulative, instantaneous and clamped WAF over samples of counters;
 //! - [`theory`]: closed forms of write amplification, the oracle of the device.
 //!
 //! # Architecture
 //! - `config/`: layers of TOML with the place that set each key; profiles; suggestions.
-//! - `experiment.rs`, `workload.rs`, `precondition.rs`, `volume.rs`: from a file to what can run.
+//! - `experiment.rs`, `precondition.rs`, `volume.rs`: from a file to what can run. `source/`: what is
+//!   written, one kind a file.
 //! - `run.rs` moves commands from the stream to the device in batches; `timeline.rs` takes the points.
 //! - `record.rs` and `host.rs`: what is kept. `compare.rs`: what it is compared with.
 //!
@@ -29,31 +31,44 @@
 //! - Time. `performance` is the simulator's own; the model counts bytes, not seconds.
 //! - Moving a run's state to a file and back.
 
+mod attribution;
 mod batch;
 mod compare;
 pub mod config;
 mod drive;
 mod error;
 mod experiment;
+mod explain;
 mod files;
 pub mod host;
+pub mod metrics;
 mod precondition;
+mod read;
+mod reclaim_units;
 pub mod record;
 mod run;
+pub mod source;
 pub mod theory;
 mod timeline;
 pub mod validate;
 mod volume;
-mod workload;
 
+pub use attribution::{AttributionRecord, CollectedRecord};
 pub use batch::Batch;
-pub use compare::{Comparison, ComparisonRow, Reference, VOLUMES};
-pub use config::{ResolvedDevice, load_device};
+pub use compare::{Comparison, ComparisonRow, Published, Reference, VOLUMES};
+pub use config::{ResolvedDevice, device_from_text, load_device};
 pub use drive::{Events, Wear};
 pub use error::LabError;
-pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options, Workload};
+pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options};
+pub use explain::{Added, Explanation, Finding, HandleCost};
 pub use precondition::{Precondition, PreconditionStream};
+pub use read::read_records;
+pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{ResultRecord, write_json};
-pub use run::{Control, Progress, Stage, run};
+pub use run::{Control, Progress, Stage, run, run_with_policy};
+pub use source::{
+    CommandsSource, FioSource, Source, TraceFile, TraceSource, Workload, find_model, models,
+};
 pub use timeline::{HandleKey, Series, Timeline};
 pub use volume::Volume;
+pub use wafer_workload::model::ModelInfo;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use wafer_core::{Command, Geometry, LBA_BYTES, NsId, Op, Placement};
 use wafer_workload::CommandStream;
 
-/// State of the device when the run starts. Text form: `fresh`, `sequential`, `random:N`,
-/// `sequential+random:N`.
+/// State of the device when the run starts. Text form: `fresh`, or one or more of `sequential`,
+/// `random:N` and `load` in this order, joined by `+`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Precondition {
@@ -19,6 +19,8 @@ pub struct Precondition {
     /// Then this many logical capacities of single-page writes at independent uniform addresses
     /// over all namespaces.
     pub random: f64,
+    /// Then the application loads its data, as it would at the start of the run.
+    pub load: bool,
 }
 
 impl FromStr for Precondition {
@@ -27,36 +29,58 @@ impl FromStr for Precondition {
     fn from_str(text: &str) -> Result<Self, String> {
         let fail = || {
             format!(
-                "`{text}` is not a precondition; known: fresh, sequential, random:N, \
-                 sequential+random:N"
+                "`{text}` is not a precondition; known: fresh, sequential, random:N, load, and \
+                 several of them joined by +, such as sequential+random:N"
             )
         };
-        let (sequential, rest) = match text.trim() {
-            "fresh" => return Ok(Precondition::default()),
-            "sequential" => return Ok(Precondition { sequential: true, random: 0.0 }),
-            other => match other.strip_prefix("sequential+") {
-                Some(rest) => (true, rest),
-                None => (false, other),
-            },
-        };
-        let times: f64 =
-            rest.strip_prefix("random:").and_then(|n| n.parse().ok()).ok_or_else(fail)?;
-        if times > 0.0 && times <= 1000.0 {
-            Ok(Precondition { sequential, random: times })
-        } else {
-            Err(fail())
+        let mut state = Precondition::default();
+        if text.trim() == "fresh" {
+            return Ok(state);
         }
+        // Every part once, in the order in which they happen.
+        let mut before = 0;
+        for part in text.trim().split('+') {
+            let place = match part {
+                "sequential" => {
+                    state.sequential = true;
+                    1
+                }
+                "load" => {
+                    state.load = true;
+                    3
+                }
+                random => {
+                    let times = random.strip_prefix("random:").and_then(|n| n.parse().ok());
+                    state.random = times.ok_or_else(fail)?;
+                    if !(state.random > 0.0 && state.random <= 1000.0) {
+                        return Err(fail());
+                    }
+                    2
+                }
+            };
+            if place <= before {
+                return Err(fail());
+            }
+            before = place;
+        }
+        Ok(state)
     }
 }
 
 impl fmt::Display for Precondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.sequential, self.random) {
-            (false, 0.0) => f.write_str("fresh"),
-            (true, 0.0) => f.write_str("sequential"),
-            (false, times) => write!(f, "random:{times}"),
-            (true, times) => write!(f, "sequential+random:{times}"),
+        let mut parts = Vec::new();
+        if self.sequential {
+            parts.push("sequential".to_owned());
         }
+        if self.random > 0.0 {
+            parts.push(format!("random:{}", self.random));
+        }
+        if self.load {
+            parts.push("load".to_owned());
+        }
+        f.write_str(if parts.is_empty() { "fresh" } else { "" })?;
+        f.write_str(&parts.join("+"))
     }
 }
 
@@ -78,7 +102,8 @@ impl TryFrom<String> for Precondition {
 const FILL_BYTES: u64 = 1 << 20;
 
 impl Precondition {
-    /// The commands that bring a device of this geometry into the state; none for a fresh one.
+    /// The commands that bring a device of this geometry into the state, `load` left out; none for a
+    /// fresh one.
     pub fn stream(&self, geometry: &Geometry, seed: u64) -> Option<PreconditionStream> {
         let page = geometry.page_bytes;
         let pages: Vec<u64> = geometry.namespace_bytes().iter().map(|bytes| bytes / page).collect();
@@ -163,10 +188,13 @@ mod tests {
 
     #[test]
     fn spellings_round_trip() {
-        for text in ["fresh", "sequential", "random:2", "sequential+random:0.5"] {
+        for text in
+            ["fresh", "sequential", "random:2", "sequential+random:0.5", "load", "random:1+load"]
+        {
             assert_eq!(text.parse::<Precondition>().unwrap().to_string(), text);
         }
-        for text in ["", "random", "random:0", "random:-1", "sequential+fresh", "random:nan"] {
+        let wrong = ["", "random", "random:0", "random:-1", "sequential+fresh", "random:nan"];
+        for text in wrong.into_iter().chain(["load+sequential", "load+load", "load+"]) {
             assert!(text.parse::<Precondition>().is_err(), "{text}");
         }
     }

@@ -7,9 +7,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use wafer_core::{Counters, DeviceConfig};
+use wafer_workload::Figure;
 
+use crate::attribution::AttributionRecord;
 use crate::host::{Host, peak_rss_bytes};
-use crate::{Events, Experiment, LabError, Precondition, Timeline, Volume, Wear};
+use crate::reclaim_units::ReclaimUnits;
+use crate::{Events, Experiment, LabError, Precondition, Published, Timeline, Volume, Wear};
 
 /// The `schema` of a result record.
 pub const SCHEMA: &str = "wafer.result/1";
@@ -25,8 +28,20 @@ pub struct ResultRecord {
     pub provenance: Provenance,
     /// Totals.
     pub summary: Summary,
+    /// What the application counted of itself, such as hit ratios; only where there is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub application: Vec<FigureRecord>,
+    /// Whose invalidations caused relocations of whose data; only where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribution: Option<AttributionRecord>,
     /// Counters on the way.
     pub timeline: Timeline,
+    /// The reclaim units as the run left them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reclaim_units: Option<ReclaimUnits>,
+    /// Published or measured curves that the run was compared with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
     /// How fast it went.
     pub performance: Performance,
     /// FNV-1a over the timeline: equal for equal configuration and seed, on any machine.
@@ -84,7 +99,7 @@ pub struct WorkloadRecord {
     pub kind: String,
     /// The file, as given.
     pub path: String,
-    /// The file's text.
+    /// The file's text, for a file of text.
     pub text: String,
     /// Host bytes that were asked for, as given.
     pub volume: Option<Volume>,
@@ -109,6 +124,28 @@ pub struct IgnoredOption {
     pub line: u32,
     /// Why it has no effect.
     pub reason: String,
+}
+
+/// A figure that an application counts of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FigureRecord {
+    /// Whose, where several applications share the device; empty for the only one.
+    pub tenant: String,
+    /// Name, such as "hit_ratio".
+    pub name: String,
+    /// Value at the end of the run.
+    pub value: f64,
+    /// Unit; empty for a ratio.
+    pub unit: String,
+    /// One line on what it means.
+    pub meaning: String,
+}
+
+impl From<Figure> for FigureRecord {
+    fn from(figure: Figure) -> Self {
+        let Figure { tenant, name, value, unit, meaning } = figure;
+        FigureRecord { tenant, name, value, unit, meaning }
+    }
 }
 
 /// Totals of a run.
@@ -164,7 +201,11 @@ pub(crate) struct Outcome<'a> {
     pub(crate) counters: Counters,
     pub(crate) events: Events,
     pub(crate) wear: Wear,
+    pub(crate) attribution: Option<AttributionRecord>,
+    pub(crate) figures: Vec<Figure>,
     pub(crate) timeline: Timeline,
+    pub(crate) reclaim_units: ReclaimUnits,
+    pub(crate) published: Vec<Published>,
     pub(crate) wall_seconds: f64,
     pub(crate) precondition_seconds: f64,
     pub(crate) ignored: Vec<IgnoredOption>,
@@ -196,9 +237,9 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {
             },
             device: device.name.clone(),
             workload: WorkloadRecord {
-                kind: "fio".to_owned(),
-                path: show(&experiment.workload.path),
-                text: experiment.workload.text.clone(),
+                kind: experiment.workload.kind().to_owned(),
+                path: experiment.workload.path(),
+                text: experiment.workload.text(),
                 volume: experiment.volume,
                 pace: experiment.pace.clone(),
                 pace_from: experiment.pace_from.as_deref().map(show),
@@ -224,8 +265,12 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {
             events: outcome.events,
             wear: outcome.wear,
         },
+        application: outcome.figures.into_iter().map(FigureRecord::from).collect(),
+        attribution: outcome.attribution,
         digest: outcome.timeline.digest(),
         timeline: outcome.timeline,
+        reclaim_units: Some(outcome.reclaim_units),
+        published: outcome.published,
         performance: Performance {
             wall_seconds: outcome.wall_seconds,
             precondition_seconds: outcome.precondition_seconds,
@@ -273,7 +318,7 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), LabError> {
 }
 
 /// A time as RFC 3339 in UTC, whole seconds.
-fn rfc3339(time: SystemTime) -> String {
+pub fn rfc3339(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Days to a civil date: years start in March, so that leap days come last.

@@ -3,13 +3,15 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use wafer_core::{Command, Device, LBA_BYTES, Op};
+use wafer_core::policy::VictimPolicy;
+use wafer_core::{Command, Device, LBA_BYTES, Observer, Op};
 use wafer_workload::CommandStream;
 
-use crate::drive::{Drive, Events, Placements, wear};
+use crate::attribution::AttributionRecord;
+use crate::drive::{Drive, Placements, Watch, wear};
+use crate::source::{self, Built};
 use crate::timeline::{Recorder, Timeline};
-use crate::workload::{self, Built};
-use crate::{Experiment, LabError, ResultRecord, record};
+use crate::{Experiment, LabError, ReclaimUnits, Reference, ResultRecord, record};
 
 /// Commands taken from the stream at a time.
 const BATCH: usize = 4096;
@@ -57,20 +59,62 @@ impl Control<'_> {
 
 /// Runs an experiment and answers its record.
 pub fn run(experiment: &Experiment, control: Control<'_>) -> Result<ResultRecord, LabError> {
-    run_built(experiment, workload::build(experiment)?, control)
+    run_watched(experiment, None, control)
 }
 
-fn run_built(
+/// Runs an experiment with a victim policy that need not be one of a configuration's names. The
+/// record's `gc.policy` becomes `name`, so that the record does not claim another.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_policy(
+    experiment: &Experiment,
+    name: &str,
+    policy: Box<dyn VictimPolicy>,
+    control: Control<'_>,
+) -> Result<ResultRecord, LabError> {
+    let mut record = run_watched(experiment, Some(policy), control)?;
+    name.clone_into(&mut record.provenance.config.gc.policy);
+    Ok(record)
+}
+
+fn run_watched(
+    experiment: &Experiment,
+    policy: Option<Box<dyn VictimPolicy>>,
+    control: Control<'_>,
+) -> Result<ResultRecord, LabError> {
+    let built = source::build(experiment)?;
+    match experiment.attribution {
+        true => run_built::<true>(experiment, built, policy, control),
+        false => run_built::<false>(experiment, built, policy, control),
+    }
+}
+
+fn run_built<const ATTRIBUTION: bool>(
     experiment: &Experiment,
     built: Built,
+    policy: Option<Box<dyn VictimPolicy>>,
     control: Control<'_>,
 ) -> Result<ResultRecord, LabError> {
     let started = std::time::SystemTime::now();
+    let published = match &experiment.compare {
+        Some(path) => {
+            vec![Reference::read(path)?.published(path, experiment.device.logical_bytes())]
+        }
+        None => Vec::new(),
+    };
     let config = &experiment.device.config;
-    let mut device =
-        Device::with_observer(config, experiment.seed, Events::default()).map_err(|e| {
-            LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
-        })?;
+    let watch = Watch::<ATTRIBUTION>::default();
+    let made: Result<Drive<ATTRIBUTION>, _> = match policy {
+        None => Device::with_observer(config, experiment.seed, watch),
+        Some(policy) => {
+            let geometry = experiment.device.geometry.clone();
+            Device::with_geometry(geometry, policy, experiment.seed, watch)
+        }
+    };
+    let mut device = made.map_err(|e| {
+        LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
+    })?;
 
     let clock = Instant::now();
     let seed = precondition_seed(experiment.seed);
@@ -79,12 +123,22 @@ fn run_built(
         let mut pump = Pump { control, stage: Stage::Preconditioning, total, limit: None };
         pump.drive(&mut device, &mut stream, None)?;
         device.reset_counters();
-        *device.observer_mut() = Events::default();
+        *device.observer_mut() = Watch::default();
+    }
+    let mut stream = built.stream;
+    if experiment.precondition.load {
+        let mut pump = Pump { control, stage: Stage::Preconditioning, total: None, limit: None };
+        pump.drive(&mut device, &mut Load(stream.as_mut()), None)?;
+        if device.counters().host_bytes == 0 {
+            let reason = "`load`: the workload has nothing to load; an application model has";
+            return Err(LabError::config("precondition", reason));
+        }
+        device.reset_counters();
+        *device.observer_mut() = Watch::default();
     }
     let precondition_seconds = clock.elapsed().as_secs_f64();
 
     let clock = Instant::now();
-    let mut stream = built.stream;
     let limit = experiment.volume_bytes();
     let total = [limit, built.total_bytes].into_iter().flatten().min();
     let mut recorder = Recorder::new(experiment.samples, total);
@@ -97,9 +151,13 @@ fn run_built(
         experiment,
         started,
         counters: device.counters(),
-        events: *device.observer(),
+        events: device.observer().0,
         wear: wear(&device),
+        attribution: AttributionRecord::of(&device),
+        figures: stream.figures(),
         timeline,
+        reclaim_units: ReclaimUnits::of(&device),
+        published,
         wall_seconds,
         precondition_seconds,
         ignored: built.ignored,
@@ -112,6 +170,15 @@ fn precondition_seed(seed: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// The load of an application as a stream.
+struct Load<'a>(&'a mut dyn CommandStream);
+
+impl CommandStream for Load<'_> {
+    fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
+        self.0.fill_load(out, max);
+    }
 }
 
 /// Moves commands from a stream to a device.
@@ -127,7 +194,7 @@ struct Pump<'a> {
 impl Pump<'_> {
     fn drive(
         &mut self,
-        device: &mut Drive,
+        device: &mut Device<impl Observer>,
         stream: &mut (impl CommandStream + ?Sized),
         mut recorder: Option<&mut Recorder>,
     ) -> Result<(), LabError> {
@@ -169,7 +236,7 @@ impl Pump<'_> {
     /// host bytes then.
     fn apply(
         &self,
-        device: &mut Drive,
+        device: &mut Device<impl Observer>,
         batch: &mut [Command],
         limit: u64,
         mut host: u64,

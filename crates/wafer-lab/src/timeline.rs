@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::drive::Drive;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use wafer_core::{Device, Observer};
 
 /// Names a series of the timeline: `"0"`, `"1"`, ... or `"gc"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,7 +133,7 @@ impl Recorder {
     }
 
     /// Takes a point.
-    pub(crate) fn record(&mut self, device: &Drive) {
+    pub(crate) fn record(&mut self, device: &Device<impl Observer>) {
         self.push(device);
         if let Cadence::Every(step) = self.cadence
             && self.rows.len() >= self.samples
@@ -147,7 +147,7 @@ impl Recorder {
     }
 
     /// Appends the counters; the last point makes room when there are too many.
-    fn push(&mut self, device: &Drive) {
+    fn push(&mut self, device: &Device<impl Observer>) {
         let counters = device.counters();
         let mut row = vec![counters.host_bytes, counters.media_bytes];
         let gc = device.gc_counters().unwrap_or_default();
@@ -159,7 +159,7 @@ impl Recorder {
     }
 
     /// The timeline, with a last point at the end of the run.
-    pub(crate) fn finish(mut self, device: &Drive) -> Timeline {
+    pub(crate) fn finish(mut self, device: &Device<impl Observer>) -> Timeline {
         let end = device.counters().host_bytes;
         if end > 0 && self.rows.last().is_none_or(|row| row[0] < end) {
             self.push(device);

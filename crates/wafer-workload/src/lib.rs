@@ -27,15 +27,18 @@
 //! service times are constants.
 
 mod address;
+mod carry;
 mod error;
 pub mod fio;
 pub mod job;
 mod job_stream;
 mod mixer;
+pub mod model;
 mod random_map;
 mod rng;
 mod stream;
 mod synthetic;
+pub mod tenants;
 pub mod trace;
 
 pub use error::WorkloadError;
@@ -43,4 +46,4 @@ pub use job::JobSpec;
 pub use job_stream::JobStream;
 pub use mixer::{Mixer, MixerOptions, Pace};
 pub use random_map::RandomMap;
-pub use stream::CommandStream;
+pub use stream::{CommandStream, Figure};

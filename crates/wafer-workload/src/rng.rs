@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Sequence = 9,
     /// Placement identifiers.
     Placement = 13,
+    /// What an application does; its streams of random numbers follow.
+    Application = 32,
 }
 
 /// A deterministic generator, the same on every platform.

@@ -2,9 +2,14 @@
 
 pub(crate) mod config;
 pub(crate) mod devices;
+pub(crate) mod explain;
+pub(crate) mod models;
+pub(crate) mod mount;
 pub(crate) mod policies;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod summary;
+pub(crate) mod trace;
 pub(crate) mod validate;

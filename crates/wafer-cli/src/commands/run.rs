@@ -104,13 +104,34 @@ fn experiments(args: &RunArgs) -> Result<Vec<Experiment>, LabError> {
 /// What is worth knowing before an experiment runs.
 fn notices(checked: &Checked) -> Vec<String> {
     let mut notices = checked.experiment.device.notices.clone();
+    notices.extend(checked.notices.iter().cloned());
     let mut ignored: Vec<&str> = checked.ignored.iter().map(|i| i.option.as_str()).collect();
     ignored.dedup();
     if !ignored.is_empty() {
-        let path = checked.experiment.workload.path.display();
+        let path = checked.experiment.workload.path();
         notices.push(format!("{path}: no effect on what is written: {}", ignored.join(", ")));
     }
+    notices.extend(long_run(checked));
     notices
+}
+
+/// Multiples of the capacity that somebody who gave no volume may not have meant to write.
+const MANY_VOLUMES: u64 = 100;
+
+/// A run without a volume that its jobs end late, or only by their own clock.
+fn long_run(checked: &Checked) -> Option<String> {
+    let experiment = &checked.experiment;
+    let path = experiment.workload.path();
+    let hint = "--volume 5x ends the run after five capacities";
+    match (experiment.volume, checked.total_bytes) {
+        (None, None) => Some(format!("{path}: runs until the jobs' own runtime is over; {hint}")),
+        (None, Some(total)) => {
+            let volumes = total / experiment.device.logical_bytes().max(1);
+            (volumes >= MANY_VOLUMES)
+                .then(|| format!("{path}: writes {volumes} times the capacity; {hint}"))
+        }
+        (Some(_), _) => None,
+    }
 }
 
 /// Tells of a workload that ended by itself before the volume was reached.

@@ -6,11 +6,13 @@
 //! reading, as in Kawaguchi et al., USENIX '95).
 
 use super::{PolicyInfo, RuView, VictimPolicy};
+use crate::config::Destination;
 use crate::ids::RuId;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "cost-benefit",
     summary: "largest (1 - u) * age / u, u = valid share",
+    destination: Destination::Isolation,
     make: |_| Ok(Box::new(CostBenefit)),
 };
 

@@ -4,12 +4,14 @@
 //! greedy (Van Houdt, SIGMETRICS '13; closed form T5).
 
 use super::{PolicyInfo, RuView, VictimPolicy};
+use crate::config::Destination;
 use crate::error::ConfigError;
 use crate::ids::RuId;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "d-choices",
     summary: "fewest valid pages among gc.choices drawn at random",
+    destination: Destination::Isolation,
     make: |config| {
         if config.choices == 0 || config.choices > 10_000 {
             let message = format!("{} is not between 1 and 10000", config.choices);

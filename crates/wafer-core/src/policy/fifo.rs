@@ -4,11 +4,13 @@
 //! Xiang and Kurkoski, arXiv 1110.4245).
 
 use super::{PolicyInfo, RuView, VictimPolicy};
+use crate::config::Destination;
 use crate::ids::RuId;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "fifo",
     summary: "closed first, whatever it holds",
+    destination: Destination::Isolation,
     make: |_| Ok(Box::new(Fifo)),
 };
 

@@ -4,11 +4,13 @@
 //! Optimal for uniform random traffic (Hu et al., SYSTOR '09).
 
 use super::{PolicyInfo, RuView, VictimPolicy};
+use crate::config::Destination;
 use crate::ids::RuId;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "greedy",
     summary: "fewest valid pages; today's firmware",
+    destination: Destination::Isolation,
     make: |_| Ok(Box::new(Greedy)),
 };
 

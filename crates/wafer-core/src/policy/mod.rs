@@ -6,11 +6,15 @@
 
 mod cost_benefit;
 mod d_choices;
+mod features;
 mod fifo;
 mod greedy;
 mod random;
 
-use crate::config::GcConfig;
+pub(crate) use features::Seen;
+pub use features::{Features, OWNER_GC};
+
+use crate::config::{Destination, GcConfig};
 use crate::error::ConfigError;
 use crate::ids::RuId;
 use crate::observer::Owner;
@@ -33,6 +37,8 @@ pub struct PolicyInfo {
     pub name: &'static str,
     /// One line for `wafer policies`.
     pub summary: &'static str,
+    /// Where it wants relocated data if the configuration does not say.
+    pub destination: Destination,
     /// Makes the policy from the configuration.
     pub make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError>,
 }
@@ -46,6 +52,12 @@ pub const POLICIES: &[PolicyInfo] = &[
     random::INFO,
     d_choices::INFO,
 ];
+
+/// Where a policy wants relocated data; of an unknown one, nothing special.
+pub(crate) fn destination(name: &str) -> Destination {
+    let info = POLICIES.iter().find(|p| p.name == name);
+    info.map_or(Destination::Isolation, |info| info.destination)
+}
 
 /// The policy that a configuration names.
 ///
@@ -113,6 +125,21 @@ impl RuView<'_> {
     /// Times a reclaim unit was erased.
     pub fn erases(&self, ru: RuId) -> u32 {
         self.rus.units[ru.index()].erases
+    }
+
+    /// Whether a candidate was filled by relocation rather than by a host.
+    pub fn relocated(&self, ru: RuId) -> bool {
+        self.rus.units[ru.index()].generation > 0
+    }
+
+    /// How often a candidate's data was moved, as far as that is kept apart; 0 for what a host wrote.
+    pub fn generation(&self, ru: RuId) -> u8 {
+        self.rus.units[ru.index()].generation
+    }
+
+    /// Host pages written to the device so far.
+    pub fn now(&self) -> u64 {
+        self.now
     }
 
     /// Whose data a candidate holds.

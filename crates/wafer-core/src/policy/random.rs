@@ -3,11 +3,13 @@
 //! WAF = (1 + OP) / OP under any traffic (closed form T4; Van Houdt, SIGMETRICS '13, d = 1).
 
 use super::{PolicyInfo, RuView, VictimPolicy};
+use crate::config::Destination;
 use crate::ids::RuId;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "random",
     summary: "any with equal probability",
+    destination: Destination::Isolation,
     make: |_| Ok(Box::new(Random)),
 };
 

@@ -22,7 +22,7 @@ pub(super) struct Tiny {
 }
 
 fn config(
-    (policy, handles, groups, own): (usize, u16, u16, u8),
+    (policy, handles, groups, own, destination): (usize, u16, u16, u8, u8),
     (fdp, separate, namespaces, spread): (bool, bool, bool, bool),
     (logical_rus, odd_pages, extra, ru_pages): (u64, u64, u64, u64),
     (background, max_valid, forced): (f64, f64, f64),
@@ -52,6 +52,16 @@ fn config(
             background_max_valid: max_valid,
             forced_free: forced,
             separate,
+            destination: match destination {
+                _ if !fdp && !separate => None,
+                1 => Some(Destination::Isolation),
+                2 => Some(Destination::Host),
+                3 => Some(Destination::Handle),
+                4 => Some(Destination::Generation),
+                5 if own == 0 => Some(Destination::Shared),
+                _ => None,
+            },
+            generations: 1 + destination % 4,
             order: if spread { RelocationOrder::Spread } else { RelocationOrder::Written },
         },
         namespaces: Vec::new(),
@@ -99,8 +109,13 @@ pub(super) fn tiny(
     ru_pages: impl Strategy<Value = u64>,
     steps: usize,
 ) -> impl Strategy<Value = Tiny> {
-    let kind =
-        (0..policy::POLICIES.len(), 1..5u16, prop_oneof![4 => Just(1u16), 1 => 2..4u16], 0..3u8);
+    let kind = (
+        0..policy::POLICIES.len(),
+        1..5u16,
+        prop_oneof![4 => Just(1u16), 1 => 2..4u16],
+        0..3u8,
+        0..8u8,
+    );
     let flags = (prop::bool::weighted(0.8), any::<bool>(), any::<bool>(), any::<bool>());
     let sizes = (2..12u64, 0..16u64, 0..3u64, ru_pages);
     let shares = (

@@ -2,5 +2,7 @@
 
 mod configs;
 mod exchange;
+mod features;
 mod namespaces;
 mod oracle;
+mod state;

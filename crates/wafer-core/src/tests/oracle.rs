@@ -11,6 +11,8 @@ use crate::*;
 struct Events(Vec<FdpEvent>);
 
 impl Observer for Events {
+    const ATTRIBUTION: bool = true;
+
     fn event(&mut self, event: &FdpEvent) {
         if !matches!(event, FdpEvent::MediaReallocated { .. }) {
             self.0.push(*event);
@@ -41,6 +43,7 @@ fn agree(case: &Tiny) -> Result<(), TestCaseError> {
     prop_assert_eq!(device.check_invariants(), Ok(()));
     prop_assert_eq!(&device.handles, oracle.all_handle_counters());
     prop_assert_eq!(&device.observer().0, oracle.events());
+    prop_assert_eq!(device.attribution(), Some(oracle.attribution()));
     for ru in (0..geometry.ru_count).map(RuId) {
         prop_assert_eq!(device.valid_pages(ru), oracle.valid_pages(ru));
         prop_assert_eq!(device.erase_count(ru), oracle.erase_count(ru));
@@ -60,6 +63,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
+    /// Nor does attribution.
     #[test]
     fn batches_do_not_matter(case in tiny(16..300u64, 300)) {
         let commands: Vec<Command> = case.steps.iter().filter_map(|s| match s {
@@ -67,13 +71,19 @@ proptest! {
             Step::Update(..) => None,
         }).collect();
         let mut whole = Device::new(&case.config, case.seed).unwrap();
-        let mut single = Device::new(&case.config, case.seed).unwrap();
+        let mut single =
+            Device::with_observer(&case.config, case.seed, Events::default()).unwrap();
+        let mut attributed =
+            Device::with_observer(&case.config, case.seed, Events::default()).unwrap();
         whole.apply(&commands);
+        attributed.apply(&commands);
         for command in &commands {
             single.apply(&[*command]);
         }
         prop_assert_eq!(whole.counters(), single.counters());
         prop_assert_eq!(&whole.handles, &single.handles);
         prop_assert_eq!(whole.check_invariants(), Ok(()));
+        prop_assert_eq!(single.check_invariants(), Ok(()));
+        prop_assert_eq!(single.attribution(), attributed.attribution());
     }
 }

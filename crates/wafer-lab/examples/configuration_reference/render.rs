@@ -7,6 +7,18 @@ use wafer_lab::config::PROFILES;
 const CORE: &str = include_str!("../../../wafer-core/src/config.rs");
 const DEVICE_FILE: &str = include_str!("../../src/config/mod.rs");
 const EXPERIMENT: &str = include_str!("../../src/experiment.rs");
+const FIO: &str = include_str!("../../src/source/fio.rs");
+const TENANTS: &str = include_str!("../../src/source/tenants.rs");
+
+/// Where the keys of each model stand: its name, the file, the type.
+const MODELS: &[(&str, &str, &str)] = &[
+    ("jesd219a", include_str!("../../../wafer-workload/src/model/jesd219a.rs"), "Jesd219aConfig"),
+    (
+        "aerospike",
+        include_str!("../../../wafer-workload/src/model/aerospike/mod.rs"),
+        "AerospikeConfig",
+    ),
+];
 
 /// An experiment file in which every table appears; a test reads it.
 pub(crate) const EXAMPLE: &str = r#"description = "warp with more over-provisioning, beside its published curve"
@@ -50,14 +62,30 @@ pub(crate) fn page() -> String {
     let mut page = String::from(HEAD);
     page += &format!("```toml\n{EXAMPLE}```\n\n## Experiment\n\n");
     page += "| key | value | meaning |\n|---|---|---|\n";
-    for (table, prefix) in [("ExperimentFile", ""), ("WorkloadFile", "workload.")] {
-        for field in fields(EXPERIMENT, table) {
+    for (file, table, prefix) in
+        [(EXPERIMENT, "ExperimentFile", ""), (FIO, "WorkloadFile", "workload.")]
+    {
+        for field in fields(file, table) {
             if field.kind != "WorkloadFile" {
                 page += &row(&[&code(prefix, &field.name), words(&field.kind), &field.text]);
             }
         }
     }
+    page += &row(&["`workload.model`", "text", MODEL_KEY]);
     page += &row(&["`device`", "name, path or table", DEVICE_KEY]);
+    page += TENANTS_HEAD;
+    for (table, prefix) in [("TenantFile", ""), ("RangeFile", "ranges[].")] {
+        for field in fields(TENANTS, table) {
+            let key = code(&format!("tenants[].{prefix}"), &field.name);
+            page += &row(&[&key, words(&field.kind), &field.text]);
+        }
+    }
+    page += &row(&["`tenants[].workload`", "table", "As `workload`: of any kind."]);
+    page += "\n## Application models\n\n";
+    page += "[models.md](models.md) says what each follows, what it leaves out, and its sources.\n";
+    for model in wafer_lab::models() {
+        page += &model_table(model);
+    }
     page += "\n## Device\n\n| key | value | default | meaning |\n|---|---|---|---|\n";
     for field in fields(DEVICE_FILE, "ResolvedDevice") {
         if ["description", "write_rate"].contains(&field.name.as_str()) {
@@ -74,7 +102,11 @@ pub(crate) fn page() -> String {
             page += &row(&[&code(prefix, &field.name), words(&field.kind), &default, &field.text]);
         }
     }
-    for (key, kind) in [("isolation", "Isolation"), ("gc.order", "RelocationOrder")] {
+    for (key, kind) in [
+        ("isolation", "Isolation"),
+        ("gc.order", "RelocationOrder"),
+        ("gc.destination", "Destination"),
+    ] {
         page += &format!("\n### Values of `{key}`\n\n| value | meaning |\n|---|---|\n");
         for variant in fields(CORE, kind) {
             page += &row(&[&format!("`\"{}\"`", variant.name.to_lowercase()), &variant.text]);
@@ -94,6 +126,26 @@ pub(crate) fn page() -> String {
     }
     page
 }
+
+/// The keys of a model.
+fn model_table(model: &wafer_lab::ModelInfo) -> String {
+    let found = MODELS.iter().find(|(name, ..)| *name == model.name);
+    let (_, file, kind) =
+        found.unwrap_or_else(|| panic!("say where the keys of {} are", model.name));
+    let mut text = format!("\n### `model = \"{}\"`\n\n{}.\n\n", model.name, model.summary);
+    text += "| key | value | default | meaning |\n|---|---|---|---|\n";
+    let defaults = (model.defaults)();
+    for field in fields(file, kind) {
+        let default = defaults.get(&field.name).map_or("none".to_owned(), |v| format!("`{v}`"));
+        text += &row(&[&code("", &field.name), words(&field.kind), &default, &field.text]);
+    }
+    text
+}
+
+const MODEL_KEY: &str = "An application model; its keys stand in the same table: see below.";
+
+const TENANTS_HEAD: &str = "\n## Tenants\n\nSeveral applications on one drive, instead of `workload`.\n\n\
+    | key | value | meaning |\n|---|---|---|\n";
 
 const HEAD: &str = "# Configuration reference
 
@@ -128,11 +180,13 @@ fn words(kind: &str) -> &'static str {
     match inner {
         "Bytes" => "size",
         "f64" => "number",
-        "u16" | "u32" | "u64" | "usize" => "whole number",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "whole number",
         "bool" => "`true` or `false`",
         "String" => "text",
         "PathBuf" => "path",
-        "Isolation" | "RelocationOrder" | "Standing" => "text",
+        "Destination" | "Isolation" | "RelocationOrder" | "Standing" => "text",
+        "Ycsb" | "KeyOrder" | "PaceFile" => "text",
+        "Vec<RangeFile>" => "list of tables",
         "Checks" => "table",
         "Vec<f64>" => "list of numbers",
         "BTreeMap<String, Isolation>" => "table of texts",

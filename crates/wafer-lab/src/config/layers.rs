@@ -104,6 +104,11 @@ impl Layers {
         self.get(key).is_some()
     }
 
+    /// Whether nothing is set.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// Removes a key and what is under it; answers its value.
     pub(crate) fn remove(&mut self, key: &str) -> Option<Value> {
         self.origins.retain(|k, _| !is_at_or_under(k, key));
@@ -129,6 +134,33 @@ impl Layers {
         })
     }
 
+    /// Removes a list of tables; each becomes layers of its own, with its origins.
+    pub(crate) fn split_off_list(&mut self, key: &str) -> Option<Result<Vec<Layers>, Value>> {
+        let origins = std::mem::take(&mut self.origins);
+        let (under, rest) = origins.into_iter().partition(|(k, _)| is_at_or_under(k, key));
+        self.origins = rest;
+        let under: BTreeMap<String, Origin> = under;
+        let list = match self.remove(key)? {
+            Value::Array(list) if list.iter().all(Value::is_table) => list,
+            other => return Some(Err(other)),
+        };
+        let layers = list.into_iter().enumerate().map(|(i, value)| {
+            let prefix = format!("{key}[{i}]");
+            let own = under.iter().filter_map(|(k, o)| {
+                let rest = k.strip_prefix(&prefix)?;
+                // The table's own line stands under the empty key: for what is missing from it.
+                let rest = if rest.is_empty() { "" } else { rest.strip_prefix('.')? };
+                Some((rest.to_owned(), o.clone()))
+            });
+            let values = match value {
+                Value::Table(values) => values,
+                _ => Table::new(),
+            };
+            Layers { label: self.label.clone(), values, origins: own.collect(), flags: Vec::new() }
+        });
+        Some(Ok(layers.collect()))
+    }
+
     /// Removes a string key outside the typed part of the file.
     pub(crate) fn take_string(&mut self, key: &str) -> Result<Option<String>, LabError> {
         match self.get(key) {
@@ -146,7 +178,15 @@ impl Layers {
 
     /// The values as a type whose fields are the keys.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, LabError> {
-        serde_path_to_error::deserialize(Value::Table(self.values.clone())).map_err(|e| {
+        self.read_by(|values| serde_path_to_error::deserialize(Value::Table(values)))
+    }
+
+    /// The values as what a function makes of them.
+    pub(crate) fn read_by<T>(
+        &self,
+        make: impl FnOnce(Table) -> Result<T, serde_path_to_error::Error<toml::de::Error>>,
+    ) -> Result<T, LabError> {
+        make(self.values.clone()).map_err(|e| {
             let path = e.path().to_string();
             let parent = if path == "." { "" } else { &path };
             let message = one_line(e.inner().message());
@@ -154,21 +194,28 @@ impl Layers {
         })
     }
 
+    /// The values as TOML.
+    pub(crate) fn to_text(&self) -> String {
+        self.values.to_string()
+    }
+
     /// An error about `key`, with the place that set it.
     pub(crate) fn error(&self, key: &str, reason: &str) -> LabError {
-        match self.origin(key) {
-            Some(Origin::Flag) => LabError::config(format!("--set {key}"), reason),
-            Some(Origin::File(label, line)) => {
-                let blame = match self.flags.as_slice() {
-                    [] => String::new(),
-                    flags => format!(" (with --set {})", flags.join(" --set ")),
-                };
-                LabError::config(
-                    format!("{}: {key}", at(label, Some(*line))),
-                    format!("{reason}{blame}"),
-                )
+        let blame = match (self.origin(key), self.flags.as_slice()) {
+            (Some(Origin::File(..)), flags @ [_, ..]) => {
+                format!(" (with --set {})", flags.join(" --set "))
             }
-            None => LabError::config(format!("{}: {key}", self.label), reason),
+            _ => String::new(),
+        };
+        LabError::config(self.place(key), format!("{reason}{blame}"))
+    }
+
+    /// The file and line that set `key`, with the key.
+    pub(crate) fn place(&self, key: &str) -> String {
+        match self.origin(key) {
+            Some(Origin::Flag) => format!("--set {key}"),
+            Some(Origin::File(label, line)) => format!("{}: {key}", at(label, Some(*line))),
+            None => format!("{}: {key}", self.label),
         }
     }
 
@@ -210,7 +257,8 @@ impl Layers {
                 None => break,
             }
         }
-        self.origins.iter().find(|(k, _)| is_at_or_under(k, key)).map(|(_, origin)| origin)
+        let under = self.origins.iter().find(|(k, _)| is_at_or_under(k, key));
+        under.map(|(_, origin)| origin).or_else(|| self.origins.get(""))
     }
 }
 

@@ -98,6 +98,19 @@ pub fn load_device(device: &str, overrides: &[String]) -> Result<ResolvedDevice,
     resolve(device, base_layers(device, Path::new(""), unknown)?, overrides)
 }
 
+/// Loads a device from the text of a TOML file, then `KEY=VALUE` overrides; `label` names the text in
+/// messages.
+///
+/// # Errors
+/// As [`load_device`].
+pub fn device_from_text(
+    label: &str,
+    text: &str,
+    overrides: &[String],
+) -> Result<ResolvedDevice, LabError> {
+    resolve(label, Layers::from_text(label, text)?, overrides)
+}
+
 /// The layers of a profile name or file; relative paths start at `folder`. `unknown` makes the
 /// error when there is neither.
 pub(crate) fn base_layers(

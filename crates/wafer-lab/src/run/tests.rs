@@ -1,7 +1,7 @@
 use std::sync::atomic::AtomicU64;
 
 use super::*;
-use crate::{HandleKey, Options, Precondition, Volume, Workload};
+use crate::{FioSource, HandleKey, Options, Precondition, Volume, Workload};
 use wafer_core::Placement;
 
 /// Single-page writes at scattered addresses, alternating between two placement handles.
@@ -31,27 +31,29 @@ fn experiment(volume: Option<&str>, samples: usize) -> Experiment {
     Experiment {
         name: "small".into(),
         device: crate::load_device(path.to_str().unwrap(), &[]).unwrap(),
-        workload: Workload { path: "none".into(), text: String::new() },
+        workload: Workload::new(FioSource { path: "none".into(), text: String::new() }),
         volume: volume.map(|v| v.parse().unwrap()),
         samples,
         pace: None,
         pace_from: None,
+        pace_place: None,
         seed: 7,
         precondition: Precondition::default(),
         compare: None,
         checks: None,
+        attribution: false,
     }
 }
 
 fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> Built {
     let pages = experiment.device.geometry.logical_pages;
     let stream = Box::new(Scatter { state: experiment.seed, pages, left: commands });
-    Built { stream, total_bytes, memory_bytes: 0, ignored: Vec::new() }
+    Built { stream, total_bytes, memory_bytes: 0, ignored: Vec::new(), notices: Vec::new() }
 }
 
 fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> ResultRecord {
     let built = scatter(experiment, commands, total);
-    run_built(experiment, built, Control::unattended()).unwrap()
+    run_built::<false>(experiment, built, None, Control::unattended()).unwrap()
 }
 
 #[test]
@@ -141,7 +143,9 @@ fn a_run_can_be_followed_and_stopped() {
         cancel.store(true, Ordering::Relaxed);
     };
     let control = Control { cancel: &cancel, progress: &progress };
-    let error = run_built(&experiment, scatter(&experiment, u64::MAX, None), control).unwrap_err();
+    let error =
+        run_built::<false>(&experiment, scatter(&experiment, u64::MAX, None), None, control)
+            .unwrap_err();
     assert!(matches!(error, LabError::Cancelled));
     assert!(seen.load(Ordering::Relaxed) > 0);
 }

@@ -8,7 +8,7 @@ mod zoned;
 use crate::job::Distribution;
 use crate::rng::{Purpose, Rng};
 use normal::Normal;
-use ranked::{Inverse, Ranked};
+pub(crate) use ranked::{Inverse, Ranked};
 use zoned::Zoned;
 
 /// Draws of block numbers of one direction of a job.

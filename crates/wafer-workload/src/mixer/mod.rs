@@ -212,6 +212,11 @@ impl CommandStream for Mixer {
             }
         }
     }
+
+    /// Commands in flight of all jobs of the phase that runs.
+    fn queue_depth(&self) -> u32 {
+        self.phase.running().map(|job| self.jobs[job].iodepth).sum::<u32>().max(1)
+    }
 }
 
 #[cfg(test)]

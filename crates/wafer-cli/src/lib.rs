@@ -1,0 +1,108 @@
+//! The `wafer` command: glue between the command line and the libraries.
+//!
+//! # What it is
+//! `wafer run` writes a workload to a device and prints tables or result records; `serve` and `mount` give
+//! a device to real software; `devices`,
+//! `policies`, `models` and `config` tell what there is to choose from; `completions` and `man` print what
+//! shells and manuals need.
+//!
+//! # Architecture
+//! - `args.rs`: every option once, with its documentation: help, completions and manual come from it.
+//! - `commands/`: one file per command, each from its arguments to output. `summary.rs` has the tables
+//!   of runs.
+//! - `output.rs`: tables, sizes, colours and JSON. `progress.rs`: the bar on stderr.
+//!
+//! # Invariants
+//! stdout carries what was asked for and nothing else; progress, notices and errors go to stderr.
+//! Text and JSON are printed from the same record. A run that was stopped or failed leaves no file.
+//!
+//! # Error model
+//! One line on stderr. Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130
+//! interrupted. A reader that closes its end of stdout early is no failure.
+//!
+//! # What it does not implement
+//! Anything of the model: what the commands do stands in the libraries.
+//!
+//! A library with a thin `main.rs`, so that the Python package can install the same command.
+
+mod args;
+mod commands;
+mod output;
+mod progress;
+
+use std::ffi::OsString;
+
+use clap::Parser as _;
+use wafer_lab::LabError;
+
+use args::{Cli, Command};
+
+/// Runs the command line `arguments`, the program's name first, and answers the exit status. Help
+/// and a second Ctrl-C end the process.
+pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let result = match &cli.command {
+        Command::Run(args) => commands::run::run(args, cli.quiet),
+        Command::Report(args) => commands::report::run(args, cli.quiet),
+        Command::Mount(args) => commands::mount::run(args, cli.quiet),
+        Command::Trace(command) => commands::trace::run(command, cli.quiet),
+        Command::Validate(args) => commands::validate::run(args, cli.quiet),
+        Command::Serve(args) => commands::serve::run(args, cli.quiet),
+        Command::Explain(args) => commands::explain::run(args),
+        Command::Devices(args) => commands::devices::run(args),
+        Command::Policies(args) => commands::policies::run(args),
+        Command::Models(args) => commands::models::run(args),
+        Command::Config(args) => commands::config::run(args, cli.quiet),
+        Command::Completions { shell } => commands::shell::completions(*shell),
+        Command::Man { command } => commands::shell::man(command.as_deref()),
+    };
+    match result {
+        Ok(()) => 0,
+        Err(error) if is_broken_pipe(&error) => 0,
+        Err(error) => {
+            anstream::eprintln!("{}error:{} {error:#}", output::ERROR, output::PLAIN);
+            exit_code(&error)
+        }
+    }
+}
+
+/// Help and version as clap prints them; wrong arguments as one line.
+fn usage(error: &clap::Error) -> u8 {
+    use clap::error::ErrorKind::{
+        DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion,
+    };
+    let shown = [DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion];
+    if shown.contains(&error.kind()) {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let told: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    let told = told.join("; ").replace(":; ", ": ");
+    let told = told.strip_prefix("error: ").unwrap_or(&told);
+    anstream::eprintln!("{}error:{} {told}; see --help", output::ERROR, output::PLAIN);
+    2
+}
+
+fn exit_code(error: &anyhow::Error) -> u8 {
+    match error.downcast_ref::<LabError>() {
+        Some(LabError::Cancelled) => 130,
+        Some(error) if error.is_usage() => 2,
+        _ => 1,
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,112 @@
+//! The table of reclaim units: who owns each, how much of it is valid, how often it was erased.
+
+use serde::{Deserialize, Serialize};
+use wafer_core::{Device, Observer, Owner, RuId};
+
+use crate::HandleKey;
+
+/// Entries of the table in a result record at most: a map of more is no longer told apart on a screen,
+/// and the record stays small.
+pub const MOST_RECLAIM_UNITS: u32 = 10_000;
+
+/// Reclaim units in columns, in order of their number.
+///
+/// All columns have the same length. With more than [`MOST_RECLAIM_UNITS`] on the device every
+/// `stride`-th is listed, from the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReclaimUnits {
+    /// Reclaim units of the device.
+    pub count: u32,
+    /// 1 when all are listed; else only each `stride`-th is.
+    pub stride: u32,
+    /// Pages of a reclaim unit.
+    pub pages: u32,
+    /// What `owner` counts through: handles that own a listed reclaim unit, and `gc`.
+    pub owners: Vec<HandleKey>,
+    /// Whose data it holds, an index into `owners`; -1 when it is free.
+    pub owner: Vec<i32>,
+    /// Valid pages.
+    pub valid: Vec<u32>,
+    /// Times erased, preconditioning included.
+    pub erases: Vec<u32>,
+    /// Indices into the columns of those that are open.
+    pub open: Vec<u32>,
+}
+
+impl ReclaimUnits {
+    /// The table of a device, thinned for a record.
+    pub fn of<O: Observer>(device: &Device<O>) -> Self {
+        Self::thinned(device, MOST_RECLAIM_UNITS)
+    }
+
+    /// The table of a device with at most `most` entries.
+    pub fn thinned<O: Observer>(device: &Device<O>, most: u32) -> Self {
+        let geometry = device.geometry();
+        let count = geometry.ru_count;
+        let stride = count.div_ceil(most.max(1)).max(1);
+        let listed = || (0..count).step_by(stride as usize).map(RuId);
+        let key = |owner: Owner| match owner {
+            Owner::Handle(handle) => HandleKey::Handle(handle.0),
+            Owner::Gc => HandleKey::Gc,
+        };
+        let mut owners: Vec<HandleKey> =
+            listed().filter_map(|ru| device.owner(ru)).map(key).collect();
+        owners.sort_unstable();
+        owners.dedup();
+        let owner = |ru: RuId| match device.owner(ru) {
+            Some(owner) => owners.binary_search(&key(owner)).map_or(-1, |index| index as i32),
+            None => -1,
+        };
+        let open = |(i, ru): (usize, RuId)| {
+            (device.owner(ru).is_some() && !device.is_closed(ru)).then_some(i as u32)
+        };
+        ReclaimUnits {
+            count,
+            stride,
+            pages: geometry.pages_per_ru,
+            owner: listed().map(owner).collect(),
+            valid: listed().map(|ru| device.valid_pages(ru)).collect(),
+            erases: listed().map(|ru| device.erase_count(ru)).collect(),
+            open: listed().enumerate().filter_map(open).collect(),
+            owners,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wafer_core::{Command, Placement};
+
+    fn written() -> Device {
+        let text = "capacity = \"64MiB\"\noverprovisioning = 0.5\nreclaim_unit.size = \"1MiB\"";
+        let mut device = Device::new(&toml::from_str(text).unwrap(), 1).unwrap();
+        let write = |lba, blocks| Command::write(lba, blocks, Placement::NONE);
+        device.apply(&[write(0, 8192), write(0, 1024)]);
+        device
+    }
+
+    #[test]
+    fn columns_agree_with_the_device() {
+        let device = written();
+        let table = ReclaimUnits::of(&device);
+        let count = device.geometry().ru_count;
+        assert_eq!((table.count, table.stride), (count, 1));
+        assert_eq!(table.owner.len(), count as usize);
+        assert_eq!(table.valid.iter().sum::<u32>(), 8192 / 8);
+        let free = table.owner.iter().filter(|o| **o < 0).count();
+        assert_eq!(free, device.free_rus(wafer_core::RgId(0)));
+        // Every handle holds an open reclaim unit from the start.
+        assert!(table.open.len() >= usize::from(device.geometry().handles));
+        assert!(table.open.iter().all(|i| table.owner[*i as usize] >= 0));
+    }
+
+    #[test]
+    fn a_large_device_is_thinned() {
+        let device = written();
+        let table = ReclaimUnits::thinned(&device, 10);
+        assert_eq!(table.count, device.geometry().ru_count);
+        assert_eq!(table.stride, table.count.div_ceil(10));
+        assert!(table.owner.len() <= 10 && table.owner.len() == table.erases.len());
+    }
+}

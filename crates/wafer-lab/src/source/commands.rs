@@ -1,0 +1,165 @@
+//! Commands held in memory: what a program computed itself.
+
+use std::sync::Arc;
+
+use wafer_core::{Command, LBA_BYTES, Op};
+use wafer_workload::CommandStream;
+
+use super::{Built, Source, SourceTarget};
+use crate::LabError;
+
+/// A list of commands, written in order.
+#[derive(Clone, Debug)]
+pub struct CommandsSource {
+    /// Name in messages and in the record.
+    pub name: String,
+    /// The commands; shared between runs.
+    pub commands: Arc<[Command]>,
+    /// Begin again at the first until the run's volume is reached. Without a volume: once.
+    pub repeat: bool,
+}
+
+impl CommandsSource {
+    /// The first command that its namespace has no room for, as an error.
+    fn check(&self, target: &SourceTarget<'_>) -> Result<(), LabError> {
+        let namespaces = target.device.geometry.namespace_bytes();
+        let refused = |at: usize, reason: String| {
+            Err(LabError::Workload(format!("{}: command {at}: {reason}", self.name)))
+        };
+        for (at, command) in self.commands.iter().enumerate() {
+            let namespace = command.namespace.index();
+            let Some(bytes) = namespaces.get(namespace) else {
+                let count = namespaces.len();
+                return refused(at, format!("namespace {namespace}; the device has {count}"));
+            };
+            let end = command.lba.checked_add(u64::from(command.blocks));
+            if end.is_none_or(|end| end > bytes / LBA_BYTES) {
+                let last = end.map_or(u64::MAX, |end| end.saturating_sub(1));
+                let most = (bytes / LBA_BYTES).saturating_sub(1);
+                return refused(at, format!("logical block {last}; the last one is {most}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn written_bytes(&self) -> u64 {
+        self.commands.iter().filter(|c| c.op == Op::Write).map(Command::bytes).sum()
+    }
+}
+
+impl Source for CommandsSource {
+    fn kind(&self) -> &'static str {
+        "commands"
+    }
+
+    fn path(&self) -> String {
+        self.name.clone()
+    }
+
+    /// How many commands and their FNV-1a digest: too many to repeat them here.
+    fn text(&self) -> String {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut add = |number: u64| hash = (hash ^ number).wrapping_mul(0x100_0000_01b3);
+        for command in self.commands.iter() {
+            add(command.lba);
+            add(u64::from(command.blocks));
+            add(u64::from(command.placement.0));
+            add(command.op as u64 | u64::from(command.namespace.0) << 8);
+        }
+        format!("{} commands, digest {hash:016x}", self.commands.len())
+    }
+
+    fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
+        self.check(target)?;
+        let total = self.written_bytes();
+        let repeat = self.repeat && target.until_volume;
+        if repeat && total == 0 {
+            let reason = "no write among the commands: the volume would never be reached";
+            return Err(LabError::Workload(format!("{}: {reason}", self.name)));
+        }
+        Ok(Built {
+            stream: Box::new(Replay { commands: self.commands.clone(), next: 0, repeat }),
+            total_bytes: (!repeat).then_some(total),
+            // The commands are there already, whoever runs them.
+            memory_bytes: 0,
+            ignored: Vec::new(),
+            notices: Vec::new(),
+        })
+    }
+}
+
+struct Replay {
+    commands: Arc<[Command]>,
+    next: usize,
+    repeat: bool,
+}
+
+impl CommandStream for Replay {
+    fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
+        let mut left = max;
+        while left > 0 {
+            if self.next == self.commands.len() {
+                if !self.repeat {
+                    return;
+                }
+                self.next = 0;
+            }
+            let end = self.commands.len().min(self.next + left);
+            out.extend_from_slice(&self.commands[self.next..end]);
+            left -= end - self.next;
+            self.next = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Control, Experiment, Options, Workload, device_from_text, run};
+    use wafer_core::Placement;
+
+    fn experiment(commands: Vec<Command>, repeat: bool, volume: Option<&str>) -> Experiment {
+        let text = "capacity = \"16MiB\"\noverprovisioning = 1.0\nhandles = 2\n\
+                    [reclaim_unit]\nsize = \"1MiB\"\n";
+        let device = device_from_text("small", text, &[]).unwrap();
+        let source = CommandsSource { name: "arrays".into(), commands: commands.into(), repeat };
+        let volume = volume.map(|text| text.parse().unwrap());
+        Experiment::of(device, Workload::new(source), &Options { volume, ..Options::default() })
+    }
+
+    fn fill() -> Vec<Command> {
+        (0..16).map(|mib| Command::write(mib * 2048, 2048, Placement(0))).collect()
+    }
+
+    #[test]
+    fn once_without_a_volume_and_again_until_it() {
+        let control = Control::unattended;
+        let once = run(&experiment(fill(), true, None), control()).unwrap();
+        assert_eq!(once.summary.host_bytes, 16 << 20);
+        let again = run(&experiment(fill(), true, Some("5x")), control()).unwrap();
+        assert_eq!((again.summary.host_bytes, again.summary.waf), (80 << 20, 1.0));
+        let ends = run(&experiment(fill(), false, Some("5x")), control()).unwrap();
+        assert_eq!(ends.summary.host_bytes, 16 << 20);
+        assert_eq!(ends.provenance.workload.kind, "commands");
+    }
+
+    #[test]
+    fn commands_that_the_device_has_no_room_for_are_named() {
+        let past = Command::write(16 * 2048 - 1, 2, Placement::NONE);
+        let message = |command: Command| {
+            let commands = vec![Command::write(0, 8, Placement::NONE), command];
+            experiment(commands, false, None).check().unwrap_err().to_string()
+        };
+        assert_eq!(message(past), "arrays: command 1: logical block 32768; the last one is 32767");
+        assert_eq!(
+            message(Command { lba: u64::MAX, ..past }),
+            "arrays: command 1: logical block 18446744073709551615; the last one is 32767"
+        );
+        assert_eq!(
+            message(past.on(wafer_core::NsId(3))),
+            "arrays: command 1: namespace 3; the device has 1"
+        );
+        let error = experiment(vec![Command::deallocate(0, 8)], true, Some("1x")).check();
+        assert!(error.unwrap_err().to_string().contains("no write among the commands"));
+    }
+}

@@ -1,0 +1,184 @@
+//! What an experiment writes. Each kind of source is a file of this folder.
+//!
+//! To add a kind: copy `fio.rs`, implement [`Source`], and name the file twice here: in a `mod` line
+//! and in [`KINDS`], with the keys of an experiment's `[workload]` table that choose it.
+
+mod commands;
+mod fio;
+mod model;
+mod tenants;
+mod trace;
+
+use std::fmt::Debug;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+use wafer_workload::CommandStream;
+
+use crate::config::{Layers, ResolvedDevice};
+use crate::record::IgnoredOption;
+use crate::{Experiment, LabError};
+
+pub use commands::CommandsSource;
+pub use fio::FioSource;
+pub use model::{ModelSource, find_model, models};
+pub use tenants::TenantsSource;
+pub use trace::{TraceFile, TraceSource};
+
+/// Something that commands come from: job file, application model, trace, arrays in memory.
+///
+/// A source is a description; [`Source::build`] makes a stream of it, as often as it is asked and
+/// always the same one for the same target.
+pub trait Source: Debug + Send + Sync {
+    /// Kind of workload in the result record, such as "fio".
+    fn kind(&self) -> &'static str;
+
+    /// The file it was read from, as given, or what stands for one in messages.
+    fn path(&self) -> String;
+
+    /// Text that repeats it: the file's, for a file of text.
+    fn text(&self) -> String {
+        String::new()
+    }
+
+    /// Prepares the stream of commands.
+    ///
+    /// # Errors
+    /// What cannot work on this device, in one line with file, line and key.
+    fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError>;
+}
+
+/// What a source is built for.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceTarget<'a> {
+    /// The device.
+    pub device: &'a ResolvedDevice,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The run ends at a volume: a workload whose end is a matter of time goes on until then.
+    pub until_volume: bool,
+    /// Shares of the bytes of jobs that run at the same time, `JOB=SHARE,...`.
+    pub pace: Option<&'a str>,
+    /// CSV file whose columns `pace` may name.
+    pub pace_from: Option<&'a Path>,
+    /// Where an experiment file sets `pace`, for messages; none for `--pace`.
+    pub pace_place: Option<&'a str>,
+}
+
+/// A workload, ready to be written.
+pub struct Built {
+    /// The commands.
+    pub stream: Box<dyn CommandStream>,
+    /// Bytes that it will write, if it ends by itself.
+    pub total_bytes: Option<u64>,
+    /// Bytes of memory that it takes.
+    pub memory_bytes: u64,
+    /// Options of a job file without effect on what is written.
+    pub ignored: Vec<IgnoredOption>,
+    /// What is worth telling before the run, a line each.
+    pub notices: Vec<String>,
+}
+
+/// The source of an experiment, shared between its runs.
+#[derive(Clone, Debug)]
+pub struct Workload(Arc<dyn Source>);
+
+impl Workload {
+    /// A source as a workload.
+    pub fn new(source: impl Source + 'static) -> Self {
+        Workload(Arc::new(source))
+    }
+
+    /// A fio job file.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn fio(path: &Path) -> Result<Self, LabError> {
+        Ok(Workload::new(FioSource::read(path)?))
+    }
+
+    /// The `[workload]` table of an experiment, from the text of a TOML document that has one.
+    /// `label` names the text in messages; relative paths start at `folder`.
+    ///
+    /// # Errors
+    /// As for an experiment file.
+    pub fn from_text(label: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
+        let mut layers = Layers::from_text(label, text)?;
+        parse(&mut layers, "workload", folder, Path::new(label))
+    }
+}
+
+impl Deref for Workload {
+    type Target = dyn Source;
+
+    fn deref(&self) -> &Self::Target {
+        self.0.as_ref()
+    }
+}
+
+/// A kind of source that an experiment's `[workload]` table can choose.
+struct Kind {
+    /// The keys that choose it; a table has exactly one of all kinds' keys.
+    keys: &'static [&'static str],
+    /// Reads the table. Relative paths start at the folder; the path is the experiment file's.
+    parse: fn(table: Layers, folder: &Path, path: &Path) -> Result<Workload, LabError>,
+}
+
+/// All kinds.
+const KINDS: &[Kind] = &[fio::KIND, model::KIND, trace::KIND];
+
+/// Reads a `[workload]` table, found at `key` of the experiment file `path`.
+pub(crate) fn parse(
+    file: &mut Layers,
+    key: &str,
+    folder: &Path,
+    path: &Path,
+) -> Result<Workload, LabError> {
+    let keys = || KINDS.iter().flat_map(|kind| kind.keys);
+    let choices = || keys().copied().collect::<Vec<_>>().join(", ");
+    let place = file.clone();
+    let missing = || place.error(key, &format!("missing; give one of {}", choices()));
+    let table = match file.split_off(key) {
+        None => return Err(missing()),
+        Some(Err(_)) => return Err(place.error(key, "expected a table")),
+        Some(Ok(table)) => table,
+    };
+    let mut given = keys().filter(|k| table.has(k));
+    let Some(chosen) = given.next() else {
+        // Most likely a misspelt key: the reader of fio's keys says which.
+        if table.is_empty() {
+            return Err(missing());
+        }
+        return (fio::KIND.parse)(table, folder, path);
+    };
+    if let Some(second) = given.next() {
+        let reason = format!("give {chosen} or {second}, not both");
+        return Err(place.error(&format!("{key}.{second}"), &reason));
+    }
+    let kind = KINDS.iter().find(|kind| kind.keys.contains(chosen)).unwrap_or(&fio::KIND);
+    (kind.parse)(table, folder, path)
+}
+
+/// Reads what an experiment file writes: `[workload]`, or `[[tenants]]`.
+pub(crate) fn of_file(file: &mut Layers, folder: &Path, path: &Path) -> Result<Workload, LabError> {
+    if !file.has("tenants") {
+        return parse(file, "workload", folder, path);
+    }
+    if file.has("workload") {
+        return Err(file.error("tenants", "give [workload] or [[tenants]], not both"));
+    }
+    tenants::parse(file, folder, path)
+}
+
+/// Builds the workload of an experiment.
+pub(crate) fn build(experiment: &Experiment) -> Result<Built, LabError> {
+    experiment.workload.build(&SourceTarget {
+        device: &experiment.device,
+        seed: experiment.seed,
+        until_volume: experiment.volume.is_some(),
+        pace: experiment.pace.as_deref(),
+        pace_from: experiment.pace_from.as_deref(),
+        pace_place: experiment.pace_place.as_deref(),
+    })
+}

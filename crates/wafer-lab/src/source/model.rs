@@ -1,0 +1,100 @@
+//! Application models: `model = "aerospike"` and the keys of that model in the same table.
+
+use std::path::Path;
+
+use wafer_workload::model::{self, Extent, MODELS, Model, ModelInfo, Space};
+
+use super::{Built, Kind, Source, SourceTarget, Workload};
+use crate::LabError;
+use crate::config::{Layers, did_you_mean};
+use crate::experiment::refuse_if_short;
+
+pub(super) const KIND: Kind = Kind { keys: &["model"], parse };
+
+/// An application model with its parameters.
+#[derive(Debug)]
+pub struct ModelSource {
+    name: &'static str,
+    model: Box<dyn Model>,
+    /// The keys, for the places of errors.
+    table: Layers,
+    path: String,
+}
+
+impl Source for ModelSource {
+    fn kind(&self) -> &'static str {
+        "model"
+    }
+
+    fn path(&self) -> String {
+        self.path.clone()
+    }
+
+    fn text(&self) -> String {
+        format!("model = \"{}\"\n{}", self.name, self.model.parameters())
+    }
+
+    fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
+        if target.pace.is_some() {
+            let reason = "shares are of the jobs of a fio job file; tenants have `rate`";
+            return Err(LabError::config("pace", reason));
+        }
+        if !target.until_volume {
+            let reason = format!("the model {} never ends: give a volume", self.name);
+            return Err(self.table.error("model", &reason));
+        }
+        let space = space(target);
+        let memory_bytes = self.model.memory_bytes(&space);
+        let what = format!("the model {} on {}", self.name, target.device.name);
+        refuse_if_short(what, memory_bytes, crate::host::available_memory())?;
+        let stream = self
+            .model
+            .start(&space, target.seed)
+            .map_err(|e| self.table.error(&e.key, &e.message))?;
+        Ok(Built {
+            stream,
+            total_bytes: None,
+            memory_bytes,
+            ignored: Vec::new(),
+            notices: Vec::new(),
+        })
+    }
+}
+
+/// The namespaces of a device as models see them.
+fn space(target: &SourceTarget<'_>) -> Space {
+    let (config, geometry) = (&target.device.config, &target.device.geometry);
+    let extents = geometry.namespace_bytes().into_iter().zip(&geometry.namespace_handles);
+    let handles = |list: &Vec<u16>| config.fdp.then(|| list.len() as u16 * geometry.groups);
+    Space {
+        page_bytes: geometry.page_bytes,
+        namespaces: extents.map(|(bytes, list)| Extent { bytes, handles: handles(list) }).collect(),
+    }
+}
+
+fn parse(mut table: Layers, _folder: &Path, path: &Path) -> Result<Workload, LabError> {
+    let place = table.clone();
+    let name = table.take_string("model")?.unwrap_or_default();
+    let info = find(&name).map_err(|reason| place.error("model", &reason))?;
+    let model = table.read_by(info.make)?;
+    let path = path.display().to_string();
+    Ok(Workload::new(ModelSource { name: info.name, model, table: place, path }))
+}
+
+fn find(name: &str) -> Result<&'static ModelInfo, String> {
+    let names: Vec<&str> = MODELS.iter().map(|m| m.name).collect();
+    model::find(name).ok_or_else(|| format!("no model `{name}`{}", did_you_mean(name, &names)))
+}
+
+/// All application models.
+pub fn models() -> &'static [ModelInfo] {
+    MODELS
+}
+
+/// The application model of a name.
+///
+/// # Errors
+/// No such model; says the nearest name.
+pub fn find_model(name: &str) -> Result<&'static ModelInfo, LabError> {
+    find(name).map_err(|reason| LabError::config(name, reason))
+}

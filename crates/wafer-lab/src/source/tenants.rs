@@ -1,0 +1,277 @@
+//! Several applications on one drive: `[[tenants]]`, each with a workload of any kind.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use wafer_core::{Bytes, LBA_BYTES, NsId};
+use wafer_workload::tenants::{Pacing, PlacedRange, Tenant, TenantPlacement, Tenants};
+
+use super::{Built, Source, SourceTarget, Workload};
+use crate::LabError;
+use crate::config::{Layers, ResolvedDevice};
+
+/// One application of an experiment; all but its `workload`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TenantFile {
+    /// Name in figures and messages. Default: `tenant0`, `tenant1`, ...
+    name: Option<String>,
+    /// Namespace that it has, by position in the device from 0. It sees no other. Default 0.
+    #[serde(default)]
+    namespace: u8,
+    /// Where its part of the namespace begins. Default 0.
+    #[serde(default)]
+    offset: Bytes,
+    /// Bytes of its part of the namespace. Default: to the end.
+    size: Option<Bytes>,
+    /// Its share of the written bytes, in any unit: give it to all tenants or to none. Without it a
+    /// closed loop decides: the drive serves first come, first served, so that a tenant's share of
+    /// the commands is its share of the commands in flight.
+    rate: Option<f64>,
+    /// Commands in flight, for the closed loop. Default: the workload's own, such as `iodepth` of a fio
+    /// job.
+    queue_depth: Option<u32>,
+    /// `"closed-loop"` (default without `rate`) or `"time"`: by the times of the trace, for all tenants or
+    /// for none.
+    pace: Option<PaceFile>,
+    /// Placement handle of writes that carry no placement directive. Default: none, the namespace's
+    /// first handle.
+    placement: Option<u16>,
+    /// Placement handles by range of the namespace's addresses, for writes without a directive; they
+    /// go before `placement`.
+    #[serde(default)]
+    ranges: Vec<RangeFile>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum PaceFile {
+    ClosedLoop,
+    Time,
+}
+
+/// Addresses of a namespace with a placement handle.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RangeFile {
+    /// First byte, from the start of the namespace.
+    from: Bytes,
+    /// One past the last byte.
+    to: Bytes,
+    /// Placement handle of writes there.
+    placement: u16,
+}
+
+/// Applications that share a device.
+#[derive(Debug)]
+pub struct TenantsSource {
+    path: String,
+    tenants: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    name: String,
+    file: TenantFile,
+    placement: TenantPlacement,
+    workload: Workload,
+    /// The keys, for the places of errors.
+    table: Layers,
+}
+
+impl Source for TenantsSource {
+    fn kind(&self) -> &'static str {
+        "tenants"
+    }
+
+    fn path(&self) -> String {
+        self.path.clone()
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for entry in &self.tenants {
+            text += "[[tenants]]\n";
+            text += &entry.table.to_text();
+            let (kind, path) = (entry.workload.kind(), entry.workload.path());
+            text += &format!("# workload: {kind}, {path}\n{}\n", entry.workload.text());
+        }
+        text
+    }
+
+    fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
+        if target.pace.is_some() {
+            return Err(LabError::config("pace", "tenants have `rate`, each its own"));
+        }
+        let mut built = Built {
+            stream: Box::new(Nothing),
+            total_bytes: Some(0),
+            memory_bytes: 0,
+            ignored: vec![],
+            notices: vec![],
+        };
+        let (mut tenants, mut depths) = (Vec::new(), Vec::new());
+        for (i, entry) in self.tenants.iter().enumerate() {
+            let device = entry.part_of(target.device)?;
+            let own = SourceTarget { device: &device, seed: seed_of(target.seed, i), ..*target };
+            let named = |e: LabError| e.of(&format!("tenant {}", entry.name));
+            let one = entry.workload.build(&own).map_err(named)?;
+            built.total_bytes = built.total_bytes.zip(one.total_bytes).map(|(a, b)| a + b);
+            built.memory_bytes += one.memory_bytes;
+            built.ignored.extend(one.ignored);
+            built.notices.extend(one.notices);
+            depths.push(entry.file.queue_depth.unwrap_or(one.stream.queue_depth()));
+            tenants.push(Tenant {
+                name: entry.name.clone(),
+                stream: one.stream,
+                namespace: NsId(entry.file.namespace),
+                first_block: entry.file.offset.0 / LBA_BYTES,
+                placement: entry.placement.clone(),
+            });
+        }
+        let shares: Vec<f64> = self.tenants.iter().filter_map(|e| e.file.rate).collect();
+        let pacing = if !shares.is_empty() {
+            Pacing::Shares(shares)
+        } else if self.tenants[0].file.pace == Some(PaceFile::Time) {
+            for (entry, tenant) in self.tenants.iter().zip(&mut tenants) {
+                // Asking for no command is asking whether it knows times.
+                if !tenant.stream.fill_timed(&mut Vec::new(), &mut Vec::new(), 0) {
+                    let kind = entry.workload.kind();
+                    let reason = format!("a workload of kind {kind} has no times; use a trace");
+                    return Err(entry.table.error("pace", &reason));
+                }
+            }
+            Pacing::Time
+        } else {
+            Pacing::ClosedLoop(depths)
+        };
+        built.stream = Box::new(Tenants::new(tenants, pacing));
+        Ok(built)
+    }
+}
+
+/// Stands for the stream until it is made.
+struct Nothing;
+
+impl wafer_workload::CommandStream for Nothing {
+    fn fill(&mut self, _out: &mut Vec<wafer_core::Command>, _max: usize) {}
+}
+
+/// A seed for each tenant, by its position: SplitMix64 of the run's seed.
+fn seed_of(seed: u64, tenant: usize) -> u64 {
+    let mut z = seed.wrapping_add((tenant as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Entry {
+    /// The device as the tenant sees it: its part of its namespace and nothing else.
+    fn part_of(&self, device: &ResolvedDevice) -> Result<ResolvedDevice, LabError> {
+        let geometry = &device.geometry;
+        let number = usize::from(self.file.namespace);
+        let (Some(pages), Some(handles)) =
+            (geometry.namespaces.get(number), geometry.namespace_handles.get(number))
+        else {
+            let most = geometry.namespaces.len() - 1;
+            let reason = format!("{number}: the device has namespaces 0 to {most}");
+            return Err(self.table.error("namespace", &reason));
+        };
+        let page = geometry.page_bytes;
+        let (offset, whole) = (self.file.offset.0, (pages.end - pages.start) * page);
+        if !offset.is_multiple_of(page) || offset >= whole {
+            let reason = format!("not a multiple of the page below {}", Bytes(whole));
+            return Err(self.table.error("offset", &reason));
+        }
+        let size = self.file.size.map_or(whole - offset, |size| size.0);
+        if !size.is_multiple_of(page) || size == 0 || size > whole - offset {
+            let reason = format!("not a multiple of the page up to {}", Bytes(whole - offset));
+            return Err(self.table.error("size", &reason));
+        }
+        if device.config.fdp {
+            let most = handles.len() as u16 * geometry.groups - 1;
+            let refused = |key: &str, handle: u16| {
+                let reason = format!("{handle}: the namespace has placement handles 0 to {most}");
+                Err(self.table.error(key, &reason))
+            };
+            if let Some(handle) = self.file.placement.filter(|handle| *handle > most) {
+                return refused("placement", handle);
+            }
+            let mut ranges = self.file.ranges.iter().enumerate();
+            if let Some((i, range)) = ranges.find(|(_, range)| range.placement > most) {
+                return refused(&format!("ranges[{i}].placement"), range.placement);
+            }
+        }
+        let first = pages.start + offset / page;
+        let mut part = device.clone();
+        part.geometry.namespaces = std::iter::once(first..first + size / page).collect();
+        part.geometry.namespace_handles = vec![handles.clone()];
+        Ok(part)
+    }
+}
+
+/// Reads `[[tenants]]` of an experiment file.
+pub(super) fn parse(file: &mut Layers, folder: &Path, path: &Path) -> Result<Workload, LabError> {
+    let place = file.clone();
+    let tables = match file.split_off_list("tenants") {
+        Some(Ok(tables)) if !tables.is_empty() => tables,
+        _ => return Err(place.error("tenants", "expected tables [[tenants]]")),
+    };
+    let mut tenants: Vec<Entry> = Vec::new();
+    for (i, table) in tables.into_iter().enumerate() {
+        let entry = entry(i, table, folder, path)?;
+        if tenants.iter().any(|other| other.name == entry.name) {
+            return Err(entry.table.error("name", &format!("`{}` is there twice", entry.name)));
+        }
+        tenants.push(entry);
+    }
+    check_pace(&tenants)?;
+    Ok(Workload::new(TenantsSource { path: path.display().to_string(), tenants }))
+}
+
+fn entry(i: usize, mut table: Layers, folder: &Path, path: &Path) -> Result<Entry, LabError> {
+    let workload = super::parse(&mut table, "workload", folder, path)?;
+    let file: TenantFile = table.read()?;
+    if file.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
+        return Err(table.error("rate", "expected a number above 0"));
+    }
+    if file.queue_depth.is_some_and(|depth| !(1..=65536).contains(&depth)) {
+        return Err(table.error("queue_depth", "expected a number from 1 to 65536"));
+    }
+    let mut ranges = Vec::new();
+    for (r, range) in file.ranges.iter().enumerate() {
+        for (key, bytes) in [("from", range.from), ("to", range.to)] {
+            if !bytes.0.is_multiple_of(LBA_BYTES) {
+                let reason = format!("not a multiple of {LBA_BYTES} bytes");
+                return Err(table.error(&format!("ranges[{r}].{key}"), &reason));
+            }
+        }
+        let blocks = range.from.0 / LBA_BYTES..range.to.0 / LBA_BYTES;
+        ranges.push(PlacedRange { blocks, handle: range.placement });
+    }
+    let wrong = |r| table.error(&format!("ranges[{r}]"), "empty, or overlaps one before it");
+    let placement = TenantPlacement::new(file.placement, ranges).map_err(wrong)?;
+    let name = file.name.clone().unwrap_or_else(|| format!("tenant{i}"));
+    Ok(Entry { name, file, placement, workload, table })
+}
+
+/// Rates for all or for none, times for all or for none.
+fn check_pace(tenants: &[Entry]) -> Result<(), LabError> {
+    let rated = tenants.iter().any(|e| e.file.rate.is_some());
+    let timed = tenants.iter().any(|e| e.file.pace == Some(PaceFile::Time));
+    for entry in tenants {
+        let file = &entry.file;
+        if rated && file.rate.is_none() {
+            let reason = "missing: give every tenant a rate, or none";
+            return Err(entry.table.error("rate", reason));
+        }
+        if rated && file.pace.is_some() {
+            return Err(entry.table.error("pace", "give rate or pace, not both"));
+        }
+        if timed && file.pace != Some(PaceFile::Time) {
+            let reason = "give every tenant pace = \"time\", or none";
+            return Err(entry.table.error("pace", reason));
+        }
+    }
+    Ok(())
+}

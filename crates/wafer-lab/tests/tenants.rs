@@ -1,0 +1,219 @@
+//! Application models and tenants in experiment files: what they run, and what they refuse.
+
+use wafer_lab::{Control, Experiment, HandleKey, LabError, Options, ResultRecord, run};
+
+const DEVICE: &str = r#"
+volume = "2x"
+seed = 1
+
+[device]
+capacity = "256MiB"
+reclaim_unit.size = "1MiB"
+overprovisioning = 0.20
+handles = 4
+
+[[device.namespaces]]
+size = "128MiB"
+handles = [0, 2]
+
+[[device.namespaces]]
+size = "128MiB"
+handles = [1]
+"#;
+
+fn experiment(text: &str) -> Result<Experiment, LabError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("e.toml");
+    std::fs::write(&path, format!("{DEVICE}{text}")).unwrap();
+    Experiment::from_file(&path, &Options::default())?.check().map(|checked| checked.experiment)
+}
+
+fn record(text: &str) -> ResultRecord {
+    run(&experiment(text).unwrap(), Control::unattended()).unwrap()
+}
+
+/// The message without the folder.
+fn refused(text: &str) -> String {
+    let message = experiment(text).unwrap_err().to_string();
+    message.split_once("e.toml").map_or(message.clone(), |(_, rest)| rest.to_owned())
+}
+
+fn figure(record: &ResultRecord, tenant: &str, name: &str) -> f64 {
+    let mut figures = record.application.iter();
+    figures.find(|f| f.tenant == tenant && f.name == name).unwrap().value
+}
+
+const TWO: &str = r#"
+[[tenants]]
+name = "store"
+namespace = 0
+rate = 3
+placement = 1
+[tenants.workload]
+model = "aerospike"
+write_block = "16KiB"
+
+[[tenants]]
+name = "job"
+namespace = 1
+rate = 1
+[tenants.workload]
+fio_text = """
+[job]
+rw=randwrite
+bs=4k
+size=100%
+time_based=1
+runtime=10d
+"""
+"#;
+
+#[test]
+fn tenants_share_a_device_each_on_its_namespace_and_handle() {
+    let record = record(TWO);
+    assert_eq!(record.provenance.workload.kind, "tenants");
+    let bytes = |handle: u16| {
+        *record.timeline.handles[&HandleKey::Handle(handle)].host_bytes.last().unwrap() as f64
+    };
+    // Namespace 0's handle 1 is reclaim unit handle 2; namespace 1 has reclaim unit handle 1.
+    assert!((bytes(2) / bytes(1) - 3.0).abs() < 0.01);
+    assert_eq!(bytes(0), 0.0);
+    // The last batch may not have been written whole.
+    assert!((figure(&record, "job", "written") / bytes(1) - 1.0).abs() < 0.01);
+    assert!(figure(&record, "store", "application_waf") > 1.3);
+}
+
+#[test]
+fn ranges_of_addresses_have_handles() {
+    let text = r#"
+[[tenants]]
+ranges = [{ from = "0", to = "32MiB", placement = 1 }]
+[tenants.workload]
+fio_text = """
+[job]
+rw=write
+bs=64k
+size=100%
+time_based=1
+runtime=10d
+"""
+"#;
+    let record = record(text);
+    let bytes = |handle: u16| {
+        *record.timeline.handles[&HandleKey::Handle(handle)].host_bytes.last().unwrap()
+    };
+    assert_eq!(bytes(2) * 3, bytes(0));
+}
+
+#[test]
+fn a_load_can_be_left_out_of_the_count() {
+    let text = "[workload]\nmodel = \"aerospike\"\nwrite_block = \"16KiB\"\n";
+    let counted = record(text);
+    let uncounted = record(&format!("{text}\n").replace("[workload]", "[workload]"));
+    assert_eq!(counted.digest, uncounted.digest);
+    let preconditioned = experiment(text)
+        .map(|e| Experiment { precondition: "sequential+load".parse().unwrap(), ..e });
+    let preconditioned = run(&preconditioned.unwrap(), Control::unattended()).unwrap();
+    assert_eq!(preconditioned.summary.host_bytes, counted.summary.host_bytes);
+    assert!(preconditioned.summary.waf > counted.summary.waf);
+
+    let fio = "[workload]\nfio_text = \"[j]\\nrw=write\\nsize=100%\"\n";
+    let fio = Experiment { precondition: "load".parse().unwrap(), ..experiment(fio).unwrap() };
+    let error = run(&fio, Control::unattended()).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "precondition: `load`: the workload has nothing to load; an application model has"
+    );
+}
+
+#[test]
+fn errors_have_file_line_and_key() {
+    let workload = |keys: &str| format!("[workload]\n{keys}");
+    let line = DEVICE.lines().count();
+    let at = |more: usize| format!(":{}", line + more);
+    assert_eq!(
+        refused(&workload("model = \"aerospik\"")),
+        format!("{}: model: no model `aerospik`; did you mean `aerospike`?", at(2))
+    );
+    assert_eq!(
+        refused(&workload("model = \"aerospike\"\nfil = 1")),
+        format!("{}: fil: unknown key; did you mean `fill`?", at(3))
+    );
+    assert_eq!(
+        refused(&workload("model = \"aerospike\"\nfill = \"much\"")),
+        format!("{}: fill: expected a number, found string \"much\"", at(3))
+    );
+    assert_eq!(
+        refused(&workload("model = \"aerospike\"\nfill = 2")),
+        format!("{}: fill: 2 is not between 0.001 and 0.9", at(3))
+    );
+    assert_eq!(
+        refused(&workload("model = \"aerospike\"\nhandle = 2")),
+        format!("{}: handle: 2: the namespace has placement handles 0 to 1", at(3))
+    );
+    assert_eq!(
+        refused(&workload("model = \"aerospike\"\nfio = \"x\"")),
+        format!("{}: workload.model: give fio or model, not both", at(2))
+    );
+}
+
+#[test]
+fn tenants_that_cannot_work_are_refused() {
+    let line = DEVICE.lines().count();
+    let at = |more: usize| format!(":{}", line + more);
+    let change = |from: &str, to: &str| refused(&TWO.replacen(from, to, 1));
+    assert_eq!(
+        change("namespace = 1", "namespace = 2"),
+        format!("{}: namespace: 2: the device has namespaces 0 to 1", at(13))
+    );
+    assert_eq!(
+        change("rate = 1", ""),
+        format!("{}: rate: missing: give every tenant a rate, or none", at(11))
+    );
+    assert_eq!(
+        change("placement = 1", "placement = 4"),
+        format!("{}: placement: 4: the namespace has placement handles 0 to 1", at(6))
+    );
+    assert_eq!(
+        change("name = \"job\"", "name = \"store\""),
+        format!("{}: name: `store` is there twice", at(12))
+    );
+    assert_eq!(
+        change("rate = 3", "rat = 3"),
+        format!("{}: rat: unknown key; did you mean `rate`?", at(5))
+    );
+    assert_eq!(
+        change("write_block = \"16KiB\"", "write_block = \"16\""),
+        format!(
+            "{}: write_block: tenant store: 16B is not a power of two from 4KiB to 8MiB",
+            at(9)
+        )
+    );
+    assert_eq!(
+        change(
+            "rate = 3",
+            "ranges = [{ from = \"0\", to = \"8KiB\", placement = 0 }, { from = \"4KiB\", to = \"9KiB\", placement = 1 }]\nrate = 3"
+        ),
+        format!("{}: ranges[1]: empty, or overlaps one before it", at(5))
+    );
+    assert_eq!(
+        change("[[tenants]]", "[workload]\nmodel = \"jesd219a\"\n[[tenants]]"),
+        format!("{}: tenants: give [workload] or [[tenants]], not both", at(4))
+    );
+    let timed = TWO.replace("rate = 3", "pace = \"time\"").replace("rate = 1", "pace = \"time\"");
+    assert_eq!(
+        refused(&timed),
+        format!("{}: pace: a workload of kind model has no times; use a trace", at(5))
+    );
+}
+
+#[test]
+fn a_model_needs_a_volume() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("e.toml");
+    let text = format!("{DEVICE}[workload]\nmodel = \"jesd219a\"\n").replace("volume = \"2x\"", "");
+    std::fs::write(&path, text).unwrap();
+    let experiment = Experiment::from_file(&path, &Options::default()).unwrap();
+    let error = experiment.check().unwrap_err().to_string();
+    assert!(error.ends_with("model: the model jesd219a never ends: give a volume"), "{error}");
+}

@@ -1,0 +1,284 @@
+//! The file system: one folder, a file for each namespace, and the counters.
+
+use std::ffi::OsStr;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
+    INodeNo, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty,
+    ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+};
+
+use crate::engine::Engine;
+
+/// Sizes never change: the kernel may keep attributes as long as it likes.
+const FOREVER: Duration = Duration::from_secs(3600);
+/// The counters do change.
+const NEVER: Duration = Duration::ZERO;
+/// Largest request that the kernel is asked to send.
+const LARGEST: u32 = 1 << 20;
+/// `counters.json` is said to be this long: reads of it end where its text does.
+const COUNTERS_BYTES: u64 = 1 << 16;
+const COUNTERS: &str = "counters.json";
+const BLOCK: u64 = 512;
+
+pub(crate) struct Files {
+    engine: Arc<Engine>,
+    sizes: Vec<u64>,
+    made: SystemTime,
+    user: (u32, u32),
+}
+
+/// What an inode is: 1 the folder, 2 the counters, then the namespaces.
+enum Node {
+    Folder,
+    Counters,
+    Namespace(usize),
+}
+
+impl Files {
+    pub(crate) fn new(engine: Arc<Engine>) -> Self {
+        // SAFETY: these take nothing and cannot fail.
+        let user = unsafe { (libc::geteuid(), libc::getegid()) };
+        Files { sizes: engine.sizes(), engine, made: SystemTime::now(), user }
+    }
+
+    fn node(&self, inode: INodeNo) -> Option<Node> {
+        match inode.0 {
+            1 => Some(Node::Folder),
+            2 => Some(Node::Counters),
+            n => {
+                let namespace = usize::try_from(n.checked_sub(3)?).ok()?;
+                (namespace < self.sizes.len()).then_some(Node::Namespace(namespace))
+            }
+        }
+    }
+
+    fn name(&self, inode: u64) -> String {
+        if inode == 2 { COUNTERS.to_owned() } else { format!("nvme0n{}", inode - 2) }
+    }
+
+    fn inodes(&self) -> std::ops::Range<u64> {
+        2..3 + self.sizes.len() as u64
+    }
+
+    fn attributes(&self, inode: INodeNo) -> Option<(FileAttr, Duration)> {
+        let (kind, perm, size, ttl) = match self.node(inode)? {
+            Node::Folder => (FileType::Directory, 0o755, 0, FOREVER),
+            Node::Counters => (FileType::RegularFile, 0o444, COUNTERS_BYTES, NEVER),
+            Node::Namespace(n) => (FileType::RegularFile, 0o600, self.sizes[n], FOREVER),
+        };
+        let attributes = FileAttr {
+            ino: inode,
+            size,
+            blocks: size / BLOCK,
+            atime: self.made,
+            mtime: self.made,
+            ctime: self.made,
+            crtime: self.made,
+            kind,
+            perm,
+            nlink: 1,
+            uid: self.user.0,
+            gid: self.user.1,
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        };
+        Some((attributes, ttl))
+    }
+
+    fn counters(&self) -> Vec<u8> {
+        let mut text = serde_json::to_vec_pretty(&self.engine.counters()).unwrap_or_default();
+        text.push(b'\n');
+        text
+    }
+}
+
+fn errno(error: &io::Error) -> Errno {
+    match error.kind() {
+        io::ErrorKind::StorageFull => Errno::ENOSPC,
+        io::ErrorKind::NotFound => Errno::ENOENT,
+        _ => error.raw_os_error().map_or(Errno::EIO, Errno::from_i32),
+    }
+}
+
+fn answer(reply: ReplyEmpty, result: io::Result<()>) {
+    match result {
+        Ok(()) => reply.ok(),
+        Err(error) => reply.error(errno(&error)),
+    }
+}
+
+impl Filesystem for Files {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // Where the kernel takes less it says how much, and that is what it gets.
+        if let Err(most) = config.set_max_write(LARGEST) {
+            let _ = config.set_max_write(most);
+        }
+        let _ = config.set_max_background(64);
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let found = (parent == INodeNo::ROOT)
+            .then(|| self.inodes().find(|inode| name == OsStr::new(&self.name(*inode))))
+            .flatten()
+            .and_then(|inode| self.attributes(INodeNo(inode)));
+        match found {
+            Some((attributes, ttl)) => reply.entry(&ttl, &attributes, Generation(0)),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        match self.attributes(inode) {
+            Some((attributes, ttl)) => reply.attr(&ttl, &attributes),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    // As on a block device, truncation (`O_TRUNC` of a shell's `>`) changes nothing.
+    fn setattr(
+        &self,
+        request: &Request,
+        inode: INodeNo,
+        _mode: Option<u32>,
+        _uid: Option<u32>,
+        _gid: Option<u32>,
+        _size: Option<u64>,
+        _atime: Option<TimeOrNow>,
+        _mtime: Option<TimeOrNow>,
+        _ctime: Option<SystemTime>,
+        handle: Option<FileHandle>,
+        _crtime: Option<SystemTime>,
+        _chgtime: Option<SystemTime>,
+        _bkuptime: Option<SystemTime>,
+        _flags: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        self.getattr(request, inode, handle, reply);
+    }
+
+    fn open(&self, _: &Request, inode: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        match self.node(inode) {
+            Some(_) => reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        match self.node(inode) {
+            Some(Node::Namespace(namespace)) => {
+                let mut buffer = vec![0; size as usize];
+                match self.engine.read(namespace, offset, &mut buffer) {
+                    Ok(length) => reply.data(&buffer[..length]),
+                    Err(error) => reply.error(errno(&error)),
+                }
+            }
+            Some(Node::Counters) => {
+                let text = self.counters();
+                let from = text.len().min(offset as usize);
+                let to = text.len().min(from + size as usize);
+                reply.data(&text[from..to]);
+            }
+            _ => reply.error(Errno::EISDIR),
+        }
+    }
+
+    fn write(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let Some(Node::Namespace(namespace)) = self.node(inode) else {
+            return reply.error(Errno::EACCES);
+        };
+        match self.engine.write(namespace, offset, data) {
+            Ok(()) => reply.written(data.len() as u32),
+            Err(error) => reply.error(errno(&error)),
+        }
+    }
+
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        reply.ok();
+    }
+
+    fn fsync(&self, _: &Request, inode: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        match self.node(inode) {
+            Some(Node::Namespace(namespace)) => answer(reply, self.engine.flush(namespace)),
+            _ => reply.ok(),
+        }
+    }
+
+    fn fallocate(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        let Some(Node::Namespace(namespace)) = self.node(inode) else {
+            return reply.error(Errno::EACCES);
+        };
+        match mode & !libc::FALLOC_FL_KEEP_SIZE {
+            // Space is always there.
+            0 => reply.ok(),
+            libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE => {
+                answer(reply, self.engine.deallocate(namespace, offset, length));
+            }
+            _ => reply.error(Errno::EOPNOTSUPP),
+        }
+    }
+
+    fn readdir(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        if inode != INodeNo::ROOT {
+            return reply.error(Errno::ENOTDIR);
+        }
+        let dots =
+            [(1, FileType::Directory, ".".to_owned()), (1, FileType::Directory, "..".to_owned())];
+        let files = self.inodes().map(|i| (i, FileType::RegularFile, self.name(i)));
+        for (at, (inode, kind, name)) in
+            dots.into_iter().chain(files).enumerate().skip(offset as usize)
+        {
+            if reply.add(INodeNo(inode), at as u64 + 1, kind, name) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        let blocks = self.sizes.iter().sum::<u64>() / 4096;
+        reply.statfs(blocks, 0, 0, self.sizes.len() as u64, 0, 4096, 255, 4096);
+    }
+}

@@ -1,0 +1,36 @@
+//! The device model as files: what is written to them is written to the simulated drive.
+//!
+//! # What it is
+//! [`mount`] makes a folder with one file for each namespace, `nvme0n1`, `nvme0n2` and so on, as large as
+//! the namespace. Loop devices, file systems, swap, QEMU and any other hypervisor use them as disks. A
+//! file `counters.json` tells what the drive has counted.
+//!
+//! # Architecture
+//! - `engine.rs`: commands in order: the device counts, a backend keeps the data, a capture records;
+//! - `files.rs`: the file system (FUSE) over the engine;
+//! - `mount.rs`: mounting, unmounting, and what a server below swap needs (`memory.rs`).
+//!
+//! write is a write, read a read, `fallocate` with punch hole or zero range a deallocate, `fsync` a flush.
+//! Files are opened for direct input and output: requests arrive as programs make them, and no page
+//! cache lies between. A loop device must be told so too: `losetup --direct-io=on`.
+//!
+//! # Invariants
+//! Counters are those of the commands in the capture, in its order: a replay on the same device gives
+//! the same ones. What was written is read back until it is deallocated; then it reads as zeroes.
+//!
+//! # Error model
+//! [`MountError`], one line. A request that reaches behind the end of a namespace fails with ENOSPC
+//! (writes) or is cut short (reads), as on a block device; a medium's error is passed on.
+//!
+//! # What it does not implement
+//! Placement identifiers: files have no way to name them, so each namespace writes to its first handle.
+//! Time: requests take as long as the machine needs.
+
+pub mod backend;
+mod engine;
+mod files;
+mod memory;
+mod mount;
+
+pub use engine::{CountersReport, Engine, HandleReport};
+pub use mount::{MountError, MountOptions, Mounted, mount};

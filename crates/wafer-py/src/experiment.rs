@@ -1,0 +1,136 @@
+//! A device, a workload and what else a run needs.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use wafer_lab::{Experiment as LabExperiment, Options};
+
+use crate::device::Device;
+use crate::error::{of_lab, raise};
+use crate::iterator::IteratorSource;
+use crate::workload::Workload;
+
+/// What can be run.
+#[pyclass(frozen, module = "wafer._wafer")]
+pub(crate) struct Experiment {
+    pub(crate) inner: LabExperiment,
+    pub(crate) iterator: Option<IteratorSource>,
+}
+
+/// What is common to all ways to make one; none: as the file says, or the default.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Settings {
+    volume: Option<String>,
+    seed: Option<u64>,
+    samples: Option<usize>,
+    pace: Option<String>,
+    pace_from: Option<PathBuf>,
+    precondition: Option<String>,
+}
+
+impl Settings {
+    fn options(self, py: Python<'_>) -> PyResult<Options> {
+        let wrong =
+            |key: &str, reason: String| raise(py, "ConfigError", &format!("{key}: {reason}"));
+        if self.samples.is_some_and(|samples| !(2..=1_000_000).contains(&samples)) {
+            return Err(wrong("samples", "expected a number from 2 to 1000000".to_owned()));
+        }
+        Ok(Options {
+            volume: self.volume.map(|v| v.parse()).transpose().map_err(|e| wrong("volume", e))?,
+            precondition: (self.precondition.map(|p| p.parse()).transpose())
+                .map_err(|e| wrong("precondition", e))?,
+            seed: self.seed,
+            samples: self.samples,
+            pace: self.pace,
+            pace_from: self.pace_from,
+            ..Options::default()
+        })
+    }
+}
+
+#[pymethods]
+impl Experiment {
+    /// Of a device and a workload.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        device: &Device,
+        workload: &Workload,
+        settings: Settings,
+    ) -> PyResult<Self> {
+        let options = settings.options(py)?;
+        let inner = LabExperiment::of(device.inner.clone(), workload.inner.clone(), &options);
+        Ok(Experiment { inner, iterator: workload.iterator.clone() })
+    }
+
+    /// Of an experiment file, or of the text that would stand in it.
+    #[staticmethod]
+    #[pyo3(signature = (path, text, device, overrides, settings))]
+    fn from_toml(
+        py: Python<'_>,
+        path: &str,
+        text: Option<&str>,
+        device: Option<String>,
+        overrides: Vec<String>,
+        settings: Settings,
+    ) -> PyResult<Self> {
+        let options = Options { device, set: overrides, ..settings.options(py)? };
+        let path = Path::new(path);
+        let read = match text {
+            Some(text) => LabExperiment::from_text(path, text, &options),
+            None => LabExperiment::from_file(path, &options),
+        };
+        Ok(Experiment { inner: read.map_err(|e| of_lab(py, &e))?, iterator: None })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.inner.seed
+    }
+
+    #[getter]
+    fn volume_bytes(&self) -> Option<u64> {
+        self.inner.volume_bytes()
+    }
+
+    #[getter]
+    fn device(&self) -> Device {
+        Device { inner: self.inner.device.clone() }
+    }
+
+    #[getter]
+    fn workload(&self) -> Workload {
+        Workload { inner: self.inner.workload.clone(), iterator: self.iterator.clone() }
+    }
+
+    /// The table of published figures that it names.
+    #[getter]
+    fn compare(&self) -> Option<PathBuf> {
+        self.inner.compare.clone()
+    }
+
+    /// The same with another name.
+    fn named(&self, name: String) -> Self {
+        let inner = LabExperiment { name, ..self.inner.clone() };
+        Experiment { inner, iterator: self.iterator.clone() }
+    }
+
+    /// The same on another device.
+    fn on(&self, device: &Device) -> Self {
+        let inner = LabExperiment { device: device.inner.clone(), ..self.inner.clone() };
+        Experiment { inner, iterator: self.iterator.clone() }
+    }
+
+    /// Bytes of memory that its run takes. Reads the workload; refuses what cannot run.
+    fn check(&self, py: Python<'_>) -> PyResult<u64> {
+        let inner = self.inner.clone();
+        let checked = py.detach(|| inner.check()).map_err(|e| of_lab(py, &e))?;
+        Ok(checked.memory_bytes)
+    }
+}

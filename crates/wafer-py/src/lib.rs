@@ -1,0 +1,76 @@
+//! The compiled half of the Python package `wafer`: conversions and error mapping.
+//!
+//! # What it is
+//! The module `wafer._wafer`. What users import stands in `python/wafer`, pure Python on top of this;
+//! nothing here is documented for them, and `_wafer.pyi` has the types.
+//!
+//! # Architecture
+//! - `device.rs`, `workload.rs`, `experiment.rs`: handles to the lab's own types.
+//! - `run.rs`: one run without the interpreter's lock, with progress and signals every 50 ms.
+//! - `arrays.rs`: commands from NumPy arrays. `iterator.rs`: from a Python iterator while it runs.
+//! - `policy.rs`: a Python object as a victim policy. `error.rs`: messages to exceptions.
+//!
+//! # Invariants
+//! A run gives the same record as the command line, bit for bit, but for its times. The lock is held
+//! only while Python code runs. What Python code does wrongly ends the run with its exception; no
+//! answer of it reaches the device unchecked.
+//!
+//! # Error model
+//! [`wafer_lab::LabError`] becomes the exception of `wafer._errors` that says the same, with the same
+//! message.
+//!
+//! # What it does not implement
+//! Anything of the model, the lab or the experiments.
+
+mod arrays;
+mod device;
+mod error;
+mod experiment;
+mod iterator;
+mod policy;
+mod run;
+mod workload;
+
+use pyo3::prelude::*;
+
+/// The command line, as `wafer` runs it; answers the exit status.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<String>) -> i32 {
+    // Ctrl-C is the command line's own from here on.
+    py.detach(|| i32::from(wafer_cli::main_with(arguments)))
+}
+
+/// Names of the shipped device profiles.
+#[pyfunction]
+fn profiles() -> Vec<&'static str> {
+    wafer_lab::config::PROFILES.iter().map(|profile| profile.name).collect()
+}
+
+/// Names and one-line summaries of the victim policies that a configuration can name.
+#[pyfunction]
+fn policies() -> Vec<(&'static str, &'static str)> {
+    wafer_core::policy::POLICIES.iter().map(|policy| (policy.name, policy.summary)).collect()
+}
+
+/// Bytes of memory that runs may take together; none where the system does not tell.
+#[pyfunction]
+fn available_memory() -> Option<u64> {
+    wafer_lab::host::available_memory()
+}
+
+#[pymodule]
+fn _wafer(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("LBA_BYTES", wafer_core::LBA_BYTES)?;
+    module.add_class::<device::Device>()?;
+    module.add_class::<workload::Workload>()?;
+    module.add_class::<experiment::Experiment>()?;
+    module.add_class::<policy::ReclaimUnits>()?;
+    module.add_class::<run::Cancel>()?;
+    module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(main, module)?)?;
+    module.add_function(wrap_pyfunction!(profiles, module)?)?;
+    module.add_function(wrap_pyfunction!(policies, module)?)?;
+    module.add_function(wrap_pyfunction!(available_memory, module)?)?;
+    Ok(())
+}

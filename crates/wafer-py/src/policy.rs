@@ -1,0 +1,224 @@
+//! A Python object as a victim policy.
+
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods as _};
+use pyo3::prelude::*;
+use wafer_core::policy::{Features, RuView, VictimPolicy};
+use wafer_core::{Owner, RuId};
+
+use crate::error::{Trouble, raise};
+
+/// The candidates of a collection, as arrays. Good only inside the call of `select_victim` that it
+/// was handed to.
+#[pyclass(frozen, module = "wafer._wafer")]
+pub(crate) struct ReclaimUnits {
+    /// The view while `select_victim` runs, else null.
+    view: AtomicPtr<RuView<'static>>,
+}
+
+impl ReclaimUnits {
+    /// Asks the view, under the interpreter's lock.
+    fn ask<R>(&self, py: Python<'_>, ask: impl FnOnce(&mut RuView<'static>) -> R) -> PyResult<R> {
+        let view = self.view.load(Ordering::Relaxed);
+        // SAFETY: `Lent` sets the pointer to a view that outlives it and clears it when
+        // `select_victim` returns. Both, and this function, run under the interpreter's lock, so no
+        // two of them at a time; and `ask` does not call back into Python.
+        match unsafe { view.as_mut() } {
+            Some(view) => Ok(ask(view)),
+            None => {
+                let message = "reclaim units can be looked at only inside select_victim; copy \
+                               the arrays that you want to keep";
+                Err(raise(py, "PolicyError", message))
+            }
+        }
+    }
+
+    fn array<'py, T: numpy::Element>(
+        &self,
+        py: Python<'py>,
+        each: impl Fn(&RuView<'_>, RuId, u32) -> T,
+    ) -> PyResult<Bound<'py, PyArray1<T>>> {
+        let values: Vec<T> = self
+            .ask(py, |view| view.candidates().map(|(ru, valid)| each(view, ru, valid)).collect())?;
+        Ok(PyArray1::from_vec(py, values))
+    }
+
+    fn features(&self, py: Python<'_>) -> PyResult<Features> {
+        self.ask(py, |view| {
+            let mut features = Features::default();
+            view.features(&mut features);
+            features
+        })
+    }
+}
+
+#[pymethods]
+impl ReclaimUnits {
+    /// Numbers of the reclaim units.
+    #[getter]
+    fn ru<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        self.array(py, |_, ru, _| ru.0)
+    }
+
+    /// Valid pages.
+    #[getter]
+    fn valid<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        self.array(py, |_, _, valid| valid)
+    }
+
+    /// Host pages written to the device since each was closed.
+    #[getter]
+    fn age<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        self.array(py, |view, ru, _| view.age(ru))
+    }
+
+    /// Position of each in the order of closing: smaller is older.
+    #[getter]
+    fn closed_order<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        self.array(py, |view, ru, _| view.closed_order(ru))
+    }
+
+    /// Times each was erased.
+    #[getter]
+    fn erases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        self.array(py, |view, ru, _| view.erases(ru))
+    }
+
+    /// The handle whose data each holds; -1: relocated data of all initially isolated handles.
+    #[getter]
+    fn handle<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        self.array(py, |view, ru, _| match view.owner(ru) {
+            Owner::Handle(handle) => i32::from(handle.0),
+            Owner::Gc => -1,
+        })
+    }
+
+    /// How often the data of each was moved, as far as that is kept apart; 0: written by a host.
+    #[getter]
+    fn generation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        self.array(py, |view, ru, _| view.generation(ru))
+    }
+
+    /// Host pages written to the device since each was last seen to have lost a valid page.
+    #[getter]
+    fn since_invalidation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        Ok(PyArray1::from_vec(py, self.features(py)?.since_invalidation))
+    }
+
+    /// Share of the pages of each that each handle wrote first, candidates x handles.
+    #[getter]
+    fn origins<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let features = self.features(py)?;
+        let shape = [features.len(), features.handles];
+        PyArray1::from_vec(py, features.origins).reshape(shape)
+    }
+
+    /// Host pages written to the device so far.
+    #[getter]
+    fn now(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |view| view.now())
+    }
+
+    /// Pages of a reclaim unit.
+    #[getter]
+    fn pages_per_ru(&self, py: Python<'_>) -> PyResult<u32> {
+        self.ask(py, |view| view.pages_per_ru())
+    }
+
+    /// A number in `0..bound` from the run's seed.
+    fn draw(&self, py: Python<'_>, bound: u32) -> PyResult<u32> {
+        if bound == 0 {
+            return Err(raise(py, "PolicyError", "draw: the bound must not be 0"));
+        }
+        self.ask(py, |view| view.draw(bound))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.ask(py, |view| view.candidates().count())
+    }
+}
+
+/// Lends a view to Python code until dropped.
+struct Lent<'a>(&'a ReclaimUnits);
+
+impl<'a> Lent<'a> {
+    fn new(units: &'a ReclaimUnits, view: &mut RuView<'_>) -> Self {
+        let view: *mut RuView<'_> = view;
+        units.view.store(view.cast(), Ordering::Relaxed);
+        Lent(units)
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.0.view.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+}
+
+/// Asks the method `select_victim` of a Python object.
+pub(crate) struct PythonPolicy {
+    select: Py<PyAny>,
+    units: Py<ReclaimUnits>,
+    trouble: Trouble,
+}
+
+impl PythonPolicy {
+    pub(crate) fn new(py: Python<'_>, object: Py<PyAny>, trouble: &Trouble) -> PyResult<Self> {
+        let units = ReclaimUnits { view: AtomicPtr::default() };
+        Ok(PythonPolicy {
+            select: object.getattr(py, "select_victim")?,
+            units: Py::new(py, units)?,
+            trouble: trouble.clone(),
+        })
+    }
+
+    /// The candidate that Python code chose, by its place in the arrays.
+    fn ask(&self, py: Python<'_>, view: &mut RuView<'_>) -> PyResult<Option<RuId>> {
+        let answer = {
+            let _lent = Lent::new(self.units.get(), view);
+            self.select.call1(py, (&self.units,))?
+        };
+        if answer.is_none(py) {
+            return Ok(None);
+        }
+        let place: i64 = answer.extract(py).map_err(|_| {
+            let message = format!(
+                "select_victim answered {}, which is no place in the arrays; answer an integer \
+                 from 0, or None",
+                shown(answer.bind(py))
+            );
+            raise(py, "PolicyError", &message)
+        })?;
+        let chosen = usize::try_from(place).ok().and_then(|place| view.candidates().nth(place));
+        chosen.map(|(ru, _)| Some(ru)).ok_or_else(|| {
+            let count = view.candidates().count();
+            let message = format!("select_victim answered {place}; there are {count} candidates");
+            raise(py, "PolicyError", &message)
+        })
+    }
+}
+
+/// An object in a message of one line.
+fn shown(object: &Bound<'_, PyAny>) -> String {
+    match object.repr().map(|text| text.to_string()) {
+        Ok(text) if text.len() <= 60 && !text.contains('\n') => text,
+        _ => object.get_type().name().map_or_else(|_| "?".to_owned(), |name| format!("a {name}")),
+    }
+}
+
+impl VictimPolicy for PythonPolicy {
+    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
+        // After an exception the run stops within a batch of commands; until then the device takes
+        // the reclaim unit with the fewest valid pages.
+        if self.trouble.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        Python::attach(|py| {
+            self.ask(py, rus).unwrap_or_else(|error| {
+                self.trouble.report(error);
+                None
+            })
+        })
+    }
+}

@@ -1,0 +1,80 @@
+//! What is written: any source of the lab, or commands that Python computes.
+
+use std::path::Path;
+
+use pyo3::prelude::*;
+use wafer_lab::{CommandsSource, FioSource, Workload as LabWorkload};
+
+use crate::arrays;
+use crate::error::of_lab;
+use crate::iterator::IteratorSource;
+
+/// A workload.
+#[pyclass(frozen, module = "wafer._wafer")]
+pub(crate) struct Workload {
+    pub(crate) inner: LabWorkload,
+    /// Set where Python code makes the commands, for its exceptions.
+    pub(crate) iterator: Option<IteratorSource>,
+}
+
+impl Workload {
+    fn of(inner: LabWorkload) -> Self {
+        Workload { inner, iterator: None }
+    }
+}
+
+#[pymethods]
+impl Workload {
+    /// A fio job file.
+    #[staticmethod]
+    fn fio(py: Python<'_>, path: &str) -> PyResult<Self> {
+        LabWorkload::fio(Path::new(path)).map(Workload::of).map_err(|e| of_lab(py, &e))
+    }
+
+    /// The text of a fio job file; `path` names it in messages.
+    #[staticmethod]
+    fn fio_text(path: &str, text: String) -> Self {
+        Workload::of(LabWorkload::new(FioSource { path: path.into(), text }))
+    }
+
+    /// A TOML document with a `[workload]` table, as in an experiment file.
+    #[staticmethod]
+    fn from_toml(py: Python<'_>, label: &str, text: &str, folder: &str) -> PyResult<Self> {
+        let read = LabWorkload::from_text(label, text, Path::new(folder));
+        read.map(Workload::of).map_err(|e| of_lab(py, &e))
+    }
+
+    /// Commands from arrays of one length; see [`arrays::commands`].
+    #[staticmethod]
+    fn commands(
+        py: Python<'_>,
+        name: String,
+        columns: arrays::Columns<'_>,
+        repeat: bool,
+    ) -> PyResult<Self> {
+        let commands = arrays::commands(py, &columns)?.into();
+        Ok(Workload::of(LabWorkload::new(CommandsSource { name, commands, repeat })))
+    }
+
+    /// Commands from what `start()` answers: an iterator of tuples of arrays, as for `commands`.
+    #[staticmethod]
+    fn iterator(name: String, start: Py<PyAny>) -> Self {
+        let source = IteratorSource::new(name, start);
+        Workload { inner: LabWorkload::new(source.clone()), iterator: Some(source) }
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.inner.kind()
+    }
+
+    #[getter]
+    fn path(&self) -> String {
+        self.inner.path()
+    }
+
+    #[getter]
+    fn text(&self) -> String {
+        self.inner.text()
+    }
+}

@@ -1,0 +1,186 @@
+//! blktrace's binary records (`struct blk_io_trace`, version 7, in `include/uapi/linux/blktrace_api.h`).
+//!
+//! 48 bytes and a payload each, in the byte order of the machine that recorded them; the magic tells. As in
+//! blkparse's text, `D` (issue) counts where the beginning of the trace has it, else `Q`. Process
+//! names come from notifications. blktrace writes a file for each processor: `blkparse -d` joins them in
+//! order of time, which matters for which write of an address is the last.
+
+use std::collections::HashMap;
+
+use super::decode::{Decoded, Decoder, SECTOR, checked};
+use super::request::{Kind, NO_PROCESS, Request};
+
+const RECORD: usize = 48;
+/// "eat" in the upper three bytes, the version in the lowest.
+const MAGIC: u32 = 0x6561_7400;
+const VERSION: u32 = 7;
+
+/// Categories, in the upper half of an action.
+const WRITE: u32 = 1 << 1;
+const FLUSH: u32 = 1 << 2;
+const PASSED_THROUGH: u32 = 1 << 9;
+const NOTIFY: u32 = 1 << 10;
+const DISCARD: u32 = 1 << 13;
+/// Actions, in the lower half. The bit above them says that a control group follows.
+const QUEUE: u32 = 1;
+const ISSUE: u32 = 7;
+const CGROUP: u32 = 1 << 8;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    Little,
+    Big,
+}
+
+pub(super) struct BlkTrace {
+    order: Order,
+    /// The action that counts.
+    action: u32,
+    /// Names by process number.
+    processes: HashMap<u32, u32>,
+}
+
+/// The byte order of a trace that begins so, if it is one.
+fn order(head: &[u8]) -> Option<Order> {
+    let magic: [u8; 4] = head.get(..4)?.try_into().ok()?;
+    let is = |magic: u32| magic & !0xff == MAGIC && head.len() >= RECORD;
+    if is(u32::from_le_bytes(magic)) {
+        Some(Order::Little)
+    } else {
+        is(u32::from_be_bytes(magic)).then_some(Order::Big)
+    }
+}
+
+pub(super) fn is_one(head: &[u8]) -> bool {
+    order(head).is_some()
+}
+
+/// A record, its fields found but not judged.
+struct Record<'a> {
+    bytes: &'a [u8],
+    order: Order,
+}
+
+impl Record<'_> {
+    fn u32(&self, at: usize) -> u32 {
+        let mut field = [0; 4];
+        field.copy_from_slice(&self.bytes[at..at + 4]);
+        match self.order {
+            Order::Little => u32::from_le_bytes(field),
+            Order::Big => u32::from_be_bytes(field),
+        }
+    }
+
+    fn u64(&self, at: usize) -> u64 {
+        let (first, second) = (u64::from(self.u32(at)), u64::from(self.u32(at + 4)));
+        match self.order {
+            Order::Little => second << 32 | first,
+            Order::Big => first << 32 | second,
+        }
+    }
+
+    fn payload(&self) -> usize {
+        match self.order {
+            Order::Little => usize::from(u16::from_le_bytes([self.bytes[46], self.bytes[47]])),
+            Order::Big => usize::from(u16::from_be_bytes([self.bytes[46], self.bytes[47]])),
+        }
+    }
+}
+
+impl BlkTrace {
+    pub(super) fn new(head: &[u8]) -> Self {
+        let order = order(head).unwrap_or(Order::Little);
+        let mut action = QUEUE;
+        let mut rest = head;
+        while rest.len() >= RECORD {
+            let record = Record { bytes: rest, order };
+            let what = record.u32(28);
+            if what & 0xff == ISSUE && (what >> 16) & NOTIFY == 0 {
+                action = ISSUE;
+                break;
+            }
+            rest = rest.get(RECORD + record.payload()..).unwrap_or_default();
+        }
+        BlkTrace { order, action, processes: HashMap::new() }
+    }
+
+    fn one(&mut self, record: &Record<'_>, payload: &[u8], out: &mut Decoded) {
+        let what = record.u32(28);
+        let (category, action) = (what >> 16, what & 0xffff);
+        let pid = record.u32(32);
+        if category & NOTIFY != 0 {
+            // Notification 0 names a process.
+            if action & !CGROUP == 0 {
+                let name = payload.split(|b| *b == 0).next().unwrap_or_default();
+                let index = out.names.process(name);
+                self.processes.insert(pid, index);
+            }
+            return;
+        }
+        if action & !CGROUP != self.action || category & PASSED_THROUGH != 0 {
+            return;
+        }
+        let (sector, bytes) = (record.u64(16), u64::from(record.u32(24)));
+        let kind = match category {
+            _ if bytes == 0 => Kind::Flush,
+            c if c & DISCARD != 0 => Kind::Deallocate,
+            c if c & WRITE != 0 => Kind::Write,
+            c if c & FLUSH != 0 => Kind::Flush,
+            _ => Kind::Read,
+        };
+        let device = record.u32(36);
+        let volume = match out.names.volumes().len() {
+            0 | 1 if device == 0 => 0,
+            _ => {
+                let name = format!("{},{}", device >> 20, device & 0xf_ffff);
+                out.names.volume(name.as_bytes())
+            }
+        };
+        let process = self.processes.get(&pid).copied().unwrap_or(NO_PROCESS);
+        let Some(offset) = sector.checked_mul(SECTOR) else {
+            return out.faults.add(out.position, "an address of more than 2^64 bytes");
+        };
+        let request = Request::new(kind, record.u64(8), offset, bytes);
+        match checked(Request { volume, process, ..request }) {
+            Ok(request) => out.requests.extend(request),
+            Err(reason) => out.faults.add(out.position, reason),
+        }
+    }
+}
+
+impl Decoder for BlkTrace {
+    fn decode(&mut self, input: &[u8], last: bool, out: &mut Decoded) -> usize {
+        let mut at = 0;
+        while let Some(bytes) = input.get(at..at + RECORD) {
+            let record = Record { bytes, order: self.order };
+            let magic = record.u32(0);
+            if magic & !0xff != MAGIC || magic & 0xff != VERSION {
+                // The length of a damaged record is not known: look for the next magic.
+                out.position += 1;
+                out.faults.add(out.position, "expected a blktrace record of version 7");
+                let wanted = match self.order {
+                    Order::Little => (MAGIC | VERSION).to_le_bytes(),
+                    Order::Big => (MAGIC | VERSION).to_be_bytes(),
+                };
+                match memchr::memmem::find(&input[at + 1..], &wanted) {
+                    Some(next) => at += 1 + next,
+                    None if last => return input.len(),
+                    // Its first bytes may be the last here.
+                    None => return input.len() - 3,
+                }
+                continue;
+            }
+            let end = at + RECORD + record.payload();
+            let Some(payload) = input.get(at + RECORD..end) else { break };
+            out.position += 1;
+            self.one(&record, payload, out);
+            at = end;
+        }
+        if last && at < input.len() {
+            out.position += 1;
+            out.faults.add(out.position, "the record is cut short");
+            return input.len();
+        }
+        at
+    }
+}

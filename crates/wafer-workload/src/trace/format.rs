@@ -1,0 +1,156 @@
+//! The formats there are, and which one a file has.
+//!
+//! To add one: a file with its decoder, a `mod` line in `mod.rs`, a line in [`FORMATS`].
+
+use super::decode::{Decoded, Decoder, LineFormat, Lines};
+use super::{alibaba, blkparse, blktrace, disksim, fio_iolog, msr, records, spc, tencent, vscsi};
+
+/// A format of traces.
+#[derive(Clone, Copy)]
+pub struct Format {
+    /// Name for options and tables.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// What a record is called in messages.
+    pub(super) record: &'static str,
+    /// Makes a decoder; the beginning of the trace may decide details.
+    pub(super) decoder: fn(head: &[u8]) -> Box<dyn Decoder>,
+    /// Whether a trace that begins so has this format.
+    pub(super) is: Is,
+}
+
+/// How a format is recognised.
+#[derive(Clone, Copy)]
+pub(super) enum Is {
+    /// By this test of its first bytes.
+    Head(fn(&[u8]) -> bool),
+    /// By whose lines can be parsed.
+    Lines,
+    /// Not by its bytes.
+    Capture,
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+fn lines<F: LineFormat + Default + 'static>(_: &[u8]) -> Box<dyn Decoder> {
+    Box::new(Lines::new(F::default()))
+}
+
+/// All formats. Among formats of lines, earlier ones win ties.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "capture",
+        summary: "wafer's own: what `wafer serve --record` and `wafer mount --record` write",
+        record: "record",
+        decoder: |_| Box::new(records::Records::default()),
+        is: Is::Capture,
+    },
+    Format {
+        name: "blktrace",
+        summary: "blktrace's binary records, joined by `blkparse -d`",
+        record: "record",
+        decoder: |head| Box::new(blktrace::BlkTrace::new(head)),
+        is: Is::Head(blktrace::is_one),
+    },
+    Format {
+        name: "fio",
+        summary: "fio's iolog, versions 2 and 3 (`write_iolog`)",
+        record: "line",
+        decoder: |head| Box::new(Lines::new(fio_iolog::FioIolog::new(head))),
+        is: Is::Head(|head| head.starts_with(b"fio version ")),
+    },
+    Format {
+        name: "vscsi",
+        summary: "CloudPhysics vSCSI records, versions 1 and 2",
+        record: "record",
+        decoder: |head| Box::new(vscsi::Vscsi::new(head)),
+        is: Is::Head(|head| vscsi::version(head).is_some()),
+    },
+    Format {
+        name: "blkparse",
+        summary: "text that `blkparse` prints by default",
+        record: "line",
+        decoder: |head| Box::new(Lines::new(blkparse::BlkParse::new(head))),
+        is: Is::Lines,
+    },
+    Format {
+        name: "msr",
+        summary: "MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
+        record: "line",
+        decoder: lines::<msr::Msr>,
+        is: Is::Lines,
+    },
+    Format {
+        name: "alibaba",
+        summary: "Alibaba Cloud 2020: device_id,opcode,offset,length,timestamp",
+        record: "line",
+        decoder: lines::<alibaba::Alibaba>,
+        is: Is::Lines,
+    },
+    Format {
+        name: "tencent",
+        summary: "Tencent CBS 2018: Timestamp,Offset,Size,IOType,VolumeID",
+        record: "line",
+        decoder: lines::<tencent::Tencent>,
+        is: Is::Lines,
+    },
+    Format {
+        name: "spc",
+        summary: "Storage Performance Council: ASU,LBA,Size,Opcode,Timestamp",
+        record: "line",
+        decoder: lines::<spc::Spc>,
+        is: Is::Lines,
+    },
+    Format {
+        name: "disksim",
+        summary: "DiskSim, SSDsim, MQSim: arrival device start size operation (0 writes, 1 reads)",
+        record: "line",
+        decoder: lines::<disksim::DiskSim>,
+        is: Is::Lines,
+    },
+];
+
+/// The format of that name.
+pub fn format(name: &str) -> Option<Format> {
+    FORMATS.iter().copied().find(|f| f.name == name)
+}
+
+/// Lines that decide.
+const SAMPLE: usize = 50;
+
+/// The format of a trace that begins with `head`, captures left out.
+pub(super) fn detect(head: &[u8]) -> Option<Format> {
+    let by_head = FORMATS.iter().find(|f| matches!(f.is, Is::Head(is) if is(head)));
+    if let Some(format) = by_head {
+        return Some(*format);
+    }
+    // A last line that is cut off must not count.
+    let mut end = memchr::memrchr(b'\n', head).map_or(head.len(), |n| n + 1);
+    if let Some(n) = memchr::memchr_iter(b'\n', head).nth(SAMPLE) {
+        end = n + 1;
+    }
+    let sample = &head[..end];
+    let mut best: Option<(Format, u64)> = None;
+    for format in FORMATS.iter().filter(|f| matches!(f.is, Is::Lines)) {
+        let mut out = Decoded::default();
+        (format.decoder)(sample).decode(sample, true, &mut out);
+        let good = out.requests.len() as u64;
+        // A header may fail, and a damaged line; most must not.
+        let beats = best.is_none_or(|(_, most)| good > most);
+        if good > out.faults.count && beats {
+            best = Some((*format, good));
+        }
+    }
+    best.map(|(format, _)| format)
+}

@@ -1,0 +1,77 @@
+//! Records of `wafer.capture/1` (docs/capture-format.md): 24 bytes each, little-endian.
+//!
+//! Each namespace is a volume. Placement identifiers are as recorded. What changes the drive itself
+//! (namespaces, reclaim unit updates, switching FDP) is left alone.
+
+use wafer_core::Placement;
+
+use super::capture::RECORD_BYTES;
+use super::decode::{Decoded, Decoder, SECTOR, checked};
+use super::request::{Kind, Request};
+
+#[derive(Default)]
+pub(super) struct Records {
+    clock: u64,
+    /// Volume index of each namespace number, once named.
+    volumes: Vec<Option<u32>>,
+}
+
+impl Decoder for Records {
+    fn decode(&mut self, input: &[u8], last: bool, out: &mut Decoded) -> usize {
+        let records = input.chunks_exact(RECORD_BYTES);
+        let rest = records.remainder().len();
+        self.volumes.resize(256, None);
+        for record in records {
+            out.position += 1;
+            let lba = u64::from_le_bytes(std::array::from_fn(|i| record[i]));
+            let blocks = u32::from_le_bytes(std::array::from_fn(|i| record[8 + i]));
+            let placement = Placement(u16::from_le_bytes([record[12], record[13]]));
+            let delta = u32::from_le_bytes(std::array::from_fn(|i| record[16 + i]));
+            self.clock = self.clock.saturating_add(u64::from(delta));
+            let kind = match record[14] {
+                0 => Kind::Write,
+                1 => Kind::Deallocate,
+                2 => Kind::Read,
+                3 => Kind::Flush,
+                4 | 16..=19 => continue,
+                255 => {
+                    self.clock = self.clock.saturating_add(lba);
+                    continue;
+                }
+                _ => {
+                    out.faults.add(out.position, "unknown kind of record");
+                    continue;
+                }
+            };
+            let namespace = record[15];
+            let known = &mut self.volumes[usize::from(namespace)];
+            let volume = match *known {
+                Some(volume) => volume,
+                None => {
+                    let volume =
+                        out.names.volume((u32::from(namespace) + 1).to_string().as_bytes());
+                    *known = Some(volume);
+                    volume
+                }
+            };
+            let request = match lba.checked_mul(SECTOR) {
+                _ if kind == Kind::Flush => Ok(Some(Request::new(kind, self.clock, 0, 0))),
+                Some(offset) => {
+                    checked(Request::new(kind, self.clock, offset, u64::from(blocks) * SECTOR))
+                }
+                None => Err("an address of more than 2^64 bytes"),
+            };
+            match request {
+                Ok(Some(request)) => out.requests.push(Request { volume, placement, ..request }),
+                Ok(None) => {}
+                Err(reason) => out.faults.add(out.position, reason),
+            }
+        }
+        if last && rest > 0 {
+            out.position += 1;
+            out.faults.add(out.position, "the record is cut short");
+            return input.len();
+        }
+        input.len() - rest
+    }
+}

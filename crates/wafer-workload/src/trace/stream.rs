@@ -1,0 +1,357 @@
+//! Traces as commands on a device: remapped, placed, merged by time, repeated.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use wafer_core::{Command, LBA_BYTES, NsId, Op, Placement};
+
+use super::TraceError;
+use super::options::{Repeat, TraceOptions, Volumes};
+use super::placing::Placer;
+use super::reader::TraceReader;
+use super::remap::{Area, Fit, Remap};
+use super::request::{Kind, Request};
+use super::scan::{Filter, Scan, sectors};
+use crate::stream::{CommandStream, Figure};
+
+/// A trace that has been scanned.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// What the scan found.
+    pub scan: Arc<Scan>,
+    /// How it is played.
+    pub options: TraceOptions,
+}
+
+/// What traces are played on.
+#[derive(Clone, Debug)]
+pub struct TraceTarget<'a> {
+    /// Bytes of each namespace.
+    pub namespace_bytes: Vec<u64>,
+    /// Placement identifiers of each namespace.
+    pub namespace_handles: Vec<u16>,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Repeat traces that do not say `once`.
+    pub until_volume: bool,
+    /// Where relative paths of placement maps start.
+    pub folder: &'a Path,
+}
+
+/// Commands of one or several traces.
+#[derive(Debug)]
+pub struct TraceStream {
+    tenants: Vec<Tenant>,
+    /// Commands that did not fit into the last batch.
+    left_over: Vec<Command>,
+    /// What is worth telling before a run.
+    notices: Vec<String>,
+}
+
+/// One trace while it is played.
+#[derive(Debug)]
+struct Tenant {
+    trace: Trace,
+    reader: TraceReader,
+    filter: Filter,
+    requests: Vec<Request>,
+    at: usize,
+    remap: Remap,
+    placer: Placer,
+    repeats: bool,
+    speed: f64,
+    passes: u64,
+    /// Model time at which this pass began, nanoseconds.
+    pass_began: u64,
+    wrote_in_pass: bool,
+    counts: Counts,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    writes: u64,
+    deallocates: u64,
+    reads: u64,
+    flushes: u64,
+    /// Requests that lay behind the end of the namespace, in whole or part.
+    outside: u64,
+}
+
+impl TraceStream {
+    /// Plays traces on a device.
+    ///
+    /// # Errors
+    /// When an option does not fit the device, or a file cannot be read any more.
+    pub fn new(traces: &[Trace], target: &TraceTarget<'_>) -> Result<Self, TraceError> {
+        let mut notices = Vec::new();
+        let mut tenants = Vec::new();
+        for (number, trace) in traces.iter().enumerate() {
+            let areas = areas(trace, number, traces.len(), target)?;
+            let scan = &trace.scan;
+            let (remap, fit) = Remap::new(scan, &trace.options, &areas, target.page_bytes);
+            let path = scan.path.display();
+            match fit {
+                Fit::Given => {}
+                Fit::Compacted => notices.push(format!(
+                    "{path}: addresses reach behind the namespace; gaps between written granules of \
+                     1 MiB are left out (map = \"compact\")"
+                )),
+                Fit::Wrapped => notices.push(format!(
+                    "{path}: the trace writes more addresses than the namespace has; they wrap \
+                     around, so that some share a place (map = \"compact\")"
+                )),
+            }
+            notices.extend(damage(scan));
+            let handles = target.namespace_handles.get(areas[0].namespace.index()).copied();
+            let placer =
+                Placer::new(&trace.options.placement, scan, handles.unwrap_or(1), target.folder)?;
+            tenants.push(Tenant {
+                reader: TraceReader::open(&scan.path, Some(scan.format))?,
+                filter: Filter::new(&trace.options),
+                requests: Vec::new(),
+                at: 0,
+                remap,
+                placer,
+                repeats: target.until_volume && trace.options.repeat != Repeat::Once,
+                speed: trace.options.speed.unwrap_or(1.0),
+                passes: 0,
+                pass_began: 0,
+                wrote_in_pass: false,
+                counts: Counts::default(),
+                trace: trace.clone(),
+            });
+        }
+        Ok(TraceStream { tenants, left_over: Vec::new(), notices })
+    }
+
+    /// What is worth telling before a run, a line each.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// Bytes that will be written, if the traces are not repeated.
+    pub fn total_bytes(&self) -> Option<u64> {
+        let once = self.tenants.iter().all(|t| !t.repeats);
+        once.then(|| self.tenants.iter().map(|t| t.trace.scan.writes.bytes).sum())
+    }
+
+    /// Bytes of memory that playing takes, about.
+    pub fn memory_bytes(&self) -> u64 {
+        let granules = |t: &Tenant| -> u64 {
+            t.trace.scan.volumes.iter().map(|v| v.granules.len() as u64 * 16).sum()
+        };
+        self.tenants.iter().map(|t| (8 << 20) + granules(t)).sum()
+    }
+
+    /// The tenant with the earliest request, the first of equals.
+    fn earliest(&mut self) -> Option<usize> {
+        let mut best: Option<(u64, usize)> = None;
+        for (i, tenant) in self.tenants.iter_mut().enumerate() {
+            let Some(time) = tenant.next_time() else { continue };
+            if best.is_none_or(|(earliest, _)| time < earliest) {
+                best = Some((time, i));
+            }
+        }
+        best.map(|(_, i)| i)
+    }
+}
+
+/// What to say of a trace's damaged records.
+fn damage(scan: &Scan) -> Vec<String> {
+    let mut lines = scan.messages.clone();
+    let more = scan.faults.count - lines.len() as u64;
+    if more > 0 {
+        lines.push(format!("{}: {more} more damaged records", scan.path.display()));
+    }
+    lines.into_iter().map(|line| format!("{line} (left out)")).collect()
+}
+
+/// The parts of namespaces that a trace writes.
+fn areas(
+    trace: &Trace,
+    number: usize,
+    traces: usize,
+    target: &TraceTarget<'_>,
+) -> Result<Vec<Area>, TraceError> {
+    let count = target.namespace_bytes.len();
+    let whole = |n: usize| Area {
+        namespace: NsId(n as u8),
+        first: 0,
+        blocks: (target.namespace_bytes[n] / LBA_BYTES).max(1),
+    };
+    let refuse = |reason: String| TraceError::Option { path: trace.scan.path.clone(), reason };
+    let speed = trace.options.speed.unwrap_or(1.0);
+    if !(speed > 0.0 && speed.is_finite()) {
+        return Err(refuse(format!("speed: {speed} is not a positive number")));
+    }
+    if trace.options.volumes == Volumes::Namespaces {
+        return Ok((0..count).map(whole).collect());
+    }
+    match trace.options.namespace {
+        Some(n) if n == 0 || usize::from(n) > count => {
+            Err(refuse(format!("namespace: {n}; the device has namespaces 1 to {count}")))
+        }
+        Some(n) => Ok(vec![whole(usize::from(n) - 1)]),
+        None if traces <= count => Ok(vec![whole(number)]),
+        // More traces than namespaces: those of one namespace divide it evenly.
+        None => {
+            let namespace = number % count;
+            let sharing = (traces - namespace).div_ceil(count) as u64;
+            let Area { blocks, .. } = whole(namespace);
+            let page = target.page_bytes / LBA_BYTES;
+            let each = (blocks / sharing / page * page).max(1);
+            let first = each * (number / count) as u64;
+            Ok(vec![Area { namespace: NsId(namespace as u8), first, blocks: each }])
+        }
+    }
+}
+
+impl Tenant {
+    /// Reads on until there is a request; false at the end.
+    fn ready(&mut self) -> bool {
+        while self.at == self.requests.len() {
+            self.requests.clear();
+            self.at = 0;
+            if self.reader.read(&mut self.requests) {
+                let (filter, reader) = (&mut self.filter, &self.reader);
+                self.requests.retain(|request| filter.passes(request, reader));
+            } else if !self.begin_again() {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn begin_again(&mut self) -> bool {
+        if !self.repeats || !self.wrote_in_pass {
+            return false;
+        }
+        let scan = &self.trace.scan;
+        // Read once already: if it has gone since, the trace ends here.
+        let Ok(reader) = TraceReader::open(&scan.path, Some(scan.format)) else { return false };
+        self.reader = reader;
+        self.filter = Filter::new(&self.trace.options);
+        self.passes += 1;
+        self.wrote_in_pass = false;
+        let span = (scan.span_ns as f64 / self.speed) as u64;
+        self.pass_began = self.pass_began.saturating_add(span.max(1));
+        if self.trace.options.repeat == Repeat::Shift {
+            // The golden ratio: passes never fall on each other.
+            let fraction = (self.passes as f64 * 0.618_033_988_749_894_9).fract();
+            self.remap.shift_by(fraction);
+        }
+        true
+    }
+
+    fn next_time(&mut self) -> Option<u64> {
+        if !self.ready() {
+            return None;
+        }
+        let time = self.requests[self.at].time_ns.saturating_sub(self.trace.scan.origin_ns);
+        Some(self.pass_began.saturating_add((time as f64 / self.speed) as u64))
+    }
+
+    /// The commands of the next request.
+    #[inline]
+    fn take(&mut self, out: &mut Vec<Command>) {
+        let request = self.requests[self.at];
+        self.at += 1;
+        let op = match request.kind {
+            Kind::Write => {
+                self.counts.writes += 1;
+                self.wrote_in_pass = true;
+                Op::Write
+            }
+            Kind::Deallocate => {
+                self.counts.deallocates += 1;
+                Op::Deallocate
+            }
+            Kind::Read => {
+                self.counts.reads += 1;
+                Op::Read
+            }
+            Kind::Flush => {
+                self.counts.flushes += 1;
+                return;
+            }
+        };
+        let placement = if op == Op::Write { self.placer.place(&request) } else { Placement::NONE };
+        let map = self.placer.map().filter(|_| op == Op::Write);
+        let (first, end) = sectors(&request);
+        let inside = self.remap.pieces(request.volume, first, end, |namespace, lba, blocks| {
+            let (mut lba, mut left) = (lba, blocks);
+            while left > 0 {
+                let mut blocks = left.min(u64::from(u32::MAX));
+                let mut placement = placement;
+                if let Some(map) = map {
+                    let (found, next) = map.at(namespace.0, lba);
+                    placement = found;
+                    blocks = blocks.min(next - lba);
+                }
+                out.push(Command { lba, blocks: blocks as u32, placement, op, namespace });
+                lba += blocks;
+                left -= blocks;
+            }
+        });
+        self.counts.outside += u64::from(!inside);
+    }
+}
+
+impl CommandStream for TraceStream {
+    fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
+        let end = out.len() + max;
+        let taken = self.left_over.len().min(max);
+        out.extend(self.left_over.drain(..taken));
+        if let [tenant] = self.tenants.as_mut_slice() {
+            while out.len() < end && tenant.ready() {
+                while out.len() < end && tenant.at < tenant.requests.len() {
+                    tenant.take(out);
+                }
+            }
+        } else {
+            while out.len() < end {
+                let Some(next) = self.earliest() else { break };
+                self.tenants[next].take(out);
+            }
+        }
+        if out.len() > end {
+            self.left_over.splice(..0, out.drain(end..));
+        }
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let several = self.tenants.len() > 1;
+        self.tenants
+            .iter()
+            .flat_map(|t| {
+                let tenant =
+                    if several { t.trace.scan.path.display().to_string() } else { String::new() };
+                let figure = move |name: &str, value: u64, meaning: &str| Figure {
+                    tenant: tenant.clone(),
+                    name: name.to_owned(),
+                    value: value as f64,
+                    unit: String::new(),
+                    meaning: meaning.to_owned(),
+                };
+                let Counts { writes, deallocates, reads, flushes, outside } = t.counts;
+                [
+                    figure("trace_writes", writes, "write requests played"),
+                    figure("trace_deallocates", deallocates, "deallocate requests played"),
+                    figure("trace_reads", reads, "read requests played"),
+                    figure("trace_flushes", flushes, "flush requests met"),
+                    figure(
+                        "trace_outside",
+                        outside,
+                        "requests that lay behind the end of the namespace",
+                    ),
+                    figure(
+                        "trace_damaged",
+                        t.trace.scan.faults.count,
+                        "damaged records in one pass, left out",
+                    ),
+                    figure("trace_passes", t.passes + 1, "times that the trace was begun"),
+                ]
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,106 @@
+"""A lab for NVMe Flexible Data Placement (FDP) and SSD write amplification.
+
+    >>> import wafer
+    >>> device = wafer.Device("warp", capacity="28GiB", reclaim_unit_size="8MiB")
+    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=128k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+    >>> result = wafer.run(device, job, volume="5x")
+    >>> round(result.waf, 1)
+    2.3
+
+:class:`Device` and a workload (:func:`fio`, :func:`model`, :func:`trace`, :class:`Commands`) go into
+:func:`run`, which answers a :class:`Result`. :func:`sweep` runs many, :func:`calibrate` finds the device
+behind a measured curve, :mod:`wafer.figures` draws, :mod:`wafer.stats` puts intervals around means, and
+:mod:`wafer.endurance` says what a WAF means in years, money and carbon.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from wafer._errors import (
+    Cancelled,
+    ConfigError,
+    MissingExtra,
+    NotEnoughMemory,
+    PolicyError,
+    RunError,
+    WaferError,
+    WorkloadError,
+)
+from wafer._wafer import Cancel, ReclaimUnits, __version__
+from wafer.device import Device, policies, profiles
+from wafer.policy import Policy
+from wafer.result import Handle, Handles, Result, Timeline, read_results
+from wafer.running import Experiment, available_memory, experiment, run
+from wafer.workload import Commands, Workload, commands, fio, fio_text, model, trace, workload
+
+if TYPE_CHECKING:
+    from wafer import endurance, figures, stats
+    from wafer.calibration import Fit, calibrate
+    from wafer.sweeps import Sweep, sweep
+
+__all__ = [
+    "Cancel",
+    "Cancelled",
+    "Commands",
+    "ConfigError",
+    "Device",
+    "Experiment",
+    "Fit",
+    "Handle",
+    "Handles",
+    "MissingExtra",
+    "NotEnoughMemory",
+    "Policy",
+    "PolicyError",
+    "ReclaimUnits",
+    "Result",
+    "RunError",
+    "Sweep",
+    "Timeline",
+    "WaferError",
+    "Workload",
+    "WorkloadError",
+    "__version__",
+    "available_memory",
+    "calibrate",
+    "commands",
+    "endurance",
+    "experiment",
+    "figures",
+    "fio",
+    "fio_text",
+    "model",
+    "policies",
+    "profiles",
+    "read_results",
+    "run",
+    "stats",
+    "sweep",
+    "trace",
+    "workload",
+]
+
+# Loaded at first use: `import wafer` needs NumPy alone and takes a tenth of a second.
+_LAZY = {
+    "Fit": "wafer.calibration",
+    "calibrate": "wafer.calibration",
+    "Sweep": "wafer.sweeps",
+    "sweep": "wafer.sweeps",
+}
+_MODULES = ("endurance", "figures", "stats")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        value = getattr(importlib.import_module(_LAZY[name]), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return importlib.import_module(f"wafer.{name}")
+    raise AttributeError(f"module 'wafer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,7 @@
+"""``python -m wafer``: the command line."""
+
+import sys
+
+from wafer.cli import main
+
+sys.exit(main())

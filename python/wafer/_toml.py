@@ -1,0 +1,62 @@
+"""TOML: reading with the standard library, writing the little that configurations need."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["document", "loads", "value"]
+
+
+def loads(text: str) -> dict[str, Any]:
+    """Read a document; :class:`ValueError` with line and column where it is none."""
+    return tomllib.loads(text)
+
+
+def value(item: Any) -> str:
+    """One value on one line."""
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    if isinstance(item, str):
+        # JSON's escapes are TOML's, but for DEL.
+        return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(item, Mapping):
+        pairs = (f"{_key(k)} = {value(v)}" for k, v in item.items() if v is not None)
+        return "{ " + ", ".join(pairs) + " }"
+    if isinstance(item, (list, tuple)):
+        return "[" + ", ".join(value(v) for v in item) + "]"
+    if hasattr(item, "item"):  # a NumPy scalar
+        return value(item.item())
+    if isinstance(item, (int, float)):
+        return repr(item)
+    if hasattr(item, "__fspath__"):
+        return value(str(item))
+    raise TypeError(f"{type(item).__name__} is no TOML value")
+
+
+def document(table: Mapping[str, Any]) -> str:
+    """A document: simple values first, tables after them as sections; ``None`` is left out."""
+    lines: list[str] = []
+    _section(lines, "", table)
+    return "\n".join(lines) + "\n"
+
+
+def _section(lines: list[str], prefix: str, table: Mapping[str, Any]) -> None:
+    tables = {k: v for k, v in table.items() if isinstance(v, Mapping)}
+    lines.extend(f"{_key(k)} = {value(v)}" for k, v in table.items() if v is not None and k not in tables)
+    for key, inner in tables.items():
+        name = f"{prefix}.{_key(key)}" if prefix else _key(key)
+        lines.append(f"\n[{name}]")
+        _section(lines, name, inner)
+
+
+def _key(key: str) -> str:
+    bare = key and all(c.isascii() and (c.isalnum() or c in "_-") for c in key)
+    return key if bare else json.dumps(key)

@@ -1,0 +1,182 @@
+"""Counters of a real drive over time: CSV files and nvme-cli's ``fdp stats``."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from wafer._errors import ConfigError
+
+__all__ = ["Curve", "read_curve"]
+
+# Names of the two columns, lower case.
+_HOST = ("host_bytes", "hbmw")
+_MEDIA = ("media_bytes", "mbmw")
+_TEXT = re.compile(r"\((HBMW|MBMW)\)\s*:\s*([0-9][0-9_,]*|0x[0-9a-fA-F]+)\b")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Host and media bytes since the first sample, both growing; the first sample is (0, 0)."""
+
+    host_bytes: npt.NDArray[np.float64]
+    media_bytes: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.host_bytes)
+
+    @property
+    def waf(self) -> npt.NDArray[np.float64]:
+        """Cumulative WAF; 1 at the first sample."""
+        return np.divide(
+            self.media_bytes, self.host_bytes, out=np.ones(len(self)), where=self.host_bytes > 0
+        )
+
+    def until(self, host_bytes: float) -> Curve:
+        """The part up to so many host bytes."""
+        kept = self.host_bytes <= host_bytes
+        return Curve(self.host_bytes[kept], self.media_bytes[kept])
+
+    def media_at(self, host_bytes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Media bytes when the host had written so much, linear between samples."""
+        return np.interp(np.asarray(host_bytes, dtype=np.float64), self.host_bytes, self.media_bytes)
+
+
+def read_curve(path: str | os.PathLike[str]) -> Curve:
+    """Read a curve of one of these forms.
+
+    - CSV with columns ``host_bytes`` and ``media_bytes`` (or ``hbmw`` and ``mbmw``), others ignored.
+    - The output of ``nvme fdp stats``, appended again and again, as text or as JSON (objects one after
+      the other, one a line, or an array); lines between, such as dates, are ignored.
+
+    Counters are cumulative. The first sample becomes zero. Samples without new host bytes are merged
+    into the one before.
+
+    Raises:
+        ConfigError: no such file, nothing of these forms in it, or counters that go back; with the line.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ConfigError(f"{file}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: cannot be read: {error}") from None
+    samples = _json(text) or _nvme_text(text) or _csv(file, text)
+    return _curve(file, samples)
+
+
+# A sample: its line from 1, host bytes, media bytes.
+_Sample = tuple[int, int, int]
+
+
+def _csv(file: Path, text: str) -> list[_Sample]:
+    lines = text.splitlines()
+    start = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
+    if start is None:
+        raise ConfigError(f"{file}: empty")
+    rows = csv.reader(lines[start:])
+    header = [name.strip().lower() for name in next(rows)]
+
+    def column(names: Sequence[str]) -> int:
+        for name in names:
+            if name in header:
+                return header.index(name)
+        raise ConfigError(
+            f"{file}:{start + 1}: no column {' or '.join(names)}, and no output of `nvme fdp stats`"
+        )
+
+    host, media = column(_HOST), column(_MEDIA)
+    samples: list[_Sample] = []
+    for row in rows:
+        line = start + rows.line_num
+        if not row or row[0].startswith("#"):
+            continue
+        try:
+            samples.append((line, _number(row[host]), _number(row[media])))
+        except (ValueError, IndexError):
+            raise ConfigError(f"{file}:{line}: expected numbers in host and media bytes") from None
+    return samples
+
+
+def _number(text: str) -> int:
+    text = text.strip()
+    try:
+        return int(text)
+    except ValueError:
+        value = float(text)
+        if not np.isfinite(value):
+            raise
+        return int(value)
+
+
+def _nvme_text(text: str) -> list[_Sample]:
+    samples: list[_Sample] = []
+    host: int | None = None
+    for line, content in enumerate(text.splitlines(), start=1):
+        match = _TEXT.search(content)
+        if match is None:
+            continue
+        value = int(match[2].replace(",", "").replace("_", ""), 0)
+        if match[1] == "HBMW":
+            host = value
+        elif host is not None:
+            samples.append((line, host, value))
+            host = None
+    return samples
+
+
+def _json(text: str) -> list[_Sample]:
+    decoder = json.JSONDecoder()
+    samples: list[_Sample] = []
+    at = text.find("{")
+    while at >= 0:
+        try:
+            found, end = decoder.raw_decode(text, at)
+        except ValueError:
+            at = text.find("{", at + 1)
+            continue
+        line = text.count("\n", 0, at) + 1
+        samples.extend((line, host, media) for host, media in _pairs([found]))
+        at = text.find("{", end)
+    return samples
+
+
+def _pairs(found: Iterable[object]) -> Iterable[tuple[int, int]]:
+    for item in found:
+        if isinstance(item, dict):
+            keys = {str(key).lower(): value for key, value in item.items()}
+            host = next((keys[k] for k in _HOST if k in keys), None)
+            media = next((keys[k] for k in _MEDIA if k in keys), None)
+            if isinstance(host, (int, str)) and isinstance(media, (int, str)):
+                yield int(host), int(media)
+            else:
+                yield from _pairs(item.values())
+        elif isinstance(item, list):
+            yield from _pairs(item)
+
+
+def _curve(file: Path, samples: list[_Sample]) -> Curve:
+    host: list[int] = []
+    media: list[int] = []
+    for line, h, m in samples:
+        if host and (h < host[-1] or m < media[-1]):
+            raise ConfigError(f"{file}:{line}: counters go back; give one run without a reset")
+        if host and h == host[-1] and len(host) > 1:
+            media[-1] = m
+        elif not host or h > host[-1]:
+            host.append(h)
+            media.append(m)
+    if len(host) < 10:
+        raise ConfigError(f"{file}: {len(host)} samples with new host bytes; at least 10 are needed")
+    return Curve(
+        np.asarray(host, dtype=np.float64) - host[0], np.asarray(media, dtype=np.float64) - media[0]
+    )

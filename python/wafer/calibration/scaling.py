@@ -1,0 +1,119 @@
+"""The same experiment on a smaller device.
+
+WAF depends on the number of reclaim units and on how many *blocks* of the workload fit into one, not on
+bytes. So a job of 128 KiB blocks on a drive of terabytes is run as one of single pages on a device with as
+many pages as the drive has blocks, or fewer. What is lost is the fluctuation of a large reclaim unit being
+smaller than that of a small one; :mod:`wafer.calibration.search` ends with a run at the full number.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import gcd
+
+from wafer._errors import ConfigError
+from wafer.sizes import parse_size
+from wafer.workload import Workload, fio_text
+
+__all__ = ["PAGE", "ScaledJob", "block_bytes"]
+
+PAGE = 4096
+
+# Sizes of blocks, and of parts of the device, in fio's job files.
+_BLOCK_KEYS = ("bs", "blocksize", "ba", "blockalign")
+_REGION_KEYS = ("size", "io_size", "io_limit", "offset", "offset_increment", "filesize")
+# Options that give blocks of several sizes: nothing is merged then.
+_MIXED_KEYS = ("bsrange", "blocksize_range", "bssplit", "bs_unaligned", "blocksize_unaligned")
+_LINE = re.compile(r"^(\s*)([A-Za-z_]+)(\s*=\s*)([^#;\n]*?)(\s*)$")
+
+
+def _fio_size(text: str) -> int | None:
+    """Bytes of a plain size as fio reads it (``128k`` is binary); ``None`` for anything else."""
+    match = re.fullmatch(r"([0-9]+)\s*([kmgtp]?)(i?)(b?)", text.strip().lower())
+    if match is None:
+        return None
+    power = "kmgtp".find(match[2]) + 1 if match[2] else 0
+    return int(match[1]) * 1024**power
+
+
+def _block_sizes(value: str) -> list[int] | None:
+    """Block sizes of ``128k`` or ``4k,128k,``; ``None`` where they are not plain."""
+    sizes = [_fio_size(part) for part in value.split(",") if part.strip()]
+    return None if not sizes or None in sizes else [size for size in sizes if size is not None]
+
+
+def block_bytes(text: str) -> int:
+    """The unit in which all jobs of a file write and address, bytes: what a page of a model may be."""
+    unit = 0
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        key, value = match[2].lower(), match[4]
+        if key in _MIXED_KEYS:
+            return PAGE
+        if key in _BLOCK_KEYS:
+            sizes = _block_sizes(value)
+            if sizes is None:
+                return PAGE
+            for size in sizes:
+                unit = gcd(unit, size)
+    return max(unit, PAGE) if unit % PAGE == 0 and unit else PAGE
+
+
+@dataclass(frozen=True)
+class ScaledJob:
+    """A job file that can be had for any number of blocks."""
+
+    text: str
+    name: str
+    capacity: int
+    block: int
+
+    @classmethod
+    def of(cls, workload: Workload, capacity: int) -> ScaledJob:
+        """Of a fio workload on a drive of so many bytes."""
+        if workload.kind != "fio":
+            raise ConfigError(f"workload: a fio job is needed to calibrate, not {workload.kind}")
+        return cls(workload.text, workload.path, capacity, block_bytes(workload.text))
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the whole drive."""
+        return self.capacity // self.block
+
+    def workload(self, blocks: int) -> Workload:
+        """The job for a device of so many pages, one for a block."""
+        if blocks * PAGE == self.capacity and self.block == PAGE:
+            return fio_text(self.text, name=self.name)
+        ratio = blocks * PAGE / self.capacity
+
+        def line(text: str) -> str:
+            match = _LINE.match(text)
+            if match is None:
+                return text
+            key, value = match[2].lower(), match[4]
+            if key in _BLOCK_KEYS:
+                sizes = _block_sizes(value)
+                if sizes is not None and self.block > PAGE:
+                    parts = value.split(",")
+                    value = ",".join(
+                        str(int(_fio_size(part) or 0) * PAGE // self.block) if part.strip() else ""
+                        for part in parts
+                    )
+            elif key in _REGION_KEYS:
+                size = _fio_size(value)
+                if size is not None:
+                    value = str(max(round(size * ratio / PAGE), 1) * PAGE)
+            return f"{match[1]}{match[2]}{match[3]}{value}"
+
+        return fio_text("\n".join(map(line, self.text.splitlines())) + "\n", name=self.name)
+
+
+def capacity_of(capacity: str | int) -> int:
+    """Bytes of a drive's logical capacity."""
+    size = parse_size(capacity, "capacity")
+    if size < 2**30:
+        raise ConfigError(f"capacity: {capacity} is less than 1 GiB")
+    return size

@@ -1,0 +1,232 @@
+"""From a measured curve to the device behind it.
+
+Over-provisioning sets the level of the curve, the number of reclaim units its shape; structures (policy,
+separation, background GC) differ in shape that no number puts right. So for each structure and number of
+units the over-provisioning is solved for, which is one-dimensional and monotonic, and the shapes are
+compared. All of that is done with few blocks, in parallel; the last steps use as many as the drive has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from wafer._errors import RunError
+from wafer.calibration.model import Candidate, Measured, Structure, Trial
+
+__all__ = ["STRUCTURES", "Found", "search"]
+
+STRUCTURES = (
+    Structure("greedy"),
+    Structure("greedy", background_free=0.10),
+    Structure("greedy", destination="host"),
+    Structure("cost-benefit"),
+    Structure("d-choices"),
+    Structure("fifo"),
+)
+
+#: Blocks of the device in the first steps and in the middle; the last step takes what the drive has.
+COARSE, MIDDLE, FULL = 400_000, 2_000_000, 60_000_000
+#: Volumes, in capacities, that the steps look at.
+COARSE_VOLUME, MIDDLE_VOLUME = 6.0, 14.0
+#: Page writes by the host that one run at full size may take.
+MOST_PAGES = 800_000_000
+LEAST_OP, MOST_OP = 0.005, 1.5
+COUNTS = (150, 300, 600, 1200, 2400)
+
+Tell = Callable[[str, int, int], None]
+
+
+@dataclass
+class Found:
+    """What the search ends with."""
+
+    best: Candidate
+    #: The best of each structure, best first.
+    structures: list[Trial]
+    #: The best of each number of reclaim units that was tried.
+    counts: list[Trial]
+    #: The last run, with as many blocks as could be afforded, and with how many.
+    last: Trial
+    blocks: int
+    runs: int = 0
+    #: d ln(WAF) / d ln(over-provisioning).
+    slope: float = -0.8
+    notes: list[str] = field(default_factory=list)
+
+
+class _Search:
+    def __init__(self, measured: Measured, threads: int, seed: int, tell: Tell) -> None:
+        self.measured, self.seed, self.tell = measured, seed, tell
+        self.threads = threads
+        self.runs = 0
+        self.slope = -0.8
+
+    def solve(
+        self, candidate: Candidate, blocks: int, volume: float, tolerance: float, most: int = 8
+    ) -> Trial | None:
+        """The over-provisioning with which the level agrees: secant steps in logarithms, bracketed."""
+        low, high = math.log(LEAST_OP), math.log(MOST_OP)
+        at = math.log(candidate.overprovisioning)
+        best: Trial | None = None
+        before: tuple[float, float] | None = None
+        slope = self.slope
+        for _ in range(most):
+            trial = self.measured.trial(
+                candidate.with_(overprovisioning=math.exp(at)), blocks, volume, self.seed
+            )
+            self.runs += 1
+            if trial is None:  # too little spare space for a device
+                low = max(low, at)
+                at = (at + high) / 2 if before is None else (at + before[0]) / 2
+                continue
+            level = math.log1p(trial.level)
+            if best is None or abs(trial.level) < abs(best.level):
+                best = trial
+            if abs(trial.level) <= tolerance:
+                break
+            if level > 0:
+                low = at
+            else:
+                high = at
+            if before is not None and abs(at - before[0]) > 1e-6:
+                found = (level - before[1]) / (at - before[0])
+                slope = min(max(found, -3.0), -0.15)
+            before = (at, level)
+            step = at - level / slope
+            at = step if low < step < high else (low + high) / 2
+            if high - low < 1e-4:
+                break
+        return best
+
+    def each(
+        self, candidates: Sequence[Candidate], blocks: int, volume: float, tolerance: float, stage: str
+    ) -> list[Trial]:
+        """Solve for several, in parallel; those that can be no device are left out."""
+        done = 0
+
+        def one(candidate: Candidate) -> Trial | None:
+            nonlocal done
+            trial = self.solve(candidate, blocks, volume, tolerance)
+            done += 1
+            self.tell(stage, done, len(candidates))
+            return trial
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            futures = [pool.submit(one, candidate) for candidate in candidates]
+            try:
+                found = [future.result() for future in futures]
+            except BaseException:
+                self.measured.cancel.cancel()
+                raise
+        return sorted((trial for trial in found if trial is not None), key=lambda trial: trial.score)
+
+
+def _blocks(wanted: int, count: int, drive: int) -> int:
+    """Blocks for a run: at least 500 to a reclaim unit, not more than the drive has."""
+    return min(max(wanted, 500 * count), drive)
+
+
+def search(
+    measured: Measured,
+    *,
+    structures: Sequence[Structure] = STRUCTURES,
+    reserve: int = 3,
+    handles: int = 8,
+    threads: int = 2,
+    seed: int = 1,
+    tell: Tell = lambda stage, done, total: None,
+) -> Found:
+    """Find the device; see the module."""
+    drive = measured.job.blocks
+    steps = _Search(measured, threads, seed, tell)
+    coarse_volume = min(COARSE_VOLUME, measured.volume)
+    middle_volume = min(MIDDLE_VOLUME, measured.volume)
+
+    def start(structure: Structure, count: int, op: float) -> Candidate:
+        return Candidate(structure, op, count, reserve, handles)
+
+    # 1. Numbers of reclaim units with the plainest structure.
+    firsts = [start(structures[0], count, 0.15) for count in COUNTS]
+    counts = steps.each(firsts, _blocks(COARSE, 1200, drive), coarse_volume, 2e-3, "reclaim units")
+    if not counts:
+        raise RunError("no device writes so little to its media; is this the workload of the curve?")
+    best = counts[0].candidate
+
+    # 2. Structures, at the best number of units and around it.
+    others = [start(s, best.count, best.overprovisioning) for s in structures[1:]]
+    tried = steps.each(others, _blocks(COARSE, 1200, drive), coarse_volume, 2e-3, "structures")
+    structured = sorted([counts[0], *tried], key=lambda trial: trial.score)
+    # A number of units that suits one structure may hide another: the next best get their own numbers.
+    close = [t for t in structured if t.score < 3 * structured[0].score][:3]
+    if not any(t.candidate.structure == structures[0] for t in close):
+        close.append(counts[0])
+    more = [
+        t.candidate.with_(count=count)
+        for t in close
+        for count in (round(best.count / 1.5), round(best.count * 1.5))
+    ]
+    again = steps.each(more, _blocks(COARSE, 1200, drive), coarse_volume, 2e-3, "structures again")
+    structured = _best_of_each([*structured, *again])
+
+    # 3. The number of units of the best structures, with more blocks and further along the curve.
+    near = [t for t in structured if t.score < 2 * structured[0].score][:2]
+    grid = [
+        t.candidate.with_(count=max(round(t.candidate.count * factor), 40))
+        for t in near
+        for factor in (0.7, 0.84, 1.0, 1.2, 1.44)
+    ]
+    refined = steps.each(grid, _blocks(MIDDLE, 1200, drive), middle_volume, 1e-3, "refinement")
+    winner = refined[0].candidate.structure
+    mine = [t for t in refined if t.candidate.structure == winner]
+    count = _valley(mine)
+    middle = steps.solve(
+        mine[0].candidate.with_(count=count), _blocks(MIDDLE, 1200, drive), middle_volume, 5e-4
+    )
+    middle = middle if middle is not None and middle.score <= mine[0].score * 1.05 else mine[0]
+
+    # 4. As many blocks as the drive has, for small units fluctuate more than large ones.
+    blocks = min(drive, FULL, int(MOST_PAGES / measured.volume))
+    blocks = max(blocks, _blocks(MIDDLE, middle.candidate.count, drive))
+    tell("full size", 0, 1)
+    last = steps.solve(middle.candidate, blocks, measured.volume, 5e-4, most=2) or middle
+    tell("full size", 1, 1)
+    final = last.candidate
+    if abs(last.level) > 2e-4:
+        # The rest of the way by the slope; too little to be worth another run.
+        moved = math.log(final.overprovisioning) - math.log1p(last.level) / steps.slope
+        final = final.with_(overprovisioning=math.exp(moved))
+    return Found(
+        best=final,
+        structures=_best_of_each([*structured, *refined[:1]]),
+        counts=sorted(mine, key=lambda trial: trial.candidate.count),
+        last=last,
+        blocks=blocks,
+        runs=steps.runs,
+        slope=steps.slope,
+    )
+
+
+def _best_of_each(trials: Sequence[Trial]) -> list[Trial]:
+    best: dict[Structure, Trial] = {}
+    for trial in trials:
+        kept = best.get(trial.candidate.structure)
+        if kept is None or trial.score < kept.score:
+            best[trial.candidate.structure] = trial
+    return sorted(best.values(), key=lambda trial: trial.score)
+
+
+def _valley(trials: Sequence[Trial]) -> int:
+    """The number of units at the bottom of a parabola through the squared scores around the best."""
+    ordered = sorted(trials, key=lambda trial: trial.candidate.count)
+    scores = [trial.score**2 for trial in ordered]
+    at = int(np.argmin(scores))
+    if at in (0, len(ordered) - 1):
+        return ordered[at].candidate.count
+    x = [math.log(trial.candidate.count) for trial in ordered[at - 1 : at + 2]]
+    a, b, _ = np.polyfit(x, scores[at - 1 : at + 2], 2)
+    return round(math.exp(-b / (2 * a))) if a > 0 else ordered[at].candidate.count

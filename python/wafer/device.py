@@ -1,0 +1,190 @@
+"""Devices: shipped profiles and device files, with keys changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from wafer import _toml, _wafer
+from wafer._errors import ConfigError
+
+__all__ = ["Device", "policies", "profiles"]
+
+# Tables of a device file that its resolved configuration may leave out when they are empty.
+_EMPTY_TABLES = ("handle_isolation",)
+
+
+def profiles() -> list[str]:
+    """Names of the shipped device profiles."""
+    return _wafer.profiles()
+
+
+def policies() -> dict[str, str]:
+    """Names of the victim policies for ``gc_policy``, with one line on each."""
+    return dict(_wafer.policies())
+
+
+class Device:
+    """A device to write to: sizes, handles, isolation, garbage collection.
+
+    Args:
+        profile: a shipped profile (:func:`profiles`) or the path of a TOML file.
+        **keys: keys to change, with ``_`` for the ``.`` of the configuration reference:
+            ``overprovisioning=0.10``, ``isolation="persistently"``, ``reclaim_unit_size="128MiB"``,
+            ``gc_policy="fifo"``. A table takes a dict too: ``gc={"policy": "fifo"}``. Sizes are texts
+            with a unit, or bytes.
+
+    Raises:
+        ConfigError: a key that does not exist or a device that cannot work; the message says which
+            key, and where there is one, the nearest value that works.
+
+    Example:
+        >>> import wafer
+        >>> device = wafer.Device("warp", capacity="28GiB", reclaim_unit_size="8MiB")
+        >>> device.ru_count
+        4086
+    """
+
+    def __init__(self, profile: str | os.PathLike[str], **keys: Any) -> None:
+        name = os.fspath(profile)
+        self._inner = _wafer.Device(name, [])
+        if keys:
+            self._inner = _wafer.Device(name, assignments(keys, self.config))
+
+    @classmethod
+    def _of(cls, inner: _wafer.Device) -> Device:
+        device = cls.__new__(cls)
+        device._inner = inner
+        return device
+
+    @classmethod
+    def from_toml(cls, text: str, *, name: str = "device", **keys: Any) -> Device:
+        """A device from the text of a device file; ``name`` stands for the file in messages."""
+        inner = _wafer.Device.from_toml(name, text, [])
+        if keys:
+            inner = _wafer.Device.from_toml(name, text, assignments(keys, json.loads(inner.config_json())))
+        return cls._of(inner)
+
+    @classmethod
+    def from_dict(cls, config: Mapping[str, Any], *, name: str = "device") -> Device:
+        """A device from its keys, as in ``provenance.config`` of a result record."""
+        return cls.from_toml(_toml.document(config), name=name)
+
+    def replace(self, **keys: Any) -> Device:
+        """The same device with other keys."""
+        return Device.from_toml(self.to_toml(), name=self.name, **keys)
+
+    @property
+    def name(self) -> str:
+        """Profile name, or the file as given."""
+        return self._inner.name
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Every key with its value; a new dict each time."""
+        config: dict[str, Any] = json.loads(self._inner.config_json())
+        return config
+
+    @property
+    def logical_bytes(self) -> int:
+        """Logical capacity in bytes."""
+        return self._inner.logical_bytes
+
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of a page, the mapping unit."""
+        return self._inner.page_bytes
+
+    @property
+    def pages_per_ru(self) -> int:
+        """Pages of a reclaim unit."""
+        return self._inner.pages_per_ru
+
+    @property
+    def ru_count(self) -> int:
+        """Physical reclaim units."""
+        return self._inner.ru_count
+
+    @property
+    def overprovisioning(self) -> float:
+        """(physical - logical) / logical capacity, as it resolved to whole reclaim units."""
+        return self._inner.overprovisioning
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of memory that a run of it takes, without its workload."""
+        return self._inner.memory_bytes
+
+    @property
+    def notices(self) -> list[str]:
+        """Things worth knowing: a value that follows oddly from a changed one."""
+        return self._inner.notices
+
+    def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The device as the text of a device file; also written to ``path`` if given."""
+        text = self._inner.to_toml()
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and self.to_toml() == other.to_toml()
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_unpickle, (self.name, self.to_toml()))
+
+    def __repr__(self) -> str:
+        return (
+            f"<wafer.Device {self.name}: {self.logical_bytes / 2**30:.4g} GiB, {self.ru_count} RUs of "
+            f"{self.pages_per_ru * self.page_bytes / 2**20:.6g} MiB, "
+            f"over-provisioning {100 * self.overprovisioning:.3g} %>"
+        )
+
+
+def _unpickle(name: str, text: str) -> Device:
+    return Device.from_toml(text, name=name)
+
+
+def assignments(keys: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
+    """``KEY=VALUE`` for each keyword; ``config`` tells which ``_`` are dots."""
+    return [f"{key}={_text(key, value)}" for key, value in flat(keys, config).items()]
+
+
+def flat(keys: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted keys with their values; tables given as dicts are opened."""
+    flattened: dict[str, Any] = {}
+    for keyword, value in keys.items():
+        key = dotted(keyword, config)
+        if isinstance(value, Mapping):
+            for inner, item in value.items():
+                flattened[f"{key}.{inner}"] = item
+        elif value is not None:
+            flattened[key] = value
+    return flattened
+
+
+def dotted(keyword: str, config: Mapping[str, Any]) -> str:
+    """``gc_background_free`` as ``gc.background_free``."""
+    if keyword in config or "." in keyword:
+        return keyword
+    tables = [key for key, value in config.items() if isinstance(value, Mapping)]
+    for table in sorted({*tables, *_EMPTY_TABLES}, key=len, reverse=True):
+        if keyword.startswith(f"{table}_"):
+            inner = config.get(table, {})
+            return f"{table}.{dotted(keyword[len(table) + 1 :], inner)}"
+    return keyword
+
+
+def _text(key: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return _toml.value(value)
+    except TypeError as error:
+        raise ConfigError(f"--set {key}: {error}") from None

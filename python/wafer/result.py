@@ -1,0 +1,310 @@
+"""Results of runs: the record of the command line, with arrays."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from wafer._errors import ConfigError
+from wafer._extras import need
+
+if TYPE_CHECKING:
+    import polars
+    from matplotlib.axes import Axes
+
+__all__ = ["Handle", "Handles", "Result", "Timeline", "read_results", "write_text"]
+
+SCHEMA = "wafer.result/1"
+
+
+class Timeline:
+    """Counters at points evenly spaced in host bytes, cumulative since the first write.
+
+    Attributes:
+        host_bytes: HBMW at each point, bytes (``uint64``).
+        media_bytes: MBMW at each point, bytes (``uint64``).
+        capacity: logical capacity of the device, bytes.
+    """
+
+    def __init__(self, host_bytes: npt.ArrayLike, media_bytes: npt.ArrayLike, capacity: int) -> None:
+        self.host_bytes: npt.NDArray[np.uint64] = np.asarray(host_bytes, dtype=np.uint64)
+        self.media_bytes: npt.NDArray[np.uint64] = np.asarray(media_bytes, dtype=np.uint64)
+        self.capacity = capacity
+
+    def __len__(self) -> int:
+        return len(self.host_bytes)
+
+    @property
+    def volume(self) -> npt.NDArray[np.float64]:
+        """Host bytes in multiples of the logical capacity."""
+        return self.host_bytes / float(self.capacity)
+
+    @property
+    def waf(self) -> npt.NDArray[np.float64]:
+        """Cumulative WAF at each point; 1 where nothing was written."""
+        host = self.host_bytes.astype(np.float64)
+        return np.divide(self.media_bytes, host, out=np.ones_like(host), where=host > 0)
+
+    @property
+    def instantaneous_waf(self) -> npt.NDArray[np.float64]:
+        """WAF since the point before: media bytes over host bytes of each interval.
+
+        Not finite where an interval has media writes and no host writes; not a number where it has
+        neither.
+        """
+        host = np.diff(self.host_bytes.astype(np.float64), prepend=0.0)
+        media = np.diff(self.media_bytes.astype(np.float64), prepend=0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio: npt.NDArray[np.float64] = media / host
+        return ratio
+
+    def media_at(self, host_bytes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Media bytes when the host had written so much, linear between points, NaN past the end."""
+        host = np.concatenate(([0.0], self.host_bytes.astype(np.float64)))
+        media = np.concatenate(([0.0], self.media_bytes.astype(np.float64)))
+        return np.interp(np.asarray(host_bytes, dtype=np.float64), host, media, right=np.nan)
+
+    def waf_at(self, volume: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Cumulative WAF at volumes in multiples of the logical capacity; NaN past the end."""
+        host = np.asarray(volume, dtype=np.float64) * self.capacity
+        return self.media_at(host) / host
+
+    def to_polars(self) -> polars.DataFrame:
+        """A polars data frame: host_bytes, media_bytes, volume, waf."""
+        pl = need("polars", "analysis")
+        frame: polars.DataFrame = pl.DataFrame(
+            {
+                "host_bytes": self.host_bytes,
+                "media_bytes": self.media_bytes,
+                "volume": self.volume,
+                "waf": self.waf,
+            }
+        )
+        return frame
+
+    def __repr__(self) -> str:
+        return f"<wafer.Timeline: {len(self)} points>"
+
+
+class Handle(Timeline):
+    """A reclaim unit handle over the run: what hosts wrote through it, and its media bytes.
+
+    Media bytes are the host bytes in whole pages plus what GC moved *out of* RUs of the handle.
+    """
+
+    @property
+    def total_host_bytes(self) -> int:
+        """Host bytes at the end of the run."""
+        return int(self.host_bytes[-1]) if len(self) else 0
+
+    @property
+    def total_media_bytes(self) -> int:
+        """Media bytes at the end of the run."""
+        return int(self.media_bytes[-1]) if len(self) else 0
+
+    def total_waf(self) -> float:
+        """WAF of the handle over the whole run; 1 when nothing was written."""
+        return self.total_media_bytes / self.total_host_bytes if self.total_host_bytes else 1.0
+
+    # A handle answers one number where a timeline answers an array.
+    @property
+    def waf(self) -> float:  # type: ignore[override]
+        """WAF of the handle over the whole run; :attr:`cumulative_waf` has it over time."""
+        return self.total_waf()
+
+    @property
+    def cumulative_waf(self) -> npt.NDArray[np.float64]:
+        """Cumulative WAF at each point."""
+        host = self.host_bytes.astype(np.float64)
+        return np.divide(self.media_bytes, host, out=np.ones_like(host), where=host > 0)
+
+    def __repr__(self) -> str:
+        return f"<wafer.Handle: WAF {self.waf:.3f}, {self.total_host_bytes} host bytes>"
+
+
+class Handles(Mapping[Union[int, str], Handle]):
+    """Handles that were written, by number, and ``"gc"``: the open RU that GC fills for all II handles."""
+
+    def __init__(self, handles: dict[int | str, Handle]) -> None:
+        self._handles = handles
+
+    def __getitem__(self, key: int | str) -> Handle:
+        try:
+            return self._handles[int(key) if str(key).isdigit() else key]
+        except KeyError:
+            known = ", ".join(map(str, self._handles))
+            raise KeyError(f"handle {key} was not written; there are {known}") from None
+
+    def __iter__(self) -> Iterator[int | str]:
+        return iter(self._handles)
+
+    def __len__(self) -> int:
+        return len(self._handles)
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"{key!r}: WAF {handle.waf:.3f}" for key, handle in self.items()) + "}"
+
+
+class Result:
+    """One run: totals, counters over time, and everything needed to repeat it.
+
+    Holds the result record, schema ``wafer.result/1``, exactly as the command line writes it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        record = json.loads(text)
+        if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+            raise ConfigError(f"not a result record: no schema {SCHEMA}")
+        #: The whole record as a dict.
+        self.record: dict[str, Any] = record
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Result:
+        """Read a result record that wafer wrote."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+            return cls(text)
+        except FileNotFoundError:
+            raise ConfigError(f"{os.fspath(path)}: no such file") from None
+        except (ValueError, ConfigError) as error:
+            raise ConfigError(f"{os.fspath(path)}: {error}") from None
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The record as JSON; with ``path``, also written there, whole or not at all."""
+        if path is not None:
+            write_text(Path(path), self._text + "\n")
+        return self._text
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment."""
+        return str(self.record["name"])
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Totals: host_bytes, media_bytes, erased_bytes, waf and more; see the record's reference."""
+        summary: dict[str, Any] = self.record["summary"]
+        return summary
+
+    @property
+    def waf(self) -> float:
+        """Media bytes over host bytes of the whole run."""
+        return float(self.summary["waf"])
+
+    @property
+    def host_bytes(self) -> int:
+        """HBMW, bytes."""
+        return int(self.summary["host_bytes"])
+
+    @property
+    def media_bytes(self) -> int:
+        """MBMW, bytes."""
+        return int(self.summary["media_bytes"])
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The device with every key resolved."""
+        config: dict[str, Any] = self.record["provenance"]["config"]
+        return config
+
+    @property
+    def geometry(self) -> dict[str, Any]:
+        """Sizes that follow from it."""
+        geometry: dict[str, Any] = self.record["provenance"]["geometry"]
+        return geometry
+
+    @property
+    def capacity(self) -> int:
+        """Logical capacity, bytes."""
+        return int(self.geometry["logical_pages"]) * int(self.geometry["page_bytes"])
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything random."""
+        return int(self.record["provenance"]["seed"])
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal configuration and seed, on any machine, from Python or the command line."""
+        return str(self.record["digest"])
+
+    @property
+    def application(self) -> dict[str, float]:
+        """What the application counted of itself, such as hit ratios, by name (``tenant/name``)."""
+        figures = self.record.get("application", [])
+        return {f"{f['tenant']}/{f['name']}".lstrip("/"): f["value"] for f in figures}
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """Counters of the device over the run."""
+        timeline = self.record["timeline"]
+        return Timeline(timeline["host_bytes"], timeline["media_bytes"], self.capacity)
+
+    @cached_property
+    def handles(self) -> Handles:
+        """Counters of each handle that was written."""
+        series = self.record["timeline"]["handles"]
+        return Handles(
+            {
+                int(key) if key.isdigit() else key: Handle(s["host_bytes"], s["media_bytes"], self.capacity)
+                for key, s in series.items()
+            }
+        )
+
+    def plot(self, ax: Axes | None = None, *, handles: bool = False) -> Axes:
+        """Draw cumulative WAF over volume, with ``handles`` a line for each; needs ``wafer[analysis]``."""
+        from wafer.figures.curves import plot_result
+
+        return plot_result(self, ax, handles=handles)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Result, (self._text,))
+
+    def __repr__(self) -> str:
+        volume = self.host_bytes / self.capacity if self.capacity else 0.0
+        return f"<wafer.Result {self.name}: WAF {self.waf:.4f} at {volume:.3g}x>"
+
+
+def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
+    """Result records of files and folders; a folder gives its ``*.json``, a file may hold an array."""
+    results: list[Result] = []
+    for path in map(Path, paths):
+        files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+        for file in files:
+            try:
+                found = json.loads(file.read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                raise ConfigError(f"{file}: {error}") from None
+            records = found if isinstance(found, list) else [found]
+            kept = [r for r in records if isinstance(r, dict) and r.get("schema") == SCHEMA]
+            if not kept and not path.is_dir():
+                raise ConfigError(f"{file}: not a result record: no schema {SCHEMA}")
+            results.extend(Result(json.dumps(record, indent=2)) for record in kept)
+    return results
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that it is whole or as it was before, also when the machine stops."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes files for their owner alone; a result is as readable as any other file.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,244 @@
+"""Experiments and their runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Union
+
+from wafer import _toml, _wafer
+from wafer._errors import ConfigError
+from wafer._wafer import Cancel
+from wafer.device import Device, assignments
+from wafer.policy import Policy, named
+from wafer.progress import Bar
+from wafer.result import Result
+from wafer.workload import Workload
+
+__all__ = ["Experiment", "Progress", "available_memory", "experiment", "run"]
+
+#: ``progress(stage, done, total)``: "preconditioning" or "running", host bytes done, host bytes in all
+#: (``None`` where that is not known).
+Progress = Callable[[str, int, Union[int, None]], None]
+
+Volume = Union[str, int]
+
+
+def available_memory() -> int | None:
+    """Bytes of memory that runs may take together; ``None`` where the system does not tell."""
+    return _wafer.available_memory()
+
+
+class Experiment:
+    """A device, a workload and how much of it: what :func:`wafer.run` runs.
+
+    Made of its parts here, or of a file by :func:`wafer.experiment`.
+    """
+
+    def __init__(
+        self,
+        device: Device | str,
+        workload: Workload,
+        *,
+        volume: Volume | None = None,
+        seed: int | None = None,
+        samples: int | None = None,
+        pace: str | Mapping[str, float | str] | None = None,
+        pace_from: str | os.PathLike[str] | None = None,
+        precondition: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        device = Device(device) if isinstance(device, str) else device
+        settings = _settings(volume, seed, samples, pace, pace_from, precondition)
+        inner = _wafer.Experiment(device._inner, workload._inner, settings)
+        self._inner = inner.named(name) if name else inner
+
+    @classmethod
+    def _of(cls, inner: _wafer.Experiment) -> Experiment:
+        made = cls.__new__(cls)
+        made._inner = inner
+        return made
+
+    @property
+    def name(self) -> str:
+        """Name for tables and files."""
+        return self._inner.name
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything random."""
+        return self._inner.seed
+
+    @property
+    def device(self) -> Device:
+        """The device."""
+        return Device._of(self._inner.device)
+
+    @property
+    def workload(self) -> Workload:
+        """What is written."""
+        return Workload(self._inner.workload)
+
+    @property
+    def volume_bytes(self) -> int | None:
+        """Host bytes to write; ``None``: until the workload ends."""
+        return self._inner.volume_bytes
+
+    @property
+    def compare(self) -> Path | None:
+        """The table of published figures that the experiment file names."""
+        path = self._inner.compare
+        return None if path is None else Path(path)
+
+    def memory_bytes(self) -> int:
+        """Bytes of memory that a run takes, device and workload. Reads the workload.
+
+        Raises:
+            WorkloadError, ConfigError, NotEnoughMemory: what a run would refuse before it begins.
+        """
+        return self._inner.check()
+
+    def run(self, **how: Any) -> Result:
+        """Run it: :func:`wafer.run`."""
+        return run(self, **how)
+
+    def __repr__(self) -> str:
+        return f"<wafer.Experiment {self.name}, seed {self.seed}>"
+
+
+def experiment(
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    device: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    volume: Volume | None = None,
+    seed: int | None = None,
+    samples: int | None = None,
+    pace: str | Mapping[str, float | str] | None = None,
+    pace_from: str | os.PathLike[str] | None = None,
+    precondition: str | None = None,
+    folder: str | os.PathLike[str] = ".",
+) -> Experiment:
+    """An experiment of a TOML file, or of a dict with the keys of one.
+
+    Args:
+        source: the file, or the dict; its relative paths start at the file's folder, or at ``folder``.
+        device: profile or device file to use instead.
+        set: keys of the device to change, dotted or with ``_``.
+        volume, seed, samples, pace, pace_from, precondition: override what the file says.
+
+    Raises:
+        ConfigError: what the file says wrongly, with line and key.
+    """
+    settings = _settings(volume, seed, samples, pace, pace_from, precondition)
+    overrides = assignments(set, Device("warp").config) if set else []
+    if isinstance(source, Mapping):
+        name = str(source.get("name", "experiment"))
+        keys = {key: value for key, value in source.items() if key != "name"}
+        path = os.fspath(Path(folder).resolve() / f"{name}.toml")
+        text = _toml.document(keys)
+        return Experiment._of(_wafer.Experiment.from_toml(path, text, device, overrides, settings))
+    path = os.fspath(source)
+    return Experiment._of(_wafer.Experiment.from_toml(path, None, device, overrides, settings))
+
+
+def run(
+    device: Device | str | Experiment,
+    workload: Workload | None = None,
+    *,
+    volume: Volume | None = None,
+    seed: int | None = None,
+    samples: int | None = None,
+    pace: str | Mapping[str, float | str] | None = None,
+    pace_from: str | os.PathLike[str] | None = None,
+    precondition: str | None = None,
+    policy: Policy | None = None,
+    progress: bool | Progress = False,
+    cancel: Cancel | None = None,
+) -> Result:
+    """Write a workload to a device and count.
+
+    The interpreter's lock is released: runs in several threads use several cores. Ctrl-C stops a run
+    within a tenth of a second. The same arguments give the same :attr:`Result.digest` as the command
+    line.
+
+    Args:
+        device: a device, a profile's name, or an experiment (then without ``workload``).
+        workload: what is written: :func:`wafer.fio`, :class:`wafer.Commands`, :func:`wafer.model`, ...
+        volume: when to stop, counted from the first write: ``"8x"`` (multiples of the logical
+            capacity), a size such as ``"2TiB"``, or bytes. Default: when the workload ends.
+        seed: seed of everything random. Default 0.
+        samples: points of the timeline at most. Default 1000.
+        pace: shares of the bytes of jobs that run at the same time, ``"JOB=SHARE,..."`` or a dict.
+        pace_from: CSV file whose columns ``pace`` may name.
+        precondition: ``"fresh"`` (default), ``"sequential"``, ``"random:N"``, ``"sequential+random:N"``.
+        policy: a :class:`wafer.Policy` object in place of the device's ``gc.policy``.
+        progress: ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
+        cancel: stops the run from another thread.
+
+    Raises:
+        ConfigError, WorkloadError, NotEnoughMemory: before anything runs.
+        PolicyError: the policy answered what is no choice.
+        RunError: the run could not go on.
+        Cancelled: through ``cancel``.
+
+    Example:
+        >>> import wafer
+        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\nnorandommap=1\\n")
+        >>> small = wafer.Device("warp", capacity="1GiB", reclaim_unit_size="1MiB", overprovisioning=0.28)
+        >>> 1.5 < wafer.run(small, job, volume="4x").waf < 2.5
+        True
+    """
+    if isinstance(device, Experiment):
+        changed = [volume, seed, samples, pace, pace_from, precondition]
+        if workload is not None or any(value is not None for value in changed):
+            raise ConfigError("an experiment has its workload and settings; give them to wafer.experiment")
+        made = device
+    elif workload is None:
+        raise ConfigError("workload: missing; give what is written, or an experiment")
+    else:
+        made = Experiment(
+            device,
+            workload,
+            volume=volume,
+            seed=seed,
+            samples=samples,
+            pace=pace,
+            pace_from=pace_from,
+            precondition=precondition,
+        )
+    asked = None if policy is None else (named(policy), policy)
+    destination = getattr(policy, "destination", None)
+    if destination is not None:
+        made = Experiment._of(made._inner.on(made.device.replace(gc_destination=destination)._inner))
+    if progress is True:
+        bar = Bar(made.name)
+        try:
+            return Result(_wafer.run(made._inner, asked, bar.update, cancel))
+        finally:
+            bar.close()
+    return Result(_wafer.run(made._inner, asked, progress or None, cancel))
+
+
+def _settings(
+    volume: Volume | None,
+    seed: int | None,
+    samples: int | None,
+    pace: str | Mapping[str, float | str] | None,
+    pace_from: str | os.PathLike[str] | None,
+    precondition: str | None,
+) -> _wafer.Settings:
+    for name, value in (("seed", seed), ("samples", samples)):
+        if value is not None and (isinstance(value, bool) or not 0 <= int(value) < 2**64):
+            raise ConfigError(f"{name}: expected a number from 0")
+    if isinstance(pace, Mapping):
+        pace = ",".join(f"{job}={share}" for job, share in pace.items())
+    return {
+        "volume": None if volume is None else str(volume),
+        "seed": None if seed is None else int(seed),
+        "samples": None if samples is None else int(samples),
+        "pace": pace,
+        "pace_from": None if pace_from is None else os.fspath(pace_from),
+        "precondition": precondition,
+    }

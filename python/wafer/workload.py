@@ -1,0 +1,257 @@
+"""What is written: job files, models, traces, arrays and iterators."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from wafer import _toml, _wafer
+from wafer._errors import WorkloadError
+
+__all__ = ["Commands", "Workload", "commands", "fio", "fio_text", "model", "trace", "workload"]
+
+Integers = Union[npt.ArrayLike, int]
+
+WRITE, DEALLOCATE, READ = 0, 1, 2
+# No placement directive: the namespace's first placement handle.
+NO_PLACEMENT = 0xFFFF
+
+
+class Workload:
+    """What a run writes. Made by :func:`fio`, :func:`model`, :func:`trace`, :class:`Commands`, ..."""
+
+    def __init__(self, inner: _wafer.Workload, again: tuple[str, tuple[Any, ...]] | None = None) -> None:
+        self._inner = inner
+        # How to make it again in another process.
+        self._again = again
+
+    @property
+    def kind(self) -> str:
+        """``fio``, ``commands``, ``iterator``, or the kind of a ``[workload]`` table."""
+        return self._inner.kind
+
+    @property
+    def path(self) -> str:
+        """The file it was read from, or its name."""
+        return self._inner.path
+
+    @property
+    def text(self) -> str:
+        """The text that repeats it, where it is text."""
+        return self._inner.text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._again is None:
+            raise TypeError(f"{self!r} cannot be sent to another process")
+        return (_unpickle, self._again)
+
+    def __repr__(self) -> str:
+        return f"<wafer.Workload {self.kind}: {self.path}>"
+
+
+def _unpickle(maker: str, arguments: tuple[Any, ...]) -> Workload:
+    makers: dict[str, Callable[..., Workload]] = {
+        "fio_text": lambda text, name: fio_text(text, name=name),
+        "table": lambda text, folder: _table(text, folder),
+        "commands": lambda *fields: Commands(*fields),
+    }
+    return makers[maker](*arguments)
+
+
+def fio(path: str | os.PathLike[str]) -> Workload:
+    """An unmodified fio job file. ``fdp_pli`` / ``plids`` choose the placement handle.
+
+    Raises:
+        WorkloadError: an option that cannot be followed, with file and line (when it is run).
+        ConfigError: the file cannot be read.
+    """
+    inner = _wafer.Workload.fio(os.fspath(path))
+    return Workload(inner, ("fio_text", (inner.text, inner.path)))
+
+
+def fio_text(text: str, *, name: str = "job.fio") -> Workload:
+    """The text of a fio job file; ``name`` stands for the file in messages.
+
+    Example:
+        >>> import wafer
+        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\n")
+        >>> job.kind
+        'fio'
+    """
+    return Workload(_wafer.Workload.fio_text(name, text), ("fio_text", (text, name)))
+
+
+def workload(table: Mapping[str, Any], *, folder: str | os.PathLike[str] = ".") -> Workload:
+    """The ``[workload]`` table of an experiment file, as a dict; relative paths start at ``folder``.
+
+    Every kind of workload that an experiment file can name can be had so; see the workload reference.
+    """
+    text = _toml.document({"workload": dict(table)})
+    return _table(text, os.fspath(Path(folder).resolve()))
+
+
+def _table(text: str, folder: str) -> Workload:
+    return Workload(_wafer.Workload.from_toml("workload", text, folder), ("table", (text, folder)))
+
+
+def model(name: str, **parameters: Any) -> Workload:
+    """An application model, with its parameters as in a ``[workload]`` table with ``model = name``."""
+    return workload({"model": name, **parameters})
+
+
+def trace(path: str | os.PathLike[str], **parameters: Any) -> Workload:
+    """A trace file, with the options of a ``[workload]`` table with ``trace = path``."""
+    return workload({"trace": os.fspath(path), **parameters})
+
+
+@dataclass(frozen=True)
+class _Columns:
+    lba: npt.NDArray[np.uint64]
+    length: npt.NDArray[np.uint32]
+    placement: npt.NDArray[np.uint16]
+    op: npt.NDArray[np.uint8]
+    namespace: npt.NDArray[np.uint8]
+
+    def tuple(self) -> _wafer.Columns:
+        return (self.lba, self.length, self.placement, self.op, self.namespace)
+
+
+class Commands(Workload):
+    """Commands from arrays, one entry each; a single number stands for all.
+
+    Args:
+        lba: first address, in units of ``unit`` bytes from the start of the namespace.
+        length: how much, in units of ``unit`` bytes. Default 1.
+        placement: placement identifier, or ``None`` for no placement directive. With one reclaim group
+            it is the placement handle.
+        op: 0 or ``"write"``, 1 or ``"deallocate"``, 2 or ``"read"``; one for all, or an array of numbers.
+        namespace: number of the namespace, from 0.
+        unit: bytes of one unit of ``lba`` and ``length``, a multiple of 512. Default 4096.
+        repeat: begin again at the first until the run's volume is reached.
+        name: name in messages and in the record.
+
+    Raises:
+        WorkloadError: arrays of different length, or values that are no such numbers.
+
+    Example:
+        >>> import numpy as np, wafer
+        >>> pages = np.random.default_rng(1).integers(0, 4096, 100_000)
+        >>> wafer.Commands(pages, length=1, placement=0, unit=4096)
+        <wafer.Commands: 100000 commands>
+    """
+
+    def __init__(
+        self,
+        lba: Integers,
+        length: Integers = 1,
+        placement: Integers | None = None,
+        op: Integers | str = WRITE,
+        namespace: Integers = 0,
+        unit: int = 4096,
+        repeat: bool = False,
+        name: str = "commands",
+    ) -> None:
+        columns = _columns(lba, length, placement, op, namespace, unit)
+        self._columns = columns
+        fields = (columns.lba, columns.length, columns.placement, columns.op, columns.namespace)
+        inner = _wafer.Workload.commands(name, columns.tuple(), repeat)
+        super().__init__(inner, ("commands", (*fields, 512, repeat, name)))
+
+    def __len__(self) -> int:
+        return len(self._columns.lba)
+
+    def __repr__(self) -> str:
+        return f"<wafer.Commands: {len(self)} commands>"
+
+
+Batch = Union[Commands, Mapping[str, Any], npt.NDArray[Any], tuple[Any, ...]]
+
+
+def commands(
+    source: Callable[[], Iterable[Batch]] | Iterable[Batch],
+    *,
+    unit: int = 4096,
+    name: str = "iterator",
+) -> Workload:
+    """Commands that Python makes while the run takes them, array after array.
+
+    Args:
+        source: a generator function, or anything that can be iterated over again. It yields arrays of
+            addresses, tuples ``(lba, length, placement, op, namespace)`` of which the later ones may be
+            missing, dicts with the arguments of :class:`Commands`, or :class:`Commands`.
+        unit: bytes of one unit of ``lba`` and ``length``, unless a dict says otherwise.
+        name: name in messages and in the record.
+
+    Arrays of some ten thousand commands keep the run fast: Python is asked once for each array. An
+    exception in the source ends the run and is raised by it.
+    """
+    if not callable(source) and iter(source) is source:
+        raise WorkloadError(f"{name}: an iterator can be run once; give the generator function itself")
+
+    def start() -> Iterator[_wafer.Columns]:
+        for batch in source() if callable(source) else source:
+            yield _batch(batch, unit).tuple()
+
+    return Workload(_wafer.Workload.iterator(name, start))
+
+
+def _batch(batch: Batch, unit: int) -> _Columns:
+    if isinstance(batch, Commands):
+        return batch._columns
+    if isinstance(batch, Mapping):
+        return _columns(**{"unit": unit, **batch})
+    if isinstance(batch, tuple):
+        names = ("lba", "length", "placement", "op", "namespace")
+        return _columns(**dict(zip(names, batch)), unit=unit)
+    return _columns(batch, unit=unit)
+
+
+def _columns(
+    lba: Integers,
+    length: Integers = 1,
+    placement: Integers | None = None,
+    op: Integers | str = WRITE,
+    namespace: Integers = 0,
+    unit: int = 4096,
+) -> _Columns:
+    if unit <= 0 or unit % 512 != 0:
+        raise WorkloadError(f"unit: {unit} is no multiple of 512 bytes")
+    blocks = unit // 512
+    count = np.size(lba)
+    if isinstance(op, str):
+        names = {"write": WRITE, "deallocate": DEALLOCATE, "read": READ}
+        if op not in names:
+            raise WorkloadError(f"op: {op!r} is none of {', '.join(names)}")
+        op = names[op]
+    no_directive = NO_PLACEMENT if placement is None else placement
+    return _Columns(
+        lba=_integers("lba", lba, count, np.uint64, blocks),
+        length=_integers("length", length, count, np.uint32, blocks),
+        placement=_integers("placement", no_directive, count, np.uint16),
+        op=_integers("op", op, count, np.uint8),
+        namespace=_integers("namespace", namespace, count, np.uint8),
+    )
+
+
+def _integers(name: str, values: Integers, count: int, dtype: Any, times: int = 1) -> npt.NDArray[Any]:
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(dtype)
+    if array.dtype.kind not in "iub":
+        raise WorkloadError(f"{name}: expected whole numbers, found {array.dtype}")
+    if array.ndim == 0:
+        array = np.broadcast_to(array, (count,))
+    if array.ndim != 1 or len(array) != count:
+        raise WorkloadError(f"{name}: expected one number or {count}, found shape {array.shape}")
+    if count:
+        least, most = int(array.min()), int(array.max()) * times
+        if least < 0 or most > np.iinfo(dtype).max:
+            raise WorkloadError(f"{name}: {least if least < 0 else most // times} is out of range")
+    converted: npt.NDArray[Any] = np.ascontiguousarray(array, dtype=dtype)
+    return converted if times == 1 else converted * np.asarray(times, dtype=dtype)

@@ -1,0 +1,33 @@
+// Bytes per second of hosts and media, where there is time.
+
+import { section } from "./dom.js";
+import { rate, seconds } from "./format.js";
+import { Chart } from "./chart.js";
+import { exporters } from "./exporting.js";
+
+const show = Object.assign((value) => (Number.isFinite(value) ? rate(value) : "–"), { axis: (value) => rate(value) });
+
+/** Growth per second between samples. */
+export function perSecond(at, values) {
+  return Float64Array.from(values, (v, i) => {
+    const span = at[i] - (i ? at[i - 1] : 0);
+    return span > 0 ? Math.max(0, v - (i ? values[i - 1] : 0)) / span : NaN;
+  });
+}
+
+export function bandwidthPanel(state) {
+  const chart = new Chart({ id: "bandwidth-chart", title: "Bandwidth", yLabel: "per second", format: show, formatX: seconds, least: 0, height: 220 });
+  const element = section("bandwidth", "Bandwidth",
+    exporters("bandwidth", () => chart.svg(), () => [["series", "seconds", "bytes per second"], ...chart.rows()]), chart.element);
+  const update = () => {
+    const run = state.runs[state.selected];
+    element.hidden = !run?.seconds || run.seconds.length === 0;
+    if (element.hidden) return;
+    const x = run.seconds;
+    chart.set([
+      { label: "host", index: 0, x, y: perSecond(x, run.host) },
+      { label: "media", index: 1, x, y: perSecond(x, run.media) },
+    ], "time (s)");
+  };
+  return { element, update, chart };
+}

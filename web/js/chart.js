@@ -1,0 +1,255 @@
+// A line chart: uPlot draws what thin.js leaves of any number of samples; zoom, readout, keyboard, export.
+
+import { el, show } from "./dom.js";
+import { colour, dash, isDark, page } from "./colours.js";
+import { nearest, thin } from "./thin.js";
+import { chartSvg } from "./chart_svg.js";
+
+const HEIGHT = 300;
+const KEYS = "Left and right arrow: read values. Plus and minus: zoom. Shift with an arrow: move. 0: everything.";
+
+/** Charts of the page by id; for tests and for who looks from the console. */
+export const charts = new Map();
+
+export class Chart {
+  /**
+   * `id` names it, `title` is read aloud and stands in exports. `format(y)` shows values, `formatX(x)` the
+   * place under the pointer. `zoomed(range)` hears of zooming, null for everything.
+   */
+  constructor({ id, title, yLabel, format, formatX, zoomed, least, height }) {
+    Object.assign(this, { id, title, yLabel, format, formatX, zoomed, least });
+    this.height = height ?? HEIGHT;
+    this.series = [];
+    this.xLabel = "";
+    this.range = null;
+    this.drawn = [];
+    this.plot = null;
+    this.canvas = el("div", { class: "plot" });
+    this.readout = el("div", { class: "readout" });
+    this.element = el("div", {
+      class: "chart", id, tabindex: "0", role: "group", "aria-label": `Chart: ${title}. ${KEYS}`,
+      onkeydown: (event) => this.key(event),
+      ondblclick: () => this.zoom(null),
+    }, this.canvas, this.readout);
+    this.element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    new ResizeObserver(() => this.resize()).observe(this.canvas);
+    charts.set(id, this);
+  }
+
+  /** Draws series [{ label, x, y, index, dashed?, points?, thin? }]; NaN in y is a gap. */
+  set(series, xLabel) {
+    for (const s of series) s.x = ascending(s.x);
+    const same = this.plot && this.dark === isDark() && this.xLabel === xLabel
+      && this.series.length === series.length
+      && series.every((s, i) => s.label === this.series[i].label && s.index === this.series[i].index);
+    this.series = series;
+    this.xLabel = xLabel;
+    if (!same) this.build();
+    this.draw();
+  }
+
+  /** Everything from the first to the last x. */
+  extent() {
+    let low = Infinity;
+    let high = -Infinity;
+    for (const { x } of this.series) {
+      if (!x.length) continue;
+      low = Math.min(low, x[0]);
+      high = Math.max(high, x[x.length - 1]);
+    }
+    if (low === Infinity) return [0, 1];
+    return low < high ? [Math.min(0, low), high] : [Math.min(0, low), low + 1];
+  }
+
+  /** Shows the x from `range[0]` to `range[1]`; null shows everything. */
+  zoom(range) {
+    const [low, high] = this.extent();
+    if (range) {
+      const from = Math.max(low, range[0]);
+      const to = Math.min(high, range[1]);
+      if (!(to - from > (high - low) * 1e-9)) return;
+      range = from <= low && to >= high ? null : [from, to];
+    }
+    this.range = range;
+    this.draw();
+    this.zoomed?.(range);
+  }
+
+  /** What is visible. */
+  visible() {
+    return this.range ?? this.extent();
+  }
+
+  build() {
+    this.plot?.destroy();
+    this.dark = isDark();
+    const { text, grid } = page();
+    const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid }, font: "12px sans-serif", labelFont: "12px sans-serif" };
+    const line = (s) => ({
+      label: s.label, stroke: colour(s.index), width: s.points ? 1 : s.thin ? 1 : 2,
+      dash: s.points ? [4, 4] : dash(s.index), points: { show: Boolean(s.points), size: 7, fill: page().back, width: 2 },
+    });
+    this.plot = new globalThis.uPlot({
+      width: this.width(), height: this.height,
+      legend: { show: false },
+      cursor: {
+        drag: { x: true, y: false, setScale: true, dist: 4 },
+        points: { show: false },
+        bind: { dblclick: () => null },
+      },
+      scales: { x: { time: false, range: () => this.visible() }, y: { range: (_, low, high) => this.rangeOfY(low, high) } },
+      axes: [
+        { ...axis, label: this.xLabel },
+        { ...axis, label: this.yLabel, size: 64, values: (_, splits) => splits.map((v) => this.tick(v)) },
+      ],
+      series: [{}, ...this.series.map(line)],
+      hooks: {
+        setSelect: [(u) => {
+          if (u.select.width < 4) return;
+          const range = [u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")];
+          u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+          this.zoom(range);
+        }],
+        setCursor: [(u) => this.read(u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : null)],
+      },
+    }, [[]], this.canvas);
+    // A selection zooms by our own means, which thin again.
+    this.plot.cursor.drag.setScale = false;
+  }
+
+  tick(value) {
+    return this.format.axis ? this.format.axis(value) : String(Number(value.toFixed(3)));
+  }
+
+  rangeOfY(low, high) {
+    if (low === null || high === null || !Number.isFinite(low)) return [0, 1];
+    const floor = Math.min(this.least ?? low, low);
+    const top = high > floor ? high : floor + 1;
+    const room = (top - floor) * 0.06;
+    return [floor === 0 ? 0 : floor - room, top + room];
+  }
+
+  width() {
+    return Math.max(240, this.canvas.clientWidth || 640);
+  }
+
+  resize() {
+    if (this.plot && this.plot.width !== this.width()) {
+      this.plot.setSize({ width: this.width(), height: this.height });
+      this.draw();
+    }
+  }
+
+  draw() {
+    if (!this.plot) return;
+    const [from, to] = this.visible();
+    const buckets = Math.max(100, Math.min(2000, Math.round(this.width())));
+    this.drawn = this.series.map(({ x, y }) => {
+      const kept = thin(x, y, from, to, buckets);
+      return { x: kept.map((i) => x[i]), y: kept.map((i) => (y[i] === y[i] ? y[i] : null)) };
+    });
+    const tables = this.drawn.filter((d) => d.x.length).map((d) => [d.x, d.y]);
+    if (tables.length === 0) {
+      this.plot.setData([[], ...this.series.map(() => [])]);
+    } else {
+      const joined = globalThis.uPlot.join(tables);
+      let column = 1;
+      const columns = this.drawn.map((d) => (d.x.length ? joined[column++] : joined[0].map(() => undefined)));
+      this.plot.setData([joined[0], ...columns]);
+    }
+    if (this.at === undefined || this.at === null) this.read(null);
+    else this.read(this.at);
+  }
+
+  /** Values at an x in the readout; null shows the last ones. */
+  read(at) {
+    this.at = at;
+    const [from, to] = this.visible();
+    const place = at === null ? to : Math.min(to, Math.max(from, at));
+    const entries = this.series.map((s, i) => {
+      const n = s.x.length ? nearest(s.x, place) : -1;
+      const value = n < 0 ? NaN : s.y[n];
+      return el("span", { class: "entry" }, swatch(s), ` ${s.label} `, el("b", { "data-series": i }, this.format(value)));
+    });
+    show(this.readout, el("span", { class: "at" }, this.formatX(place)), entries);
+  }
+
+  key(event) {
+    if (event.target !== this.element || event.ctrlKey || event.metaKey || event.altKey) return;
+    const [from, to] = this.visible();
+    const span = to - from;
+    const at = this.at ?? to;
+    const actions = {
+      "+": () => this.zoom([at - span / 4, at + span / 4]),
+      "=": () => this.zoom([at - span / 4, at + span / 4]),
+      "-": () => this.zoom([from - span / 2, to + span / 2]),
+      0: () => this.zoom(null),
+      ArrowLeft: () => (event.shiftKey ? this.move(-span / 5) : this.step(at - span / 50)),
+      ArrowRight: () => (event.shiftKey ? this.move(span / 5) : this.step(at + span / 50)),
+      Home: () => this.step(from),
+      End: () => this.step(to),
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  step(at) {
+    const [from, to] = this.visible();
+    this.readout.setAttribute("aria-live", "polite");
+    this.read(Math.min(to, Math.max(from, at)));
+    const left = this.plot.valToPos(this.at, "x");
+    this.plot.setCursor({ left, top: 10 }, false);
+  }
+
+  move(by) {
+    const [low, high] = this.extent();
+    const [from, to] = this.visible();
+    const shift = Math.max(low - from, Math.min(high - to, by));
+    this.zoom([from + shift, to + shift]);
+  }
+
+  /** With Ctrl the wheel zooms; alone it scrolls the page. */
+  wheel(event) {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    const [from, to] = this.visible();
+    const at = this.at ?? (from + to) / 2;
+    const factor = event.deltaY > 0 ? 1.25 : 0.8;
+    this.zoom([at - (at - from) * factor, at + (to - at) * factor]);
+  }
+
+  /** The picture as SVG. */
+  svg() {
+    return chartSvg(this);
+  }
+
+  /** All samples as rows [series, x, y], gaps left out. */
+  rows() {
+    return this.series.flatMap(({ label, x, y }) =>
+      Array.from(x, (at, i) => [label, at, y[i]]).filter((row) => row[2] === row[2]));
+  }
+}
+
+/** A short piece of a series' line. */
+export function swatch(s) {
+  const pattern = s.points ? "4 4" : dash(s.index).join(" ");
+  const node = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+  for (const [k, v] of Object.entries({ width: 26, height: 10, "aria-hidden": "true", class: "swatch" })) node.setAttribute(k, v);
+  for (const [k, v] of Object.entries({ x1: 0, x2: 26, y1: 5, y2: 5, stroke: colour(s.index), "stroke-width": 3, "stroke-dasharray": pattern })) line.setAttribute(k, v);
+  node.append(line);
+  return node;
+}
+
+/** The same x where they ascend; samples at the same place are set apart by a hair so that all are drawn. */
+function ascending(x) {
+  let apart = true;
+  for (let i = 1; i < x.length && apart; i += 1) apart = x[i] > x[i - 1];
+  if (apart || x.length < 2) return x;
+  const hair = Math.max((x[x.length - 1] - x[0]) * 1e-9, Number.EPSILON * Math.abs(x[x.length - 1]) * 4, 1e-12);
+  const moved = Float64Array.from(x);
+  for (let i = 1; i < moved.length; i += 1) if (moved[i] <= moved[i - 1]) moved[i] = moved[i - 1] + hair;
+  return moved;
+}

@@ -1,0 +1,105 @@
+// The picture of a chart as SVG: the same points, axes and legend as on the screen.
+
+import { svg } from "./dom.js";
+import { colour, dash, page } from "./colours.js";
+
+const WIDTH = 900;
+const HEIGHT = 420;
+const LEFT = 70;
+const RIGHT = 20;
+const TOP = 36;
+
+/** Round places between two values, about `count` of them. */
+export function ticks(low, high, count) {
+  const rough = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? rough;
+  const places = [];
+  for (let i = Math.ceil(low / step); i * step <= high + step * 1e-9; i += 1) places.push(Number((i * step).toPrecision(12)));
+  return places;
+}
+
+/** A chart as an SVG element. */
+export function chartSvg(chart) {
+  const { text, grid, back } = page();
+  const legend = 18 * chart.series.length;
+  const bottom = HEIGHT - 50;
+  const [x0, x1] = chart.visible();
+  let low = Infinity;
+  let high = -Infinity;
+  for (const { x, y } of chart.drawn) {
+    for (let i = 0; i < y.length; i += 1) {
+      if (y[i] === null || x[i] < x0 || x[i] > x1) continue;
+      low = Math.min(low, y[i]);
+      high = Math.max(high, y[i]);
+    }
+  }
+  const [y0, y1] = chart.rangeOfY(low, high);
+  const px = (x) => LEFT + ((x - x0) / (x1 - x0)) * (WIDTH - LEFT - RIGHT);
+  const py = (y) => bottom - ((y - y0) / (y1 - y0)) * (bottom - TOP);
+  const label = (x, y, anchor, words, more) =>
+    svg("text", { x, y, "text-anchor": anchor, fill: text, ...more }, words);
+  const clip = `clip-${chart.id}`;
+  const root = svg("svg", {
+    xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${WIDTH} ${HEIGHT + legend}`,
+    width: WIDTH, height: HEIGHT + legend, "font-family": "sans-serif", "font-size": 12,
+  });
+  root.append(
+    svg("rect", { width: WIDTH, height: HEIGHT + legend, fill: back }),
+    svg("clipPath", { id: clip }, svg("rect", { x: LEFT, y: TOP, width: WIDTH - LEFT - RIGHT, height: bottom - TOP })),
+    label(LEFT, 20, "start", chart.title, { "font-size": 15, "font-weight": "bold" }),
+  );
+  for (const x of ticks(x0, x1, 8)) {
+    root.append(
+      svg("line", { x1: px(x), x2: px(x), y1: TOP, y2: bottom, stroke: grid }),
+      label(px(x), bottom + 16, "middle", String(x)),
+    );
+  }
+  for (const y of ticks(y0, y1, 6)) {
+    root.append(
+      svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: py(y), y2: py(y), stroke: grid }),
+      label(LEFT - 6, py(y) + 4, "end", chart.tick(y)),
+    );
+  }
+  root.append(
+    label((LEFT + WIDTH - RIGHT) / 2, bottom + 36, "middle", chart.xLabel),
+    label(0, 0, "middle", chart.yLabel, { transform: `translate(16 ${(TOP + bottom) / 2}) rotate(-90)` }),
+  );
+  chart.series.forEach((s, i) => {
+    const { x, y } = chart.drawn[i];
+    const stroke = colour(s.index);
+    const pattern = s.points ? "4 4" : dash(s.index).join(" ");
+    root.append(svg("path", {
+      d: path(x.map(px), y.map((v) => (v === null ? null : py(v)))), fill: "none", stroke,
+      "stroke-width": s.points || s.thin ? 1 : 2, "stroke-dasharray": pattern, "clip-path": `url(#${clip})`,
+    }));
+    if (s.points) {
+      y.forEach((v, j) => {
+        if (v !== null && x[j] >= x0 && x[j] <= x1) {
+          root.append(svg("circle", { cx: px(x[j]), cy: py(v), r: 3.5, fill: back, stroke, "stroke-width": 2 }));
+        }
+      });
+    }
+    const at = HEIGHT + 18 * i;
+    root.append(
+      svg("line", { x1: LEFT, x2: LEFT + 26, y1: at, y2: at, stroke, "stroke-width": 3, "stroke-dasharray": pattern }),
+      label(LEFT + 34, at + 4, "start", s.label),
+    );
+  });
+  return root;
+}
+
+/** A path through points; null breaks it, and a point alone is a short dash. */
+function path(x, y) {
+  let d = "";
+  let open = false;
+  for (let i = 0; i < x.length; i += 1) {
+    if (y[i] === null) open = false;
+    else {
+      d += `${open ? "L" : "M"}${x[i].toFixed(1)} ${y[i].toFixed(1)}`;
+      if (!open && (i + 1 === x.length || y[i + 1] === null)) d += "h1";
+      open = true;
+    }
+  }
+  return d;
+}

@@ -1,0 +1,73 @@
+// Colours that colour-blind people tell apart (Okabe and Ito, 2008), and lines that differ without colour.
+
+const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#b5548f", "#8a6d00", "#2b8cbe", "#7f3b08", "#6a51a3"];
+const DARK = ["#56b4e9", "#f58b3c", "#2fcf9f", "#e59ac6", "#f0d442", "#9fd3f5", "#d8a47f", "#b9a7e6"];
+const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 2], [12, 4], [6, 2, 1, 2]];
+
+/** Cividis (Nuñez, Anderton and Renslow, 2018) at nine points: light means much, also without colour. */
+const CIVIDIS = [
+  [0, 34, 78], [18, 53, 112], [59, 73, 109], [87, 93, 109], [112, 113, 115],
+  [138, 134, 120], [167, 157, 118], [200, 182, 104], [255, 234, 70],
+];
+
+/** Whether the page is dark: chosen, or as the system says. */
+export function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+/** The series of data that GC moved: no colour of a handle, dotted. */
+export const GC = -1;
+
+/** The series of a handle by its key: the same wherever the handle appears. */
+export function handleIndex(key) {
+  const number = Number(key);
+  // A record may name its handles as it likes; only numbers have a colour of their own.
+  return key === "gc" ? GC : Number.isInteger(number) && number >= 0 ? number : 0;
+}
+
+/** The colour of series `i`. */
+export function colour(i) {
+  if (i === GC) return page().gc;
+  return (isDark() ? DARK : LIGHT)[i % LIGHT.length];
+}
+
+/** The dash pattern of series `i`. */
+export function dash(i) {
+  return i === GC ? [3, 3] : DASHES[i % DASHES.length];
+}
+
+/** The colour of a share between 0 and 1 as [r, g, b]. */
+export function share(value) {
+  const at = Math.min(1, Math.max(0, value)) * (CIVIDIS.length - 1);
+  const low = Math.min(CIVIDIS.length - 2, Math.floor(at));
+  return CIVIDIS[low].map((c, i) => Math.round(c + (at - low) * (CIVIDIS[low + 1][i] - c)));
+}
+
+/** #rrggbb as [r, g, b]. */
+export function rgb(hex) {
+  return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+}
+
+/** Between two colours. */
+export function mix(from, to, share) {
+  return from.map((c, i) => Math.round(c + share * (to[i] - c)));
+}
+
+/** [r, g, b] for CSS and SVG. */
+export function css([r, g, b]) {
+  return `rgb(${r},${g},${b})`;
+}
+
+/** Text that can be read on a colour: black or white by relative luminance. */
+export function textOn([r, g, b]) {
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 140 ? "#000" : "#fff";
+}
+
+/** The page's own colours. */
+export function page() {
+  const dark = isDark();
+  return dark
+    ? { text: "#e6e6e6", grid: "#3a3f45", back: "#16191d", free: "#23282e", gc: "#aab2ba" }
+    : { text: "#1b1f23", grid: "#d9dde1", back: "#ffffff", free: "#eef0f2", gc: "#3f464d" };
+}

@@ -1,0 +1,73 @@
+// Elements made without HTML text: nothing of a record can become markup or script.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element. Attributes are set as text; `on*` takes a listener; children are nodes or text. */
+export function el(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** The same in the namespace of SVG. */
+export function svg(tag, attributes, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on") && typeof value === "function") {
+      node.addEventListener(name.slice(2), value);
+    } else {
+      node.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** Replaces all children. */
+export function show(node, ...children) {
+  node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+}
+
+/** A table; columns are { name, number?, title? }, cells text or nodes. */
+export function table(caption, columns, rows) {
+  const head = columns.map((c) =>
+    el("th", { scope: "col", class: c.number ? "number" : null, title: c.title }, c.name),
+  );
+  const body = rows.map((row) =>
+    el("tr", { class: row.class ?? null },
+      (row.cells ?? row).map((cell, i) =>
+        i === 0
+          ? el("th", { scope: "row" }, cell)
+          : el("td", { class: columns[i].number ? "number" : null }, cell),
+      )),
+  );
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    el("table", {}, el("caption", { class: "hidden" }, caption),
+      el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
+}
+
+/** A group of radio buttons; `choices` are [value, label]. */
+export function choice(label, name, choices, chosen, change) {
+  return el("fieldset", { class: "choice" }, el("legend", {}, label),
+    choices.map(([value, text]) =>
+      el("label", {},
+        el("input", {
+          type: "radio", name, value, checked: value === chosen,
+          onchange: () => change(value),
+        }),
+        el("span", {}, text))));
+}
+
+/** A button. */
+export function button(text, title, press) {
+  return el("button", { type: "button", title, onclick: press }, text);
+}
+
+/** A section with a heading and, beside it, what belongs to it. */
+export function section(id, title, tools, ...children) {
+  return el("section", { id, "aria-labelledby": `${id}-title` },
+    el("div", { class: "head" }, el("h2", { id: `${id}-title` }, title), el("div", { class: "tools" }, tools)),
+    ...children);
+}

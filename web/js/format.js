@@ -1,0 +1,47 @@
+// Numbers as people read them: three digits and a decimal unit, as the terminal shows them.
+
+const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
+
+/** Bytes with three digits. */
+export function bytes(value) {
+  let unit = 0;
+  while (value >= 999.5 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  const digits = unit === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return `${value.toFixed(digits)} ${UNITS[unit]}`;
+}
+
+/** Bytes per second. */
+export function rate(value) {
+  return `${bytes(value)}/s`;
+}
+
+/** WAF with three decimals; a dash where there is none. */
+export function waf(value) {
+  return Number.isFinite(value) ? value.toFixed(3) : "–";
+}
+
+/** A share as percent. */
+export function percent(share) {
+  return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
+}
+
+/** Multiples of the logical capacity. */
+export function times(value) {
+  return `x${Number(value.toFixed(3))}`;
+}
+
+/** Whole numbers with thin spaces between thousands. */
+export function count(value) {
+  return Math.round(value).toString().replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+}
+
+/** A span of time. */
+export function seconds(value) {
+  if (value < 0.995) return `${(1000 * value).toFixed(0)} ms`;
+  if (value < 99.5) return `${value.toFixed(1)} s`;
+  if (value < 5970) return `${(value / 60).toFixed(0)} min`;
+  return `${(value / 3600).toFixed(1)} h`;
+}

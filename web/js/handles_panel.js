@@ -1,0 +1,55 @@
+// What each handle wrote and what GC moved out of its RUs.
+
+import { el, section, show, table } from "./dom.js";
+import { bytes, percent, waf } from "./format.js";
+import { jobsByHandle, last } from "./run.js";
+import { swatch } from "./chart.js";
+import { colour, handleIndex } from "./colours.js";
+import { exporters } from "./exporting.js";
+import { handleChart } from "./waf_panel.js";
+
+export function handlesPanel(state) {
+  const lines = handleChart(state);
+  const body = el("div", {});
+  const element = section("handles", "Handles", exporters("handles", () => lines.chart.svg(), lines.data), lines.chart.element, body);
+  const update = () => {
+    const run = state.runs[state.selected];
+    element.hidden = !run || run.handles.length === 0;
+    if (element.hidden) return;
+    lines.update(run);
+    const all = run.handles.reduce((sum, h) => sum + Math.max(0, last(h.media) - last(h.host)), 0);
+    const most = Math.max(1, ...run.handles.map((h) => last(h.media)));
+    const jobs = jobsByHandle(run.record.provenance.workload?.text);
+    const rows = run.handles.map((h) => {
+      const i = handleIndex(h.key);
+      const host = last(h.host);
+      const moved = Math.max(0, last(h.media) - host);
+      return [
+        el("span", {}, swatch({ index: i }), " ", h.label),
+        h.key === "gc" ? "relocated data" : (jobs.get(h.key) ?? []).join(", ") || "–",
+        bytes(host), bytes(last(h.media)), waf(host > 0 ? last(h.media) / host : NaN),
+        all > 0 ? percent(moved / all) : "–", bar(host / most, moved / most, i),
+      ];
+    });
+    show(body, table("Handles", [
+      { name: "handle" }, { name: "written by" }, { name: "host", number: true }, { name: "media", number: true }, { name: "WAF", number: true },
+      { name: "of what was moved", number: true }, { name: "host, then moved by GC" },
+    ], rows), el("p", { class: "note" },
+      "Media bytes of a handle are its host writes and what GC moved out of its RUs. gc is the RU that GC fills for all "
+      + "initially isolated handles: its host bytes are what was moved into it, its media bytes also what was moved again."));
+  };
+  return { element, update };
+}
+
+/** Two parts of a bar: solid for the host, hatched for what GC moved. */
+function bar(host, moved, index) {
+  const node = el("span", { class: "bar", role: "img", "aria-label": `${percent(host)} host, ${percent(moved)} moved, of the largest` });
+  const part = (share, kind) => {
+    const piece = el("span", { class: kind });
+    piece.style.width = `${100 * share}%`;
+    piece.style.backgroundColor = colour(index);
+    return piece;
+  };
+  node.append(part(host, "solid"), part(moved, "hatched"));
+  return node;
+}

@@ -1,0 +1,2 @@
+import { makeView } from "./view.js";
+export const live = makeView;

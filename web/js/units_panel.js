@@ -1,0 +1,232 @@
+// The map of reclaim units: one cell each, coloured by handle, valid share or erases.
+
+import { choice, el, section, show, svg, table } from "./dom.js";
+import { count, percent } from "./format.js";
+import { colour, css, handleIndex, mix, page, rgb, share } from "./colours.js";
+import { exporters } from "./exporting.js";
+
+/** How long a collected RU stays marked, in milliseconds. */
+const FLASH = 700;
+
+export function unitsPanel(state) {
+  const map = new UnitMap();
+  const modes = choice("Colour", "units", [["handle", "Handle and valid share"], ["valid", "Valid share"], ["erases", "Erases"]], "handle",
+    (mode) => { map.mode = mode; map.draw(); });
+  const body = el("div", {});
+  const csv = () => [["reclaim_unit", "owner", "valid_pages", "pages", "erases", "open"], ...map.rows()];
+  const element = section("units", "Reclaim units", exporters("reclaim-units", () => map.svg(), csv), modes, map.element, body);
+  let shown = 0;
+  const update = (key) => {
+    const units = state.runs[state.selected]?.units;
+    element.hidden = !units;
+    if (!units) return;
+    map.set(units);
+    // A live drive sends many states a second: the table beside the map need not follow each.
+    const now = performance.now();
+    if (key === "live" && now - shown < 1000) return;
+    shown = now;
+    show(body, owners(units),
+      units.stride > 1 ? el("p", { class: "note" }, `Each ${units.stride}th of ${count(units.count)} RUs is shown.`) : null);
+  };
+  return { element, update, map };
+}
+
+/** Name of an owner. */
+function owner(units, i) {
+  const key = units.owner[i] < 0 ? "free" : units.owners[units.owner[i]];
+  return key === "free" ? "free" : key === "gc" ? "gc" : `handle ${key}`;
+}
+
+/** RUs and valid share by owner. */
+function owners(units) {
+  const of = new Map();
+  for (let i = 0; i < units.owner.length; i += 1) {
+    const name = owner(units, i);
+    const row = of.get(name) ?? { rus: 0, valid: 0, full: 0, index: units.owner[i] };
+    row.rus += 1;
+    row.valid += units.valid[i];
+    if (units.valid[i] >= 0.9 * units.pages) row.full += 1;
+    of.set(name, row);
+  }
+  const rows = [...of].sort((a, b) => a[1].index - b[1].index).map(([name, row]) => {
+    const square = el("span", { class: "square" });
+    square.style.backgroundColor = row.index < 0 ? page().free : css(hue(units, row.index));
+    return [
+      el("span", {}, square, " ", name), count(row.rus),
+      row.index < 0 ? "–" : percent(row.valid / (row.rus * units.pages)),
+      row.index < 0 ? "–" : percent(row.full / row.rus),
+    ];
+  });
+  return table("Reclaim units by owner", [
+    { name: "owner" }, { name: "RUs", number: true }, { name: "mean valid share", number: true }, { name: "at least 90 % valid", number: true },
+  ], rows);
+}
+
+/** A handle keeps its colour whichever others own RUs: its number decides, not its place. */
+function hue(units, index) {
+  return rgb(colour(handleIndex(units.owners[index])));
+}
+
+class UnitMap {
+  constructor() {
+    this.mode = "handle";
+    this.units = null;
+    this.flashes = new Map();
+    this.canvas = el("canvas", {
+      class: "map", tabindex: "0", role: "img", onmousemove: (e) => this.hover(e), onmouseleave: () => this.tell(-1),
+      onkeydown: (e) => this.key(e), ontouchstart: (e) => this.hover(e.touches[0]),
+    });
+    this.words = el("div", { class: "readout", role: "status" });
+    this.element = el("div", { class: "units" }, this.canvas, this.words, this.scale());
+    this.small = document.createElement("canvas");
+    this.at = -1;
+    new ResizeObserver(() => this.draw()).observe(this.element);
+  }
+
+  set(units) {
+    if (this.units && this.units.erases.length === units.erases.length && this.units !== units) {
+      const until = performance.now() + FLASH;
+      for (let i = 0; i < units.erases.length; i += 1) {
+        if (units.erases[i] > this.units.erases[i]) this.flashes.set(i, until);
+      }
+    }
+    this.units = units;
+    this.canvas.setAttribute("aria-label",
+      `Map of ${units.owner.length} reclaim units. Arrow keys read one after the other; the table below sums them up.`);
+    this.draw();
+  }
+
+  layout() {
+    const width = Math.max(200, this.element.clientWidth);
+    const n = this.units.owner.length;
+    const side = Math.max(4, Math.min(18, Math.floor(Math.sqrt((width * 340) / Math.max(1, n)))));
+    const columns = Math.max(1, Math.floor(width / side));
+    return { side, columns, rows: Math.ceil(n / columns), n };
+  }
+
+  colourOf(i, free, back, hues, most) {
+    const { owner: owners, valid, pages, erases } = this.units;
+    if (this.mode === "erases") return share(most ? erases[i] / most : 0);
+    if (owners[i] < 0) return free;
+    const part = valid[i] / pages;
+    if (this.mode === "valid") return share(part);
+    return mix(mix(back, hues[owners[i]], 0.15), hues[owners[i]], part);
+  }
+
+  /** One pixel for each RU, then enlarged: 10,000 of them take a millisecond or two. */
+  draw() {
+    if (!this.units) return;
+    const { side, columns, rows, n } = this.layout();
+    const { free, back, text } = page();
+    const [freeRgb, backRgb] = [rgb(free), rgb(back)];
+    const hues = this.units.owners.map((_, i) => hue(this.units, i));
+    const most = this.units.erases.reduce((a, b) => Math.max(a, b), 0);
+    this.small.width = columns;
+    this.small.height = rows;
+    const small = this.small.getContext("2d");
+    const image = small.createImageData(columns, rows);
+    for (let i = 0; i < n; i += 1) {
+      const [r, g, b] = this.colourOf(i, freeRgb, backRgb, hues, most);
+      image.data.set([r, g, b, 255], 4 * i);
+    }
+    small.putImageData(image, 0, 0);
+    const scale = globalThis.devicePixelRatio || 1;
+    const [width, height] = [columns * side, rows * side];
+    if (this.canvas.width !== Math.round(width * scale) || this.canvas.height !== Math.round(height * scale)) {
+      this.canvas.width = Math.round(width * scale);
+      this.canvas.height = Math.round(height * scale);
+      this.canvas.style.width = `${width}px`;
+      this.canvas.style.height = `${height}px`;
+    }
+    const context = this.canvas.getContext("2d");
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.small, 0, 0, width, height);
+    context.strokeStyle = back;
+    context.lineWidth = 1;
+    context.beginPath();
+    for (let c = 0; c <= columns; c += 1) { context.moveTo(c * side + 0.5, 0); context.lineTo(c * side + 0.5, height); }
+    for (let r = 0; r <= rows; r += 1) { context.moveTo(0, r * side + 0.5); context.lineTo(width, r * side + 0.5); }
+    context.stroke();
+    const frame = (i, style, line) => {
+      context.strokeStyle = style;
+      context.lineWidth = line;
+      context.strokeRect((i % columns) * side + 1.5, Math.floor(i / columns) * side + 1.5, side - 2, side - 2);
+    };
+    for (const i of this.units.open) frame(i, text, 1);
+    const now = performance.now();
+    for (const [i, until] of this.flashes) {
+      if (until < now) this.flashes.delete(i);
+      else frame(i, "#e4003a", 2);
+    }
+    if (this.at >= 0) frame(this.at, text, 2);
+    if (this.flashes.size && !this.waiting) {
+      this.waiting = setTimeout(() => { this.waiting = null; this.draw(); }, FLASH);
+    }
+  }
+
+  hover(event) {
+    if (!this.units) return;
+    const { side, columns, n } = this.layout();
+    const box = this.canvas.getBoundingClientRect();
+    const column = Math.floor((event.clientX - box.left) / side);
+    const i = Math.floor((event.clientY - box.top) / side) * columns + column;
+    this.tell(column < columns && i >= 0 && i < n ? i : -1);
+  }
+
+  key(event) {
+    const { columns, n } = this.layout();
+    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
+    if (by === undefined || n === 0) return;
+    event.preventDefault();
+    this.tell(Math.max(0, Math.min(n - 1, Math.max(0, this.at) + (this.at < 0 ? 0 : by))));
+  }
+
+  tell(i) {
+    if (i === this.at) return;
+    this.at = i;
+    this.words.textContent = i < 0 ? "" : this.describe(i);
+    this.draw();
+  }
+
+  describe(i) {
+    const { valid, pages, erases, open, stride } = this.units;
+    const state = this.units.owner[i] < 0 ? "free" : `${owner(this.units, i)}, ${open.includes(i) ? "open" : "closed"}`;
+    return `RU ${i * stride}: ${state}, ${count(valid[i])} of ${count(pages)} pages valid (${percent(valid[i] / pages)}), erased ${count(erases[i])} times`;
+  }
+
+  scale() {
+    const bar = el("span", { class: "scale", role: "img", "aria-label": "Colours from nothing valid, dark, to all valid, light" });
+    bar.style.background = `linear-gradient(90deg, ${Array.from({ length: 9 }, (_, i) => css(share(i / 8))).join(",")})`;
+    return el("p", { class: "note" },
+      "Handle: colour by owner, pale where little is valid. Valid share and erases: ", bar,
+      " from none to all or most. Outlined: open. Red frame: collected just now.");
+  }
+
+  rows() {
+    const { valid, pages, erases, open, stride } = this.units;
+    const opened = new Set(open);
+    return Array.from(valid, (v, i) => [i * stride, this.units.owner[i] < 0 ? "free" : this.units.owners[this.units.owner[i]], v, pages, erases[i], opened.has(i) ? 1 : 0]);
+  }
+
+  /** The map as SVG: one path for each colour. */
+  svg() {
+    const side = 8;
+    const n = this.units.owner.length;
+    const columns = Math.max(1, Math.ceil(Math.sqrt(n * 2)));
+    const [width, height] = [columns * side, Math.ceil(n / columns) * side];
+    const { free, back } = page();
+    const [freeRgb, backRgb] = [rgb(free), rgb(back)];
+    const hues = this.units.owners.map((_, i) => hue(this.units, i));
+    const most = this.units.erases.reduce((a, b) => Math.max(a, b), 0);
+    const paths = new Map();
+    for (let i = 0; i < n; i += 1) {
+      // 32 steps of colour are as many as an eye tells apart here.
+      const key = css(this.colourOf(i, freeRgb, backRgb, hues, most).map((c) => Math.min(255, Math.round(c / 8) * 8)));
+      paths.set(key, `${paths.get(key) ?? ""}M${(i % columns) * side} ${Math.floor(i / columns) * side}h7v7h-7z`);
+    }
+    const root = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` }, svg("rect", { width, height, fill: back }));
+    for (const [fill, d] of paths) root.append(svg("path", { d, fill }));
+    return root;
+  }
+}

@@ -1,0 +1,86 @@
+// The modules of the pages that need no browser.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+
+const web = new URL("../", import.meta.url);
+const load = (name) => import(new URL(`js/${name}`, web));
+const metrics = await load("metrics.js");
+const { thin, lowerBound, nearest } = await load("thin.js");
+const { csv } = await load("exporting.js");
+const { sums } = await load("data.js");
+const format = await load("format.js");
+const { jobsByHandle } = await load("run.js");
+const { ticks } = await load("chart_svg.js");
+
+test("metrics agree with the vectors shared with Rust", () => {
+  const vectors = JSON.parse(readFileSync(new URL("test/metrics.json", web)));
+  assert.ok(vectors.length >= 4);
+  for (const v of vectors) {
+    for (const name of ["cumulative", "instantaneous", "clamped"]) {
+      const values = Array.from(metrics.metric(name, v.host_bytes, v.media_bytes, v.limit), (x) => (x === x ? x : null));
+      assert.deepEqual(values, v[name], `${v.name}: ${name}`);
+    }
+  }
+});
+
+test("thinning keeps every peak, every dip and every gap", () => {
+  const n = 200000;
+  const x = Float64Array.from({ length: n }, (_, i) => i);
+  const y = Float64Array.from({ length: n }, () => 1);
+  y[77777] = 50;
+  y[123456] = -3;
+  y[150001] = NaN;
+  const kept = thin(x, y, 0, n, 500);
+  assert.ok(kept.length <= 5 * 500);
+  for (const i of [0, 77777, 123456, 150001, n - 1]) assert.ok(kept.includes(i), `index ${i}`);
+  assert.deepEqual(kept, [...kept].sort((a, b) => a - b));
+  // Few points all stay, with a neighbour on either side of what is visible.
+  assert.deepEqual(thin(x, y, 10, 12, 500), [9, 10, 11, 12, 13]);
+  assert.deepEqual(thin(new Float64Array(0), [], 0, 1, 500), []);
+});
+
+test("searches find their places", () => {
+  const x = [1, 2, 4];
+  assert.deepEqual([0, 1, 3, 5].map((v) => lowerBound(x, v)), [0, 0, 2, 3]);
+  assert.deepEqual([0, 2.4, 3.5, 9].map((v) => nearest(x, v)), [0, 1, 2, 2]);
+  assert.equal(nearest([], 1), -1);
+});
+
+test("CSV is quoted, and text is no formula", () => {
+  assert.equal(csv([["a,b", 'say "x"', 1.5], ["=cmd()", "line\nbreak", NaN]]), '"a,b","say ""x""",1.5\r\n\'=cmd(),"line\nbreak",\r\n');
+});
+
+test("packed columns add up, and a key cannot change an object's nature", () => {
+  const value = sums(JSON.parse('{"a":{"first":5,"steps":[1,0,-2]},"b":[{"c":[1.5]}],"__proto__":{"polluted":true}}'));
+  assert.deepEqual(value.a, [5, 6, 6, 4]);
+  assert.deepEqual(value.b[0].c, [1.5]);
+  assert.equal({}.polluted, undefined);
+});
+
+test("numbers are written as the terminal writes them", () => {
+  assert.deepEqual([0, 999, 1000, 12345, 999499, 999500, 12025908428800].map(format.bytes),
+    ["0 B", "999 B", "1.00 kB", "12.3 kB", "999 kB", "1.00 MB", "12.0 TB"]);
+  assert.equal(format.waf(NaN), "–");
+});
+
+test("jobs are found by the handle they write through", () => {
+  const text = "[global]\nrw=randwrite\n[a]\nplids=1\n[b]\nfdp=1\nfdp_pli=2\n; [no]\n[c]\nrw=read\n[d]\n";
+  assert.deepEqual([...jobsByHandle(text)], [["0", ["a", "d"]], ["2", ["b"]]]);
+  assert.deepEqual([...jobsByHandle(undefined)], []);
+});
+
+test("ticks are round and within", () => {
+  assert.deepEqual(ticks(0.94, 3.6, 6), [1, 1.5, 2, 2.5, 3, 3.5]);
+  assert.deepEqual(ticks(0, 8, 8), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
+test("no module makes HTML, evaluates text or reaches outside", () => {
+  for (const name of readdirSync(new URL("js/", web))) {
+    const text = readFileSync(new URL(`js/${name}`, web), "utf8");
+    for (const word of ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "https://"]) {
+      assert.ok(!text.includes(word), `${name}: ${word}`);
+    }
+  }
+});

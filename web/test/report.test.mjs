@@ -1,0 +1,290 @@
+// The report page in Chromium.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+
+import { close, close_to, folder, measured, open, report, series, simulated } from "./browser.mjs";
+
+const drag = async (page, selector, from, to) => {
+  await page.locator(selector).scrollIntoViewIfNeeded();
+  const box = await page.locator(`${selector} .u-over`).boundingBox();
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + box.width * from, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * to, y, { steps: 5 });
+  await page.mouse.up();
+};
+const saved = async (page, section, name) => {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator(`#${section}`).getByRole("button", { name, exact: true }).click(),
+  ]);
+  const path = `${folder}/${section}.${name.toLowerCase()}`;
+  await download.saveAs(path);
+  return readFileSync(path);
+};
+const visible = (page, chart) => page.evaluate((id) => globalThis.wafer.charts.get(id).visible(), chart);
+
+describe("a report of two simulated runs", () => {
+  let fdp;
+  let nofdp;
+  let url;
+  before(() => {
+    fdp = simulated("fdp");
+    nofdp = simulated("nofdp", "--set", "fdp=false");
+    nofdp.record.name = "conventional";
+    url = report("two", [fdp.record, nofdp.record]);
+  });
+  after(close);
+
+  test("charts show the numbers of the records", async () => {
+    const { page, done } = await open(url);
+    const lines = await series(page, "waf-chart");
+    assert.deepEqual(lines.map((l) => l.label), ["device", "conventional", "published, for device", "published, for conventional"]);
+    [fdp.record, nofdp.record].forEach(({ timeline, provenance: { geometry } }, i) => {
+      const logical = geometry.logical_pages * geometry.page_bytes;
+      close_to(lines[i].x, timeline.host_bytes.map((h) => h / logical), "volume");
+      close_to(lines[i].y, timeline.media_bytes.map((m, n) => m / timeline.host_bytes[n]), "cumulative WAF");
+    });
+    close_to(lines[2].x, [1, 3, 6], "published volumes");
+    close_to(lines[2].y, [1, 1.5, 2], "published WAF");
+    // What stands in the page as text.
+    for (const { summary } of [fdp.record, nofdp.record]) {
+      assert.ok((await page.locator("#runs").innerText()).includes((summary.media_bytes / summary.host_bytes).toFixed(3)));
+    }
+    const handles = await series(page, "handles-chart");
+    assert.deepEqual(handles.map((l) => l.label), ["handle 0", "handle 1", "gc"]);
+    const one = fdp.record.timeline.handles["1"];
+    close_to(handles[1].y, one.media_bytes.map((m, n) => (one.host_bytes[n] > 0 ? m / one.host_bytes[n] : null)), "WAF of handle 1");
+    // uPlot drew: the canvas is not empty.
+    const ink = await page.locator("#waf-chart canvas").evaluate((canvas) => {
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return data.reduce((sum, value, i) => sum + (i % 4 === 3 && value > 0 ? 1 : 0), 0);
+    });
+    assert.ok(ink > 1000, `${ink} pixels`);
+    await done();
+  });
+
+  test("metrics, limit, interval and runs can be switched", async () => {
+    const { page, done } = await open(url);
+    const { host_bytes: host, media_bytes: media } = fdp.record.timeline;
+    const between = (k) => {
+      const kept = host.map((_, i) => i).filter((i) => (host.length - 1 - i) % k === 0);
+      return kept.map((i, n) => (media[i] - (n ? media[kept[n - 1]] : 0)) / (host[i] - (n ? host[kept[n - 1]] : 0)));
+    };
+    await page.getByText("Instantaneous", { exact: true }).click();
+    close_to((await series(page, "waf-chart"))[0].y, between(1), "instantaneous");
+    assert.equal((await series(page, "waf-chart")).length, 2, "published curves are cumulative");
+    await page.getByLabel("Interval").selectOption("0.05");
+    close_to((await series(page, "waf-chart"))[0].y, between(20), "over 5 % of the run");
+    await page.getByText("Clamped", { exact: true }).click();
+    await page.getByLabel("Limit of clamped WAF").fill("1.5");
+    await page.keyboard.press("Enter");
+    const clamped = await series(page, "waf-chart");
+    close_to(clamped[0].y, between(20).map((v) => Math.min(v, 1.5)), "clamped");
+    await page.getByLabel("Show device in the chart").uncheck();
+    assert.deepEqual((await series(page, "waf-chart")).map((l) => l.label), ["conventional"]);
+    await page.getByText("Cumulative", { exact: true }).click();
+    await page.getByLabel("Published curves").uncheck();
+    assert.deepEqual((await series(page, "waf-chart")).map((l) => l.label), ["conventional"]);
+    await page.getByLabel("Look into run").selectOption({ label: "conventional" });
+    assert.match(await page.locator("#findings").innerText(), /FDP is off/);
+    await done();
+  });
+
+  test("dragging, keys and buttons zoom, a double click shows everything", async () => {
+    const { page, done } = await open(url);
+    await drag(page, "#waf-chart", 0.25, 0.5);
+    let [from, to] = await visible(page, "waf-chart");
+    assert.ok(Math.abs(from - 1.5) < 0.05 && Math.abs(to - 3) < 0.05, `${from} to ${to}`);
+    await page.locator("#waf-chart .u-over").dblclick();
+    [from, to] = await visible(page, "waf-chart");
+    assert.deepEqual([from, to], [0, 6]);
+    await page.locator("#waf-chart").focus();
+    await page.keyboard.press("Home");
+    for (let i = 0; i < 10; i += 1) await page.keyboard.press("ArrowRight");
+    assert.match(await page.locator("#waf-chart .at").innerText(), /x1\.2/);
+    await page.keyboard.press("+");
+    [from, to] = await visible(page, "waf-chart");
+    assert.ok(to - from <= 3.01 && from < 1.2 && to > 1.2, `${from} to ${to}`);
+    await page.keyboard.press("Shift+ArrowRight");
+    assert.ok((await visible(page, "waf-chart"))[0] > from);
+    await page.keyboard.press("0");
+    assert.deepEqual(await visible(page, "waf-chart"), [0, 6]);
+    await page.getByTitle("Zoom in").click();
+    assert.deepEqual(await visible(page, "waf-chart"), [1.5, 4.5]);
+    // The readout follows the pointer.
+    await page.getByTitle("Show everything").click();
+    await page.locator("#waf-chart").scrollIntoViewIfNeeded();
+    const box = await page.locator("#waf-chart .u-over").boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + 20);
+    assert.match(await page.locator("#waf-chart .at").innerText(), /x(2\.99|3\.0|3$)/);
+    await done();
+  });
+
+  test("pictures and data can be saved", async () => {
+    const { page, done } = await open(url);
+    for (const section of ["waf", "handles", "units"]) {
+      const text = (await saved(page, section, "SVG")).toString();
+      const root = await page.evaluate((t) => {
+        const parsed = new DOMParser().parseFromString(t, "image/svg+xml");
+        return [parsed.documentElement.tagName, parsed.querySelectorAll("path").length, parsed.querySelector("parsererror") === null];
+      }, text);
+      assert.equal(root[0], "svg");
+      assert.ok(root[1] >= 2 && root[2], section);
+      const png = await saved(page, section, "PNG");
+      assert.equal(png.subarray(0, 8).toString("hex"), "89504e470d0a1a0a");
+      assert.ok(png.length > 2000, `${section}: ${png.length} bytes`);
+    }
+    const rows = (await saved(page, "waf", "CSV")).toString().trim().split("\r\n").map((row) => row.split(","));
+    assert.equal(rows[0][2], "cumulative WAF");
+    const ours = rows.filter((row) => row[0] === "device");
+    assert.equal(ours.length, fdp.record.timeline.host_bytes.length);
+    const { host_bytes: host, media_bytes: media } = fdp.record.timeline;
+    close_to(ours.map((row) => Number(row[2])), media.map((m, i) => m / host[i]), "CSV");
+    const units = (await saved(page, "units", "CSV")).toString().trim().split("\r\n");
+    assert.equal(units.length - 1, fdp.record.reclaim_units.owner.length);
+    const first = fdp.record.reclaim_units;
+    assert.equal(units[1].split(",")[2], String(first.valid[0]));
+    const kept = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Records" }).click()]);
+    await kept[0].saveAs(`${folder}/kept.json`);
+    assert.deepEqual(JSON.parse(readFileSync(`${folder}/kept.json`))[0], fdp.record);
+    await done();
+  });
+
+  test("the map of reclaim units tells each of them", async () => {
+    const { page, done } = await open(url);
+    const units = fdp.record.reclaim_units;
+    await page.locator("canvas.map").focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    const words = await page.locator(".units .readout").innerText();
+    assert.match(words, new RegExp(`^RU 1: .*erased ${units.erases[1]} times$`));
+    const pixel = () => page.locator("canvas.map").evaluate((c) => Array.from(c.getContext("2d").getImageData(0, 0, c.width, c.height).data).reduce((a, v, i) => (a * 31 + v * (i % 7)) % 1000003, 7));
+    const before = await pixel();
+    await page.getByText("Valid share", { exact: true }).click();
+    const valid = await pixel();
+    await page.getByText("Erases", { exact: true }).click();
+    assert.equal(new Set([before, valid, await pixel()]).size, 3);
+    const free = units.owner.filter((o) => o < 0).length;
+    assert.match(await page.locator("#units table").innerText(), new RegExp(`free\\s+${free}\\s`));
+    await done();
+  });
+
+  test("differences of the configurations are marked", async () => {
+    const { page, done } = await open(url);
+    const marked = await page.locator("#configuration tr.differs th").allInnerTexts();
+    assert.deepEqual(marked, ["fdp"]);
+    await page.getByLabel("Only differences").check();
+    assert.equal(await page.locator("#configuration tbody tr").count(), 1);
+    await done();
+  });
+
+  test("light, dark, and the choice of the reader", async () => {
+    const back = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    for (const [colorScheme, expected] of [["light", "rgb(255, 255, 255)"], ["dark", "rgb(22, 25, 29)"]]) {
+      const { page, done } = await open(url, { colorScheme });
+      assert.equal(await back(page), expected);
+      await page.locator("#theme").click();
+      assert.equal(await back(page), "rgb(255, 255, 255)");
+      await page.locator("#theme").click();
+      assert.equal(await back(page), "rgb(22, 25, 29)");
+      await done();
+    }
+  });
+
+  test("a phone shows it without scrolling sideways, and everything has a name", async () => {
+    const { page, done } = await open(url, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+    const nameless = await page.evaluate(() => [...document.querySelectorAll("button, input, select, canvas.map, .chart, .scroll")]
+      .filter((node) => !(node.getAttribute("aria-label") || node.textContent.trim() || node.labels?.[0]?.textContent.trim() || node.id === "limit"))
+      .map((node) => node.outerHTML));
+    assert.deepEqual(nameless, []);
+    const levels = await page.evaluate(() => [...document.querySelectorAll("h1, h2")].map((h) => h.tagName));
+    assert.equal(levels[0], "H1");
+    assert.equal(levels.filter((l) => l === "H1").length, 1);
+    await done();
+  });
+});
+
+describe("what comes from outside", () => {
+  after(close);
+
+  test("hostile names are text, and the page's policy stops what is not its own", async () => {
+    const evil = "</script><script>hacked=1</script><img src=x onerror=hacked=2>\"'`${hacked=3}";
+    const { record } = simulated("hostile");
+    record.name = evil;
+    record.provenance.device = evil;
+    record.provenance.config = { [evil]: evil, "__proto__": { polluted: true } };
+    record.provenance.workload.text = `[${evil}]\nrw=write\nplids=0`;
+    record.published[0].source = evil;
+    record.reclaim_units.owners = record.reclaim_units.owners.map(() => evil);
+    record.attribution = { handles: [evil, "gc"], relocated_bytes: [[1, 2], [3, 4]] };
+    const { page, done } = await open(report("hostile", [record], "--title", evil), { allowed: /Content Security Policy/ });
+    assert.equal(await page.locator("h1").innerText(), evil);
+    assert.equal(await page.locator("main img, main script").count(), 0);
+    assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
+    assert.equal(await page.evaluate(() => ({}).polluted), undefined);
+    // Even if markup got in: the policy lets no other script run.
+    await page.evaluate(() => {
+      const script = document.createElement("script");
+      script.textContent = "hacked=4";
+      document.body.append(script);
+      const image = document.createElement("div");
+      image.setAttribute("onclick", "hacked=5");
+      document.body.append(image);
+      image.click();
+    });
+    assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
+    const fetched = await page.evaluate(() => fetch("data:text/plain,x").then(() => "fetched", () => "refused"));
+    assert.equal(fetched, "refused");
+    const text = (await saved(page, "waf", "SVG")).toString();
+    assert.ok(!text.includes("<script>") && !text.includes("<img"));
+    await done();
+  });
+
+  test("the attribution matrix is drawn when a record has one", async () => {
+    const { record } = simulated("matrix");
+    record.attribution = { handles: ["0", "1", "gc"], relocated_bytes: [[1e9, 2e9, 0], [7e9, 5e8, 0], [0, 0, 0]] };
+    const { page, done } = await open(report("matrix", [record]));
+    const cells = await page.locator("#matrix td").allInnerTexts();
+    assert.deepEqual(cells, ["1.00 GB", "2.00 GB", "0 B", "7.00 GB", "500 MB", "0 B", "0 B", "0 B", "0 B"]);
+    assert.match(await page.locator("#findings").innerText(), /67 % of the moved data is data of handle 0 that had to move because of handle 1/);
+    await done();
+  });
+
+  test("measured records have time, idle intervals, and no configuration", async () => {
+    const record = measured("drive", [1, 2, 3, 4], [1e9, 1e9, 1e9, 2e9], [1e9, 1e9, 4e9, 6e9]);
+    const { page, done } = await open(report("measured", [record]));
+    await page.getByText("Time", { exact: true }).click();
+    await page.getByText("Clamped", { exact: true }).click();
+    const [line] = await series(page, "waf-chart");
+    assert.deepEqual(line.x, [1, 2, 3, 4]);
+    assert.deepEqual(line.y, [1, null, 5, 2]);
+    const bandwidth = await series(page, "bandwidth-chart");
+    assert.deepEqual(bandwidth.map((s) => s.y), [[1e9, 0, 0, 1e9], [1e9, 0, 3e9, 2e9]]);
+    await done();
+  });
+
+  test("a million samples: all peaks, few points", async () => {
+    const n = 1000000;
+    const host = Array.from({ length: n }, (_, i) => (i + 1) * 65536);
+    const media = [];
+    let sum = 0;
+    for (let i = 0; i < n; i += 1) media.push((sum += i === 654321 ? 64 * 65536 : 65536 * (i % 2 ? 2 : 1)));
+    const record = measured("million", Array.from({ length: n }, (_, i) => i), host, media);
+    const { page, done } = await open(report("million", [record]));
+    await page.getByText("Instantaneous", { exact: true }).click();
+    const chart = await page.evaluate(() => {
+      const { drawn, series: [all] } = globalThis.wafer.charts.get("waf-chart");
+      return { points: drawn[0].x.length, samples: all.y.length, top: Math.max(...drawn[0].y), least: Math.min(...drawn[0].y) };
+    });
+    assert.deepEqual([chart.samples, chart.top, chart.least], [n, 64, 1]);
+    assert.ok(chart.points < 10000, `${chart.points} points`);
+    await drag(page, "#waf-chart", 0.65, 0.66);
+    const inside = await page.evaluate(() => Math.max(...globalThis.wafer.charts.get("waf-chart").drawn[0].y));
+    assert.equal(inside, 64);
+    await done();
+  });
+});
