@@ -28,10 +28,11 @@ interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file system
 	$(CARGO) build --locked -p wafer-cli
 	tests/interop/run $(TARGET)/debug/wafer $(TARGET)/interop
 
-serve-bench: ## How fast `wafer serve` is beside nbdkit, to results/serve-speed.md; 3 minutes
+serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.md; 3 minutes
 	tests/interop/need-peers
 	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
-	scripts/serve-bench $(TARGET)/release/wafer $(TARGET)/release/wafer-load > results/serve-speed.md
+	mkdir -p results
+	scripts/serve-bench $(TARGET)/release/wafer $(TARGET)/release/wafer-load | tee $(TARGET)/serve-speed.md
 
 check: fmt-check clippy doc docs-check deny ## Format, lints, documentation, generated pages, dependencies
 

@@ -52,7 +52,7 @@ ok "FDP statistics, RUAMW, events, vendor log page, other logs and features, err
 # --- namespaces
 check nvme delete-ns "/dev/$CTRL" -n 1
 check nvme ns-rescan "/dev/$CTRL"
-refused "Invalid\|Sequence" nvme create-ns "/dev/$CTRL" -s 1024 -c 1024 -f 1 -n 2 -p 1,1
+refused "602a\|Placement Handle List" nvme create-ns "/dev/$CTRL" -s 1024 -c 1024 -f 1 -n 2 -p 1,1
 # FDP can be switched while there are none.
 check nvme fdp feature "/dev/$CTRL" -e 1 --disable
 refused "FDP" nvme fdp stats "/dev/$CTRL" -e 1
