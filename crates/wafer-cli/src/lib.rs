@@ -1,7 +1,8 @@
 //! The `wafer` command: glue between the command line and the libraries.
 //!
 //! # What it is
-//! `wafer run` writes a workload to a device and prints tables or result records; `devices`,
+//! `wafer run` writes a workload to a device and prints tables or result records; `serve` and `mount` give
+//! a device to real software; `devices`,
 //! `policies`, `models` and `config` tell what there is to choose from; `completions` and `man` print what
 //! shells and manuals need.
 //!

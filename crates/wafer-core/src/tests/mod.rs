@@ -6,3 +6,4 @@ mod features;
 mod namespaces;
 mod oracle;
 pub(crate) mod policies;
+mod state;
