@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
+use wafer_lab::reproduce::Scale;
 use wafer_lab::{Options, Precondition, Volume, metrics};
+use wafer_target::backend::DataSpec;
 
 /// The write-amplification lab for NVMe Flexible Data Placement (FDP).
 #[derive(Debug, Parser)]
@@ -27,9 +29,12 @@ Examples:
   wafer run experiment.toml --json result.json             the same from one file
   wafer run --device drive-a --trace web.blkparse.gz       play a trace on one
   wafer trace info web.blkparse.gz                         what is in a trace
+  wafer advise web.blkparse.gz --device pm9d3              how to place it on handles
   wafer mount drive --device xd8 --set capacity=32GiB      a drive as files
   wafer config --device drive-a --set overprovisioning=0.28  what a device resolves to
   wafer report result.json -o report.html                  a page of charts of it
+  wafer serve --device pm9d3 --set capacity=64GiB --data file:drive.img
+                                                           an NVMe/TCP drive for real hosts
   wafer measure /dev/nvme0 -- make -j8                     WAF of a real drive
   wafer top                                                watch a run started with --http
   wafer validate                                           errors against measured curves
@@ -47,6 +52,8 @@ pub(crate) enum Command {
     /// Make a folder of files that are the namespaces of a simulated drive: for loop devices, file
     /// systems, swap and hypervisors.
     Mount(MountArgs),
+    /// Say how traffic should be placed on handles, and what that would gain.
+    Advise(Box<AdviseArgs>),
     /// Look into traces and convert them.
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -54,8 +61,12 @@ pub(crate) enum Command {
     Top(TopArgs),
     /// Hold the model against measured curves: the table of errors, misses included.
     Validate(ValidateArgs),
+    /// Print published figures beside ours: the studies of KIOXIA, namespaces, Micron and WARP.
+    Reproduce(ReproduceArgs),
     /// Say in words which handle costs what in a run, and why.
     Explain(ExplainArgs),
+    /// Serve a device to real hosts: an NVMe/TCP target with Flexible Data Placement.
+    Serve(Box<ServeArgs>),
     /// List the device profiles.
     Devices(ListArgs),
     /// List the GC policies, values of gc.policy.
@@ -294,6 +305,70 @@ pub(crate) struct MeasureArgs {
     pub(crate) command: Vec<String>,
 }
 
+const REPRODUCE_EXAMPLES: &str = "\
+Examples:
+  wafer reproduce                                    every study, scaled down; under 20 minutes on two cores
+  wafer reproduce warp --out warp/                   one study; table, records and page in warp/
+  wafer reproduce warp/one-stream --scale full       one experiment at real capacities
+  wafer reproduce --list                             what there is and what it takes
+
+A row is one published figure. Class: identified, ours predicts what it was not fitted to; calibrated,
+a parameter was chosen with the figure in view; sketch, right in kind only; not reproduced. Misses are
+shown with what is known of their reason. Exit status 0 also with misses, unless --strict is given.";
+
+#[derive(Debug, Args)]
+#[command(after_help = REPRODUCE_EXAMPLES)]
+pub(crate) struct ReproduceArgs {
+    /// STUDY, STUDY/EXPERIMENT or STUDY/FIGURE: kioxia, namespaces, micron, warp. Default: all.
+    #[arg(value_name = "STUDY[/EXPERIMENT]")]
+    pub(crate) names: Vec<String>,
+
+    /// Size of the devices: `full`, or the pages of a scaled reclaim unit (at least 256); their number
+    /// stays. Default: 2,048 to 16,384, as each study says.
+    #[arg(long, value_name = "S")]
+    pub(crate) scale: Option<Scale>,
+
+    /// Run each experiment with this many seeds, counting up from its own.
+    #[arg(
+        long, value_name = "N", default_value_t = 3,
+        value_parser = clap::value_parser!(u64).range(1..=1000)
+    )]
+    pub(crate) seeds: u64,
+
+    /// Write the table (reproduce.json), the page (report.html), a record of each run (results/) and all
+    /// configurations (configs/) into this folder.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Also vary what calibrated figures rest on, one seed each.
+    #[arg(long)]
+    pub(crate) sensitivity: bool,
+
+    /// Only list the figures and what would be run for them.
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// Print the table as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Replace the generated part of this Markdown document by the tables, or make the document.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) markdown: Option<PathBuf>,
+
+    /// Take the studies from this folder of experiments instead of those in the binary.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) experiments: Option<PathBuf>,
+
+    /// Exit with status 1 if a figure is outside its tolerance.
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+}
+
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   wafer run configs/experiments/warp-three-stream-zoned-fdp.toml --attribution --json zoned.json
@@ -312,6 +387,67 @@ pub(crate) struct ExplainArgs {
     /// Print JSON: costs and findings with their numbers.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+const ADVISE_EXAMPLES: &str = "\
+Examples:
+  wafer advise build.trace --handles 8 --device pm9d3
+  wafer advise msr_src1_1.csv.gz --handles 4 --device drive-a --fill 0.8 --out advice/
+  wafer advise --fio job.fio --device warp --set capacity=8GiB --set reclaim_unit.size=4MiB
+
+The device is made as small as a trace (--fill), and a short trace is played several times; notes say so.
+WAF is that of the part of the traffic that nothing was learned from.";
+
+#[derive(Debug, Args)]
+#[command(after_help = ADVISE_EXAMPLES)]
+pub(crate) struct AdviseArgs {
+    /// The traffic: a trace in any format of `wafer trace formats`.
+    #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
+    pub(crate) traces: Vec<PathBuf>,
+
+    /// The traffic of a fio job file instead.
+    #[arg(long, value_name = "JOB.fio", value_hint = ValueHint::FilePath, conflicts_with = "traces")]
+    pub(crate) fio: Option<PathBuf>,
+
+    /// The workload and device of an experiment file instead.
+    #[arg(long, value_name = "EXPERIMENT.toml", value_hint = ValueHint::FilePath, conflicts_with_all = ["traces", "fio"])]
+    pub(crate) experiment: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+
+    /// Set an option of the trace: from, to, volume, volumes, map, strict, format. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) trace_set: Vec<String>,
+
+    /// Handles to use at most.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=128))]
+    pub(crate) handles: u16,
+
+    /// Share of the drive's capacity that the traffic touches: the simulated drive gets that size.
+    /// 0 simulates the device as it is.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
+    pub(crate) fill: f64,
+
+    /// Share of the traffic, its end, that nothing is learned from.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.3, value_parser = share)]
+    pub(crate) hold_out: f64,
+
+    /// Traffic of a workload without an end, such as a fio job. Default: four capacities.
+    #[arg(long)]
+    pub(crate) volume: Option<Volume>,
+
+    /// Seed of everything random.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Write the placement map, a fio job, nvme-cli commands and a table of hints to this folder.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Write the advice as JSON; `-` is stdout.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) json: Option<PathBuf>,
 }
 
 const MOUNT_EXAMPLES: &str = "\
@@ -432,6 +568,93 @@ pub(crate) struct ValidateArgs {
     pub(crate) threads: Option<usize>,
 }
 
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  wafer serve --device pm9d3 --set capacity=64GiB --data file:drive.img
+  wafer serve --device warp --data none --record run.trace.zst      count and record, keep no data
+  wafer serve --device warp --set capacity=1GiB --set reclaim_unit.size=16MiB \\
+      --set reclaim_unit.count=80 --listen 0.0.0.0:4420
+
+On a Linux host:
+  nvme discover -t tcp -a ADDRESS -s 4420
+  nvme connect -t tcp -a ADDRESS -s 4420 -n nqn.2026-11.io.wafer:drive
+  nvme fdp stats /dev/nvme0 -e 1
+
+Ends on SIGINT or SIGTERM.";
+
+#[derive(Debug, Args)]
+#[command(after_help = SERVE_EXAMPLES)]
+pub(crate) struct ServeArgs {
+    /// A device profile (see `wafer devices`) or a TOML file.
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub(crate) device: String,
+
+    /// Override a key of the device, dotted: `gc.policy=fifo`, `capacity=64GiB`. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// Where data is kept: `none` (dropped, reads give zeroes), `memory`, or `file:PATH`, which also
+    /// keeps the state of the device.
+    #[arg(long, value_name = "PLACE", default_value = "memory")]
+    pub(crate) data: DataSpec,
+
+    /// Address and port to listen on; port 0 is any.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4420")]
+    pub(crate) listen: SocketAddr,
+
+    /// Record every command to this file (docs/capture-format.md).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Bytes of a logical block of the namespaces that exist at the start: 512 or 4096.
+    #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = lba_bytes)]
+    pub(crate) lba: u32,
+
+    /// What becomes of a write with a placement identifier that its namespace does not have: it goes to
+    /// the default handle, as the specification says, or it fails. Either way an event is logged.
+    #[arg(long, value_name = "CHOICE", value_enum, default_value = "default")]
+    pub(crate) invalid_placement: InvalidPlacement,
+
+    /// Enable all FDP events from the start instead of waiting for a host to do it.
+    #[arg(long)]
+    pub(crate) fdp_events: bool,
+
+    /// NVMe Qualified Name of the subsystem.
+    #[arg(long, default_value = "nqn.2026-11.io.wafer:drive")]
+    pub(crate) nqn: String,
+
+    /// Serial number of the drive.
+    #[arg(long, default_value = "WAFER0001")]
+    pub(crate) serial: String,
+
+    /// Address that the discovery log tells hosts to connect to. Default: the one that they came to.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) advertise: Option<SocketAddr>,
+
+    /// Connections at a time; further ones wait.
+    #[arg(long, value_name = "N", default_value = "4096",
+        value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub(crate) max_connections: u32,
+
+    /// Seed of what the device draws.
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) seed: u64,
+
+    /// Print the address and the NQN as one line of JSON when hosts can connect, and the counters when
+    /// the server ends.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What becomes of a write with an invalid placement identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum InvalidPlacement {
+    /// It goes to the namespace's first handle.
+    Default,
+    /// It fails with Invalid Field in Command.
+    Error,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct TraceArgs {
     /// Play this trace instead: any of the formats of `wafer trace formats`, plain or compressed; the
@@ -539,10 +762,25 @@ impl RunArgs {
     }
 }
 
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("expected a share from 0 to 1".to_owned()),
+    }
+}
+
 fn samples(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number @ 2..=1_000_000) => Ok(number),
         _ => Err("expected a number from 2 to 1000000".to_owned()),
+    }
+}
+
+fn lba_bytes(text: &str) -> Result<u32, String> {
+    match text {
+        "512" => Ok(512),
+        "4096" => Ok(4096),
+        _ => Err("expected 512 or 4096".to_owned()),
     }
 }
 

@@ -6,6 +6,7 @@
 //! - [`run`] and [`Batch`]: one run, or many over all cores and within the memory there is;
 //! - [`ResultRecord`]: `wafer.result/1` with its provenance;
 //! - [`Reference`]: published curves to stand beside ours;
+//! - [`reproduce`]: published studies beside ours;
 //! - [`validate`]: the table of errors against measured curves;
 //! - [`metrics`]: cumulative, instantaneous and clamped WAF over samples of counters;
 //! - [`measure`]: counters of a real drive, read through nvme-cli;
@@ -32,6 +33,7 @@
 //! - Time. `performance` is the simulator's own; the model counts bytes, not seconds.
 //! - Moving a run's state to a file and back.
 
+pub mod advise;
 mod attribution;
 mod batch;
 mod compare;
@@ -48,6 +50,7 @@ mod precondition;
 mod read;
 mod reclaim_units;
 pub mod record;
+pub mod reproduce;
 mod run;
 pub mod source;
 pub mod theory;

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod advise;
 pub(crate) mod config;
 pub(crate) mod devices;
 pub(crate) mod explain;
@@ -9,7 +10,9 @@ pub(crate) mod models;
 pub(crate) mod mount;
 pub(crate) mod policies;
 pub(crate) mod report;
+pub(crate) mod reproduce;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod summary;
 pub(crate) mod top;
