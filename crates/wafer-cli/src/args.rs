@@ -189,7 +189,7 @@ pub(crate) struct HttpArgs {
 
     /// The token that requests to --http must show. Default: none on a loopback address, a random one
     /// elsewhere.
-    #[arg(long, value_name = "TOKEN", env = "WAFER_HTTP_TOKEN", hide_env_values = true, requires = "http", value_parser = token)]
+    #[arg(long, value_name = "TOKEN", env = "WAFER_HTTP_TOKEN", hide_env_values = true, value_parser = token)]
     pub(crate) http_token: Option<String>,
 }
 
@@ -620,6 +620,9 @@ pub(crate) struct ServeArgs {
     /// Enable all FDP events from the start instead of waiting for a host to do it.
     #[arg(long)]
     pub(crate) fdp_events: bool,
+
+    #[command(flatten)]
+    pub(crate) http: HttpArgs,
 
     /// NVMe Qualified Name of the subsystem.
     #[arg(long, default_value = "nqn.2026-11.io.wafer:drive")]

@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod devices;
 pub(crate) mod explain;
 pub(crate) mod live;
+pub(crate) mod live_drive;
 pub(crate) mod measure;
 pub(crate) mod models;
 pub(crate) mod mount;
