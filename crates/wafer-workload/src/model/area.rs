@@ -50,7 +50,9 @@ impl Area {
                 self.cursor = 0;
             }
             let first = self.cursor;
-            while self.cursor < self.pages && self.cursor - first < left && !self.is_used(self.cursor)
+            while self.cursor < self.pages
+                && self.cursor - first < left
+                && !self.is_used(self.cursor)
             {
                 self.cursor += 1;
             }

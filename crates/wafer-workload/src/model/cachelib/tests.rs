@@ -29,7 +29,11 @@ fn figure(app: &Cachelib, name: &str) -> f64 {
 fn small_objects_are_random_large_ones_a_ring() {
     let space = Space::single(64 << 20, 1);
     let flat = CachelibConfig {
-        popularity: 0.05, large_keys: 0.05, dram: 0.001, working_set: 30.0, ..config()
+        popularity: 0.05,
+        large_keys: 0.05,
+        dram: 0.001,
+        working_set: 30.0,
+        ..config()
     };
     let mut app = Cachelib::new(&flat, &space, 1).unwrap();
     let out = run(&mut app, 400_000);
@@ -75,7 +79,12 @@ fn hits_grow_with_the_cache() {
 fn everything_fits() {
     let space = Space::single(64 << 20, 1);
     let config = CachelibConfig {
-        working_set: 0.05, sets: 0.0, popularity: 0.3, large_keys: 0.0, soc: 0.5, dram: 0.001,
+        working_set: 0.05,
+        sets: 0.0,
+        popularity: 0.3,
+        large_keys: 0.0,
+        soc: 0.5,
+        dram: 0.001,
         ..config()
     };
     let mut app = Cachelib::new(&config, &space, 1).unwrap();

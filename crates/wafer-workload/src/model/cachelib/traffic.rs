@@ -212,9 +212,10 @@ impl Trace {
                 let text = record.get(column).and_then(|b| std::str::from_utf8(b).ok());
                 let text = text.unwrap_or_default().trim();
                 // Sizes may be spelt as fractions; a column may be empty.
-                let value = text.parse::<u64>().ok().or_else(|| {
-                    text.parse::<f64>().ok().filter(|v| *v >= 0.0).map(|v| v as u64)
-                });
+                let value = text
+                    .parse::<u64>()
+                    .ok()
+                    .or_else(|| text.parse::<f64>().ok().filter(|v| *v >= 0.0).map(|v| v as u64));
                 let value = value.or(default.filter(|_| text.is_empty()));
                 value.ok_or_else(|| fail(line, format!("{name} `{text}` is not a number")))
             };
@@ -272,7 +273,8 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             Trace::read(&path)
         };
-        let old = "key,op,size,op_count,key_size\na,GET,100,2,20\nb,SET,5000,1,30\na,DELETE,0,1,20\n";
+        let old =
+            "key,op,size,op_count,key_size\na,GET,100,2,20\nb,SET,5000,1,30\na,DELETE,0,1,20\n";
         let mut trace = read(old).unwrap();
         let requests: Vec<_> = (0..5).map(|_| trace.next()).collect();
         let get = Request { key: 0, size: 120, kind: Kind::Get };
@@ -284,7 +286,10 @@ mod tests {
         assert_eq!(read(new).unwrap().next(), get);
         let error = |text: &str| read(text).err().unwrap().rsplit('/').next().unwrap().to_owned();
         assert_eq!(error("key,op\n"), "kv.csv:1: no column `size`");
-        assert_eq!(error("key,op,size\na,FLY,1\n"), "kv.csv:2: op `FLY` is none of get, set and delete");
+        assert_eq!(
+            error("key,op,size\na,FLY,1\n"),
+            "kv.csv:2: op `FLY` is none of get, set and delete"
+        );
         assert_eq!(error("key,op,size\na,GET,x\n"), "kv.csv:2: size `x` is not a number");
         assert_eq!(error("key,op,size\n"), "kv.csv: no requests");
     }

@@ -171,8 +171,7 @@ impl Segments {
                 None => self.least_valid(None).expect("a segment has an invalid block"),
             };
             if self.state[segment as usize] == State::Used {
-                self.stats.reused +=
-                    u64::from(SEGMENT) - u64::from(self.valid[segment as usize]);
+                self.stats.reused += u64::from(SEGMENT) - u64::from(self.valid[segment as usize]);
             }
             self.state[segment as usize] = State::Open;
             self.node[segment as usize] = Segments::is_node(log);

@@ -120,7 +120,10 @@ mod tests {
         let (mut a, mut b, mut out) = (Vec::new(), Vec::new(), Vec::new());
         assert_eq!(swap.out(CLUSTER, &mut a, &mut out), CLUSTER * PAGE);
         swap.out(10, &mut b, &mut out);
-        assert_eq!(out.iter().map(|c| (c.lba / 8, c.blocks / 8)).collect::<Vec<_>>(), [(0, 256), (256, 10)]);
+        assert_eq!(
+            out.iter().map(|c| (c.lba / 8, c.blocks / 8)).collect::<Vec<_>>(),
+            [(0, 256), (256, 10)]
+        );
         swap.free(&a);
         let mut c = Vec::new();
         swap.out(3 * CLUSTER - 10, &mut c, &mut out);

@@ -54,7 +54,8 @@ fn tmp_circulates() {
         (first..first + c.bytes() / PAGE).for_each(|p| written[p as usize] = true);
     }
     let swap = (0.07 * pages as f64) as usize;
-    let share = written[swap..].iter().filter(|w| **w).count() as f64 / (pages as usize - swap) as f64;
+    let share =
+        written[swap..].iter().filter(|w| **w).count() as f64 / (pages as usize - swap) as f64;
     assert!(share > 0.95, "{share}");
     assert_eq!(figure(&app, "without_room"), 0.0);
     assert_eq!(figure(&app, "swap_share"), 0.0);

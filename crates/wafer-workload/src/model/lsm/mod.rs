@@ -169,7 +169,8 @@ impl LsmConfig {
 impl Model for LsmConfig {
     fn memory_bytes(&self, space: &Space) -> u64 {
         // Every key of every file, and a merge in hand.
-        let records = (self.data(space.first().bytes) + self.beside()) / self.record.0.max(1) as f64;
+        let records =
+            (self.data(space.first().bytes) + self.beside()) / self.record.0.max(1) as f64;
         records as u64 * 8
     }
 
@@ -396,7 +397,13 @@ impl Application for Lsm {
                 let mut page = position as u64 * self.config.record.0 / PAGE;
                 for &(first, count) in extents {
                     if page < count {
-                        out.push(command(Op::Read, 0, (first + page) * PAGE, PAGE, Placement::NONE));
+                        out.push(command(
+                            Op::Read,
+                            0,
+                            (first + page) * PAGE,
+                            PAGE,
+                            Placement::NONE,
+                        ));
                         break;
                     }
                     page -= count;
@@ -426,7 +433,12 @@ impl Application for Lsm {
             Figure::new("wal_waf", per(c.wal), "", "the log's part of it"),
             Figure::new("flush_waf", per(c.flushed), "", "the part of files of level 0"),
             Figure::new("compaction_waf", per(c.compacted), "", "the part of compactions"),
-            Figure::new("levels", self.tree.levels() as f64, "levels", "levels below level 0 in use"),
+            Figure::new(
+                "levels",
+                self.tree.levels() as f64,
+                "levels",
+                "levels below level 0 in use",
+            ),
             Figure::new(
                 "space_amplification",
                 live / self.keys as f64,
