@@ -233,7 +233,8 @@ fn traces_share_a_device_by_their_times() {
              [tenants.workload]\ntrace = \"{name}.csv\"\nformat = \"alibaba\"\n"
         )
     };
-    let text = format!("{DEVICE}{}{}", tenant("a", 0), tenant("b", 1)).replace("volume = \"2x\"", "");
+    let text =
+        format!("{DEVICE}{}{}", tenant("a", 0), tenant("b", 1)).replace("volume = \"2x\"", "");
     let path = folder.path().join("e.toml");
     std::fs::write(&path, text).unwrap();
     let experiment = Experiment::from_file(&path, &Options::default()).unwrap();

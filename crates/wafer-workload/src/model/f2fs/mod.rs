@@ -224,7 +224,11 @@ impl Popularity {
         for (rank, &file) in (0..).zip(&file_of) {
             rank_of[file as usize] = rank;
         }
-        Popularity { ranked: Ranked::new(Inverse::zipf(files, exponent), files, 0), file_of, rank_of }
+        Popularity {
+            ranked: Ranked::new(Inverse::zipf(files, exponent), files, 0),
+            file_of,
+            rank_of,
+        }
     }
 
     fn draw(&self, rng: &mut Rng) -> u64 {
