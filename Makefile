@@ -12,7 +12,7 @@ WHEELS := $(abspath $(TARGET))/wheels
 DENY := $(TOOLS)/bin/cargo-deny
 DENY_VERSION := 0.20.2
 
-.PHONY: help demo test check bench validate doc docs tools interop serve-bench fmt-check clippy deny docs-check
+.PHONY: help demo test check bench validate reproduce doc docs tools interop serve-bench fmt-check clippy deny docs-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -96,6 +96,9 @@ figures: python-install ## Every figure of the studies, PDF and PNG, in figures/
 
 validate: ## The table of errors against measured curves in docs/validation.md; 10 minutes, 10 GiB of memory
 	$(CARGO) run --release --locked -q -p wafer-cli -- validate --markdown docs/validation.md
+
+reproduce: ## Published figures beside ours: docs/reproduce.md, and results/reproduce; under 20 minutes
+	$(CARGO) run --release --locked -q -p wafer-cli -- reproduce --sensitivity --out results/reproduce --markdown docs/reproduce.md
 
 bench: ## How fast the device is beside what memory allows, to results/device-speed.md; 5 minutes, 16 GiB
 	$(CARGO) run --release --locked -p wafer-workload --example stream_speed
