@@ -475,7 +475,7 @@ pub(crate) struct MountArgs {
     /// Where data lives: `memory`, `file:PATH` (sparse; kept when the drive is unmounted), or `none`
     /// (reads give zeroes; for tools that only write).
     #[arg(long, value_name = "BACKEND", default_value = "memory")]
-    pub(crate) data: wafer_mount::backend::DataSpec,
+    pub(crate) data: wafer_target::backend::DataSpec,
 
     /// Record all commands as a trace, which `wafer run --trace` plays.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
