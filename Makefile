@@ -24,6 +24,7 @@ demo: ## Write 25 times its capacity to a 448 GiB drive; table on stdout, record
 
 test: tools check ## Everything that has to pass: make check, then all tests (installs fio if missing)
 	$(CARGO) test --locked --workspace
+	scripts/web-test
 	$(MAKE) --no-print-directory python
 
 check: fmt-check clippy doc docs-check deny ## Format, lints, documentation, generated pages, dependencies
@@ -89,8 +90,13 @@ bench: ## How fast the device is beside what memory allows, to results/device-sp
 	mkdir -p results
 	$(CARGO) bench --locked -p wafer-lab --bench device -- --write $(CURDIR)/results/device-speed.md
 
+.PHONY: web-test
+web-test: ## The web pages in Chromium (installs it, Node and promtool if missing); part of make test
+	scripts/web-test
+
 tools: tools-rust ## Install what the tests need: fio, rustfmt, clippy
 	scripts/need-fio
+	scripts/need-fuse
 
 .PHONY: tools-rust
 tools-rust:

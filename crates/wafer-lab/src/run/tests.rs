@@ -53,7 +53,7 @@ fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> 
 
 fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> ResultRecord {
     let built = scatter(experiment, commands, total);
-    run_built::<false>(experiment, built, Control::unattended()).unwrap()
+    run_built::<false>(experiment, built, None, Control::unattended()).unwrap()
 }
 
 #[test]
@@ -142,9 +142,10 @@ fn a_run_can_be_followed_and_stopped() {
         assert_eq!(p.total, Some(64_000 << 20));
         cancel.store(true, Ordering::Relaxed);
     };
-    let control = Control { cancel: &cancel, progress: &progress };
+    let control = Control { cancel: &cancel, progress: &progress, watch: None };
     let error =
-        run_built::<false>(&experiment, scatter(&experiment, u64::MAX, None), control).unwrap_err();
+        run_built::<false>(&experiment, scatter(&experiment, u64::MAX, None), None, control)
+            .unwrap_err();
     assert!(matches!(error, LabError::Cancelled));
     assert!(seen.load(Ordering::Relaxed) > 0);
 }
