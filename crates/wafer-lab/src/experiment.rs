@@ -212,9 +212,12 @@ impl Experiment {
     /// An experiment of a device and a workload at hand; of the options, those count that say
     /// neither.
     pub fn of(device: ResolvedDevice, workload: Workload, options: &Options) -> Self {
-        let path = workload.path();
         Experiment {
-            name: format!("{}-{}", stem(Path::new(&device.name)), stem(Path::new(&path))),
+            name: format!(
+                "{}-{}",
+                stem(Path::new(&device.name)),
+                stem(Path::new(&workload.path()))
+            ),
             device,
             workload,
             volume: options.volume,

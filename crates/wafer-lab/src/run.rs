@@ -107,6 +107,7 @@ fn run_watched(
     }
 }
 
+/// With the configuration's policy, or another.
 fn run_built<const ATTRIBUTION: bool>(
     experiment: &Experiment,
     built: Built,
@@ -129,7 +130,7 @@ fn run_built<const ATTRIBUTION: bool>(
             Device::with_geometry(geometry, policy, experiment.seed, watch)
         }
     };
-    let mut device = made.map_err(|e| {
+    let mut device: Drive<ATTRIBUTION> = made.map_err(|e| {
         LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
     })?;
 
