@@ -12,7 +12,9 @@ use wafer_target::backend::DataSpec;
 const IO: Io = Io { nsid: 1 };
 
 fn pattern(blocks: u32, seed: u8) -> Vec<u8> {
-    (0..blocks as usize * 4096).map(|i| ((i / 7) as u8).wrapping_mul(13).wrapping_add(seed)).collect()
+    (0..blocks as usize * 4096)
+        .map(|i| ((i / 7) as u8).wrapping_mul(13).wrapping_add(seed))
+        .collect()
 }
 
 fn succeed(queue: &mut Queue, sqe: Sqe, send: &[u8], receive: usize) -> Vec<u8> {
@@ -30,10 +32,14 @@ fn refused(queue: &mut Queue, sqe: Sqe, send: &[u8], receive: usize) -> Status {
 #[test]
 fn data_of_every_size_and_way_comes_back() {
     let target = Target::start(DataSpec::Memory);
-    for (number, (digests, r2ts, hpda, in_capsule, flow)) in
-        [(false, 1, 0, 16384, true), (true, 1, 0, 4096, true), (true, 4, 7, 8192, false), (false, 16, 31, 0, true)]
-            .into_iter()
-            .enumerate()
+    for (number, (digests, r2ts, hpda, in_capsule, flow)) in [
+        (false, 1, 0, 16384, true),
+        (true, 1, 0, 4096, true),
+        (true, 4, 7, 8192, false),
+        (false, 16, 31, 0, true),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let mut options = HostOptions::new(NQN, &format!("way{number}"));
         options.queue = QueueOptions {
@@ -89,7 +95,8 @@ fn the_drive_counts_as_the_device_does() {
         }
         let command = match round % 50 {
             0 => {
-                let range = DsmRange { length: blocks.into(), slba: lba.into(), ..Default::default() };
+                let range =
+                    DsmRange { length: blocks.into(), slba: lba.into(), ..Default::default() };
                 queue.submit(IO.deallocate(1), range.as_bytes(), 0);
                 Command::deallocate(lba * 8, blocks * 8)
             }
@@ -162,7 +169,10 @@ fn every_io_command_does_what_it_says() {
     succeed(&mut queue, IO.write_zeroes(200, 2, false), &[], 0);
     succeed(&mut queue, IO.write_zeroes(204, 1, true), &[], 0);
     let zeroed = succeed(&mut queue, IO.read(200, 6), &[], 6 * 4096);
-    assert!(zeroed[..8192].iter().all(|b| *b == 0) && zeroed[4 * 4096..5 * 4096].iter().all(|b| *b == 0));
+    assert!(
+        zeroed[..8192].iter().all(|b| *b == 0)
+            && zeroed[4 * 4096..5 * 4096].iter().all(|b| *b == 0)
+    );
     assert!(zeroed[8192..4 * 4096] == data[8192..4 * 4096]);
     let range = DsmRange { length: 6.into(), slba: 200.into(), ..Default::default() };
     succeed(&mut queue, IO.deallocate(1), range.as_bytes(), 0);
@@ -173,11 +183,20 @@ fn every_io_command_does_what_it_says() {
     let last = target.drive.namespace(1).unwrap().blocks();
     assert_eq!(refused(&mut queue, IO.read(last, 1), &[], 4096), Status::LBA_OUT_OF_RANGE);
     assert_eq!(refused(&mut queue, IO.read(last - 1, 2), &[], 8192), Status::LBA_OUT_OF_RANGE);
-    assert_eq!(refused(&mut queue, IO.write(u64::MAX, 2, None), &data[..8192], 0), Status::LBA_OUT_OF_RANGE);
+    assert_eq!(
+        refused(&mut queue, IO.write(u64::MAX, 2, None), &data[..8192], 0),
+        Status::LBA_OUT_OF_RANGE
+    );
     assert_eq!(refused(&mut queue, IO.read(0, 2), &[], 4096), Status::INVALID_SGL_LENGTH);
-    assert_eq!(refused(&mut queue, IO.write(0, 4, None), &data[..4096], 0), Status::INVALID_SGL_LENGTH);
+    assert_eq!(
+        refused(&mut queue, IO.write(0, 4, None), &data[..4096], 0),
+        Status::INVALID_SGL_LENGTH
+    );
     assert_eq!(refused(&mut queue, Io { nsid: 7 }.read(0, 1), &[], 4096), Status::INVALID_FIELD);
-    assert_eq!(refused(&mut queue, Io { nsid: 0 }.read(0, 1), &[], 4096), Status::INVALID_NAMESPACE);
+    assert_eq!(
+        refused(&mut queue, Io { nsid: 0 }.read(0, 1), &[], 4096),
+        Status::INVALID_NAMESPACE
+    );
     let unknown = Sqe { opcode: 0x44, nsid: 1.into(), ..Default::default() };
     assert_eq!(refused(&mut queue, unknown, &[], 0), Status::INVALID_OPCODE);
     let mut streams = IO.write(0, 1, Some(0));
@@ -229,7 +248,8 @@ fn placement_status_update_and_events() {
     assert_eq!(unwritten.event_type, FdpEventType::RU_NOT_FULLY_WRITTEN.0);
     assert_eq!((unwritten.pid.get(), unwritten.ruhid, unwritten.flags), (1, 1, 0b111));
 
-    let strict = Target::with(config("64MiB"), DataSpec::None, true, std::time::Duration::from_secs(30));
+    let strict =
+        Target::with(config("64MiB"), DataSpec::None, true, std::time::Duration::from_secs(30));
     let mut host = strict.host("strict");
     let mut queue = host.io_queue(1).unwrap();
     assert_eq!(refused(&mut queue, IO.write(3, 1, Some(9)), &page, 0), Status::INVALID_FIELD);

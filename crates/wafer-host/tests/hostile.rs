@@ -77,7 +77,10 @@ fn first_bytes_that_are_no_request() {
         (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), FatalError::INVALID_HEADER),
         (vec![0xff; 200], FatalError::INVALID_HEADER),
         (capsule(Sqe::default(), &[]), FatalError::SEQUENCE),
-        (IcReq { pfv: 1.into(), ..ic_req() }.as_bytes().to_vec(), FatalError::UNSUPPORTED_PARAMETER),
+        (
+            IcReq { pfv: 1.into(), ..ic_req() }.as_bytes().to_vec(),
+            FatalError::UNSUPPORTED_PARAMETER,
+        ),
         (IcReq { hpda_z: 99, ..ic_req() }.as_bytes().to_vec(), FatalError::INVALID_HEADER),
         ([ic_req().as_bytes(), ic_req().as_bytes()].concat(), FatalError::SEQUENCE),
     ];

@@ -21,9 +21,13 @@ fn corpus_folder() -> PathBuf {
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<_> = std::fs::read_dir(corpus_folder())
         .unwrap()
-        .map(|entry| {
-            let path = entry.unwrap().path();
-            (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_none())
+        .map(|path| {
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                std::fs::read(&path).unwrap(),
+            )
         })
         .collect();
     all.sort();
@@ -133,7 +137,8 @@ fn well_meant() -> Vec<Vec<u8>> {
 /// Changes an input in one to a few places.
 fn mutate(input: &[u8], other: &[u8], rng: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     let mut bytes = input.to_vec();
-    let below = |rng: &mut Xoshiro256PlusPlus, n: usize| (rng.next_u64() % n.max(1) as u64) as usize;
+    let below =
+        |rng: &mut Xoshiro256PlusPlus, n: usize| (rng.next_u64() % n.max(1) as u64) as usize;
     for _ in 0..=below(rng, 4) {
         let at = below(rng, bytes.len());
         match below(rng, 8) {
@@ -213,7 +218,8 @@ fn the_corpus_and_what_is_made_of_it() {
         seen.extend(signature);
         if seen.len() > before {
             if save {
-                std::fs::write(corpus_folder().join(format!("{:04}", inputs.len())), &input).unwrap();
+                std::fs::write(corpus_folder().join(format!("{:04}", inputs.len())), &input)
+                    .unwrap();
             }
             inputs.push(input);
         }

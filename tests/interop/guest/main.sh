@@ -55,7 +55,7 @@ check nvme ns-rescan "/dev/$CTRL"
 refused "602a\|Placement Handle List" nvme create-ns "/dev/$CTRL" -s 1024 -c 1024 -f 1 -n 2 -p 1,1
 # FDP can be switched while there are none.
 check nvme fdp feature "/dev/$CTRL" -e 1 --disable
-refused "FDP" nvme fdp stats "/dev/$CTRL" -e 1
+refused "6029\|FDP Disabled" nvme fdp stats "/dev/$CTRL" -e 1
 check nvme fdp feature "/dev/$CTRL" -e 1 -c 0
 # 256 MiB and 192 MiB of 4 KiB blocks with handle lists, 64 MiB of 512-byte blocks without.
 check nvme create-ns "/dev/$CTRL" -s 65536 -c 65536 -f 1 -n 3 -p 0,1,2
