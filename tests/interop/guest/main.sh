@@ -129,7 +129,7 @@ tree() { # DIR: a tree of a few hundred files, some removed and written again
 }
 modprobe -aq f2fs ext4
 check mkfs.f2fs -f "/dev/$A"
-check mke2fs -q -t ext4 -F "/dev/$B"
+check /usr/sbin/mke2fs -q -t ext4 -F "/dev/$B"
 mkdir -p /mnt/a /mnt/b
 check mount -t f2fs "/dev/$A" /mnt/a
 check mount -t ext4 -o discard "/dev/$B" /mnt/b
@@ -143,8 +143,8 @@ check mount -t ext4 "/dev/$B" /mnt/b
 (cd /mnt/a && sha256sum -c --quiet /tmp/sum.a 2>&1 || sha256sum -c /tmp/sum.a | grep -v OK) | grep . && fail "F2FS lost data"
 (cd /mnt/b && sha256sum -c --quiet /tmp/sum.b 2>&1 || sha256sum -c /tmp/sum.b | grep -v OK) | grep . && fail "ext4 lost data"
 check umount /mnt/a; check umount /mnt/b
-check fsck.f2fs --dry-run "/dev/$A"
-check e2fsck -f -n "/dev/$B"
+check /usr/sbin/fsck.f2fs --dry-run "/dev/$A"
+check /usr/sbin/e2fsck -f -n "/dev/$B"
 ok "F2FS and ext4: checksums after unmount and reconnect"
 
 # --- the server killed and started again under load: the host reconnects and goes on
