@@ -51,6 +51,7 @@
 //! - Static wear levelling: free RUs are taken in order of erasing, nothing more.
 
 mod attribution;
+pub mod bound;
 mod bytes;
 mod collect;
 mod command;
