@@ -6,6 +6,9 @@ SHELL := bash
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 TOOLS := $(TARGET)/tools
+PYTHON ?= python3
+VENV := $(abspath $(TARGET))/venv
+WHEELS := $(abspath $(TARGET))/wheels
 DENY := $(TOOLS)/bin/cargo-deny
 DENY_VERSION := 0.20.2
 
@@ -21,6 +24,8 @@ demo: ## Write 25 times its capacity to a 448 GiB drive; table on stdout, record
 
 test: tools check ## Everything that has to pass: make check, then all tests (installs fio if missing)
 	$(CARGO) test --locked --workspace
+	scripts/web-test
+	$(MAKE) --no-print-directory python
 
 check: fmt-check clippy doc docs-check deny ## Format, lints, documentation, generated pages, dependencies
 
@@ -52,6 +57,31 @@ $(DENY):
 	$(CARGO) install --locked --debug --version $(DENY_VERSION) --root $(TOOLS) \
 		--config profile.dev.debug=false cargo-deny
 
+.PHONY: python python-install python-docs figures
+python: python-install python-docs ## The Python package: wheel, its tests, notebooks and site, in target/venv
+	$(VENV)/bin/python -m pytest python/tests
+
+# The wheel as a stranger gets it, in an environment of its own with what it declares and nothing else.
+python-install: $(VENV)/.made
+	rm -rf $(WHEELS)
+	$(VENV)/bin/maturin build --quiet --release --locked --out $(WHEELS)
+	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/wafer-*.whl
+	$(VENV)/bin/pip install --quiet "$$(echo $(WHEELS)/wafer-*.whl)[dev]"
+
+$(VENV)/.made: scripts/need-python
+	scripts/need-python $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet 'maturin>=1.7,<2'
+	touch $@
+
+python-docs: ## The site of the Python package, in target/site
+	$(VENV)/bin/python -m sphinx -W -q -b html docs/python $(abspath $(TARGET))/site
+
+# Records are kept in results/figures: make again draws from what is there.
+figures: python-install ## Every figure of the studies, PDF and PNG, in figures/; 30 minutes, 10 GiB
+	scripts/figure-records $(VENV)/bin/wafer results/figures
+	$(VENV)/bin/python -m wafer.figures results/figures --out figures
+
 validate: ## The table of errors against measured curves in docs/validation.md; 10 minutes, 10 GiB of memory
 	$(CARGO) run --release --locked -q -p wafer-cli -- validate --markdown docs/validation.md
 
@@ -63,8 +93,13 @@ bench: ## How fast the device is beside what memory allows, to results/device-sp
 	mkdir -p results
 	$(CARGO) bench --locked -p wafer-lab --bench device -- --write $(CURDIR)/results/device-speed.md
 
+.PHONY: web-test
+web-test: ## The web pages in Chromium (installs it, Node and promtool if missing); part of make test
+	scripts/web-test
+
 tools: tools-rust ## Install what the tests need: fio, rustfmt, clippy
 	scripts/need-fio
+	scripts/need-fuse
 
 .PHONY: tools-rust
 tools-rust:

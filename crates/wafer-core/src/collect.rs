@@ -28,11 +28,13 @@ impl<O: Observer> Device<O> {
         // Taking each once shows that this will not change.
         let mut patience = 2 * self.groups[usize::from(group)].range.len();
         while !self.above_reserve(group) {
-            let Some(least) = self.view(group, |_, rus| rus.least_valid()) else { return false };
+            let Some(least) = self.view(group, true, |_, rus| rus.least_valid()) else {
+                return false;
+            };
             if self.groups.len() > 1 && self.is_full(least) {
                 return false;
             }
-            let chosen = if patience > 0 { self.select(group) } else { None };
+            let chosen = if patience > 0 { self.select(group, true) } else { None };
             let victim = chosen.unwrap_or(least);
             patience -= usize::from(patience > 0 && self.is_full(victim));
             self.collect(group, victim, true);
@@ -50,12 +52,12 @@ impl<O: Observer> Device<O> {
             if self.groups[usize::from(group)].floor > self.granted + u64::from(most) {
                 return;
             }
-            let Some(least) = self.view(group, |_, rus| rus.least_valid()) else { return };
+            let Some(least) = self.view(group, false, |_, rus| rus.least_valid()) else { return };
             if self.rus.valid[least.index()] > most {
                 self.groups[usize::from(group)].floor = u64::MAX;
                 return self.lower_floor(group, self.rus.valid[least.index()]);
             }
-            match self.select(group) {
+            match self.select(group, false) {
                 Some(victim) if self.rus.valid[victim.index()] <= most => {
                     self.collect(group, victim, false);
                 }
@@ -78,6 +80,7 @@ impl<O: Observer> Device<O> {
     fn view<R>(
         &mut self,
         group: u16,
+        forced: bool,
         ask: impl FnOnce(&mut dyn crate::policy::VictimPolicy, &mut RuView<'_>) -> R,
     ) -> R {
         let mut view = RuView {
@@ -86,13 +89,14 @@ impl<O: Observer> Device<O> {
             rng: &mut self.policy_rng,
             pages_per_ru: self.geometry.pages_per_ru,
             now: self.clock,
+            forced,
         };
         ask(self.policy.as_mut(), &mut view)
     }
 
     /// Asks the policy. A choice that is not a candidate is a fault of the policy, not of the data.
-    fn select(&mut self, group: u16) -> Option<RuId> {
-        self.view(group, |policy, rus| {
+    fn select(&mut self, group: u16, forced: bool) -> Option<RuId> {
+        self.view(group, forced, |policy, rus| {
             let victim = policy.select(rus)?;
             assert!(
                 rus.valid(victim).is_some(),

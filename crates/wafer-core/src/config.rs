@@ -83,6 +83,9 @@ pub struct GcConfig {
     pub policy: String,
     /// Reclaim units compared by the d-choices policy. Default 10.
     pub choices: u32,
+    /// Share of the closed reclaim units, oldest first, among which the windowed-greedy policy
+    /// chooses. Default 0.5.
+    pub window: f64,
     /// Background GC runs while free reclaim units are at most this share of all, rounded down;
     /// 0 switches it off. Default 0.10 (WARP's emulator).
     pub background_free: f64,
@@ -176,6 +179,7 @@ impl Default for GcConfig {
         GcConfig {
             policy: "greedy".to_owned(),
             choices: 10,
+            window: 0.5,
             background_free: 0.10,
             background_max_valid: 0.05,
             forced_free: 0.01,

@@ -13,6 +13,7 @@
 //! - `mapping.rs` and `segment.rs`: the map names a page's *segment*, a run of pages appended to one
 //!   RU. All that write amplification needs is which RU a page is in and how many of its pages are
 //!   valid, so relocation re-labels whole segments. `merge.rs` keeps segments few.
+//! - `namespace.rs`: namespaces that are created and deleted while the device runs.
 //! - `collect.rs`: when garbage is collected and where valid pages go. [`policy`] chooses the victim.
 //! - `reclaim.rs`: the states of RUs, their valid counts, and the least of these.
 //! - [`Counters`], [`Observer`] and [`FdpEvent`] are what comes out. With `()` as observer the hooks
@@ -62,6 +63,7 @@ mod ids;
 mod invariants;
 mod mapping;
 mod merge;
+mod namespace;
 mod observer;
 pub mod oracle;
 pub mod policy;
@@ -85,5 +87,6 @@ pub use error::ConfigError;
 pub use event::FdpEvent;
 pub use geometry::{Geometry, MAX_GROUPS, MAX_HANDLES, Relocation};
 pub use ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
+pub use namespace::NamespaceError;
 pub use observer::{Closed, Collection, Observer, Owner};
 pub use rng::DeviceRng;

@@ -354,7 +354,7 @@ impl PageMapped {
                 return false;
             }
             let victim =
-                if patience > 0 { self.select(group) } else { None }.unwrap_or(RuId(least));
+                if patience > 0 { self.select(group, true) } else { None }.unwrap_or(RuId(least));
             if patience > 0 && self.valid_pages(victim) == full {
                 patience -= 1;
             }
@@ -371,7 +371,7 @@ impl PageMapped {
             if least.is_none_or(|valid| valid > self.geometry.background_max_valid) {
                 return;
             }
-            match self.select(group) {
+            match self.select(group, false) {
                 Some(victim) if self.valid_pages(victim) <= self.geometry.background_max_valid => {
                     self.collect(group, victim, false);
                 }
@@ -385,7 +385,7 @@ impl PageMapped {
     }
 
     /// Shows the policy the reclaim units as they are, counted afresh.
-    fn select(&mut self, group: u16) -> Option<RuId> {
+    fn select(&mut self, group: u16, forced: bool) -> Option<RuId> {
         let mut rus = ReclaimUnits::new(&self.geometry);
         for (ru, unit) in self.units.iter().enumerate() {
             let flag = if unit.state == State::Closed { 0 } else { NOT_CLOSED };
@@ -404,6 +404,7 @@ impl PageMapped {
             rng: &mut self.rng,
             pages_per_ru: self.geometry.pages_per_ru,
             now: self.clock,
+            forced,
         };
         let victim = self.policy.select(&mut view);
         self.seen = rus.seen;

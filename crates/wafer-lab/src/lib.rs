@@ -9,6 +9,7 @@
 //! - [`reproduce`]: published studies beside ours;
 //! - [`validate`]: the table of errors against measured curves;
 //! - [`metrics`]: cumulative, instantaneous and clamped WAF over samples of counters;
+//! - [`measure`]: counters of a real drive, read through nvme-cli;
 //! - [`theory`]: closed forms of write amplification, the oracle of the device.
 //!
 //! # Architecture
@@ -32,6 +33,7 @@
 //! - Time. `performance` is the simulator's own; the model counts bytes, not seconds.
 //! - Moving a run's state to a file and back.
 
+pub mod advise;
 mod attribution;
 mod batch;
 mod compare;
@@ -42,6 +44,7 @@ mod experiment;
 mod explain;
 mod files;
 pub mod host;
+pub mod measure;
 pub mod metrics;
 mod precondition;
 mod read;
@@ -67,7 +70,7 @@ pub use precondition::{Precondition, PreconditionStream};
 pub use read::read_records;
 pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{ResultRecord, write_json};
-pub use run::{Control, Progress, Stage, run, run_with_policy};
+pub use run::{Control, Progress, Stage, View, run, run_with_policy};
 pub use source::{
     CommandsSource, FioSource, Source, TraceFile, TraceSource, Workload, find_model, models,
 };

@@ -84,12 +84,17 @@ pub fn mount(
         return Err(of_folder(io::Error::other(reason)));
     }
     let mut notices = Vec::new();
-    if options.lock_memory
-        && let Err(error) = crate::memory::lock()
-    {
-        notices.push(format!(
-            "memory is not locked ({error}); swap on this drive may hang the machine"
-        ));
+    if options.lock_memory {
+        match crate::memory::lock() {
+            Ok(true) => {}
+            Ok(false) => notices.push(
+                "memory is locked; without CAP_SYS_RESOURCE the server is not marked as part of the way \
+                 to storage, so keep swap on this drive to a limited control group"
+                    .to_owned(),
+            ),
+            Err(error) => notices
+                .push(format!("memory is not locked ({error}); swap on this drive may hang the machine")),
+        }
     }
     let backend: Box<dyn Backend> = match &options.data {
         DataSpec::None => Box::new(none::None),

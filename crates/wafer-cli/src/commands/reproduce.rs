@@ -107,6 +107,7 @@ fn all(plan: &Plan, args: &ReproduceArgs, quiet: bool) -> anyhow::Result<Outcome
         threads: args.threads,
         cancel: &CANCEL,
         progress: &|number, progress| bar.update(number, progress),
+        watch: None,
         finished: &|number, result| {
             let (Ok(record), Some(out)) = (result, &args.out) else { return };
             let (name, seed) = &names[number];

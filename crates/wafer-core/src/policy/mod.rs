@@ -4,12 +4,19 @@
 //! page writes apart, so it may be slow. To add one: copy a file of this folder, implement
 //! [`VictimPolicy`], and name the file twice here: in a `mod` line and in [`POLICIES`].
 
+mod adaptive;
+mod cost_age_time;
 mod cost_benefit;
 mod d_choices;
 mod features;
 mod fifo;
 mod greedy;
+mod hazard;
+mod look_ahead;
+mod quota;
 mod random;
+mod survival;
+mod windowed_greedy;
 
 pub(crate) use features::Seen;
 pub use features::{Features, OWNER_GC};
@@ -48,9 +55,18 @@ pub struct PolicyInfo {
 pub const POLICIES: &[PolicyInfo] = &[
     greedy::INFO,
     cost_benefit::INFO,
+    cost_age_time::INFO,
     fifo::INFO,
     random::INFO,
     d_choices::INFO,
+    windowed_greedy::INFO,
+    quota::FIXED,
+    quota::PROPORTIONAL,
+    quota::SQRT,
+    quota::MARGINAL,
+    hazard::INFO,
+    look_ahead::INFO,
+    adaptive::INFO,
 ];
 
 /// Where a policy wants relocated data; of an unknown one, nothing special.
@@ -79,6 +95,7 @@ pub struct RuView<'a> {
     pub(crate) rng: &'a mut DeviceRng,
     pub(crate) pages_per_ru: u32,
     pub(crate) now: u64,
+    pub(crate) forced: bool,
 }
 
 impl RuView<'_> {
@@ -135,6 +152,12 @@ impl RuView<'_> {
     /// How often a candidate's data was moved, as far as that is kept apart; 0 for what a host wrote.
     pub fn generation(&self, ru: RuId) -> u8 {
         self.rus.units[ru.index()].generation
+    }
+
+    /// Whether space is needed. If not, this is background GC, which takes nothing that holds more
+    /// than `gc.background_max_valid`.
+    pub fn forced(&self) -> bool {
+        self.forced
     }
 
     /// Host pages written to the device so far.

@@ -48,6 +48,7 @@ fn config(
         gc: GcConfig {
             policy: policy::POLICIES[policy].name.to_owned(),
             choices: 3,
+            window: 0.4,
             background_free: background,
             background_max_valid: max_valid,
             forced_free: forced,

@@ -3,4 +3,6 @@
 mod configs;
 mod exchange;
 mod features;
+mod namespaces;
 mod oracle;
+mod policies;

@@ -1,0 +1,251 @@
+//! What the index policies know: how pages of each class die with age, from valid counts alone.
+//!
+//! A class is a handle and a generation, or the mixed data of several handles. Each time a policy looks
+//! at a reclaim unit it learns how many pages died since its last look. Summed over reclaim units
+//! by age that is a hazard, and from it a survival curve (the actuarial estimate; reclaim units
+//! that are collected leave the count). The path of a page write keeps nothing for it.
+//!
+//! State: 48 bytes for each reclaim unit and 12 KiB for each class in use. Work per collection: one
+//! comparison for each reclaim unit, a look at an eighth of them, and an index for those that could
+//! be chosen soon.
+
+mod curve;
+
+pub(crate) use curve::Prospect;
+use curve::{Bins, Curve};
+
+use super::RuView;
+use crate::ids::RuId;
+use crate::observer::Owner;
+
+/// Device writes over which what was seen fades by half.
+const HALF_LIFE: f64 = 2.0;
+/// Curves are derived again after this share of a device write.
+const REFRESH: f64 = 1.0 / 64.0;
+/// A look takes in every so manieth reclaim unit.
+const TURNS: u32 = 8;
+/// How many of the lowest indices are looked at again before the choice.
+const SHORT_LIST: usize = 12;
+/// A reclaim unit whose index is this many times that of recent victims is valued at every fourth
+/// look only.
+const FAR: f64 = 3.0;
+/// Device writes that prospects reach.
+const HORIZON: f64 = 4.0;
+/// Classes of one handle: what the host wrote and the generations of relocated data.
+const PER_HANDLE: usize = 9;
+
+/// What was seen of one reclaim unit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Track {
+    /// Position in the order of closing, plus one: tells present contents from former ones.
+    order: u64,
+    closed: u64,
+    /// Host pages written to the device at the last look.
+    at: u64,
+    /// Dead pages times host pages written since they died.
+    pub(crate) waste: f64,
+    index: f64,
+    pub(crate) valid: u32,
+    class: u16,
+    looks: u16,
+}
+
+/// A value for reclaim units; the smallest is collected.
+pub(crate) trait Index: Send {
+    /// The index of a reclaim unit that has valid pages.
+    fn value(&self, known: &Known, track: &Track) -> f64;
+
+    /// A victim was chosen at this index; `None` if it held nothing valid, or nothing else.
+    fn chosen(&mut self, known: &Known, track: &Track, index: Option<f64>) {
+        let _ = (known, track, index);
+    }
+
+    /// The curves were derived again after what was seen faded by this factor.
+    fn refreshed(&mut self, known: &Known, fade: f64) {
+        let _ = (known, fade);
+    }
+}
+
+/// What is known of the device.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    tracks: Vec<Track>,
+    bins: Option<Bins>,
+    curves: Vec<Option<Curve>>,
+    /// Pages of a reclaim unit.
+    pub(crate) pages: f64,
+    /// Pages of the group that is looked at.
+    pub(crate) device: f64,
+    /// Of each handle, the most generations of relocated data seen to be kept apart.
+    generations: Vec<usize>,
+    refreshed: u64,
+    turn: u32,
+    usual: f64,
+    list: Vec<(f64, u32)>,
+}
+
+impl Known {
+    pub(crate) fn class(&self, track: &Track) -> usize {
+        usize::from(track.class)
+    }
+
+    /// Age of a reclaim unit at the last look, in host pages.
+    pub(crate) fn age(&self, track: &Track) -> f64 {
+        (track.at - track.closed) as f64
+    }
+
+    /// Where relocated data of a class goes, as far as that was seen.
+    pub(crate) fn next(&self, class: usize) -> usize {
+        let Some(number) = class.checked_sub(1) else { return 0 };
+        let (handle, generation) = (number / PER_HANDLE, number % PER_HANDLE);
+        match self.generations[handle] {
+            0 if self.curves[0].is_some() => 0,
+            most => class - generation + (generation + 1).min(most),
+        }
+    }
+
+    /// Share of valid pages that dies per host page, at the age of this reclaim unit.
+    pub(crate) fn hazard(&self, track: &Track) -> f64 {
+        match (&self.bins, &self.curves[usize::from(track.class)]) {
+            (Some(bins), Some(curve)) => curve.hazard[bins.of(self.age(track))],
+            _ => 0.0,
+        }
+    }
+
+    /// What is expected of this reclaim unit if it is left alone.
+    pub(crate) fn prospects(&self, track: &Track, see: impl FnMut(Prospect)) {
+        if let (Some(bins), Some(curve)) = (&self.bins, &self.curves[usize::from(track.class)]) {
+            let valid = f64::from(track.valid);
+            curve.prospects(bins, self.age(track), valid, HORIZON * self.device, see);
+        }
+    }
+
+    fn class_of(&mut self, rus: &RuView<'_>, ru: RuId) -> u16 {
+        let class = match rus.owner(ru) {
+            Owner::Gc => 0,
+            Owner::Handle(handle) => {
+                let generation = usize::from(rus.generation(ru)).min(PER_HANDLE - 1);
+                if self.generations.len() <= handle.index() {
+                    self.generations.resize(handle.index() + 1, 0);
+                }
+                let most = &mut self.generations[handle.index()];
+                *most = generation.max(*most);
+                1 + handle.index() * PER_HANDLE + generation
+            }
+        };
+        if self.curves.len() <= class {
+            self.curves.resize(class + 1, None);
+        }
+        self.curves[class].get_or_insert_with(Curve::new);
+        class as u16
+    }
+
+    /// Takes note of what became of a reclaim unit since the last look.
+    fn look(&mut self, rus: &RuView<'_>, ru: RuId, valid: u32) {
+        let (order, now) = (rus.closed_order(ru) + 1, rus.now());
+        let mut track = self.tracks[ru.index()];
+        if track.order != order {
+            let class = self.class_of(rus, ru);
+            let closed = now - rus.age(ru);
+            // When it lost pages before it was closed is not known: counted as if right after.
+            let full = if now > closed { rus.pages_per_ru() } else { valid };
+            track = Track { order, closed, at: closed, valid: full, class, ..Track::default() };
+        }
+        let time = (now - track.at) as f64;
+        if time > 0.0 {
+            let died = f64::from(track.valid - valid);
+            let alive = f64::from(track.valid) - died / 2.0;
+            track.waste += (self.pages - alive) * time;
+            let from = (track.at - track.closed) as f64;
+            if let (Some(bins), Some(curve)) =
+                (&self.bins, &mut self.curves[usize::from(track.class)])
+            {
+                curve.count(bins, from, from + time, died, alive);
+            }
+            track.valid = valid;
+            track.at = now;
+        }
+        self.tracks[ru.index()] = track;
+    }
+
+    /// Derives the curves again if it is time. Answers by what factor counts faded.
+    fn refresh(&mut self, now: u64) -> Option<f64> {
+        let time = (now - self.refreshed) as f64;
+        if self.refreshed != 0 && time < self.device * REFRESH {
+            return None;
+        }
+        self.refreshed = now;
+        let fade = (-time / self.device / HALF_LIFE).exp2();
+        let bins = self.bins.as_ref()?;
+        self.curves.iter_mut().flatten().for_each(|curve| curve.refresh(bins, fade));
+        Some(fade)
+    }
+
+    /// The candidate with the smallest index, or one without valid pages if there is one.
+    pub(crate) fn select(&mut self, rus: &mut RuView<'_>, index: &mut impl Index) -> Option<RuId> {
+        let range = rus.range();
+        self.pages = f64::from(rus.pages_per_ru());
+        self.device = range.len() as f64 * self.pages;
+        self.bins.get_or_insert_with(|| Bins::new(rus.pages_per_ru()));
+        if self.tracks.len() < range.end as usize {
+            self.tracks.resize(range.end as usize, Track::default());
+        }
+        let least = rus.least_valid()?;
+        if rus.valid(least) == Some(0) {
+            self.look(rus, least, 0);
+            index.chosen(self, &self.tracks[least.index()], None);
+            return Some(least);
+        }
+        if let Some(fade) = self.refresh(rus.now()) {
+            index.refreshed(self, fade);
+        }
+        self.turn = (self.turn + 1) % TURNS;
+        let mut list = std::mem::take(&mut self.list);
+        list.clear();
+        for number in range {
+            let ru = RuId(number);
+            let Some(valid) = rus.valid(ru) else { continue };
+            let fresh = self.tracks[ru.index()].order != rus.closed_order(ru) + 1;
+            if number % TURNS == self.turn || fresh || ru == least {
+                self.look(rus, ru, valid);
+                let track = &mut self.tracks[ru.index()];
+                track.looks = track.looks.wrapping_add(1);
+                if fresh || track.index < FAR * self.usual || track.looks % 4 == 0 {
+                    self.tracks[ru.index()].index = self.value(index, ru);
+                }
+            }
+            list.push((self.tracks[ru.index()].index, number));
+        }
+        let short = SHORT_LIST.min(list.len());
+        let order = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        list.select_nth_unstable_by(short - 1, order);
+        let mut best = (f64::INFINITY, least.0);
+        for (_, number) in &list[..short] {
+            let ru = RuId(*number);
+            self.look(rus, ru, rus.valid(ru)?);
+            let value = self.value(index, ru);
+            self.tracks[ru.index()].index = value;
+            if order(&(value, ru.0), &best).is_lt() {
+                best = (value, ru.0);
+            }
+        }
+        self.list = list;
+        let (value, victim) = (best.0, RuId(best.1));
+        if value.is_finite() {
+            self.usual += 0.01 * (value - self.usual);
+        }
+        self.look(rus, victim, rus.valid(victim)?);
+        index.chosen(self, &self.tracks[victim.index()], Some(value).filter(|v| v.is_finite()));
+        Some(victim)
+    }
+
+    fn value(&self, index: &impl Index, ru: RuId) -> f64 {
+        let track = &self.tracks[ru.index()];
+        match track.valid {
+            0 => -1.0,
+            // Collecting it would gain nothing.
+            valid if f64::from(valid) >= self.pages => f64::INFINITY,
+            _ => index.value(self, track),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What defines each policy, looked at where it decides.
+
+use std::sync::{Arc, Mutex};
+
+use crate::policy::{self, Features, RuView, VictimPolicy};
+use crate::*;
+
+/// Lets a policy choose, and shows what it saw and chose to a check.
+struct Watched<F> {
+    policy: Box<dyn VictimPolicy>,
+    seen: Features,
+    check: F,
+}
+
+impl<F: FnMut(&Features, usize) + Send> VictimPolicy for Watched<F> {
+    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
+        rus.features(&mut self.seen);
+        let victim = self.policy.select(rus)?;
+        let at = self.seen.ru.iter().position(|ru| *ru == victim.0).unwrap();
+        (self.check)(&self.seen, at);
+        Some(victim)
+    }
+}
+
+pub(super) const PAGES: u64 = 64;
+
+/// A device of 200 logical RUs of 64 pages and two handles.
+pub(super) fn config(policy: &str, isolation: Isolation) -> DeviceConfig {
+    let page = 16384;
+    DeviceConfig {
+        capacity: Bytes(200 * PAGES * page),
+        page: Bytes(page),
+        reclaim_unit: ReclaimUnitConfig { size: Bytes(PAGES * page), count: Some(234) },
+        overprovisioning: None,
+        handles: 2,
+        groups: 1,
+        isolation,
+        handle_isolation: Default::default(),
+        fdp: true,
+        gc: GcConfig {
+            policy: policy.to_owned(),
+            background_free: 0.0,
+            destination: Some(Destination::Isolation),
+            ..GcConfig::default()
+        },
+        namespaces: Vec::new(),
+        service: ServiceConfig::default(),
+    }
+}
+
+/// Numbers that look random: SplitMix64.
+pub(super) fn random(state: &mut u64, bound: u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((u128::from(z ^ (z >> 31)) * u128::from(bound)) >> 64) as u64
+}
+
+/// `count` single-page writes: four fifths to the first fifth of the space through handle 0, the rest
+/// through handle 1.
+pub(super) fn hot_and_cold(count: usize, seed: &mut u64) -> Vec<Command> {
+    let (all, hot) = (200 * PAGES, 40 * PAGES);
+    (0..count)
+        .map(|_| {
+            let (page, handle) = match random(seed, 5) {
+                0 => (hot + random(seed, all - hot), 1),
+                _ => (random(seed, hot), 0),
+            };
+            Command::write(page * 32, 32, Placement(handle))
+        })
+        .collect()
+}
+
+fn fill() -> Vec<Command> {
+    let handle = |page: u64| Placement(u16::from(page >= 40 * PAGES));
+    (0..200 * PAGES).map(|page| Command::write(page * 32, 32, handle(page))).collect()
+}
+
+/// Watches the choices of a policy while hot and cold data is written. Answers how many it made.
+fn watch(policy: &str, check: impl FnMut(&Features, usize) + Send + 'static) -> u64 {
+    let config = config(policy, Isolation::Persistently);
+    let watched = Box::new(Watched {
+        policy: policy::make(&config.gc).unwrap(),
+        seen: Features::default(),
+        check,
+    });
+    let geometry = Geometry::resolve(&config).unwrap();
+    let mut device = Device::with_geometry(geometry, watched, 3, ()).unwrap();
+    device.apply(&fill());
+    device.apply(&hot_and_cold(60_000, &mut 1));
+    assert_eq!(device.check_invariants(), Ok(()));
+    device.counters().forced_gc
+}
+
+/// WAF of the second half of a run.
+pub(super) fn waf(config: &DeviceConfig, seed: u64) -> f64 {
+    let mut device = Device::new(config, seed).unwrap();
+    device.apply(&fill());
+    device.apply(&hot_and_cold(100_000, &mut { seed }));
+    device.reset_counters();
+    device.apply(&hot_and_cold(100_000, &mut { seed + 1000 }));
+    device.counters().waf()
+}
+
+fn by(score: impl Fn(usize) -> f64, count: usize) -> usize {
+    (0..count).min_by(|a, b| score(*a).total_cmp(&score(*b))).unwrap()
+}
+
+#[test]
+fn greedy_takes_the_fewest_valid_pages() {
+    let choices = watch("greedy", |seen, at| {
+        assert_eq!(Some(&seen.valid[at]), seen.valid.iter().min());
+    });
+    assert!(choices > 1000);
+}
+
+#[test]
+fn cost_benefit_and_cost_age_time_take_the_best_of_their_scores() {
+    watch("cost-benefit", |seen, at| {
+        let score = |i: usize| {
+            let valid = f64::from(seen.valid[i]);
+            -(PAGES as f64 - valid) * (seen.age[i] + 1) as f64 / valid
+        };
+        assert!(seen.valid[at] == 0 || score(at) <= score(by(score, seen.len())));
+    });
+    watch("cost-age-time", |seen, at| {
+        let score = |i: usize| {
+            let valid = f64::from(seen.valid[i]);
+            let cost = valid / (PAGES as f64 - valid);
+            cost * f64::from(seen.erases[i] + 1) / (seen.age[i] + 1) as f64
+        };
+        assert!(seen.valid[at] == 0 || score(at) <= score(by(score, seen.len())));
+    });
+}
+
+#[test]
+fn windowed_greedy_stays_in_its_window() {
+    watch("windowed-greedy", |seen, at| {
+        let older = |i: usize| seen.age.iter().filter(|age| **age > seen.age[i]).count();
+        let window = seen.len().div_ceil(2);
+        assert!(older(at) <= window, "{} of {}", older(at), seen.len());
+        let emptier = |i: &usize| seen.valid[*i] < seen.valid[at] && older(*i) + 2 < window;
+        assert_eq!((0..seen.len()).find(emptier), None);
+    });
+}
+
+#[test]
+fn fifo_takes_the_oldest_and_random_takes_all_ages() {
+    watch("fifo", |seen, at| assert_eq!(seen.age[at], *seen.age.iter().max().unwrap()));
+    let ranks = Arc::new(Mutex::new((0usize, 0usize)));
+    let sums = ranks.clone();
+    watch("random", move |seen, at| {
+        let older = seen.age.iter().filter(|age| **age > seen.age[at]).count();
+        let mut sums = sums.lock().unwrap();
+        *sums = (sums.0 + older, sums.1 + seen.len());
+    });
+    let (older, all) = *ranks.lock().unwrap();
+    let mean = older as f64 / all as f64;
+    assert!((mean - 0.5).abs() < 0.05, "{mean}");
+}
+
+/// Spare pages that each handle has, summed over choices.
+fn spare(policy: &str) -> [f64; 2] {
+    let sums = Arc::new(Mutex::new([0.0; 2]));
+    let inner = sums.clone();
+    let mut choices = 0;
+    watch(policy, move |seen, _| {
+        choices += 1;
+        // The start is greedy's: nothing is known yet.
+        if choices > 1000 {
+            for i in 0..seen.len() {
+                let dead = PAGES as f64 - f64::from(seen.valid[i]);
+                inner.lock().unwrap()[usize::from(seen.owner[i])] += dead;
+            }
+        }
+    });
+    let sums = *sums.lock().unwrap();
+    [sums[0] / (sums[0] + sums[1]), sums[1] / (sums[0] + sums[1])]
+}
+
+#[test]
+fn quotas_share_spare_space_as_they_say() {
+    // 80 % of the writes go to 20 % of the pages: equal shares, shares by size, and
+    // sqrt(0.8 * 0.2) = sqrt(0.2 * 0.8), equal again.
+    for (policy, hot) in [("quota-fixed", 0.5), ("quota-proportional", 0.2), ("quota-sqrt", 0.5)] {
+        let [share, _] = spare(policy);
+        assert!((share - hot).abs() < 0.06, "{policy}: {share}");
+    }
+    let [share, _] = spare("quota-marginal");
+    assert!((0.4..0.6).contains(&share), "quota-marginal: {share}");
+}
+
+#[test]
+fn spare_space_by_need_beats_greedy_on_isolated_streams() {
+    let of = |policy: &str| waf(&config(policy, Isolation::Persistently), 1);
+    let greedy = of("greedy");
+    for policy in ["quota-sqrt", "quota-marginal", "hazard", "look-ahead", "adaptive"] {
+        let waf = of(policy);
+        // Closed forms at OP 14 %: 2.98 with the best split, 4.0 for greedy.
+        assert!(waf < 0.86 * greedy, "{policy}: {waf}, greedy {greedy}");
+    }
+}
+
+#[test]
+fn relocated_data_of_persistently_isolated_handles_never_mixes() {
+    let mut config = config("greedy", Isolation::Persistently);
+    config.gc.destination = Some(Destination::Shared);
+    let error = Geometry::resolve(&config).unwrap_err();
+    assert_eq!(error.key, "gc.destination");
+    for destination in [Destination::Host, Destination::Handle, Destination::Generation] {
+        config.gc.destination = Some(destination);
+        let mut device = Device::new(&config, 1).unwrap();
+        device.apply(&fill());
+        device.apply(&hot_and_cold(30_000, &mut 1));
+        assert_eq!(device.gc_counters(), None);
+        let owners = (0..234).filter_map(|ru| device.owner(RuId(ru)));
+        assert!(owners.into_iter().all(|owner| owner != Owner::Gc), "{destination:?}");
+        assert_eq!(device.check_invariants(), Ok(()));
+    }
+}
+
+#[test]
+fn generations_stay_apart_up_to_the_last() {
+    let mut config = config("greedy", Isolation::Initially);
+    config.gc.destination = Some(Destination::Generation);
+    config.gc.generations = 2;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let inner = seen.clone();
+    let check = move |seen: &Features, at: usize| {
+        inner.lock().unwrap().push((seen.owner[at], seen.generation[at]));
+    };
+    let policy = policy::make(&config.gc).unwrap();
+    let watched = Box::new(Watched { policy, seen: Features::default(), check });
+    let geometry = Geometry::resolve(&config).unwrap();
+    let mut device = Device::with_geometry(geometry, watched, 3, ()).unwrap();
+    device.apply(&fill());
+    device.apply(&hot_and_cold(60_000, &mut 1));
+    let mut kinds = seen.lock().unwrap().clone();
+    kinds.sort_unstable();
+    kinds.dedup();
+    assert_eq!(kinds, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
+}
