@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wafer.figures.style import COLOURS, MARKERS, PUBLISHED, axes
+from wafer.figures.style import COLOURS, MARKERS, PUBLISHED, axes, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ def plot_result(
             colour = COLOURS[(number + 1) % len(COLOURS)]
             ax.plot(timeline.volume, handle.cumulative_waf, label=name, color=colour, linewidth=1)
     if handles or label:
-        ax.legend()
+        legend(ax)
     return label_axes(ax)
 
 
@@ -75,7 +75,7 @@ def plot_fit(fit: Fit, ax: Axes | None = None) -> Axes:
         ax.axvspan(0, end, color=COLOURS[0], alpha=0.07, linewidth=0)
         ax.text(end, 0.02, " predicted", transform=ax.get_xaxis_transform(), fontsize=7, va="bottom")
         ax.text(end, 0.02, "fitted ", transform=ax.get_xaxis_transform(), fontsize=7, va="bottom", ha="right")
-    ax.legend(loc="center right")
+    legend(ax, loc="center right")
     return label_axes(ax)
 
 
@@ -85,5 +85,5 @@ def plot_several(results: list[tuple[str, Result]], ax: Axes) -> Axes:
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         ax.plot(result.timeline.volume, result.timeline.waf, color=colour, label=label)
         plot_published(result, ax, color=colour, marker=marker)
-    ax.legend()
+    legend(ax)
     return label_axes(ax)

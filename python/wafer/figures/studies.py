@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wafer.figures.curves import label_axes, plot_published, plot_several
-from wafer.figures.style import COLOURS, MARKERS, grid_of_axes
+from wafer.figures.style import COLOURS, MARKERS, grid_of_axes, legend, title
 from wafer.result import Result
 
 if TYPE_CHECKING:
@@ -94,14 +94,14 @@ def one_stream(material: Material) -> Figure | None:
         return None
     figure, (ax,) = grid_of_axes(1)
     plot_several([(label, result) for label, result in chosen if result is not None], ax)
-    ax.set_title("One stream (lines: wafer; hollow: measured)")
+    title(ax, "One stream (lines: wafer; hollow: measured)")
     return figure
 
 
 def three_streams(material: Material) -> Figure | None:
     """WARP, Figs 13 and 14: three streams, three placements, II."""
     panels = []
-    for traffic, title in TRAFFIC.items():
+    for traffic, name in TRAFFIC.items():
         curves = []
         for placement, label in PLACEMENTS.items():
             results = material.with_job(f"three-stream-{traffic}-{placement}")
@@ -109,13 +109,13 @@ def three_streams(material: Material) -> Figure | None:
             if first is not None:
                 curves.append((label, first))
         if curves:
-            panels.append((title, curves))
+            panels.append((name, curves))
     if not panels:
         return None
     figure, found = grid_of_axes(len(panels))
-    for (title, curves), ax in zip(panels, found):
+    for (name, curves), ax in zip(panels, found):
         plot_several(curves, ax)
-        ax.set_title(title)
+        title(ax, name)
         ax.set_ylabel("cumulative WAF" if ax is found[0] else "")
     return figure
 
@@ -132,7 +132,7 @@ def persistently_isolated(material: Material) -> Figure | None:
         return None
     figure, (ax,) = grid_of_axes(1)
     plot_several(curves, ax)
-    ax.set_title("Persistently isolated, OP 10 %")
+    title(ax, "Persistently isolated, OP 10 %")
     return figure
 
 
@@ -152,8 +152,8 @@ def noisy_handle(material: Material) -> Figure | None:
             color=COLOURS[number],
             label=roles.get(key, str(key)),
         )
-    ax.legend()
-    ax.set_title("Noisy RUH: WAF of each handle, 80/20")
+    legend(ax)
+    title(ax, "Noisy RUH: WAF of each handle, 80/20")
     return label_axes(ax, "cumulative WAF of the handle").figure  # type: ignore[return-value]
 
 
@@ -179,10 +179,10 @@ def save_sequential(material: Material) -> Figure | None:
         alpha=0.85,
         linewidth=0,
     )
-    ax.legend(loc="upper left")
+    legend(ax, loc="upper left")
     ax.set_xlabel("host bytes / logical capacity")
     ax.set_ylabel("extra media bytes / logical capacity")
-    ax.set_title("Save Sequential: by origin, 80/20")
+    title(ax, "Save Sequential: by origin, 80/20")
     return figure
 
 
@@ -236,10 +236,10 @@ def isolation_map(material: Material) -> Figure | None:
                     markersize=4,
                     label=f"{isolation[0].upper()}I, wafer",
                 )
-        ax.set_title(f"RU {unit} MiB")
+        title(ax, f"RU {unit} MiB")
         ax.set_xlabel("over-provisioning, %")
     found[0].set_ylabel("WAF at x5, 80/20")
-    found[0].legend()
+    legend(found[0])
     return figure
 
 
@@ -264,9 +264,9 @@ def kernel_compilation(material: Material) -> Figure | None:
         plot_published(result, found[0], color=colour)
         found[1].plot(timeline.volume, instant, color=colour, linewidth=0.7)
         found[2].plot(timeline.volume, np.minimum(instant, 5), color=colour, linewidth=0.7)
-    for ax, title in zip(found, ("cumulative WAF", "instantaneous WAF", "clamped at 5")):
-        label_axes(ax, title)
-    found[0].legend()
+    for ax, shown in zip(found, ("cumulative WAF", "instantaneous WAF", "clamped at 5")):
+        label_axes(ax, shown)
+    legend(found[0])
     return figure
 
 
@@ -277,7 +277,7 @@ def cachelib(material: Material) -> Figure | None:
         return None
     figure, (ax,) = grid_of_axes(1)
     plot_several(sorted(runs.items())[: len(COLOURS)], ax)
-    ax.set_title("CacheLib (lines: wafer; hollow: measured)")
+    title(ax, "CacheLib (lines: wafer; hollow: measured)")
     return figure
 
 
@@ -288,11 +288,11 @@ def f2fs(material: Material) -> Figure | None:
         return None
     figure, (ax,) = grid_of_axes(1)
     plot_several(sorted(runs.items())[: len(COLOURS)], ax)
-    ax.set_title("F2FS file server (lines: wafer; hollow: measured)")
+    title(ax, "F2FS file server (lines: wafer; hollow: measured)")
     return figure
 
 
-def _bars(study: str, title: str) -> Callable[[Material], Figure | None]:
+def _bars(study: str, heading: str) -> Callable[[Material], Figure | None]:
     """Published and our figures of a study side by side, with tolerance and spread over seeds."""
 
     def draw(material: Material) -> Figure | None:
@@ -316,9 +316,9 @@ def _bars(study: str, title: str) -> Callable[[Material], Figure | None]:
         names = [row["id"].split("/", 1)[1] for row in rows]
         ax.set_xticks(at, names, rotation=40, ha="right", fontsize=6.5)
         ax.set_ylabel("WAF (floor 1)" if floor == 1.0 else "figure")
-        ax.set_title(title)
+        title(ax, heading)
         ax.grid(axis="x", visible=False)
-        ax.legend()
+        legend(ax)
         return figure
 
     return draw
