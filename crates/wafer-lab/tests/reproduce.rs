@@ -88,9 +88,7 @@ fn every_study_runs_scaled_down() {
         );
     }
     let row = |id: &str| table.rows.iter().find(|row| row.id == id).unwrap();
-    for id in
-        ["namespaces/fio/conventional", "namespaces/fio/fdp", "warp/three-stream/zoned-fdp/x4"]
-    {
+    for id in ["namespaces/fio/fdp", "namespaces/order/fio", "warp/three-stream/order/zoned"] {
         assert!(row(id).within, "{:?}", row(id));
     }
     for effect in [
