@@ -33,10 +33,21 @@ from wafer.device import Device, policies, profiles
 from wafer.policy import Policy
 from wafer.result import Handle, Handles, Result, Timeline, read_results
 from wafer.running import Experiment, available_memory, experiment, run
-from wafer.workload import Commands, Workload, commands, fio, fio_text, model, trace, workload
+from wafer.workload import (
+    Commands,
+    Workload,
+    commands,
+    fio,
+    fio_text,
+    model,
+    models,
+    tenants,
+    trace,
+    workload,
+)
 
 if TYPE_CHECKING:
-    from wafer import endurance, figures, stats
+    from wafer import calibration, endurance, figures, progress, stats, sweeps
     from wafer.calibration import Fit, calibrate
     from wafer.sweeps import Sweep, sweep
 
@@ -65,6 +76,7 @@ __all__ = [
     "__version__",
     "available_memory",
     "calibrate",
+    "calibration",
     "commands",
     "endurance",
     "experiment",
@@ -72,12 +84,16 @@ __all__ = [
     "fio",
     "fio_text",
     "model",
+    "models",
     "policies",
     "profiles",
+    "progress",
     "read_results",
     "run",
     "stats",
     "sweep",
+    "sweeps",
+    "tenants",
     "trace",
     "workload",
 ]
@@ -89,7 +105,7 @@ _LAZY = {
     "Sweep": "wafer.sweeps",
     "sweep": "wafer.sweeps",
 }
-_MODULES = ("endurance", "figures", "stats")
+_MODULES = ("calibration", "endurance", "figures", "progress", "stats", "sweeps")
 
 
 def __getattr__(name: str) -> Any:

@@ -25,7 +25,7 @@ class PolicyError(WaferError, RuntimeError):
     """A policy written in Python answered something that is no choice."""
 
 
-class Cancelled(WaferError):  # noqa: N818 - the event, not a fault
+class Cancelled(WaferError):
     """The run was stopped through :class:`wafer.Cancel`."""
 
 

@@ -17,7 +17,8 @@ __all__ = ["document", "loads", "value"]
 
 def loads(text: str) -> dict[str, Any]:
     """Read a document; :class:`ValueError` with line and column where it is none."""
-    return tomllib.loads(text)
+    found: dict[str, Any] = tomllib.loads(text)
+    return found
 
 
 def value(item: Any) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, final
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 __version__: str
 LBA_BYTES: int
 
-Columns = tuple[
+_Columns = tuple[
     npt.NDArray[np.uint64],
     npt.NDArray[np.uint32],
     npt.NDArray[np.uint16],
@@ -18,7 +18,7 @@ Columns = tuple[
     npt.NDArray[np.uint8],
 ]
 
-class Settings(TypedDict):
+class _Settings(TypedDict):
     volume: str | None
     seed: int | None
     samples: int | None
@@ -26,8 +26,9 @@ class Settings(TypedDict):
     pace_from: str | None
     precondition: str | None
 
+@final
 class Device:
-    def __init__(self, name: str, overrides: list[str]) -> None: ...
+    def __new__(cls, name: str, overrides: list[str]) -> Device: ...
     @staticmethod
     def from_toml(label: str, text: str, overrides: list[str]) -> Device: ...
     @property
@@ -49,6 +50,7 @@ class Device:
     @property
     def memory_bytes(self) -> int: ...
 
+@final
 class Workload:
     @staticmethod
     def fio(path: str) -> Workload: ...
@@ -57,9 +59,9 @@ class Workload:
     @staticmethod
     def from_toml(label: str, text: str, folder: str) -> Workload: ...
     @staticmethod
-    def commands(name: str, columns: Columns, repeat: bool) -> Workload: ...
+    def commands(name: str, columns: _Columns, repeat: bool) -> Workload: ...
     @staticmethod
-    def iterator(name: str, start: Callable[[], Iterator[Columns]]) -> Workload: ...
+    def iterator(name: str, start: Callable[[], Iterator[_Columns]]) -> Workload: ...
     @property
     def kind(self) -> str: ...
     @property
@@ -67,11 +69,12 @@ class Workload:
     @property
     def text(self) -> str: ...
 
+@final
 class Experiment:
-    def __init__(self, device: Device, workload: Workload, settings: Settings) -> None: ...
+    def __new__(cls, device: Device, workload: Workload, settings: _Settings) -> Experiment: ...
     @staticmethod
     def from_toml(
-        path: str, text: str | None, device: str | None, overrides: list[str], settings: Settings
+        path: str, text: str | None, device: str | None, overrides: list[str], settings: _Settings
     ) -> Experiment: ...
     @property
     def name(self) -> str: ...
@@ -87,17 +90,20 @@ class Experiment:
     def compare(self) -> Path | None: ...
     def named(self, name: str) -> Experiment: ...
     def on(self, device: Device) -> Experiment: ...
+    def needed_memory(self) -> int: ...
     def check(self) -> int: ...
 
+@final
 class Cancel:
     """Stops runs from another thread: give it to :func:`wafer.run` and call :meth:`cancel`."""
 
-    def __init__(self) -> None: ...
+    def __new__(cls) -> Cancel: ...
     def cancel(self) -> None:
         """Stop all runs that were given this."""
     @property
     def cancelled(self) -> bool: ...
 
+@final
 class ReclaimUnits:
     """The candidates of a collection, one array entry each; good only inside ``select_victim``."""
 
@@ -135,4 +141,5 @@ def run(
 def main(arguments: list[str]) -> int: ...
 def profiles() -> list[str]: ...
 def policies() -> list[tuple[str, str]]: ...
+def models() -> list[tuple[str, str]]: ...
 def available_memory() -> int | None: ...

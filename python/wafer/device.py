@@ -46,6 +46,7 @@ class Device:
         >>> device = wafer.Device("warp", capacity="28GiB", reclaim_unit_size="8MiB")
         >>> device.ru_count
         4086
+
     """
 
     def __init__(self, profile: str | os.PathLike[str], **keys: Any) -> None:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ class Timeline:
         host_bytes: HBMW at each point, bytes (``uint64``).
         media_bytes: MBMW at each point, bytes (``uint64``).
         capacity: logical capacity of the device, bytes.
+
     """
 
     def __init__(self, host_bytes: npt.ArrayLike, media_bytes: npt.ArrayLike, capacity: int) -> None:
@@ -130,7 +131,7 @@ class Handle(Timeline):
         return f"<wafer.Handle: WAF {self.waf:.3f}, {self.total_host_bytes} host bytes>"
 
 
-class Handles(Mapping[Union[int, str], Handle]):
+class Handles(Mapping[int | str, Handle]):
     """Handles that were written, by number, and ``"gc"``: the open RU that GC fills for all II handles."""
 
     def __init__(self, handles: dict[int | str, Handle]) -> None:

@@ -20,7 +20,7 @@ __all__ = ["Experiment", "Progress", "available_memory", "experiment", "run"]
 
 #: ``progress(stage, done, total)``: "preconditioning" or "running", host bytes done, host bytes in all
 #: (``None`` where that is not known).
-Progress = Callable[[str, int, Union[int, None]], None]
+Progress = Callable[[str, int, int | None], None]
 
 Volume = Union[str, int]
 
@@ -96,6 +96,7 @@ class Experiment:
 
         Raises:
             WorkloadError, ConfigError, NotEnoughMemory: what a run would refuse before it begins.
+
         """
         return self._inner.check()
 
@@ -130,6 +131,7 @@ def experiment(
 
     Raises:
         ConfigError: what the file says wrongly, with line and key.
+
     """
     settings = _settings(volume, seed, samples, pace, pace_from, precondition)
     overrides = assignments(set, Device("warp").config) if set else []
@@ -189,6 +191,7 @@ def run(
         >>> small = wafer.Device("warp", capacity="1GiB", reclaim_unit_size="1MiB", overprovisioning=0.28)
         >>> 1.5 < wafer.run(small, job, volume="4x").waf < 2.5
         True
+
     """
     if isinstance(device, Experiment):
         changed = [volume, seed, samples, pace, pace_from, precondition]
@@ -228,7 +231,7 @@ def _settings(
     pace: str | Mapping[str, float | str] | None,
     pace_from: str | os.PathLike[str] | None,
     precondition: str | None,
-) -> _wafer.Settings:
+) -> _wafer._Settings:
     for name, value in (("seed", seed), ("samples", samples)):
         if value is not None and (isinstance(value, bool) or not 0 <= int(value) < 2**64):
             raise ConfigError(f"{name}: expected a number from 0")

@@ -14,7 +14,18 @@ import numpy.typing as npt
 from wafer import _toml, _wafer
 from wafer._errors import WorkloadError
 
-__all__ = ["Commands", "Workload", "commands", "fio", "fio_text", "model", "trace", "workload"]
+__all__ = [
+    "Commands",
+    "Workload",
+    "commands",
+    "fio",
+    "fio_text",
+    "model",
+    "models",
+    "tenants",
+    "trace",
+    "workload",
+]
 
 Integers = Union[npt.ArrayLike, int]
 
@@ -70,6 +81,7 @@ def fio(path: str | os.PathLike[str]) -> Workload:
     Raises:
         WorkloadError: an option that cannot be followed, with file and line (when it is run).
         ConfigError: the file cannot be read.
+
     """
     inner = _wafer.Workload.fio(os.fspath(path))
     return Workload(inner, ("fio_text", (inner.text, inner.path)))
@@ -83,6 +95,7 @@ def fio_text(text: str, *, name: str = "job.fio") -> Workload:
         >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\n")
         >>> job.kind
         'fio'
+
     """
     return Workload(_wafer.Workload.fio_text(name, text), ("fio_text", (text, name)))
 
@@ -105,6 +118,17 @@ def model(name: str, **parameters: Any) -> Workload:
     return workload({"model": name, **parameters})
 
 
+def models() -> dict[str, str]:
+    """Names of the application models, with one line on each."""
+    return dict(_wafer.models())
+
+
+def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Workload:
+    """Several applications on one device: the ``[[tenants]]`` tables of an experiment file, as dicts."""
+    text = _toml.document({"tenants": [dict(table) for table in tables]})
+    return _table(text, os.fspath(Path(folder).resolve()))
+
+
 def trace(path: str | os.PathLike[str], **parameters: Any) -> Workload:
     """A trace file, with the options of a ``[workload]`` table with ``trace = path``."""
     return workload({"trace": os.fspath(path), **parameters})
@@ -118,7 +142,7 @@ class _Columns:
     op: npt.NDArray[np.uint8]
     namespace: npt.NDArray[np.uint8]
 
-    def tuple(self) -> _wafer.Columns:
+    def tuple(self) -> _wafer._Columns:
         return (self.lba, self.length, self.placement, self.op, self.namespace)
 
 
@@ -144,6 +168,7 @@ class Commands(Workload):
         >>> pages = np.random.default_rng(1).integers(0, 4096, 100_000)
         >>> wafer.Commands(pages, length=1, placement=0, unit=4096)
         <wafer.Commands: 100000 commands>
+
     """
 
     def __init__(
@@ -190,11 +215,12 @@ def commands(
 
     Arrays of some ten thousand commands keep the run fast: Python is asked once for each array. An
     exception in the source ends the run and is raised by it.
+
     """
     if not callable(source) and iter(source) is source:
         raise WorkloadError(f"{name}: an iterator can be run once; give the generator function itself")
 
-    def start() -> Iterator[_wafer.Columns]:
+    def start() -> Iterator[_wafer._Columns]:
         for batch in source() if callable(source) else source:
             yield _batch(batch, unit).tuple()
 

@@ -21,7 +21,7 @@ export function toRun(record) {
     record,
     name: record.name,
     label: record.name,
-    logical: geometry ? geometry.logical_pages * geometry.page_bytes : null,
+    logical: geometry ? geometry.logical_pages * geometry.page_bytes : record.provenance.measured?.capacity_bytes ?? null,
     host: Float64Array.from(timeline.host_bytes),
     media: Float64Array.from(timeline.media_bytes),
     seconds: Array.isArray(seconds) ? Float64Array.from(seconds) : null,

@@ -55,7 +55,7 @@ pub struct Device<O: Observer = ()> {
 }
 
 /// A namespace as the write path needs it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct NamespaceLayout {
     pub(crate) first_page: u64,
     /// Logical blocks of the namespace.
@@ -89,7 +89,7 @@ pub(crate) struct Group {
 }
 
 /// An open reclaim unit and the segment that is written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Slot {
     /// The reclaim unit, or [`NONE`].
     pub(crate) ru: RuIndex,

@@ -13,7 +13,9 @@
 //! - `mapping.rs` and `segment.rs`: the map names a page's *segment*, a run of pages appended to one
 //!   RU. All that write amplification needs is which RU a page is in and how many of its pages are
 //!   valid, so relocation re-labels whole segments. `merge.rs` keeps segments few.
+//! - `namespace.rs`: namespaces that are created and deleted while the device runs.
 //! - `collect.rs`: when garbage is collected and where valid pages go. [`policy`] chooses the victim.
+//! - `state.rs`: the whole device as a value, to save and to restore.
 //! - `reclaim.rs`: the states of RUs, their valid counts, and the least of these.
 //! - [`Counters`], [`Observer`] and [`FdpEvent`] are what comes out. With `()` as observer the hooks
 //!   vanish at compile time.
@@ -63,6 +65,7 @@ mod ids;
 mod invariants;
 mod mapping;
 mod merge;
+mod namespace;
 mod observer;
 pub mod oracle;
 pub mod policy;
@@ -70,6 +73,7 @@ mod reclaim;
 mod rng;
 mod segment;
 mod separate;
+mod state;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -87,5 +91,7 @@ pub use error::ConfigError;
 pub use event::FdpEvent;
 pub use geometry::{Geometry, MAX_GROUPS, MAX_HANDLES, Relocation};
 pub use ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
+pub use namespace::NamespaceError;
 pub use observer::{Closed, Collection, Observer, Owner};
 pub use rng::DeviceRng;
+pub use state::{DeviceState, StateError};

@@ -18,7 +18,7 @@ pub(crate) const NOT_CLOSED: u32 = 1 << 31;
 const BLOCK_SHIFT: u32 = 8;
 
 /// What only opening, closing and collecting touch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ReclaimUnit {
     /// Segments and parts, in order of writing.
     pub(crate) segments: Vec<Label>,
@@ -37,14 +37,14 @@ pub(crate) struct ReclaimUnit {
     pub(crate) state: State,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum State {
     Free,
     Open,
     Closed,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ReclaimUnits {
     /// Valid pages of each reclaim unit, with [`NOT_CLOSED`]; one entry more for "unmapped".
     pub(crate) valid: Vec<u32>,
@@ -174,7 +174,7 @@ pub(crate) fn add_origins(
 
 /// Finds the candidate with the fewest valid pages without looking at all reclaim units: the
 /// smallest of each block of 256 is remembered until one of the block changes.
-#[derive(Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct MinIndex {
     /// 1 where the block changed since `smallest` was computed.
     changed: Vec<u8>,

@@ -20,7 +20,7 @@ pub(crate) const DIVIDED: u32 = 1 << 31;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// What a write to a page of the segment touches, kept small: 8 bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Segment {
     /// The reclaim unit, or [`DIVIDED`] and the division.
     pub(crate) ru: RuIndex,
@@ -29,7 +29,7 @@ pub(crate) struct Segment {
 }
 
 /// Table of all segments and parts.
-#[derive(Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Segments {
     pub(crate) hot: Vec<Segment>,
     /// The label in the map: the segment itself, or what a part is a part of.
@@ -45,6 +45,7 @@ pub(crate) struct Segments {
     pub(crate) rng: DeviceRng,
     /// What was decided about single pages and segments, for the tests that follow it.
     #[cfg(test)]
+    #[serde(skip)]
     pub(crate) log: Vec<Decision>,
 }
 

@@ -319,7 +319,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    fn unmap(&mut self, first: u64, pages: u64) {
+    pub(crate) fn unmap(&mut self, first: u64, pages: u64) {
         for page in first..first + pages {
             let old = self.map.replace(page, UNMAPPED);
             if old != UNMAPPED {

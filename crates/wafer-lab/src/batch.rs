@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::experiment::Checked;
 use crate::host::available_memory;
-use crate::run::{Control, Progress, run};
+use crate::run::{Control, Progress, View, run};
 use crate::{LabError, ResultRecord};
 
 /// How a batch is run and followed.
@@ -17,6 +17,8 @@ pub struct Batch<'a> {
     pub cancel: &'a std::sync::atomic::AtomicBool,
     /// Called with the number of the experiment.
     pub progress: &'a (dyn Fn(usize, Progress) + Sync),
+    /// Called with the device of a run on the way; for batches of one.
+    pub watch: Option<&'a (dyn Fn(View) + Sync)>,
     /// Called as each run ends.
     pub finished: &'a (dyn Fn(usize, &Result<ResultRecord, LabError>) + Sync),
 }
@@ -35,8 +37,8 @@ impl Batch<'_> {
         let one = |(number, checked): (usize, &Checked)| {
             let _taken = memory.take(checked.memory_bytes);
             let progress = |p: Progress| (self.progress)(number, p);
-            let result =
-                run(&checked.experiment, Control { cancel: self.cancel, progress: &progress });
+            let control = Control { cancel: self.cancel, progress: &progress, watch: self.watch };
+            let result = run(&checked.experiment, control);
             (self.finished)(number, &result);
             result
         };

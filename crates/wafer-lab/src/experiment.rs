@@ -212,9 +212,12 @@ impl Experiment {
     /// An experiment of a device and a workload at hand; of the options, those count that say
     /// neither.
     pub fn of(device: ResolvedDevice, workload: Workload, options: &Options) -> Self {
-        let path = workload.path();
         Experiment {
-            name: format!("{}-{}", stem(Path::new(&device.name)), stem(Path::new(&path))),
+            name: format!(
+                "{}-{}",
+                stem(Path::new(&device.name)),
+                stem(Path::new(&workload.path()))
+            ),
             device,
             workload,
             volume: options.volume,
@@ -250,6 +253,14 @@ impl Experiment {
             total_bytes: built.total_bytes,
             experiment: self,
         })
+    }
+
+    /// Bytes of memory that the run takes, on whatever machine it will run.
+    ///
+    /// # Errors
+    /// What the workload cannot do on this device.
+    pub fn needed_memory(&self) -> Result<u64, LabError> {
+        Ok(self.device.geometry.memory_bytes() + source::build(self)?.memory_bytes)
     }
 
     fn check_memory(&self, needed: u64) -> Result<(), LabError> {

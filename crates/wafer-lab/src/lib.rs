@@ -6,8 +6,10 @@
 //! - [`run`] and [`Batch`]: one run, or many over all cores and within the memory there is;
 //! - [`ResultRecord`]: `wafer.result/1` with its provenance;
 //! - [`Reference`]: published curves to stand beside ours;
+//! - [`reproduce`]: published studies beside ours;
 //! - [`validate`]: the table of errors against measured curves;
 //! - [`metrics`]: cumulative, instantaneous and clamped WAF over samples of counters;
+//! - [`measure`]: counters of a real drive, read through nvme-cli;
 //! - [`theory`]: closed forms of write amplification, the oracle of the device.
 //!
 //! # Architecture
@@ -31,6 +33,7 @@
 //! - Time. `performance` is the simulator's own; the model counts bytes, not seconds.
 //! - Moving a run's state to a file and back.
 
+pub mod advise;
 mod attribution;
 mod batch;
 mod compare;
@@ -41,12 +44,14 @@ mod experiment;
 mod explain;
 mod files;
 pub mod host;
+pub mod measure;
 pub mod metrics;
 mod precondition;
 pub mod ranking;
 mod read;
 mod reclaim_units;
 pub mod record;
+pub mod reproduce;
 mod run;
 pub mod source;
 pub mod theory;
@@ -66,7 +71,7 @@ pub use precondition::{Precondition, PreconditionStream};
 pub use read::read_records;
 pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{ResultRecord, write_json};
-pub use run::{Control, Progress, Stage, run, run_with_policy};
+pub use run::{Control, Progress, Stage, View, run, run_with_policy};
 pub use source::{
     CommandsSource, FioSource, Source, TraceFile, TraceSource, Workload, find_model, models,
 };

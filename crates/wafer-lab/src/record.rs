@@ -12,7 +12,9 @@ use wafer_workload::Figure;
 use crate::attribution::AttributionRecord;
 use crate::host::{Host, peak_rss_bytes};
 use crate::reclaim_units::ReclaimUnits;
-use crate::{Events, Experiment, LabError, Precondition, Published, Timeline, Volume, Wear};
+use crate::{
+    Events, Experiment, LabError, Precondition, Published, ResolvedDevice, Timeline, Volume, Wear,
+};
 
 /// The `schema` of a result record.
 pub const SCHEMA: &str = "wafer.result/1";
@@ -213,43 +215,11 @@ pub(crate) struct Outcome<'a> {
 
 pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {
     let Outcome { experiment, counters, .. } = outcome;
-    let device = &experiment.device;
-    let geometry = &device.geometry;
-    let group = geometry.group_range(0).len() as u32;
     let per_second = |pages: u64| pages as f64 / outcome.wall_seconds.max(1e-9);
-    let show = |path: &Path| path.display().to_string();
     ResultRecord {
         schema: SCHEMA.to_owned(),
         name: experiment.name.clone(),
-        provenance: Provenance {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            git: env!("WAFER_GIT").to_owned(),
-            config: device.config.clone(),
-            geometry: GeometryRecord {
-                page_bytes: geometry.page_bytes,
-                logical_pages: geometry.logical_pages,
-                pages_per_ru: geometry.pages_per_ru,
-                ru_count: geometry.ru_count,
-                groups: geometry.groups,
-                forced_free: geometry.forced_free(group),
-                background_free: geometry.background_free(group),
-                overprovisioning: device.overprovisioning(),
-            },
-            device: device.name.clone(),
-            workload: WorkloadRecord {
-                kind: experiment.workload.kind().to_owned(),
-                path: experiment.workload.path(),
-                text: experiment.workload.text(),
-                volume: experiment.volume,
-                pace: experiment.pace.clone(),
-                pace_from: experiment.pace_from.as_deref().map(show),
-                precondition: experiment.precondition,
-                ignored: outcome.ignored,
-            },
-            seed: experiment.seed,
-            started: rfc3339(outcome.started),
-            host: Host::this(),
-        },
+        provenance: Provenance::of(experiment, outcome.started, outcome.ignored),
         summary: Summary {
             host_bytes: counters.host_bytes,
             media_bytes: counters.media_bytes,
@@ -278,6 +248,51 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {
             media_pages_per_second: per_second(counters.host_pages + counters.relocated_pages),
             peak_rss_bytes: peak_rss_bytes(),
         },
+    }
+}
+
+impl GeometryRecord {
+    /// The sizes of a device.
+    pub fn of(device: &ResolvedDevice) -> Self {
+        let geometry = &device.geometry;
+        let group = geometry.group_range(0).len() as u32;
+        GeometryRecord {
+            page_bytes: geometry.page_bytes,
+            logical_pages: geometry.logical_pages,
+            pages_per_ru: geometry.pages_per_ru,
+            ru_count: geometry.ru_count,
+            groups: geometry.groups,
+            forced_free: geometry.forced_free(group),
+            background_free: geometry.background_free(group),
+            overprovisioning: device.overprovisioning(),
+        }
+    }
+}
+
+impl Provenance {
+    /// What stands in the record of an experiment that started then.
+    pub fn of(experiment: &Experiment, started: SystemTime, ignored: Vec<IgnoredOption>) -> Self {
+        let device = &experiment.device;
+        Provenance {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            git: env!("WAFER_GIT").to_owned(),
+            config: device.config.clone(),
+            geometry: GeometryRecord::of(device),
+            device: device.name.clone(),
+            workload: WorkloadRecord {
+                kind: experiment.workload.kind().to_owned(),
+                path: experiment.workload.path(),
+                text: experiment.workload.text(),
+                volume: experiment.volume,
+                pace: experiment.pace.clone(),
+                pace_from: experiment.pace_from.as_deref().map(|path| path.display().to_string()),
+                precondition: experiment.precondition,
+                ignored,
+            },
+            seed: experiment.seed,
+            started: rfc3339(started),
+            host: Host::this(),
+        }
     }
 }
 

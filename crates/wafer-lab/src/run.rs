@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use wafer_core::policy::VictimPolicy;
-use wafer_core::{Command, Device, LBA_BYTES, Observer, Op};
+use wafer_core::{Command, Counters, Device, HandleCounters, LBA_BYTES, Observer, Op};
 use wafer_workload::CommandStream;
 
 use crate::attribution::AttributionRecord;
@@ -47,13 +47,30 @@ pub struct Control<'a> {
     pub cancel: &'a AtomicBool,
     /// Called about every 50 ms, and once at the end of a stage.
     pub progress: &'a (dyn Fn(Progress) + Sync),
+    /// Called as often with the device as it is then; it costs a walk over the reclaim units.
+    pub watch: Option<&'a (dyn Fn(View) + Sync)>,
+}
+
+/// The device at one moment of a run.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// What the run is doing.
+    pub stage: Stage,
+    /// Counters since the run's first write, or of the preconditioning so far.
+    pub counters: Counters,
+    /// Counters of each reclaim unit handle.
+    pub handles: Vec<HandleCounters>,
+    /// Relocated data of all initially isolated handles, where there is such.
+    pub gc: Option<HandleCounters>,
+    /// The reclaim units.
+    pub reclaim_units: ReclaimUnits,
 }
 
 impl Control<'_> {
     /// Nobody watches, nobody stops it.
     pub fn unattended() -> Control<'static> {
         static NEVER: AtomicBool = AtomicBool::new(false);
-        Control { cancel: &NEVER, progress: &|_| {} }
+        Control { cancel: &NEVER, progress: &|_| {}, watch: None }
     }
 }
 
@@ -90,6 +107,7 @@ fn run_watched(
     }
 }
 
+/// With the configuration's policy, or another.
 fn run_built<const ATTRIBUTION: bool>(
     experiment: &Experiment,
     built: Built,
@@ -112,7 +130,7 @@ fn run_built<const ATTRIBUTION: bool>(
             Device::with_geometry(geometry, policy, experiment.seed, watch)
         }
     };
-    let mut device = made.map_err(|e| {
+    let mut device: Drive<ATTRIBUTION> = made.map_err(|e| {
         LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
     })?;
 
@@ -225,10 +243,10 @@ impl Pump<'_> {
             }
             if reported.elapsed() >= PROGRESS_EVERY {
                 reported = Instant::now();
-                self.report(host);
+                self.report(device, host);
             }
         }
-        self.report(host);
+        self.report(device, host);
         Ok(())
     }
 
@@ -267,8 +285,17 @@ impl Pump<'_> {
         }
     }
 
-    fn report(&self, done: u64) {
+    fn report(&self, device: &Device<impl Observer>, done: u64) {
         (self.control.progress)(Progress { stage: self.stage, done, total: self.total });
+        if let Some(watch) = self.control.watch {
+            watch(View {
+                stage: self.stage,
+                counters: device.counters(),
+                handles: device.handle_counters().to_vec(),
+                gc: device.gc_counters(),
+                reclaim_units: ReclaimUnits::of(device),
+            });
+        }
     }
 }
 

@@ -75,7 +75,8 @@ impl Timeline {
     }
 }
 
-fn interpolate(host: &[u64], media: &[u64], at: u64) -> Option<f64> {
+/// A counter when the host had written `at` bytes, linear between points.
+pub(crate) fn interpolate(host: &[u64], media: &[u64], at: u64) -> Option<f64> {
     let right = host.partition_point(|h| *h < at);
     let (h1, m1) = (*host.get(right)? as f64, *media.get(right)? as f64);
     let (h0, m0) =

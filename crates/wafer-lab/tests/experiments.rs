@@ -13,6 +13,7 @@ fn folder() -> PathBuf {
 fn shipped() -> Vec<(PathBuf, Experiment)> {
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     entries
+        .filter(|path| path.is_file())
         .map(|path| (path.clone(), Experiment::from_file(&path, &Options::default()).unwrap()))
         .collect()
 }
@@ -39,6 +40,34 @@ fn every_shipped_experiment_can_run() {
             Err(error) => panic!("{name}: {error}"),
         }
     }
+}
+
+/// The folders of studies: applications, whose figures depend on what the studies do not say.
+#[test]
+fn every_experiment_of_a_study_can_run() {
+    let folders = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let mut count = 0;
+    for folder in folders.filter(|path| path.is_dir()) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            // The table of the study itself; its own tests read it.
+            if path.file_name().is_some_and(|name| name == "study.toml") {
+                continue;
+            }
+            let name = path.display();
+            let experiment = Experiment::from_file(&path, &Options::default());
+            let experiment = experiment.unwrap_or_else(|e| panic!("{e}"));
+            assert!(experiment.volume.is_some(), "{name}");
+            let reference = experiment.compare.as_deref().map(Reference::read).transpose().unwrap();
+            assert!(reference.is_none_or(|r| r.source.is_some()), "{name}");
+            match experiment.check() {
+                Ok(_) | Err(LabError::Memory { .. }) => {}
+                Err(error) => panic!("{name}: {error}"),
+            }
+            count += 1;
+        }
+    }
+    assert!(count >= 24, "{count}");
 }
 
 #[test]

@@ -127,6 +127,11 @@ impl Experiment {
         Experiment { inner, iterator: self.iterator.clone() }
     }
 
+    /// Bytes of memory that its run takes, on whatever machine it will run.
+    fn needed_memory(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| self.inner.needed_memory()).map_err(|e| of_lab(py, &e))
+    }
+
     /// Bytes of memory that its run takes. Reads the workload; refuses what cannot run.
     fn check(&self, py: Python<'_>) -> PyResult<u64> {
         let inner = self.inner.clone();

@@ -52,6 +52,12 @@ fn policies() -> Vec<(&'static str, &'static str)> {
     wafer_core::policy::POLICIES.iter().map(|policy| (policy.name, policy.summary)).collect()
 }
 
+/// Names and one-line summaries of the application models.
+#[pyfunction]
+fn models() -> Vec<(&'static str, &'static str)> {
+    wafer_lab::models().iter().map(|model| (model.name, model.summary)).collect()
+}
+
 /// Bytes of memory that runs may take together; none where the system does not tell.
 #[pyfunction]
 fn available_memory() -> Option<u64> {
@@ -71,6 +77,7 @@ fn _wafer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(profiles, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)?;
+    module.add_function(wrap_pyfunction!(models, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     Ok(())
 }

@@ -75,7 +75,7 @@ pub(crate) fn run(
     };
     let outcome = py.detach(|| {
         let checked = inner.check()?;
-        let control = Control { cancel: &trouble.stop, progress: &told };
+        let control = Control { cancel: &trouble.stop, progress: &told, watch: None };
         match policy {
             None => wafer_lab::run(&checked.experiment, control),
             Some((name, policy)) => {

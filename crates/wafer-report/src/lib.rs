@@ -38,6 +38,7 @@ use std::borrow::Cow;
 #[include = "js/*.js"]
 #[include = "css/*.css"]
 #[include = "vendor/*/*"]
+#[include = "live.html"]
 struct Web;
 
 /// A file of the front end by its path below `web/`, with its media type.

@@ -120,6 +120,7 @@ layout! {
         pub hdisns: u8,
         /// Copy Descriptor Formats 2 to 4 Enable, a bit each.
         pub cdfe: crate::U16,
-        rsvd6: [u8; 506],
+        #[doc(hidden)]
+        pub rsvd6: [u8; 506],
     }
 }

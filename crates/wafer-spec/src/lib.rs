@@ -18,7 +18,7 @@
 //! - Command dwords and flags are `bitfield-struct`s.
 //! - Codes are open enumerations: a transparent integer with named constants, so unknown values stay what
 //!   they are.
-//! - Fields that count from zero are named `_z`.
+//! - Fields that count from zero are named `_z`. Reserved fields are named by their offset.
 //!
 //! # Error model
 //! None: there is nothing here that can fail.

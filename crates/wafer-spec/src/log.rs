@@ -104,7 +104,8 @@ layout! {
         pub command_specific: U64,
         /// Transport specific.
         pub transport_specific: U16,
-        rsvd42: [u8; 21],
+        #[doc(hidden)]
+        pub rsvd42: [u8; 21],
         /// Log page version.
         pub version: u8,
     } at { status: 12, lba: 16, nsid: 24, command_specific: 32 }
@@ -125,7 +126,8 @@ layout! {
         pub percentage_used: u8,
         /// Endurance Group Critical Warning Summary.
         pub endurance_warning: u8,
-        rsvd7: [u8; 25],
+        #[doc(hidden)]
+        pub rsvd7: [u8; 25],
         /// Data Units Read, thousands of 512 bytes, rounded up.
         pub data_units_read: U128,
         /// Data Units Written, thousands of 512 bytes, rounded up.
@@ -150,7 +152,8 @@ layout! {
         pub warning_minutes: U32,
         /// Critical Composite Temperature Time, minutes.
         pub critical_minutes: U32,
-        rsvd200: [u8; 312],
+        #[doc(hidden)]
+        pub rsvd200: [u8; 312],
     } at { temperature: 1, data_units_read: 32, host_reads: 64, error_entries: 176, warning_minutes: 192 }
 }
 
@@ -159,10 +162,12 @@ layout! {
     pub struct FirmwareLog: 512 {
         /// Active Firmware Info: active slot in bits 2:0.
         pub afi: u8,
-        rsvd1: [u8; 7],
+        #[doc(hidden)]
+        pub rsvd1: [u8; 7],
         /// Firmware revision of each slot.
         pub slots: [[u8; 8]; 7],
-        rsvd64: [u8; 448],
+        #[doc(hidden)]
+        pub rsvd64: [u8; 448],
     }
 }
 
@@ -197,7 +202,8 @@ layout! {
         pub admin: [U32; 256],
         /// [`CommandEffects`] of each I/O opcode.
         pub io: [U32; 256],
-        rsvd2048: [u8; 2048],
+        #[doc(hidden)]
+        pub rsvd2048: [u8; 2048],
     }
 }
 
@@ -208,7 +214,8 @@ layout! {
         pub critical_warning: u8,
         /// Endurance Group Features: bit 7 set if media units read and written are given.
         pub egfeat: u8,
-        rsvd2: u8,
+        #[doc(hidden)]
+        pub rsvd2: u8,
         /// Available Spare, percent.
         pub available_spare: u8,
         /// Available Spare Threshold, percent.
@@ -217,7 +224,8 @@ layout! {
         pub percentage_used: u8,
         /// Domain Identifier.
         pub domain: U16,
-        rsvd8: [u8; 24],
+        #[doc(hidden)]
+        pub rsvd8: [u8; 24],
         /// Endurance Estimate, billions of bytes.
         pub endurance_estimate: U128,
         /// Data Units Read, billions of bytes.
@@ -238,7 +246,8 @@ layout! {
         pub total_capacity: U128,
         /// Unallocated Endurance Group Capacity, bytes.
         pub unallocated_capacity: U128,
-        rsvd192: [u8; 320],
+        #[doc(hidden)]
+        pub rsvd192: [u8; 320],
     } at { endurance_estimate: 32, media_units_written: 80, total_capacity: 160 }
 }
 
@@ -284,7 +293,8 @@ layout! {
     pub struct HandleBytes: 32 {
         /// Reclaim unit handle; 0xffff for relocated data.
         pub ruhid: U16,
-        rsvd2: [u8; 6],
+        #[doc(hidden)]
+        pub rsvd2: [u8; 6],
         /// Bytes that hosts wrote through the handle.
         pub host_bytes: U64,
         /// Bytes programmed: host bytes in whole pages and what was moved out of its reclaim units.

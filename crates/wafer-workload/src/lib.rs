@@ -11,6 +11,8 @@
 //!   [`RandomMap`] remembers which blocks a pass has visited.
 //! - `mixer/`: clocks, shares and phases of many jobs.
 //! - `synthetic.rs`: jobs made in code. [`trace`]: commands recorded elsewhere.
+//! - [`model`]: applications with a state of their own, one file or folder each; [`tenants`]: several of
+//!   them on one drive.
 //!
 //! # Invariants
 //! The same jobs and seed give the same commands, however they are batched, on every platform; no

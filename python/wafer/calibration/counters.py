@@ -36,9 +36,7 @@ class Curve:
     @property
     def waf(self) -> npt.NDArray[np.float64]:
         """Cumulative WAF; 1 at the first sample."""
-        return np.divide(
-            self.media_bytes, self.host_bytes, out=np.ones(len(self)), where=self.host_bytes > 0
-        )
+        return np.divide(self.media_bytes, self.host_bytes, out=np.ones(len(self)), where=self.host_bytes > 0)
 
     def until(self, host_bytes: float) -> Curve:
         """The part up to so many host bytes."""
@@ -50,10 +48,11 @@ class Curve:
         return np.interp(np.asarray(host_bytes, dtype=np.float64), self.host_bytes, self.media_bytes)
 
 
-def read_curve(path: str | os.PathLike[str]) -> Curve:
+def read_curve(path: str | os.PathLike[str], capacity: int | None = None) -> Curve:
     """Read a curve of one of these forms.
 
     - CSV with columns ``host_bytes`` and ``media_bytes`` (or ``hbmw`` and ``mbmw``), others ignored.
+    - CSV with columns ``volume``, in multiples of ``capacity``, and ``waf``, cumulative.
     - The output of ``nvme fdp stats``, appended again and again, as text or as JSON (objects one after
       the other, one a line, or an array); lines between, such as dates, are ignored.
 
@@ -62,6 +61,7 @@ def read_curve(path: str | os.PathLike[str]) -> Curve:
 
     Raises:
         ConfigError: no such file, nothing of these forms in it, or counters that go back; with the line.
+
     """
     file = Path(path)
     try:
@@ -70,7 +70,7 @@ def read_curve(path: str | os.PathLike[str]) -> Curve:
         raise ConfigError(f"{file}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: cannot be read: {error}") from None
-    samples = _json(text) or _nvme_text(text) or _csv(file, text)
+    samples = _json(text) or _nvme_text(text) or _csv(file, text, capacity)
     return _curve(file, samples)
 
 
@@ -78,7 +78,7 @@ def read_curve(path: str | os.PathLike[str]) -> Curve:
 _Sample = tuple[int, int, int]
 
 
-def _csv(file: Path, text: str) -> list[_Sample]:
+def _csv(file: Path, text: str, capacity: int | None) -> list[_Sample]:
     lines = text.splitlines()
     start = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
     if start is None:
@@ -94,15 +94,26 @@ def _csv(file: Path, text: str) -> list[_Sample]:
             f"{file}:{start + 1}: no column {' or '.join(names)}, and no output of `nvme fdp stats`"
         )
 
-    host, media = column(_HOST), column(_MEDIA)
-    samples: list[_Sample] = []
+    relative = not set(_HOST) & set(header) and {"volume", "waf"} <= set(header)
+    if relative and capacity is None:
+        raise ConfigError(f"{file}:{start + 1}: volume and waf: give the capacity of the drive")
+    host, media = (
+        (header.index("volume"), header.index("waf")) if relative else (column(_HOST), column(_MEDIA))
+    )
+    # A table of volumes begins with the first that is worth telling; counters began at zero.
+    samples: list[_Sample] = [(start + 1, 0, 0)] if relative else []
     for row in rows:
         line = start + rows.line_num
         if not row or row[0].startswith("#"):
             continue
         try:
-            samples.append((line, _number(row[host]), _number(row[media])))
-        except (ValueError, IndexError):
+            if relative:
+                volume, waf = float(row[host]), float(row[media])
+                written = round(volume * (capacity or 0))
+                samples.append((line, written, round(written * waf)))
+            else:
+                samples.append((line, _number(row[host]), _number(row[media])))
+        except (ValueError, OverflowError, IndexError):
             raise ConfigError(f"{file}:{line}: expected numbers in host and media bytes") from None
     return samples
 
@@ -177,6 +188,4 @@ def _curve(file: Path, samples: list[_Sample]) -> Curve:
             media.append(m)
     if len(host) < 10:
         raise ConfigError(f"{file}: {len(host)} samples with new host bytes; at least 10 are needed")
-    return Curve(
-        np.asarray(host, dtype=np.float64) - host[0], np.asarray(media, dtype=np.float64) - media[0]
-    )
+    return Curve(np.asarray(host, dtype=np.float64) - host[0], np.asarray(media, dtype=np.float64) - media[0])

@@ -32,7 +32,9 @@ class Structure:
 
     def __str__(self) -> str:
         apart = {"isolation": "relocated data apart", "host": "relocated data with new data"}
-        background = f", background GC at {100 * self.background_free:g} % free" if self.background_free else ""
+        background = (
+            f", background GC at {100 * self.background_free:g} % free" if self.background_free else ""
+        )
         return f"{self.policy}, {apart.get(self.destination, self.destination)}{background}"
 
 

@@ -34,7 +34,7 @@ def _fio_size(text: str) -> int | None:
     if match is None:
         return None
     power = "kmgtp".find(match[2]) + 1 if match[2] else 0
-    return int(match[1]) * 1024**power
+    return int(match[1]) * int(1024**power)
 
 
 def _block_sizes(value: str) -> list[int] | None:

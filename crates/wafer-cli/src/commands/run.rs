@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wafer_lab::{Batch, Checked, Experiment, LabError, Reference, ResultRecord, write_json};
+use wafer_lab::{Batch, Checked, Experiment, LabError, Reference, ResultRecord, View, write_json};
 
-use super::summary;
+use super::{live, summary};
 use crate::args::RunArgs;
 use crate::output;
 use crate::progress::Bar;
@@ -36,12 +36,18 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     }
     cancel_on_ctrl_c()?;
 
+    let live = live::of_run(&args.http, &checked, quiet)?;
+    let watch = live.as_ref().map(|live| {
+        let source = live.source.clone();
+        move |view: View| source.show(view)
+    });
     let bar = Bar::new(&experiments, quiet);
     let written: Mutex<Result<(), LabError>> = Mutex::new(Ok(()));
     let batch = Batch {
         threads: args.threads,
         cancel: &CANCEL,
         progress: &|number, progress| bar.update(number, progress),
+        watch: watch.as_ref().map(|watch| watch as &(dyn Fn(View) + Sync)),
         finished: &|_, result| {
             let Ok(record) = result else { return };
             if let (Err(error), Ok(mut first)) = (target.each(record), written.lock()) {
@@ -70,6 +76,9 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         }
     }
     written.into_inner().unwrap_or(Ok(()))?;
+    if let Some(live) = live {
+        live.linger(quiet);
+    }
     match failures.into_iter().next() {
         Some(error) => Err(error.into()),
         None => Ok(()),

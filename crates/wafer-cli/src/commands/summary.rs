@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use wafer_lab::{Comparison, HandleKey, ResultRecord, VOLUMES};
+use wafer_lab::{Comparison, HandleKey, ResultRecord, VOLUMES, metrics};
 
 use crate::output::{self, Align, HEADER, Table};
 
@@ -16,16 +16,34 @@ pub(crate) fn one(out: &mut impl Write, record: &ResultRecord) -> io::Result<()>
     )?;
     writeln!(
         out,
-        "host {} ({:.3}x)  media {}  erased {}  {HEADER}WAF {:.3}{HEADER:#}\n",
+        "host {} ({:.3}x)  media {}  erased {}  {HEADER}WAF {:.3}{HEADER:#}",
         output::bytes(summary.host_bytes),
         record.volume(),
         output::bytes(summary.media_bytes),
         output::bytes(summary.erased_bytes),
         summary.waf
     )?;
+    line(out, record)?;
     volumes(out, record)?;
     writeln!(out)?;
     handles(out, record)
+}
+
+/// Instantaneous WAF over the written volume in one line.
+fn line(out: &mut impl Write, record: &ResultRecord) -> io::Result<()> {
+    let timeline = &record.timeline;
+    let wafs: Vec<Option<f64>> =
+        metrics::instantaneous(&timeline.host_bytes, &timeline.media_bytes)
+            .into_iter()
+            .map(metrics::Waf::ratio)
+            .collect();
+    let least = wafs.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+    let most = wafs.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+    if most >= least {
+        let sparkline = metrics::sparkline(&wafs, 60);
+        writeln!(out, "instantaneous WAF {least:.2} to {most:.2}  {sparkline}")?;
+    }
+    writeln!(out)
 }
 
 /// Cumulative WAF at round volumes and at the end, and between them.

@@ -82,6 +82,7 @@ fn all(
         threads,
         cancel: &CANCEL,
         progress: &|number, progress| bar.update(number, progress),
+        watch: None,
         finished: &|_, _| {},
     };
     let results = batch.run(&checked);

@@ -3,5 +3,7 @@
 mod configs;
 mod exchange;
 mod features;
+mod namespaces;
 mod oracle;
 pub(crate) mod policies;
+mod state;

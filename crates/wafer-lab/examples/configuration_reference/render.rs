@@ -18,6 +18,18 @@ const MODELS: &[(&str, &str, &str)] = &[
         include_str!("../../../wafer-workload/src/model/aerospike/mod.rs"),
         "AerospikeConfig",
     ),
+    (
+        "cachelib",
+        include_str!("../../../wafer-workload/src/model/cachelib/mod.rs"),
+        "CachelibConfig",
+    ),
+    ("f2fs", include_str!("../../../wafer-workload/src/model/f2fs/mod.rs"), "F2fsConfig"),
+    (
+        "kernel-build",
+        include_str!("../../../wafer-workload/src/model/kernel_build/mod.rs"),
+        "KernelBuildConfig",
+    ),
+    ("lsm", include_str!("../../../wafer-workload/src/model/lsm/mod.rs"), "LsmConfig"),
 ];
 
 /// An experiment file in which every table appears; a test reads it.
@@ -186,7 +198,7 @@ fn words(kind: &str) -> &'static str {
         "String" => "text",
         "PathBuf" => "path",
         "Destination" | "Isolation" | "RelocationOrder" | "Separation" | "Standing" => "text",
-        "Ycsb" | "KeyOrder" | "PaceFile" => "text",
+        "Ycsb" | "KeyOrder" | "PaceFile" | "Discard" | "Temperature" => "text",
         "Vec<RangeFile>" => "list of tables",
         "Checks" => "table",
         "Vec<f64>" => "list of numbers",

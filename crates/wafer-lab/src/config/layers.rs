@@ -194,6 +194,13 @@ impl Layers {
         })
     }
 
+    /// Makes the path at a key relative to a folder, if the key has a text.
+    pub(crate) fn beside(&mut self, key: &str, folder: &std::path::Path) {
+        if let Some(Value::String(path)) = self.values.get_mut(key) {
+            *path = folder.join(&*path).to_string_lossy().into_owned();
+        }
+    }
+
     /// The values as TOML.
     pub(crate) fn to_text(&self) -> String {
         self.values.to_string()

@@ -98,14 +98,14 @@ impl Workload {
         Ok(Workload::new(FioSource::read(path)?))
     }
 
-    /// The `[workload]` table of an experiment, from the text of a TOML document that has one.
+    /// The `[workload]` table or the `[[tenants]]` of an experiment, from the text of a TOML document.
     /// `label` names the text in messages; relative paths start at `folder`.
     ///
     /// # Errors
     /// As for an experiment file.
     pub fn from_text(label: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
         let mut layers = Layers::from_text(label, text)?;
-        parse(&mut layers, "workload", folder, Path::new(label))
+        of_file(&mut layers, folder, Path::new(label))
     }
 }
 

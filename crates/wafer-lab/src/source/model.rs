@@ -72,10 +72,13 @@ fn space(target: &SourceTarget<'_>) -> Space {
     }
 }
 
-fn parse(mut table: Layers, _folder: &Path, path: &Path) -> Result<Workload, LabError> {
+fn parse(mut table: Layers, folder: &Path, path: &Path) -> Result<Workload, LabError> {
     let place = table.clone();
     let name = table.take_string("model")?.unwrap_or_default();
     let info = find(&name).map_err(|reason| place.error("model", &reason))?;
+    for key in info.paths {
+        table.beside(key, folder);
+    }
     let model = table.read_by(info.make)?;
     let path = path.display().to_string();
     Ok(Workload::new(ModelSource { name: info.name, model, table: place, path }))

@@ -23,7 +23,7 @@ pub struct TraceFile {
 }
 
 /// One or several traces, merged by time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TraceSource {
     traces: Vec<TraceFile>,
     /// Where relative paths of placement maps start.
@@ -68,6 +68,11 @@ impl TraceSource {
             scans.push(Arc::new(scan.ok_or(LabError::Cancelled)?));
         }
         Ok(self.scans.get_or_init(|| scans))
+    }
+
+    /// The same traces with other ways of placing; what the scans found stays.
+    pub(crate) fn again(&self, traces: Vec<TraceFile>) -> Self {
+        TraceSource { traces, folder: self.folder.clone(), scans: self.scans.clone() }
     }
 
     /// The traces.

@@ -23,6 +23,7 @@ pub(super) const INFO: ModelInfo = ModelInfo {
     summary: "JESD219A enterprise endurance workload: mixed sizes, three zones, 40 % reads",
     make: super::read::<Jesd219aConfig>,
     defaults: super::defaults::<Jesd219aConfig>,
+    paths: &[],
 };
 
 /// JESD219A, the endurance workload of enterprise drives.

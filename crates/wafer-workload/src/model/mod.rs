@@ -6,7 +6,12 @@
 
 mod aerospike;
 mod application;
+mod area;
+mod cachelib;
+mod f2fs;
 mod jesd219a;
+mod kernel_build;
+mod lsm;
 
 use std::fmt::Debug;
 
@@ -17,7 +22,11 @@ use toml::Table;
 use crate::stream::CommandStream;
 
 pub use aerospike::{AerospikeConfig, KeyOrder, Ycsb};
+pub use cachelib::CachelibConfig;
+pub use f2fs::{Discard, F2fsConfig, Temperature};
 pub use jesd219a::Jesd219aConfig;
+pub use kernel_build::KernelBuildConfig;
+pub use lsm::LsmConfig;
 
 /// An application with its parameters.
 pub trait Model: Debug + Send + Sync {
@@ -104,6 +113,8 @@ pub struct ModelInfo {
     pub make: fn(Table) -> Result<Box<dyn Model>, ReadError>,
     /// Its keys with their defaults.
     pub defaults: fn() -> Table,
+    /// Keys that are paths of files, relative to the file that has the keys.
+    pub paths: &'static [&'static str],
 }
 
 /// All models, in the order in which `wafer models` lists them.
@@ -111,6 +122,10 @@ pub struct ModelInfo {
 pub const MODELS: &[ModelInfo] = &[
     jesd219a::INFO,
     aerospike::INFO,
+    cachelib::INFO,
+    f2fs::INFO,
+    kernel_build::INFO,
+    lsm::INFO,
 ];
 
 /// The model of a name.

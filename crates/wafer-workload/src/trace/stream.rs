@@ -259,7 +259,6 @@ impl Tenant {
         let op = match request.kind {
             Kind::Write => {
                 self.counts.writes += 1;
-                self.wrote_in_pass = true;
                 Op::Write
             }
             Kind::Deallocate => {
@@ -278,6 +277,7 @@ impl Tenant {
         let placement = if op == Op::Write { self.placer.place(&request) } else { Placement::NONE };
         let map = self.placer.map().filter(|_| op == Op::Write);
         let (first, end) = sectors(&request);
+        let before = out.len();
         let inside = self.remap.pieces(request.volume, first, end, |namespace, lba, blocks| {
             let (mut lba, mut left) = (lba, blocks);
             while left > 0 {
@@ -293,6 +293,8 @@ impl Tenant {
                 left -= blocks;
             }
         });
+        // Without a write that reaches the device another pass would bring no volume nearer.
+        self.wrote_in_pass |= op == Op::Write && out.len() > before;
         self.counts.outside += u64::from(!inside);
     }
 }
@@ -317,6 +319,19 @@ impl CommandStream for TraceStream {
         if out.len() > end {
             self.left_over.splice(..0, out.drain(end..));
         }
+    }
+
+    fn fill_timed(&mut self, out: &mut Vec<Command>, times: &mut Vec<u64>, max: usize) -> bool {
+        let end = out.len() + max;
+        while out.len() < end {
+            let Some(next) = self.earliest() else { break };
+            let tenant = &mut self.tenants[next];
+            let Some(time) = tenant.next_time() else { break };
+            let before = out.len();
+            tenant.take(out);
+            times.resize(times.len() + out.len() - before, time);
+        }
+        true
     }
 
     fn figures(&self) -> Vec<Figure> {

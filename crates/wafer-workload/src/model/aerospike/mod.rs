@@ -34,6 +34,7 @@ pub(super) const INFO: ModelInfo = ModelInfo {
     summary: "Aerospike: write blocks, defragmentation, YCSB A to F",
     make: super::read::<AerospikeConfig>,
     defaults: super::defaults::<AerospikeConfig>,
+    paths: &[],
 };
 
 /// Aerospike on one device of its own.

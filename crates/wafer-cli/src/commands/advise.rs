@@ -1,0 +1,219 @@
+//! `wafer advise`
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use indicatif::ProgressBar;
+use wafer_lab::advise::{Advice, AdviseOptions, HeatMap, Histogram, WayKind, advise, files};
+use wafer_lab::{Experiment, LabError, Options, TraceSource, Workload, load_device, write_json};
+
+use super::run::{CANCEL, cancel_on_ctrl_c};
+use crate::args::AdviseArgs;
+use crate::output::{self, Align, Table};
+
+pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
+    if args.hold_out >= 0.95 {
+        let reason = format!("{} leaves too little to learn from; at most 0.95", args.hold_out);
+        return Err(LabError::config("--hold-out", reason).into());
+    }
+    let device_options = || Options {
+        device: args.device.device.clone(),
+        set: args.device.set.clone(),
+        ..Options::default()
+    };
+    let device = |name: Option<&str>| {
+        let missing = || LabError::config("--device", "missing; give a device");
+        load_device(name.ok_or_else(missing)?, &args.device.set)
+    };
+    let name = args.device.device.as_deref();
+    let (device, workload, traces) = match (&args.experiment, &args.fio) {
+        (Some(path), _) => {
+            let experiment = Experiment::from_file(path, &device_options())?;
+            (experiment.device, experiment.workload, None)
+        }
+        (None, Some(fio)) => (device(name)?, Workload::fio(fio)?, None),
+        (None, None) if args.traces.is_empty() => {
+            let reason = "missing; give a trace, --fio or --experiment";
+            return Err(LabError::config("TRACE", reason).into());
+        }
+        (None, None) => {
+            let traces = TraceSource::from_options(&args.traces, &args.trace_set)?;
+            traces.scans()?;
+            (device(name)?, Workload::new(traces.clone()), Some(traces))
+        }
+    };
+    let options = AdviseOptions {
+        handles: args.handles,
+        hold_out: args.hold_out,
+        fill: (args.fill > 0.0).then_some(args.fill),
+        volume: args.volume.map(|v| v.bytes(device.logical_bytes())),
+        seed: args.seed,
+    };
+    cancel_on_ctrl_c()?;
+    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+    bar.enable_steady_tick(std::time::Duration::from_millis(200));
+    let told = |text: &str| bar.set_message(text.to_owned());
+    let advice = advise(&device, &workload, traces.as_ref(), &options, &CANCEL, &told);
+    bar.finish_and_clear();
+    let advice = advice?;
+    for notice in &advice.notices {
+        output::notice(quiet, notice);
+    }
+    if let Some(folder) = &args.out {
+        write_files(folder, &advice)?;
+    }
+    match args.json.as_deref() {
+        Some(path) if path == Path::new("-") => output::json(&advice),
+        Some(path) => Ok(write_json(path, &advice)?),
+        None => print(&advice),
+    }
+}
+
+fn write_files(folder: &PathBuf, advice: &Advice) -> anyhow::Result<()> {
+    let failed = |path: PathBuf| move |source| LabError::Io { path, source };
+    std::fs::create_dir_all(folder).map_err(failed(folder.clone()))?;
+    for (name, text) in files(advice).0 {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(failed(path.clone()))?;
+    }
+    Ok(write_json(&folder.join("advice.json"), advice)?)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn print(advice: &Advice) -> anyhow::Result<()> {
+    let mut out = output::styled();
+    writeln!(
+        out,
+        "{}: {} written to {}; {:.0} % held out\n",
+        advice.workload,
+        output::bytes(advice.write_bytes),
+        output::bytes(advice.touched_bytes),
+        100.0 * advice.hold_out
+    )?;
+    let mut ways = Table::new(&[
+        ("placement", Align::Left),
+        ("handles", Align::Right),
+        ("WAF", Align::Right),
+        ("+-", Align::Right),
+        ("learned part", Align::Right),
+        ("life gained", Align::Right),
+        ("confidence", Align::Right),
+    ]);
+    // One bound of each size is enough to read; JSON has all.
+    let mut bounds = Vec::new();
+    for way in &advice.ways {
+        if way.kind == WayKind::Oracle {
+            if bounds.contains(&way.handles) {
+                continue;
+            }
+            bounds.push(way.handles);
+        }
+        let mark = if way.name == advice.best { "> " } else { "  " };
+        ways.row([
+            format!("{mark}{}", way.name),
+            way.handles.to_string(),
+            format!("{:.3}", way.waf),
+            format!("{:.3}", way.spread),
+            format!("{:.3}", way.waf_learned),
+            if way.kind == WayKind::None {
+                String::new()
+            } else {
+                format!("{:+.1} %", 100.0 * way.life_gained)
+            },
+            if way.kind == WayKind::None {
+                String::new()
+            } else {
+                format!("{:.0} %", 100.0 * way.confidence)
+            },
+        ]);
+    }
+    ways.print(&mut out)?;
+    writeln!(out, "\nadvised: {}\n", advice.best)?;
+    let mut groups = Table::new(&[
+        ("handle", Align::Right),
+        ("writes", Align::Right),
+        ("addresses", Align::Right),
+        ("mean life", Align::Right),
+        ("spread", Align::Right),
+    ]);
+    for group in &advice.groups {
+        groups.row([
+            group.handle.to_string(),
+            percent(group.write_share),
+            percent(group.space_share),
+            output::bytes(group.mean_life_bytes as u64),
+            format!("{:.2}", group.spread),
+        ]);
+    }
+    groups.print(&mut out)?;
+    if !advice.streams.is_empty() {
+        writeln!(out)?;
+        let mut streams = Table::new(&[
+            ("stream", Align::Left),
+            ("handle", Align::Right),
+            ("writes", Align::Right),
+            ("mean life", Align::Right),
+        ]);
+        for stream in advice.streams.iter().take(20) {
+            streams.row([
+                stream.name.clone(),
+                stream.handle.to_string(),
+                percent(stream.write_share),
+                output::bytes(stream.mean_life_bytes as u64),
+            ]);
+        }
+        streams.print(&mut out)?;
+    }
+    histogram(&mut out, &advice.histogram)?;
+    heat_map(&mut out, &advice.heat_map)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Bars of lives: those that ended, and of those still going on how long so far.
+fn histogram(out: &mut impl std::io::Write, lives: &Histogram) -> std::io::Result<()> {
+    const WIDTH: f64 = 40.0;
+    let most = lives.ended_bytes.iter().chain(&lives.alive_bytes).max().copied().unwrap_or(0).max(1)
+        as f64;
+    writeln!(out, "\nlives of pages, in bytes written meanwhile (# ended, . still alive)")?;
+    for ((life, ended), alive) in
+        lives.life_bytes.iter().zip(&lives.ended_bytes).zip(&lives.alive_bytes)
+    {
+        let bar =
+            |bytes: u64, mark: &str| mark.repeat((WIDTH * bytes as f64 / most).round() as usize);
+        if ended + alive > 0 {
+            let label = format!(">= {}", output::bytes(*life));
+            writeln!(out, "{label:>12}  {}{}", bar(*ended, "#"), bar(*alive, "."))?;
+        }
+    }
+    Ok(())
+}
+
+/// One character a column of addresses: how long pages live there.
+fn heat_map(out: &mut impl std::io::Write, map: &HeatMap) -> std::io::Result<()> {
+    const SHADES: [char; 5] = ['#', '+', '=', '-', '.'];
+    let lives = || map.mean_life_bytes.iter().flatten().map(|l| l.ln());
+    let (low, high) = lives().fold((f64::MAX, f64::MIN), |(l, h), x| (l.min(x), h.max(x)));
+    let shade = |life: &Option<f64>, written: &u64| match life {
+        Some(life) => {
+            SHADES[(((life.ln() - low) / (high - low).max(1e-9) * 4.999) as usize).min(4)]
+        }
+        None if *written > 0 => '_',
+        None => ' ',
+    };
+    let line: String =
+        map.mean_life_bytes.iter().zip(&map.written_bytes).map(|(l, w)| shade(l, w)).collect();
+    if low <= high {
+        writeln!(
+            out,
+            "\nlives by address, {} a column (# {} ... . {}, _ written once)\n[{line}]",
+            output::bytes(map.column_bytes),
+            output::bytes(low.exp() as u64),
+            output::bytes(high.exp() as u64)
+        )?;
+    }
+    Ok(())
+}

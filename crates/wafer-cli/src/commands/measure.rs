@@ -1,0 +1,265 @@
+//! `wafer measure`
+
+use std::io::Write as _;
+use std::process::{Child, Command};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant, SystemTime};
+
+use wafer_lab::LabError;
+use wafer_lab::measure::{Growth, MeasuredRecord, NvmeCli, Session, Source, Tracker};
+use wafer_lab::metrics::{self, Waf};
+use wafer_lab::write_json;
+
+use super::run::{CANCEL, cancel_on_ctrl_c};
+use crate::args::MeasureArgs;
+use crate::output::{self, Align, HEADER, Table};
+
+/// How often the command is looked after.
+const POLL: Duration = Duration::from_millis(10);
+/// After an interrupt the command has so long to end before its record is written without it.
+const GRACE: Duration = Duration::from_secs(5);
+
+pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
+    let drive = NvmeCli {
+        program: args.nvme_cli.clone(),
+        device: args.device.clone(),
+        endurance_group: args.endurance_group,
+        timeout: args.interval.max(Duration::from_secs(5)),
+    };
+    let unusable = |reason: String| LabError::config(args.device.clone(), reason);
+    let nvme_cli = drive.version().map_err(unusable)?;
+    let (source, first) = drive.detect().map_err(unusable)?;
+    let identity = drive.identify();
+    if source != Source::Fdp {
+        let unit = output::bytes(source.unit_bytes());
+        output::notice(quiet, &format!("no FDP statistics; {source} count in steps of {unit}"));
+    }
+    cancel_on_ctrl_c()?;
+
+    let started = SystemTime::now();
+    let clock = Instant::now();
+    let mut child = start(&args.command)?;
+    let mut tracker = Tracker::new(first);
+    let mut lines = Lines::new(args.limit, quiet);
+    let mut interrupted: Option<Instant> = None;
+    let mut next = args.interval;
+    let status = loop {
+        let ended = match child.as_mut() {
+            Some(child) => child.try_wait()?,
+            None => None,
+        };
+        if ended.is_some() {
+            break ended;
+        }
+        if CANCEL.load(Ordering::Relaxed) {
+            let since = *interrupted.get_or_insert_with(Instant::now);
+            if child.is_none() || since.elapsed() > GRACE {
+                break None;
+            }
+        }
+        if args.duration.is_some_and(|duration| clock.elapsed() >= duration) {
+            break None;
+        }
+        if clock.elapsed() < next {
+            std::thread::sleep(POLL.min(next.saturating_sub(clock.elapsed())));
+            continue;
+        }
+        // A reading that came late makes the next ones late, not many.
+        while next <= clock.elapsed() {
+            next += args.interval;
+        }
+        sample(&drive, source, &mut tracker, clock, &mut lines);
+    };
+    // The last reading counts: what the command wrote since the one before would be lost.
+    for attempt in 0..3 {
+        if sample(&drive, source, &mut tracker, clock, &mut lines) {
+            break;
+        }
+        if attempt < 2 {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+    if tracker.samples.is_empty() {
+        let reason = "no reading succeeded after the first; nothing was written";
+        return Err(LabError::Run(format!("{}: {reason}", args.device)).into());
+    }
+    let record = MeasuredRecord::new(
+        Session {
+            name: args.name.clone().unwrap_or_else(|| name(args)),
+            started,
+            device: args.device.clone(),
+            identity,
+            source,
+            endurance_group: args.endurance_group,
+            nvme_cli,
+            interval_seconds: args.interval.as_secs_f64(),
+            command: args.command.clone(),
+            exit_status: status.and_then(|s| s.code()),
+        },
+        &tracker,
+    );
+    finish(args, &record)?;
+    match status {
+        Some(status) if !status.success() => {
+            Err(LabError::Run(format!("`{}`: {status}", args.command.join(" "))).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn start(command: &[String]) -> anyhow::Result<Option<Child>> {
+    let Some((program, arguments)) = command.split_first() else { return Ok(None) };
+    let child = Command::new(program).args(arguments).spawn();
+    Ok(Some(child.map_err(|e| LabError::config(program.clone(), format!("cannot start it: {e}")))?))
+}
+
+/// Takes a reading; answers whether it succeeded.
+fn sample(
+    drive: &NvmeCli,
+    source: Source,
+    tracker: &mut Tracker,
+    clock: Instant,
+    lines: &mut Lines,
+) -> bool {
+    let resets = tracker.resets.len();
+    match drive.read(source) {
+        Ok(reading) => {
+            let total = tracker.add(clock.elapsed().as_secs_f64(), reading);
+            if tracker.resets.len() > resets {
+                lines.say("the counters were reset; counting goes on from zero");
+            }
+            lines.sample(total);
+            true
+        }
+        Err(reason) => {
+            tracker.miss();
+            lines.say(&format!("missed a reading: {reason}"));
+            false
+        }
+    }
+}
+
+/// The live lines on stderr.
+struct Lines {
+    limit: f64,
+    quiet: bool,
+    count: u64,
+    last: Growth,
+}
+
+impl Lines {
+    /// Lines between two headers.
+    const PAGE: u64 = 20;
+
+    fn new(limit: f64, quiet: bool) -> Self {
+        Lines { limit, quiet, count: 0, last: Growth::default() }
+    }
+
+    fn say(&self, text: &str) {
+        output::notice(self.quiet, text);
+    }
+
+    fn sample(&mut self, total: Growth) {
+        if self.quiet {
+            return;
+        }
+        if self.count.is_multiple_of(Self::PAGE) {
+            anstream::eprintln!(
+                "{HEADER}{:>9}  {:>9}  {:>11}  {:>11}  {:>10}  {:>13}  {:>7}{HEADER:#}",
+                "time",
+                "host",
+                "host/s",
+                "media/s",
+                "cumulative",
+                "instantaneous",
+                "clamped"
+            );
+        }
+        self.count += 1;
+        let seconds = (total.seconds - self.last.seconds).max(1e-3);
+        let host = total.host_bytes - self.last.host_bytes;
+        let media = total.media_bytes - self.last.media_bytes;
+        let now = Waf::of(host, media);
+        let rate = |bytes: u64| format!("{}/s", output::bytes((bytes as f64 / seconds) as u64));
+        let shown = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.3}"));
+        anstream::eprintln!(
+            "{:>9}  {:>9}  {:>11}  {:>11}  {:>10}  {:>13}  {:>7}",
+            output::seconds(total.seconds),
+            output::bytes(total.host_bytes),
+            rate(host),
+            rate(media),
+            shown(Waf::of(total.host_bytes, total.media_bytes).ratio()),
+            if now == Waf::Unbounded { "GC alone".to_owned() } else { shown(now.ratio()) },
+            shown(now.clamped(self.limit)),
+        );
+        self.last = total;
+    }
+}
+
+fn name(args: &MeasureArgs) -> String {
+    let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    match args.command.first() {
+        Some(program) => format!("{}-{}", file(&args.device), file(program)),
+        None => file(&args.device),
+    }
+}
+
+fn finish(args: &MeasureArgs, record: &MeasuredRecord) -> anyhow::Result<()> {
+    let to_stdout = args.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
+    match &args.json {
+        Some(_) if to_stdout => output::json(record)?,
+        Some(path) => write_json(path, record)?,
+        None => {}
+    }
+    if let Some(path) = &args.report {
+        let page = wafer_report::page(&record.name, vec![serde_json::to_value(record)?])?;
+        super::report::write(path, &page)?;
+    }
+    if !to_stdout {
+        print(record, args.limit)?;
+    }
+    Ok(())
+}
+
+fn print(record: &MeasuredRecord, limit: f64) -> anyhow::Result<()> {
+    let mut out = output::styled();
+    let (summary, timeline) = (&record.summary, &record.timeline);
+    let measured = &record.provenance.measured;
+    let model = measured.model.as_deref().unwrap_or("unknown model");
+    writeln!(
+        out,
+        "{HEADER}{}{HEADER:#}, {} ({model}), {}",
+        record.name, measured.device, measured.source
+    )?;
+    let clamped: Vec<Option<f64>> =
+        metrics::instantaneous(&timeline.host_bytes, &timeline.media_bytes)
+            .into_iter()
+            .map(|waf| waf.clamped(limit))
+            .collect();
+    writeln!(out, "clamped WAF {}\n", metrics::sparkline(&clamped, 60))?;
+    let mut table = Table::new(&[
+        ("time", Align::Right),
+        ("host", Align::Right),
+        ("media", Align::Right),
+        ("erased", Align::Right),
+        ("WAF", Align::Right),
+        ("missed", Align::Right),
+        ("wraps", Align::Right),
+        ("resets", Align::Right),
+    ]);
+    table.row([
+        output::seconds(record.performance.wall_seconds),
+        output::bytes(summary.host_bytes),
+        output::bytes(summary.media_bytes),
+        summary.erased_bytes.map_or("-".to_owned(), output::bytes),
+        Waf::of(summary.host_bytes, summary.media_bytes)
+            .ratio()
+            .map_or("-".to_owned(), |waf| format!("{waf:.3}")),
+        measured.missed.to_string(),
+        measured.wraps.to_string(),
+        measured.resets.len().to_string(),
+    ]);
+    table.print(&mut out)?;
+    out.flush()?;
+    Ok(())
+}

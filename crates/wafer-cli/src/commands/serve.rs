@@ -1,0 +1,170 @@
+//! `wafer serve`
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde::Serialize;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use wafer_lab::{LabError, load_device};
+use wafer_target::controller::{Subsystem, SubsystemOptions};
+use wafer_target::drive::{Drive, DriveError, DriveOptions};
+use wafer_target::transport::{Server, ServerOptions};
+
+use super::live_drive;
+use crate::args::{InvalidPlacement, ServeArgs};
+use crate::output;
+
+/// How often what was recorded goes to its file.
+const FLUSH_RECORD: Duration = Duration::from_secs(1);
+
+#[derive(Serialize)]
+struct Ready {
+    nqn: String,
+    address: String,
+}
+
+pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
+    check(args)?;
+    let device = load_device(&args.device, &args.set)?;
+    for notice in &device.notices {
+        output::notice(quiet, notice);
+    }
+    log_to_stderr(quiet);
+    let drive = Drive::new(DriveOptions {
+        device: device.config.clone(),
+        seed: args.seed,
+        data: args.data.clone(),
+        lba_bytes: args.lba,
+        events_enabled: args.fdp_events,
+    })
+    .map_err(usage)?;
+    for notice in drive.notices() {
+        output::notice(quiet, notice);
+    }
+    if let Some(path) = &args.record {
+        drive.record(path).map_err(usage)?;
+    }
+    let drive = Arc::new(drive);
+    let subsystem = Subsystem::new(
+        Arc::clone(&drive),
+        SubsystemOptions {
+            nqn: args.nqn.clone(),
+            serial: args.serial.clone(),
+            model: format!("wafer {}", device.name),
+            refuse_invalid_placement: args.invalid_placement == InvalidPlacement::Error,
+            advertise: args.advertise.map(|a| (a.ip().to_string(), a.port())),
+        },
+    );
+    let page = live_drive::of_drive(&args.http, &device, &subsystem, quiet)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let served = runtime.block_on(serve(args, quiet, subsystem));
+    drop(page);
+    drop(runtime);
+    let closed = drive.close().context("the state of the drive cannot be saved");
+    served?;
+    closed?;
+    tell(args, quiet, &drive)
+}
+
+fn check(args: &ServeArgs) -> Result<(), LabError> {
+    if !args.nqn.starts_with("nqn.") || args.nqn.len() > 223 {
+        let reason = "an NVMe Qualified Name begins with `nqn.` and has at most 223 bytes";
+        return Err(LabError::config("--nqn", reason));
+    }
+    let printable = |c: char| (' '..='~').contains(&c);
+    if args.serial.is_empty() || args.serial.len() > 20 || !args.serial.chars().all(printable) {
+        return Err(LabError::config("--serial", "expected 1 to 20 ASCII characters"));
+    }
+    Ok(())
+}
+
+/// What the user gave is at fault if there is no drive.
+fn usage(error: DriveError) -> LabError {
+    match error {
+        DriveError::Config(e) => LabError::config(e.key, e.message),
+        DriveError::Io { path, source } => LabError::config(path, source.to_string()),
+        other => LabError::config("wafer serve", other.to_string()),
+    }
+}
+
+async fn serve(args: &ServeArgs, quiet: bool, subsystem: Arc<Subsystem>) -> anyhow::Result<()> {
+    let drive = Arc::clone(&subsystem.drive);
+    let options = ServerOptions {
+        max_connections: args.max_connections as usize,
+        ..ServerOptions::default()
+    };
+    let server = Server::bind(args.listen, subsystem, options)
+        .map_err(|e| LabError::config("--listen", format!("{}: {e}", args.listen)))?;
+    let address = server.local_addr()?;
+    if args.json {
+        output::json_line(&Ready { nqn: args.nqn.clone(), address: address.to_string() })?;
+    }
+    let (host, port) = (address.ip(), address.port());
+    output::notice(
+        quiet,
+        &format!("serving; nvme connect -t tcp -a {host} -s {port} -n {}", args.nqn),
+    );
+    let (stop, stopping) = watch::channel(false);
+    let (mut interrupt, mut terminate) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let stopper = tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        stop.send_replace(true);
+    });
+    let keeper = tokio::spawn(keep(drive));
+    server.run(stopping).await;
+    stopper.abort();
+    keeper.abort();
+    Ok(())
+}
+
+/// What the drive needs now and then.
+async fn keep(drive: Arc<Drive>) {
+    let mut timer = tokio::time::interval(FLUSH_RECORD);
+    loop {
+        timer.tick().await;
+        let drive = Arc::clone(&drive);
+        let kept = tokio::task::spawn_blocking(move || drive.keep()).await;
+        if let Ok(Err(error)) = kept {
+            output::notice(false, &format!("{error}"));
+        }
+    }
+}
+
+/// What was counted, when the server ends.
+fn tell(args: &ServeArgs, quiet: bool, drive: &Drive) -> anyhow::Result<()> {
+    let snapshot = drive.snapshot();
+    if args.json {
+        return output::json_line(&snapshot);
+    }
+    let c = snapshot.counters;
+    output::notice(
+        quiet,
+        &format!(
+            "hosts wrote {}, the media {}: WAF {:.3}",
+            output::bytes(c.host_bytes),
+            output::bytes(c.media_bytes),
+            c.waf()
+        ),
+    );
+    Ok(())
+}
+
+/// Events of the server on stderr: `RUST_LOG` chooses which.
+fn log_to_stderr(quiet: bool) {
+    use std::io::IsTerminal as _;
+    use tracing_subscriber::EnvFilter;
+    let default = if quiet { "error" } else { "warn" };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .without_time()
+        .try_init();
+}

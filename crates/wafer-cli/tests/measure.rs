@@ -1,0 +1,159 @@
+//! `wafer measure` and `wafer report` with an nvme-cli made of a shell script.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A drive in a folder: each FDP statistics call gives the next line of `readings`, the last for ever.
+fn drive(folder: &Path, readings: &str) -> String {
+    std::fs::write(folder.join("readings"), readings).unwrap();
+    let script = format!(
+        r#"#!/bin/sh
+cd '{}' || exit 9
+case "$1 $2" in
+"version "*) echo "nvme version 2.13 (fake)";;
+"id-ctrl "*) echo '{{"mn":"FAKE FDP    ","sn":"S1","fr":"1.0","tnvmcap":1000000000}}';;
+"fdp stats")
+    [ "$*" = "fdp stats /dev/nvme9 -e 1 -o json" ] || {{ echo "bad call: $*" >&2; exit 1; }}
+    n=$(cat count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > count
+    line=$(sed -n "${{n}}p" readings); [ -n "$line" ] || line=$(tail -n 1 readings)
+    [ "$line" != fail ] || {{ echo "NVMe status: Internal Error" >&2; exit 1; }}
+    set -- $line
+    echo "{{\"hbmw\":$1,\"mbmw\":$2,\"mbe\":$3}}";;
+*) echo "no such log" >&2; exit 1;;
+esac
+"#,
+        folder.display()
+    );
+    let path = folder.join("nvme");
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+fn wafer(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wafer")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_command_is_measured_with_missed_readings_and_a_reset() {
+    let folder = tempfile::tempdir().unwrap();
+    let nvme = drive(
+        folder.path(),
+        "1000000 2000000 0\n2000000 5000000 100\nfail\n4000000 9000000 200\n500000 600000 0\n",
+    );
+    let json = folder.path().join("r.json").display().to_string();
+    let html = folder.path().join("r.html").display().to_string();
+    let output = wafer(&[
+        "measure",
+        "/dev/nvme9",
+        "--interval",
+        "50ms",
+        "--nvme-cli",
+        &nvme,
+        "--json",
+        &json,
+        "--report",
+        &html,
+        "--",
+        "sh",
+        "-c",
+        // Until the fifth reading was taken.
+        &format!(
+            "while [ $(cat {0}/count) -lt 5 ]; do sleep 0.02; done; echo done",
+            folder.path().display()
+        ),
+    ]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let stdout = text(&output.stdout);
+    assert!(
+        stdout.starts_with("done\nnvme9-sh, /dev/nvme9 (FAKE FDP), FDP statistics\n"),
+        "{stdout}"
+    );
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("missed a reading") && stderr.contains("the counters were reset"));
+    assert!(stderr.contains("cumulative  instantaneous  clamped"), "{stderr}");
+
+    let record: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(record["schema"], "wafer.result/1");
+    // 3,000,000 before the reset, 500,000 after; media 7,000,000 and 600,000.
+    assert_eq!(record["summary"]["host_bytes"], 3_500_000);
+    assert_eq!(record["summary"]["media_bytes"], 7_600_000);
+    let measured = &record["provenance"]["measured"];
+    assert_eq!((&measured["missed"], &measured["wraps"]), (&1.into(), &0.into()));
+    assert_eq!(measured["resets"].as_array().unwrap().len(), 1);
+    assert_eq!((&measured["model"], &measured["exit_status"]), (&"FAKE FDP".into(), &0.into()));
+    assert_eq!(record["timeline"]["host_bytes"][0], 1_000_000);
+    assert_eq!(record["timeline"]["media_bytes"][1], 7_000_000);
+
+    let page = std::fs::read_to_string(&html).unwrap();
+    assert!(page.starts_with("<!doctype html>"));
+    let again = folder.path().join("again.html").display().to_string();
+    assert!(wafer(&["report", &json, "-o", &again]).status.success());
+    assert_eq!(page, std::fs::read_to_string(&again).unwrap());
+}
+
+#[test]
+fn the_record_is_written_when_the_command_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let nvme = drive(folder.path(), "0 0 0\n10 30 0\n");
+    let output = wafer(&[
+        "--quiet",
+        "measure",
+        "/dev/nvme9",
+        "--nvme-cli",
+        &nvme,
+        "--json",
+        "-",
+        "--",
+        "sh",
+        "-c",
+        "exit 3",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).ends_with("`sh -c exit 3`: exit status: 3\n"));
+    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&record["summary"]["waf"], &record["summary"]["erased_bytes"]),
+        (&3.0.into(), &0.into())
+    );
+}
+
+#[test]
+fn what_cannot_be_measured_is_told_before_the_command_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let nvme = drive(folder.path(), "fail\n");
+    let mark = folder.path().join("ran").display().to_string();
+    let output = wafer(&["measure", "/dev/nvme9", "--nvme-cli", &nvme, "--", "touch", &mark]);
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = text(&output.stderr);
+    assert!(stderr.starts_with("error: /dev/nvme9: FDP statistics: "), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1);
+    assert!(!Path::new(&mark).exists());
+    let output = wafer(&["measure", "/dev/nvme9", "--nvme-cli", "/nonexistent/nvme"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("install nvme-cli"));
+}
+
+#[test]
+fn a_time_limit_ends_a_measurement_without_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let nvme = drive(folder.path(), "0 0 0\n4096 4096 0\n");
+    let output = wafer(&[
+        "measure",
+        "/dev/nvme9",
+        "--nvme-cli",
+        &nvme,
+        "--for",
+        "120ms",
+        "--interval",
+        "40ms",
+    ]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("1.000"));
+}

@@ -1,0 +1,214 @@
+//! `wafer mount` under real programs: a file system on a loop device, a killed server, a replay.
+//!
+//! Needs /dev/fuse, root, and losetup, mkfs.ext4 and fsck.ext4 (`scripts/need-fuse`). Where one is
+//! missing the test fails and says which.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+const DEVICE: &str = "capacity = \"96MiB\"\noverprovisioning = 0.5\nhandles = 2\n\
+    [reclaim_unit]\nsize = \"1MiB\"\n\
+    [[namespaces]]\nsize = \"64MiB\"\nhandles = [0]\n[[namespaces]]\nsize = \"32MiB\"\nhandles = [1]\n";
+
+struct Drive {
+    folder: tempfile::TempDir,
+    server: Option<Child>,
+}
+
+/// Runs a program; what it prints.
+fn sh(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap_or_else(|e| {
+        panic!("{program} cannot run ({e}): install it with scripts/need-fuse")
+    });
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?}: {errors}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !ready() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{what} takes too long");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+impl Drive {
+    fn new() -> Self {
+        assert!(Path::new("/dev/fuse").exists(), "this test needs /dev/fuse (modprobe fuse)");
+        assert_eq!(sh("id", &["-u"]), "0", "this test mounts file systems: it needs root");
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("device.toml"), DEVICE).unwrap();
+        fs::create_dir(folder.path().join("drive")).unwrap();
+        fs::create_dir(folder.path().join("root")).unwrap();
+        let mut drive = Drive { folder, server: None };
+        drive.start("first.trace");
+        drive
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    fn start(&mut self, trace: &str) {
+        let data = format!("file:{}", self.text("data"));
+        let server = Command::new(env!("CARGO_BIN_EXE_wafer"))
+            .args([
+                "mount",
+                &self.text("drive"),
+                "--device",
+                &self.text("device.toml"),
+                "--data",
+                &data,
+            ])
+            .args(["--record", &self.text(trace), "--json", &self.text("counters.json"), "--quiet"])
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        self.server = Some(server);
+        let counters = self.path("drive/counters.json");
+        wait_for("mounting", || counters.exists());
+    }
+
+    /// Unmounts and answers the counters.
+    fn stop(&mut self) -> Value {
+        sh("umount", &[&self.text("drive")]);
+        let mut server = self.server.take().unwrap();
+        wait_for("the server's end", || server.try_wait().unwrap().is_some());
+        assert!(server.wait().unwrap().success());
+        serde_json::from_slice(&fs::read(self.path("counters.json")).unwrap()).unwrap()
+    }
+
+    fn counters(&self) -> Value {
+        serde_json::from_slice(&fs::read(self.path("drive/counters.json")).unwrap()).unwrap()
+    }
+}
+
+impl Drop for Drive {
+    fn drop(&mut self) {
+        if let Some(server) = &mut self.server {
+            let _ = Command::new("umount").arg(self.folder.path().join("drive")).output();
+            let _ = server.kill();
+            let _ = server.wait();
+            let _ = Command::new("umount").arg(self.folder.path().join("drive")).output();
+        }
+    }
+}
+
+fn run_trace(drive: &Drive, trace: &str) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_wafer"))
+        .args(["run", "--device", &drive.text("device.toml"), "--trace", &drive.text(trace)])
+        .args(["--trace-set", "volumes=namespaces", "--json", "-"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn files_are_disks() {
+    let mut drive = Drive::new();
+    let disk = OpenOptions::new().read(true).write(true).open(drive.path("drive/nvme0n2")).unwrap();
+    assert_eq!(disk.metadata().unwrap().len(), 32 << 20);
+    disk.write_all_at(&[7; 10_000], 5_000).unwrap();
+    disk.sync_all().unwrap();
+    let mut back = [0; 10_002];
+    disk.read_exact_at(&mut back, 4_999).unwrap();
+    assert_eq!((back[0], back[1], back[10_000], back[10_001]), (0, 7, 7, 0));
+    // Behind the end: as on a block device.
+    assert!(disk.write_all_at(&[1; 4096], 32 << 20).is_err());
+    assert_eq!(disk.read_at(&mut back, 32 << 20).unwrap(), 0);
+    sh(
+        "fallocate",
+        &["--punch-hole", "--offset", "8192", "--length", "4096", &drive.text("drive/nvme0n2")],
+    );
+    disk.read_exact_at(&mut back[..8192], 4_096).unwrap();
+    assert_eq!((back[4095], back[4096], back[8191]), (7, 0, 0));
+    // Truncation is not for disks.
+    File::create(drive.path("drive/nvme0n2")).unwrap();
+    assert_eq!(disk.metadata().unwrap().len(), 32 << 20);
+    let counters = drive.counters();
+    // 5,000 to 15,000 touches sectors 9 to 29, in pages 1 to 3.
+    assert_eq!(counters["host_bytes"], 21 * 512);
+    assert_eq!(counters["handles"][1]["media_bytes"], 3 * 4096);
+    assert_eq!((&counters["deallocated_pages"], &counters["flushes"]), (&1.into(), &1.into()));
+    drop(disk);
+    assert_eq!(drive.stop()["host_bytes"], 21 * 512);
+    // Another mount of the same file has the same data.
+    drive.start("second.trace");
+    let disk = File::open(drive.path("drive/nvme0n2")).unwrap();
+    disk.read_exact_at(&mut back[..8192], 4_096).unwrap();
+    assert_eq!((back[904], back[4096]), (7, 0));
+    drop(disk);
+    drive.stop();
+}
+
+#[test]
+fn a_file_system_lives_on_a_loop_device_and_its_trace_replays() {
+    let mut drive = Drive::new();
+    let disk = drive.text("drive/nvme0n1");
+    let device = sh("losetup", &["--direct-io=on", "--find", "--show", &disk]);
+    sh("mkfs.ext4", &["-q", &device]);
+    let root = drive.text("root");
+    sh("mount", &["-o", "discard", &device, &root]);
+    for round in 0..6u8 {
+        for number in 0..20u8 {
+            let mut file = File::create(drive.path(&format!("root/file{number}"))).unwrap();
+            file.write_all(&vec![round ^ number; 300_000]).unwrap();
+        }
+        sh("sync", &["--file-system", &root]);
+    }
+    sh("umount", &[&root]);
+    sh("fsck.ext4", &["-f", "-n", &device]);
+    sh("mount", &["-o", "ro", &device, &root]);
+    for number in 0..20u8 {
+        assert_eq!(
+            fs::read(drive.path(&format!("root/file{number}"))).unwrap(),
+            vec![5 ^ number; 300_000]
+        );
+    }
+    sh("umount", &[&root]);
+    sh("losetup", &["--detach", &device]);
+    // The loop device is let go in the background.
+    wait_for("losetup --detach", || !sh("losetup", &["--all"]).contains(&disk));
+    let counters = drive.stop();
+    assert!(counters["host_bytes"].as_u64().unwrap() > 30 << 20, "{counters}");
+    assert!(counters["deallocated_pages"].as_u64().unwrap() > 1000, "{counters}");
+    let replay = run_trace(&drive, "first.trace");
+    for key in ["host_bytes", "media_bytes", "erased_bytes", "deallocated_pages"] {
+        assert_eq!(replay["summary"][key], counters[key], "{key}");
+    }
+}
+
+#[test]
+fn a_killed_server_leaves_data_and_trace() {
+    let mut drive = Drive::new();
+    let disk = OpenOptions::new().write(true).open(drive.path("drive/nvme0n1")).unwrap();
+    disk.write_all_at(&[9; 1 << 20], 1 << 20).unwrap();
+    disk.sync_all().unwrap();
+    // Frames of the trace end every half second.
+    std::thread::sleep(Duration::from_millis(1500));
+    let mut server = drive.server.take().unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(disk.write_all_at(&[1], 0).is_err());
+    drop(disk);
+    sh("umount", &[&drive.text("drive")]);
+    let replay = run_trace(&drive, "first.trace");
+    assert_eq!(replay["summary"]["host_bytes"], 1 << 20);
+    drive.start("second.trace");
+    let mut back = [0; 2];
+    File::open(drive.path("drive/nvme0n1")).unwrap().read_exact_at(&mut back, 1 << 20).unwrap();
+    assert_eq!(back, [9, 9]);
+    drive.stop();
+}

@@ -1,0 +1,269 @@
+//! Groups of what lives alike: k-means over mean life and spread, or dynamic programming over mean
+//! life alone. Groups are numbered from the shortest mean life.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
+use wafer_core::{Geometry, Op};
+
+use super::GroupReport;
+use super::lives::{Life, Lives};
+use super::log::{Log, pages};
+use super::placing::Way;
+
+/// Something to group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    /// Natural logarithm of the mean life in pages.
+    pub(super) life: f64,
+    /// Spread of lives.
+    pub(super) spread: f64,
+    /// The geometric mean of write share and space: what a misplaced group costs grows with both.
+    pub(super) weight: f64,
+}
+
+/// Cells of the grid on which points are gathered before they are grouped.
+const CELLS: (usize, usize) = (240, 24);
+
+/// Gathers points into cells; answers cells with weight, and the cell of each point.
+fn gather(points: &[Point], flat: bool) -> (Vec<Point>, Vec<usize>) {
+    let (low, high) = (points.iter())
+        .filter(|p| p.weight > 0.0)
+        .fold((f64::MAX, f64::MIN), |(l, h), p| (l.min(p.life), h.max(p.life)));
+    let width = ((high - low) / CELLS.0 as f64).max(1e-9);
+    let cell = |p: &Point| {
+        let x = (((p.life - low) / width).max(0.0) as usize).min(CELLS.0 - 1);
+        let y = ((p.spread / 3.0 * CELLS.1 as f64) as usize).min(CELLS.1 - 1);
+        if flat { x } else { x * CELLS.1 + y }
+    };
+    let mut sums: Vec<(f64, f64, f64)> = vec![(0.0, 0.0, 0.0); CELLS.0 * CELLS.1];
+    for p in points {
+        let sum = &mut sums[cell(p)];
+        sum.0 += p.weight;
+        sum.1 += p.weight * p.life;
+        sum.2 += p.weight * p.spread;
+    }
+    let mut number = vec![usize::MAX; sums.len()];
+    let mut cells = Vec::new();
+    for (at, (weight, life, spread)) in sums.iter().enumerate().filter(|(_, s)| s.0 > 0.0) {
+        number[at] = cells.len();
+        cells.push(Point { life: life / weight, spread: spread / weight, weight: *weight });
+    }
+    (cells, points.iter().map(|p| number[cell(p)]).collect())
+}
+
+fn distance(a: &Point, b: &Point) -> f64 {
+    (a.life - b.life).powi(2) + (a.spread - b.spread).powi(2)
+}
+
+/// Groups of points from groups of cells, numbered by mean life; points without weight join the group
+/// that is nearest to them.
+fn finish(points: &[Point], cells: &[Point], of: &[usize], groups: &[usize], k: usize) -> Vec<u16> {
+    let mut means = vec![(0.0, 0.0); k];
+    for (cell, group) in cells.iter().zip(groups) {
+        means[*group].0 += cell.weight;
+        means[*group].1 += cell.weight * cell.life;
+    }
+    let mut order: Vec<usize> = (0..k).filter(|g| means[*g].0 > 0.0).collect();
+    order.sort_by(|a, b| (means[*a].1 / means[*a].0).total_cmp(&(means[*b].1 / means[*b].0)));
+    let mut rank = vec![0u16; k];
+    for (number, group) in order.iter().enumerate() {
+        rank[*group] = number as u16;
+    }
+    (points.iter().zip(of))
+        .map(|(point, cell)| {
+            let nearest = || nearest(point, cells);
+            let cell = if *cell == usize::MAX { nearest() } else { *cell };
+            groups.get(cell).map_or(0, |g| rank[*g])
+        })
+        .collect()
+}
+
+/// Weighted k-means over mean life and spread, the best of several starts.
+pub(super) fn k_means(points: &[Point], k: usize, seed: u64) -> Vec<u16> {
+    let (cells, of) = gather(points, false);
+    let k = k.min(cells.len()).max(1);
+    if cells.is_empty() {
+        return vec![0; points.len()];
+    }
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut best: Option<(f64, Vec<usize>)> = None;
+    for _ in 0..24 {
+        let mut centers = spread_out(&cells, k, &mut rng);
+        let mut groups = vec![0; cells.len()];
+        for _ in 0..60 {
+            let mut moved = false;
+            for (cell, group) in cells.iter().zip(&mut groups) {
+                let nearest = nearest(cell, &centers);
+                moved |= nearest != *group;
+                *group = nearest;
+            }
+            for (number, center) in centers.iter_mut().enumerate() {
+                let mine =
+                    || cells.iter().zip(&groups).filter(|(_, g)| **g == number).map(|(c, _)| c);
+                let weight: f64 = mine().map(|c| c.weight).sum();
+                if weight > 0.0 {
+                    center.life = mine().map(|c| c.weight * c.life).sum::<f64>() / weight;
+                    center.spread = mine().map(|c| c.weight * c.spread).sum::<f64>() / weight;
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+        let cost: f64 =
+            cells.iter().zip(&groups).map(|(c, g)| c.weight * distance(c, &centers[*g])).sum();
+        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            best = Some((cost, groups));
+        }
+    }
+    let groups = best.map_or_else(|| vec![0; cells.len()], |(_, groups)| groups);
+    finish(points, &cells, &of, &groups, k)
+}
+
+fn nearest(cell: &Point, centers: &[Point]) -> usize {
+    let by = |a: &(usize, &Point), b: &(usize, &Point)| {
+        distance(cell, a.1).total_cmp(&distance(cell, b.1))
+    };
+    centers.iter().enumerate().min_by(by).map_or(0, |(i, _)| i)
+}
+
+/// Starting centers far apart (Arthur and Vassilvitskii 2007).
+fn spread_out(cells: &[Point], k: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<Point> {
+    let mut draw = |weights: &[f64]| {
+        let all: f64 = weights.iter().sum();
+        let mut left = all * (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        weights.iter().position(|w| {
+            left -= w;
+            left < 0.0
+        })
+    };
+    let first = draw(&cells.iter().map(|c| c.weight).collect::<Vec<_>>()).unwrap_or(0);
+    let mut centers = vec![cells[first]];
+    while centers.len() < k {
+        let far: Vec<f64> = cells
+            .iter()
+            .map(|c| c.weight * centers.iter().map(|x| distance(c, x)).fold(f64::MAX, f64::min))
+            .collect();
+        match draw(&far) {
+            Some(next) => centers.push(cells[next]),
+            None => break,
+        }
+    }
+    centers
+}
+
+/// The cut of the line of mean lives into `k` pieces with the least variance within: exact, by dynamic
+/// programming.
+pub(super) fn by_life(points: &[Point], k: usize) -> Vec<u16> {
+    let (cells, of) = gather(points, true);
+    let n = cells.len();
+    let k = k.min(n).max(1);
+    if n == 0 {
+        return vec![0; points.len()];
+    }
+    // Sums of weight, weighted life and its square, to have any piece's cost at once.
+    let mut sums = vec![(0.0, 0.0, 0.0); n + 1];
+    for (i, c) in cells.iter().enumerate() {
+        let (w, x, xx) = sums[i];
+        sums[i + 1] = (w + c.weight, x + c.weight * c.life, xx + c.weight * c.life * c.life);
+    }
+    let cost = |from: usize, to: usize| {
+        let (w, x, xx) =
+            (sums[to].0 - sums[from].0, sums[to].1 - sums[from].1, sums[to].2 - sums[from].2);
+        if w > 0.0 { (xx - x * x / w).max(0.0) } else { 0.0 }
+    };
+    let mut best: Vec<f64> = (0..=n).map(|to| cost(0, to)).collect();
+    let mut cuts: Vec<Vec<usize>> = vec![vec![0; n + 1]];
+    for _ in 1..k {
+        let mut next = vec![f64::MAX; n + 1];
+        let mut cut = vec![0; n + 1];
+        for to in 0..=n {
+            for from in 0..=to {
+                let sum = best[from] + cost(from, to);
+                if sum < next[to] {
+                    (next[to], cut[to]) = (sum, from);
+                }
+            }
+        }
+        best = next;
+        cuts.push(cut);
+    }
+    let mut groups = vec![0; n];
+    let mut end = n;
+    for (piece, cut) in cuts.iter().enumerate().rev() {
+        let from = cut[end];
+        groups[from..end].fill(piece);
+        end = from;
+    }
+    finish(points, &cells, &of, &groups, k)
+}
+
+/// Groups that are used.
+pub(super) fn used(groups: &[u16]) -> usize {
+    groups.iter().max().map_or(0, |g| usize::from(*g) + 1)
+}
+
+/// What each handle of a way gets.
+pub(super) fn reports(
+    way: &Way,
+    log: &Log,
+    lives: &Lives,
+    geometry: &Geometry,
+    handles: usize,
+) -> Vec<GroupReport> {
+    let mut groups = vec![Life::default(); handles];
+    match way {
+        Way::Regions(map) => {
+            for (granule, life) in lives.of.iter().enumerate() {
+                let page = granule as u64 * lives.granule;
+                let namespace =
+                    geometry.namespaces.iter().position(|n| n.contains(&page)).unwrap_or(0);
+                let within = page.saturating_sub(geometry.namespaces[namespace].start);
+                let (placement, _) = map.at(namespace as u8, within * geometry.blocks_per_page());
+                if let Some(group) = groups.get_mut(usize::from(placement.0)) {
+                    group.add(life);
+                }
+            }
+        }
+        Way::Labels(number, of) => {
+            let stream =
+                super::streams::lives(log, &log.labels[*number], geometry, log.commands.len());
+            for (life, group) in stream.iter().zip(of) {
+                groups[usize::from(*group)].add(life);
+            }
+        }
+        _ => {
+            let mut placer = super::placing::Placer::new(way, log, geometry);
+            let mut out = Vec::new();
+            for (at, command) in log.commands.iter().enumerate() {
+                out.clear();
+                placer.place(at, command, &mut out);
+                for piece in out.iter().filter(|c| c.op == Op::Write) {
+                    let handle = if piece.placement == wafer_core::Placement::NONE {
+                        0
+                    } else {
+                        piece.placement.0
+                    };
+                    if let Some(group) = groups.get_mut(usize::from(handle)) {
+                        group.writes += pages(piece, log.page_blocks).count() as f64;
+                    }
+                }
+            }
+        }
+    }
+    let writes: f64 = groups.iter().map(|g| g.writes).sum();
+    let space: f64 = groups.iter().map(|g| g.space).sum();
+    (groups.iter().enumerate())
+        .map(|(handle, life)| GroupReport {
+            handle: handle as u16,
+            write_share: life.writes / writes.max(1.0),
+            space_share: life.space / space.max(1.0),
+            mean_life_bytes: if life.exposure > 0.0 {
+                life.mean() * geometry.page_bytes as f64
+            } else {
+                0.0
+            },
+            spread: life.spread(),
+        })
+        .collect()
+}

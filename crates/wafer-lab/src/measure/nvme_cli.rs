@@ -1,0 +1,288 @@
+//! Reads logs through nvme-cli's JSON.
+
+use std::io::Read as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Reading, Source};
+
+/// A drive as nvme-cli reaches it.
+#[derive(Clone, Debug)]
+pub struct NvmeCli {
+    /// The program, `nvme` or a path.
+    pub program: String,
+    /// The drive, such as `/dev/nvme0`.
+    pub device: String,
+    /// Endurance group whose counters are read.
+    pub endurance_group: u16,
+    /// A call that takes longer has failed.
+    pub timeout: Duration,
+}
+
+/// What a drive says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Model number.
+    pub model: Option<String>,
+    /// Serial number.
+    pub serial: Option<String>,
+    /// Firmware revision.
+    pub firmware: Option<String>,
+    /// Total NVM capacity, bytes; none where the drive does not tell.
+    pub capacity_bytes: Option<u64>,
+}
+
+impl NvmeCli {
+    /// The version line of nvme-cli.
+    ///
+    /// # Errors
+    /// One line: nvme-cli cannot be started or failed.
+    pub fn version(&self) -> Result<String, String> {
+        let text = self.text(&["version"])?;
+        Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+    }
+
+    /// What the drive says of itself; nothing where it cannot be asked.
+    pub fn identify(&self) -> Identity {
+        let Ok(value) = self.json(&["id-ctrl", &self.device]) else { return Identity::default() };
+        let text = |key: &str| {
+            let text = value.get(key)?.as_str()?.trim();
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        let capacity = value.get("tnvmcap").and_then(whole).and_then(|c| u64::try_from(c).ok());
+        Identity {
+            model: text("mn"),
+            serial: text("sn"),
+            firmware: text("fr"),
+            capacity_bytes: capacity.filter(|bytes| *bytes > 0),
+        }
+    }
+
+    /// The first source that the drive has, with its reading.
+    ///
+    /// # Errors
+    /// One line with what each source said.
+    pub fn detect(&self) -> Result<(Source, Reading), String> {
+        let mut reasons = Vec::new();
+        for source in Source::ALL {
+            match self.read(source) {
+                Ok(reading) => return Ok((source, reading)),
+                Err(reason) => reasons.push(format!("{source}: {reason}")),
+            }
+        }
+        Err(reasons.join("; "))
+    }
+
+    /// The counters now.
+    ///
+    /// # Errors
+    /// One line: nvme-cli failed, took too long, or said something else.
+    pub fn read(&self, source: Source) -> Result<Reading, String> {
+        let group = self.endurance_group.to_string();
+        match source {
+            Source::Fdp => {
+                let log = self.json(&["fdp", "stats", &self.device, "-e", &group])?;
+                Ok(Reading {
+                    host_bytes: field(&log, "hbmw")?,
+                    media_bytes: field(&log, "mbmw")?,
+                    erased_bytes: Some(field(&log, "mbe")?),
+                })
+            }
+            Source::Ocp => {
+                let cloud = self.json(&["ocp", "smart-add-log", &self.device])?;
+                let smart = self.json(&["smart-log", &self.device])?;
+                Ok(Reading {
+                    host_bytes: field(&smart, "data_units_written")?.saturating_mul(512_000),
+                    media_bytes: field(&cloud, "physical_media_units_written")?,
+                    erased_bytes: None,
+                })
+            }
+            Source::EnduranceGroup => {
+                let log = self.json(&["endurance-log", &self.device, "-g", &group])?;
+                let media = field(&log, "media_units_written")?;
+                if media == 0 {
+                    return Err("media units written are not reported".to_owned());
+                }
+                Ok(Reading {
+                    host_bytes: field(&log, "data_units_written")?.saturating_mul(1_000_000_000),
+                    media_bytes: media.saturating_mul(1_000_000_000),
+                    erased_bytes: None,
+                })
+            }
+        }
+    }
+
+    fn json(&self, arguments: &[&str]) -> Result<Value, String> {
+        let text = self.text(&[arguments, &["-o", "json"]].concat())?;
+        serde_json::from_str(&text).map_err(|e| format!("`{}`: not JSON: {e}", arguments.join(" ")))
+    }
+
+    /// stdout of a call.
+    fn text(&self, arguments: &[&str]) -> Result<String, String> {
+        let call = format!("{} {}", self.program, arguments.join(" "));
+        let mut child = Command::new(&self.program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => {
+                    format!(
+                        "no program `{}`; install nvme-cli or name it with --nvme-cli",
+                        self.program
+                    )
+                }
+                _ => format!("`{call}`: {e}"),
+            })?;
+        // Read beside waiting: a full pipe would block the child for ever.
+        let out = reader(child.stdout.take());
+        let err = reader(child.stderr.take());
+        let status = wait(&mut child, self.timeout).ok_or_else(|| {
+            format!("`{call}` took more than {:.1} s", self.timeout.as_secs_f64())
+        })?;
+        let out = out.join().unwrap_or_default();
+        let err = err.join().unwrap_or_default();
+        if !status.success() {
+            let words = err.trim().lines().next().unwrap_or("no message").to_owned();
+            return Err(format!("`{call}`: {status}: {words}"));
+        }
+        Ok(out)
+    }
+}
+
+fn reader(pipe: Option<impl std::io::Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+    /// A log in JSON is some kilobytes.
+    const MOST: u64 = 16 << 20;
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(pipe) = pipe {
+            // What was read before an error is what there is.
+            let _ = pipe.take(MOST).read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// Waits for a child; kills it and answers nothing when it takes too long.
+fn wait(child: &mut Child, timeout: Duration) -> Option<std::process::ExitStatus> {
+    let start = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if start.elapsed() < timeout => std::thread::sleep(pause),
+            _ => {
+                // It may have ended by itself just now.
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+        }
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+/// A whole number of a log, whatever nvme-cli's version makes of 128 bits: a number, text, or two halves.
+/// The key is looked for without regard to case and spaces, which differ between versions too.
+fn field(log: &Value, key: &str) -> Result<u128, String> {
+    let plain = |name: &str| name.to_lowercase().replace([' ', '-'], "_");
+    let object = log.as_object().ok_or("the log is no object")?;
+    let value = object.iter().find(|(name, _)| plain(name) == key).map(|(_, value)| value);
+    let value = value.ok_or_else(|| format!("the log has no `{key}`"))?;
+    whole(value).ok_or_else(|| format!("`{key}` is no whole number: {value}"))
+}
+
+fn whole(value: &Value) -> Option<u128> {
+    match value {
+        // A number beyond 64 bits arrives rounded to 53: better than none.
+        Value::Number(n) => n
+            .as_u64()
+            .map(u128::from)
+            .or_else(|| n.as_f64().filter(|f| *f >= 0.0 && f.is_finite()).map(|f| f as u128)),
+        Value::String(text) => text.trim().parse().ok(),
+        Value::Object(halves) => {
+            let half = |key: &str| halves.get(key).and_then(Value::as_u64).map(u128::from);
+            Some(half("hi")? << 64 | half("lo")?)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    /// nvme-cli as a shell script.
+    fn fake(script: &str) -> (tempfile::TempDir, NvmeCli) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("nvme");
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let cli = NvmeCli {
+            program: path.display().to_string(),
+            device: "/dev/nvme0".to_owned(),
+            endurance_group: 2,
+            timeout: Duration::from_secs(20),
+        };
+        (folder, cli)
+    }
+
+    #[test]
+    fn fdp_statistics_as_nvme_cli_writes_them() {
+        let (_folder, cli) = fake(
+            r#"[ "$*" = "fdp stats /dev/nvme0 -e 2 -o json" ] || { echo "args: $*" >&2; exit 1; }
+            printf '{\n  "hbmw":956637184,\n  "mbmw":974405632,\n  "mbe":0\n}\n'"#,
+        );
+        let reading = cli.read(Source::Fdp).unwrap();
+        let expected = (956_637_184, 974_405_632, Some(0));
+        assert_eq!((reading.host_bytes, reading.media_bytes, reading.erased_bytes), expected);
+        assert_eq!(cli.detect().unwrap().0, Source::Fdp);
+    }
+
+    #[test]
+    fn a_drive_without_fdp_is_read_otherwise() {
+        let (_folder, cli) = fake(
+            r#"case "$1" in
+            fdp) echo "NVMe status: Invalid Field in Command" >&2; exit 1;;
+            ocp) echo '{"Physical media units written":{"hi":1,"lo":5}}';;
+            smart-log) echo '{"data_units_written":"1000"}';;
+            esac"#,
+        );
+        let (source, reading) = cli.detect().unwrap();
+        assert_eq!((source, reading.host_bytes), (Source::Ocp, 512_000_000));
+        assert_eq!((reading.media_bytes, reading.erased_bytes), ((1 << 64) + 5, None));
+    }
+
+    #[test]
+    fn failures_are_one_line_with_the_reason() {
+        let (_folder, cli) = fake("echo 'No such device' >&2; echo more >&2; exit 2");
+        let message = cli.read(Source::Fdp).unwrap_err();
+        assert!(message.ends_with("exit status: 2: No such device"), "{message}");
+        assert_eq!(cli.detect().unwrap_err().lines().count(), 1);
+        let (_folder, mut cli) = fake("sleep 30");
+        cli.timeout = Duration::from_millis(100);
+        assert!(cli.read(Source::Fdp).unwrap_err().ends_with("took more than 0.1 s"));
+        let (_folder, cli) = fake("echo nonsense");
+        assert!(cli.read(Source::Fdp).unwrap_err().contains("not JSON"));
+        let cli = NvmeCli { program: "/nonexistent/nvme".to_owned(), ..cli };
+        assert!(cli.read(Source::Fdp).unwrap_err().contains("install nvme-cli"));
+    }
+
+    #[test]
+    fn counters_come_in_many_shapes() {
+        let read =
+            |value: Value| field(&json!({ "Media Units-Written": value }), "media_units_written");
+        assert_eq!(read(json!(7)), Ok(7));
+        assert_eq!(read(json!("340282366920938463463374607431768211455")), Ok(u128::MAX));
+        assert_eq!(read(json!({ "hi": 0, "lo": 9 })), Ok(9));
+        assert!(
+            read(json!(-1)).is_err() && read(json!("x")).is_err() && read(json!(null)).is_err()
+        );
+        assert!(field(&json!([]), "a").is_err() && field(&json!({}), "a").is_err());
+    }
+}

@@ -1,0 +1,299 @@
+//! Which runs the chosen rows need.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::metric::Metric;
+use super::scale::Scale;
+use super::study::{Row, Study, StudyExperiment, Sweep, starts_with};
+use crate::config::did_you_mean;
+use crate::files::read_text;
+use crate::{Experiment, LabError, Options, Precondition};
+
+/// Points of a run's timeline: volumes of a quarter of the capacity up to x25 fall on them or near.
+const SAMPLES: usize = 500;
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct PlannedRun {
+    /// `STUDY/EXPERIMENT`, and for a point of a sweep `/sweep/N`.
+    pub name: String,
+    /// What is run; its name is [`Self::name`] with `-` for `/`.
+    pub experiment: Experiment,
+}
+
+/// Rows and the runs that they need.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The studies that take part, with their chosen rows and sweeps only.
+    pub studies: Vec<Study>,
+    /// Every experiment with every seed.
+    pub runs: Vec<PlannedRun>,
+    /// Scale that was asked for, or `default`.
+    pub scale: String,
+    /// Seeds of each experiment.
+    pub seeds: u64,
+}
+
+/// What is chosen.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// `STUDY`, `STUDY/EXPERIMENT` or `STUDY/ROW`; none: everything.
+    pub names: Vec<String>,
+    /// None: each experiment's default.
+    pub scale: Option<Scale>,
+    /// Seeds of each experiment.
+    pub seeds: u64,
+    /// Whether sweeps are run too.
+    pub sensitivity: bool,
+}
+
+impl Plan {
+    /// The runs that a choice needs. `folder` takes scaled tables.
+    ///
+    /// # Errors
+    /// A name that fits nothing; an experiment that cannot work.
+    pub fn new(studies: &[Study], choice: &Choice, folder: &Path) -> Result<Self, LabError> {
+        for name in &choice.names {
+            check_name(studies, name)?;
+        }
+        let chosen = |id: &str| {
+            choice.names.is_empty() || choice.names.iter().any(|name| starts_with(id, name))
+        };
+        let mut plan = Plan {
+            studies: Vec::new(),
+            runs: Vec::new(),
+            scale: choice.scale.map_or_else(|| "default".to_owned(), |s| s.to_string()),
+            seeds: choice.seeds,
+        };
+        for study in studies {
+            let full = |id: &str| format!("{}/{id}", study.name);
+            let mut part = study.clone();
+            part.rows.retain(|row| chosen(&full(&row.id)));
+            part.sweeps.retain(|s| choice.sensitivity && part.rows.iter().any(|r| r.id == s.row));
+            let mut needed: BTreeSet<&str> = BTreeSet::new();
+            needed.extend(part.rows.iter().flat_map(|row| row.metric.experiments()));
+            let by_name = study.experiments.iter().filter(|e| chosen(&full(&e.name)));
+            needed.extend(by_name.map(|e| e.name.as_str()));
+            for experiment in study.experiments.iter().filter(|e| needed.contains(e.name.as_str()))
+            {
+                let wants = |row: &&Row| {
+                    row.metric.needs_attribution()
+                        && row.metric.experiments().contains(&experiment.name.as_str())
+                };
+                let attribution = experiment.attribution || part.rows.iter().any(|r| wants(&r));
+                let name = full(&experiment.name);
+                let one = load(study, experiment, attribution, choice.scale, folder)?;
+                for more in 0..choice.seeds {
+                    plan.push(name.clone(), one.with_seed(one.seed.wrapping_add(more)));
+                }
+            }
+            for sweep in &part.sweeps {
+                for (name, experiment) in sweep_experiments(study, sweep) {
+                    let one = load(study, &experiment, false, choice.scale, folder)?;
+                    plan.push(full(&name), one);
+                }
+            }
+            let any = !part.rows.is_empty() || !needed.is_empty();
+            if any {
+                plan.studies.push(part);
+            }
+        }
+        Ok(plan)
+    }
+
+    fn push(&mut self, name: String, mut experiment: Experiment) {
+        experiment.name = name.replace('/', "-");
+        self.runs.push(PlannedRun { name, experiment });
+    }
+}
+
+/// The experiments of a sweep whose points need runs of their own.
+fn sweep_experiments(study: &Study, sweep: &Sweep) -> Vec<(String, StudyExperiment)> {
+    if !sweep.has_runs() {
+        return Vec::new();
+    }
+    let row = study.rows.iter().find(|r| r.id == sweep.row);
+    let base = row.and_then(|r| study.experiment(r.metric.experiments().first()?));
+    let Some(base) = base else { return Vec::new() };
+    let point = |at: usize| {
+        let mut experiment = base.clone();
+        experiment.set.extend(sweep.set.get(at).into_iter().flatten().cloned());
+        experiment.edit.extend(sweep.edit.get(at).into_iter().flatten().cloned());
+        if let Some(pace) = sweep.pace.get(at) {
+            experiment.pace = Some(pace.clone());
+        }
+        if let Some(file) = sweep.file.get(at) {
+            experiment.file.clone_from(file);
+        }
+        (sweep_name(sweep, at), experiment)
+    };
+    (0..sweep.values.len()).map(point).collect()
+}
+
+/// Name of the run of a point of a sweep.
+pub(super) fn sweep_name(sweep: &Sweep, at: usize) -> String {
+    let vary: String =
+        sweep.vary.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+    format!("{}/sweep/{vary}/{at}", sweep.row)
+}
+
+/// The metric of a sweep's row at one of its points.
+pub(super) fn sweep_metric(row: &Row, sweep: &Sweep, at: usize) -> Metric {
+    let name = sweep.has_runs().then(|| sweep_name(sweep, at));
+    row.metric.on(name.as_deref(), sweep.at.get(at).copied())
+}
+
+fn load(
+    study: &Study,
+    experiment: &StudyExperiment,
+    attribution: bool,
+    scale: Option<Scale>,
+    folder: &Path,
+) -> Result<Experiment, LabError> {
+    let beside = |path: &PathBuf| study.folder.join(path);
+    let full = experiment.full.iter().filter(|_| scale == Some(Scale::Full));
+    let options = Options {
+        device: experiment.device.clone(),
+        set: full.chain(&experiment.set).cloned().collect(),
+        fio: experiment.fio.as_ref().map(beside),
+        volume: experiment.volume,
+        pace: experiment.pace.clone(),
+        pace_from: experiment.pace_from.as_ref().map(beside),
+        samples: Some(SAMPLES),
+        attribution,
+        ..Options::default()
+    };
+    let file = beside(&experiment.file);
+    let file = match experiment.edit.is_empty() {
+        true => file,
+        false => edited(&file, &experiment.edit, &folder.join(&study.name), &experiment.name)?,
+    };
+    let mut loaded = Experiment::from_file(&file, &options)?;
+    // Shares as numbers need no table; with a table, jobs that are not named would not be paced.
+    if experiment.pace.is_some() && experiment.pace_from.is_none() {
+        loaded.pace_from = None;
+    }
+    if experiment.pace.as_deref() == Some("") {
+        loaded.pace = None;
+    }
+    let scale = scale.unwrap_or(Scale::Pages(experiment.ru_pages.unwrap_or(study.ru_pages)));
+    scale.apply(loaded, folder)
+}
+
+/// A copy of an experiment file with other values, in `folder`.
+fn edited(file: &Path, edits: &[String], folder: &Path, name: &str) -> Result<PathBuf, LabError> {
+    let label = file.display().to_string();
+    let wrong = |reason: String| LabError::config(label.as_str(), reason);
+    let mut table: Table =
+        toml::from_str(&read_text(file)?).map_err(|e| wrong(e.message().to_owned()))?;
+    for edit in edits {
+        let parsed = edit.split_once('=').and_then(|(key, value)| {
+            let value =
+                toml::from_str::<Table>(&format!("value = {value}")).ok()?.remove("value")?;
+            Some((key.trim(), value))
+        });
+        let (key, value) = parsed.ok_or_else(|| wrong(format!("`{edit}` is not KEY=VALUE")))?;
+        let path: Vec<&str> = key.split('.').collect();
+        if !assign(&mut table, &path, &value) {
+            return Err(wrong(format!("no place for `{key}`")));
+        }
+    }
+    // The copy lies elsewhere: what its files are named after does not.
+    let from = file.parent().unwrap_or(Path::new("")).to_owned();
+    let mut paths: Vec<&mut Value> = Vec::new();
+    for (key, value) in &mut table {
+        match (key.as_str(), value) {
+            ("compare" | "pace_from", value) => paths.push(value),
+            ("workload", Value::Table(workload)) => paths.extend(workload.get_mut("fio")),
+            _ => {}
+        }
+    }
+    for value in paths {
+        if let Value::String(path) = value {
+            *path = std::path::absolute(from.join(&*path))
+                .map_err(|e| wrong(e.to_string()))?
+                .display()
+                .to_string();
+        }
+    }
+    let path = folder.join(format!("{}.toml", name.replace('/', "-")));
+    let failed = |source| LabError::Io { path: path.clone(), source };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let text = toml::to_string(&table).map_err(|e| wrong(e.to_string()))?;
+    std::fs::write(&path, text).map_err(failed)?;
+    Ok(path)
+}
+
+/// Sets a dotted key; `*` is every element of a list, a number one of them.
+fn assign(table: &mut Table, path: &[&str], value: &Value) -> bool {
+    match path {
+        [] => false,
+        [leaf] => {
+            table.insert((*leaf).to_owned(), value.clone());
+            true
+        }
+        [key, rest @ ..] => match (table.get_mut(*key), rest) {
+            (Some(Value::Table(below)), rest) => assign(below, rest, value),
+            (Some(Value::Array(list)), [which, rest @ ..]) => {
+                let chosen = list
+                    .iter_mut()
+                    .enumerate()
+                    .filter(|(at, _)| *which == "*" || which.parse() == Ok(*at));
+                let mut done = 0;
+                for (_, element) in chosen {
+                    let Value::Table(below) = element else { return false };
+                    if !assign(below, rest, value) {
+                        return false;
+                    }
+                    done += 1;
+                }
+                done > 0
+            }
+            _ => false,
+        },
+    }
+}
+
+/// Refuses a name that no row and no experiment has or begins with.
+fn check_name(studies: &[Study], name: &str) -> Result<(), LabError> {
+    let mut known: Vec<String> = Vec::new();
+    for study in studies {
+        known.push(study.name.clone());
+        let names =
+            study.experiments.iter().map(|e| &e.name).chain(study.rows.iter().map(|r| &r.id));
+        known.extend(names.map(|below| format!("{}/{below}", study.name)));
+    }
+    if known.iter().any(|id| starts_with(id, name)) {
+        return Ok(());
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let reason = format!("no such study or experiment{}", did_you_mean(name, &known));
+    Err(LabError::config(name, reason))
+}
+
+/// What a plan says of the state of a device before a run, for the document.
+pub(super) fn state(precondition: Precondition) -> String {
+    precondition.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_tenants_are_set_in_one_or_all() {
+        let text = "[[tenants]]\nrate = 1.0\n[tenants.workload]\nfill = 0.3\n[[tenants]]\nrate = 2.0\n\
+                    [tenants.workload]\nfill = 0.3\n";
+        let mut table: Table = toml::from_str(text).unwrap();
+        assert!(assign(&mut table, &["tenants", "*", "workload", "fill"], &Value::Float(0.5)));
+        assert!(assign(&mut table, &["tenants", "1", "rate"], &Value::Float(4.0)));
+        assert!(!assign(&mut table, &["tenants", "2", "rate"], &Value::Float(4.0)));
+        assert!(!assign(&mut table, &["absent", "rate"], &Value::Float(4.0)));
+        let now = toml::to_string(&table).unwrap();
+        assert_eq!(now.matches("fill = 0.5").count(), 2, "{now}");
+        assert_eq!((now.matches("rate = 1.0").count(), now.matches("rate = 4.0").count()), (1, 1));
+    }
+}

@@ -1,0 +1,54 @@
+//! Asynchronous events: notices that namespaces changed.
+
+use wafer_spec::{AsyncEvent, Cqe, Lid, Status, StatusField};
+
+use super::{Controller, Kind, Subsystem};
+
+/// Changed namespaces that the log holds; with more it says that there are too many.
+pub(crate) const MAX_CHANGED: usize = 1024;
+
+impl Subsystem {
+    /// A namespace appeared, went or changed for those controllers that see it.
+    pub(crate) fn namespace_changed(&self, nsid: u32, concerns: impl Fn(&Controller) -> bool) {
+        for controller in self.controllers() {
+            if controller.kind == Kind::Io && concerns(&controller) {
+                let mut state = controller.state();
+                state.changed.insert(nsid);
+                state.notice_due = true;
+                drop(state);
+                controller.wake.notify_one();
+            }
+        }
+    }
+}
+
+impl Controller {
+    /// Completions of asynchronous event requests that are due now.
+    pub fn due_events(&self) -> Vec<Cqe> {
+        let mut state = self.state();
+        let mut due = Vec::new();
+        for cid in std::mem::take(&mut state.aborted) {
+            let status = StatusField::new().with_status(Status::ABORT_REQUESTED.0);
+            due.push(Cqe {
+                cid: cid.into(),
+                status: status.into_bits().into(),
+                ..Default::default()
+            });
+        }
+        let enabled = state.async_config.namespace_attribute();
+        if state.notice_due
+            && enabled
+            && !state.notice_sent
+            && let Some(cid) = state.async_requests.pop_front()
+        {
+            let event = AsyncEvent::new()
+                .with_event_type(2)
+                .with_information(0)
+                .with_log_page(Lid::CHANGED_NAMESPACES.0);
+            due.push(Cqe { dw0: event.into_bits().into(), cid: cid.into(), ..Default::default() });
+            state.notice_due = false;
+            state.notice_sent = true;
+        }
+        due
+    }
+}

@@ -1,0 +1,263 @@
+//! One connection of a host, from its first byte to its last, without any input or output.
+
+use std::sync::Arc;
+
+use wafer_spec::zerocopy::{FromBytes as _, IntoBytes as _};
+use wafer_spec::*;
+
+use super::pdu::{self, Agreed, Fatal, Incoming, MAX_H2C_DATA, fatal, header_fault};
+use super::queue::Queue;
+use crate::controller::{ADMIN_CAPSULE_DATA, Controller, Failure, Subsystem};
+
+/// Output that a batch may collect before it is sent, bytes; one command may add its own data to it.
+const MOST_OUTPUT: usize = 1 << 20;
+/// Ready to Transfer PDUs outstanding for a command at most, whatever the host allows.
+const MOST_R2TS: usize = 16;
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// The host disconnected its queue.
+    Disconnected,
+    /// The host sent what it must not; it was told why.
+    Fault(FatalError),
+    /// The host says that this end did wrong.
+    Terminated(FatalError),
+    /// Connect failed; the host was told why.
+    Refused,
+}
+
+enum Phase {
+    /// Nothing but ICReq may come.
+    Initialize,
+    /// Nothing but Connect may come.
+    Connect(Agreed),
+    Queue(Box<Queue>),
+    Over,
+}
+
+/// A connection. Bytes of the host go into [`Self::receive`]; what it appends to its output goes to the
+/// host.
+pub struct Connection {
+    subsystem: Arc<Subsystem>,
+    /// The address that the host connected to.
+    local: String,
+    phase: Phase,
+}
+
+impl Connection {
+    /// A connection that a host has made.
+    pub fn new(subsystem: Arc<Subsystem>, local: String) -> Self {
+        Connection { subsystem, local, phase: Phase::Initialize }
+    }
+
+    /// Takes whole PDUs off `input`, until less than one is left or there is much output. Answers how many
+    /// bytes were taken.
+    ///
+    /// # Errors
+    /// The connection is over. The output is still to be sent.
+    pub fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Over> {
+        let before = out.len();
+        let mut taken = 0;
+        if let Phase::Queue(queue) = &mut self.phase {
+            queue.begin();
+        }
+        let result = loop {
+            if out.len() - before >= MOST_OUTPUT {
+                break Ok(());
+            }
+            match self.one(&input[taken..], out) {
+                Ok(0) => break Ok(()),
+                Ok(count) => taken += count,
+                Err(over) => break Err(over),
+            }
+        };
+        if let Phase::Queue(queue) = &mut self.phase {
+            queue.settle();
+            // Nothing may follow a Terminate Connection Request.
+            if result.is_ok() {
+                queue.events(out);
+            }
+        }
+        match result {
+            Ok(()) => Ok(taken),
+            Err(over) => {
+                self.end();
+                Err(over)
+            }
+        }
+    }
+
+    /// Appends asynchronous events that are due.
+    pub fn events(&mut self, out: &mut Vec<u8>) {
+        if let Phase::Queue(queue) = &mut self.phase {
+            queue.events(out);
+        }
+    }
+
+    /// The controller and the queue that the connection belongs to.
+    pub fn queue(&self) -> Option<(&Arc<Controller>, u16)> {
+        match &self.phase {
+            Phase::Queue(queue) => Some((&queue.controller, queue.qid)),
+            _ => None,
+        }
+    }
+
+    /// Whether the host owes data that it was asked for.
+    pub fn waits_for_data(&self) -> bool {
+        matches!(&self.phase, Phase::Queue(queue) if queue.waits_for_data())
+    }
+
+    /// Gives up the queue, and with the admin queue the controller.
+    fn end(&mut self) {
+        if let Phase::Queue(mut queue) = std::mem::replace(&mut self.phase, Phase::Over) {
+            queue.settle();
+            match queue.qid {
+                0 => self.subsystem.remove(&queue.controller),
+                qid => self.subsystem.disconnect_io(&queue.controller, qid),
+            }
+        }
+    }
+
+    fn one(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Over> {
+        let agreed = match &self.phase {
+            Phase::Connect(agreed) => *agreed,
+            Phase::Queue(queue) => queue.agreed(),
+            Phase::Initialize | Phase::Over => Agreed::default(),
+        };
+        let parsed = match pdu::parse(input, &agreed) {
+            Ok(None) => return Ok(0),
+            Ok(Some(parsed)) => parsed,
+            Err(fatal) => return Err(fault(fatal, input, out)),
+        };
+        let (incoming, length) = parsed;
+        if incoming.pdu_type == PduType::H2C_TERM_REQ {
+            let fes = TermReq::read_from_prefix(incoming.header).map_or(0, |(t, _)| t.fes.get());
+            return Err(Over::Terminated(FatalError(fes)));
+        }
+        let handled = match &mut self.phase {
+            Phase::Initialize => self.initialize(&incoming, out).map(|()| true),
+            Phase::Connect(agreed) => {
+                let agreed = *agreed;
+                self.connect(&incoming, agreed, out)
+            }
+            Phase::Queue(queue) => match queue.pdu(&incoming, out) {
+                Ok(true) => Ok(true),
+                Ok(false) => return Err(Over::Disconnected),
+                Err(fatal) => Err(fatal),
+            },
+            Phase::Over => return Err(Over::Disconnected),
+        };
+        match handled {
+            Ok(true) => Ok(length),
+            Ok(false) => Err(Over::Refused),
+            Err(fatal) => Err(fault(fatal, incoming.header, out)),
+        }
+    }
+
+    fn initialize(&mut self, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> Result<(), Fatal> {
+        if pdu.pdu_type != PduType::IC_REQ {
+            return Err(fatal(FatalError::SEQUENCE, 0));
+        }
+        let (request, _) = IcReq::ref_from_prefix(pdu.header).map_err(|_| header_fault(2))?;
+        if request.pfv.get() != 0 {
+            return Err(fatal(FatalError::UNSUPPORTED_PARAMETER, 8));
+        }
+        if request.hpda_z > 31 {
+            return Err(header_fault(10));
+        }
+        let agreed = Agreed {
+            header_digest: request.dgst & 1 != 0,
+            data_digest: request.dgst & 2 != 0,
+            host_alignment: (usize::from(request.hpda_z) + 1) * 4,
+            r2ts: (request.maxr2t_z.get() as usize).saturating_add(1).min(MOST_R2TS),
+        };
+        let response = IcResp {
+            header: PduHeader {
+                pdu_type: PduType::IC_RESP.0,
+                flags: 0,
+                hlen: size_of::<IcResp>() as u8,
+                pdo: 0,
+                plen: (size_of::<IcResp>() as u32).into(),
+            },
+            dgst: request.dgst & 3,
+            maxh2cdata: MAX_H2C_DATA.into(),
+            ..Default::default()
+        };
+        out.extend_from_slice(response.as_bytes());
+        self.phase = Phase::Connect(agreed);
+        Ok(())
+    }
+
+    /// The first command must be Connect, with its data in the capsule. False if it fails.
+    fn connect(
+        &mut self,
+        pdu: &Incoming<'_>,
+        agreed: Agreed,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Fatal> {
+        if pdu.pdu_type != PduType::CAPSULE_CMD {
+            return Err(fatal(FatalError::SEQUENCE, 0));
+        }
+        let (capsule, _) = CapsuleCmd::ref_from_prefix(pdu.header).map_err(|_| header_fault(2))?;
+        let sqe = capsule.sqe;
+        let mut cqe = Cqe { cid: sqe.cid, ..Default::default() };
+        let command = ConnectCommand::read_from_bytes(sqe.as_bytes());
+        let command = command.map_err(|_| header_fault(2))?;
+        match self.try_connect(&sqe, &command, pdu) {
+            Ok(controller) => {
+                cqe.dw0 = u32::from(controller.cntlid).into();
+                let queue = Queue::new(controller, &command, agreed);
+                cqe.sqhd = if command.cattr & 4 != 0 { 0xffff } else { 1 }.into();
+                self.phase = Phase::Queue(Box::new(queue));
+                pdu::push_response(out, &agreed, cqe);
+                Ok(true)
+            }
+            Err(failure) => {
+                if failure.status == Status::CONNECT_INVALID_PARAMETERS {
+                    cqe.dw0 = (failure.lba as u32).into();
+                }
+                let field = StatusField::new().with_status(failure.status.0);
+                cqe.status = field.with_dnr(!failure.retry).into_bits().into();
+                pdu::push_response(out, &agreed, cqe);
+                Ok(false)
+            }
+        }
+    }
+
+    fn try_connect(
+        &self,
+        sqe: &Sqe,
+        command: &ConnectCommand,
+        pdu: &Incoming<'_>,
+    ) -> Result<Arc<Controller>, Failure> {
+        let is_connect =
+            sqe.opcode == AdminOpcode::FABRICS.0 && sqe.fabrics_type() == FabricsType::CONNECT;
+        if !is_connect {
+            return Err(Status::SEQUENCE_ERROR.into());
+        }
+        let length = sqe.sgl.length.get();
+        if sqe.sgl.id != Sgl::IN_CAPSULE || length > ADMIN_CAPSULE_DATA {
+            return Err(Status::INVALID_SGL_TYPE.into());
+        }
+        if !pdu.data_intact {
+            return Err(Status::TRANSIENT_TRANSPORT_ERROR.into());
+        }
+        let data = ConnectData::ref_from_bytes(pdu.data).map_err(|_| Status::INVALID_SGL_LENGTH)?;
+        match command.qid.get() {
+            0 => self.subsystem.connect_admin(command, data, self.local.clone()),
+            _ => self.subsystem.connect_io(command, data),
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn fault(fatal: Fatal, culprit: &[u8], out: &mut Vec<u8>) -> Over {
+    pdu::push_terminate(out, fatal, culprit);
+    Over::Fault(fatal.error)
+}

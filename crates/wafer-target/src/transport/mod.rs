@@ -1,0 +1,16 @@
+//! The TCP transport: PDUs, connections, the server.
+//!
+//! `connection.rs` is the protocol without any input or output: bytes in, bytes out. The server moves the
+//! bytes; tests and fuzzers call it directly.
+
+mod connection;
+mod digest;
+mod link;
+mod pdu;
+mod queue;
+mod server;
+mod transfer;
+
+pub use connection::{Connection, Over};
+pub use digest::crc32c;
+pub use server::{Server, ServerOptions};

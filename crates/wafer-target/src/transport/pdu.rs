@@ -1,0 +1,224 @@
+//! Taking PDUs apart and putting them together.
+
+use wafer_spec::zerocopy::{FromBytes as _, Immutable, IntoBytes};
+use wafer_spec::*;
+
+use super::digest::crc32c;
+
+/// A fault of the peer that ends the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fatal {
+    pub(crate) error: FatalError,
+    /// Offset of the field at fault, or the digest.
+    pub(crate) information: u32,
+}
+
+pub(crate) fn header_fault(offset: u32) -> Fatal {
+    Fatal { error: FatalError::INVALID_HEADER, information: offset }
+}
+
+pub(crate) fn fatal(error: FatalError, information: u32) -> Fatal {
+    Fatal { error, information }
+}
+
+/// Longest data of one H2CData PDU: what ICResp tells hosts.
+pub(crate) const MAX_H2C_DATA: u32 = 128 << 10;
+/// Longest PDU of a host: header, digest, the most padding that PDO can say, data, digest.
+pub(crate) const MAX_PDU: usize = 255 + MAX_H2C_DATA as usize + DIGEST_BYTES;
+
+/// What was agreed on for a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    pub(crate) header_digest: bool,
+    pub(crate) data_digest: bool,
+    /// Alignment of data in PDUs for the host, bytes.
+    pub(crate) host_alignment: usize,
+    /// Ready to Transfer PDUs outstanding for a command at most.
+    pub(crate) r2ts: usize,
+}
+
+/// One PDU of a host.
+#[derive(Debug)]
+pub(crate) struct Incoming<'a> {
+    pub(crate) pdu_type: PduType,
+    /// The header, as long as HLEN says.
+    pub(crate) header: &'a [u8],
+    pub(crate) data: &'a [u8],
+    /// Whether the data has the digest that was sent with it.
+    pub(crate) data_intact: bool,
+}
+
+/// Takes the first PDU off `input`; `None` if it is not there as a whole. Answers it and its length.
+pub(crate) fn parse<'a>(
+    input: &'a [u8],
+    agreed: &Agreed,
+) -> Result<Option<(Incoming<'a>, usize)>, Fatal> {
+    let Ok((common, _)) = PduHeader::ref_from_prefix(input) else { return Ok(None) };
+    let pdu_type = PduType(common.pdu_type);
+    let flags = PduFlags::from(common.flags);
+    let (hlen, carries_data) = match pdu_type {
+        PduType::IC_REQ => (size_of::<IcReq>(), false),
+        PduType::CAPSULE_CMD => (size_of::<CapsuleCmd>(), true),
+        PduType::H2C_DATA => (size_of::<DataPdu>(), true),
+        PduType::H2C_TERM_REQ => (size_of::<TermReq>(), false),
+        _ => return Err(header_fault(0)),
+    };
+    let plen = common.plen.get() as usize;
+    if usize::from(common.hlen) != hlen {
+        return Err(header_fault(2));
+    }
+    // The first and the last PDU of a connection have no digests.
+    let digests = carries_data;
+    if flags.hdgst() != (digests && agreed.header_digest) {
+        return Err(header_fault(1));
+    }
+    let head = hlen + if flags.hdgst() { DIGEST_BYTES } else { 0 };
+    let pdo = usize::from(common.pdo);
+    // Without data PDO is reserved.
+    let (start, end) = if carries_data && plen > head {
+        let tail = if flags.ddgst() { DIGEST_BYTES } else { 0 };
+        if flags.ddgst() != agreed.data_digest {
+            return Err(header_fault(1));
+        }
+        if pdo < head || pdo % 4 != 0 {
+            return Err(header_fault(3));
+        }
+        if plen > MAX_PDU || plen < pdo + tail + 1 {
+            return Err(header_fault(4));
+        }
+        (pdo, plen - tail)
+    } else if pdu_type == PduType::H2C_TERM_REQ {
+        if !(hlen..=MAX_TERM_PLEN).contains(&plen) {
+            return Err(header_fault(4));
+        }
+        (hlen, plen)
+    } else {
+        if plen != head {
+            return Err(header_fault(4));
+        }
+        (head, head)
+    };
+    if input.len() < plen {
+        return Ok(None);
+    }
+    if flags.hdgst() {
+        let sent = digest_at(input, hlen);
+        if sent != crc32c(&input[..hlen]) {
+            return Err(fatal(FatalError::HEADER_DIGEST, sent));
+        }
+    }
+    let data = &input[start..end];
+    let data_intact = !(flags.ddgst() && !data.is_empty()) || digest_at(input, end) == crc32c(data);
+    let incoming = Incoming { pdu_type, header: &input[..hlen], data, data_intact };
+    Ok(Some((incoming, plen)))
+}
+
+fn digest_at(input: &[u8], at: usize) -> u32 {
+    U32::read_from_prefix(&input[at..]).map_or(0, |(digest, _)| digest.get())
+}
+
+/// Appends a PDU that is only a header.
+pub(crate) fn push_header(out: &mut Vec<u8>, agreed: &Agreed, pdu: impl IntoBytes + Immutable) {
+    let start = out.len();
+    out.extend_from_slice(pdu.as_bytes());
+    if agreed.header_digest {
+        let digest = crc32c(&out[start..]);
+        out.extend_from_slice(&digest.to_le_bytes());
+    }
+}
+
+/// Common header of a PDU without data.
+pub(crate) fn plain_header(pdu_type: PduType, hlen: usize, agreed: &Agreed) -> PduHeader {
+    let digest = if agreed.header_digest { DIGEST_BYTES } else { 0 };
+    PduHeader {
+        pdu_type: pdu_type.0,
+        flags: PduFlags::new().with_hdgst(agreed.header_digest).into_bits(),
+        hlen: hlen as u8,
+        pdo: 0,
+        plen: ((hlen + digest) as u32).into(),
+    }
+}
+
+/// Appends a response capsule.
+pub(crate) fn push_response(out: &mut Vec<u8>, agreed: &Agreed, cqe: Cqe) {
+    let header = plain_header(PduType::CAPSULE_RESP, size_of::<CapsuleResp>(), agreed);
+    push_header(out, agreed, CapsuleResp { header, cqe });
+}
+
+/// Where data begins in a C2HData PDU.
+fn data_offset(agreed: &Agreed) -> usize {
+    let head = size_of::<DataPdu>() + if agreed.header_digest { DIGEST_BYTES } else { 0 };
+    head.next_multiple_of(agreed.host_alignment.max(4))
+}
+
+/// Leaves room for the head of a C2HData PDU whose data is appended next. Answers where it begins.
+pub(crate) fn begin_data(out: &mut Vec<u8>, agreed: &Agreed) -> usize {
+    let start = out.len();
+    out.resize(start + data_offset(agreed), 0);
+    start
+}
+
+/// Completes the C2HData PDU that began at `start`: everything appended since is its data. With `success`
+/// no response capsule is to follow. Without data the PDU vanishes; answers whether it is there.
+pub(crate) fn end_data(
+    out: &mut Vec<u8>,
+    agreed: &Agreed,
+    start: usize,
+    cid: u16,
+    success: bool,
+) -> bool {
+    let pdo = data_offset(agreed);
+    let length = out.len() - start - pdo;
+    if length == 0 {
+        out.truncate(start);
+        return false;
+    }
+    if agreed.data_digest {
+        let digest = crc32c(&out[start + pdo..]);
+        out.extend_from_slice(&digest.to_le_bytes());
+    }
+    let flags = PduFlags::new()
+        .with_hdgst(agreed.header_digest)
+        .with_ddgst(agreed.data_digest)
+        .with_last(true)
+        .with_success(success);
+    let pdu = DataPdu {
+        header: PduHeader {
+            pdu_type: PduType::C2H_DATA.0,
+            flags: flags.into_bits(),
+            hlen: size_of::<DataPdu>() as u8,
+            pdo: pdo as u8,
+            plen: ((out.len() - start) as u32).into(),
+        },
+        cccid: cid.into(),
+        datal: (length as u32).into(),
+        ..Default::default()
+    };
+    let hlen = size_of::<DataPdu>();
+    out[start..start + hlen].copy_from_slice(pdu.as_bytes());
+    if agreed.header_digest {
+        let digest = crc32c(&out[start..start + hlen]);
+        out[start + hlen..start + hlen + DIGEST_BYTES].copy_from_slice(&digest.to_le_bytes());
+    }
+    true
+}
+
+/// Appends a Terminate Connection Request about a header of the host.
+pub(crate) fn push_terminate(out: &mut Vec<u8>, fatal: Fatal, culprit: &[u8]) {
+    let hlen = size_of::<TermReq>();
+    let culprit = &culprit[..culprit.len().min(MAX_TERM_PLEN - hlen)];
+    let pdu = TermReq {
+        header: PduHeader {
+            pdu_type: PduType::C2H_TERM_REQ.0,
+            flags: 0,
+            hlen: hlen as u8,
+            pdo: 0,
+            plen: ((hlen + culprit.len()) as u32).into(),
+        },
+        fes: fatal.error.0.into(),
+        fei: fatal.information.into(),
+        ..Default::default()
+    };
+    out.extend_from_slice(pdu.as_bytes());
+    out.extend_from_slice(culprit);
+}

@@ -1,0 +1,308 @@
+//! A connected queue: from capsules to completions.
+
+use std::sync::Arc;
+
+use wafer_spec::zerocopy::{FromBytes as _, IntoBytes as _};
+use wafer_spec::*;
+
+use super::pdu::{self, Agreed, Fatal, Incoming, fatal, header_fault};
+use super::transfer::{Complete, Ready, Transfers};
+use crate::controller::{
+    ADMIN_CAPSULE_DATA, Controller, Failure, IO_CAPSULE_DATA, IoQueue, MAX_TRANSFER, Reply, admin,
+};
+
+/// A queue of a controller.
+pub(crate) struct Queue {
+    pub(crate) controller: Arc<Controller>,
+    pub(crate) qid: u16,
+    agreed: Agreed,
+    /// Entries of the submission queue.
+    entries: u16,
+    head: u16,
+    /// SQ flow control is off: completions need no SQ head.
+    flow_control_disabled: bool,
+    transfers: Transfers,
+    io: IoQueue,
+    /// Asynchronous event requests that were not completed.
+    deferred: usize,
+    done: u64,
+}
+
+impl Queue {
+    pub(crate) fn new(
+        controller: Arc<Controller>,
+        command: &ConnectCommand,
+        agreed: Agreed,
+    ) -> Self {
+        Queue {
+            io: IoQueue::new(Arc::clone(&controller)),
+            controller,
+            qid: command.qid.get(),
+            agreed,
+            entries: command.sqsize_z.get() + 1,
+            // Connect was the first entry.
+            head: 1,
+            flow_control_disabled: command.cattr & 4 != 0,
+            transfers: Transfers::new(agreed.r2ts),
+            deferred: 0,
+            done: 0,
+        }
+    }
+
+    pub(crate) fn agreed(&self) -> Agreed {
+        self.agreed
+    }
+
+    pub(crate) fn begin(&mut self) {
+        self.io.begin();
+    }
+
+    /// To be called before output is sent.
+    pub(crate) fn settle(&mut self) {
+        self.io.settle();
+        if self.done > 0 {
+            self.controller.completed(std::mem::take(&mut self.done));
+            self.controller.touch();
+        }
+    }
+
+    /// Whether the host owes data.
+    pub(crate) fn waits_for_data(&self) -> bool {
+        self.transfers.pending() > 0
+    }
+
+    /// A PDU of the host. Answers whether the connection goes on.
+    pub(crate) fn pdu(&mut self, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> Result<bool, Fatal> {
+        match pdu.pdu_type {
+            PduType::CAPSULE_CMD => {
+                let (capsule, _) =
+                    CapsuleCmd::ref_from_prefix(pdu.header).map_err(|_| header_fault(2))?;
+                self.command(&capsule.sqe, pdu, out)
+            }
+            PduType::H2C_DATA => {
+                let (head, _) =
+                    DataPdu::ref_from_prefix(pdu.header).map_err(|_| header_fault(2))?;
+                let (ready, complete) = self.transfers.data(head, pdu.data, pdu.data_intact)?;
+                self.send_ready(&ready, out);
+                if let Some(Complete { sqe, data, intact }) = complete {
+                    if intact {
+                        self.execute(&sqe, &data, out);
+                    } else {
+                        self.complete(&sqe, Err(Status::TRANSIENT_TRANSPORT_ERROR.into()), out);
+                    }
+                }
+                Ok(true)
+            }
+            _ => Err(fatal(FatalError::SEQUENCE, 0)),
+        }
+    }
+
+    fn command(&mut self, sqe: &Sqe, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> Result<bool, Fatal> {
+        // A host that keeps to the size of its queue never has more outstanding.
+        if self.transfers.pending() + self.deferred >= usize::from(self.entries) {
+            return Err(fatal(FatalError::SEQUENCE, 0));
+        }
+        self.head = (self.head + 1) % self.entries;
+        let sent = pdu.data.len() as u64;
+        if sent > 0 && sqe.sgl.id != Sgl::IN_CAPSULE {
+            // Data that no descriptor speaks of.
+            return Err(header_fault(4));
+        }
+        let fabrics = sqe.opcode == AdminOpcode::FABRICS.0;
+        if fabrics && sqe.fabrics_type() == FabricsType::DISCONNECT {
+            return self.disconnect(sqe, out);
+        }
+        if self.transfers.uses(sqe.cid.get()) {
+            self.complete(sqe, Err(Status::ID_CONFLICT.into()), out);
+            return Ok(true);
+        }
+        let direction = DataTransfer::of(if fabrics { sqe.fabrics_type().0 } else { sqe.opcode });
+        if direction != DataTransfer::HostToController {
+            self.execute(sqe, &[], out);
+            return Ok(true);
+        }
+        let needed = match self.needed(sqe) {
+            Ok(needed) => needed,
+            Err(failure) => {
+                self.complete(sqe, Err(failure), out);
+                return Ok(true);
+            }
+        };
+        let length = u64::from(sqe.sgl.length.get());
+        let in_capsule = if self.qid == 0 { ADMIN_CAPSULE_DATA } else { IO_CAPSULE_DATA };
+        match sqe.sgl.id {
+            _ if needed == 0 && length == 0 => self.execute(sqe, &[], out),
+            Sgl::IN_CAPSULE => {
+                let offset = sqe.sgl.address.get();
+                let failure = if length > u64::from(in_capsule) || length < needed {
+                    Some(Status::INVALID_SGL_LENGTH)
+                } else if offset != 0 || length != sent {
+                    Some(Status::INVALID_SGL_OFFSET)
+                } else if !pdu.data_intact {
+                    Some(Status::TRANSIENT_TRANSPORT_ERROR)
+                } else {
+                    None
+                };
+                match failure {
+                    Some(status) => self.complete(sqe, Err(status.into()), out),
+                    None => self.execute(sqe, pdu.data, out),
+                }
+            }
+            Sgl::TRANSPORT => {
+                if length < needed || length > MAX_TRANSFER {
+                    self.complete(sqe, Err(Status::INVALID_SGL_LENGTH.into()), out);
+                } else {
+                    self.transfers.add(*sqe, length as u32);
+                    let ready = self.transfers.ready();
+                    self.send_ready(&ready, out);
+                }
+            }
+            _ => self.complete(sqe, Err(Status::INVALID_SGL_TYPE.into()), out),
+        }
+        Ok(true)
+    }
+
+    /// Bytes that a command needs of the host.
+    fn needed(&self, sqe: &Sqe) -> Result<u64, Failure> {
+        if self.qid > 0 && sqe.opcode != AdminOpcode::FABRICS.0 {
+            let needed = self.io.data_length(sqe)?;
+            if needed > MAX_TRANSFER { Err(Status::INVALID_FIELD.into()) } else { Ok(needed) }
+        } else {
+            Ok(0)
+        }
+    }
+
+    fn send_ready(&self, ready: &[Ready], out: &mut Vec<u8>) {
+        for part in ready {
+            let header = pdu::plain_header(PduType::R2T, size_of::<R2t>(), &self.agreed);
+            let r2t = R2t {
+                header,
+                cccid: part.cid.into(),
+                ttag: part.ttag.into(),
+                r2to: part.offset.into(),
+                r2tl: part.length.into(),
+                ..Default::default()
+            };
+            pdu::push_header(out, &self.agreed, r2t);
+        }
+    }
+
+    fn execute(&mut self, sqe: &Sqe, data: &[u8], out: &mut Vec<u8>) {
+        if sqe.opcode == AdminOpcode::FABRICS.0 {
+            let reply = self.fabrics(sqe);
+            return self.reply(sqe, reply, out);
+        }
+        if self.qid == 0 {
+            let reply = admin(&self.controller, sqe, data);
+            return self.reply(sqe, reply, out);
+        }
+        if !self.controller.is_ready() {
+            return self.complete(sqe, Err(Status::SEQUENCE_ERROR.into()), out);
+        }
+        let start = pdu::begin_data(out, &self.agreed);
+        let data_start = out.len();
+        let mut result = self.io.execute(sqe, data, out);
+        let length = (out.len() - data_start) as u64;
+        if result.is_ok() && length > 0 {
+            result = check_sgl(sqe, length).and(result);
+        }
+        if result.is_err() {
+            out.truncate(data_start);
+        }
+        let plain = matches!(result, Ok(0)) && self.flow_control_disabled;
+        let sent = pdu::end_data(out, &self.agreed, start, sqe.cid.get(), plain);
+        if sent && plain {
+            self.done += 1;
+            return;
+        }
+        let reply = result.map(|dw0| Reply { dw0, ..Default::default() });
+        self.complete(sqe, reply, out);
+    }
+
+    fn reply(&mut self, sqe: &Sqe, reply: Result<Reply, Failure>, out: &mut Vec<u8>) {
+        let checked = reply.and_then(|reply| {
+            let length = reply.data.len() as u64;
+            if length > 0 {
+                // Hosts may take less than a structure has; what fits is sent.
+                check_sgl(sqe, length.min(u64::from(sqe.sgl.length.get()).max(1)))?;
+            }
+            Ok(reply)
+        });
+        match checked {
+            Ok(reply) if reply.deferred => self.deferred += 1,
+            Ok(reply) => {
+                let start = pdu::begin_data(out, &self.agreed);
+                let fits = reply.data.len().min(sqe.sgl.length.get() as usize);
+                out.extend_from_slice(&reply.data[..fits]);
+                pdu::end_data(out, &self.agreed, start, sqe.cid.get(), false);
+                self.complete(sqe, Ok(reply), out);
+            }
+            Err(failure) => self.complete(sqe, Err(failure), out),
+        }
+    }
+
+    fn complete(&mut self, sqe: &Sqe, result: Result<Reply, Failure>, out: &mut Vec<u8>) {
+        let mut cqe = Cqe { cid: sqe.cid, ..Default::default() };
+        match result {
+            Ok(reply) => {
+                cqe.dw0 = reply.dw0.into();
+                cqe.dw1 = reply.dw1.into();
+            }
+            Err(failure) => {
+                let field = self.controller.fail(self.qid, sqe, &failure);
+                cqe.status = field.into_bits().into();
+            }
+        }
+        self.done += 1;
+        self.push(cqe, out);
+    }
+
+    fn push(&self, mut cqe: Cqe, out: &mut Vec<u8>) {
+        if !self.flow_control_disabled {
+            cqe.sqhd = self.head.into();
+        }
+        pdu::push_response(out, &self.agreed, cqe);
+    }
+
+    /// Sends the asynchronous events that are due.
+    pub(crate) fn events(&mut self, out: &mut Vec<u8>) {
+        if self.qid == 0 {
+            for cqe in self.controller.due_events() {
+                self.deferred = self.deferred.saturating_sub(1);
+                self.push(cqe, out);
+            }
+        }
+    }
+
+    fn fabrics(&self, sqe: &Sqe) -> Result<Reply, Failure> {
+        let command = PropertyCommand::read_from_bytes(sqe.as_bytes());
+        let command = command.map_err(|_| Status::INTERNAL_ERROR)?;
+        match sqe.fabrics_type() {
+            FabricsType::PROPERTY_GET if self.qid == 0 => self.controller.property_get(&command),
+            FabricsType::PROPERTY_SET if self.qid == 0 => self.controller.property_set(&command),
+            // A queue is connected once.
+            FabricsType::CONNECT => Err(Status::SEQUENCE_ERROR.into()),
+            _ => Err(Status::INVALID_FIELD.into()),
+        }
+    }
+
+    fn disconnect(&mut self, sqe: &Sqe, out: &mut Vec<u8>) -> Result<bool, Fatal> {
+        if self.qid == 0 {
+            self.complete(sqe, Err(Status::INVALID_QUEUE_TYPE.into()), out);
+            return Ok(true);
+        }
+        self.complete(sqe, Ok(Reply::default()), out);
+        Ok(false)
+    }
+}
+
+/// Whether what a command answers fits where the host wants it.
+fn check_sgl(sqe: &Sqe, length: u64) -> Result<(), Failure> {
+    if sqe.sgl.id != Sgl::TRANSPORT {
+        return Err(Status::INVALID_SGL_TYPE.into());
+    }
+    if u64::from(sqe.sgl.length.get()) < length {
+        return Err(Status::INVALID_SGL_LENGTH.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! The server: listens, and gives each connection a task.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::link::{self, Limits};
+use crate::controller::Subsystem;
+
+/// How a server treats connections.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ServerOptions {
+    /// Connections at a time; further ones wait to be accepted.
+    pub max_connections: usize,
+    /// A host must have connected its queue after so long, must send data that it was asked for, and must
+    /// take what it is sent.
+    pub patience: Duration,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        ServerOptions { max_connections: 4096, patience: Duration::from_secs(30) }
+    }
+}
+
+/// A listening server.
+pub struct Server {
+    listener: TcpListener,
+    subsystem: Arc<Subsystem>,
+    options: ServerOptions,
+}
+
+impl Server {
+    /// Listens on an address; port 0 is any.
+    ///
+    /// # Errors
+    /// The address cannot be listened on.
+    pub fn bind(
+        address: SocketAddr,
+        subsystem: Arc<Subsystem>,
+        options: ServerOptions,
+    ) -> io::Result<Self> {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        Ok(Server { listener: socket.listen(1024)?, subsystem, options })
+    }
+
+    /// The address that it listens on.
+    ///
+    /// # Errors
+    /// The system does not tell.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `stop` is true, then ends all associations and waits for their connections.
+    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+        let permits = Arc::new(Semaphore::new(self.options.max_connections));
+        let limits = Limits { patience: self.options.patience };
+        let mut tasks = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                accepted = async {
+                    let permit = Arc::clone(&permits).acquire_owned().await;
+                    (self.listener.accept().await, permit)
+                } => accepted,
+                // Those that have ended must not pile up.
+                Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
+                () = stopped(&mut stop) => break,
+            };
+            let (Ok((stream, peer)), Ok(permit)) = accepted else {
+                // Out of file descriptors, most likely: others go on, and this passes.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let subsystem = Arc::clone(&self.subsystem);
+            let stop = stop.clone();
+            tasks.spawn(async move {
+                let over = link::serve(stream, subsystem, limits, stop).await;
+                tracing::debug!(%peer, ?over, "connection over");
+                drop(permit);
+            });
+        }
+        drop(self.listener);
+        for controller in self.subsystem.controllers() {
+            controller.close();
+        }
+        while tasks.join_next().await.is_some() {}
+    }
+}
+
+/// Waits until `stop` is true, or its sender is gone.
+pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}

@@ -1,0 +1,192 @@
+//! Data that a host sends apart from its command, asked for with Ready to Transfer PDUs.
+//!
+//! Memory is bounded: buffers of a connection hold at most [`BUFFERS`] bytes together (one command always
+//! fits), and commands for which there is no room wait as 64 bytes.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use wafer_spec::{DataPdu, FatalError, PduFlags, Sqe};
+
+use super::pdu::{Fatal, fatal};
+
+/// Bytes of all buffers of a connection together, unless a single one is longer.
+const BUFFERS: usize = 4 << 20;
+/// A part of a transfer that is asked for by itself when a host allows several at a time.
+const PART: u32 = 64 << 10;
+
+/// A Ready to Transfer that should be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ready {
+    pub(crate) cid: u16,
+    pub(crate) ttag: u16,
+    pub(crate) offset: u32,
+    pub(crate) length: u32,
+}
+
+/// A command whose data is there.
+#[derive(Debug)]
+pub(crate) struct Complete {
+    pub(crate) sqe: Sqe,
+    pub(crate) data: Vec<u8>,
+    /// Whether every part had the digest that was sent with it.
+    pub(crate) intact: bool,
+}
+
+#[derive(Debug)]
+struct Transfer {
+    sqe: Sqe,
+    data: Vec<u8>,
+    /// First byte that was not asked for yet.
+    asked: u32,
+    outstanding: usize,
+    intact: bool,
+}
+
+/// A part that was asked for.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// Number of its transfer.
+    transfer: u64,
+    /// Next byte to come, and the first after the part.
+    at: u32,
+    end: u32,
+}
+
+/// All transfers of a connection.
+#[derive(Debug)]
+pub(crate) struct Transfers {
+    /// Parts outstanding for a command at most.
+    limit: usize,
+    transfers: BTreeMap<u64, Transfer>,
+    parts: BTreeMap<u16, Part>,
+    /// Commands without a buffer yet, and how much they send.
+    waiting: VecDeque<(Sqe, u32)>,
+    bytes: usize,
+    next_transfer: u64,
+    next_ttag: u16,
+}
+
+impl Transfers {
+    pub(crate) fn new(limit: usize) -> Self {
+        Transfers {
+            limit: limit.max(1),
+            transfers: BTreeMap::new(),
+            parts: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            bytes: 0,
+            next_transfer: 0,
+            next_ttag: 0,
+        }
+    }
+
+    /// Commands whose data is not there yet.
+    pub(crate) fn pending(&self) -> usize {
+        self.transfers.len() + self.waiting.len()
+    }
+
+    /// Whether a command identifier is in use.
+    pub(crate) fn uses(&self, cid: u16) -> bool {
+        self.transfers.values().any(|t| t.sqe.cid.get() == cid)
+            || self.waiting.iter().any(|(sqe, _)| sqe.cid.get() == cid)
+    }
+
+    /// A command that sends so many bytes, more than none.
+    pub(crate) fn add(&mut self, sqe: Sqe, length: u32) {
+        self.waiting.push_back((sqe, length));
+    }
+
+    /// What may be asked for now.
+    pub(crate) fn ready(&mut self) -> Vec<Ready> {
+        let mut ready = Vec::new();
+        while let Some((sqe, length)) = self.waiting.front() {
+            let length = *length as usize;
+            if self.bytes > 0 && self.bytes + length > BUFFERS {
+                break;
+            }
+            self.bytes += length;
+            let transfer = Transfer {
+                sqe: *sqe,
+                data: vec![0; length],
+                asked: 0,
+                outstanding: 0,
+                intact: true,
+            };
+            let number = self.next_transfer;
+            self.next_transfer += 1;
+            self.transfers.insert(number, transfer);
+            self.waiting.pop_front();
+            self.ask(number, &mut ready);
+        }
+        ready
+    }
+
+    fn ask(&mut self, number: u64, ready: &mut Vec<Ready>) {
+        let Some(transfer) = self.transfers.get_mut(&number) else { return };
+        let length = transfer.data.len() as u32;
+        while transfer.asked < length && transfer.outstanding < self.limit {
+            let left = length - transfer.asked;
+            let part = if self.limit > 1 { left.min(PART) } else { left };
+            while self.parts.contains_key(&self.next_ttag) {
+                self.next_ttag = self.next_ttag.wrapping_add(1);
+            }
+            let ttag = self.next_ttag;
+            self.next_ttag = ttag.wrapping_add(1);
+            let (at, end) = (transfer.asked, transfer.asked + part);
+            self.parts.insert(ttag, Part { transfer: number, at, end });
+            ready.push(Ready { cid: transfer.sqe.cid.get(), ttag, offset: at, length: part });
+            transfer.asked = end;
+            transfer.outstanding += 1;
+        }
+    }
+
+    /// Data of the host. Answers what is to be asked for next, and the command that is complete with it.
+    pub(crate) fn data(
+        &mut self,
+        pdu: &DataPdu,
+        data: &[u8],
+        intact: bool,
+    ) -> Result<(Vec<Ready>, Option<Complete>), Fatal> {
+        let ttag = pdu.ttag.get();
+        let part = self.parts.get_mut(&ttag).ok_or(fatal(FatalError::INVALID_HEADER, 10))?;
+        let number = part.transfer;
+        let transfer =
+            self.transfers.get_mut(&number).ok_or(fatal(FatalError::INVALID_HEADER, 10))?;
+        if pdu.cccid != transfer.sqe.cid {
+            return Err(fatal(FatalError::INVALID_HEADER, 8));
+        }
+        if pdu.datal.get() as usize != data.len() || data.is_empty() {
+            return Err(fatal(FatalError::INVALID_HEADER, 16));
+        }
+        if pdu.datao.get() != part.at {
+            // Within a part data comes in order.
+            return Err(fatal(FatalError::DATA_OUT_OF_RANGE, 12));
+        }
+        let length = pdu.datal.get();
+        if length > part.end - part.at {
+            return Err(fatal(FatalError::DATA_OUT_OF_RANGE, 16));
+        }
+        transfer.data[part.at as usize..(part.at + length) as usize].copy_from_slice(data);
+        transfer.intact &= intact;
+        part.at += length;
+        let done = part.at == part.end;
+        if PduFlags::from(pdu.header.flags).last() != done {
+            return Err(fatal(FatalError::SEQUENCE, 1));
+        }
+        let mut ready = Vec::new();
+        if !done {
+            return Ok((ready, None));
+        }
+        self.parts.remove(&ttag);
+        transfer.outstanding -= 1;
+        if transfer.outstanding > 0 || (transfer.asked as usize) < transfer.data.len() {
+            self.ask(number, &mut ready);
+            return Ok((ready, None));
+        }
+        let complete = self.transfers.remove(&number).map(|t| {
+            self.bytes -= t.data.len();
+            Complete { sqe: t.sqe, data: t.data, intact: t.intact }
+        });
+        ready.extend(self.ready());
+        Ok((ready, complete))
+    }
+}

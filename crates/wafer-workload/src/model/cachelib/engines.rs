@@ -1,0 +1,229 @@
+//! The two flash engines: which objects they hold, what they write.
+
+/// A bit for every key.
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(count: u32) -> Self {
+        Bits(vec![0; count.div_ceil(64) as usize])
+    }
+
+    fn get(&self, i: u32) -> bool {
+        self.0[i as usize / 64] >> (i % 64) & 1 != 0
+    }
+
+    fn set(&mut self, i: u32, value: bool) {
+        let word = &mut self.0[i as usize / 64];
+        *word = (*word & !(1 << (i % 64))) | u64::from(value) << (i % 64);
+    }
+}
+
+/// BigHash: buckets chosen by hash, each a queue of objects.
+pub(super) struct SmallObjects {
+    buckets: u64,
+    bucket_bytes: u64,
+    /// Room of a bucket in objects.
+    room: usize,
+    /// Objects of each bucket, oldest first.
+    keys: Vec<u32>,
+    /// Objects and bytes of each bucket.
+    filled: Vec<(u16, u16)>,
+    there: Bits,
+}
+
+/// Header of a bucket and of an object in it (CacheLib's BigHash `BucketStorage`: checksum, generation,
+/// sizes).
+const BUCKET_HEADER: u64 = 24;
+const OBJECT_HEADER: u64 = 20;
+
+/// A hash of a key: SplitMix64's last step.
+fn hash(key: u32) -> u64 {
+    let mut z = u64::from(key).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl SmallObjects {
+    /// Objects that a bucket can have: twice as many as of the mean size.
+    fn room_of(bucket: u64, mean: u64) -> usize {
+        ((bucket - BUCKET_HEADER) * 2 / (mean + OBJECT_HEADER).max(1)).clamp(2, 255) as usize
+    }
+
+    /// Bytes of memory of a bucket.
+    pub(super) fn bucket_bytes(mean: u64) -> u64 {
+        SmallObjects::room_of(4096, mean) as u64 * 4 + 4
+    }
+
+    pub(super) fn new(buckets: u64, bucket_bytes: u64, mean: u64, keys: u32) -> Self {
+        let room = SmallObjects::room_of(bucket_bytes, mean);
+        SmallObjects {
+            buckets,
+            bucket_bytes,
+            room,
+            keys: vec![0; buckets as usize * room],
+            filled: vec![(0, 0); buckets as usize],
+            there: Bits::new(keys),
+        }
+    }
+
+    pub(super) fn exists(&self) -> bool {
+        self.buckets > 0
+    }
+
+    /// The bucket of a key.
+    pub(super) fn bucket(&self, key: u32) -> u64 {
+        ((u128::from(hash(key)) * u128::from(self.buckets)) >> 64) as u64
+    }
+
+    pub(super) fn holds(&self, key: u32) -> bool {
+        self.there.get(key)
+    }
+
+    /// Puts an object into its bucket, instead of an older copy; the oldest objects make room.
+    pub(super) fn insert(&mut self, key: u32, size: u32, size_of: impl Fn(u32) -> u32) {
+        if self.holds(key) {
+            self.take(key, &size_of);
+        }
+        let bucket = self.bucket(key) as usize;
+        let need = u64::from(size) + OBJECT_HEADER;
+        let (mut count, mut bytes) = self.filled[bucket];
+        let objects = &mut self.keys[bucket * self.room..(bucket + 1) * self.room];
+        let mut gone = 0;
+        while gone < usize::from(count)
+            && (usize::from(count) - gone >= self.room
+                || u64::from(bytes) + need > self.bucket_bytes - BUCKET_HEADER)
+        {
+            let old = objects[gone];
+            bytes -= (u64::from(size_of(old)) + OBJECT_HEADER) as u16;
+            self.there.set(old, false);
+            gone += 1;
+        }
+        objects.copy_within(gone..usize::from(count), 0);
+        count -= gone as u16;
+        objects[usize::from(count)] = key;
+        self.filled[bucket] = (count + 1, bytes + need as u16);
+        self.there.set(key, true);
+    }
+
+    /// Takes an object out of its bucket.
+    fn take(&mut self, key: u32, size_of: &impl Fn(u32) -> u32) {
+        let bucket = self.bucket(key) as usize;
+        let (count, bytes) = self.filled[bucket];
+        let objects = &mut self.keys[bucket * self.room..bucket * self.room + usize::from(count)];
+        let Some(at) = objects.iter().position(|other| *other == key) else { return };
+        objects.copy_within(at + 1.., at);
+        let freed = u64::from(size_of(key)) + OBJECT_HEADER;
+        self.filled[bucket] = (count - 1, bytes - freed as u16);
+        self.there.set(key, false);
+    }
+
+    /// Takes an object out; whether it was there, so that its bucket has to be written.
+    pub(super) fn remove(&mut self, key: u32, size_of: impl Fn(u32) -> u32) -> bool {
+        let there = self.holds(key);
+        if there {
+            self.take(key, &size_of);
+        }
+        there
+    }
+
+    #[cfg(test)]
+    pub(super) fn check_invariants(&self, size_of: impl Fn(u32) -> u32) {
+        let mut count = 0;
+        for bucket in 0..self.buckets as usize {
+            let (objects, bytes) = self.filled[bucket];
+            let keys = &self.keys[bucket * self.room..bucket * self.room + usize::from(objects)];
+            let sum: u64 = keys.iter().map(|k| u64::from(size_of(*k)) + OBJECT_HEADER).sum();
+            assert_eq!(sum, u64::from(bytes));
+            assert!(sum <= self.bucket_bytes - BUCKET_HEADER);
+            for key in keys {
+                assert!(self.holds(*key) && self.bucket(*key) == bucket as u64);
+            }
+            count += keys.len() as u32;
+        }
+        assert_eq!(count, self.there.0.iter().map(|w| w.count_ones()).sum::<u32>());
+    }
+}
+
+/// BlockCache: a log of regions, the oldest overwritten first.
+pub(super) struct LargeObjects {
+    regions: u64,
+    region: u64,
+    /// Place of each key's object in the log, 512 B; [`NOWHERE`] for none. Places count on for ever:
+    /// what lies more than all regions back was overwritten.
+    place: Vec<u64>,
+    /// Bytes appended so far.
+    head: u64,
+}
+
+const NOWHERE: u64 = u64::MAX;
+/// Objects begin on this (CacheLib's allocation alignment).
+const ALIGN: u64 = 512;
+
+impl LargeObjects {
+    pub(super) fn new(regions: u64, region: u64, keys: u32) -> Self {
+        LargeObjects { regions, region, place: vec![NOWHERE; keys as usize], head: 0 }
+    }
+
+    /// Appends an object. When it does not fit, its region is full: answers the region to write, and
+    /// the object begins the next.
+    pub(super) fn insert(&mut self, key: u32, size: u64) -> Option<u64> {
+        let bytes = size.next_multiple_of(ALIGN).min(self.region);
+        let used = self.head % self.region;
+        let mut full = None;
+        if used > 0 && used + bytes > self.region {
+            full = Some(self.head / self.region % self.regions);
+            self.head += self.region - used;
+        }
+        self.place[key as usize] = self.head;
+        self.head += bytes;
+        // Filled to the last byte: written now, so that no region is skipped.
+        if full.is_none() && self.head.is_multiple_of(self.region) {
+            full = Some((self.head / self.region - 1) % self.regions);
+        }
+        full
+    }
+
+    pub(super) fn remove(&mut self, key: u32) {
+        self.place[key as usize] = NOWHERE;
+    }
+
+    /// Where an object lies, and whether it is on flash yet; none when it is not here any more.
+    pub(super) fn find(&self, key: u32) -> Option<(u64, bool)> {
+        let place = self.place[key as usize];
+        if place == NOWHERE {
+            return None;
+        }
+        let (region, current) = (place / self.region, self.head / self.region);
+        // The region being filled has taken the place of the oldest.
+        if region + self.regions <= current {
+            return None;
+        }
+        Some((place % (self.regions * self.region), region < current))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An object stays until its region has been overwritten, and regions are written in order.
+    #[test]
+    fn regions_are_a_ring() {
+        let (regions, region) = (4, 64 << 10);
+        let mut log = LargeObjects::new(regions, region, 1000);
+        let mut written = Vec::new();
+        for key in 0..1000 {
+            written.extend(log.insert(key, 10_000));
+        }
+        // Six objects of 10,240 B a region.
+        assert_eq!(written.len(), 166);
+        assert!(written.iter().enumerate().all(|(i, r)| *r == i as u64 % regions));
+        let there: Vec<u32> = (0..1000).filter(|k| log.find(*k).is_some()).collect();
+        // Three full regions and four objects of the one in memory.
+        assert_eq!(there, (978..1000).collect::<Vec<_>>());
+        assert!(!log.find(999).unwrap().1);
+        log.remove(999);
+        assert!(log.find(999).is_none());
+    }
+}

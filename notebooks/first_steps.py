@@ -1,0 +1,79 @@
+"""First steps: a device, a job, a run."""
+
+import marimo
+
+app = marimo.App(width="medium")
+
+
+@app.cell
+def _():
+    import marimo as mo
+
+    import wafer
+
+    mo.md(
+        """
+        # First steps
+
+        A device, a fio job, a run. The device is WARP's emulator at a sixteenth of its size: the same
+        number of reclaim units, each smaller. WAF depends on their number, not on their size.
+        """
+    )
+    return mo, wafer
+
+
+@app.cell
+def _(wafer):
+    device = wafer.Device("warp", capacity="28GiB", reclaim_unit_size="8MiB")
+    job = wafer.fio_text(
+        """
+        [writer]
+        rw=randwrite
+        bs=128k
+        size=100%
+        time_based=1
+        runtime=1d
+        """
+    )
+    result = wafer.run(device, job, volume="10x", progress=True)
+    result
+    return device, job, result
+
+
+@app.cell
+def _(mo, result):
+    mo.md(
+        f"""
+        Hosts wrote {result.host_bytes / 1e9:.0f} GB, the media took {result.media_bytes / 1e9:.0f} GB:
+        WAF **{result.waf:.3f}**. Cumulative WAF begins at 1, for a fresh drive has nothing to move.
+        """
+    )
+    return
+
+
+@app.cell
+def _(result):
+    result.plot(handles=True)
+    return
+
+
+@app.cell
+def _(device, job, wafer):
+    # The same seed gives the same run, bit for bit; other seeds give the spread.
+    runs = [wafer.run(device, job, volume="5x", seed=seed) for seed in (1, 2, 3)]
+    spread = wafer.stats.mean([run.waf for run in runs])
+    assert spread.half < 0.05 * spread.value
+    str(spread)
+    return
+
+
+@app.cell
+def _(result):
+    # Arrays, for whatever else you want to know: WAF of every tenth of the run.
+    timeline = result.timeline
+    timeline.instantaneous_waf[:: len(timeline) // 10]
+    return
+
+
+if __name__ == "__main__":
+    app.run()

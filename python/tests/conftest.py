@@ -1,0 +1,56 @@
+"""Small devices and jobs that runs of milliseconds are made of."""
+
+from pathlib import Path
+
+import pytest
+
+import wafer
+
+ROOT = Path(__file__).parents[2]
+
+RANDOM_JOB = "[writer]\nrw=randwrite\nbs=4k\nsize=100%\nnorandommap=1\ntime_based=1\nruntime=1d\n"
+
+TWO_JOBS = """\
+[global]
+size=100%
+time_based=1
+runtime=1d
+[log]
+rw=write
+bs=64k
+size=50%
+fdp=1
+fdp_pli=0
+[database]
+rw=randwrite
+bs=4k
+offset=50%
+size=50%
+norandommap=1
+iodepth=8
+fdp=1
+fdp_pli=1
+"""
+
+
+@pytest.fixture
+def root():
+    return ROOT
+
+
+@pytest.fixture
+def small():
+    """A device of 256 MiB with 73 RUs of 4 MiB."""
+    return wafer.Device(
+        "warp", capacity="256MiB", reclaim_unit_size="4MiB", overprovisioning=0.3, gc_forced_free=0.03
+    )
+
+
+@pytest.fixture
+def job():
+    return wafer.fio_text(RANDOM_JOB)
+
+
+@pytest.fixture
+def two_jobs():
+    return wafer.fio_text(TWO_JOBS)

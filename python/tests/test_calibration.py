@@ -1,0 +1,185 @@
+"""Calibration: formats of counters, devices that are known, and a measured curve."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import wafer
+from wafer.calibration import Candidate, Structure, read_curve
+from wafer.calibration.scaling import ScaledJob, block_bytes
+from wafer.calibration.uncertainty import effective_samples
+
+SAMPLES = [(1000 + 100 * i, 2000 + 150 * i) for i in range(12)]
+
+
+def text_log():
+    return "".join(
+        f"Tue Nov {i + 1} 12:00:00 2026\nHost Bytes with Metadata Written (HBMW): {host}\n"
+        f"Media Bytes with Metadata Written (MBMW): {media}\nMedia Bytes Erased (MBE): 0\n"
+        for i, (host, media) in enumerate(SAMPLES)
+    )
+
+
+def json_log():
+    return "\n".join(json.dumps({"hbmw": h, "mbmw": m, "mbe": 0}, indent=2) for h, m in SAMPLES)
+
+
+def json_array():
+    return json.dumps([{"time": 1, "stats": {"hbmw": str(h), "mbmw": m}} for h, m in SAMPLES])
+
+
+def csv_log():
+    return "# source\nhost_bytes,media_bytes,ruh0\n" + "".join(f"{h},{m},1\n" for h, m in SAMPLES)
+
+
+@pytest.mark.parametrize("log", [text_log, json_log, json_array, csv_log])
+def test_counters_are_read_in_every_form(tmp_path, log):
+    path = tmp_path / "log"
+    path.write_text(log())
+    curve = read_curve(path)
+    assert curve.host_bytes.tolist() == [100 * i for i in range(12)]
+    assert curve.media_bytes.tolist() == [150 * i for i in range(12)]
+    assert curve.until(500).host_bytes[-1] == 500
+
+
+def test_samples_without_new_writes_are_merged(tmp_path):
+    path = tmp_path / "log.csv"
+    rows = [(0, 0), (0, 0), *((i * 10, i * 12) for i in range(1, 12)), (110, 150)]
+    path.write_text("host_bytes,media_bytes\n" + "".join(f"{h},{m}\n" for h, m in rows))
+    curve = read_curve(path)
+    assert len(curve) == 12
+    assert curve.media_bytes[-1] == 150
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty"),
+        ("a,b\n1,2\n", ":1: no column host_bytes or hbmw, and no output of `nvme fdp stats`"),
+        ("host_bytes,media_bytes\n1,x\n", ":2: expected numbers"),
+        ("host_bytes,media_bytes\n1\n", ":2: expected numbers"),
+        ("host_bytes,media_bytes\n5,5\n4,6\n", ":3: counters go back"),
+        ("host_bytes,media_bytes\n1,1\n2,2\n", "at least 10"),
+        ("volume,waf\n1,1\n2,1.5\n", "give the capacity"),
+    ],
+)
+def test_logs_that_cannot_be_used(tmp_path, text, message):
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    with pytest.raises(wafer.ConfigError) as raised:
+        read_curve(path)
+    assert str(raised.value).startswith(str(path))
+    assert message in str(raised.value)
+
+
+def test_jobs_are_scaled_with_the_device():
+    text = "[a]\nrw=randwrite\nbs=128k\nsize=50%\noffset=1g\n"
+    job = ScaledJob.of(wafer.fio_text(text), 4 << 30)
+    assert job.block == 128 << 10
+    assert job.blocks == 32_768
+    # An eighth of the blocks, each a page: the offset is an eighth of what it was in blocks.
+    assert "bs=4096" in job.workload(4096).text
+    assert f"offset={1024 * 4096}" in job.workload(4096).text
+    assert block_bytes("[a]\nbs=128k\n[b]\nbs=4k\n") == 4096
+    assert block_bytes("[a]\nbs=64k\n[b]\nbs=96k\n") == 32 << 10
+    assert block_bytes("[a]\nbssplit=64k/50:4k/50\nbs=64k\n") == 4096
+    with pytest.raises(wafer.ConfigError, match="a fio job is needed"):
+        ScaledJob.of(wafer.Commands([0]), 1 << 30)
+
+
+def test_a_smaller_device_has_the_same_curve():
+    """What the whole search rests on: blocks and number of RUs decide, bytes do not."""
+    candidate = Candidate(Structure(), 0.2, 150)
+    job = ScaledJob.of(wafer.fio_text("[a]\nrw=randwrite\nbs=64k\nsize=100%\n"), 8 << 30)
+    whole = wafer.run(
+        candidate.device(8 << 30),
+        wafer.fio_text(job.text + "time_based=1\nruntime=1d\n"),
+        volume="6x",
+        seed=1,
+    )
+    pages = ScaledJob.of(wafer.fio_text(job.text + "time_based=1\nruntime=1d\n"), 8 << 30)
+    small = wafer.run(candidate.device(job.blocks * 4096), pages.workload(job.blocks), volume="6x", seed=1)
+    assert small.capacity * 16 == whole.capacity
+    assert small.waf == pytest.approx(whole.waf, rel=0.005)
+
+
+def test_correlated_residuals_count_for_less():
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=400)
+    assert effective_samples(noise.tolist()) > 250
+    assert effective_samples(np.cumsum(noise).tolist()) < 40
+
+
+def write_curve(path, result, ratio, points=150):
+    timeline = result.timeline
+    at = np.linspace(0, float(timeline.host_bytes[-1]), points)
+    with open(path, "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["host_bytes", "media_bytes"])
+        rows.writerows(zip((at * ratio).astype(int), (timeline.media_at(at) * ratio).astype(int)))
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    """A drive of 64 GB with 260 RUs, OP 0.24, under 128 KiB random writes: 500,000 blocks."""
+    truth = Candidate(Structure(), 0.24, 260)
+    job = wafer.fio_text(wafer.calibration.ONE_STREAM)
+    result = wafer.run(truth.device(64_000_000_000), job, volume="9x", seed=99, samples=2000)
+    path = tmp_path_factory.mktemp("known") / "curve.csv"
+    write_curve(path, result, 1)
+    fit = wafer.calibrate(path, "64GB", fraction=1 / 2, structures=wafer.calibration.STRUCTURES[::2])
+    return truth, result, fit
+
+
+def test_a_known_device_is_found(known):
+    truth, _, fit = known
+    assert fit.structure == truth.structure
+    assert truth.net_spare in fit.intervals["net_spare"]
+    assert fit.parameters["net_spare"] == pytest.approx(truth.net_spare, rel=0.03)
+    assert truth.overprovisioning in fit.intervals["overprovisioning"]
+    assert truth.count in fit.intervals["reclaim_unit_count"]
+    assert fit.error < 0.005
+    assert fit.prediction_error < 0.02
+
+
+def test_the_device_that_is_answered_reproduces_the_curve_at_full_size(known):
+    _, result, fit = known
+    assert fit.device.logical_bytes == 64_000_000_000 // 4096 * 4096
+    ours = wafer.run(fit.device, wafer.fio_text(wafer.calibration.ONE_STREAM), volume="9x", seed=5)
+    at = np.array([3.0, 5.0, 7.0, 8.9])
+    assert ours.timeline.waf_at(at) == pytest.approx(result.timeline.waf_at(at), rel=0.02)
+    assert fit.predict(result.host_bytes) == pytest.approx(result.media_bytes, rel=0.02)
+    assert np.isnan(fit.predict(2.0 * result.host_bytes))
+
+
+def test_what_cannot_be_told_is_told(known, tmp_path):
+    _, _, fit = known
+    assert any("share the spare space" in warning for warning in fit.warnings)
+    # Relocated data in the host's RUs is another curve, and is told apart.
+    assert fit.alternatives
+    assert min(fit.alternatives.values()) > 1.5
+    text = fit.to_toml(tmp_path / "drive.toml")
+    assert "# Warning: over-provisioning, reserve" in text
+    assert wafer.Device(tmp_path / "drive.toml") == wafer.Device.from_toml(text)
+    assert wafer.Device(tmp_path / "drive.toml").ru_count == fit.parameters["reclaim_unit_count"]
+    assert "net_spare" in str(fit)
+    assert json.loads(json.dumps(fit.to_dict()))["structure"].startswith("greedy")
+    pytest.importorskip("matplotlib")
+    axes = fit.plot()
+    assert [line.get_label() for line in axes.lines] == ["measured", "calibrated"]
+
+
+def test_curves_that_tell_nothing(tmp_path):
+    path = tmp_path / "short.csv"
+    path.write_text("host_bytes,media_bytes\n" + "".join(f"{i * 10**6},{i * 10**6}\n" for i in range(20)))
+    with pytest.raises(wafer.ConfigError, match=r"covers 0\.02 drive writes"):
+        wafer.calibrate(path, "1.1GB")
+    path.write_text("host_bytes,media_bytes\n" + "".join(f"{i * 10**9},{i * 10**9}\n" for i in range(20)))
+    with pytest.raises(wafer.RunError, match="nothing to fit"):
+        wafer.calibrate(path, "2GB")
+    with pytest.raises(wafer.ConfigError, match="fraction"):
+        wafer.calibrate(path, "2GB", fraction=0)
+    with pytest.raises(wafer.ConfigError, match="capacity: `big` is not a size"):
+        wafer.calibrate(path, "big")

@@ -1,0 +1,90 @@
+"""The package: what importing it costs, types, documentation."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import wafer
+
+HEAVY = ("pandas", "polars", "matplotlib", "scipy", "dask", "distributed", "ray", "optuna")
+
+
+def python(*arguments):
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
+
+
+def test_importing_needs_numpy_alone():
+    program = f"import sys, wafer; print([m for m in {HEAVY!r} if m in sys.modules])"
+    assert python("-c", program).stdout.strip() == "[]"
+    # And works where they are not installed.
+    blocked = "\n".join(f"sys.modules[{name!r}] = None" for name in HEAVY)
+    program = (
+        f"import sys\n{blocked}\nimport wafer\n"
+        "wafer.sweep, wafer.calibrate, wafer.stats, wafer.endurance\n"
+        "try:\n    wafer.Result.plot\n    from wafer.figures import style\n    style.axes()\n"
+        "except wafer.MissingExtra as error:\n    print(error)\n"
+    )
+    done = python("-c", program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "matplotlib is not installed; pip install 'wafer[analysis]'"
+
+
+def test_importing_is_little_more_than_importing_numpy():
+    """0.3 s are promised; against NumPy's own import, so that a busy machine does not matter."""
+
+    def seconds(module):
+        program = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+        return min(float(python("-c", program).stdout) for _ in range(5))
+
+    assert seconds("wafer") < seconds("numpy") * 2 + 0.1
+
+
+def modules():
+    names = [m.name for m in pkgutil.walk_packages(wafer.__path__, "wafer.")]
+    return [name for name in names if name not in ("wafer.__main__", "wafer.figures.__main__")]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples_in_the_documentation_are_true(name):
+    module = importlib.import_module(name)
+    failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+
+
+def test_there_are_examples_and_documentation():
+    assert doctest.testmod(wafer).attempted >= 4
+    for name in wafer.__all__:
+        item = getattr(wafer, name)
+        if callable(item):
+            assert inspect.getdoc(item), name
+
+
+def test_types(root):
+    pytest.importorskip("mypy")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--cache-dir", "target/mypy"], cwd=root, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_stub_says_what_the_extension_has(root):
+    pytest.importorskip("mypy")
+    done = python("-m", "mypy.stubtest", "wafer._wafer", "--ignore-missing-stub")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("arguments", [("check",), ("format", "--check")])
+def test_style(root, arguments):
+    pytest.importorskip("ruff")
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", *arguments, "python", "notebooks"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout

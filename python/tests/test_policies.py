@@ -1,0 +1,150 @@
+"""Policies in Python: the same decisions as in Rust, and what becomes of nonsense."""
+
+import numpy as np
+import pytest
+
+import wafer
+
+
+class Greedy(wafer.Policy):
+    def select_victim(self, rus):
+        return rus.valid.argmin()
+
+
+class Fifo(wafer.Policy):
+    name = "oldest"
+
+    def select_victim(self, rus):
+        return int(rus.closed_order.argmin())
+
+
+class CostBenefit(wafer.Policy):
+    def select_victim(self, rus):
+        free = rus.pages_per_ru - rus.valid.astype(np.float64)
+        return np.argmax(free * rus.age / np.maximum(2.0 * rus.valid, 1e-9))
+
+
+@pytest.mark.parametrize(("policy", "name"), [(Greedy(), "greedy"), (Fifo(), "fifo")])
+def test_the_same_rule_gives_the_same_run(small, two_jobs, policy, name):
+    rust = wafer.run(small.replace(gc_policy=name), two_jobs, volume="6x")
+    python = wafer.run(small, two_jobs, volume="6x", policy=policy)
+    assert python.digest == rust.digest
+    assert rust.waf > 1.1
+
+
+def test_the_record_names_the_policy(small, job):
+    assert wafer.run(small, job, volume="2x", policy=Greedy()).config["gc"]["policy"] == "python:Greedy"
+    assert wafer.run(small, job, volume="2x", policy=Fifo()).config["gc"]["policy"] == "oldest"
+
+
+def test_a_policy_sees_what_the_device_holds(small, two_jobs):
+    seen = []
+
+    class Watches(wafer.Policy):
+        def select_victim(self, rus):
+            count = len(rus)
+            arrays = {
+                name: getattr(rus, name)
+                for name in ("ru", "valid", "age", "closed_order", "erases", "handle", "generation")
+            }
+            arrays["since_invalidation"] = rus.since_invalidation
+            assert {len(array) for array in arrays.values()} == {count}
+            assert rus.origins.shape == (count, 8)
+            assert (np.diff(arrays["ru"].astype(int)) > 0).all()
+            assert (arrays["valid"] <= rus.pages_per_ru).all()
+            assert (arrays["age"] <= rus.now).all()
+            assert (arrays["since_invalidation"] <= arrays["age"]).all()
+            assert set(arrays["handle"].tolist()) <= {0, 1, -1}
+            own = arrays["handle"] == 1
+            assert (rus.origins[own, 1] == 1).all()
+            assert np.allclose(rus.origins.sum(axis=1), 1, atol=1e-5)
+            assert 0 <= rus.draw(10) < 10
+            seen.append(arrays["handle"])
+            return arrays["valid"].argmin()
+
+    wafer.run(small, two_jobs, volume="4x", policy=Watches())
+    assert len(seen) > 20
+    assert any((handles == -1).any() for handles in seen)
+
+
+def test_arrays_may_be_kept_but_reclaim_units_not(small, job):
+    kept = {}
+
+    class Keeps(wafer.Policy):
+        def select_victim(self, rus):
+            kept.update(rus=rus, valid=rus.valid)
+            return rus.valid.argmin()
+
+    wafer.run(small, job, volume="3x", policy=Keeps())
+    assert kept["valid"].sum() > 0
+    with pytest.raises(wafer.PolicyError, match="only inside select_victim"):
+        kept["rus"].valid  # noqa: B018
+    with pytest.raises(wafer.PolicyError, match="only inside select_victim"):
+        len(kept["rus"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda rus: 10**9, "select_victim answered 1000000000; there are"),
+        (lambda rus: len(rus), "there are"),
+        (lambda rus: -1, "select_victim answered -1; there are"),
+        (lambda rus: 10**30, "is no place in the arrays"),
+        (lambda rus: "first", "select_victim answered 'first', which is no place"),
+        (lambda rus: 0.5, "answered 0.5"),
+        (lambda rus: rus.valid, "answered a ndarray"),
+        (lambda rus: rus.draw(0), "the bound must not be 0"),
+    ],
+)
+def test_nonsense_is_an_error_and_nothing_else(small, job, answer, message):
+    class Nonsense(wafer.Policy):
+        def select_victim(self, rus):
+            return answer(rus)
+
+    with pytest.raises(wafer.PolicyError, match=message) as raised:
+        wafer.run(small, job, volume="20x", policy=Nonsense())
+    assert "\n" not in str(raised.value)
+
+
+def test_an_exception_of_the_policy_is_raised(small, job):
+    class Breaks(wafer.Policy):
+        def select_victim(self, rus):
+            raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        wafer.run(small, job, volume="20x", policy=Breaks())
+
+
+def test_none_leaves_the_choice_to_the_device(small, job):
+    class Abstains(wafer.Policy):
+        def select_victim(self, rus):
+            return None
+
+    greedy = wafer.run(small.replace(gc_background_free=0.0), job, volume="4x")
+    abstains = wafer.run(small.replace(gc_background_free=0.0), job, volume="4x", policy=Abstains())
+    assert abstains.digest == greedy.digest
+
+
+def test_draws_follow_the_seed(small, job):
+    class Random(wafer.Policy):
+        def select_victim(self, rus):
+            return rus.draw(len(rus))
+
+    runs = [wafer.run(small, job, volume="3x", seed=seed, policy=Random()).digest for seed in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_a_policy_may_choose_the_destination(small, two_jobs):
+    class Apart(Greedy):
+        destination = "handle"
+
+    apart = wafer.run(small, two_jobs, volume="6x", policy=Apart())
+    rust = wafer.run(small.replace(gc_destination="handle"), two_jobs, volume="6x")
+    assert apart.digest == rust.digest
+    assert apart.digest != wafer.run(small, two_jobs, volume="6x", policy=Greedy()).digest
+
+    class Nowhere(Greedy):
+        destination = "attic"
+
+    with pytest.raises(wafer.ConfigError, match="unknown value `attic`"):
+        wafer.run(small, two_jobs, volume="6x", policy=Nowhere())

@@ -1,0 +1,286 @@
+"""Runs: the results of the command line, interruption, threads."""
+
+import json
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from conftest import RANDOM_JOB, TWO_JOBS
+
+import wafer
+
+
+def command_line(*arguments, check=True):
+    program = shutil.which("wafer")
+    assert program, "the wheel installs the command"
+    return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=check)
+
+
+def test_the_same_results_as_the_command_line_bit_for_bit(tmp_path, small):
+    job = tmp_path / "two.fio"
+    job.write_text(TWO_JOBS)
+    out = tmp_path / "cli.json"
+    sets = ["capacity=256MiB", "reclaim_unit.size=4MiB", "overprovisioning=0.3", "gc.forced_free=0.03"]
+    options = [option for key in sets for option in ("--set", key)]
+    command_line(
+        "run", "--device", "warp", *options, "--fio", job, "--volume", "6x", "--seed", "7", "--json", out
+    )
+    theirs = json.loads(out.read_text())
+    mine = wafer.run(small, wafer.fio(job), volume="6x", seed=7)
+    assert mine.digest == theirs["digest"]
+    assert mine.waf > 1.05
+    mine.to_json(tmp_path / "mine.json")
+    assert wafer.Result.from_json(tmp_path / "mine.json").record == mine.record
+    ours = json.loads((tmp_path / "mine.json").read_text())
+    assert list(ours) == list(theirs)
+    for record in (theirs, ours):
+        record.pop("performance")
+        record["provenance"].pop("started")
+    assert ours == theirs
+
+
+def test_experiment_files_run_as_on_the_command_line(tmp_path):
+    (tmp_path / "job.fio").write_text(RANDOM_JOB)
+    experiment = tmp_path / "small.toml"
+    experiment.write_text(
+        'volume = "3x"\nseed = 5\n[device]\nprofile = "warp"\ncapacity = "256MiB"\noverprovisioning = 0.3\n'
+        '[device.reclaim_unit]\nsize = "4MiB"\n[device.gc]\nforced_free = 0.03\n'
+        '[workload]\nfio = "job.fio"\n'
+    )
+    command_line("run", experiment, "--json", tmp_path / "cli.json")
+    mine = wafer.run(wafer.experiment(experiment))
+    assert mine.digest == json.loads((tmp_path / "cli.json").read_text())["digest"]
+    other = wafer.run(wafer.experiment(experiment, seed=6, set={"gc_policy": "fifo"}))
+    assert other.digest != mine.digest
+    assert other.config["gc"]["policy"] == "fifo"
+    as_dict = {
+        "volume": "3x",
+        "seed": 5,
+        "device": {
+            "profile": "warp",
+            "capacity": "256MiB",
+            "overprovisioning": 0.3,
+            "reclaim_unit": {"size": "4MiB"},
+            "gc": {"forced_free": 0.03},
+        },
+        "workload": {"fio_text": RANDOM_JOB},
+    }
+    assert wafer.run(wafer.experiment(as_dict)).digest == mine.digest
+
+
+def test_timeline_and_handles_are_arrays(small, two_jobs):
+    result = wafer.run(small, two_jobs, volume="4x", samples=50)
+    timeline = result.timeline
+    assert timeline.host_bytes.dtype == np.uint64
+    assert len(timeline) == 50
+    assert timeline.host_bytes[-1] == result.host_bytes == 4 * small.logical_bytes
+    assert timeline.media_bytes[-1] == result.media_bytes
+    assert timeline.waf[-1] == pytest.approx(result.waf)
+    assert timeline.volume[-1] == pytest.approx(4)
+    assert timeline.waf_at([2, 4])[1] == pytest.approx(result.waf)
+    assert np.isnan(timeline.waf_at(5))
+    growth = np.diff(timeline.host_bytes.astype(float), prepend=0)
+    assert (timeline.instantaneous_waf * growth).sum() == pytest.approx(result.media_bytes)
+    assert list(result.handles) == [0, 1, "gc"]
+    handles = result.handles
+    assert handles[0].total_host_bytes + handles[1].total_host_bytes == result.host_bytes
+    extra = handles["gc"].total_media_bytes - handles["gc"].total_host_bytes
+    assert handles[0].total_media_bytes + handles[1].total_media_bytes + extra == result.media_bytes
+    assert handles["1"].waf == handles[1].waf > 1
+    with pytest.raises(KeyError, match="handle 5 was not written"):
+        handles[5]
+    assert pickle.loads(pickle.dumps(result)).record == result.record
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "error"),
+    [
+        (lambda: wafer.Device("warpp"), ["config", "--device", "warpp"], wafer.ConfigError),
+        (
+            lambda: wafer.Device("warp", gc_polcy="x"),
+            ["config", "--device", "warp", "--set", "gc.polcy=x"],
+            wafer.ConfigError,
+        ),
+        (
+            lambda: wafer.Device("warp", overprovisioning=0.001),
+            ["config", "--device", "warp", "--set", "overprovisioning=0.001"],
+            wafer.ConfigError,
+        ),
+        (
+            lambda: wafer.experiment("missing.toml"),
+            ["run", "missing.toml"],
+            wafer.ConfigError,
+        ),
+        (
+            lambda: wafer.fio("missing.fio"),
+            ["run", "--device", "warp", "--fio", "missing.fio"],
+            wafer.ConfigError,
+        ),
+    ],
+)
+def test_errors_say_what_the_command_line_says(make, arguments, error):
+    with pytest.raises(error) as raised:
+        make()
+    assert isinstance(raised.value, wafer.WaferError)
+    told = command_line(*arguments, check=False)
+    assert told.returncode == 2
+    assert told.stderr.strip() == f"error: {raised.value}"
+
+
+def test_errors_of_jobs_name_file_and_line(small):
+    with pytest.raises(wafer.WorkloadError, match=r"^bad\.fio:2: rw: "):
+        wafer.run(small, wafer.fio_text("[a]\nrw=sideways\n", name="bad.fio"))
+    with pytest.raises(wafer.ConfigError, match="volume: `many` is not a volume"):
+        wafer.run(small, wafer.fio_text(RANDOM_JOB), volume="many")
+    with pytest.raises(wafer.ConfigError, match="precondition"):
+        wafer.run(small, wafer.fio_text(RANDOM_JOB), volume="1x", precondition="stale")
+    with pytest.raises(wafer.ConfigError, match="samples"):
+        wafer.run(small, wafer.fio_text(RANDOM_JOB), volume="1x", samples=1)
+
+
+def test_a_run_that_does_not_fit_is_refused(job):
+    huge = wafer.Device("warp", capacity="64TiB", reclaim_unit_size="64GiB", overprovisioning=0.3)
+    if (wafer.available_memory() or 0) > huge.memory_bytes:
+        huge = None
+    assert huge is not None, "a machine with so much memory needs a larger device here"
+    with pytest.raises(wafer.NotEnoughMemory, match="GiB of memory"):
+        wafer.run(huge, job, volume="1x")
+
+
+CTRL_C = f"""
+import wafer, sys
+job = wafer.fio_text({RANDOM_JOB!r})
+device = wafer.Device("warp", capacity="4GiB", reclaim_unit_size="4MiB", overprovisioning=0.3)
+def told(stage, done, total):
+    print("running", flush=True)
+try:
+    wafer.run(device, job, volume="100000x", progress=told)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_stops_a_run_within_a_second():
+    process = subprocess.Popen([sys.executable, "-c", CTRL_C], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "running\n"
+    sent = time.monotonic()
+    os.kill(process.pid, signal.SIGINT)
+    rest = process.stdout.read()
+    assert process.wait(timeout=60) == 0
+    assert rest.endswith("interrupted\n")
+    # The bound of the promise; what takes it in practice is one call of progress, 50 ms.
+    assert time.monotonic() - sent < 1.0 or os.getloadavg()[0] > 2 * (os.cpu_count() or 1)
+
+
+def test_ctrl_c_on_the_command_line_leaves_no_file(tmp_path):
+    (tmp_path / "job.fio").write_text(RANDOM_JOB)
+    arguments = ["run", "--device", "warp", "--set", "capacity=4GiB", "--set", "overprovisioning=0.3"]
+    arguments += [
+        "--set",
+        "reclaim_unit.size=4MiB",
+        "--fio",
+        "job.fio",
+        "--volume",
+        "100000x",
+        "--json",
+        "r.json",
+    ]
+    process = subprocess.Popen(
+        [shutil.which("wafer"), *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in told
+    assert not (tmp_path / "r.json").exists()
+
+
+def test_a_run_is_cancelled_from_another_thread(small, job):
+    cancel = wafer.Cancel()
+    seen = []
+
+    def told(stage, done, total):
+        seen.append((stage, total))
+        cancel.cancel()
+
+    with pytest.raises(wafer.Cancelled):
+        wafer.run(small, job, volume="100000x", progress=told, cancel=cancel)
+    assert seen[0] == ("running", 100_000 * small.logical_bytes)
+    assert cancel.cancelled
+
+
+def test_runs_in_threads_run_at_the_same_time_and_answer_the_same(small, job):
+    alone = [wafer.run(small, job, volume="20x", seed=seed).digest for seed in (1, 2)]
+    # Each run waits, inside its progress, for the other one to be running too.
+    both = threading.Barrier(2, timeout=60)
+    digests = {}
+
+    def one(seed):
+        waited = []
+
+        def told(stage, done, total):
+            if not waited:
+                waited.append(both.wait())
+
+        digests[seed] = wafer.run(small, job, volume="20x", seed=seed, progress=told).digest
+
+    threads = [threading.Thread(target=one, args=(seed,)) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not both.broken
+    assert [digests[1], digests[2]] == alone
+
+
+def test_the_interpreter_is_free_while_a_run_goes_on(small, job):
+    cancel = wafer.Cancel()
+    failed = []
+
+    def one():
+        try:
+            wafer.run(small, job, volume="100000x", cancel=cancel)
+        except wafer.Cancelled:
+            pass
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=one)
+    thread.start()
+    counted, end = 0, time.monotonic() + 0.3
+    while time.monotonic() < end:
+        counted += 1
+    cancel.cancel()
+    thread.join(timeout=30)
+    assert not thread.is_alive()
+    assert not failed
+    assert counted > 1000
+
+
+def test_an_exception_in_progress_ends_the_run(small, job):
+    def told(stage, done, total):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        wafer.run(small, job, volume="100000x", progress=told)
+
+
+def test_progress_bar(small, job, capsys):
+    bar = wafer.progress.Bar("name")
+    bar._drawn -= 2
+    bar.update("running", 50, 200)
+    bar.close()
+    told = capsys.readouterr().err
+    assert "name running [#######" in told
+    assert " 25 %" in told
+    assert "left" in told
+    wafer.run(small, job, volume="1x", progress=True)
+    assert capsys.readouterr().out == ""

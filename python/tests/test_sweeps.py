@@ -1,0 +1,291 @@
+"""Sweeps: what is run, what survives, and the same on every engine."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import RANDOM_JOB
+
+import wafer
+from wafer.sweeps import read_spec
+from wafer.sweeps.local import MemoryGate, run_local
+
+
+def base(**more):
+    return {
+        "name": "small",
+        "device": {
+            "profile": "warp",
+            "capacity": "128MiB",
+            "overprovisioning": 0.3,
+            "reclaim_unit": {"size": "2MiB"},
+            "gc": {"forced_free": 0.03},
+        },
+        "workload": {"fio_text": RANDOM_JOB},
+        "volume": "3x",
+        **more,
+    }
+
+
+GRID = {"overprovisioning": [0.3, 0.5], "gc_policy": ["greedy", "random"]}
+
+
+def test_a_grid_is_all_combinations(tmp_path):
+    done = wafer.sweep(base(grid=GRID, seeds=2), out=tmp_path)
+    assert len(done) == done.ran == 8
+    assert not done.failures
+    assert done.keys == ["device.overprovisioning", "device.gc.policy", "seed"]
+    alone = wafer.run(
+        wafer.Device(
+            "warp",
+            capacity="128MiB",
+            overprovisioning=0.5,
+            reclaim_unit_size="2MiB",
+            gc={"forced_free": 0.03, "policy": "random"},
+        ),
+        wafer.fio_text(RANDOM_JOB),
+        volume="3x",
+        seed=2,
+    )
+    row = done.rows[-1]
+    assert (row["device.overprovisioning"], row["device.gc.policy"], row["seed"]) == (0.5, "random", 2)
+    assert row["digest"] == alone.digest
+    assert row["waf"] == alone.waf
+    assert done.results(overprovisioning=0.5, gc_policy="random", seed=2)[0].digest == alone.digest
+    summary = done.summary(by=["gc_policy"])
+    assert [s.mean.count for s in summary] == [4, 4]
+    assert summary[0].mean.value < summary[1].mean.value
+    change = wafer.stats.compare(
+        done.results(overprovisioning=0.3, gc_policy="random"),
+        done.results(overprovisioning=0.3, gc_policy="greedy"),
+    )
+    assert change.share < 0
+    with pytest.raises(wafer.ConfigError, match="no single key"):
+        done.key("nothing")
+
+
+def test_the_catalogue_is_read_by_polars_and_duckdb(tmp_path):
+    polars, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
+    bad = {"gc_policy": ["greedy", "no-such-policy"]}
+    done = wafer.sweep(base(grid=bad, seeds=2), out=tmp_path)
+    path = str(tmp_path / "catalogue.ndjson")
+    frame = polars.read_ndjson(path)
+    assert frame.height == 4
+    assert frame.filter(polars.col("status") == "failed").height == 2
+    found = duckdb.sql(
+        f"select count(*), avg(waf) from read_json_auto('{path}') where status = 'done'"
+    ).fetchall()[0]
+    assert found[0] == 2
+    assert found[1] == pytest.approx(frame["waf"].drop_nulls().mean())
+    assert done.to_polars().height == 4
+
+
+def test_failures_are_kept_with_their_error_and_not_repeated(tmp_path):
+    spec = base(grid={"gc_policy": ["greedy", "no-such-policy"]})
+    first = wafer.sweep(spec, out=tmp_path)
+    assert first.ran == 2
+    (failure,) = first.failures
+    assert "ConfigError" in failure["error"]
+    assert "no policy `no-such-policy`" in failure["error"]
+    kept = json.loads(next((tmp_path / "failures").glob("*.json")).read_text())
+    assert kept["values"] == {"device.gc.policy": "no-such-policy"}
+    assert wafer.sweep(spec, out=tmp_path).ran == 0
+    again = wafer.sweep(spec, out=tmp_path, retry_failures=True)
+    assert again.ran == 1
+    assert len(again.failures) == 1
+
+
+SWEEP = """
+import sys, wafer, wafer.sweeps
+from test_sweeps import base
+wafer.sweep(base(volume="60x", seeds=40), out=sys.argv[1], workers=2)
+"""
+
+
+def test_kill_9_loses_the_runs_in_flight_and_repeats_none(tmp_path):
+    here = os.path.dirname(__file__)
+    process = subprocess.Popen([sys.executable, "-c", SWEEP, str(tmp_path)], cwd=here)
+    records = tmp_path / "records"
+    while not records.is_dir() or len(list(records.glob("*.json"))) < 5:
+        time.sleep(0.005)
+        assert process.poll() is None, "ended before it could be killed"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = {path: path.stat().st_mtime_ns for path in records.glob("*.json")}
+    assert 5 <= len(kept) < 40
+    # What is half written when the process dies does not count as a record.
+    (records / ".half.json.x.tmp").write_text("{")
+    with open(tmp_path / "catalogue.ndjson", "a") as file:
+        file.write('{"id": "cut')
+    rest = wafer.sweep(base(volume="60x", seeds=40), out=tmp_path)
+    assert rest.ran == 40 - len(kept)
+    assert len(rest) == 40
+    assert not list(records.glob("*.tmp"))
+    for path, written in kept.items():
+        assert path.stat().st_mtime_ns == written
+    assert len((tmp_path / "catalogue.ndjson").read_text().splitlines()) == 40
+
+
+def test_files_of_a_sweep_are_beside_it(tmp_path):
+    (tmp_path / "job.fio").write_text(RANDOM_JOB)
+    (tmp_path / "mine.toml").write_text(
+        'capacity = "128MiB"\n[reclaim_unit]\nsize = "2MiB"\ncount = 90\n[gc]\nforced_free = 0.03\n'
+    )
+    (tmp_path / "sweep.toml").write_text(
+        'device = "mine.toml"\nvolume = "2x"\nseed = 4\n[workload]\nfio = "job.fio"\n'
+        "[grid]\noverprovisioning = [0.4, 0.6]\n[grid.device]\nisolation = ['initially', 'persistently']\n"
+    )
+    done = wafer.sweep(tmp_path / "sweep.toml", out=tmp_path / "out")
+    assert len(done) == 4
+    assert not done.failures, done.failures
+    result = done.results(overprovisioning=0.6, isolation="persistently")[0]
+    assert result.geometry["overprovisioning"] == pytest.approx(0.6, abs=0.02)
+    assert result.seed == 4
+
+
+def test_random_and_latin_samples():
+    ranges = {"samples": 50, "seed": 3, "overprovisioning": {"low": 0.1, "high": 1.0, "log": True}}
+    ranges["handles"] = {"low": 1, "high": 8, "integer": True}
+    ranges["gc_policy"] = ["greedy", "fifo"]
+    for kind in ("random", "latin"):
+        points = read_spec(base(**{kind: dict(ranges)})).points()
+        assert [p.id for p in points] == [p.id for p in read_spec(base(**{kind: dict(ranges)})).points()]
+        assert len(points) == 50
+        ops = [p.values["device.overprovisioning"] for p in points]
+        assert 0.1 <= min(ops) < max(ops) <= 1.0
+        assert {p.values["device.handles"] for p in points} <= set(range(1, 9))
+        if kind == "latin":
+            # One in each of 50 slices of the logarithm.
+            slices = {min(int(50 * math.log10(op / 0.1)), 49) for op in ops}
+            assert len(slices) >= 49
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({}, "nothing to vary"),
+        ({"grid": {"seed": 3}}, "grid.seed: expected a list"),
+        ({"grid": [1]}, "grid: expected a table"),
+        ({"grid": {"seed": [1]}, "seeds": 2}, "seed: varied twice"),
+        ({"seeds": 0}, "seeds: expected a number from 1"),
+        ({"latin": {"overprovisioning": {"low": 0, "high": 1}}}, "latin.samples"),
+        ({"random": {"samples": 2, "overprovisioning": {"low": 1, "high": 0}}}, "low must be below high"),
+        ({"random": {"samples": 2, "overprovisioning": 3}}, "expected a list, or low and high"),
+    ],
+)
+def test_what_is_no_sweep(more, message):
+    with pytest.raises(wafer.ConfigError, match=message):
+        read_spec(base(**more))
+    with pytest.raises(wafer.ConfigError, match="none of local, dask, ray"):
+        wafer.sweep(base(seeds=1), engine="cloud")
+
+
+def test_memory_is_never_exceeded(tmp_path):
+    spec = base(seeds=12)
+    points = read_spec(spec).points()
+    one = wafer.experiment(points[0].experiment)._inner.needed_memory()
+    gate_most = []
+    take = MemoryGate.take
+
+    def watched(self, wanted, cancel):
+        taken = take(self, wanted, cancel)
+        gate_most.append(self.used)
+        return taken
+
+    done = []
+    MemoryGate.take = watched
+    try:
+        run_local(points, ".", lambda point, outcome: done.append(outcome), workers=6, memory=int(2.5 * one))
+    finally:
+        MemoryGate.take = take
+    assert len(done) == 12
+    assert all(outcome.record for outcome in done)
+    assert max(gate_most) <= 2.5 * one
+    # One that never fits is a failure, not a wait for ever.
+    done.clear()
+    run_local(points[:2], ".", lambda point, outcome: done.append(outcome), workers=2, memory=one // 2)
+    assert [outcome.error for outcome in done] == ["NotEnoughMemory"] * 2
+
+
+def test_ctrl_c_keeps_what_has_ended(tmp_path):
+    here = os.path.dirname(__file__)
+    program = SWEEP.replace('"60x", seeds=40', '"60x", seeds=4000')
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], cwd=here, stderr=subprocess.DEVNULL
+    )
+    while not list(tmp_path.glob("records/*.json")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) != 0
+    records = list(tmp_path.glob("records/*.json"))
+    rows = (tmp_path / "catalogue.ndjson").read_text().splitlines()
+    assert 1 <= len(records) == len(rows) < 4000
+
+
+def digests(sweep):
+    return {row["id"]: row["digest"] for row in sweep.rows}
+
+
+def test_dask_gives_what_threads_give(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    spec = base(grid={"gc_policy": ["greedy", "no-such-policy"]}, seeds=3)
+    local = wafer.sweep(spec, out=tmp_path / "local")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit="600MB", dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        done = wafer.sweep(spec, "dask", tmp_path / "dask", cluster=client)
+        assert digests(done) == digests(local)
+        assert len(done.failures) == 3
+        hosts = {r.record["provenance"]["host"]["hostname"] for r in done.results()}
+        assert len(hosts) == 1
+        assert wafer.sweep(spec, "dask", tmp_path / "dask", cluster=client).ran == 0
+        # 600 MB a worker: a device of 8 GiB of map does not fit, and is a failure.
+        big = {
+            "device": {"profile": "drive-a"},
+            "workload": {"fio_text": RANDOM_JOB},
+            "volume": "1x",
+            "seeds": 1,
+        }
+        (row,) = wafer.sweep({"name": "big", **big}, "dask", tmp_path / "big", cluster=client).rows
+        assert "NotEnoughMemory" in row["error"]
+        # A worker that dies takes nothing with it but its run.
+        killed = []
+
+        def kill(_):
+            if not killed:
+                worker = next(iter(cluster.workers.values()))
+                killed.append(worker.pid)
+                os.kill(worker.pid, signal.SIGKILL)
+
+        store_keep = wafer.sweeps.Store.keep
+
+        def keep(self, point, text):
+            kill(point)
+            return store_keep(self, point, text)
+
+        wafer.sweeps.Store.keep = keep
+        try:
+            survived = wafer.sweep(base(seeds=6), "dask", tmp_path / "killed", cluster=client)
+        finally:
+            wafer.sweeps.Store.keep = store_keep
+        assert killed
+        assert len(survived) == 6
+        assert not survived.failures
+
+
+def test_ray_gives_what_threads_give(tmp_path):
+    pytest.importorskip("ray")
+    spec = base(grid={"gc_policy": ["greedy", "no-such-policy"]}, seeds=3)
+    local = wafer.sweep(spec, out=tmp_path / "local")
+    done = wafer.sweep(spec, "ray", tmp_path / "ray", workers=2)
+    assert digests(done) == digests(local)
+    assert len(done.failures) == 3
+    assert wafer.sweep(spec, "ray", tmp_path / "ray", workers=2).ran == 0

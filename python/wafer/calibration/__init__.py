@@ -1,0 +1,213 @@
+"""Finding the device behind a measured curve."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from wafer._errors import ConfigError, RunError
+from wafer._wafer import Cancel
+from wafer.calibration.counters import Curve, read_curve
+from wafer.calibration.fit import Fit, Interval
+from wafer.calibration.model import Candidate, Measured, Structure, Trial
+from wafer.calibration.scaling import ScaledJob, capacity_of
+from wafer.calibration.search import MOST_PAGES, STRUCTURES, search
+from wafer.calibration.uncertainty import intervals, warnings
+from wafer.progress import Bar
+from wafer.sizes import parse_size
+from wafer.workload import Workload, fio, fio_text
+
+__all__ = [
+    "Candidate",
+    "Curve",
+    "Fit",
+    "Interval",
+    "STRUCTURES",
+    "Structure",
+    "Trial",
+    "calibrate",
+    "read_curve",
+]
+
+#: The workload of the published curves: 128 KiB random writes over the whole drive, each block once a pass.
+ONE_STREAM = """\
+[one-stream]
+rw=randwrite
+bs=128k
+iodepth=128
+size=100%
+time_based=1
+runtime=100d
+"""
+
+
+def calibrate(
+    path: str | os.PathLike[str],
+    capacity: str | int,
+    workload: Workload | str | os.PathLike[str] | None = None,
+    *,
+    fraction: float = 1.0,
+    precondition: str | None = None,
+    structures: Sequence[Structure] = STRUCTURES,
+    reserve: int = 3,
+    handles: int = 8,
+    page: str = "4KiB",
+    threads: int | None = None,
+    seed: int = 1,
+    progress: bool | Callable[[str, int, int], None] = False,
+) -> Fit:
+    """Find the device behind a measured curve: over-provisioning, reclaim units, policy, separation.
+
+    Args:
+        path: counters over time: a CSV with ``host_bytes`` and ``media_bytes``, or the collected output of
+            ``nvme fdp stats`` (text or JSON). Counters are cumulative; the first sample becomes zero.
+        capacity: logical capacity of the drive, ``"3.84TB"`` or bytes.
+        workload: the fio job that was running, as a path or :func:`wafer.fio`. Default: 128 KiB random
+            writes over the whole drive with fio's random map, one stream.
+        fraction: part of the curve to fit, by host bytes; the rest checks the prediction
+            (:attr:`Fit.prediction_error`).
+        precondition: state of the drive at the first sample, as for :func:`wafer.run`. Default: fresh, that
+            is erased or fully deallocated.
+        structures: what to try for policy, separation of relocated data and background GC.
+        reserve: RUs that GC keeps free. The curve cannot tell it; see the warnings of the fit.
+        handles: reclaim unit handles of the drive, each with an open RU.
+        page: mapping unit of the device that is answered.
+        threads: simulations at a time. Default: one for each core.
+        seed: seed of the simulations.
+        progress: ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
+
+    Raises:
+        ConfigError: the file cannot be read, or an argument cannot work.
+        RunError: no device explains the curve at all.
+
+    The search takes about a hundred simulations of a smaller device and one or two of the full number of
+    blocks: one to two minutes on two cores.
+
+    """
+    started = time.monotonic()
+    if not 0 < fraction <= 1:
+        raise ConfigError(f"fraction: {fraction} is not above 0 and at most 1")
+    size = capacity_of(capacity)
+    curve = read_curve(path, size)
+    if workload is None:
+        workload = fio_text(ONE_STREAM, name="one-stream")
+    elif not isinstance(workload, Workload):
+        workload = fio(workload)
+    job = ScaledJob.of(workload, size)
+    fitted = float(curve.host_bytes[-1]) * fraction
+    part = curve.until(fitted)
+    if len(part) < 10:
+        raise ConfigError(
+            f"{os.fspath(path)}: {len(part)} samples in the fitted part; at least 10 are needed"
+        )
+    if part.host_bytes[-1] < 0.5 * size:
+        share = part.host_bytes[-1] / size
+        raise ConfigError(
+            f"{os.fspath(path)}: the fitted part covers {share:.2f} drive writes; before the drive has been "
+            "filled it tells nothing of garbage collection"
+        )
+    if part.media_bytes[-1] < 1.005 * part.host_bytes[-1]:
+        raise RunError(
+            f"{os.fspath(path)}: WAF is {part.waf[-1]:.3f}: without garbage collection, nothing to fit"
+        )
+
+    cancel = Cancel()
+    bar = Bar("calibrate", unit="steps") if progress is True else None
+    tell: Tell = _silent
+    if bar is not None:
+        tell = bar.update
+    elif callable(progress):
+        tell = progress
+    measured = Measured(part, job, precondition, cancel)
+    workers = threads or min(os.cpu_count() or 1, 16)
+    try:
+        found = search(
+            measured,
+            structures=structures,
+            reserve=reserve,
+            handles=handles,
+            threads=workers,
+            seed=seed,
+            tell=_serial(tell),
+        )
+        whole = Measured(curve, job, precondition, cancel)
+        blocks = max(min(found.blocks, int(MOST_PAGES / whole.volume)), 500 * found.best.count)
+        if len(part) == len(curve):
+            checked = found.last
+        else:
+            tell("prediction", 0, 1)
+            trial = whole.trial(found.best, min(blocks, job.blocks), whole.volume, seed)
+            tell("prediction", 1, 1)
+            checked = trial if trial is not None else found.last
+    finally:
+        if bar is not None:
+            bar.close()
+    if checked.result is None:
+        raise RunError("the calibrated device could not be run")
+
+    rest = whole.points(whole.volume) > part.host_bytes[-1]
+    error = float(np.max(np.abs(checked.cumulative[rest]))) if np.any(rest) else None
+    bounds = intervals(found, size)
+    notes = warnings(found, bounds, measured.volume)
+    first = part.host_bytes / size < 0.9
+    if precondition is None and np.any(first) and float(np.max(part.waf[first])) > 1.05:
+        notes.insert(
+            0,
+            "WAF is above 1.05 before the drive has been filled once: it was not fresh at the first sample; "
+            "say how it was prepared with `precondition`",
+        )
+    device = found.best.device(size, page=parse_size(page, "page"))
+    best = found.structures[0].score
+    return Fit(
+        device=device,
+        parameters={
+            "net_spare": found.best.net_spare,
+            "overprovisioning": found.best.overprovisioning,
+            "reclaim_unit_count": found.best.count,
+            "reclaim_unit_bytes": float(device.pages_per_ru * device.page_bytes),
+            "reserve": found.best.reserve,
+            "handles": found.best.handles,
+        },
+        intervals=bounds,
+        structure=found.best.structure,
+        warnings=tuple(notes),
+        alternatives={
+            str(t.candidate.structure): t.score / best
+            for t in found.structures
+            if t.candidate.structure != found.best.structure
+        },
+        error=found.last.rms,
+        prediction_error=error,
+        runs=found.runs,
+        seconds=time.monotonic() - started,
+        capacity=size,
+        source=os.fspath(path),
+        curve=curve,
+        fitted=float(part.host_bytes[-1]),
+        result=checked.result,
+        candidate=found.best,
+        profile=tuple(replace(trial, result=None) for trial in found.counts),
+    )
+
+
+Tell = Callable[[str, int, int], None]
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    del stage, done, total
+
+
+def _serial(tell: Tell) -> Tell:
+    """One report at a time, though several threads report."""
+    lock = threading.Lock()
+
+    def told(stage: str, done: int, total: int) -> None:
+        with lock:
+            tell(stage, done, total)
+
+    return told

@@ -1,0 +1,67 @@
+"""Figures: of runs, sweeps and fits, and all figures of the four studies.
+
+``python -m wafer.figures RECORDS... --out DIR`` draws every figure of the studies whose records are there,
+as PDF and PNG. Needs ``wafer[analysis]``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from wafer._errors import ConfigError
+from wafer.figures.curves import plot_fit, plot_result
+from wafer.figures.studies import FIGURES, Material
+from wafer.figures.style import COLOURS, save, styled
+from wafer.figures.sweeps import crossover, plot_crossover, plot_sweep
+from wafer.result import read_results
+
+__all__ = [
+    "COLOURS",
+    "FIGURES",
+    "Material",
+    "crossover",
+    "draw_all",
+    "plot_crossover",
+    "plot_fit",
+    "plot_result",
+    "plot_sweep",
+    "read_material",
+]
+
+
+def read_material(paths: Iterable[str | os.PathLike[str]]) -> Material:
+    """Result records and ``reproduce.json`` of files and folders, with all folders in them."""
+    material = Material()
+    for path in map(Path, paths):
+        if not path.exists():
+            raise ConfigError(f"{path}: no such file or folder")
+        for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
+            if file.name == "reproduce.json":
+                material.rows.extend(json.loads(file.read_text(encoding="utf-8"))["rows"])
+            else:
+                try:
+                    material.results.extend(read_results(file))
+                except ConfigError:
+                    if not path.is_dir():
+                        raise
+    return material
+
+
+def draw_all(
+    paths: Iterable[str | os.PathLike[str]], out: str | os.PathLike[str]
+) -> tuple[dict[str, list[Path]], list[str]]:
+    """Draw every figure of the studies; answers the files by figure, and the figures without records."""
+    material = read_material(paths)
+    drawn: dict[str, list[Path]] = {}
+    missing: list[str] = []
+    for figure in FIGURES:
+        with styled():
+            made = figure.draw(material)
+        if made is None:
+            missing.append(figure.name)
+        else:
+            drawn[figure.name] = save(made, Path(out), figure.name)
+    return drawn, missing

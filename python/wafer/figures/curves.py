@@ -1,0 +1,98 @@
+"""Curves of WAF over volume: runs, published points, fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wafer.figures.style import COLOURS, MARKERS, PUBLISHED, axes, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from wafer.calibration.fit import Fit
+    from wafer.result import Result
+
+__all__ = ["label_axes", "plot_fit", "plot_published", "plot_result"]
+
+
+def label_axes(ax: Axes, y: str = "cumulative WAF") -> Axes:
+    """Volume and WAF."""
+    ax.set_xlabel("host bytes / logical capacity")
+    ax.set_ylabel(y)
+    ax.set_xlim(left=0)
+    return ax
+
+
+def plot_result(
+    result: Result, ax: Axes | None = None, *, handles: bool = False, label: str | None = None, **style: Any
+) -> Axes:
+    """Cumulative WAF of a run over its volume, and the published points that its record has."""
+    ax = axes(ax)
+    style.setdefault("color", COLOURS[len(ax.lines) % len(COLOURS)])
+    timeline = result.timeline
+    ax.plot(timeline.volume, timeline.waf, label=label or result.name, **style)
+    plot_published(result, ax, color=style["color"])
+    if handles:
+        for number, (key, handle) in enumerate(result.handles.items()):
+            name = "GC open RU" if key == "gc" else f"handle {key}"
+            colour = COLOURS[(number + 1) % len(COLOURS)]
+            ax.plot(timeline.volume, handle.cumulative_waf, label=name, color=colour, linewidth=1)
+    if handles or label:
+        legend(ax)
+    return label_axes(ax)
+
+
+def plot_published(result: Result, ax: Axes, *, color: str, marker: str = "o") -> None:
+    """The published points of a record, hollow."""
+    for published in result.record.get("published", []):
+        volume = np.asarray(published["host_bytes"], dtype=np.float64) / result.capacity
+        inside = (volume > 0) & (volume <= result.timeline.volume[-1] * 1.001)
+        waf = np.asarray(published["waf"], dtype=np.float64)
+        ax.plot(volume[inside], waf[inside], marker=marker, color=color, **PUBLISHED)
+
+
+def plot_fit(fit: Fit, ax: Axes | None = None) -> Axes:
+    """The measured curve, the calibrated device's, and where fitting ended."""
+    ax = axes(ax)
+    volume = fit.curve.host_bytes / fit.capacity
+    step = max(1, len(volume) // 60)
+    measured = {**PUBLISHED, "markersize": 3.5}
+    ax.plot(
+        volume[1:][::step],
+        fit.curve.waf[1:][::step],
+        marker="o",
+        color=COLOURS[1],
+        label="measured",
+        **measured,
+    )
+    ax.plot(fit.result.timeline.volume, fit.result.timeline.waf, color=COLOURS[0], label="calibrated")
+    end = fit.fitted / fit.capacity
+    if end < 0.999 * volume[-1]:
+        ax.axvspan(0, end, color=COLOURS[0], alpha=0.07, linewidth=0)
+        ax.text(end, 0.02, " predicted", transform=ax.get_xaxis_transform(), fontsize=7, va="bottom")
+        ax.text(end, 0.02, "fitted ", transform=ax.get_xaxis_transform(), fontsize=7, va="bottom", ha="right")
+    legend(ax, loc="center right")
+    return label_axes(ax)
+
+
+def plot_several(
+    results: list[tuple[str, Result]],
+    ax: Axes,
+    published: Callable[[Result], list[tuple[float, float]]] = lambda result: [],
+) -> Axes:
+    """Several runs with a colour and a marker each; published points hollow.
+
+    Points come from the record, or where it has none from ``published`` as (volume, WAF).
+    """
+    for number, (label, result) in enumerate(results):
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        ax.plot(result.timeline.volume, result.timeline.waf, color=colour, label=label)
+        plot_published(result, ax, color=colour, marker=marker)
+        points = [] if result.record.get("published") else published(result)
+        if points:
+            ax.plot(*zip(*points), marker=marker, color=colour, **PUBLISHED)
+    legend(ax)
+    return label_axes(ax)

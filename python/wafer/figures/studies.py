@@ -1,0 +1,407 @@
+"""The figures of the four studies, from result records and from the table of ``wafer reproduce``.
+
+Each figure is a function that takes what there is and answers a figure, or ``None`` where its records are
+missing. Published points are hollow, ours are lines or filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wafer.figures.curves import label_axes, plot_published, plot_several
+from wafer.figures.style import COLOURS, MARKERS, grid_of_axes, legend, title
+from wafer.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["FIGURES", "Material", "StudyFigure"]
+
+TRAFFIC = {"zipf22": "zipf 2.2", "zipf12": "zipf 1.2", "zoned": "80/20", "uniform": "uniform"}
+PLACEMENTS = {"fdp": "a handle each", "fdp-share": "two share a handle", "nofdp": "no FDP"}
+
+
+@dataclass
+class Material:
+    """What figures are drawn from."""
+
+    results: list[Result] = field(default_factory=list)
+    #: Rows of ``reproduce.json``.
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def with_job(self, stem: str) -> list[Result]:
+        """Results of a job file, by its name without ending."""
+        return [r for r in self.results if PurePath(_workload(r)["path"]).stem == stem]
+
+    def row(self, identifier: str) -> dict[str, Any] | None:
+        """A row of the reproduction by its id."""
+        return next((row for row in self.rows if row["id"] == identifier), None)
+
+    def points(self, result: Result) -> list[tuple[float, float]]:
+        """Published WAF of the reproduction's rows for this run: (volume, WAF)."""
+        found = []
+        for row in self.rows:
+            experiment, _, at = row["id"].rpartition("/")
+            volume = at.removeprefix("x")
+            if (
+                experiment.replace("/", "-") == result.name
+                and at != volume
+                and volume.replace(".", "").isdigit()
+            ):
+                found.append((float(volume), float(row["published"])))
+        return sorted(found)
+
+    def study(self, name: str) -> list[dict[str, Any]]:
+        """Rows of a study that have a figure of ours."""
+        return [r for r in self.rows if r["id"].split("/")[0] == name and r.get("ours") is not None]
+
+
+@dataclass(frozen=True)
+class StudyFigure:
+    """A figure: its file's name, what it shows, and how it is drawn."""
+
+    name: str
+    title: str
+    draw: Callable[[Material], Figure | None]
+
+
+def _workload(result: Result) -> dict[str, Any]:
+    workload: dict[str, Any] = result.record["provenance"]["workload"]
+    return workload
+
+
+def _device(result: Result) -> str:
+    return PurePath(str(result.record["provenance"]["device"])).stem
+
+
+def _logical_rus(result: Result) -> float:
+    return float(result.geometry["logical_pages"]) / float(result.geometry["pages_per_ru"])
+
+
+def _first(results: Sequence[Result], isolation: str | None = None) -> Result | None:
+    """The longest run of the study's own device (greedy, eight handles), of the smallest seed."""
+    kept = [
+        r
+        for r in results
+        if r.config["gc"]["policy"] == "greedy"
+        and r.config["handles"] == 8
+        and (isolation is None or r.config["isolation"] == isolation)
+    ]
+
+    def order(result: Result) -> tuple[bool, float, int]:
+        # A run that is named for its job is that job's; others vary something.
+        stem = PurePath(_workload(result)["path"]).stem
+        return (stem not in result.name, -round(result.host_bytes / result.capacity, 2), result.seed)
+
+    return min(kept, key=order, default=None)
+
+
+def one_stream(material: Material) -> Figure | None:
+    """WARP, Fig. 11: one stream of 128 KiB random writes."""
+    kinds = {
+        "drive-a": "commercial drive A",
+        "drive-b": "commercial drive B",
+        "warp": "emulator, 128 MiB RUs, OP 14 %",
+        "warp-op10": "emulator, 256 MiB RUs, OP 10 %",
+    }
+    found: dict[str, list[Result]] = {}
+    for result in material.with_job("one-stream"):
+        device = _device(result)
+        if device == "warp" and result.geometry["overprovisioning"] < 0.12:
+            device = "warp-op10"
+        found.setdefault(device, []).append(result)
+    chosen = [(label, _first(found[device])) for device, label in kinds.items() if device in found]
+    if not chosen:
+        return None
+    figure, (ax,) = grid_of_axes(1)
+    plot_several([(label, result) for label, result in chosen if result is not None], ax, material.points)
+    title(ax, "One stream (lines: wafer; hollow: measured)")
+    return figure
+
+
+def three_streams(material: Material) -> Figure | None:
+    """WARP, Figs 13 and 14: three streams, three placements, II."""
+    panels = []
+    for traffic, name in TRAFFIC.items():
+        curves = []
+        for placement, label in PLACEMENTS.items():
+            results = material.with_job(f"three-stream-{traffic}-{placement}")
+            first = _first([r for r in results if _device(r) == "warp"], "initially")
+            if first is not None:
+                curves.append((label, first))
+        if curves:
+            panels.append((name, curves))
+    if not panels:
+        return None
+    figure, found = grid_of_axes(len(panels))
+    for (name, curves), ax in zip(panels, found):
+        plot_several(curves, ax, material.points)
+        title(ax, name)
+        ax.set_ylabel("cumulative WAF" if ax is found[0] else "")
+    return figure
+
+
+def persistently_isolated(material: Material) -> Figure | None:
+    """WARP, Figs 17 and 18: PI over time."""
+    curves = []
+    for traffic, placement in (("zoned", "fdp"), ("zipf12", "fdp-share")):
+        results = material.with_job(f"three-stream-{traffic}-{placement}")
+        first = _first(results, "persistently")
+        if first is not None:
+            curves.append((f"{TRAFFIC[traffic]}, {PLACEMENTS[placement]}", first))
+    if not curves:
+        return None
+    figure, (ax,) = grid_of_axes(1)
+    plot_several(curves, ax, material.points)
+    title(ax, "Persistently isolated, OP 10 %")
+    return figure
+
+
+def noisy_handle(material: Material) -> Figure | None:
+    """WARP, Fig. 16: WAF of each handle."""
+    result = _first(
+        [r for r in material.with_job("three-stream-zoned-fdp") if _device(r) == "warp"], "initially"
+    )
+    if result is None:
+        return None
+    roles = {0: "0: sequential", 1: "1: last 10 %, uniform", 2: "2: overwrites 0, 80/20", "gc": "GC open RU"}
+    _, (ax,) = grid_of_axes(1)
+    for number, (key, handle) in enumerate(result.handles.items()):
+        ax.plot(
+            result.timeline.volume,
+            handle.cumulative_waf,
+            color=COLOURS[number],
+            label=roles.get(key, str(key)),
+        )
+    legend(ax)
+    title(ax, "Noisy RUH: WAF of each handle, 80/20")
+    return label_axes(ax, "cumulative WAF of the handle").figure  # type: ignore[return-value]
+
+
+def save_sequential(material: Material) -> Figure | None:
+    """WARP, Fig. 15: who causes the extra media bytes."""
+    result = _first(
+        [r for r in material.with_job("three-stream-zoned-fdp") if _device(r) == "warp"], "initially"
+    )
+    if result is None:
+        return None
+    figure, (ax,) = grid_of_axes(1)
+    timeline = result.timeline
+    extra = {
+        key: (h.media_bytes.astype(np.float64) - h.host_bytes.astype(np.float64)) / result.capacity
+        for key, h in result.handles.items()
+    }
+    labels = {0: "0: sequential", 1: "1: last 10 %", 2: "2: 80/20", "gc": "moved again"}
+    ax.stackplot(
+        timeline.volume,
+        list(extra.values()),
+        labels=[labels.get(key, str(key)) for key in extra],
+        colors=COLOURS[: len(extra)],
+        alpha=0.85,
+        linewidth=0,
+    )
+    legend(ax, loc="upper left")
+    ax.set_xlabel("host bytes / logical capacity")
+    ax.set_ylabel("extra media bytes / logical capacity")
+    title(ax, "Save Sequential: by origin, 80/20")
+    return figure
+
+
+#: Published WAF at x5 (FAST '26, Figs 17 and 18), 80/20, 224 GiB: RU in MiB, isolation -> OP -> WAF.
+_MAP = {
+    (256, "initially"): {0.05: 2.278, 0.07: 1.961, 0.10: 1.488, 0.14: 1.128},
+    (256, "persistently"): {0.05: 2.365, 0.07: 1.972, 0.10: 1.264, 0.14: 1.100},
+    (128, "initially"): {0.05: 1.884, 0.07: 1.403, 0.10: 1.203, 0.14: 1.118},
+    (128, "persistently"): {0.05: 1.908, 0.07: 1.476, 0.10: 1.264, 0.14: 1.062},
+}
+
+
+def isolation_map(material: Material) -> Figure | None:
+    """WARP, Figs 17 and 18: II against PI over over-provisioning, at x5."""
+    ours: dict[tuple[int, str], dict[float, list[float]]] = {}
+    for result in material.with_job("three-stream-zoned-fdp"):
+        # 224 GiB in RUs of 256 MiB are 896, in RUs of 128 MiB 1,792, whatever the scale.
+        unit = next(
+            (u for u, n in ((256, 896), (128, 1792)) if abs(_logical_rus(result) / n - 1) < 0.01), None
+        )
+        at5 = float(result.timeline.waf_at(5))
+        if unit is None or np.isnan(at5) or _device(result) != "warp-pi":
+            continue
+        spare = round(float(result.geometry["overprovisioning"]), 2)
+        key = (unit, str(result.config["isolation"]))
+        ours.setdefault(key, {}).setdefault(spare, []).append(at5)
+    if not any(len(points) > 1 for points in ours.values()):
+        return None
+    figure, found = grid_of_axes(2)
+    for unit, ax in zip((256, 128), found):
+        for number, isolation in enumerate(("initially", "persistently")):
+            colour, marker = COLOURS[number], MARKERS[number]
+            published = _MAP[unit, isolation]
+            ax.plot(
+                [100 * op for op in published],
+                list(published.values()),
+                color=colour,
+                marker=marker,
+                markerfacecolor="none",
+                linestyle=":",
+                linewidth=1,
+                label=f"{isolation[0].upper()}I, published",
+            )
+            points = sorted(ours.get((unit, isolation), {}).items())
+            if points:
+                ax.plot(
+                    [100 * op for op, _ in points],
+                    [float(np.mean(wafs)) for _, wafs in points],
+                    color=colour,
+                    marker=marker,
+                    markersize=4,
+                    label=f"{isolation[0].upper()}I, wafer",
+                )
+        title(ax, f"RU {unit} MiB")
+        ax.set_xlabel("over-provisioning, %")
+    found[0].set_ylabel("WAF at x5, 80/20")
+    legend(found[0])
+    return figure
+
+
+def kernel_compilation(material: Material) -> Figure | None:
+    """KIOXIA: cumulative, instantaneous and clamped WAF over the compilations."""
+    runs = [
+        (r.name, r)
+        for r in material.results
+        if any(word in (r.name + _workload(r)["path"]).lower() for word in ("kernel", "kioxia"))
+    ]
+    if not runs:
+        return None
+    first: dict[str, Result] = {}
+    for name, result in sorted(runs, key=lambda run: run[1].seed):
+        first.setdefault(name.rsplit("/", 1)[-1], result)
+    figure, found = grid_of_axes(3, sharey=False)
+    for number, (name, result) in enumerate(first.items()):
+        colour = COLOURS[number % len(COLOURS)]
+        timeline = result.timeline
+        instant = timeline.instantaneous_waf
+        found[0].plot(timeline.volume, timeline.waf, color=colour, label=name)
+        plot_published(result, found[0], color=colour)
+        found[1].plot(timeline.volume, instant, color=colour, linewidth=0.7)
+        found[2].plot(timeline.volume, np.minimum(instant, 5), color=colour, linewidth=0.7)
+    for ax, shown in zip(found, ("cumulative WAF", "instantaneous WAF", "clamped at 5")):
+        label_axes(ax, shown)
+    legend(found[0])
+    return figure
+
+
+def cachelib(material: Material) -> Figure | None:
+    """WARP: CacheLib with small-object caches of several shares."""
+    runs = {r.name.rsplit("/", 1)[-1]: r for r in material.results if "cachelib" in r.name.lower()}
+    if not runs:
+        return None
+    figure, (ax,) = grid_of_axes(1)
+    plot_several(sorted(runs.items())[: len(COLOURS)], ax, material.points)
+    title(ax, "CacheLib (lines: wafer; hollow: measured)")
+    return figure
+
+
+def f2fs(material: Material) -> Figure | None:
+    """WARP: F2FS file server."""
+    runs = {r.name.rsplit("/", 1)[-1]: r for r in material.results if "f2fs" in r.name.lower()}
+    if not runs:
+        return None
+    figure, (ax,) = grid_of_axes(1)
+    plot_several(sorted(runs.items())[: len(COLOURS)], ax, material.points)
+    title(ax, "F2FS file server (lines: wafer; hollow: measured)")
+    return figure
+
+
+#: A study with more figures than this is drawn as differences.
+MOST_BARS = 16
+
+
+def _differences(rows: list[dict[str, Any]], heading: str) -> Figure:
+    """How far each figure is from the published one, with the tolerance: one line a figure."""
+    figure, (ax,) = grid_of_axes(1)
+    figure.set_size_inches(5.5, 1.0 + 0.14 * len(rows))
+    at = np.arange(len(rows))[::-1]
+    published = np.array([row["published"] for row in rows], dtype=np.float64)
+    ours = np.array([row["ours"] for row in rows], dtype=np.float64)
+    spread = np.array([row.get("spread") or 0 for row in rows], dtype=np.float64)
+    tolerance = np.array([row.get("tolerance") or 0 for row in rows], dtype=np.float64)
+    far = 100 * (ours / published - 1)
+    ax.barh(at, 200 * tolerance, left=-100 * tolerance, color="#DDDDDD", height=0.9, label="tolerance")
+    inside = np.abs(far) <= 100 * tolerance
+    for kept, colour, name in ((inside, COLOURS[0], "within"), (~inside, COLOURS[1], "outside")):
+        if np.any(kept):
+            ax.errorbar(
+                far[kept],
+                at[kept],
+                xerr=(100 * spread / published)[kept],
+                color=colour,
+                marker="o" if name == "within" else "D",
+                markersize=3,
+                linestyle="none",
+                label=name,
+            )
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_yticks(at, [row["id"].split("/", 1)[1] for row in rows], fontsize=5.5)
+    ax.set_ylim(-1, len(rows))
+    ax.set_xlabel("wafer against published, %")
+    title(ax, heading)
+    ax.grid(axis="y", visible=False)
+    legend(ax)
+    return figure
+
+
+def _bars(study: str, heading: str) -> Callable[[Material], Figure | None]:
+    """Published and our figures of a study side by side, with tolerance and spread over seeds."""
+
+    def draw(material: Material) -> Figure | None:
+        rows = material.study(study)
+        if not rows:
+            return None
+        if len(rows) > MOST_BARS:
+            return _differences(rows, heading)
+        figure, (ax,) = grid_of_axes(1)
+        figure.set_size_inches(max(3.5, 1.2 + 0.42 * len(rows)), 3.4)
+        at = np.arange(len(rows))
+        published = np.array([row["published"] for row in rows], dtype=np.float64)
+        ours = np.array([row["ours"] for row in rows], dtype=np.float64)
+        tolerance = published * np.array([row.get("tolerance") or 0 for row in rows], dtype=np.float64)
+        spread = np.array([row.get("spread") or 0 for row in rows], dtype=np.float64)
+        # From the floor of 1: what lies above it is what can be saved.
+        floor = min(1.0, float(published.min()), float(ours.min()))
+        bar: dict[str, Any] = {"width": 0.38, "bottom": floor, "capsize": 2, "error_kw": {"linewidth": 0.8}}
+        ax.bar(
+            at - 0.2, published - floor, yerr=tolerance, color="#BBBBBB", label="published, tolerance", **bar
+        )
+        ax.bar(at + 0.2, ours - floor, yerr=spread, color=COLOURS[0], label="wafer, spread", **bar)
+        names = [row["id"].split("/", 1)[1] for row in rows]
+        ax.set_xticks(at, names, rotation=40, ha="right", fontsize=6.5)
+        ax.set_ylabel("WAF (floor 1)" if floor == 1.0 else "figure")
+        title(ax, heading)
+        ax.grid(axis="x", visible=False)
+        legend(ax)
+        return figure
+
+    return draw
+
+
+FIGURES: tuple[StudyFigure, ...] = (
+    StudyFigure("warp-one-stream", "one stream", one_stream),
+    StudyFigure("warp-three-streams", "three streams, three placements", three_streams),
+    StudyFigure("warp-noisy-handle", "WAF of each handle", noisy_handle),
+    StudyFigure("warp-save-sequential", "extra media bytes by origin", save_sequential),
+    StudyFigure("warp-persistently-isolated", "persistently isolated, over time", persistently_isolated),
+    StudyFigure("warp-isolation-map", "II against PI over over-provisioning", isolation_map),
+    StudyFigure("warp-cachelib", "CacheLib", cachelib),
+    StudyFigure("warp-f2fs", "F2FS file server", f2fs),
+    StudyFigure("warp-table", "all figures of WARP", _bars("warp", "WARP (FAST '26)")),
+    StudyFigure("kioxia-waf", "kernel compilation over time", kernel_compilation),
+    StudyFigure("kioxia-table", "kernel compilation", _bars("kioxia", "Kernel compilation (KIOXIA)")),
+    StudyFigure("namespaces-table", "four tenants", _bars("namespaces", "Four tenants, a namespace each")),
+    StudyFigure("micron-table", "Aerospike on one drive", _bars("micron", "Aerospike (Micron)")),
+)

@@ -1,0 +1,126 @@
+"""Figures of sweeps: lines with intervals, and where one choice overtakes another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wafer._errors import ConfigError
+from wafer.figures.style import COLOURS, MARKERS, axes, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from wafer.sweeps import Sweep
+
+__all__ = ["Crossover", "crossover", "plot_crossover", "plot_sweep"]
+
+
+def _name(key: str) -> str:
+    return key.removeprefix("device.").removeprefix("workload.")
+
+
+def plot_sweep(
+    sweep: Sweep, x: str, series: str | None = None, value: str = "waf", ax: Axes | None = None
+) -> Axes:
+    """A column over a key, a line for each value of ``series``; bars are 95 % intervals over seeds."""
+    ax = axes(ax)
+    keys = [sweep.key(x), *([sweep.key(series)] if series else [])]
+    groups: dict[Any, list[tuple[Any, Any]]] = {}
+    for summary in sweep.summary(value, by=keys):
+        group = summary.values[keys[1]] if series else ""
+        groups.setdefault(group, []).append((summary.values[keys[0]], summary.mean))
+    for number, (group, points) in enumerate(groups.items()):
+        numeric = all(isinstance(at, (int, float)) for at, _ in points)
+        points = sorted(points, key=lambda point: point[0]) if numeric else points
+        halves = [0.0 if np.isnan(mean.half) else mean.half for _, mean in points]
+        ax.errorbar(
+            [at if numeric else str(at) for at, _ in points],
+            [mean.value for _, mean in points],
+            yerr=halves if any(halves) else None,
+            color=COLOURS[number % len(COLOURS)],
+            marker=MARKERS[number % len(MARKERS)],
+            markersize=4,
+            capsize=2,
+            label=str(group),
+        )
+    ax.set_xlabel(_name(keys[0]))
+    ax.set_ylabel("WAF" if value == "waf" else value)
+    if series:
+        legend(ax, title=_name(keys[1]))
+    return ax
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """Where B becomes better than A along a key, between two of its values; ``None``: nowhere."""
+
+    group: Any
+    at: float | None
+    #: (value of the key, share by which B writes more than A), in order of the key.
+    changes: tuple[tuple[float, float], ...]
+
+
+def crossover(sweep: Sweep, x: str, choice: str, a: Any, b: Any, group: str | None = None) -> list[Crossover]:
+    """Compare two values of a key along another: paired by seed, then linear between points.
+
+    Args:
+        sweep: done points.
+        x: numeric key to go along, such as ``overprovisioning``.
+        choice: key whose values ``a`` and ``b`` are compared, such as ``isolation``.
+        a, b: its values. A point is worth: media bytes with b over those with a, less one.
+        group: key that gives a row each.
+
+    """
+    from wafer.stats import compare
+
+    x_key, choice_key = sweep.key(x), sweep.key(choice)
+    group_key = sweep.key(group) if group else None
+    done = [row for row in sweep.rows if row["status"] == "done"]
+    rows: dict[Any, dict[float, dict[Any, dict[int, float]]]] = {}
+    for row in done:
+        at = rows.setdefault(row[group_key] if group_key else None, {}).setdefault(float(row[x_key]), {})
+        at.setdefault(row[choice_key], {})[int(row.get("seed") or 0)] = float(row["media_bytes"])
+    found = []
+    for name, points in rows.items():
+        changes = [
+            (at, compare(values[a], values[b]).share)
+            for at, values in sorted(points.items())
+            if a in values and b in values
+        ]
+        if not changes:
+            raise ConfigError(f"crossover: no points with both {a} and {b} of {choice_key}")
+        crossing = None
+        for (x0, y0), (x1, y1) in zip(changes, changes[1:]):
+            if y0 > 0 >= y1:
+                crossing = x0 + (x1 - x0) * y0 / (y0 - y1)
+        found.append(Crossover(name, crossing, tuple(changes)))
+    return found
+
+
+def plot_crossover(
+    sweep: Sweep,
+    x: str,
+    choice: str,
+    a: Any,
+    b: Any,
+    group: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """How much more ``b`` writes to media than ``a`` along ``x``: below zero ``b`` wins."""
+    ax = axes(ax)
+    for number, found in enumerate(crossover(sweep, x, choice, a, b, group)):
+        colour = COLOURS[number % len(COLOURS)]
+        label = "" if found.group is None else str(found.group)
+        xs, ys = zip(*found.changes)
+        ax.plot(xs, [100 * y for y in ys], color=colour, marker=MARKERS[number % len(MARKERS)], label=label)
+        if found.at is not None:
+            ax.axvline(found.at, color=colour, linestyle=":", linewidth=1)
+    ax.axhline(0, color="black", linewidth=0.8)
+    ax.set_xlabel(_name(sweep.key(x)))
+    ax.set_ylabel(f"media bytes: {b}\nagainst {a}, %")
+    if group:
+        legend(ax, title=_name(sweep.key(group)))
+    return ax

@@ -1,0 +1,165 @@
+"""Many runs: over a grid, at random, or by Latin hypercube; in threads, on Dask or on Ray."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from wafer._errors import ConfigError
+from wafer._extras import need
+from wafer.device import dotted
+from wafer.progress import Bar
+from wafer.result import Result
+from wafer.stats import Summary, summarise
+from wafer.sweeps.points import DEVICE_TABLES, Point, Spec, read_spec
+from wafer.sweeps.store import Store
+from wafer.sweeps.task import Outcome
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Engine", "Point", "Spec", "Sweep", "read_spec", "sweep"]
+
+Engine = Literal["local", "dask", "ray"]
+
+
+class Sweep:
+    """What a sweep has done: a row for each point, and the records behind them.
+
+    Attributes:
+        rows: a dict for each point, in the order of the grid: ``id``, ``status`` ("done" or "failed"), the
+            keys that vary, ``waf``, ``host_bytes``, ``media_bytes``, ``error``, ...
+        folder: where records and catalogue are.
+        keys: the keys that vary.
+        ran: how many runs this call made; the others were there already.
+
+    """
+
+    def __init__(self, folder: Path, rows: list[dict[str, Any]], keys: list[str], ran: int) -> None:
+        self.folder, self.rows, self.keys, self.ran = folder, rows, keys, ran
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """Rows of points that failed, with their ``error``."""
+        return [row for row in self.rows if row["status"] == "failed"]
+
+    def results(self, **values: Any) -> list[Result]:
+        """Records of the points with these values: ``s.results(isolation="initially", seed=1)``."""
+        wanted = {self.key(name): value for name, value in values.items()}
+        rows = [r for r in self.rows if r["record"] and all(r[k] == v for k, v in wanted.items())]
+        return [Result.from_json(self.folder / row["record"]) for row in rows]
+
+    def key(self, name: str) -> str:
+        """A key that varies, by its whole name or its end: ``overprovisioning``, ``gc_policy``."""
+        ends = (name, dotted(name, DEVICE_TABLES))
+        found = [k for k in self.keys if k == name or any(k.endswith(f".{end}") for end in ends)]
+        if len(found) != 1:
+            raise ConfigError(f"{name}: no single key; the sweep varies {', '.join(self.keys)}")
+        return found[0]
+
+    def summary(self, value: str = "waf", by: Sequence[str] | None = None) -> list[Summary]:
+        """Mean and 95 % interval of a column over seeds, for each combination of the other keys."""
+        keys = [self.key(name) for name in by] if by else [key for key in self.keys if key != "seed"]
+        return summarise([row for row in self.rows if row["status"] == "done"], value=value, by=keys)
+
+    def to_polars(self) -> polars.DataFrame:
+        """The rows as a polars data frame."""
+        pl = need("polars", "analysis")
+        frame: polars.DataFrame = pl.DataFrame(self.rows, infer_schema_length=None)
+        return frame
+
+    def plot(self, x: str, series: str | None = None, value: str = "waf", ax: Any = None) -> Any:
+        """Draw a column over a key, a line for each value of ``series``, with intervals over seeds."""
+        from wafer.figures.sweeps import plot_sweep
+
+        return plot_sweep(self, x, series, value, ax)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        return f"<wafer.Sweep {self.folder}: {len(self)} points{failed}>"
+
+
+def sweep(
+    grid: str | os.PathLike[str] | Mapping[str, Any],
+    engine: Engine = "local",
+    out: str | os.PathLike[str] | None = None,
+    *,
+    workers: int | None = None,
+    cluster: Any = None,
+    memory: int | None = None,
+    retry_failures: bool = False,
+    progress: bool = False,
+) -> Sweep:
+    """Run an experiment at many points.
+
+    Args:
+        grid: a TOML file or a dict: an experiment (``device``, ``workload``, ``volume``, ...) with what to
+            vary: ``grid`` (keys to lists, all combinations), ``random`` or ``latin`` (``samples``, and keys
+            to ``{low, high, log, integer}`` or lists), ``seeds`` (how many, counted up from ``seed`` or 1).
+            Keys are those of the device (``overprovisioning``, ``"gc.policy"``), of the workload
+            (``"workload.KEY"``), and ``device``, ``seed``, ``volume``, ``precondition``, ``pace``.
+        engine: ``"local"`` (threads), ``"dask"`` or ``"ray"`` (extras ``wafer[dask]``, ``wafer[ray]``).
+        out: folder for records and catalogue. Default: the name of the sweep, in ``sweeps/``. A folder with
+            records of the same points goes on where it stopped: nothing is run twice.
+        workers: runs at a time, for ``local`` and for a new local cluster. Default: one for each core.
+        cluster: for ``dask`` a client or a scheduler's address, for ``ray`` an address. Default: a new
+            local cluster.
+        memory: bytes that local runs may take together. Default: what the system has available.
+        retry_failures: run points again that failed before.
+        progress: a bar on stderr.
+
+    A point that fails is kept as a failure, with its error, and the sweep goes on. Ctrl-C stops the runs in
+    flight; what has ended is kept.
+
+    Raises:
+        ConfigError: a sweep that cannot be understood, before anything runs.
+
+    """
+    if engine not in ("local", "dask", "ray"):
+        raise ConfigError(f"engine: {engine!r} is none of local, dask, ray")
+    spec = read_spec(grid)
+    points = spec.points()
+    store = Store(Path("sweeps") / spec.name if out is None else Path(out), points)
+    store.write_catalogue()
+    left = [point for point in points if not store.is_done(point, retry_failures)]
+    bar = Bar(spec.name, unit="runs") if progress else None
+    ended = 0
+
+    def done(point: Point, outcome: Outcome) -> None:
+        nonlocal ended
+        if outcome.record is None:
+            store.keep_failure(point, outcome.error, outcome.message)
+        else:
+            store.keep(point, outcome.record)
+        ended += 1
+        if bar is not None:
+            bar.update("running", ended, len(left))
+
+    count = workers or os.cpu_count() or 1
+    folder = os.fspath(spec.folder)
+    try:
+        if left and engine == "local":
+            from wafer.sweeps.local import run_local
+
+            run_local(left, folder, done, workers=count, memory=memory)
+        elif left and engine == "dask":
+            from wafer.sweeps.dask_engine import run_dask
+
+            run_dask(left, folder, done, workers=count, cluster=cluster)
+        elif left:
+            from wafer.sweeps.ray_engine import run_ray
+
+            run_ray(left, folder, done, workers=count, cluster=cluster)
+    finally:
+        if bar is not None:
+            bar.close()
+        rows = store.write_catalogue()
+    return Sweep(store.folder, rows, store.keys, ended)

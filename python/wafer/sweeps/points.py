@@ -1,0 +1,258 @@
+"""The points of a sweep: grids, random samples and Latin hypercubes over an experiment."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import itertools
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wafer import _toml
+from wafer._errors import ConfigError
+from wafer.device import dotted, profiles
+
+__all__ = ["DEVICE_TABLES", "Point", "Spec", "read_spec"]
+
+# Keys of a sweep that are no keys of an experiment.
+_OWN = ("name", "grid", "random", "latin", "seeds", "compare", "validate")
+# Tables of an experiment whose keys a sweep may name with a prefix.
+_TABLES = ("device", "workload")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep: an experiment, complete but for files that its workload reads."""
+
+    experiment: dict[str, Any]
+    #: What distinguishes it from the other points.
+    values: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """Names its record: a digest of the experiment. Equal points have equal ids on any machine."""
+        text = json.dumps(self.experiment, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A sweep as it was given."""
+
+    name: str
+    base: dict[str, Any]
+    axes: list[list[dict[str, Any]]]
+    folder: Path
+
+    def points(self) -> list[Point]:
+        """All points, each once, in the order of the axes: the last varies fastest."""
+        found: dict[str, Point] = {}
+        for parts in itertools.product(*self.axes):
+            values = {key: value for part in parts for key, value in part.items()}
+            point = Point(_resolve(self.base, values, self.folder), values)
+            found.setdefault(point.id, point)
+        return list(found.values())
+
+
+def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path | None = None) -> Spec:
+    """A sweep of a TOML file or a dict: an experiment with ``grid``, ``random``, ``latin`` or ``seeds``."""
+    if isinstance(source, Mapping):
+        given, name, where = dict(source), str(source.get("name", "sweep")), folder or Path()
+        place = name
+    else:
+        path = Path(source)
+        place, name, where = str(path), path.stem, path.parent
+        try:
+            given = _toml.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ConfigError(f"{path}: no such file") from None
+        except ValueError as error:
+            raise ConfigError(f"{path}: {error}") from None
+    base = {key: value for key, value in given.items() if key not in _OWN and value is not None}
+    axes: list[list[dict[str, Any]]] = []
+    grid = _table(place, given, "grid")
+    for key, values in grid.items():
+        if not isinstance(values, (list, tuple)) or not values:
+            raise ConfigError(f"{place}: grid.{key}: expected a list of values")
+        axes.append([{_key(key, base): _plain(value)} for value in values])
+    for kind, draw in (("random", _random), ("latin", _latin)):
+        table = _table(place, given, kind)
+        if table:
+            axes.append(draw(place, kind, table, base))
+    if "seeds" in given:
+        first, count = int(given.get("seed", 1)), given["seeds"]
+        if not isinstance(count, int) or count < 1:
+            raise ConfigError(f"{place}: seeds: expected a number from 1")
+        axes.append([{"seed": first + more} for more in range(count)])
+    if not axes:
+        raise ConfigError(f"{place}: nothing to vary; give grid, random, latin or seeds")
+    keys = [key for axis in axes for key in axis[0]]
+    twice = {key for key in keys if keys.count(key) > 1}
+    if twice:
+        raise ConfigError(f"{place}: {', '.join(sorted(twice))}: varied twice")
+    return Spec(name, base, axes, where.resolve())
+
+
+def _table(place: str, given: Mapping[str, Any], key: str) -> dict[str, Any]:
+    table = given.get(key, {})
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{place}: {key}: expected a table")
+    flattened: dict[str, Any] = {}
+    for name, value in table.items():
+        # [grid.device] overprovisioning = [...] is grid."device.overprovisioning".
+        if key == "grid" and isinstance(value, Mapping):
+            flattened.update({f"{name}.{inner}": item for inner, item in value.items()})
+        else:
+            flattened[name] = value
+    return flattened
+
+
+def _key(key: str, base: Mapping[str, Any]) -> str:
+    """``overprovisioning`` is a key of the device unless it is one of the experiment."""
+    if key in (*_TABLES, "seed", "volume", "pace", "pace_from", "precondition", "samples"):
+        return key
+    table, _, rest = key.partition(".")
+    if table in _TABLES:
+        return f"device.{dotted(rest, DEVICE_TABLES)}" if table == "device" else key
+    return f"device.{dotted(key, DEVICE_TABLES)}"
+
+
+# Tables of a device file, for keys with `_` in place of `.`.
+DEVICE_TABLES: dict[str, Any] = {"reclaim_unit": {}, "gc": {}, "service": {}, "handle_isolation": {}}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON and TOML have it."""
+    if hasattr(value, "item"):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _ranges(
+    place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]
+) -> tuple[int, int, dict[str, Any]]:
+    samples, seed = table.pop("samples", None), table.pop("seed", 1)
+    if not isinstance(samples, int) or samples < 1:
+        raise ConfigError(f"{place}: {kind}.samples: expected a number from 1")
+    if not table:
+        raise ConfigError(f"{place}: {kind}: no keys to vary")
+    return samples, int(seed), {_key(key, base): value for key, value in table.items()}
+
+
+def _random(place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]) -> list[dict[str, Any]]:
+    samples, seed, ranges = _ranges(place, kind, table, base)
+    rng = np.random.default_rng(seed)
+    unit = rng.random((samples, len(ranges)))
+    return _scaled(place, kind, ranges, unit)
+
+
+def _latin(place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]) -> list[dict[str, Any]]:
+    samples, seed, ranges = _ranges(place, kind, table, base)
+    rng = np.random.default_rng(seed)
+    # One sample in each of `samples` slices of every range, slices paired at random.
+    slices = np.stack([rng.permutation(samples) for _ in ranges], axis=1)
+    return _scaled(place, kind, ranges, (slices + rng.random(slices.shape)) / samples)
+
+
+def _scaled(
+    place: str, kind: str, ranges: dict[str, Any], unit: np.ndarray[Any, Any]
+) -> list[dict[str, Any]]:
+    def value(key: str, what: Any, u: float) -> Any:
+        if isinstance(what, (list, tuple)) and what:
+            return _plain(what[min(int(u * len(what)), len(what) - 1)])
+        if not isinstance(what, Mapping) or not {"low", "high"} <= what.keys():
+            raise ConfigError(f"{place}: {kind}.{key}: expected a list, or low and high")
+        low, high = float(what["low"]), float(what["high"])
+        if not low < high or (what.get("log") and low <= 0):
+            raise ConfigError(f"{place}: {kind}.{key}: low must be below high, and above 0 with log")
+        number = low * (high / low) ** u if what.get("log") else low + (high - low) * u
+        # Six digits are more than any parameter needs, and print.
+        return round(number) if what.get("integer") else float(f"{number:.6g}")
+
+    return [{key: value(key, what, u) for (key, what), u in zip(ranges.items(), row)} for row in unit]
+
+
+def _resolve(base: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The experiment of a point, with job and device files put into it."""
+    made: dict[str, Any] = copy.deepcopy({k: v for k, v in base.items() if k != "description"})
+    device = values.get("device", made.get("device"))
+    made["device"] = {"profile": device} if isinstance(device, str) else dict(device or {})
+    if "workload" in values:
+        made["workload"] = dict(values["workload"])
+    for key, value in values.items():
+        table, _, rest = key.partition(".")
+        if key in _TABLES:
+            continue
+        target = made
+        if table in _TABLES and rest:
+            target = made.setdefault(table, {})
+            *parents, leaf = rest.split(".")
+            for parent in parents:
+                target = target.setdefault(parent, {})
+            _exclusive(made["device"], rest)
+            target[leaf] = value
+        else:
+            target[key] = value
+    _inline_device(made["device"], folder)
+    workload = made.get("workload")
+    if isinstance(workload, dict) and "fio" in workload:
+        path = folder / workload.pop("fio")
+        # The record's name, and that of the job in messages.
+        made.setdefault("name", path.stem)
+        try:
+            workload["fio_text"] = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    return made
+
+
+def _exclusive(device: dict[str, Any], key: str) -> None:
+    """Over-provisioning and the number of RUs give each other: the one that is varied counts."""
+    if key == "overprovisioning" and isinstance(device.get("reclaim_unit"), dict):
+        device["reclaim_unit"].pop("count", None)
+    elif key == "reclaim_unit.count":
+        device.pop("overprovisioning", None)
+
+
+def _inline_device(device: dict[str, Any], folder: Path) -> None:
+    """Puts a device file into the experiment: workers of a cluster need not have it."""
+    profile = device.get("profile")
+    if profile is None or profile in profiles():
+        return
+    path = folder / str(profile)
+    if not path.exists():
+        return  # The run says what is wrong with the name.
+    del device["profile"]
+    lower = _toml.loads(path.read_text(encoding="utf-8"))
+    if "overprovisioning" in device:
+        lower.get("reclaim_unit", {}).pop("count", None)
+    elif "count" in device.get("reclaim_unit", {}):
+        lower.pop("overprovisioning", None)
+    upper = copy.deepcopy(device)
+    device.clear()
+    device.update(_merged(lower, upper))
+
+
+def _merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(lower)
+    for key, value in upper.items():
+        below = merged.get(key)
+        both = isinstance(below, Mapping) and isinstance(value, Mapping)
+        merged[key] = _merged(below, value) if both else value  # type: ignore[arg-type]
+    return merged
+
+
+def walk(points: list[Point]) -> Iterator[str]:
+    """All keys that the points vary, in order of first use."""
+    seen: dict[str, None] = {}
+    for point in points:
+        seen.update(dict.fromkeys(point.values))
+    return iter(seen)

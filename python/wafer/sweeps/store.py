@@ -1,0 +1,111 @@
+"""Where the results of a sweep are kept, so that they survive whatever stops it.
+
+    DIR/records/ID.json     one result record a run, as the command line writes it
+    DIR/failures/ID.json    one failure: the point and its error
+    DIR/catalogue.ndjson    a row for each point that is done, for DuckDB, polars and people
+
+Records and failures are whole or absent, and say what is done. The catalogue follows from them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from wafer._errors import ConfigError
+from wafer.result import Result, write_text
+from wafer.sweeps.points import Point, walk
+
+__all__ = ["Store"]
+
+_COLUMNS = (
+    "host_bytes",
+    "media_bytes",
+    "erased_bytes",
+    "waf",
+    "relocated_pages",
+    "forced_gc",
+    "background_gc",
+)
+
+
+class Store:
+    """The folder of a sweep."""
+
+    def __init__(self, folder: Path, points: list[Point]) -> None:
+        self.folder, self.points = folder, points
+        self.keys = list(walk(points))
+        try:
+            for name in ("records", "failures"):
+                (folder / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"{folder}: cannot be used: {error.strerror}") from None
+        # What a killed process left half written.
+        for name in ("records", "failures"):
+            for left in (folder / name).glob(".*.tmp"):
+                left.unlink(missing_ok=True)
+
+    def record_path(self, point: Point) -> Path:
+        """Where the record of a point is."""
+        return self.folder / "records" / f"{point.id}.json"
+
+    def failure_path(self, point: Point) -> Path:
+        """Where the failure of a point is."""
+        return self.folder / "failures" / f"{point.id}.json"
+
+    def is_done(self, point: Point, retry_failures: bool) -> bool:
+        """Whether nothing is left to do for a point."""
+        if self.record_path(point).exists():
+            return True
+        return not retry_failures and self.failure_path(point).exists()
+
+    def keep(self, point: Point, text: str) -> dict[str, Any]:
+        """Keep the record of a run; answers its row."""
+        write_text(self.record_path(point), text + "\n")
+        self.failure_path(point).unlink(missing_ok=True)
+        return self._append(point)
+
+    def keep_failure(self, point: Point, error: str, message: str) -> dict[str, Any]:
+        """Keep a failure; answers its row."""
+        failure = {"error": error, "message": message, "values": point.values, "experiment": point.experiment}
+        write_text(self.failure_path(point), json.dumps(failure, indent=2) + "\n")
+        return self._append(point)
+
+    def row(self, point: Point) -> dict[str, Any] | None:
+        """The row of a point; ``None`` while it is not done."""
+        row: dict[str, Any] = {"id": point.id, "status": "done", **dict.fromkeys(self.keys)}
+        row.update(point.values)
+        row.update(dict.fromkeys((*_COLUMNS, "digest", "wall_seconds", "record", "error")))
+        if self.record_path(point).exists():
+            record = Result.from_json(self.record_path(point)).record
+            row.update({key: record["summary"][key] for key in _COLUMNS})
+            row["digest"] = record["digest"]
+            row["wall_seconds"] = record["performance"]["wall_seconds"]
+            row["record"] = f"records/{point.id}.json"
+            return row
+        if self.failure_path(point).exists():
+            failure = json.loads(self.failure_path(point).read_text(encoding="utf-8"))
+            row.update(status="failed", error=f"{failure['error']}: {failure['message']}")
+            return row
+        return None
+
+    def write_catalogue(self) -> list[dict[str, Any]]:
+        """Write the catalogue from what is done, in the order of the points; answers its rows."""
+        rows = [row for row in map(self.row, self.points) if row is not None]
+        write_text(self.folder / "catalogue.ndjson", "".join(map(_line, rows)))
+        return rows
+
+    def _append(self, point: Point) -> dict[str, Any]:
+        row = self.row(point)
+        assert row is not None
+        with open(self.folder / "catalogue.ndjson", "a", encoding="utf-8") as file:
+            file.write(_line(row))
+            file.flush()
+            os.fsync(file.fileno())
+        return row
+
+
+def _line(row: dict[str, Any]) -> str:
+    return json.dumps(row) + "\n"

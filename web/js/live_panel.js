@@ -1,0 +1,65 @@
+// What only a running drive has: state, bandwidth now, connections, FDP events.
+
+import { el, section, show, table } from "./dom.js";
+import { bytes, count, rate, seconds, waf } from "./format.js";
+
+/** The line on top: what the drive does at this moment. */
+export function nowPanel(source) {
+  const body = el("dl", { class: "now" });
+  const entry = (name, value, id) => el("div", {}, el("dt", {}, name), el("dd", { id }, value));
+  const update = () => {
+    const { record, growth, connected } = source;
+    if (!record) return;
+    const { live, summary } = record;
+    const [free, open, closed] = live.free_open_closed;
+    show(body,
+      entry("State", connected ? live.state : "not connected", "now-state"),
+      entry("Host writes", growth ? rate(growth.host / growth.seconds) : "–", "now-host"),
+      entry("Media writes", growth ? rate(growth.media / growth.seconds) : "–", "now-media"),
+      entry("WAF now", growth && growth.host > 0 ? waf(growth.media / growth.host) : "–", "now-waf"),
+      entry("WAF since start", summary.host_bytes > 0 ? waf(summary.media_bytes / summary.host_bytes) : "–", "now-cumulative"),
+      entry("Host reads", bytes(summary.read_bytes ?? 0), "now-read"),
+      entry("Free, open, closed RUs", `${count(free)}, ${count(open)}, ${count(closed)}`, "now-units"),
+      entry("Connections", count(live.connections.length), "now-connections"));
+  };
+  return { element: section("now", "Now", [], body), update };
+}
+
+/** Hosts that are connected. */
+export function connectionsPanel(source) {
+  const body = el("div", {});
+  const element = section("connections", "Connections", [], body);
+  const update = () => {
+    const connections = source.record?.live.connections ?? [];
+    element.hidden = connections.length === 0;
+    show(body, table("Connections", [
+      { name: "peer" }, { name: "host" }, { name: "I/O queues", number: true }, { name: "commands", number: true },
+    ], connections.map((c) => [c.peer, c.host, count(c.queues), count(c.commands)])));
+  };
+  return { element, update };
+}
+
+/** A time stamp of a drive: since it began, or since 1970 when a host has set its clock. */
+function moment(value) {
+  return value > 1e8 ? new Date(value * 1000).toISOString().replace("T", " ").slice(0, 19) : seconds(value);
+}
+
+/** FDP events: how many of each type, and the newest. */
+export function eventsPanel(source) {
+  const body = el("div", {});
+  const element = section("events", "FDP events", [], body);
+  let shown = null;
+  const update = () => {
+    const live = source.record?.live;
+    element.hidden = !live || (live.event_counts.length === 0 && live.events.length === 0);
+    const newest = live?.events.at(-1)?.number ?? 0;
+    if (element.hidden || newest === shown) return;
+    shown = newest;
+    show(body,
+      table("Events by type", [{ name: "type" }, { name: "events", number: true }], live.event_counts.map(([kind, n]) => [kind, count(n)])),
+      el("div", { class: "events", tabindex: "0", role: "region", "aria-label": "Newest FDP events" },
+        table("Newest events", [{ name: "time" }, { name: "type" }, { name: "what" }],
+          [...live.events].reverse().map((e) => [moment(e.seconds), e.kind, e.text]))));
+  };
+  return { element, update };
+}

@@ -1,0 +1,204 @@
+// The live page in Chromium, over a run of wafer.
+
+import assert from "node:assert/strict";
+import { spawn, execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import http from "node:http";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+
+import { addState } from "../js/live_data.js";
+import { close, folder, here, open, wafer } from "./browser.mjs";
+
+/** Starts a run with a live page; answers its address when it is there. */
+function start(name, ...args) {
+  return begin("run", join(here, "device.toml"), "--volume", "100000x", "--json", join(folder, `${name}.json`), "--http", "127.0.0.1:0", ...args);
+}
+
+/** Starts wafer; answers the address of its page. */
+async function begin(...args) {
+  const child = spawn(wafer, args, { stdio: ["ignore", "ignore", "pipe"] });
+  let told = "";
+  const url = await new Promise((found, failed) => {
+    child.stderr.on("data", (data) => {
+      told += data;
+      const match = /live page: (\S+)\/(\S*)/.exec(told);
+      if (match) found({ base: match[1], query: match[2] });
+    });
+    child.on("exit", () => failed(new Error(`wafer ended: ${told}`)));
+  });
+  return { ...url, stop: () => new Promise((done) => { child.on("exit", done); child.kill("SIGTERM"); setTimeout(() => child.kill("SIGKILL"), 3000).unref(); }) };
+}
+
+const get = (url, options = {}) => new Promise((done, failed) => {
+  http.request(url, options, (answer) => {
+    let body = "";
+    answer.on("data", (data) => { body += data; });
+    answer.on("end", () => done({ status: answer.statusCode, headers: answer.headers, body }));
+  }).on("error", failed).end();
+});
+const wait = (ms) => new Promise((done) => { setTimeout(done, ms); });
+
+describe("a run with a live page", () => {
+  let live;
+  before(async () => { live = await start("live"); });
+  after(async () => { await live?.stop(); await close(); });
+
+  test("counters, charts and reclaim units follow the drive", async () => {
+    const { page, done } = await open(`${live.base}/`, { ready: () => globalThis.wafer?.source.record?.timeline.host_bytes.length > 3 });
+    const look = () => page.evaluate(() => {
+      const { source: { record }, charts } = globalThis.wafer;
+      const [line] = charts.get("waf-chart").series;
+      return { host: record.summary.host_bytes, media: record.summary.media_bytes, points: line.x.length, last: line.y.at(-1), map: document.querySelector("canvas.map").toDataURL().length, erases: record.reclaim_units.erases.reduce((a, b) => a + b, 0) };
+    });
+    const first = await look();
+    await page.waitForFunction((points) => globalThis.wafer.charts.get("waf-chart").series[0].x.length >= points + 3, first.points);
+    const second = await look();
+    assert.ok(second.host > first.host && second.erases > first.erases && second.points > first.points);
+    assert.ok(Math.abs(second.last - second.media / second.host) < 0.05 * second.last);
+    assert.match(await page.locator("#now-host").innerText(), /[GMk]B\/s$/);
+    assert.equal(await page.locator("#now-state").innerText(), "running");
+    // What the page shows is what the drive says.
+    const state = JSON.parse((await get(`${live.base}/api/v1/state`)).body);
+    assert.ok(state.counters.host_bytes >= second.host);
+    assert.deepEqual(Object.keys(state.handles), ["0", "1", "2", "3", "gc"]);
+    if (process.env.WAFER_PICTURES) await page.screenshot({ path: join(process.env.WAFER_PICTURES, "live.png"), clip: { x: 0, y: 0, width: 1200, height: 900 } });
+    await done();
+  });
+
+  test("pause holds the page, continue catches up; zoom stays", async () => {
+    const { page, done } = await open(`${live.base}/`, { ready: () => globalThis.wafer?.source.record?.timeline.host_bytes.length > 4 });
+    await page.locator("#pause").click();
+    const points = () => page.evaluate(() => globalThis.wafer.charts.get("waf-chart").series[0].x.length);
+    await page.waitForTimeout(100);
+    const held = await points();
+    const received = () => page.evaluate(() => globalThis.wafer.source.record.timeline.host_bytes.length);
+    const before = await received();
+    await page.waitForFunction((n) => globalThis.wafer.source.record.timeline.host_bytes.length >= n + 3, before);
+    assert.equal(await points(), held);
+    await page.locator("#pause").click();
+    await page.waitForFunction((n) => globalThis.wafer.charts.get("waf-chart").series[0].x.length > n, held);
+    await page.getByTitle("Zoom in").click();
+    const range = await page.evaluate(() => globalThis.wafer.charts.get("waf-chart").visible());
+    const again = await points();
+    await page.waitForFunction((n) => globalThis.wafer.charts.get("waf-chart").series[0].x.length > n, again);
+    assert.deepEqual(await page.evaluate(() => globalThis.wafer.charts.get("waf-chart").visible()), range);
+    await done();
+  });
+
+  test("dark mode and a phone", async () => {
+    const { page, done } = await open(`${live.base}/`, {
+      colorScheme: "dark", viewport: { width: 360, height: 740 }, ready: () => globalThis.wafer?.source.record,
+    });
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(22, 25, 29)");
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+    await done();
+  });
+
+  test("metrics are what Prometheus takes, and the API says what it promises", async () => {
+    const metrics = await get(`${live.base}/metrics`);
+    assert.match(metrics.headers["content-type"], /^text\/plain; version=0\.0\.4/);
+    assert.match(metrics.body, /^wafer_host_written_bytes_total [1-9]\d*$/m);
+    assert.ok(process.env.PROMTOOL, "PROMTOOL names promtool; run scripts/web-test");
+    const said = execFileSync(process.env.PROMTOOL, ["check", "metrics"], { input: metrics.body, encoding: "utf8" });
+    assert.equal(said, "");
+    const record = JSON.parse((await get(`${live.base}/api/v1/record`)).body);
+    assert.equal(record.schema, "wafer.result/1");
+    assert.equal(record.timeline.host_bytes.length, record.timeline.seconds.length);
+    const units = JSON.parse((await get(`${live.base}/api/v1/reclaim-units`)).body);
+    assert.equal(units.owner.length, record.provenance.geometry.ru_count);
+    const path = join(folder, "live-record.json");
+    writeFileSync(path, JSON.stringify(record));
+    execFileSync(wafer, ["--quiet", "report", path, "-o", join(folder, "live-record.html")]);
+  });
+
+  test("nothing changes the drive, other names are refused, answers forbid what is not theirs", async () => {
+    for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
+      assert.equal((await get(`${live.base}/api/v1/state`, { method })).status, 405, method);
+    }
+    assert.equal((await get(`${live.base}/`, { headers: { host: "evil.example" } })).status, 403);
+    for (const path of ["/nothing", "/web/../Cargo.toml", "/web/js/%2e%2e/%2e%2e/Cargo.toml", "/web/"]) {
+      assert.equal((await get(`${live.base}${path}`)).status, 404, path);
+    }
+    const { headers } = await get(`${live.base}/`);
+    assert.match(headers["content-security-policy"], /default-src 'none'; script-src 'self'/);
+    assert.equal(headers["x-content-type-options"], "nosniff");
+  });
+
+  test("viewers that do not read cost nothing and do not stop others", async () => {
+    const sockets = await Promise.all(Array.from({ length: 20 }, () => new Promise((done, failed) => {
+      const request = http.get(`${live.base}/api/v1/events`, { agent: false }, (answer) => { answer.pause(); done(request); });
+      request.on("error", failed);
+    })));
+    await wait(1500);
+    const before = JSON.parse((await get(`${live.base}/api/v1/state`)).body);
+    assert.match((await get(`${live.base}/metrics`)).body, /^wafer_live_viewers 20$/m);
+    await wait(700);
+    const after = JSON.parse((await get(`${live.base}/api/v1/state`)).body);
+    assert.ok(after.counters.host_bytes > before.counters.host_bytes);
+    for (const socket of sockets) socket.destroy();
+    for (let i = 0; i < 50 && !/^wafer_live_viewers 0$/m.test((await get(`${live.base}/metrics`)).body); i += 1) await wait(100);
+    assert.match((await get(`${live.base}/metrics`)).body, /^wafer_live_viewers 0$/m);
+  });
+
+  test("wafer top looks once into a pipe", () => {
+    const text = execFileSync(wafer, ["top", live.base], { encoding: "utf8" });
+    assert.match(text, /^running {2}host .* WAF \d\.\d{3}$/m);
+    assert.match(text, /^ +handle +host +media +WAF +moved by GC$/m);
+    const json = JSON.parse(execFileSync(wafer, ["top", live.base, "--json"], { encoding: "utf8" }));
+    assert.ok(json.counters.host_bytes > 0);
+  });
+});
+
+describe("a token", () => {
+  let live;
+  before(async () => { live = await start("token", "--http-token", "secret-of-test"); });
+  after(async () => { await live?.stop(); await close(); });
+
+  test("is needed everywhere, and the page keeps it in a cookie", async () => {
+    for (const path of ["/", "/metrics", "/api/v1/state", "/api/v1/events", "/web/js/live.js"]) {
+      assert.equal((await get(`${live.base}${path}`)).status, 401, path);
+    }
+    assert.equal((await get(`${live.base}/metrics`, { headers: { authorization: "Bearer secret-of-test" } })).status, 200);
+    assert.equal((await get(`${live.base}/metrics`, { headers: { authorization: "Bearer secret-of-tesT" } })).status, 401);
+    const { page, done } = await open(`${live.base}/${live.query}`, { ready: () => globalThis.wafer?.source.record?.timeline.host_bytes.length > 2 });
+    assert.equal(await page.evaluate(() => document.cookie), "", "scripts cannot read it");
+    await done();
+    assert.throws(() => execFileSync(wafer, ["top", live.base, "--once"], { stdio: "pipe" }), /a token is needed/);
+    assert.match(execFileSync(wafer, ["top", `${live.base}/${live.query}`, "--once"], { encoding: "utf8" }), /WAF/);
+  });
+});
+
+describe("a drive that hosts use", () => {
+  let live;
+  before(async () => { live = await begin("serve", "--device", join(here, "drive.toml"), "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"); });
+  after(async () => { await live?.stop(); await close(); });
+
+  test("is shown before the first host comes", async () => {
+    const { page, done } = await open(`${live.base}/`, { ready: () => globalThis.wafer?.source.record?.timeline.host_bytes.length > 2 });
+    assert.equal(await page.locator("#now-state").innerText(), "serving");
+    assert.match(await page.locator("h1").innerText(), /^nqn\./);
+    assert.match(await page.locator("#now-units").innerText(), /^92, 4, 0$/);
+    assert.match(await page.locator("#findings").innerText(), /Nothing was written yet/);
+    assert.match(await page.locator("#events").innerText(), /media reallocated\s+0/);
+    const metrics = (await get(`${live.base}/metrics`)).body;
+    assert.match(metrics, /^wafer_host_written_bytes_total 0$/m);
+    assert.equal(execFileSync(process.env.PROMTOOL, ["check", "metrics"], { input: metrics, encoding: "utf8" }), "");
+    await done();
+  });
+});
+
+test("states add up to a record, and resets begin anew", () => {
+  const record = { summary: {}, timeline: { seconds: [], host_bytes: [], media_bytes: [], handles: {} } };
+  const state = (seconds, host) => ({ seconds, counters: { host_bytes: host, media_bytes: 2 * host }, handles: { 0: { host_bytes: host, media_bytes: 2 * host }, 1: { host_bytes: 0, media_bytes: 0 } }, live: {} });
+  for (let i = 1; i <= 50001; i += 1) addState(record, state(i, i * 10));
+  assert.ok(record.timeline.seconds.length <= 20000);
+  assert.equal(record.timeline.host_bytes.at(-1), 500010);
+  assert.equal(record.timeline.handles[0].host_bytes.length, record.timeline.host_bytes.length);
+  assert.equal(record.timeline.handles[1], undefined);
+  addState(record, state(50001, 500010));
+  const { length } = record.timeline.seconds;
+  addState(record, state(50002, 5));
+  assert.ok(length > 1);
+  assert.deepEqual(record.timeline.host_bytes, [5]);
+});
