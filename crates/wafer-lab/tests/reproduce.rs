@@ -28,8 +28,13 @@ fn table(plan: &Plan) -> Reproduction {
     let checked: Vec<Checked> =
         plan.runs.iter().map(|run| run.experiment.clone().check().unwrap()).collect();
     let cancel = std::sync::atomic::AtomicBool::new(false);
-    let batch =
-        Batch { threads: None, cancel: &cancel, progress: &|_, _| {}, finished: &|_, _| {} };
+    let batch = Batch {
+        threads: None,
+        cancel: &cancel,
+        progress: &|_, _| {},
+        watch: None,
+        finished: &|_, _| {},
+    };
     let results = batch.run(&checked).unwrap();
     let outcomes: Outcomes = (plan.runs.iter().zip(results))
         .map(|(run, result)| {
@@ -83,9 +88,7 @@ fn every_study_runs_scaled_down() {
         );
     }
     let row = |id: &str| table.rows.iter().find(|row| row.id == id).unwrap();
-    for id in
-        ["namespaces/fio/conventional", "namespaces/fio/fdp", "warp/three-stream/zoned-fdp/x4"]
-    {
+    for id in ["namespaces/fio/fdp", "namespaces/order/fio", "warp/three-stream/order/zoned"] {
         assert!(row(id).within, "{:?}", row(id));
     }
     for effect in [
