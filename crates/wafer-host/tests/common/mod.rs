@@ -13,18 +13,18 @@ use wafer_target::controller::{Subsystem, SubsystemOptions};
 use wafer_target::drive::{Drive, DriveOptions};
 use wafer_target::transport::{Server, ServerOptions};
 
-pub const NQN: &str = "nqn.2026-11.io.wafer:test";
+pub(crate) const NQN: &str = "nqn.2026-11.io.wafer:test";
 
-pub struct Target {
-    pub address: SocketAddr,
-    pub drive: Arc<Drive>,
-    pub subsystem: Arc<Subsystem>,
+pub(crate) struct Target {
+    pub(crate) address: SocketAddr,
+    pub(crate) drive: Arc<Drive>,
+    pub(crate) subsystem: Arc<Subsystem>,
     stop: watch::Sender<bool>,
     runtime: Option<tokio::runtime::Runtime>,
     task: Option<tokio::task::JoinHandle<()>>,
 }
 
-pub fn config(capacity: &str) -> DeviceConfig {
+pub(crate) fn config(capacity: &str) -> DeviceConfig {
     serde_json::from_value(serde_json::json!({
         "capacity": capacity, "reclaim_unit": { "size": "1MiB" }, "overprovisioning": 0.4, "handles": 4,
     }))
@@ -32,11 +32,16 @@ pub fn config(capacity: &str) -> DeviceConfig {
 }
 
 impl Target {
-    pub fn start(data: DataSpec) -> Target {
+    pub(crate) fn start(data: DataSpec) -> Target {
         Self::with(config("64MiB"), data, false, Duration::from_secs(30))
     }
 
-    pub fn with(device: DeviceConfig, data: DataSpec, refuse: bool, patience: Duration) -> Target {
+    pub(crate) fn with(
+        device: DeviceConfig,
+        data: DataSpec,
+        refuse: bool,
+        patience: Duration,
+    ) -> Target {
         let drive = Arc::new(
             Drive::new(DriveOptions {
                 device,
@@ -73,12 +78,12 @@ impl Target {
         Target { address, drive, subsystem, stop, runtime: Some(runtime), task: Some(task) }
     }
 
-    pub fn host(&self, name: &str) -> Host {
+    pub(crate) fn host(&self, name: &str) -> Host {
         Host::connect(self.address, HostOptions::new(NQN, name)).unwrap()
     }
 
     /// Stops the server in order; fails if it does not end.
-    pub fn stop(mut self) {
+    pub(crate) fn stop(mut self) {
         self.stop.send_replace(true);
         let (runtime, task) = (self.runtime.take().unwrap(), self.task.take().unwrap());
         runtime.block_on(async {

@@ -107,7 +107,7 @@ impl IoQueue {
                 self.controller.handle_update(&namespace, sqe, data)?;
                 Ok(0)
             }
-            _ => return Err(Status::INVALID_OPCODE.into()),
+            _ => Err(Status::INVALID_OPCODE.into()),
         }
     }
 

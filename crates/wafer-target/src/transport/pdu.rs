@@ -108,7 +108,8 @@ pub(crate) fn parse<'a>(
         }
     }
     let data = &input[start..end];
-    let data_intact = !(flags.ddgst() && !data.is_empty()) || digest_at(input, end) == crc32c(data);
+    let digested = flags.ddgst() && !data.is_empty();
+    let data_intact = !digested || digest_at(input, end) == crc32c(data);
     let incoming = Incoming { pdu_type, header: &input[..hlen], data, data_intact };
     Ok(Some((incoming, plen)))
 }
