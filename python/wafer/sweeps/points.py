@@ -205,6 +205,8 @@ def _resolve(base: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -
     workload = made.get("workload")
     if isinstance(workload, dict) and "fio" in workload:
         path = folder / workload.pop("fio")
+        # The record's name, and that of the job in messages.
+        made.setdefault("name", path.stem)
         try:
             workload["fio_text"] = path.read_text(encoding="utf-8")
         except OSError as error:

@@ -12,8 +12,8 @@ use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline};
 use ratatui::{DefaultTerminal, Frame};
 use serde_json::Value;
 use wafer_lab::LabError;
-use wafer_lab::record::rfc3339;
 use wafer_lab::metrics::Waf;
+use wafer_lab::record::rfc3339;
 
 use crate::args::TopArgs;
 use crate::output::{self, Align, Table};
@@ -296,7 +296,9 @@ fn draw(frame: &mut Frame<'_>, screen: &Screen) {
             let text = |key: &str| e[key].as_str().unwrap_or("").replace(char::is_control, " ");
             // Since the drive began, or since 1970 when a host has set its clock.
             let moment = match seconds {
-                s if s > 1e8 => rfc3339(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(s.min(1e11))),
+                s if s > 1e8 => {
+                    rfc3339(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(s.min(1e11)))
+                }
                 s => format!("{s:>9.1} s"),
             };
             Line::from(format!("{moment}  {}  {}", text("kind"), text("text")))
