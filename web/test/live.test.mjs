@@ -144,7 +144,7 @@ describe("a run with a live page", () => {
   test("wafer top looks once into a pipe", () => {
     const text = execFileSync(wafer, ["top", live.base], { encoding: "utf8" });
     assert.match(text, /^running {2}host .* WAF \d\.\d{3}$/m);
-    assert.match(text, /^ +handle +host +media +WAF +moved by GC$/m);
+    assert.match(text, /^handle +host +media +WAF +moved by GC$/m);
     const json = JSON.parse(execFileSync(wafer, ["top", live.base, "--json"], { encoding: "utf8" }));
     assert.ok(json.counters.host_bytes > 0);
   });
