@@ -89,9 +89,9 @@ $(VENV)/.made: scripts/need-python
 python-docs: ## The site of the Python package, in target/site
 	$(VENV)/bin/python -m sphinx -W -q -b html docs/python $(abspath $(TARGET))/site
 
-# Records are kept in results/figures: make again draws from what is there.
-figures: python-install ## Every figure of the studies, PDF and PNG, in figures/; 30 minutes, 10 GiB
-	scripts/figure-records $(VENV)/bin/wafer results/figures
+# Records are kept in results/figures: made again, it draws from what is there.
+figures: python-install ## Every figure of the studies, PDF and PNG, in figures/; 20 minutes for the records
+	test -e results/figures/reproduce.json || $(VENV)/bin/wafer reproduce --out results/figures
 	$(VENV)/bin/python -m wafer.figures results/figures --out figures
 
 validate: ## The table of errors against measured curves in docs/validation.md; 10 minutes, 10 GiB of memory

@@ -72,6 +72,7 @@ pub mod policy;
 mod reclaim;
 mod rng;
 mod segment;
+mod separate;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -82,7 +83,7 @@ pub use bytes::{Bytes, ParseBytesError};
 pub use command::{Command, Op, Placement};
 pub use config::{
     Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
-    RelocationOrder, ServiceConfig,
+    RelocationOrder, Separation, ServiceConfig,
 };
 pub use counters::{Counters, HandleCounters};
 pub use device::Device;

@@ -36,6 +36,8 @@ pub(crate) struct Segments {
     pub(crate) labels: Vec<Label>,
     /// The handle through which the pages were written; the same for all of a segment.
     pub(crate) origins: Vec<u8>,
+    /// Host pages written to the device when each was begun; empty where nobody asks.
+    born: Vec<u64>,
     free: Vec<Label>,
     /// The parts of each divided label; empty entries are free.
     divisions: Vec<Vec<Label>>,
@@ -71,6 +73,7 @@ impl Segments {
             hot: vec![Segment { ru: unmapped_ru, valid: 0 }],
             labels: vec![0],
             origins: vec![0],
+            born: Vec::new(),
             free: Vec::new(),
             divisions: Vec::new(),
             free_divisions: Vec::new(),
@@ -117,6 +120,29 @@ impl Segments {
         self.hot.len() - self.free.len()
     }
 
+    /// Keeps the birth of every segment from now on.
+    pub(crate) fn keep_births(&mut self) {
+        self.born.resize(self.hot.len(), 0);
+    }
+
+    /// Whether births are kept.
+    #[inline(always)]
+    pub(crate) fn keeps_births(&self) -> bool {
+        !self.born.is_empty()
+    }
+
+    /// Host pages written to the device when a segment was begun, or the whole of which it is a part.
+    pub(crate) fn born(&self, id: Label) -> u64 {
+        self.born[id as usize]
+    }
+
+    /// Notes when a segment was begun, where births are kept.
+    pub(crate) fn set_born(&mut self, id: Label, now: u64) {
+        if self.keeps_births() {
+            self.born[id as usize] = now;
+        }
+    }
+
     /// A segment of `valid` pages written through handle `origin`.
     pub(crate) fn allocate(&mut self, ru: RuIndex, valid: u32, origin: u8) -> Label {
         let segment = Segment { ru, valid };
@@ -132,6 +158,9 @@ impl Segments {
                 self.hot.push(segment);
                 self.labels.push(id);
                 self.origins.push(origin);
+                if self.keeps_births() {
+                    self.born.push(0);
+                }
                 id
             }
         }
@@ -161,6 +190,7 @@ impl Segments {
         let origin = self.origins[id as usize];
         assert!(ru & DIVIDED == 0 && count < valid);
         let rest = self.allocate(ru, valid - count, origin);
+        self.inherit(rest, id);
         self.labels[rest as usize] = label;
         if label != id {
             // A part divides into two parts of the same label.
@@ -170,6 +200,7 @@ impl Segments {
             return (id, rest);
         }
         let first = self.allocate(ru, count, origin);
+        self.inherit(first, id);
         self.labels[first as usize] = label;
         let division = match self.free_divisions.pop() {
             Some(index) => index as usize,
@@ -181,6 +212,12 @@ impl Segments {
         self.divisions[division] = vec![first, rest];
         self.hot[id as usize].ru = DIVIDED | division as u32;
         (first, rest)
+    }
+
+    fn inherit(&mut self, part: Label, id: Label) {
+        if self.keeps_births() {
+            self.born[part as usize] = self.born[id as usize];
+        }
     }
 
     /// One page of the divided `label` is no longer valid: draws the part it was in, and returns

@@ -28,8 +28,13 @@ fn table(plan: &Plan) -> Reproduction {
     let checked: Vec<Checked> =
         plan.runs.iter().map(|run| run.experiment.clone().check().unwrap()).collect();
     let cancel = std::sync::atomic::AtomicBool::new(false);
-    let batch =
-        Batch { threads: None, cancel: &cancel, progress: &|_, _| {}, finished: &|_, _| {} };
+    let batch = Batch {
+        threads: None,
+        cancel: &cancel,
+        progress: &|_, _| {},
+        watch: None,
+        finished: &|_, _| {},
+    };
     let results = batch.run(&checked).unwrap();
     let outcomes: Outcomes = (plan.runs.iter().zip(results))
         .map(|(run, result)| {

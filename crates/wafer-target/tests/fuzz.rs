@@ -21,8 +21,9 @@ fn corpus_folder() -> PathBuf {
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<_> = std::fs::read_dir(corpus_folder())
         .unwrap()
-        .map(|entry| {
-            let path = entry.unwrap().path();
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_none())
+        .map(|path| {
             (
                 path.file_name().unwrap().to_string_lossy().into_owned(),
                 std::fs::read(&path).unwrap(),

@@ -185,7 +185,14 @@ def search(
     ]
     refined = steps.each(grid, _blocks(MIDDLE, 1200, drive), middle_volume, 1e-3, "refinement")
     winner = refined[0].candidate.structure
-    mine = [t for t in refined if t.candidate.structure == winner]
+    if winner != near[0].candidate.structure:
+        # The second overtook the first: it needs the wide grid too.
+        centre = near[-1].candidate
+        wider = [f for f in WIDE if f not in NARROW]
+        more = [centre.with_(count=max(round(centre.count * factor), 40)) for factor in wider]
+        blocks = _blocks(MIDDLE, 1200, drive)
+        refined += steps.each(more, blocks, middle_volume, 1e-3, "profile")
+    mine = sorted((t for t in refined if t.candidate.structure == winner), key=lambda t: t.score)
     count = round(valley(mine).count)
     middle = steps.solve(
         mine[0].candidate.with_(count=count), _blocks(MIDDLE, 1200, drive), middle_volume, 5e-4

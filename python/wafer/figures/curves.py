@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,12 +19,10 @@ __all__ = ["label_axes", "plot_fit", "plot_published", "plot_result"]
 
 
 def label_axes(ax: Axes, y: str = "cumulative WAF") -> Axes:
-    """Volume and WAF; WAF begins at its floor, 1."""
+    """Volume and WAF."""
     ax.set_xlabel("host bytes / logical capacity")
     ax.set_ylabel(y)
     ax.set_xlim(left=0)
-    low, high = ax.get_ylim()
-    ax.set_ylim(bottom=min(1.0, low), top=max(high, 1.05))
     return ax
 
 
@@ -79,11 +78,21 @@ def plot_fit(fit: Fit, ax: Axes | None = None) -> Axes:
     return label_axes(ax)
 
 
-def plot_several(results: list[tuple[str, Result]], ax: Axes) -> Axes:
-    """Several runs with a colour and a marker each; published points hollow."""
+def plot_several(
+    results: list[tuple[str, Result]],
+    ax: Axes,
+    published: Callable[[Result], list[tuple[float, float]]] = lambda result: [],
+) -> Axes:
+    """Several runs with a colour and a marker each; published points hollow.
+
+    Points come from the record, or where it has none from ``published`` as (volume, WAF).
+    """
     for number, (label, result) in enumerate(results):
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         ax.plot(result.timeline.volume, result.timeline.waf, color=colour, label=label)
         plot_published(result, ax, color=colour, marker=marker)
+        points = [] if result.record.get("published") else published(result)
+        if points:
+            ax.plot(*zip(*points), marker=marker, color=colour, **PUBLISHED)
     legend(ax)
     return label_axes(ax)

@@ -42,6 +42,20 @@ class Material:
         """A row of the reproduction by its id."""
         return next((row for row in self.rows if row["id"] == identifier), None)
 
+    def points(self, result: Result) -> list[tuple[float, float]]:
+        """Published WAF of the reproduction's rows for this run: (volume, WAF)."""
+        found = []
+        for row in self.rows:
+            experiment, _, at = row["id"].rpartition("/")
+            volume = at.removeprefix("x")
+            if (
+                experiment.replace("/", "-") == result.name
+                and at != volume
+                and volume.replace(".", "").isdigit()
+            ):
+                found.append((float(volume), float(row["published"])))
+        return sorted(found)
+
     def study(self, name: str) -> list[dict[str, Any]]:
         """Rows of a study that have a figure of ours."""
         return [r for r in self.rows if r["id"].split("/")[0] == name and r.get("ours") is not None]
@@ -70,9 +84,21 @@ def _logical_rus(result: Result) -> float:
 
 
 def _first(results: Sequence[Result], isolation: str | None = None) -> Result | None:
-    """The longest run, of the smallest seed."""
-    kept = [r for r in results if isolation is None or r.config["isolation"] == isolation]
-    return min(kept, key=lambda r: (-round(r.host_bytes / r.capacity, 2), r.seed), default=None)
+    """The longest run of the study's own device (greedy, eight handles), of the smallest seed."""
+    kept = [
+        r
+        for r in results
+        if r.config["gc"]["policy"] == "greedy"
+        and r.config["handles"] == 8
+        and (isolation is None or r.config["isolation"] == isolation)
+    ]
+
+    def order(result: Result) -> tuple[bool, float, int]:
+        # A run that is named for its job is that job's; others vary something.
+        stem = PurePath(_workload(result)["path"]).stem
+        return (stem not in result.name, -round(result.host_bytes / result.capacity, 2), result.seed)
+
+    return min(kept, key=order, default=None)
 
 
 def one_stream(material: Material) -> Figure | None:
@@ -93,7 +119,7 @@ def one_stream(material: Material) -> Figure | None:
     if not chosen:
         return None
     figure, (ax,) = grid_of_axes(1)
-    plot_several([(label, result) for label, result in chosen if result is not None], ax)
+    plot_several([(label, result) for label, result in chosen if result is not None], ax, material.points)
     title(ax, "One stream (lines: wafer; hollow: measured)")
     return figure
 
@@ -114,7 +140,7 @@ def three_streams(material: Material) -> Figure | None:
         return None
     figure, found = grid_of_axes(len(panels))
     for (name, curves), ax in zip(panels, found):
-        plot_several(curves, ax)
+        plot_several(curves, ax, material.points)
         title(ax, name)
         ax.set_ylabel("cumulative WAF" if ax is found[0] else "")
     return figure
@@ -131,7 +157,7 @@ def persistently_isolated(material: Material) -> Figure | None:
     if not curves:
         return None
     figure, (ax,) = grid_of_axes(1)
-    plot_several(curves, ax)
+    plot_several(curves, ax, material.points)
     title(ax, "Persistently isolated, OP 10 %")
     return figure
 
@@ -204,7 +230,7 @@ def isolation_map(material: Material) -> Figure | None:
             (u for u, n in ((256, 896), (128, 1792)) if abs(_logical_rus(result) / n - 1) < 0.01), None
         )
         at5 = float(result.timeline.waf_at(5))
-        if unit is None or np.isnan(at5):
+        if unit is None or np.isnan(at5) or _device(result) != "warp-pi":
             continue
         spare = round(float(result.geometry["overprovisioning"]), 2)
         key = (unit, str(result.config["isolation"]))
@@ -276,7 +302,7 @@ def cachelib(material: Material) -> Figure | None:
     if not runs:
         return None
     figure, (ax,) = grid_of_axes(1)
-    plot_several(sorted(runs.items())[: len(COLOURS)], ax)
+    plot_several(sorted(runs.items())[: len(COLOURS)], ax, material.points)
     title(ax, "CacheLib (lines: wafer; hollow: measured)")
     return figure
 
@@ -287,8 +313,46 @@ def f2fs(material: Material) -> Figure | None:
     if not runs:
         return None
     figure, (ax,) = grid_of_axes(1)
-    plot_several(sorted(runs.items())[: len(COLOURS)], ax)
+    plot_several(sorted(runs.items())[: len(COLOURS)], ax, material.points)
     title(ax, "F2FS file server (lines: wafer; hollow: measured)")
+    return figure
+
+
+#: A study with more figures than this is drawn as differences.
+MOST_BARS = 16
+
+
+def _differences(rows: list[dict[str, Any]], heading: str) -> Figure:
+    """How far each figure is from the published one, with the tolerance: one line a figure."""
+    figure, (ax,) = grid_of_axes(1)
+    figure.set_size_inches(5.5, 1.0 + 0.14 * len(rows))
+    at = np.arange(len(rows))[::-1]
+    published = np.array([row["published"] for row in rows], dtype=np.float64)
+    ours = np.array([row["ours"] for row in rows], dtype=np.float64)
+    spread = np.array([row.get("spread") or 0 for row in rows], dtype=np.float64)
+    tolerance = np.array([row.get("tolerance") or 0 for row in rows], dtype=np.float64)
+    far = 100 * (ours / published - 1)
+    ax.barh(at, 200 * tolerance, left=-100 * tolerance, color="#DDDDDD", height=0.9, label="tolerance")
+    inside = np.abs(far) <= 100 * tolerance
+    for kept, colour, name in ((inside, COLOURS[0], "within"), (~inside, COLOURS[1], "outside")):
+        if np.any(kept):
+            ax.errorbar(
+                far[kept],
+                at[kept],
+                xerr=(100 * spread / published)[kept],
+                color=colour,
+                marker="o" if name == "within" else "D",
+                markersize=3,
+                linestyle="none",
+                label=name,
+            )
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_yticks(at, [row["id"].split("/", 1)[1] for row in rows], fontsize=5.5)
+    ax.set_ylim(-1, len(rows))
+    ax.set_xlabel("wafer against published, %")
+    title(ax, heading)
+    ax.grid(axis="y", visible=False)
+    legend(ax)
     return figure
 
 
@@ -299,6 +363,8 @@ def _bars(study: str, heading: str) -> Callable[[Material], Figure | None]:
         rows = material.study(study)
         if not rows:
             return None
+        if len(rows) > MOST_BARS:
+            return _differences(rows, heading)
         figure, (ax,) = grid_of_axes(1)
         figure.set_size_inches(max(3.5, 1.2 + 0.42 * len(rows)), 3.4)
         at = np.arange(len(rows))

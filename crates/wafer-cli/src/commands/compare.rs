@@ -44,6 +44,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
         threads: args.threads,
         cancel: &CANCEL,
         progress: &|number, progress| bar.update(number, progress),
+        watch: None,
         finished: &|_, _| {},
     };
     let results = batch.run(&checked);
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
         };
         if let Some(classes) = args.bound {
             let experiment = workload(path, &options)?;
-            let control = Control { cancel: &CANCEL, progress: &|_| {} };
+            let control = Control { cancel: &CANCEL, progress: &|_| {}, watch: None };
             ranking.bound = Some(bound(&experiment, classes, control)?);
         }
         ranked.push(ranking);

@@ -249,3 +249,49 @@ fn generations_stay_apart_up_to_the_last() {
     kinds.dedup();
     assert_eq!(kinds, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
 }
+
+/// 800 logical RUs of 16 pages, one handle, and four fifths of the writes to a tenth of the space.
+fn mixed(separation: Option<Separation>) -> f64 {
+    let page = 65536;
+    let mut config = config("greedy", Isolation::Initially);
+    config.page = Bytes(page);
+    config.capacity = Bytes(800 * 16 * page);
+    config.reclaim_unit = ReclaimUnitConfig { size: Bytes(16 * page), count: Some(936) };
+    config.handles = 1;
+    config.gc.destination = None;
+    config.gc.separation = separation;
+    let mut device = Device::new(&config, 1).unwrap();
+    let pages = 800 * 16;
+    let mut seed = 7;
+    let mut writes = |count: u64| -> Vec<Command> {
+        (0..count)
+            .map(|_| {
+                let space = if random(&mut seed, 5) == 0 { pages } else { pages / 10 };
+                Command::write(random(&mut seed, space) * 128, 128, Placement(0))
+            })
+            .collect()
+    };
+    device
+        .apply(&(0..pages).map(|p| Command::write(p * 128, 128, Placement(0))).collect::<Vec<_>>());
+    device.apply(&writes(8 * pages));
+    device.reset_counters();
+    device.apply(&writes(8 * pages));
+    assert_eq!(device.check_invariants(), Ok(()));
+    device.counters().waf()
+}
+
+#[test]
+fn separation_without_hints_helps_where_one_handle_mixes_hot_and_cold() {
+    let together = mixed(None);
+    for rule in [Separation::Sepbit, Separation::Midas, Separation::MultiLog] {
+        let apart = mixed(Some(rule));
+        assert!(apart < 0.97 * together, "{rule:?}: {apart}, together {together}");
+    }
+}
+
+#[test]
+fn separation_places_relocated_data_itself() {
+    let mut config = config("greedy", Isolation::Initially);
+    config.gc.separation = Some(Separation::Sepbit);
+    assert_eq!(Geometry::resolve(&config).unwrap_err().key, "gc.separation");
+}
