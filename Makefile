@@ -6,10 +6,13 @@ SHELL := bash
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 TOOLS := $(TARGET)/tools
+PYTHON ?= python3
+VENV := $(abspath $(TARGET))/venv
+WHEELS := $(abspath $(TARGET))/wheels
 DENY := $(TOOLS)/bin/cargo-deny
 DENY_VERSION := 0.20.2
 
-.PHONY: help demo test check bench validate doc docs tools fmt-check clippy deny docs-check
+.PHONY: help demo test check bench validate reproduce doc docs tools interop serve-bench fmt-check clippy deny docs-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -22,6 +25,19 @@ demo: ## Write 25 times its capacity to a 448 GiB drive; table on stdout, record
 test: tools check ## Everything that has to pass: make check, then all tests (installs fio if missing)
 	$(CARGO) test --locked --workspace
 	scripts/web-test
+	$(MAKE) --no-print-directory python
+	$(MAKE) --no-print-directory interop
+
+interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 4 minutes (installs QEMU)
+	tests/interop/need-peers
+	$(CARGO) build --locked -p wafer-cli
+	tests/interop/run $(TARGET)/debug/wafer $(TARGET)/interop
+
+serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.md; 3 minutes
+	tests/interop/need-peers
+	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
+	mkdir -p results
+	scripts/serve-bench $(TARGET)/release/wafer $(TARGET)/release/wafer-load | tee $(TARGET)/serve-speed.md
 
 check: fmt-check clippy doc docs-check deny ## Format, lints, documentation, generated pages, dependencies
 
@@ -53,8 +69,36 @@ $(DENY):
 	$(CARGO) install --locked --debug --version $(DENY_VERSION) --root $(TOOLS) \
 		--config profile.dev.debug=false cargo-deny
 
+.PHONY: python python-install python-docs figures
+python: python-install python-docs ## The Python package: wheel, its tests, notebooks and site, in target/venv
+	$(VENV)/bin/python -m pytest python/tests
+
+# The wheel as a stranger gets it, in an environment of its own with what it declares and nothing else.
+python-install: $(VENV)/.made
+	rm -rf $(WHEELS)
+	$(VENV)/bin/maturin build --quiet --release --locked --out $(WHEELS)
+	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/wafer-*.whl
+	$(VENV)/bin/pip install --quiet "$$(echo $(WHEELS)/wafer-*.whl)[dev]"
+
+$(VENV)/.made: scripts/need-python
+	scripts/need-python $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet 'maturin>=1.7,<2'
+	touch $@
+
+python-docs: ## The site of the Python package, in target/site
+	$(VENV)/bin/python -m sphinx -W -q -b html docs/python $(abspath $(TARGET))/site
+
+# Records are kept in results/figures: made again, it draws from what is there.
+figures: python-install ## Every figure of the studies, PDF and PNG, in figures/; 20 minutes for the records
+	test -e results/figures/reproduce.json || $(VENV)/bin/wafer reproduce --out results/figures
+	$(VENV)/bin/python -m wafer.figures results/figures --out figures
+
 validate: ## The table of errors against measured curves in docs/validation.md; 10 minutes, 10 GiB of memory
 	$(CARGO) run --release --locked -q -p wafer-cli -- validate --markdown docs/validation.md
+
+reproduce: ## Published figures beside ours: docs/reproduce.md, and results/reproduce; under 20 minutes
+	$(CARGO) run --release --locked -q -p wafer-cli -- reproduce --sensitivity --out results/reproduce --markdown docs/reproduce.md
 
 bench: ## How fast the device is beside what memory allows, to results/device-speed.md; 5 minutes, 16 GiB
 	$(CARGO) run --release --locked -p wafer-workload --example stream_speed

@@ -119,6 +119,6 @@ def test_models_traces_and_tenants_come_from_the_same_tables(tmp_path, small):
     result = wafer.run(small, wafer.trace(trace, format="fio"))
     assert result.host_bytes == 500 * 4096
     assert result.record["provenance"]["workload"]["kind"] == "trace"
-    with pytest.raises(wafer.WaferError, match=r"no such model"):
+    with pytest.raises(wafer.WaferError, match="no model `aerospikee`; did you mean"):
         wafer.run(small, wafer.model("aerospikee"))
     assert wafer.model("jesd219a").kind == "model"

@@ -11,7 +11,7 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
-use rand::RngCore as _;
+use rand::TryRngCore as _;
 use serde_json::Value;
 
 use crate::access::{Access, COOKIE, Refusal, query_token};
@@ -45,7 +45,7 @@ pub enum LiveError {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// No threads.
+    /// No threads, or no random numbers for a token.
     #[error("cannot start: {0}")]
     Start(std::io::Error),
 }
@@ -78,7 +78,11 @@ pub fn serve(source: Arc<dyn LiveSource>, config: &Config) -> Result<Server, Liv
     listener.set_nonblocking(true).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let local = address.ip().is_loopback();
-    let token = config.token.clone().or_else(|| (!local).then(new_token));
+    let token = match &config.token {
+        Some(token) => Some(token.clone()),
+        None if local => None,
+        None => Some(new_token()?),
+    };
     let query = token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
     let access = Access { token, local_names_only: local };
 
@@ -96,7 +100,7 @@ pub fn serve(source: Arc<dyn LiveSource>, config: &Config) -> Result<Server, Liv
         let _inside = runtime.enter();
         let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
         let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
-            let socket = socket2::SockRef::from(stream);
+            let socket = socket2::SockRef::from(&*stream);
             // Without them the page works all the same.
             let _ = socket.set_tcp_nodelay(true);
             #[cfg(target_os = "linux")]
@@ -109,10 +113,11 @@ pub fn serve(source: Arc<dyn LiveSource>, config: &Config) -> Result<Server, Liv
 }
 
 /// 128 random bits as text.
-fn new_token() -> String {
+fn new_token() -> Result<String, LiveError> {
     let mut bytes = [0; 16];
-    rand::rng().fill_bytes(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let filled = rand::rngs::OsRng.try_fill_bytes(&mut bytes);
+    filled.map_err(|e| LiveError::Start(std::io::Error::other(e.to_string())))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn router(sampler: Arc<Sampler>, access: Access) -> Router {

@@ -18,7 +18,7 @@ import numpy as np
 from wafer._errors import RunError
 from wafer.calibration.model import Candidate, Measured, Structure, Trial
 
-__all__ = ["STRUCTURES", "Found", "search"]
+__all__ = ["STRUCTURES", "Found", "Valley", "search", "valley"]
 
 STRUCTURES = (
     Structure("greedy"),
@@ -185,12 +185,19 @@ def search(
     ]
     refined = steps.each(grid, _blocks(MIDDLE, 1200, drive), middle_volume, 1e-3, "refinement")
     winner = refined[0].candidate.structure
-    mine = [t for t in refined if t.candidate.structure == winner]
-    count = _valley(mine)
+    if winner != near[0].candidate.structure:
+        # The second overtook the first: it needs the wide grid too.
+        centre = near[-1].candidate
+        wider = [f for f in WIDE if f not in NARROW]
+        more = [centre.with_(count=max(round(centre.count * factor), 40)) for factor in wider]
+        blocks = _blocks(MIDDLE, 1200, drive)
+        refined += steps.each(more, blocks, middle_volume, 1e-3, "profile")
+    mine = sorted((t for t in refined if t.candidate.structure == winner), key=lambda t: t.score)
+    count = round(valley(mine).count)
     middle = steps.solve(
         mine[0].candidate.with_(count=count), _blocks(MIDDLE, 1200, drive), middle_volume, 5e-4
     )
-    middle = middle if middle is not None and middle.score <= mine[0].score * 1.05 else mine[0]
+    middle = middle if middle is not None else mine[0]
 
     # 4. As many blocks as the drive has, for small units fluctuate more than large ones.
     blocks = min(drive, FULL, int(MOST_PAGES / measured.volume))
@@ -223,13 +230,39 @@ def _best_of_each(trials: Sequence[Trial]) -> list[Trial]:
     return sorted(best.values(), key=lambda trial: trial.score)
 
 
-def _valley(trials: Sequence[Trial]) -> int:
-    """The number of units at the bottom of a parabola through the squared scores around the best."""
-    ordered = sorted(trials, key=lambda trial: trial.candidate.count)
-    scores = [trial.score**2 for trial in ordered]
-    at = int(np.argmin(scores))
-    if at in (0, len(ordered) - 1):
-        return ordered[at].candidate.count
-    x = [math.log(trial.candidate.count) for trial in ordered[at - 1 : at + 2]]
-    a, b, _ = np.polyfit(x, scores[at - 1 : at + 2], 2)
-    return round(math.exp(-b / (2 * a))) if a > 0 else ordered[at].candidate.count
+@dataclass(frozen=True)
+class Valley:
+    """Squared scores over the logarithm of the number of units, as a parabola with the scatter around it.
+
+    Scores scatter, for simulated and measured curves have their own randomness. So neither the smallest nor
+    the points next to it say much; all of them together do.
+    """
+
+    count: float
+    floor: float
+    curvature: float
+    #: Standard deviation of squared scores around the parabola.
+    scatter: float
+
+    def at(self, count: float) -> float:
+        """Squared score that is expected with so many units."""
+        return self.floor + self.curvature * (math.log(count / self.count)) ** 2
+
+
+def valley(trials: Sequence[Trial]) -> Valley:
+    """The parabola through the trials whose scores are near the best."""
+    best = min(trials, key=lambda trial: trial.score)
+    near = [trial for trial in trials if trial.score <= 2.5 * best.score]
+    flat = Valley(best.candidate.count, best.score**2, 0.0, best.score**2)
+    if len(near) < 4:
+        return flat
+    x = np.array([math.log(trial.candidate.count) for trial in near])
+    y = np.array([trial.score**2 for trial in near])
+    a, b, c = np.polyfit(x, y, 2, w=1 / y)
+    scatter = float(np.sqrt(np.sum((y - np.polyval([a, b, c], x)) ** 2) / (len(near) - 3)))
+    bottom = -b / (2 * a) if a > 0 else math.inf
+    if not x.min() <= bottom <= x.max():
+        # No bottom among the trials: the best is as good a guess as any.
+        return Valley(flat.count, flat.floor, max(float(a), 0.0), max(scatter, flat.floor / 4))
+    floor = max(float(c - b * b / (4 * a)), best.score**2 / 4)
+    return Valley(math.exp(bottom), floor, float(a), scatter)

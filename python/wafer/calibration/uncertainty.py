@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from wafer.calibration.fit import Interval
-from wafer.calibration.model import Candidate, Trial
-from wafer.calibration.search import Found
+from wafer.calibration.model import Candidate
+from wafer.calibration.search import Found, valley
 
 __all__ = ["effective_samples", "intervals", "warnings"]
 
@@ -27,47 +27,57 @@ def effective_samples(residuals: Sequence[float]) -> float:
     return max(len(values) * (1 - r) / (1 + r), 3.0)
 
 
-def _allowed(found: Found) -> list[Trial]:
-    """Trials of the profile that fit about as well as the best: a likelihood-ratio test on the scores.
+def _bounds(found: Found) -> tuple[float, float]:
+    """Numbers of reclaim units that fit about as well as the best.
 
-    Each trial of the profile has the over-provisioning that suits its number of reclaim units, so this is
-    the profile likelihood of that number.
+    Each trial of the profile has the over-provisioning that suits its number of units, so the squared scores
+    are a profile likelihood of that number. Two things make scores differ without meaning: the spread of
+    residuals (a likelihood ratio over as many samples as the residuals are worth), and the randomness of
+    each simulation, which shows as scatter around the parabola.
     """
+    bottom = valley(found.counts)
     best = min(found.counts, key=lambda trial: trial.score)
     samples = effective_samples(best.interval.tolist())
-    # Scores below 0.3 % are the simulation's own spread between seeds; nothing is told by less.
-    least = max(best.score, 3e-3) ** 2
-    return [t for t in found.counts if samples * (t.score**2 - best.score**2) / least <= _CHI2]
+    most = math.hypot(_CHI2 * bottom.floor / samples, 2 * bottom.scatter)
+    width = math.sqrt(most / bottom.curvature) if bottom.curvature > 0 else math.inf
+    tried = [trial.candidate.count for trial in found.counts]
+    low = max(bottom.count * math.exp(-min(width, 50.0)), min(tried))
+    high = min(bottom.count * math.exp(min(width, 50.0)), max(tried))
+    return min(low, found.best.count), max(high, found.best.count)
+
+
+def _along(found: Found, what: Callable[[Candidate], float], count: float) -> float:
+    """A number of the candidates at a number of units: smooth along the profile, level with the best.
+
+    The profile was made with few blocks, which shifts all of it alike: the best says by how much.
+    """
+    x = [math.log(trial.candidate.count) for trial in found.counts]
+    y = [math.log(max(what(trial.candidate), 1e-6)) for trial in found.counts]
+    # Trials at the edge may have found no level; they would bend the line.
+    kept = [i for i, trial in enumerate(found.counts) if abs(trial.level) < 0.01]
+    line = np.polyfit([x[i] for i in kept], [y[i] for i in kept], min(2, len(kept) - 1))
+    here, best = np.polyval(line, [math.log(count), math.log(found.best.count)])
+    return what(found.best) * math.exp(float(here - best))
 
 
 def intervals(found: Found, capacity: int) -> dict[str, Interval]:
     """95 % intervals of the numbers of the structure that was found."""
     best = found.best
-    allowed = _allowed(found)
-    counts = [trial.candidate.count for trial in allowed]
-    tried = sorted(trial.candidate.count for trial in found.counts)
-    # The bound lies somewhere between the last that is allowed and the first that is not.
-    below = [count for count in tried if count < min(counts)]
-    above = [count for count in tried if count > max(counts)]
-    low = math.sqrt(min(counts) * below[-1]) if below else min(counts)
-    high = math.sqrt(max(counts) * above[0]) if above else max(counts)
-    low, high = min(low, best.count), max(high, best.count)
-
-    # Level: the standard error of its mean, the simulation's resolution, and half the tolerance of the
-    # search, turned into over-provisioning by the slope.
+    low, high = _bounds(found)
+    # Level: the standard error of its mean and the simulation's resolution, turned into over-provisioning
+    # by the slope.
     residuals = found.last.cumulative
     spread = float(np.std(residuals)) / math.sqrt(effective_samples(residuals.tolist()))
     level = 1.96 * math.hypot(spread, 1e-3) / abs(found.slope)
-    # The profile was made with few blocks, which shifts all of it alike: apply the shift of the best.
-    nearest = min(found.counts, key=lambda trial: abs(math.log(trial.candidate.count / best.count)))
-    shift_op = best.overprovisioning / nearest.candidate.overprovisioning
-    ops = [trial.candidate.overprovisioning * shift_op for trial in allowed] + [best.overprovisioning]
-    shift_net = best.net_spare / nearest.candidate.net_spare
-    nets = [trial.candidate.net_spare * shift_net for trial in allowed] + [best.net_spare]
+
+    def interval(what: Callable[[Candidate], float]) -> Interval:
+        ends = [_along(found, what, count) for count in (low, best.count, high)]
+        return Interval(min(ends) * (1 - level), what(best), max(ends) * (1 + level))
+
     unit = capacity * (1 + best.overprovisioning)
     return {
-        "net_spare": Interval(min(nets) * (1 - level), best.net_spare, max(nets) * (1 + level)),
-        "overprovisioning": Interval(min(ops) * (1 - level), best.overprovisioning, max(ops) * (1 + level)),
+        "net_spare": interval(lambda candidate: candidate.net_spare),
+        "overprovisioning": interval(lambda candidate: candidate.overprovisioning),
         "reclaim_unit_count": Interval(low, best.count, high),
         "reclaim_unit_bytes": Interval(unit / high, unit / best.count, unit / low),
     }
@@ -91,10 +101,9 @@ def warnings(found: Found, bounds: dict[str, Interval], volume: float) -> list[s
             f"{count.high:.0f} RUs fit about as well, with over-provisioning from {100 * op.low:.1f} to "
             f"{100 * op.high:.1f} %"
         )
-    tried = sorted(trial.candidate.count for trial in found.counts)
-    allowed = [trial.candidate.count for trial in _allowed(found)]
-    if max(allowed) == tried[-1] or min(allowed) == tried[0]:
-        told.append("the number of RUs is bounded on one side only: no larger or smaller number was tried")
+    tried = [trial.candidate.count for trial in found.counts]
+    if count.high >= max(tried) or count.low <= min(tried):
+        told.append("the number of RUs is bounded on one side only: its interval ends where the search ended")
     closest = found.structures[0].score
     for trial in found.structures[1:]:
         if trial.score < 1.5 * closest:

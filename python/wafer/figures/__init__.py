@@ -14,7 +14,7 @@ from pathlib import Path
 from wafer._errors import ConfigError
 from wafer.figures.curves import plot_fit, plot_result
 from wafer.figures.studies import FIGURES, Material
-from wafer.figures.style import COLOURS, save
+from wafer.figures.style import COLOURS, save, styled
 from wafer.figures.sweeps import crossover, plot_crossover, plot_sweep
 from wafer.result import read_results
 
@@ -58,7 +58,8 @@ def draw_all(
     drawn: dict[str, list[Path]] = {}
     missing: list[str] = []
     for figure in FIGURES:
-        made = figure.draw(material)
+        with styled():
+            made = figure.draw(material)
         if made is None:
             missing.append(figure.name)
         else:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wafer.figures.style import COLOURS, MARKERS, PUBLISHED, axes
+from wafer.figures.style import COLOURS, MARKERS, PUBLISHED, axes, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,12 +19,10 @@ __all__ = ["label_axes", "plot_fit", "plot_published", "plot_result"]
 
 
 def label_axes(ax: Axes, y: str = "cumulative WAF") -> Axes:
-    """Volume and WAF; WAF begins at its floor, 1."""
+    """Volume and WAF."""
     ax.set_xlabel("host bytes / logical capacity")
     ax.set_ylabel(y)
     ax.set_xlim(left=0)
-    low, high = ax.get_ylim()
-    ax.set_ylim(bottom=min(1.0, low), top=max(high, 1.05))
     return ax
 
 
@@ -42,7 +41,7 @@ def plot_result(
             colour = COLOURS[(number + 1) % len(COLOURS)]
             ax.plot(timeline.volume, handle.cumulative_waf, label=name, color=colour, linewidth=1)
     if handles or label:
-        ax.legend()
+        legend(ax)
     return label_axes(ax)
 
 
@@ -75,15 +74,25 @@ def plot_fit(fit: Fit, ax: Axes | None = None) -> Axes:
         ax.axvspan(0, end, color=COLOURS[0], alpha=0.07, linewidth=0)
         ax.text(end, 0.02, " predicted", transform=ax.get_xaxis_transform(), fontsize=7, va="bottom")
         ax.text(end, 0.02, "fitted ", transform=ax.get_xaxis_transform(), fontsize=7, va="bottom", ha="right")
-    ax.legend(loc="center right")
+    legend(ax, loc="center right")
     return label_axes(ax)
 
 
-def plot_several(results: list[tuple[str, Result]], ax: Axes) -> Axes:
-    """Several runs with a colour and a marker each; published points hollow."""
+def plot_several(
+    results: list[tuple[str, Result]],
+    ax: Axes,
+    published: Callable[[Result], list[tuple[float, float]]] = lambda result: [],
+) -> Axes:
+    """Several runs with a colour and a marker each; published points hollow.
+
+    Points come from the record, or where it has none from ``published`` as (volume, WAF).
+    """
     for number, (label, result) in enumerate(results):
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         ax.plot(result.timeline.volume, result.timeline.waf, color=colour, label=label)
         plot_published(result, ax, color=colour, marker=marker)
-    ax.legend()
+        points = [] if result.record.get("published") else published(result)
+        if points:
+            ax.plot(*zip(*points), marker=marker, color=colour, **PUBLISHED)
+    legend(ax)
     return label_axes(ax)

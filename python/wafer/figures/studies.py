@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wafer.figures.curves import label_axes, plot_published, plot_several
-from wafer.figures.style import COLOURS, MARKERS, grid_of_axes
+from wafer.figures.style import COLOURS, MARKERS, grid_of_axes, legend, title
 from wafer.result import Result
 
 if TYPE_CHECKING:
@@ -41,6 +41,20 @@ class Material:
     def row(self, identifier: str) -> dict[str, Any] | None:
         """A row of the reproduction by its id."""
         return next((row for row in self.rows if row["id"] == identifier), None)
+
+    def points(self, result: Result) -> list[tuple[float, float]]:
+        """Published WAF of the reproduction's rows for this run: (volume, WAF)."""
+        found = []
+        for row in self.rows:
+            experiment, _, at = row["id"].rpartition("/")
+            volume = at.removeprefix("x")
+            if (
+                experiment.replace("/", "-") == result.name
+                and at != volume
+                and volume.replace(".", "").isdigit()
+            ):
+                found.append((float(volume), float(row["published"])))
+        return sorted(found)
 
     def study(self, name: str) -> list[dict[str, Any]]:
         """Rows of a study that have a figure of ours."""
@@ -70,9 +84,21 @@ def _logical_rus(result: Result) -> float:
 
 
 def _first(results: Sequence[Result], isolation: str | None = None) -> Result | None:
-    """The longest run, of the smallest seed."""
-    kept = [r for r in results if isolation is None or r.config["isolation"] == isolation]
-    return min(kept, key=lambda r: (-round(r.host_bytes / r.capacity, 2), r.seed), default=None)
+    """The longest run of the study's own device (greedy, eight handles), of the smallest seed."""
+    kept = [
+        r
+        for r in results
+        if r.config["gc"]["policy"] == "greedy"
+        and r.config["handles"] == 8
+        and (isolation is None or r.config["isolation"] == isolation)
+    ]
+
+    def order(result: Result) -> tuple[bool, float, int]:
+        # A run that is named for its job is that job's; others vary something.
+        stem = PurePath(_workload(result)["path"]).stem
+        return (stem not in result.name, -round(result.host_bytes / result.capacity, 2), result.seed)
+
+    return min(kept, key=order, default=None)
 
 
 def one_stream(material: Material) -> Figure | None:
@@ -93,15 +119,15 @@ def one_stream(material: Material) -> Figure | None:
     if not chosen:
         return None
     figure, (ax,) = grid_of_axes(1)
-    plot_several([(label, result) for label, result in chosen if result is not None], ax)
-    ax.set_title("One stream (lines: wafer; hollow: measured)")
+    plot_several([(label, result) for label, result in chosen if result is not None], ax, material.points)
+    title(ax, "One stream (lines: wafer; hollow: measured)")
     return figure
 
 
 def three_streams(material: Material) -> Figure | None:
     """WARP, Figs 13 and 14: three streams, three placements, II."""
     panels = []
-    for traffic, title in TRAFFIC.items():
+    for traffic, name in TRAFFIC.items():
         curves = []
         for placement, label in PLACEMENTS.items():
             results = material.with_job(f"three-stream-{traffic}-{placement}")
@@ -109,13 +135,13 @@ def three_streams(material: Material) -> Figure | None:
             if first is not None:
                 curves.append((label, first))
         if curves:
-            panels.append((title, curves))
+            panels.append((name, curves))
     if not panels:
         return None
     figure, found = grid_of_axes(len(panels))
-    for (title, curves), ax in zip(panels, found):
-        plot_several(curves, ax)
-        ax.set_title(title)
+    for (name, curves), ax in zip(panels, found):
+        plot_several(curves, ax, material.points)
+        title(ax, name)
         ax.set_ylabel("cumulative WAF" if ax is found[0] else "")
     return figure
 
@@ -131,8 +157,8 @@ def persistently_isolated(material: Material) -> Figure | None:
     if not curves:
         return None
     figure, (ax,) = grid_of_axes(1)
-    plot_several(curves, ax)
-    ax.set_title("Persistently isolated, OP 10 %")
+    plot_several(curves, ax, material.points)
+    title(ax, "Persistently isolated, OP 10 %")
     return figure
 
 
@@ -152,8 +178,8 @@ def noisy_handle(material: Material) -> Figure | None:
             color=COLOURS[number],
             label=roles.get(key, str(key)),
         )
-    ax.legend()
-    ax.set_title("Noisy RUH: WAF of each handle, 80/20")
+    legend(ax)
+    title(ax, "Noisy RUH: WAF of each handle, 80/20")
     return label_axes(ax, "cumulative WAF of the handle").figure  # type: ignore[return-value]
 
 
@@ -179,10 +205,10 @@ def save_sequential(material: Material) -> Figure | None:
         alpha=0.85,
         linewidth=0,
     )
-    ax.legend(loc="upper left")
+    legend(ax, loc="upper left")
     ax.set_xlabel("host bytes / logical capacity")
     ax.set_ylabel("extra media bytes / logical capacity")
-    ax.set_title("Save Sequential: by origin, 80/20")
+    title(ax, "Save Sequential: by origin, 80/20")
     return figure
 
 
@@ -204,7 +230,7 @@ def isolation_map(material: Material) -> Figure | None:
             (u for u, n in ((256, 896), (128, 1792)) if abs(_logical_rus(result) / n - 1) < 0.01), None
         )
         at5 = float(result.timeline.waf_at(5))
-        if unit is None or np.isnan(at5):
+        if unit is None or np.isnan(at5) or _device(result) != "warp-pi":
             continue
         spare = round(float(result.geometry["overprovisioning"]), 2)
         key = (unit, str(result.config["isolation"]))
@@ -236,10 +262,10 @@ def isolation_map(material: Material) -> Figure | None:
                     markersize=4,
                     label=f"{isolation[0].upper()}I, wafer",
                 )
-        ax.set_title(f"RU {unit} MiB")
+        title(ax, f"RU {unit} MiB")
         ax.set_xlabel("over-provisioning, %")
     found[0].set_ylabel("WAF at x5, 80/20")
-    found[0].legend()
+    legend(found[0])
     return figure
 
 
@@ -264,9 +290,9 @@ def kernel_compilation(material: Material) -> Figure | None:
         plot_published(result, found[0], color=colour)
         found[1].plot(timeline.volume, instant, color=colour, linewidth=0.7)
         found[2].plot(timeline.volume, np.minimum(instant, 5), color=colour, linewidth=0.7)
-    for ax, title in zip(found, ("cumulative WAF", "instantaneous WAF", "clamped at 5")):
-        label_axes(ax, title)
-    found[0].legend()
+    for ax, shown in zip(found, ("cumulative WAF", "instantaneous WAF", "clamped at 5")):
+        label_axes(ax, shown)
+    legend(found[0])
     return figure
 
 
@@ -276,8 +302,8 @@ def cachelib(material: Material) -> Figure | None:
     if not runs:
         return None
     figure, (ax,) = grid_of_axes(1)
-    plot_several(sorted(runs.items())[: len(COLOURS)], ax)
-    ax.set_title("CacheLib (lines: wafer; hollow: measured)")
+    plot_several(sorted(runs.items())[: len(COLOURS)], ax, material.points)
+    title(ax, "CacheLib (lines: wafer; hollow: measured)")
     return figure
 
 
@@ -287,18 +313,58 @@ def f2fs(material: Material) -> Figure | None:
     if not runs:
         return None
     figure, (ax,) = grid_of_axes(1)
-    plot_several(sorted(runs.items())[: len(COLOURS)], ax)
-    ax.set_title("F2FS file server (lines: wafer; hollow: measured)")
+    plot_several(sorted(runs.items())[: len(COLOURS)], ax, material.points)
+    title(ax, "F2FS file server (lines: wafer; hollow: measured)")
     return figure
 
 
-def _bars(study: str, title: str) -> Callable[[Material], Figure | None]:
+#: A study with more figures than this is drawn as differences.
+MOST_BARS = 16
+
+
+def _differences(rows: list[dict[str, Any]], heading: str) -> Figure:
+    """How far each figure is from the published one, with the tolerance: one line a figure."""
+    figure, (ax,) = grid_of_axes(1)
+    figure.set_size_inches(5.5, 1.0 + 0.14 * len(rows))
+    at = np.arange(len(rows))[::-1]
+    published = np.array([row["published"] for row in rows], dtype=np.float64)
+    ours = np.array([row["ours"] for row in rows], dtype=np.float64)
+    spread = np.array([row.get("spread") or 0 for row in rows], dtype=np.float64)
+    tolerance = np.array([row.get("tolerance") or 0 for row in rows], dtype=np.float64)
+    far = 100 * (ours / published - 1)
+    ax.barh(at, 200 * tolerance, left=-100 * tolerance, color="#DDDDDD", height=0.9, label="tolerance")
+    inside = np.abs(far) <= 100 * tolerance
+    for kept, colour, name in ((inside, COLOURS[0], "within"), (~inside, COLOURS[1], "outside")):
+        if np.any(kept):
+            ax.errorbar(
+                far[kept],
+                at[kept],
+                xerr=(100 * spread / published)[kept],
+                color=colour,
+                marker="o" if name == "within" else "D",
+                markersize=3,
+                linestyle="none",
+                label=name,
+            )
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_yticks(at, [row["id"].split("/", 1)[1] for row in rows], fontsize=5.5)
+    ax.set_ylim(-1, len(rows))
+    ax.set_xlabel("wafer against published, %")
+    title(ax, heading)
+    ax.grid(axis="y", visible=False)
+    legend(ax)
+    return figure
+
+
+def _bars(study: str, heading: str) -> Callable[[Material], Figure | None]:
     """Published and our figures of a study side by side, with tolerance and spread over seeds."""
 
     def draw(material: Material) -> Figure | None:
         rows = material.study(study)
         if not rows:
             return None
+        if len(rows) > MOST_BARS:
+            return _differences(rows, heading)
         figure, (ax,) = grid_of_axes(1)
         figure.set_size_inches(max(3.5, 1.2 + 0.42 * len(rows)), 3.4)
         at = np.arange(len(rows))
@@ -316,9 +382,9 @@ def _bars(study: str, title: str) -> Callable[[Material], Figure | None]:
         names = [row["id"].split("/", 1)[1] for row in rows]
         ax.set_xticks(at, names, rotation=40, ha="right", fontsize=6.5)
         ax.set_ylabel("WAF (floor 1)" if floor == 1.0 else "figure")
-        ax.set_title(title)
+        title(ax, heading)
         ax.grid(axis="x", visible=False)
-        ax.legend()
+        legend(ax)
         return figure
 
     return draw

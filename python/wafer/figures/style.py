@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "MARKERS", "PUBLISHED", "axes", "grid_of_axes", "save"]
+__all__ = ["COLOURS", "MARKERS", "PUBLISHED", "axes", "grid_of_axes", "legend", "save", "styled", "title"]
 
 #: Okabe and Ito's palette, without yellow, which is too light for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -46,6 +46,23 @@ def pyplot() -> Any:
     if not os.environ.get("DISPLAY") and "MPLBACKEND" not in os.environ and os.name == "posix":
         matplotlib.use("Agg", force=False)
     return need("matplotlib.pyplot", "analysis")
+
+
+def styled() -> Any:
+    """A context in which everything drawn has the style, and nothing after it."""
+    return pyplot().rc_context(_RC)
+
+
+def legend(ax: Axes, **how: Any) -> None:
+    """A legend that does not shout, also on axes of the caller's."""
+    made = ax.legend(**{"fontsize": 7, "frameon": False, **how})
+    if made.get_title().get_text():
+        made.get_title().set_fontsize(7)
+
+
+def title(ax: Axes, text: str) -> None:
+    """A title of the style's size."""
+    ax.set_title(text, fontsize=8.5)
 
 
 def axes(ax: Axes | None = None) -> Axes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wafer._errors import ConfigError
-from wafer.figures.style import COLOURS, MARKERS, axes
+from wafer.figures.style import COLOURS, MARKERS, axes, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ def plot_sweep(
     ax.set_xlabel(_name(keys[0]))
     ax.set_ylabel("WAF" if value == "waf" else value)
     if series:
-        ax.legend(title=_name(keys[1]))
+        legend(ax, title=_name(keys[1]))
     return ax
 
 
@@ -122,5 +122,5 @@ def plot_crossover(
     ax.set_xlabel(_name(sweep.key(x)))
     ax.set_ylabel(f"media bytes: {b}\nagainst {a}, %")
     if group:
-        ax.legend(title=_name(sweep.key(group)))
+        legend(ax, title=_name(sweep.key(group)))
     return ax

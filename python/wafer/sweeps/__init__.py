@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from wafer._errors import ConfigError
 from wafer._extras import need
+from wafer.device import dotted
 from wafer.progress import Bar
 from wafer.result import Result
 from wafer.stats import Summary, summarise
-from wafer.sweeps.points import Point, Spec, read_spec
+from wafer.sweeps.points import DEVICE_TABLES, Point, Spec, read_spec
 from wafer.sweeps.store import Store
 from wafer.sweeps.task import Outcome
 
@@ -58,8 +59,8 @@ class Sweep:
 
     def key(self, name: str) -> str:
         """A key that varies, by its whole name or its end: ``overprovisioning``, ``gc_policy``."""
-        plain = name.replace("_", ".")
-        found = [k for k in self.keys if k == name or k.endswith(f".{name}") or k.endswith(f".{plain}")]
+        ends = (name, dotted(name, DEVICE_TABLES))
+        found = [k for k in self.keys if k == name or any(k.endswith(f".{end}") for end in ends)]
         if len(found) != 1:
             raise ConfigError(f"{name}: no single key; the sweep varies {', '.join(self.keys)}")
         return found[0]

@@ -18,7 +18,7 @@ from wafer import _toml
 from wafer._errors import ConfigError
 from wafer.device import dotted, profiles
 
-__all__ = ["Point", "Spec", "read_spec"]
+__all__ = ["DEVICE_TABLES", "Point", "Spec", "read_spec"]
 
 # Keys of a sweep that are no keys of an experiment.
 _OWN = ("name", "grid", "random", "latin", "seeds", "compare", "validate")
@@ -119,12 +119,12 @@ def _key(key: str, base: Mapping[str, Any]) -> str:
         return key
     table, _, rest = key.partition(".")
     if table in _TABLES:
-        return f"device.{dotted(rest, _DEVICE)}" if table == "device" else key
-    return f"device.{dotted(key, _DEVICE)}"
+        return f"device.{dotted(rest, DEVICE_TABLES)}" if table == "device" else key
+    return f"device.{dotted(key, DEVICE_TABLES)}"
 
 
 # Tables of a device file, for keys with `_` in place of `.`.
-_DEVICE: dict[str, Any] = {"reclaim_unit": {}, "gc": {}, "service": {}, "handle_isolation": {}}
+DEVICE_TABLES: dict[str, Any] = {"reclaim_unit": {}, "gc": {}, "service": {}, "handle_isolation": {}}
 
 
 def _plain(value: Any) -> Any:
@@ -205,6 +205,8 @@ def _resolve(base: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -
     workload = made.get("workload")
     if isinstance(workload, dict) and "fio" in workload:
         path = folder / workload.pop("fio")
+        # The record's name, and that of the job in messages.
+        made.setdefault("name", path.stem)
         try:
             workload["fio_text"] = path.read_text(encoding="utf-8")
         except OSError as error:
