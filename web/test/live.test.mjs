@@ -11,9 +11,13 @@ import { addState } from "../js/live_data.js";
 import { close, folder, here, open, wafer } from "./browser.mjs";
 
 /** Starts a run with a live page; answers its address when it is there. */
-async function start(name, ...args) {
-  const child = spawn(wafer, ["run", join(here, "device.toml"), "--volume", "100000x", "--json", join(folder, `${name}.json`), "--http", "127.0.0.1:0", ...args],
-    { stdio: ["ignore", "ignore", "pipe"] });
+function start(name, ...args) {
+  return begin("run", join(here, "device.toml"), "--volume", "100000x", "--json", join(folder, `${name}.json`), "--http", "127.0.0.1:0", ...args);
+}
+
+/** Starts wafer; answers the address of its page. */
+async function begin(...args) {
+  const child = spawn(wafer, args, { stdio: ["ignore", "ignore", "pipe"] });
   let told = "";
   const url = await new Promise((found, failed) => {
     child.stderr.on("data", (data) => {
@@ -162,6 +166,25 @@ describe("a token", () => {
     await done();
     assert.throws(() => execFileSync(wafer, ["top", live.base, "--once"], { stdio: "pipe" }), /a token is needed/);
     assert.match(execFileSync(wafer, ["top", `${live.base}/${live.query}`, "--once"], { encoding: "utf8" }), /WAF/);
+  });
+});
+
+describe("a drive that hosts use", () => {
+  let live;
+  before(async () => { live = await begin("serve", "--device", join(here, "drive.toml"), "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"); });
+  after(async () => { await live?.stop(); await close(); });
+
+  test("is shown before the first host comes", async () => {
+    const { page, done } = await open(`${live.base}/`, { ready: () => globalThis.wafer?.source.record?.timeline.host_bytes.length > 2 });
+    assert.equal(await page.locator("#now-state").innerText(), "serving");
+    assert.match(await page.locator("h1").innerText(), /^nqn\./);
+    assert.match(await page.locator("#now-units").innerText(), /^92, 4, 0$/);
+    assert.match(await page.locator("#findings").innerText(), /Nothing was written yet/);
+    assert.match(await page.locator("#events").innerText(), /media reallocated\s+0/);
+    const metrics = (await get(`${live.base}/metrics`)).body;
+    assert.match(metrics, /^wafer_host_written_bytes_total 0$/m);
+    assert.equal(execFileSync(process.env.PROMTOOL, ["check", "metrics"], { input: metrics, encoding: "utf8" }), "");
+    await done();
   });
 });
 

@@ -63,6 +63,8 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Print published figures beside ours: the studies of KIOXIA, namespaces, Micron and WARP.
     Reproduce(ReproduceArgs),
+    /// Rank GC policies on the same workloads and seeds, with paired intervals.
+    Compare(CompareArgs),
     /// Say in words which handle costs what in a run, and why.
     Explain(ExplainArgs),
     /// Serve a device to real hosts: an NVMe/TCP target with Flexible Data Placement.
@@ -187,7 +189,7 @@ pub(crate) struct HttpArgs {
 
     /// The token that requests to --http must show. Default: none on a loopback address, a random one
     /// elsewhere.
-    #[arg(long, value_name = "TOKEN", env = "WAFER_HTTP_TOKEN", hide_env_values = true, requires = "http", value_parser = token)]
+    #[arg(long, value_name = "TOKEN", env = "WAFER_HTTP_TOKEN", hide_env_values = true, value_parser = token)]
     pub(crate) http_token: Option<String>,
 }
 
@@ -473,7 +475,7 @@ pub(crate) struct MountArgs {
     /// Where data lives: `memory`, `file:PATH` (sparse; kept when the drive is unmounted), or `none`
     /// (reads give zeroes; for tools that only write).
     #[arg(long, value_name = "BACKEND", default_value = "memory")]
-    pub(crate) data: wafer_mount::backend::DataSpec,
+    pub(crate) data: wafer_target::backend::DataSpec,
 
     /// Record all commands as a trace, which `wafer run --trace` plays.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -619,6 +621,9 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) fdp_events: bool,
 
+    #[command(flatten)]
+    pub(crate) http: HttpArgs,
+
     /// NVMe Qualified Name of the subsystem.
     #[arg(long, default_value = "nqn.2026-11.io.wafer:drive")]
     pub(crate) nqn: String,
@@ -689,6 +694,71 @@ impl TraceArgs {
         }
         all
     }
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  wafer compare greedy adaptive --device warp --volume 9x --workloads job.fio
+  wafer compare all --device warp --set capacity=28GiB --set reclaim_unit.size=8MiB \\
+      --volume 9x --seeds 3 --workloads configs/workloads/three-stream-*.fio --json ranking.json
+  wafer compare greedy adaptive --bound 16 --workloads configs/experiments/warp-one-stream.toml";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArgs {
+    /// Policies, names of `wafer policies`; `all` is every one.
+    #[arg(value_name = "POLICY", required = true)]
+    pub(crate) policies: Vec<String>,
+
+    /// Workloads: experiment files (TOML), and fio job files for the device given here.
+    #[arg(
+        long, value_name = "FILE", required = true, num_args = 1..,
+        value_hint = ValueHint::FilePath
+    )]
+    pub(crate) workloads: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+
+    /// Host bytes of each run: `9x` or a size. Default: what the experiment says.
+    #[arg(long)]
+    pub(crate) volume: Option<Volume>,
+
+    /// Shares of the bytes for jobs that run at the same time.
+    #[arg(long, value_name = "JOB=SHARE,...")]
+    pub(crate) pace: Option<String>,
+
+    /// First seed. Default: what the experiment says, or 0.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// Seeds for each policy, counting up from the first; the same ones for all.
+    #[arg(
+        long, value_name = "N", default_value_t = 3,
+        value_parser = clap::value_parser!(u64).range(1..=1000)
+    )]
+    pub(crate) seeds: u64,
+
+    /// The policy that the others are compared with. Default: greedy, or else the first.
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) baseline: Option<String>,
+
+    /// Also show what perfect knowledge of the future reaches with this many open reclaim units, one
+    /// seed. Takes 4 bytes of memory for each host page written.
+    #[arg(long, value_name = "N", value_parser = open_rus)]
+    pub(crate) bound: Option<usize>,
+
+    /// Write the ranking as JSON; `-` is stdout.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write the tables as Markdown.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) markdown: Option<PathBuf>,
+
+    /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -814,6 +884,13 @@ fn limit(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(limit) if limit > 1.0 && limit <= 1e6 => Ok(limit),
         _ => Err("expected a number above 1".to_owned()),
+    }
+}
+
+fn open_rus(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..=1024) => Ok(number),
+        _ => Err("expected a number from 1 to 1024".to_owned()),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The `wafer` command: glue between the command line and the libraries.
 //!
 //! # What it is
-//! `wafer run` writes a workload to a device and prints tables or result records; `devices`,
+//! `wafer run` writes a workload to a device and prints tables or result records; `serve` and `mount` give
+//! a device to real software; `devices`,
 //! `policies`, `models` and `config` tell what there is to choose from; `completions` and `man` print what
 //! shells and manuals need.
 //!
@@ -52,6 +53,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Command::Serve(args) => commands::serve::run(args, cli.quiet),
         Command::Measure(args) => commands::measure::run(args, cli.quiet),
         Command::Top(args) => commands::top::run(args),
+        Command::Compare(args) => commands::compare::run(args, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
         Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
         Command::Explain(args) => commands::explain::run(args),

@@ -106,6 +106,20 @@ impl<O: Observer> Device<O> {
         })
     }
 
+    /// How often a victim's data was moved, or the class of its relocated data where the drive separates.
+    fn generation_of(&mut self, victim: RuId) -> u8 {
+        let unit = &self.rus.units[victim.index()];
+        let (class, generation) = (unit.class, unit.generation);
+        match &mut self.separator {
+            None => generation,
+            Some(separator) => {
+                let age = self.clock - self.rus.closed_at[victim.index()];
+                separator.collected(class, generation, age);
+                separator.relocated_class(class, generation, age)
+            }
+        }
+    }
+
     /// Where relocated data of `owner` goes that was moved `generation` times before.
     fn destination(&self, group: u16, owner: Owner, generation: u8) -> u32 {
         let base = u32::from(group) * self.layout.per_group;
@@ -133,7 +147,8 @@ impl<O: Observer> Device<O> {
         let valid = self.rus.valid[victim.index()];
         assert!(valid & NOT_CLOSED == 0);
         let owner = self.rus.units[victim.index()].owner;
-        let slot = self.destination(group, owner, self.rus.units[victim.index()].generation);
+        let generation = self.generation_of(victim);
+        let slot = self.destination(group, owner, generation);
         self.moved.clear();
 
         let mut list = std::mem::take(&mut self.rus.units[victim.index()].segments);
@@ -265,8 +280,10 @@ impl<O: Observer> Device<O> {
     fn relocation_room(&mut self, slot: u32) -> u32 {
         if self.slots[slot as usize].ru == NONE {
             let group = self.group_of(slot);
-            let generation = self.layout.generation(slot % self.layout.per_group);
-            let ru = self.rus.open(group, self.owner_of(slot), generation);
+            let within = slot % self.layout.per_group;
+            let generation = self.layout.generation(within);
+            let class = self.layout.host_of(within).map_or(0, |(_, class)| class);
+            let ru = self.rus.open(group, self.owner_of(slot), generation, class);
             let room = self.geometry.pages_per_ru;
             self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
         }

@@ -105,6 +105,10 @@ pub struct GcConfig {
     /// With `gc.destination = "generation"`: how many times relocated data keeps a reclaim unit of
     /// its own, 1 to 8; what is moved more often joins the last. Default 3.
     pub generations: u8,
+    /// Separates data of different lifespan within each handle, without hints of the host, and
+    /// relocated data with it; not together with `gc.destination`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub separation: Option<Separation>,
     /// Which of a victim's pages go to the open reclaim unit when not all fit. Default "spread".
     pub order: RelocationOrder,
 }
@@ -127,6 +131,22 @@ pub enum Destination {
     Handle,
     /// One for each handle and number of times the data was moved, up to `gc.generations`.
     Generation,
+}
+
+/// How a drive separates data of different lifespan by itself, within the data of each handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Separation {
+    /// Written pages in two classes, by whether their last content lived longer than reclaim units of the
+    /// short-lived class do; relocated ones in four, by age (SepBIT, FAST '22; ages are those of
+    /// reclaim units, not pages).
+    Sepbit,
+    /// Written pages in the two classes of `sepbit`, relocated ones in four by how often they were moved
+    /// (after MiDAS, FAST '24, without its sizing of groups).
+    Midas,
+    /// Written pages in four classes a factor of four apart, by how long their last content lived;
+    /// relocated ones stay in their class (after multi-log, Stoica and Ailamaki, VLDB '13).
+    MultiLog,
 }
 
 /// The order in which a victim's valid pages are moved: it decides which of them share a reclaim
@@ -186,6 +206,7 @@ impl Default for GcConfig {
             separate: true,
             destination: None,
             generations: 3,
+            separation: None,
             order: RelocationOrder::Spread,
         }
     }

@@ -13,6 +13,7 @@ use crate::policy::{self, VictimPolicy};
 use crate::reclaim::{NOT_CLOSED, ReclaimUnits, RuIndex, State};
 use crate::rng::{DeviceRng, Purpose};
 use crate::segment::{NONE, Segments};
+use crate::separate::Separator;
 
 /// A simulated FDP drive.
 ///
@@ -32,6 +33,8 @@ pub struct Device<O: Observer = ()> {
     pub(crate) groups: Vec<Group>,
     pub(crate) policy: Box<dyn VictimPolicy>,
     pub(crate) policy_rng: DeviceRng,
+    /// The rule of separation within handles, if there is one.
+    pub(crate) separator: Option<Separator>,
     pub(crate) counters: Counters,
     /// One for each handle, then one for the shared GC reclaim units.
     pub(crate) handles: Vec<HandleCounters>,
@@ -52,7 +55,7 @@ pub struct Device<O: Observer = ()> {
 }
 
 /// A namespace as the write path needs it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct NamespaceLayout {
     pub(crate) first_page: u64,
     /// Logical blocks of the namespace.
@@ -86,7 +89,7 @@ pub(crate) struct Group {
 }
 
 /// An open reclaim unit and the segment that is written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Slot {
     /// The reclaim unit, or [`NONE`].
     pub(crate) ru: RuIndex,
@@ -109,6 +112,8 @@ impl Slot {
 pub(crate) struct Slots {
     pub(crate) handles: u32,
     pub(crate) generations: u32,
+    /// Classes of what hosts write; the slots of all but the first come last.
+    pub(crate) classes: u32,
     pub(crate) per_group: u32,
 }
 
@@ -122,11 +127,38 @@ impl Slots {
         self.handles + 1 + handle * self.generations + generation
     }
 
+    /// The first slot of the classes of hosts beside the first.
+    fn classed(self) -> u32 {
+        self.handles * (1 + self.generations) + 1
+    }
+
+    /// The slot of a class, from that of class 0, in any group.
+    pub(crate) fn class_slot(self, home: u32, class: u8) -> u32 {
+        if class == 0 {
+            return home;
+        }
+        let (group, handle) = (home / self.per_group, home % self.per_group);
+        let within = handle * (self.classes - 1) + u32::from(class) - 1;
+        group * self.per_group + self.classed() + within
+    }
+
+    /// The handle and class of a slot for hosts within its group; `None` for one of relocation.
+    pub(crate) fn host_of(self, slot: u32) -> Option<(u32, u8)> {
+        match slot.checked_sub(self.classed()) {
+            Some(within) => {
+                let class = within % (self.classes - 1) + 1;
+                Some((within / (self.classes - 1), class as u8))
+            }
+            None => (slot < self.handles).then_some((slot, 0)),
+        }
+    }
+
     /// How often data in a slot of its group has been moved, as far as it is kept apart.
     pub(crate) fn generation(self, slot: u32) -> u8 {
         match slot {
             s if s < self.handles => 0,
             s if s == self.handles => 1,
+            s if s >= self.classed() => 0,
             s => ((s - self.handles - 1) % self.generations + 1) as u8,
         }
     }
@@ -173,10 +205,15 @@ impl<O: Observer> Device<O> {
             ConfigError::new("capacity", message)
         })?;
         let rus = ReclaimUnits::new(&geometry);
-        let segments = Segments::new(rus.unmapped(), DeviceRng::new(seed, Purpose::Segments));
+        let mut segments = Segments::new(rus.unmapped(), DeviceRng::new(seed, Purpose::Segments));
+        if geometry.separation.is_some() {
+            segments.keep_births();
+        }
         let handles = u32::from(geometry.handles);
         let generations = u32::from(geometry.relocation.generations());
-        let layout = Slots { handles, generations, per_group: handles * (1 + generations) + 1 };
+        let classes = geometry.host_classes();
+        let per_group = handles * (classes + generations) + 1;
+        let layout = Slots { handles, generations, classes, per_group };
         let groups = (0..geometry.groups)
             .map(|g| {
                 let range = geometry.group_range(g);
@@ -210,6 +247,7 @@ impl<O: Observer> Device<O> {
             segment_limit: geometry.segment_limit(),
             slots: vec![Slot::EMPTY; groups.len() * layout.per_group as usize],
             handles: vec![HandleCounters::default(); handles as usize + 1],
+            separator: geometry.separation.map(|rule| Separator::new(rule, geometry.logical_pages)),
             policy_rng: DeviceRng::new(seed, Purpose::Policy),
             geometry,
             namespaces,
@@ -342,7 +380,10 @@ impl<O: Observer> Device<O> {
             s if s < self.layout.handles => Owner::Handle(RuhId(s as u16)),
             s if s == self.layout.shared_gc() => Owner::Gc,
             s => {
-                let handle = (s - self.layout.handles - 1) / self.layout.generations;
+                let handle = match self.layout.host_of(s) {
+                    Some((handle, _)) => handle,
+                    None => (s - self.layout.handles - 1) / self.layout.generations,
+                };
                 Owner::Handle(RuhId(handle as u16))
             }
         }

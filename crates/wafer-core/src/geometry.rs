@@ -1,7 +1,7 @@
 //! Sizes that follow from a configuration, and whether a device of these sizes can work.
 
 use crate::bytes::Bytes;
-use crate::config::{Destination, DeviceConfig, Isolation, RelocationOrder};
+use crate::config::{Destination, DeviceConfig, Isolation, RelocationOrder, Separation};
 use crate::error::ConfigError;
 use crate::ids::LBA_BYTES;
 use crate::policy;
@@ -36,6 +36,8 @@ pub struct Geometry {
     pub isolation: Vec<Isolation>,
     /// Where relocated data goes.
     pub relocation: Relocation,
+    /// Separation of data within handles.
+    pub separation: Option<Separation>,
     /// Which pages of a victim go where when it fills a reclaim unit.
     pub relocation_order: RelocationOrder,
     /// Forced GC runs in a group while at most this share of its reclaim units is free.
@@ -126,6 +128,7 @@ impl Geometry {
             handles,
             isolation: isolation(config)?[..usize::from(handles)].to_vec(),
             relocation: relocation(config)?,
+            separation: config.gc.separation,
             relocation_order: config.gc.order,
             forced_share: config.gc.forced_free,
             background_share: config.gc.background_free,
@@ -157,6 +160,11 @@ impl Geometry {
         (self.background_share * f64::from(rus)) as u32
     }
 
+    /// Open reclaim units of a handle for what the host writes: one for each class.
+    pub(crate) fn host_classes(&self) -> u32 {
+        self.separation.map_or(1, |rule| u32::from(rule.host_classes()))
+    }
+
     /// Open reclaim units of one group at most: one for each handle and those of relocation.
     pub fn open_per_group(&self) -> u32 {
         let persistent =
@@ -166,7 +174,7 @@ impl Geometry {
             Relocation::Shared => u32::from(self.handles),
             Relocation::ByIsolation => u32::from(self.handles) + persistent + shared,
             Relocation::ByHandle(generations) => {
-                u32::from(self.handles) * (1 + u32::from(generations))
+                u32::from(self.handles) * (self.host_classes() + u32::from(generations))
             }
         }
     }
@@ -297,6 +305,15 @@ fn ru_count(config: &DeviceConfig, ru_bytes: u64) -> Result<(&'static str, u32),
 fn relocation(config: &DeviceConfig) -> Result<Relocation, ConfigError> {
     let gc = &config.gc;
     range("gc.generations", u64::from(gc.generations), 1, 8)?;
+    if let Some(rule) = gc.separation {
+        return if gc.destination.is_some() || (!config.fdp && !gc.separate) {
+            let message =
+                "places relocated data itself: not with gc.destination or gc.separate = false";
+            Err(ConfigError::new("gc.separation", message))
+        } else {
+            Ok(Relocation::ByHandle(rule.relocated_classes()))
+        };
+    }
     if !config.fdp && !gc.separate {
         return match gc.destination {
             None | Some(Destination::Host) => Ok(Relocation::Shared),

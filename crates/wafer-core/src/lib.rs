@@ -15,6 +15,7 @@
 //!   valid, so relocation re-labels whole segments. `merge.rs` keeps segments few.
 //! - `namespace.rs`: namespaces that are created and deleted while the device runs.
 //! - `collect.rs`: when garbage is collected and where valid pages go. [`policy`] chooses the victim.
+//! - `state.rs`: the whole device as a value, to save and to restore.
 //! - `reclaim.rs`: the states of RUs, their valid counts, and the least of these.
 //! - [`Counters`], [`Observer`] and [`FdpEvent`] are what comes out. With `()` as observer the hooks
 //!   vanish at compile time.
@@ -50,6 +51,7 @@
 //! - Static wear levelling: free RUs are taken in order of erasing, nothing more.
 
 mod attribution;
+pub mod bound;
 mod bytes;
 mod collect;
 mod command;
@@ -70,6 +72,8 @@ pub mod policy;
 mod reclaim;
 mod rng;
 mod segment;
+mod separate;
+mod state;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -79,7 +83,7 @@ pub use bytes::{Bytes, ParseBytesError};
 pub use command::{Command, Op, Placement};
 pub use config::{
     Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
-    RelocationOrder, ServiceConfig,
+    RelocationOrder, Separation, ServiceConfig,
 };
 pub use counters::{Counters, HandleCounters};
 pub use device::Device;
@@ -90,3 +94,4 @@ pub use ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
 pub use namespace::NamespaceError;
 pub use observer::{Closed, Collection, Observer, Owner};
 pub use rng::DeviceRng;
+pub use state::{DeviceState, StateError};

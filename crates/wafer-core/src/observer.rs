@@ -4,7 +4,9 @@ use crate::event::FdpEvent;
 use crate::ids::{RgId, RuId, RuhId};
 
 /// Whose data a reclaim unit holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum Owner {
     /// Written through this handle, or (persistently isolated) relocated from it.
     Handle(RuhId),

@@ -19,6 +19,7 @@ use crate::observer::Owner;
 use crate::policy::{self, RuView, VictimPolicy};
 use crate::reclaim::{NOT_CLOSED, ReclaimUnits, State, add_origins};
 use crate::rng::{DeviceRng, Purpose};
+use crate::separate::Separator;
 
 #[derive(Clone)]
 struct Unit {
@@ -29,6 +30,7 @@ struct Unit {
     state: State,
     owner: Owner,
     generation: u8,
+    class: u8,
     /// As in the fast device: counts in proportion, for policies to see.
     origins: Vec<f64>,
     erases: u32,
@@ -39,7 +41,8 @@ struct Unit {
 /// Who writes to an open reclaim unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Writer {
-    Host(u16),
+    /// A handle, and the class of its data where the drive separates.
+    Host(u16, u8),
     SharedGc,
     OwnGc(u16, u8),
 }
@@ -65,6 +68,9 @@ pub struct PageMapped {
     clock: u64,
     closed: u64,
     events: Vec<FdpEvent>,
+    separator: Option<Separator>,
+    /// Host pages written to the device when the host last wrote each page.
+    born: Vec<u64>,
     /// What the policy saw at its last look.
     seen: Vec<policy::Seen>,
 }
@@ -86,6 +92,7 @@ impl PageMapped {
             state: State::Free,
             owner: Owner::Gc,
             generation: 0,
+            class: 0,
             origins: Vec::new(),
             erases: 0,
             closed_at: 0,
@@ -109,12 +116,14 @@ impl PageMapped {
             clock: 0,
             closed: 0,
             events: Vec::new(),
+            separator: geometry.separation.map(|rule| Separator::new(rule, geometry.logical_pages)),
+            born: vec![0; geometry.logical_pages as usize],
             seen: Vec::new(),
             geometry,
         };
         for group in 0..device.geometry.groups {
             for handle in 0..device.geometry.handles {
-                device.open_for_host(group, handle);
+                device.open_for_host(group, handle, 0);
             }
         }
         device
@@ -239,16 +248,24 @@ impl PageMapped {
 
     fn write_page(&mut self, page: u64, group: u16, handle: u16) {
         let mut group = group;
+        let class = match &self.separator {
+            Some(separator) => {
+                let lived = self.map[page as usize].map(|_| self.clock - self.born[page as usize]);
+                separator.class(lived)
+            }
+            None => 0,
+        };
+        self.born[page as usize] = self.clock;
         // A segment begins: background GC looks around, and the place to write is settled.
-        if self.open.get(&(group, Writer::Host(handle))).is_none_or(|(_, left)| *left == 0) {
+        if self.open.get(&(group, Writer::Host(handle, class))).is_none_or(|(_, left)| *left == 0) {
             self.asking = handle;
             self.background_gc(group);
-            group = self.writable_group(group, handle);
-            let (ru, _) = self.open[&(group, Writer::Host(handle))];
+            group = self.writable_group(group, handle, class);
+            let (ru, _) = self.open[&(group, Writer::Host(handle, class))];
             let left = self.geometry.segment_size(self.room(ru));
-            self.open.insert((group, Writer::Host(handle)), (ru, left));
+            self.open.insert((group, Writer::Host(handle, class)), (ru, left));
         }
-        let slot = self.open.get_mut(&(group, Writer::Host(handle))).expect("settled above");
+        let slot = self.open.get_mut(&(group, Writer::Host(handle, class))).expect("settled above");
         slot.1 -= 1;
         let ru = slot.0;
         let place = Some((ru, self.units[ru].pages.len()));
@@ -258,19 +275,19 @@ impl PageMapped {
         self.origins[page as usize] = handle;
         self.units[ru].pages.push(page);
         if self.room(ru) == 0 {
-            self.close(group, Writer::Host(handle));
-            self.open_for_host(group, handle);
+            self.close(group, Writer::Host(handle, class));
+            self.open_for_host(group, handle, class);
         }
     }
 
-    fn writable_group(&mut self, group: u16, handle: u16) -> u16 {
-        if self.keep_open(group, handle) {
+    fn writable_group(&mut self, group: u16, handle: u16, class: u8) -> u16 {
+        if self.keep_open(group, handle, class) {
             return group;
         }
         let mut others: Vec<u16> = (0..self.geometry.groups).collect();
         others.sort_by_key(|g| std::cmp::Reverse(self.free[usize::from(*g)].len()));
         for other in others {
-            if self.keep_open(other, handle) {
+            if self.keep_open(other, handle, class) {
                 self.events.push(FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(group),
                     handle: RuhId(handle),
@@ -282,12 +299,12 @@ impl PageMapped {
         unreachable!("some group has space");
     }
 
-    fn keep_open(&mut self, group: u16, handle: u16) -> bool {
+    fn keep_open(&mut self, group: u16, handle: u16, class: u8) -> bool {
         loop {
-            if self.open.contains_key(&(group, Writer::Host(handle))) {
+            if self.open.contains_key(&(group, Writer::Host(handle, class))) {
                 return true;
             }
-            if !self.open_for_host(group, handle) {
+            if !self.open_for_host(group, handle, class) {
                 return false;
             }
         }
@@ -303,9 +320,13 @@ impl PageMapped {
         self.units[ru].state = State::Open;
         self.units[ru].owner = owner;
         self.units[ru].generation = match writer {
-            Writer::Host(_) => 0,
+            Writer::Host(..) => 0,
             Writer::SharedGc => 1,
             Writer::OwnGc(_, before) => before + 1,
+        };
+        self.units[ru].class = match writer {
+            Writer::Host(_, class) => class,
+            _ => 0,
         };
         self.open.insert((group, writer), (ru, 0));
     }
@@ -319,15 +340,15 @@ impl PageMapped {
         self.closed += 1;
     }
 
-    fn open_for_host(&mut self, group: u16, handle: u16) -> bool {
+    fn open_for_host(&mut self, group: u16, handle: u16, class: u8) -> bool {
         self.asking = handle;
         if !self.above_reserve(group) && !self.force_gc(group) {
             return false;
         }
-        if self.open.contains_key(&(group, Writer::Host(handle))) {
+        if self.open.contains_key(&(group, Writer::Host(handle, class))) {
             return true;
         }
-        self.take(group, Writer::Host(handle), Owner::Handle(RuhId(handle)));
+        self.take(group, Writer::Host(handle, class), Owner::Handle(RuhId(handle)));
         self.force_gc(group);
         true
     }
@@ -413,11 +434,19 @@ impl PageMapped {
 
     fn collect(&mut self, group: u16, victim: RuId, forced: bool) {
         let owner = self.units[victim.index()].owner;
+        let unit = &self.units[victim.index()];
+        let (class, before, age) = (unit.class, unit.generation, self.clock - unit.closed_at);
+        let class = match &mut self.separator {
+            Some(separator) => {
+                separator.collected(class, before, age);
+                separator.relocated_class(class, before, age)
+            }
+            None => before,
+        };
         let (writer, to) = match (self.geometry.relocation, owner) {
-            (Relocation::Shared, Owner::Handle(h)) => (Writer::Host(h.0), owner),
+            (Relocation::Shared, Owner::Handle(h)) => (Writer::Host(h.0, 0), owner),
             (Relocation::ByHandle(generations), Owner::Handle(h)) => {
-                let before = self.units[victim.index()].generation;
-                (Writer::OwnGc(h.0, before.min(generations - 1)), owner)
+                (Writer::OwnGc(h.0, class.min(generations - 1)), owner)
             }
             (_, Owner::Handle(h))
                 if self.geometry.isolation[h.index()] == Isolation::Persistently =>
@@ -513,20 +542,21 @@ impl PageMapped {
             self.events.truncate(events);
             return None;
         }
-        let Some((ru, _)) = self.open.get(&(group, Writer::Host(handle))).copied() else {
+        let class = 0;
+        let Some((ru, _)) = self.open.get(&(group, Writer::Host(handle, class))).copied() else {
             return Some(0);
         };
         let unwritten = self.room(ru);
         if unwritten == self.geometry.pages_per_ru {
             return Some(0);
         }
-        self.close(group, Writer::Host(handle));
+        self.close(group, Writer::Host(handle, class));
         self.events.push(FdpEvent::RuNotFullyWritten {
             group: RgId(group),
             handle: RuhId(handle),
             unwritten_pages: unwritten,
         });
-        self.open_for_host(group, handle);
+        self.open_for_host(group, handle, class);
         Some(unwritten)
     }
 }

@@ -18,7 +18,7 @@ pub(crate) const NOT_CLOSED: u32 = 1 << 31;
 const BLOCK_SHIFT: u32 = 8;
 
 /// What only opening, closing and collecting touch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ReclaimUnit {
     /// Segments and parts, in order of writing.
     pub(crate) segments: Vec<Label>,
@@ -30,19 +30,21 @@ pub(crate) struct ReclaimUnit {
     /// Relocated data of several handles: pages moved here by the handle that wrote them first, as
     /// far as shares tell. Empty for the data of one handle.
     pub(crate) origins: Vec<f64>,
+    /// Class of what the host wrote, where the drive separates; else 0.
+    pub(crate) class: u8,
     /// How often its data was moved, as far as that is kept apart; 0 where a host writes.
     pub(crate) generation: u8,
     pub(crate) state: State,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum State {
     Free,
     Open,
     Closed,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ReclaimUnits {
     /// Valid pages of each reclaim unit, with [`NOT_CLOSED`]; one entry more for "unmapped".
     pub(crate) valid: Vec<u32>,
@@ -72,6 +74,7 @@ impl ReclaimUnits {
             owner: Owner::Gc,
             origins: Vec::new(),
             generation: 0,
+            class: 0,
             state: State::Free,
         };
         ReclaimUnits {
@@ -93,13 +96,14 @@ impl ReclaimUnits {
     }
 
     /// Takes a free reclaim unit of a group.
-    pub(crate) fn open(&mut self, group: u16, owner: Owner, generation: u8) -> RuIndex {
+    pub(crate) fn open(&mut self, group: u16, owner: Owner, generation: u8, class: u8) -> RuIndex {
         let ru = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
         let unit = &mut self.units[ru as usize];
         assert!(unit.state == State::Free && unit.written == 0 && unit.segments.is_empty());
         unit.state = State::Open;
         unit.owner = owner;
         unit.generation = generation;
+        unit.class = class;
         ru
     }
 
@@ -170,7 +174,7 @@ pub(crate) fn add_origins(
 
 /// Finds the candidate with the fewest valid pages without looking at all reclaim units: the
 /// smallest of each block of 256 is remembered until one of the block changes.
-#[derive(Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct MinIndex {
     /// 1 where the block changed since `smallest` was computed.
     changed: Vec<u8>,

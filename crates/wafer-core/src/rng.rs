@@ -12,7 +12,7 @@ pub(crate) enum Purpose {
 }
 
 /// A deterministic source of uniform numbers (xoshiro256++).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct DeviceRng(Xoshiro256PlusPlus);
 
 impl DeviceRng {

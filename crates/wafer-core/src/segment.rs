@@ -20,7 +20,7 @@ pub(crate) const DIVIDED: u32 = 1 << 31;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// What a write to a page of the segment touches, kept small: 8 bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Segment {
     /// The reclaim unit, or [`DIVIDED`] and the division.
     pub(crate) ru: RuIndex,
@@ -29,13 +29,15 @@ pub(crate) struct Segment {
 }
 
 /// Table of all segments and parts.
-#[derive(Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Segments {
     pub(crate) hot: Vec<Segment>,
     /// The label in the map: the segment itself, or what a part is a part of.
     pub(crate) labels: Vec<Label>,
     /// The handle through which the pages were written; the same for all of a segment.
     pub(crate) origins: Vec<u8>,
+    /// Host pages written to the device when each was begun; empty where nobody asks.
+    born: Vec<u64>,
     free: Vec<Label>,
     /// The parts of each divided label; empty entries are free.
     divisions: Vec<Vec<Label>>,
@@ -43,6 +45,7 @@ pub(crate) struct Segments {
     pub(crate) rng: DeviceRng,
     /// What was decided about single pages and segments, for the tests that follow it.
     #[cfg(test)]
+    #[serde(skip)]
     pub(crate) log: Vec<Decision>,
 }
 
@@ -70,6 +73,7 @@ impl Segments {
             hot: vec![Segment { ru: unmapped_ru, valid: 0 }],
             labels: vec![0],
             origins: vec![0],
+            born: Vec::new(),
             free: Vec::new(),
             divisions: Vec::new(),
             free_divisions: Vec::new(),
@@ -116,6 +120,29 @@ impl Segments {
         self.hot.len() - self.free.len()
     }
 
+    /// Keeps the birth of every segment from now on.
+    pub(crate) fn keep_births(&mut self) {
+        self.born.resize(self.hot.len(), 0);
+    }
+
+    /// Whether births are kept.
+    #[inline(always)]
+    pub(crate) fn keeps_births(&self) -> bool {
+        !self.born.is_empty()
+    }
+
+    /// Host pages written to the device when a segment was begun, or the whole of which it is a part.
+    pub(crate) fn born(&self, id: Label) -> u64 {
+        self.born[id as usize]
+    }
+
+    /// Notes when a segment was begun, where births are kept.
+    pub(crate) fn set_born(&mut self, id: Label, now: u64) {
+        if self.keeps_births() {
+            self.born[id as usize] = now;
+        }
+    }
+
     /// A segment of `valid` pages written through handle `origin`.
     pub(crate) fn allocate(&mut self, ru: RuIndex, valid: u32, origin: u8) -> Label {
         let segment = Segment { ru, valid };
@@ -131,6 +158,9 @@ impl Segments {
                 self.hot.push(segment);
                 self.labels.push(id);
                 self.origins.push(origin);
+                if self.keeps_births() {
+                    self.born.push(0);
+                }
                 id
             }
         }
@@ -160,6 +190,7 @@ impl Segments {
         let origin = self.origins[id as usize];
         assert!(ru & DIVIDED == 0 && count < valid);
         let rest = self.allocate(ru, valid - count, origin);
+        self.inherit(rest, id);
         self.labels[rest as usize] = label;
         if label != id {
             // A part divides into two parts of the same label.
@@ -169,6 +200,7 @@ impl Segments {
             return (id, rest);
         }
         let first = self.allocate(ru, count, origin);
+        self.inherit(first, id);
         self.labels[first as usize] = label;
         let division = match self.free_divisions.pop() {
             Some(index) => index as usize,
@@ -180,6 +212,12 @@ impl Segments {
         self.divisions[division] = vec![first, rest];
         self.hot[id as usize].ru = DIVIDED | division as u32;
         (first, rest)
+    }
+
+    fn inherit(&mut self, part: Label, id: Label) {
+        if self.keeps_births() {
+            self.born[part as usize] = self.born[id as usize];
+        }
     }
 
     /// One page of the divided `label` is no longer valid: draws the part it was in, and returns

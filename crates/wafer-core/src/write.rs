@@ -68,6 +68,9 @@ impl<O: Observer> Device<O> {
     /// loops that keep what they share in registers. Returns how many there were.
     #[inline(always)]
     fn apply_single_pages(&mut self, commands: &[Command], shift: u32) -> usize {
+        if self.separator.is_some() {
+            return 0;
+        }
         let Some(first) = commands.first() else { return 0 };
         let Some(namespace) = self.namespaces.get(usize::from(first.namespace.0)) else { return 0 };
         let Some(slot) = namespace.slot(first.placement) else { return 0 };
@@ -193,7 +196,11 @@ impl<O: Observer> Device<O> {
                     let inside = command.lba & mask != 0;
                     self.ledger.written(self.handle_of(slot), first, last, inside);
                 }
-                self.append(slot, first, pages);
+                if self.separator.is_some() {
+                    self.append_separated(slot, first, pages);
+                } else {
+                    self.append(slot, first, pages);
+                }
             }
             Op::Deallocate => {
                 let first = namespace.first_page + ((command.lba + mask) >> shift);
@@ -210,7 +217,13 @@ impl<O: Observer> Device<O> {
     /// skipped in group 0.
     #[inline(always)]
     fn handle_of(&self, slot: u32) -> u32 {
-        if slot < self.layout.per_group { slot } else { slot % self.layout.per_group }
+        let slot = if slot < self.layout.per_group { slot } else { slot % self.layout.per_group };
+        if slot < self.layout.handles { slot } else { self.handle_of_class(slot) }
+    }
+
+    #[cold]
+    fn handle_of_class(&self, slot: u32) -> u32 {
+        self.layout.host_of(slot).map_or(slot, |(handle, _)| handle)
     }
 
     /// Where the last command of a handle ended, if attribution is kept.
@@ -234,7 +247,7 @@ impl<O: Observer> Device<O> {
 
     /// Appends a run of pages to the open reclaim unit of `slot`.
     #[inline(always)]
-    fn append(&mut self, home: u32, first: u64, pages: u64) {
+    pub(crate) fn append(&mut self, home: u32, first: u64, pages: u64) {
         let (mut page, mut left, mut slot) = (first, pages, home);
         let by = self.handle_of(home);
         while left > 0 {
@@ -352,7 +365,8 @@ impl<O: Observer> Device<O> {
             return true;
         }
         let owner = self.owner_of(slot);
-        let ru = self.rus.open(group, owner, 0);
+        let class = self.layout.host_of(slot % self.layout.per_group).map_or(0, |(_, c)| c);
+        let ru = self.rus.open(group, owner, 0, class);
         let room = self.geometry.pages_per_ru;
         self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
         self.force_gc(group);
@@ -403,6 +417,7 @@ impl<O: Observer> Device<O> {
         self.granted += u64::from(pages);
         let origin = self.handle_of(slot) as u8;
         let label = self.segments.allocate(ru, pages, origin);
+        self.segments.set_born(label, self.clock);
         self.rus.valid[ru as usize] += pages;
         self.rus.units[ru as usize].segments.push(label);
         let open = &mut self.slots[slot as usize];
@@ -427,15 +442,15 @@ impl<O: Observer> Device<O> {
         if self.keep_open(slot) {
             return slot;
         }
-        let handle = slot % self.layout.per_group;
+        let within = slot % self.layout.per_group;
         let mut groups: Vec<usize> = (0..self.groups.len()).collect();
         groups.sort_by_key(|g| std::cmp::Reverse(self.rus.free[*g].len()));
         for group in groups {
-            let other = group as u32 * self.layout.per_group + handle;
+            let other = group as u32 * self.layout.per_group + within;
             if self.keep_open(other) {
                 self.observer.event(&FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(self.group_of(slot)),
-                    handle: RuhId(handle as u16),
+                    handle: RuhId(self.handle_of(slot) as u16),
                     used: RgId(group as u16),
                 });
                 return other;

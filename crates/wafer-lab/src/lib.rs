@@ -47,6 +47,7 @@ pub mod host;
 pub mod measure;
 pub mod metrics;
 mod precondition;
+pub mod ranking;
 mod read;
 mod reclaim_units;
 pub mod record;

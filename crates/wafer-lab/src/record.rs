@@ -12,7 +12,9 @@ use wafer_workload::Figure;
 use crate::attribution::AttributionRecord;
 use crate::host::{Host, peak_rss_bytes};
 use crate::reclaim_units::ReclaimUnits;
-use crate::{Events, Experiment, LabError, Precondition, Published, Timeline, Volume, Wear};
+use crate::{
+    Events, Experiment, LabError, Precondition, Published, ResolvedDevice, Timeline, Volume, Wear,
+};
 
 /// The `schema` of a result record.
 pub const SCHEMA: &str = "wafer.result/1";
@@ -249,26 +251,33 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> ResultRecord {
     }
 }
 
+impl GeometryRecord {
+    /// The sizes of a device.
+    pub fn of(device: &ResolvedDevice) -> Self {
+        let geometry = &device.geometry;
+        let group = geometry.group_range(0).len() as u32;
+        GeometryRecord {
+            page_bytes: geometry.page_bytes,
+            logical_pages: geometry.logical_pages,
+            pages_per_ru: geometry.pages_per_ru,
+            ru_count: geometry.ru_count,
+            groups: geometry.groups,
+            forced_free: geometry.forced_free(group),
+            background_free: geometry.background_free(group),
+            overprovisioning: device.overprovisioning(),
+        }
+    }
+}
+
 impl Provenance {
     /// What stands in the record of an experiment that started then.
     pub fn of(experiment: &Experiment, started: SystemTime, ignored: Vec<IgnoredOption>) -> Self {
         let device = &experiment.device;
-        let geometry = &device.geometry;
-        let group = geometry.group_range(0).len() as u32;
         Provenance {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             git: env!("WAFER_GIT").to_owned(),
             config: device.config.clone(),
-            geometry: GeometryRecord {
-                page_bytes: geometry.page_bytes,
-                logical_pages: geometry.logical_pages,
-                pages_per_ru: geometry.pages_per_ru,
-                ru_count: geometry.ru_count,
-                groups: geometry.groups,
-                forced_free: geometry.forced_free(group),
-                background_free: geometry.background_free(group),
-                overprovisioning: device.overprovisioning(),
-            },
+            geometry: GeometryRecord::of(device),
             device: device.name.clone(),
             workload: WorkloadRecord {
                 kind: experiment.workload.kind().to_owned(),

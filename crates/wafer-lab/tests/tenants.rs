@@ -217,3 +217,32 @@ fn a_model_needs_a_volume() {
     let error = experiment.check().unwrap_err().to_string();
     assert!(error.ends_with("model: the model jesd219a never ends: give a volume"), "{error}");
 }
+
+/// Two traces of writes, one twice as long: by time they end together, and nothing is lost.
+#[test]
+fn traces_share_a_device_by_their_times() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, count, step) in [("a.csv", 2000, 10), ("b.csv", 1000, 20)] {
+        let line = |i: u64| format!("0,W,{},4096,{}\n", i * 4096, 1_577_808_000_000_000 + i * step);
+        let text: String = (0..count).map(line).collect();
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let tenant = |name: &str, namespace: u8| {
+        format!(
+            "[[tenants]]\nname = \"{name}\"\nnamespace = {namespace}\npace = \"time\"\n\
+             [tenants.workload]\ntrace = \"{name}.csv\"\nformat = \"alibaba\"\n"
+        )
+    };
+    let text =
+        format!("{DEVICE}{}{}", tenant("a", 0), tenant("b", 1)).replace("volume = \"2x\"", "");
+    let path = folder.path().join("e.toml");
+    std::fs::write(&path, text).unwrap();
+    let experiment = Experiment::from_file(&path, &Options::default()).unwrap();
+    let record = run(&experiment, Control::unattended()).unwrap();
+    assert_eq!(bytes_of(&record, 0), 2000 * 4096);
+    assert_eq!(bytes_of(&record, 1), 1000 * 4096);
+    // Half way each has written half of its own.
+    let at = record.timeline.host_bytes.iter().position(|b| *b >= 1500 * 4096).unwrap();
+    let half = record.timeline.handles[&HandleKey::Handle(0)].host_bytes[at];
+    assert!(half.abs_diff(1000 * 4096) <= 20 * 4096, "{half}");
+}

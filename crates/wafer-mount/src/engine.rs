@@ -1,35 +1,21 @@
-//! Commands in order: the device counts, the backend keeps, the capture records.
+//! Bytes at offsets of files, as commands of the drive.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
-use wafer_core::{Command, Device, LBA_BYTES, NsId, Op, Placement};
-use wafer_workload::trace::capture::{CaptureEvent, CaptureRecord, CaptureWriter};
-
-use crate::backend::{Backend, Store};
+use wafer_core::{Command, LBA_BYTES, NsId, Op, Placement};
+use wafer_target::drive::{Drive, DriveSnapshot, Namespace};
 
 /// A drive whose namespaces are arrays of bytes.
 pub struct Engine {
-    state: Mutex<State>,
-    backend: Box<dyn Backend>,
-    namespaces: Vec<Namespace>,
-    started: Instant,
-}
-
-struct Namespace {
-    bytes: u64,
-    store: Arc<dyn Store>,
-}
-
-struct State {
-    device: Device,
-    capture: Option<CaptureWriter<BufWriter<File>>>,
-    /// Why the capture is incomplete, if it is.
-    capture_error: Option<String>,
-    flushes: u64,
+    drive: Drive,
+    namespaces: Vec<Arc<Namespace>>,
+    /// What had been counted before: preconditioning.
+    before: DriveSnapshot,
+    flushes: AtomicU64,
+    host: u16,
 }
 
 /// What the drive has counted.
@@ -53,9 +39,6 @@ pub struct CountersReport {
     pub flushes: u64,
     /// Reclaim unit handles, from 0.
     pub handles: Vec<HandleReport>,
-    /// Why the capture is incomplete, if it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub capture_error: Option<String>,
 }
 
 /// Counters of one reclaim unit handle.
@@ -68,23 +51,12 @@ pub struct HandleReport {
 }
 
 impl Engine {
-    /// A drive over a device, with data in a backend. Counting starts where the device's counters are.
-    ///
-    /// # Errors
-    /// When the backend has no space for a namespace.
-    pub fn new(
-        device: Device,
-        backend: Box<dyn Backend>,
-        capture: Option<CaptureWriter<BufWriter<File>>>,
-    ) -> io::Result<Self> {
-        let mut base = 0;
-        let mut namespaces = Vec::new();
-        for bytes in device.geometry().namespace_bytes() {
-            namespaces.push(Namespace { bytes, store: backend.store(base, bytes)? });
-            base += bytes;
-        }
-        let state = State { device, capture, capture_error: None, flushes: 0 };
-        Ok(Engine { state: Mutex::new(state), backend, namespaces, started: Instant::now() })
+    /// The namespaces of a drive as they are now. Counting starts here.
+    pub fn new(drive: Drive) -> Self {
+        let namespaces = drive.namespaces().into_iter().flatten().collect();
+        let before = drive.snapshot();
+        let host = drive.host("mount");
+        Engine { drive, namespaces, before, flushes: AtomicU64::new(0), host }
     }
 
     /// Bytes of each namespace.
@@ -92,13 +64,11 @@ impl Engine {
         self.namespaces.iter().map(|n| n.bytes).collect()
     }
 
-    // A panic with the lock held would be a fault of the device model: its asserts have told already.
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn namespace(&self, namespace: usize) -> io::Result<&Namespace> {
-        self.namespaces.get(namespace).ok_or_else(|| io::ErrorKind::NotFound.into())
+        self.namespaces
+            .get(namespace)
+            .map(Arc::as_ref)
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Reads from `offset`; how much there was before the end of the namespace.
@@ -111,7 +81,7 @@ impl Engine {
         if length == 0 {
             return Ok(0);
         }
-        self.command(namespace, Op::Read, offset, length);
+        self.command(at.id(), Op::Read, offset, length);
         let buffer = &mut buffer[..length as usize];
         at.store.read(offset, buffer)?;
         Ok(buffer.len())
@@ -130,7 +100,7 @@ impl Engine {
             return Ok(());
         }
         at.store.write(offset, data)?;
-        self.command(namespace, Op::Write, offset, data.len() as u64);
+        self.command(at.id(), Op::Write, offset, data.len() as u64);
         Ok(())
     }
 
@@ -146,11 +116,11 @@ impl Engine {
             return Ok(());
         }
         at.store.deallocate(offset, length)?;
-        // Only whole logical blocks: what is left of the others was written with zeroes.
+        // Only whole logical blocks: what is left of the others was made zeroes.
         let (first, end) = (offset.div_ceil(LBA_BYTES), (offset + length) / LBA_BYTES);
         if first < end {
             let bytes = (end - first) * LBA_BYTES;
-            self.command(namespace, Op::Deallocate, first * LBA_BYTES, bytes);
+            self.command(at.id(), Op::Deallocate, first * LBA_BYTES, bytes);
         }
         Ok(())
     }
@@ -160,86 +130,61 @@ impl Engine {
     /// # Errors
     /// The medium refuses.
     pub fn flush(&self, namespace: usize) -> io::Result<()> {
-        {
-            let mut state = self.state();
-            state.flushes += 1;
-            self.record(&mut state, CaptureEvent::Flush(NsId(namespace as u8)));
-        }
-        self.backend.flush()
+        let at = self.namespace(namespace)?;
+        self.flushes.fetch_add(1, Ordering::Relaxed);
+        self.drive.flush(self.host, Some(at.id()))
     }
 
-    /// Applies and records, under one lock: the order of the capture is that of the device.
-    fn command(&self, namespace: usize, op: Op, offset: u64, length: u64) {
+    /// Counts a range, in commands as long as they can be.
+    fn command(&self, namespace: NsId, op: Op, offset: u64, length: u64) {
         let mut first = offset / LBA_BYTES;
         let end = (offset + length).div_ceil(LBA_BYTES);
-        let mut state = self.state();
         while first < end {
             let blocks = (end - first).min(u64::from(u32::MAX)) as u32;
-            let namespace = NsId(namespace as u8);
-            let command = Command { lba: first, blocks, placement: Placement::NONE, op, namespace };
-            state.device.apply(&[command]);
-            self.record(&mut state, CaptureEvent::Command(command));
+            let placement = Placement::NONE;
+            self.drive
+                .apply(self.host, &[Command { lba: first, blocks, placement, op, namespace }]);
             first += u64::from(blocks);
         }
     }
 
-    fn record(&self, state: &mut State, event: CaptureEvent) {
-        let time_ns = self.started.elapsed().as_nanos() as u64;
-        let Some(capture) = &mut state.capture else { return };
-        let written = capture.record(&CaptureRecord { time_ns, host: 0, event });
-        state.keep(written);
-    }
-
     /// Ends a frame of the capture: what was recorded so far survives a crash of this process.
-    pub fn flush_capture(&self) {
-        let mut state = self.state();
-        let written = state.capture.as_mut().map_or(Ok(()), CaptureWriter::flush);
-        state.keep(written);
-    }
-
-    /// Ends the capture.
     ///
     /// # Errors
-    /// When it is incomplete.
-    pub fn finish(&self) -> io::Result<()> {
-        let mut state = self.state();
-        if let Some(capture) = state.capture.take() {
-            let written = capture.finish().and_then(|mut out| io::Write::flush(&mut out));
-            state.keep(written);
-        }
-        match &state.capture_error {
-            Some(error) => Err(io::Error::other(error.clone())),
-            None => Ok(()),
-        }
+    /// The capture cannot be written; recording has stopped.
+    pub fn keep(&self) -> io::Result<()> {
+        self.drive.keep()
+    }
+
+    /// Ends the capture and makes data durable.
+    ///
+    /// # Errors
+    /// Something cannot be written.
+    pub fn close(&self) -> io::Result<()> {
+        self.drive.close()
     }
 
     /// What the drive has counted.
     pub fn counters(&self) -> CountersReport {
-        let state = self.state();
-        let counters = state.device.counters();
+        let now = self.drive.snapshot();
+        let (a, b) = (&self.before.counters, &now.counters);
+        let (host_bytes, media_bytes) =
+            (b.host_bytes - a.host_bytes, b.media_bytes - a.media_bytes);
         CountersReport {
-            host_bytes: counters.host_bytes,
-            media_bytes: counters.media_bytes,
-            erased_bytes: counters.erased_bytes,
-            waf: counters.waf(),
-            read_bytes: counters.read_bytes,
-            deallocated_pages: counters.deallocated_pages,
-            rmw_pages: counters.rmw_pages,
-            flushes: state.flushes,
-            handles: (state.device.handle_counters().iter())
-                .map(|h| HandleReport { host_bytes: h.host_bytes, media_bytes: h.media_bytes })
+            host_bytes,
+            media_bytes,
+            erased_bytes: b.erased_bytes - a.erased_bytes,
+            waf: if host_bytes == 0 { 1.0 } else { media_bytes as f64 / host_bytes as f64 },
+            read_bytes: b.read_bytes - a.read_bytes,
+            deallocated_pages: b.deallocated_pages - a.deallocated_pages,
+            rmw_pages: b.rmw_pages - a.rmw_pages,
+            flushes: self.flushes.load(Ordering::Relaxed),
+            handles: (now.handles.iter().zip(&self.before.handles))
+                .map(|(now, before)| HandleReport {
+                    host_bytes: now.counters.host_bytes - before.counters.host_bytes,
+                    media_bytes: now.counters.media_bytes - before.counters.media_bytes,
+                })
                 .collect(),
-            capture_error: state.capture_error.clone(),
-        }
-    }
-}
-
-impl State {
-    /// The drive goes on without a capture that cannot be written, and says so.
-    fn keep(&mut self, written: io::Result<()>) {
-        if let Err(error) = written {
-            self.capture = None;
-            self.capture_error.get_or_insert(error.to_string());
         }
     }
 }

@@ -6,7 +6,8 @@
 //! file `counters.json` tells what the drive has counted.
 //!
 //! # Architecture
-//! - `engine.rs`: commands in order: the device counts, a backend keeps the data, a capture records;
+//! - `engine.rs`: bytes at offsets as commands of a [`Drive`](wafer_target::drive::Drive), the same that
+//!   `wafer serve` serves: the device counts, a backend keeps the data, a capture records;
 //! - `files.rs`: the file system (FUSE) over the engine;
 //! - `mount.rs`: mounting, unmounting, and what a server below swap needs (`memory.rs`).
 //!
@@ -26,7 +27,6 @@
 //! Placement identifiers: files have no way to name them, so each namespace writes to its first handle.
 //! Time: requests take as long as the machine needs.
 
-pub mod backend;
 mod engine;
 mod files;
 mod memory;

@@ -1,20 +1,19 @@
 //! Mounting and unmounting.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
-use wafer_core::{Device, DeviceConfig};
-use wafer_workload::trace::capture::{
-    CaptureGeometry, CaptureHeader, CaptureNamespace, CaptureWriter,
-};
+use wafer_core::{Command, DeviceConfig};
+use wafer_target::backend::DataSpec;
+use wafer_target::drive::{Drive, DriveError, DriveOptions};
+use wafer_workload::CommandStream;
 
-use crate::backend::{Backend, DataSpec, file, memory, none};
 use crate::engine::{CountersReport, Engine};
 use crate::files::Files;
 
@@ -29,17 +28,12 @@ pub enum MountError {
         /// Why.
         source: io::Error,
     },
-    /// The file for data or for the capture cannot be used.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The capture is incomplete.
-    #[error("the capture is incomplete: {0}")]
-    Capture(io::Error),
+    /// The drive cannot be made.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// The capture or the data are incomplete.
+    #[error("the capture or the data are incomplete: {0}")]
+    Incomplete(io::Error),
 }
 
 /// How a drive is mounted.
@@ -59,20 +53,24 @@ pub struct Mounted {
     session: Option<BackgroundSession>,
     ended: Arc<AtomicBool>,
     ticker: Option<JoinHandle<()>>,
+    /// Why the capture ended early, if it did.
+    failed: Arc<Mutex<Option<io::Error>>>,
     notices: Vec<String>,
 }
 
 /// How often a frame of the capture ends.
 const FRAME: Duration = Duration::from_millis(500);
+/// Commands of preconditioning at a time.
+const BATCH: usize = 4096;
 
-/// Mounts a drive on a folder. `config` is that of the device, for the capture.
+/// Mounts a drive on a folder. What `precondition` yields is written first, and counts nowhere.
 ///
 /// # Errors
 /// As [`MountError`] says. Nothing is mounted then.
 pub fn mount(
     folder: &Path,
-    device: Device,
     config: &DeviceConfig,
+    precondition: Option<&mut dyn CommandStream>,
     options: &MountOptions,
 ) -> Result<Mounted, MountError> {
     let of_folder = |source: io::Error| MountError::Mount { path: folder.to_owned(), source };
@@ -83,7 +81,14 @@ pub fn mount(
         let reason = "there is no /dev/fuse on this machine (modprobe fuse)";
         return Err(of_folder(io::Error::other(reason)));
     }
-    let mut notices = Vec::new();
+    let drive = Drive::new(DriveOptions {
+        device: config.clone(),
+        seed: 0,
+        data: options.data.clone(),
+        lba_bytes: 512,
+        events_enabled: false,
+    })?;
+    let mut notices = drive.notices().to_vec();
     if options.lock_memory {
         match crate::memory::lock() {
             Ok(true) => {}
@@ -96,24 +101,21 @@ pub fn mount(
                 .push(format!("memory is not locked ({error}); swap on this drive may hang the machine")),
         }
     }
-    let backend: Box<dyn Backend> = match &options.data {
-        DataSpec::None => Box::new(none::None),
-        DataSpec::Memory => Box::new(memory::Memory),
-        DataSpec::File(path) => {
-            let file = file::File::open(path);
-            Box::new(file.map_err(|source| MountError::File { path: path.clone(), source })?)
+    if let Some(stream) = precondition {
+        let mut batch: Vec<Command> = Vec::with_capacity(BATCH);
+        loop {
+            batch.clear();
+            stream.fill(&mut batch, BATCH);
+            if batch.is_empty() {
+                break;
+            }
+            drive.apply(0, &batch);
         }
-    };
-    let capture = match &options.record {
-        None => None,
-        Some(path) => {
-            let of_file = |source| MountError::File { path: path.clone(), source };
-            let out = BufWriter::new(File::create(path).map_err(of_file)?);
-            Some(CaptureWriter::new(out, &capture_header(&device, config)).map_err(of_file)?)
-        }
-    };
-    let engine = Engine::new(device, backend, capture).map_err(of_folder)?;
-    let engine = Arc::new(engine);
+    }
+    if let Some(path) = &options.record {
+        drive.record(path)?;
+    }
+    let engine = Arc::new(Engine::new(drive));
     let mut fuse = Config::default();
     fuse.mount_options = vec![
         MountOption::FSName("wafer".to_owned()),
@@ -127,16 +129,21 @@ pub fn mount(
         .and_then(Session::spawn)
         .map_err(of_folder)?;
     let ended = Arc::new(AtomicBool::new(false));
+    let failed = Arc::new(Mutex::new(None));
     let ticker = {
-        let (engine, ended) = (Arc::clone(&engine), Arc::clone(&ended));
+        let (engine, ended, failed) =
+            (Arc::clone(&engine), Arc::clone(&ended), Arc::clone(&failed));
         std::thread::spawn(move || {
             while !ended.load(Ordering::Relaxed) {
                 std::thread::park_timeout(FRAME);
-                engine.flush_capture();
+                if let Err(error) = engine.keep() {
+                    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                }
             }
         })
     };
-    Ok(Mounted { engine, session: Some(session), ended, ticker: Some(ticker), notices })
+    let ticker = Some(ticker);
+    Ok(Mounted { engine, session: Some(session), ended, ticker, failed, notices })
 }
 
 impl Mounted {
@@ -158,7 +165,7 @@ impl Mounted {
     /// Unmounts, ends the capture, and answers the counters.
     ///
     /// # Errors
-    /// When it is still in use, or the capture is incomplete.
+    /// When the capture or the data are incomplete.
     pub fn unmount(mut self) -> Result<CountersReport, MountError> {
         self.end()
     }
@@ -172,36 +179,17 @@ impl Mounted {
         if let Some(ticker) = self.ticker.take() {
             ticker.thread().unpark();
             let _ = ticker.join();
+            self.engine.close().map_err(MountError::Incomplete)?;
         }
-        self.engine.finish().map_err(MountError::Capture)?;
-        Ok(self.engine.counters())
+        match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(MountError::Incomplete(error)),
+            None => Ok(self.engine.counters()),
+        }
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
         let _ = self.end();
-    }
-}
-
-/// What the capture says of the drive.
-pub(crate) fn capture_header(device: &Device, config: &DeviceConfig) -> CaptureHeader {
-    let geometry = device.geometry();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    CaptureHeader {
-        format: "wafer.capture/1".to_owned(),
-        software: concat!("wafer-mount ", env!("CARGO_PKG_VERSION")).to_owned(),
-        started_unix_ms: now.as_millis() as u64,
-        device: config.clone(),
-        geometry: CaptureGeometry::from(geometry),
-        namespaces: (geometry.namespace_bytes().iter().zip(&geometry.namespace_handles))
-            .enumerate()
-            .map(|(i, (bytes, handles))| CaptureNamespace {
-                namespace: i as u8,
-                blocks: bytes / wafer_core::LBA_BYTES,
-                lba_bytes: 512,
-                handles: handles.clone(),
-            })
-            .collect(),
     }
 }

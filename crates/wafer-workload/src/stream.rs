@@ -17,7 +17,8 @@ pub trait CommandStream: Send {
     fn fill_load(&mut self, _out: &mut Vec<Command>, _max: usize) {}
 
     /// [`Self::fill`] with the time of each command's arrival, nanoseconds from a common start,
-    /// appended to `times`. False, and nothing appended, for a stream that knows no times.
+    /// appended to `times`; a request of several commands stays whole and may exceed `max`. False,
+    /// and nothing appended, for a stream that knows no times.
     fn fill_timed(&mut self, _out: &mut Vec<Command>, _times: &mut Vec<u64>, _max: usize) -> bool {
         false
     }

@@ -152,7 +152,7 @@ fn an_iolog_of_the_installed_fio() {
 /// A record of blktrace in the byte order of `swap`.
 fn blk(sector: u64, bytes: u32, action: u32, pid: u32, payload: &[u8], swap: bool) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut u32s = |value: u32, out: &mut Vec<u8>| {
+    let u32s = |value: u32, out: &mut Vec<u8>| {
         out.extend(if swap { value.to_be_bytes() } else { value.to_le_bytes() });
     };
     u32s(0x6561_7407, &mut out);

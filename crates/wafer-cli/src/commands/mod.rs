@@ -1,10 +1,12 @@
 //! One file per command.
 
 pub(crate) mod advise;
+pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod devices;
 pub(crate) mod explain;
 pub(crate) mod live;
+pub(crate) mod live_drive;
 pub(crate) mod measure;
 pub(crate) mod models;
 pub(crate) mod mount;

@@ -5,10 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use wafer_core::{Command, Device};
 use wafer_lab::{LabError, load_device, write_json};
 use wafer_mount::{CountersReport, MountOptions, mount};
-use wafer_workload::CommandStream as _;
+use wafer_workload::CommandStream;
 
 use super::run::{CANCEL, cancel_on_ctrl_c};
 use crate::args::MountArgs;
@@ -24,28 +23,15 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     for notice in &resolved.notices {
         output::notice(quiet, notice);
     }
-    let mut device = Device::new(&resolved.config, 0)
-        .map_err(|e| LabError::config(format!("{}: {}", resolved.name, e.key), e.message))?;
-    let precondition = args.precondition.unwrap_or_default();
-    if let Some(mut stream) = precondition.stream(&resolved.geometry, 0) {
-        let mut batch: Vec<Command> = Vec::new();
-        loop {
-            batch.clear();
-            stream.fill(&mut batch, 4096);
-            if batch.is_empty() {
-                break;
-            }
-            device.apply(&batch);
-        }
-        device.reset_counters();
-    }
     cancel_on_ctrl_c()?;
     let options = MountOptions {
         data: args.data.clone(),
         record: args.record.clone(),
         lock_memory: args.lock_memory,
     };
-    let mounted = mount(&args.folder, device, &resolved.config, &options)?;
+    let mut stream = args.precondition.unwrap_or_default().stream(&resolved.geometry, 0);
+    let precondition = stream.as_mut().map(|s| s as &mut dyn CommandStream);
+    let mounted = mount(&args.folder, &resolved.config, precondition, &options)?;
     for notice in mounted.notices() {
         output::notice(quiet, notice);
     }

@@ -55,6 +55,7 @@ pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
 
     if let Some(out) = &args.out {
         write_json(&out.join("reproduce.json"), &table)?;
+        super::report::write(&out.join("report.html"), &page(&table, &outcomes)?)?;
     }
     if let Some(path) = &args.markdown {
         // Read again: somebody may have edited it during the runs.
@@ -126,6 +127,30 @@ fn all(plan: &Plan, args: &ReproduceArgs, quiet: bool) -> anyhow::Result<Outcome
         };
     }
     Ok(outcomes)
+}
+
+/// The page: the table, and the curves of the first seed of every experiment that a figure needs.
+fn page(table: &Reproduction, outcomes: &Outcomes) -> anyhow::Result<String> {
+    let needed = |name: &str, seed: u64| {
+        let file = result_file(name, seed);
+        table.rows.iter().any(|row| row.results.contains(&file))
+    };
+    let mut records: Vec<serde_json::Value> = Vec::new();
+    let mut last = "";
+    for ((name, seed), outcome) in outcomes {
+        let Ok(record) = outcome else { continue };
+        if name != last && needed(name, *seed) {
+            records.push(serde_json::to_value(record)?);
+            last = name;
+        }
+    }
+    if records.is_empty() {
+        anyhow::bail!("no run has a record");
+    }
+    let names: Vec<&str> = table.studies.iter().map(|s| s.name.as_str()).collect();
+    let page = wafer_report::page(&format!("Reproduced: {}", names.join(", ")), records)
+        .map_err(|e| anyhow::anyhow!("{e}"))?;
+    Ok(page.replacen("<main id=\"app\"", &format!("{}<main id=\"app\"", table.html()), 1))
 }
 
 /// A table without results, to see whether a document can take one.

@@ -12,6 +12,7 @@ use wafer_target::controller::{Subsystem, SubsystemOptions};
 use wafer_target::drive::{Drive, DriveError, DriveOptions};
 use wafer_target::transport::{Server, ServerOptions};
 
+use super::live_drive;
 use crate::args::{InvalidPlacement, ServeArgs};
 use crate::output;
 
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     }
     log_to_stderr(quiet);
     let drive = Drive::new(DriveOptions {
-        device: device.config,
+        device: device.config.clone(),
         seed: args.seed,
         data: args.data.clone(),
         lba_bytes: args.lba,
@@ -56,8 +57,10 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
             advertise: args.advertise.map(|a| (a.ip().to_string(), a.port())),
         },
     );
+    let page = live_drive::of_drive(&args.http, &device, &subsystem, quiet)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(serve(args, quiet, subsystem));
+    drop(page);
     drop(runtime);
     let closed = drive.close().context("the state of the drive cannot be saved");
     served?;

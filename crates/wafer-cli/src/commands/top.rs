@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{IsTerminal as _, Write as _};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::layout::{Constraint, Layout};
@@ -13,6 +13,7 @@ use ratatui::{DefaultTerminal, Frame};
 use serde_json::Value;
 use wafer_lab::LabError;
 use wafer_lab::metrics::Waf;
+use wafer_lab::record::rfc3339;
 
 use crate::args::TopArgs;
 use crate::output::{self, Align, Table};
@@ -293,7 +294,14 @@ fn draw(frame: &mut Frame<'_>, screen: &Screen) {
         .map(|e| {
             let seconds = e["seconds"].as_f64().unwrap_or(0.0);
             let text = |key: &str| e[key].as_str().unwrap_or("").replace(char::is_control, " ");
-            Line::from(format!("{seconds:>9.1} s  {}  {}", text("kind"), text("text")))
+            // Since the drive began, or since 1970 when a host has set its clock.
+            let moment = match seconds {
+                s if s > 1e8 => {
+                    rfc3339(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(s.min(1e11)))
+                }
+                s => format!("{s:>9.1} s"),
+            };
+            Line::from(format!("{moment}  {}  {}", text("kind"), text("text")))
         })
         .collect();
     frame.render_widget(

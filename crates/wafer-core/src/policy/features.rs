@@ -38,7 +38,7 @@ pub struct Features {
 }
 
 /// What was seen of a reclaim unit at the last look.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Seen {
     /// Position in the order of closing, plus one: tells its present contents from former ones.
     order: u64,

@@ -63,6 +63,13 @@ fn config(
                 _ => None,
             },
             generations: 1 + destination % 4,
+            separation: match destination {
+                _ if !fdp && !separate => None,
+                8 => Some(Separation::Sepbit),
+                9 => Some(Separation::Midas),
+                10 => Some(Separation::MultiLog),
+                _ => None,
+            },
             order: if spread { RelocationOrder::Spread } else { RelocationOrder::Written },
         },
         namespaces: Vec::new(),
@@ -115,7 +122,7 @@ pub(super) fn tiny(
         1..5u16,
         prop_oneof![4 => Just(1u16), 1 => 2..4u16],
         0..3u8,
-        0..8u8,
+        0..11u8,
     );
     let flags = (prop::bool::weighted(0.8), any::<bool>(), any::<bool>(), any::<bool>());
     let sizes = (2..12u64, 0..16u64, 0..3u64, ru_pages);

@@ -5,4 +5,5 @@ mod exchange;
 mod features;
 mod namespaces;
 mod oracle;
-mod policies;
+pub(crate) mod policies;
+mod state;

@@ -118,6 +118,7 @@ pub(crate) fn page() -> String {
         ("isolation", "Isolation"),
         ("gc.order", "RelocationOrder"),
         ("gc.destination", "Destination"),
+        ("gc.separation", "Separation"),
     ] {
         page += &format!("\n### Values of `{key}`\n\n| value | meaning |\n|---|---|\n");
         for variant in fields(CORE, kind) {
@@ -196,7 +197,7 @@ fn words(kind: &str) -> &'static str {
         "bool" => "`true` or `false`",
         "String" => "text",
         "PathBuf" => "path",
-        "Destination" | "Isolation" | "RelocationOrder" | "Standing" => "text",
+        "Destination" | "Isolation" | "RelocationOrder" | "Separation" | "Standing" => "text",
         "Ycsb" | "KeyOrder" | "PaceFile" | "Discard" | "Temperature" => "text",
         "Vec<RangeFile>" => "list of tables",
         "Checks" => "table",

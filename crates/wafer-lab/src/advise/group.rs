@@ -6,7 +6,7 @@ use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
 use wafer_core::{Geometry, Op};
 
 use super::GroupReport;
-use super::lives::{Life, Lives, first_pages};
+use super::lives::{Life, Lives};
 use super::log::{Log, pages};
 use super::placing::Way;
 
@@ -71,13 +71,7 @@ fn finish(points: &[Point], cells: &[Point], of: &[usize], groups: &[usize], k: 
     }
     (points.iter().zip(of))
         .map(|(point, cell)| {
-            let nearest = || {
-                let by = |a: &&Point, b: &&Point| distance(a, point).total_cmp(&distance(b, point));
-                cells
-                    .iter()
-                    .min_by(by)
-                    .map_or(0, |c| cells.iter().position(|x| std::ptr::eq(x, c)).unwrap_or(0))
-            };
+            let nearest = || nearest(point, cells);
             let cell = if *cell == usize::MAX { nearest() } else { *cell };
             groups.get(cell).map_or(0, |g| rank[*g])
         })
@@ -239,7 +233,6 @@ pub(super) fn reports(
             }
         }
         _ => {
-            let first = first_pages(geometry);
             let mut placer = super::placing::Placer::new(way, log, geometry);
             let mut out = Vec::new();
             for (at, command) in log.commands.iter().enumerate() {
@@ -256,7 +249,6 @@ pub(super) fn reports(
                     }
                 }
             }
-            let _ = first;
         }
     }
     let writes: f64 = groups.iter().map(|g| g.writes).sum();

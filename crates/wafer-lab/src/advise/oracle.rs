@@ -41,7 +41,7 @@ impl Deaths {
                 }
                 if holds[page] > 0 {
                     let born = u64::from(holds[page] - 1);
-                    remaining[born as usize] = (clock - born).min(most) as u32;
+                    remaining[born as usize] = clock.saturating_sub(born).min(most) as u32;
                 }
                 earliest[page] = earliest[page].min(clock.min(most) as u32);
                 if command.op == Op::Write {
@@ -57,7 +57,7 @@ impl Deaths {
         for (page, held) in holds.iter().enumerate().filter(|(_, h)| **h > 0) {
             let born = u64::from(held - 1);
             let death = clock + u64::from(earliest[page]);
-            remaining[born as usize] = (death - born).min(most) as u32;
+            remaining[born as usize] = death.saturating_sub(born).min(most) as u32;
         }
         Deaths { remaining, first }
     }

@@ -14,7 +14,7 @@ pub fn files(advice: &Advice) -> Files {
     let mut files = Vec::new();
     if let Some(map) = &advice.map {
         files.push(("map.csv", map.to_csv()));
-        files.push(("dp_scheme.csv", dp_scheme(advice, map)));
+        files.push(("dp_scheme.csv", dp_scheme(map)));
     }
     files.push(("job.fio", fio_job(advice)));
     files.push(("nvme.sh", nvme(advice)));
@@ -26,8 +26,8 @@ fn handles(advice: &Advice) -> usize {
     advice.groups.len().max(1)
 }
 
-fn dp_scheme(advice: &Advice, map: &wafer_workload::trace::PlaceMap) -> String {
-    // fio reads 32 ranges: the largest of them, by bytes written one would wish, by length for want of it.
+fn dp_scheme(map: &wafer_workload::trace::PlaceMap) -> String {
+    // The longest, where there are more than fio reads.
     let csv = map.to_csv();
     let mut ranges: Vec<(u64, u64, u64)> = csv
         .lines()
@@ -45,7 +45,6 @@ fn dp_scheme(advice: &Advice, map: &wafer_workload::trace::PlaceMap) -> String {
         ranges.truncate(FIO_RANGES);
         ranges.sort_unstable();
     }
-    let _ = advice;
     ranges.iter().map(|(first, end, handle)| format!("{first}, {end}, {handle}\n")).collect()
 }
 

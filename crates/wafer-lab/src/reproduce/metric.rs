@@ -13,6 +13,25 @@ pub enum Metric {
         /// At this volume.
         at: Option<f64>,
     },
+    /// WAF of the last quarter of a capacity that was written.
+    RecentWaf {
+        /// Of this experiment.
+        experiment: String,
+    },
+    /// WAF of the first experiment over that of the second.
+    Ratio {
+        /// Two.
+        experiments: Vec<String>,
+        /// At this volume.
+        at: Option<f64>,
+    },
+    /// What the application of the first counts of itself, over that of the second.
+    FigureRatio {
+        /// Two.
+        experiments: Vec<String>,
+        /// The figure's name.
+        figure: String,
+    },
     /// Cumulative WAF of a handle: its media bytes over its host bytes.
     HandleWaf {
         /// Of this experiment.
@@ -90,12 +109,15 @@ impl Metric {
     pub fn experiments(&self) -> Vec<&str> {
         match self {
             Metric::Waf { experiment, .. }
+            | Metric::RecentWaf { experiment }
             | Metric::HandleWaf { experiment, .. }
             | Metric::ExtraShare { experiment, .. }
             | Metric::CausedShare { experiment, .. }
             | Metric::Effect { experiment, .. }
             | Metric::Figure { experiment, .. } => vec![experiment],
-            Metric::Ascending { experiments, .. } => {
+            Metric::Ascending { experiments, .. }
+            | Metric::Ratio { experiments, .. }
+            | Metric::FigureRatio { experiments, .. } => {
                 experiments.iter().map(String::as_str).collect()
             }
             Metric::Crossover { experiments, against, .. } => {
@@ -122,13 +144,17 @@ impl Metric {
                 }
             }
             Metric::CausedShare { experiment, .. }
+            | Metric::RecentWaf { experiment }
             | Metric::Effect { experiment, .. }
             | Metric::Figure { experiment, .. } => {
                 if let Some(name) = name {
                     name.clone_into(experiment);
                 }
             }
-            Metric::Ascending { .. } | Metric::Crossover { .. } => {}
+            Metric::Ratio { .. }
+            | Metric::FigureRatio { .. }
+            | Metric::Ascending { .. }
+            | Metric::Crossover { .. } => {}
         }
         metric
     }
@@ -141,6 +167,15 @@ impl Metric {
         };
         match self {
             Metric::Waf { at, .. } => format!("WAF{}", when(at)),
+            Metric::RecentWaf { .. } => "WAF of the last quarter drive write".to_owned(),
+            Metric::Ratio { experiments, at } => {
+                let [a, b] = [0, 1].map(|i| experiments.get(i).map_or("", String::as_str));
+                format!("WAF of {a} over {b}{}", when(at))
+            }
+            Metric::FigureRatio { experiments, figure } => {
+                let [a, b] = [0, 1].map(|i| experiments.get(i).map_or("", String::as_str));
+                format!("{figure} of {a} over {b}")
+            }
             Metric::HandleWaf { handle, at, .. } => {
                 format!("WAF of handle {handle}{}", when(at))
             }
@@ -179,6 +214,18 @@ impl Metric {
         let find = |name: &str| record(name).ok_or_else(|| format!("{name} was not run"));
         match self {
             Metric::Waf { experiment, at } => waf(find(experiment)?, *at),
+            Metric::RecentWaf { experiment } => recent_waf(find(experiment)?),
+            Metric::Ratio { experiments, at } => match all(experiments, &find, *at)?[..] {
+                [a, b] => Ok(a / b),
+                _ => Err("not two experiments".to_owned()),
+            },
+            Metric::FigureRatio { experiments, figure } => {
+                let of = |name: &String| self::figure(find(name)?, "", figure);
+                match experiments.iter().map(of).collect::<Result<Vec<f64>, String>>()?[..] {
+                    [a, b] => Ok(a / b),
+                    _ => Err("not two experiments".to_owned()),
+                }
+            }
             Metric::HandleWaf { experiment, handle, at } => {
                 let (host, media) = series(find(experiment)?, handle, *at)?;
                 if host > 0.0 { Ok(media / host) } else { Err(format!("handle {handle} is idle")) }
@@ -205,9 +252,7 @@ impl Metric {
                 Ok(f64::from(u8::from(found == *present)))
             }
             Metric::Figure { experiment, tenant, figure } => {
-                let figures = &find(experiment)?.application;
-                let found = figures.iter().find(|f| f.tenant == *tenant && f.name == *figure);
-                found.map(|f| f.value).ok_or_else(|| format!("the application has no {figure}"))
+                self::figure(find(experiment)?, tenant, figure)
             }
             Metric::Ascending { experiments, at } => {
                 let wafs = all(experiments, &find, *at)?;
@@ -254,6 +299,19 @@ fn volume_bytes(record: &ResultRecord, at: Option<f64>) -> Result<u64, String> {
 fn waf(record: &ResultRecord, at: Option<f64>) -> Result<f64, String> {
     let bytes = volume_bytes(record, at)?;
     record.timeline.waf_at(bytes).ok_or_else(|| "nothing was written".to_owned())
+}
+
+/// WAF between a quarter of the capacity before the end and the end.
+fn recent_waf(record: &ResultRecord) -> Result<f64, String> {
+    let end = record.summary.host_bytes;
+    let start = end.saturating_sub(record.logical_bytes() / 4).max(1);
+    let media = |at| record.timeline.media_at(at).ok_or("nothing was written");
+    Ok((media(end)? - media(start)?) / (end - start).max(1) as f64)
+}
+
+fn figure(record: &ResultRecord, tenant: &str, name: &str) -> Result<f64, String> {
+    let found = record.application.iter().find(|f| f.tenant == tenant && f.name == name);
+    found.map(|f| f.value).ok_or_else(|| format!("the application has no {name}"))
 }
 
 /// Host and media bytes of a handle, linear between points.

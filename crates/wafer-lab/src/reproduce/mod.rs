@@ -8,10 +8,12 @@
 //! - `study.rs`: the file and its checks. `plan.rs`: which runs the chosen rows need.
 //! - `scale.rs`: the same experiment on a device with smaller reclaim units.
 //! - `metric.rs`: from the records of one seed to a number.
-//! - `table.rs`: rows with the mean over seeds and their spread, `wafer.reproduce/1`; `markdown.rs`.
+//! - `table.rs`: rows with the mean over seeds and their spread, `wafer.reproduce/1`; `markdown.rs` and
+//!   `html.rs` show them.
 //!
 //! Misses are results like any other: nothing here hides them.
 
+mod html;
 mod markdown;
 mod metric;
 mod plan;

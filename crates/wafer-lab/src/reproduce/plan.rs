@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use toml::{Table, Value};
+
 use super::metric::Metric;
 use super::scale::Scale;
 use super::study::{Row, Study, StudyExperiment, Sweep, starts_with};
 use crate::config::did_you_mean;
+use crate::files::read_text;
 use crate::{Experiment, LabError, Options, Precondition};
 
 /// Points of a run's timeline: volumes of a quarter of the capacity up to x25 fall on them or near.
@@ -109,7 +112,7 @@ impl Plan {
 
 /// The experiments of a sweep whose points need runs of their own.
 fn sweep_experiments(study: &Study, sweep: &Sweep) -> Vec<(String, StudyExperiment)> {
-    if sweep.set.is_empty() && sweep.file.is_empty() {
+    if !sweep.has_runs() {
         return Vec::new();
     }
     let row = study.rows.iter().find(|r| r.id == sweep.row);
@@ -118,6 +121,10 @@ fn sweep_experiments(study: &Study, sweep: &Sweep) -> Vec<(String, StudyExperime
     let point = |at: usize| {
         let mut experiment = base.clone();
         experiment.set.extend(sweep.set.get(at).into_iter().flatten().cloned());
+        experiment.edit.extend(sweep.edit.get(at).into_iter().flatten().cloned());
+        if let Some(pace) = sweep.pace.get(at) {
+            experiment.pace = Some(pace.clone());
+        }
         if let Some(file) = sweep.file.get(at) {
             experiment.file.clone_from(file);
         }
@@ -135,8 +142,7 @@ pub(super) fn sweep_name(sweep: &Sweep, at: usize) -> String {
 
 /// The metric of a sweep's row at one of its points.
 pub(super) fn sweep_metric(row: &Row, sweep: &Sweep, at: usize) -> Metric {
-    let own = !(sweep.set.is_empty() && sweep.file.is_empty());
-    let name = own.then(|| sweep_name(sweep, at));
+    let name = sweep.has_runs().then(|| sweep_name(sweep, at));
     row.metric.on(name.as_deref(), sweep.at.get(at).copied())
 }
 
@@ -148,9 +154,10 @@ fn load(
     folder: &Path,
 ) -> Result<Experiment, LabError> {
     let beside = |path: &PathBuf| study.folder.join(path);
+    let full = experiment.full.iter().filter(|_| scale == Some(Scale::Full));
     let options = Options {
         device: experiment.device.clone(),
-        set: experiment.set.clone(),
+        set: full.chain(&experiment.set).cloned().collect(),
         fio: experiment.fio.as_ref().map(beside),
         volume: experiment.volume,
         pace: experiment.pace.clone(),
@@ -159,12 +166,95 @@ fn load(
         attribution,
         ..Options::default()
     };
-    let mut loaded = Experiment::from_file(&beside(&experiment.file), &options)?;
+    let file = beside(&experiment.file);
+    let file = match experiment.edit.is_empty() {
+        true => file,
+        false => edited(&file, &experiment.edit, &folder.join(&study.name), &experiment.name)?,
+    };
+    let mut loaded = Experiment::from_file(&file, &options)?;
+    // Shares as numbers need no table; with a table, jobs that are not named would not be paced.
+    if experiment.pace.is_some() && experiment.pace_from.is_none() {
+        loaded.pace_from = None;
+    }
     if experiment.pace.as_deref() == Some("") {
-        (loaded.pace, loaded.pace_from) = (None, None);
+        loaded.pace = None;
     }
     let scale = scale.unwrap_or(Scale::Pages(experiment.ru_pages.unwrap_or(study.ru_pages)));
     scale.apply(loaded, folder)
+}
+
+/// A copy of an experiment file with other values, in `folder`.
+fn edited(file: &Path, edits: &[String], folder: &Path, name: &str) -> Result<PathBuf, LabError> {
+    let label = file.display().to_string();
+    let wrong = |reason: String| LabError::config(label.as_str(), reason);
+    let mut table: Table =
+        toml::from_str(&read_text(file)?).map_err(|e| wrong(e.message().to_owned()))?;
+    for edit in edits {
+        let parsed = edit.split_once('=').and_then(|(key, value)| {
+            let value =
+                toml::from_str::<Table>(&format!("value = {value}")).ok()?.remove("value")?;
+            Some((key.trim(), value))
+        });
+        let (key, value) = parsed.ok_or_else(|| wrong(format!("`{edit}` is not KEY=VALUE")))?;
+        let path: Vec<&str> = key.split('.').collect();
+        if !assign(&mut table, &path, &value) {
+            return Err(wrong(format!("no place for `{key}`")));
+        }
+    }
+    // The copy lies elsewhere: what its files are named after does not.
+    let from = file.parent().unwrap_or(Path::new("")).to_owned();
+    let mut paths: Vec<&mut Value> = Vec::new();
+    for (key, value) in &mut table {
+        match (key.as_str(), value) {
+            ("compare" | "pace_from", value) => paths.push(value),
+            ("workload", Value::Table(workload)) => paths.extend(workload.get_mut("fio")),
+            _ => {}
+        }
+    }
+    for value in paths {
+        if let Value::String(path) = value {
+            *path = std::path::absolute(from.join(&*path))
+                .map_err(|e| wrong(e.to_string()))?
+                .display()
+                .to_string();
+        }
+    }
+    let path = folder.join(format!("{}.toml", name.replace('/', "-")));
+    let failed = |source| LabError::Io { path: path.clone(), source };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let text = toml::to_string(&table).map_err(|e| wrong(e.to_string()))?;
+    std::fs::write(&path, text).map_err(failed)?;
+    Ok(path)
+}
+
+/// Sets a dotted key; `*` is every element of a list, a number one of them.
+fn assign(table: &mut Table, path: &[&str], value: &Value) -> bool {
+    match path {
+        [] => false,
+        [leaf] => {
+            table.insert((*leaf).to_owned(), value.clone());
+            true
+        }
+        [key, rest @ ..] => match (table.get_mut(*key), rest) {
+            (Some(Value::Table(below)), rest) => assign(below, rest, value),
+            (Some(Value::Array(list)), [which, rest @ ..]) => {
+                let chosen = list
+                    .iter_mut()
+                    .enumerate()
+                    .filter(|(at, _)| *which == "*" || which.parse() == Ok(*at));
+                let mut done = 0;
+                for (_, element) in chosen {
+                    let Value::Table(below) = element else { return false };
+                    if !assign(below, rest, value) {
+                        return false;
+                    }
+                    done += 1;
+                }
+                done > 0
+            }
+            _ => false,
+        },
+    }
 }
 
 /// Refuses a name that no row and no experiment has or begins with.
@@ -187,4 +277,23 @@ fn check_name(studies: &[Study], name: &str) -> Result<(), LabError> {
 /// What a plan says of the state of a device before a run, for the document.
 pub(super) fn state(precondition: Precondition) -> String {
     precondition.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_tenants_are_set_in_one_or_all() {
+        let text = "[[tenants]]\nrate = 1.0\n[tenants.workload]\nfill = 0.3\n[[tenants]]\nrate = 2.0\n\
+                    [tenants.workload]\nfill = 0.3\n";
+        let mut table: Table = toml::from_str(text).unwrap();
+        assert!(assign(&mut table, &["tenants", "*", "workload", "fill"], &Value::Float(0.5)));
+        assert!(assign(&mut table, &["tenants", "1", "rate"], &Value::Float(4.0)));
+        assert!(!assign(&mut table, &["tenants", "2", "rate"], &Value::Float(4.0)));
+        assert!(!assign(&mut table, &["absent", "rate"], &Value::Float(4.0)));
+        let now = toml::to_string(&table).unwrap();
+        assert_eq!(now.matches("fill = 0.5").count(), 2, "{now}");
+        assert_eq!((now.matches("rate = 1.0").count(), now.matches("rate = 4.0").count()), (1, 1));
+    }
 }

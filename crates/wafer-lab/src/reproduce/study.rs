@@ -81,6 +81,12 @@ pub struct StudyExperiment {
     /// `KEY=VALUE` for the device, as `--set`.
     #[serde(default)]
     pub set: Vec<String>,
+    /// The same for `--scale full` only: real capacities where the file has scaled ones.
+    #[serde(default)]
+    pub full: Vec<String>,
+    /// `KEY=VALUE` for the experiment file, dotted; `tenants.*` is every tenant.
+    #[serde(default)]
+    pub edit: Vec<String>,
     /// Another device than the file's, as `--device`.
     pub device: Option<String>,
     /// Another fio job file than the file's, as `--fio`.
@@ -111,6 +117,12 @@ pub struct Sweep {
     /// `KEY=VALUE` for the device, one list a point.
     #[serde(default)]
     pub set: Vec<Vec<String>>,
+    /// `KEY=VALUE` for the experiment file, one list a point.
+    #[serde(default)]
+    pub edit: Vec<Vec<String>>,
+    /// Shares of the streams, as `--pace`, one a point.
+    #[serde(default)]
+    pub pace: Vec<String>,
     /// Experiment files, one a point, in place of the row's.
     #[serde(default)]
     pub file: Vec<PathBuf>,
@@ -198,9 +210,14 @@ impl Study {
             if !rows.iter().any(|r| r.id == sweep.row) {
                 return Err(wrong("row", &format!("no row `{}`", sweep.row)));
             }
-            for (key, count) in
-                [("set", sweep.set.len()), ("file", sweep.file.len()), ("at", sweep.at.len())]
-            {
+            let counts = [
+                ("set", sweep.set.len()),
+                ("edit", sweep.edit.len()),
+                ("pace", sweep.pace.len()),
+                ("file", sweep.file.len()),
+                ("at", sweep.at.len()),
+            ];
+            for (key, count) in counts {
                 if count != 0 && count != sweep.values.len() {
                     let reason = format!("{count} entries for {} values", sweep.values.len());
                     return Err(wrong(key, &reason));
@@ -222,6 +239,14 @@ impl Study {
     /// The experiment of a name.
     pub fn experiment(&self, name: &str) -> Option<&StudyExperiment> {
         self.experiments.iter().find(|e| e.name == name)
+    }
+}
+
+impl Sweep {
+    /// Whether its points need runs of their own; else they are volumes of the row's run.
+    pub(super) fn has_runs(&self) -> bool {
+        let counts = [self.set.len(), self.edit.len(), self.pace.len(), self.file.len()];
+        counts.iter().any(|count| *count > 0)
     }
 }
 
@@ -279,6 +304,15 @@ impl RowFile {
                 };
                 Metric::Effect { experiment: one()?, effect, present }
             }
+            "recent_waf" => Metric::RecentWaf { experiment: one()? },
+            "ratio" | "figure_ratio" if self.experiments.len() != 2 => {
+                return Err(wrong("experiments", "two, the first over the second"));
+            }
+            "ratio" => Metric::Ratio { experiments: self.experiments, at },
+            "figure_ratio" => Metric::FigureRatio {
+                experiments: self.experiments,
+                figure: self.figure.ok_or_else(|| wrong("figure", "missing for this metric"))?,
+            },
             "figure" => Metric::Figure {
                 experiment: one()?,
                 tenant: self.tenant.unwrap_or_default(),
@@ -303,7 +337,7 @@ impl RowFile {
             other => {
                 let known = "waf, handle_waf, extra_share, caused_share, noisy_ruh, \
                              no_noisy_ruh, save_sequential, no_save_sequential, figure, \
-                             ascending, crossover";
+                             figure_ratio, ratio, recent_waf, ascending, crossover";
                 return Err(wrong("metric", &format!("no metric `{other}`; there are {known}")));
             }
         };

@@ -1,31 +1,36 @@
 //! The engine against an array of bytes, and its capture against its counters.
 
+use std::fs::File;
+
 use proptest::prelude::*;
-use wafer_core::{Bytes, DeviceConfig};
-use wafer_workload::trace::capture::{CaptureHeader, CaptureReader};
+use wafer_core::{Bytes, Device, DeviceConfig};
+use wafer_target::backend::DataSpec;
+use wafer_target::drive::DriveOptions;
+use wafer_workload::trace::capture::{CaptureEvent, CaptureReader};
 
 use super::*;
-use crate::backend::memory::Memory;
 
-fn device() -> Device {
-    let text = serde_json::json!({
+fn config() -> DeviceConfig {
+    let config = serde_json::json!({
         "capacity": Bytes(8 << 20), "overprovisioning": 1.0, "handles": 2,
         "reclaim_unit": { "size": Bytes(1 << 20) },
-        "namespaces": [{ "size": Bytes(5 << 20), "handles": [0] }, { "size": Bytes(3 << 20), "handles": [1] }],
+        "namespaces": [
+            { "size": Bytes(5 << 20), "handles": [0] },
+            { "size": Bytes(3 << 20), "handles": [1] },
+        ],
     });
-    let config: DeviceConfig = serde_json::from_value(text).unwrap();
-    Device::new(&config, 1).unwrap()
+    serde_json::from_value(config).unwrap()
 }
 
-fn header() -> CaptureHeader {
-    crate::mount::capture_header(
-        &device(),
-        &serde_json::from_value(serde_json::json!({
-            "capacity": Bytes(8 << 20), "overprovisioning": 1.0,
-            "reclaim_unit": { "size": Bytes(1 << 20) },
-        }))
-        .unwrap(),
-    )
+fn drive() -> Drive {
+    let options = DriveOptions {
+        device: config(),
+        seed: 1,
+        data: DataSpec::Memory,
+        lba_bytes: 512,
+        events_enabled: false,
+    };
+    Drive::new(options).unwrap()
 }
 
 #[derive(Clone, Debug)]
@@ -54,9 +59,9 @@ proptest! {
     fn it_is_an_array_of_bytes_whose_capture_replays(steps in prop::collection::vec(step(), 1..120)) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c.trace");
-        let out = BufWriter::new(File::create(&path).unwrap());
-        let capture = CaptureWriter::new(out, &header()).unwrap();
-        let engine = Engine::new(device(), Box::new(Memory), Some(capture)).unwrap();
+        let drive = drive();
+        drive.record(&path).unwrap();
+        let engine = Engine::new(drive);
         let mut model = [vec![0u8; 5 << 20], vec![0u8; 3 << 20]];
         for step in steps {
             match step {
@@ -84,8 +89,8 @@ proptest! {
                 Step::Flush(n) => engine.flush(n).unwrap(),
             }
         }
-        engine.finish().unwrap();
-        let mut replay = device();
+        engine.close().unwrap();
+        let mut replay = Device::new(&config(), 1).unwrap();
         let reader = CaptureReader::new(File::open(&path).unwrap()).unwrap();
         for record in reader {
             if let CaptureEvent::Command(command) = record.unwrap().event {

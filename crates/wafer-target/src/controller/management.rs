@@ -94,6 +94,7 @@ impl Controller {
         for host in &hosts {
             namespace.set_attached(host, attach);
         }
+        self.subsystem.drive.save();
         // The host that sent the command learns it, too: its kernel did not send it.
         self.subsystem.namespace_changed(nsid, |c| hosts.contains(&c.hostnqn));
         Ok(Reply::default())

@@ -35,7 +35,7 @@ impl Drive {
         let mut inner = self.lock();
         inner.read_commands += transferred.reads;
         inner.write_commands += transferred.writes;
-        inner.apply(host, commands);
+        self.apply_locked(&mut inner, host, commands);
     }
 
     /// Times that a server of this drive ended without saving its state.
@@ -65,6 +65,12 @@ impl Drive {
     pub fn update(&self, host: u16, namespace: &Namespace, pid: Placement) -> Result<(), Status> {
         let (group, handle) = namespace.placement(pid).map_err(|_| Status::INVALID_FIELD)?;
         let mut inner = self.lock();
+        if inner.keeper.as_ref().is_some_and(|k| k.room() == 0) {
+            self.changed(&mut inner);
+        }
+        if let Some(keeper) = &mut inner.keeper {
+            keeper.update(namespace.id(), pid);
+        }
         let unwritten = inner.device.update_reclaim_unit(namespace.id(), pid);
         let unwritten = unwritten.ok_or(Status::INVALID_FIELD)?;
         inner.log_events();

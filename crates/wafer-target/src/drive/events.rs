@@ -66,6 +66,16 @@ impl EventLog {
         }
     }
 
+    /// A log that is empty, with what was enabled before.
+    pub(crate) fn with_masks(enabled: Vec<u8>) -> Self {
+        EventLog { enabled, ..EventLog::new(0, false) }
+    }
+
+    /// What is enabled, by handle.
+    pub(crate) fn masks(&self) -> &[u8] {
+        &self.enabled
+    }
+
     /// Enables or disables event types for a handle. False, and nothing changes, if a type is unknown.
     pub(crate) fn enable(&mut self, handle: RuhId, types: &[u8], enable: bool) -> bool {
         let bits: Option<Vec<usize>> = types.iter().map(|t| bit(*t)).collect();

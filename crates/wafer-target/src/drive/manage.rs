@@ -111,6 +111,8 @@ impl Drive {
         let blocks = Namespace::device_blocks(bytes);
         let handles = handles.iter().map(|h| h.0).collect();
         inner.record(0, CaptureEvent::CreateNamespace { namespace: id, blocks, handles });
+        drop(namespaces);
+        self.changed(inner);
         Ok(u32::from(id.0) + 1)
     }
 
@@ -128,7 +130,9 @@ impl Drive {
         }
         inner.device.delete_namespace(namespace.id());
         inner.record(0, CaptureEvent::DeleteNamespace(namespace.id()));
-        namespace.store.deallocate(0, namespace.bytes).map_err(|error| {
+        let given_back = namespace.store.deallocate(0, namespace.bytes);
+        self.changed(&mut inner);
+        given_back.map_err(|error| {
             tracing::error!(%error, nsid, "the space of a namespace cannot be given back");
             Status::INTERNAL_ERROR
         })
@@ -150,7 +154,7 @@ impl Drive {
             at += blocks;
             left -= blocks;
         }
-        inner.apply(host, &commands);
+        self.apply_locked(&mut inner, host, &commands);
         old.store.deallocate(0, old.bytes).map_err(|_| Status::INTERNAL_ERROR)?;
         let attachment = old.attachment.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let formatted = Namespace {
@@ -164,6 +168,8 @@ impl Drive {
         if let Some(slot) = namespaces.get_mut(old.id().index()) {
             *slot = Some(Arc::new(formatted));
         }
+        drop(namespaces);
+        self.changed(&mut inner);
         Ok(())
     }
 
@@ -194,6 +200,7 @@ impl Drive {
         inner.device = device;
         inner.config = config;
         inner.record(0, CaptureEvent::SetFdp(enabled));
+        self.changed(&mut inner);
         Ok(())
     }
 

@@ -6,10 +6,14 @@
 
 mod commands;
 mod events;
+mod journal;
 mod manage;
 mod namespace;
 mod recorder;
 mod snapshot;
+mod state;
+#[cfg(test)]
+mod tests;
 
 pub use commands::{HandleStatus, Transferred};
 pub use events::{EventClass, EventRecord};
@@ -31,6 +35,7 @@ use wafer_workload::trace::capture::CaptureEvent;
 use crate::backend::{Backend, DataSpec, file, memory, none};
 use events::EventLog;
 use recorder::Recorder;
+use state::Keeper;
 
 /// The one endurance group of a drive.
 pub const ENDURANCE_GROUP: u16 = 1;
@@ -114,6 +119,10 @@ pub(crate) struct Inner {
     pub(crate) hosts: Vec<String>,
     /// The Timestamp feature: what a host set, and when.
     pub(crate) timestamp: Option<(u64, Instant)>,
+    /// The files of a drive that outlives its server.
+    keeper: Option<Keeper>,
+    /// Why the files cannot be written any more.
+    keeper_failed: Option<io::Error>,
 }
 
 /// A drive that front ends share.
@@ -142,7 +151,7 @@ impl Drive {
         };
         let geometry = Geometry::resolve(&options.device)?;
         let device = empty_device(&options.device, options.seed)?;
-        let drive = Drive {
+        let mut drive = Drive {
             inner: Mutex::new(Inner {
                 events: EventLog::new(device.geometry().handles, options.events_enabled),
                 device,
@@ -154,6 +163,8 @@ impl Drive {
                 unsafe_shutdowns: 0,
                 hosts: Vec::new(),
                 timestamp: None,
+                keeper: None,
+                keeper_failed: None,
             }),
             namespaces: RwLock::new(Vec::new()),
             backend,
@@ -161,6 +172,23 @@ impl Drive {
             notices: Vec::new(),
             options,
         };
+        if let DataSpec::File(path) = drive.options.data.clone() {
+            let keeper = Keeper::open(&path, geometry.logical_pages)?;
+            let goes_on = keeper.exists();
+            if !goes_on && std::fs::metadata(&path).is_ok_and(|m| m.len() > 0) {
+                let reason = "there is data and no state of a drive beside it; move it away";
+                let path = path.display().to_string();
+                return Err(DriveError::State { path, reason: reason.to_owned() });
+            }
+            let mut inner = drive.lock();
+            inner.keeper = Some(keeper);
+            if goes_on {
+                let notices = drive.load(&mut inner)?;
+                drop(inner);
+                drive.notices = notices;
+                return Ok(drive);
+            }
+        }
         for (at, pages) in geometry.namespaces.iter().enumerate() {
             let request = NamespaceRequest {
                 pages: pages.end - pages.start,
@@ -171,6 +199,7 @@ impl Drive {
             let failed = |status: Status| DriveError::Namespace(at, format!("{status:?}"));
             drive.create_namespace(request).map_err(failed)?;
         }
+        drive.changed(&mut drive.lock());
         Ok(drive)
     }
 
@@ -198,7 +227,8 @@ impl Drive {
     /// # Errors
     /// The capture cannot be written; recording has stopped.
     pub fn keep(&self) -> io::Result<()> {
-        self.flush_record()
+        self.flush_record()?;
+        self.lock().keeper_failed.take().map_or(Ok(()), Err)
     }
 
     fn flush_record(&self) -> io::Result<()> {
@@ -217,7 +247,12 @@ impl Drive {
     /// Something cannot be written.
     pub fn close(&self) -> io::Result<()> {
         self.flush_record()?;
-        self.lock().recorder = None;
+        let mut inner = self.lock();
+        inner.recorder = None;
+        self.checkpoint(&mut inner)?;
+        if let Some(keeper) = &mut inner.keeper {
+            keeper.set_clean()?;
+        }
         self.backend.flush()
     }
 
@@ -287,6 +322,9 @@ impl Drive {
             if let Some(namespace) = namespace {
                 inner.record(host, CaptureEvent::Flush(namespace));
             }
+            if let Some(keeper) = &inner.keeper {
+                keeper.sync()?;
+            }
         }
         self.backend.flush()
     }
@@ -296,7 +334,37 @@ impl Drive {
         if commands.is_empty() {
             return;
         }
-        self.lock().apply(host, commands);
+        self.apply_locked(&mut self.lock(), host, commands);
+    }
+
+    /// Counts commands, once the journal has them.
+    pub(crate) fn apply_locked(&self, inner: &mut Inner, host: u16, commands: &[Command]) {
+        if inner.keeper.is_none() {
+            return inner.apply(host, commands);
+        }
+        for part in commands.chunks(1 << 16) {
+            if inner.keeper.as_ref().is_some_and(|k| k.room() < part.len() + 1) {
+                self.changed(inner);
+            }
+            if let Some(keeper) = &mut inner.keeper {
+                keeper.commands(part);
+            }
+            inner.apply(host, part);
+        }
+    }
+
+    /// Saves the drive now, where it has files.
+    pub fn save(&self) {
+        self.changed(&mut self.lock());
+    }
+
+    /// Something changed that the journal does not tell: saves the drive. If that fails the drive goes on
+    /// without its files, and [`Self::keep`] tells.
+    pub(crate) fn changed(&self, inner: &mut Inner) {
+        if let Err(error) = self.checkpoint(inner) {
+            inner.keeper = None;
+            inner.keeper_failed = Some(error);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use wafer_core::{Counters, HandleCounters, RgId, RuId, RuhId};
+use wafer_core::{Counters, HandleCounters, Owner, RgId, RuId, RuhId};
 
 use super::events::{EventClass, EventRecord, TYPES};
 use super::{Drive, Namespace};
@@ -75,6 +75,9 @@ pub struct NamespaceSnapshot {
 pub struct RuCounts {
     /// States.
     pub state: Vec<u8>,
+    /// Whose data each holds: the number of a handle, one more than the last for relocated data of all
+    /// initially isolated handles, -1 where it is free.
+    pub owner: Vec<i32>,
     /// Valid pages.
     pub valid: Vec<u32>,
     /// Times erased.
@@ -126,6 +129,13 @@ impl Drive {
                     None => 0,
                     Some(_) if device.is_closed(ru) => 2,
                     Some(_) => 1,
+                })
+                .collect(),
+            owner: all()
+                .map(|ru| match device.owner(ru) {
+                    None => -1,
+                    Some(Owner::Handle(handle)) => i32::from(handle.0),
+                    Some(Owner::Gc) => i32::from(device.geometry().handles),
                 })
                 .collect(),
             valid: all().map(|ru| device.valid_pages(ru)).collect(),

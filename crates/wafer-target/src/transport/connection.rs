@@ -74,7 +74,10 @@ impl Connection {
         };
         if let Phase::Queue(queue) = &mut self.phase {
             queue.settle();
-            queue.events(out);
+            // Nothing may follow a Terminate Connection Request.
+            if result.is_ok() {
+                queue.events(out);
+            }
         }
         match result {
             Ok(()) => Ok(taken),

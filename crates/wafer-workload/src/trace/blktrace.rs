@@ -38,6 +38,8 @@ pub(super) struct BlkTrace {
     action: u32,
     /// Names by process number.
     processes: HashMap<u32, u32>,
+    /// The device met last and its volume: most requests repeat it.
+    device: Option<(u32, u32)>,
 }
 
 /// The byte order of a trace that begins so, if it is one.
@@ -101,7 +103,7 @@ impl BlkTrace {
             }
             rest = rest.get(RECORD + record.payload()..).unwrap_or_default();
         }
-        BlkTrace { order, action, processes: HashMap::new() }
+        BlkTrace { order, action, processes: HashMap::new(), device: None }
     }
 
     fn one(&mut self, record: &Record<'_>, payload: &[u8], out: &mut Decoded) {
@@ -129,11 +131,13 @@ impl BlkTrace {
             _ => Kind::Read,
         };
         let device = record.u32(36);
-        let volume = match out.names.volumes().len() {
-            0 | 1 if device == 0 => 0,
+        let volume = match self.device {
+            Some((known, volume)) if known == device => volume,
             _ => {
                 let name = format!("{},{}", device >> 20, device & 0xf_ffff);
-                out.names.volume(name.as_bytes())
+                let volume = out.names.volume(name.as_bytes());
+                self.device = Some((device, volume));
+                volume
             }
         };
         let process = self.processes.get(&pid).copied().unwrap_or(NO_PROCESS);

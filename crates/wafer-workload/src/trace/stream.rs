@@ -321,6 +321,19 @@ impl CommandStream for TraceStream {
         }
     }
 
+    fn fill_timed(&mut self, out: &mut Vec<Command>, times: &mut Vec<u64>, max: usize) -> bool {
+        let end = out.len() + max;
+        while out.len() < end {
+            let Some(next) = self.earliest() else { break };
+            let tenant = &mut self.tenants[next];
+            let Some(time) = tenant.next_time() else { break };
+            let before = out.len();
+            tenant.take(out);
+            times.resize(times.len() + out.len() - before, time);
+        }
+        true
+    }
+
     fn figures(&self) -> Vec<Figure> {
         let several = self.tenants.len() > 1;
         self.tenants

@@ -210,7 +210,7 @@ impl Known {
                 self.look(rus, ru, valid);
                 let track = &mut self.tracks[ru.index()];
                 track.looks = track.looks.wrapping_add(1);
-                if fresh || track.index < FAR * self.usual || track.looks % 4 == 0 {
+                if fresh || track.index < FAR * self.usual || track.looks.is_multiple_of(4) {
                     self.tracks[ru.index()].index = self.value(index, ru);
                 }
             }

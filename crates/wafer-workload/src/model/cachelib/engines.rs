@@ -222,7 +222,7 @@ mod tests {
         let there: Vec<u32> = (0..1000).filter(|k| log.find(*k).is_some()).collect();
         // Three full regions and four objects of the one in memory.
         assert_eq!(there, (978..1000).collect::<Vec<_>>());
-        assert_eq!(log.find(999).unwrap().1, false);
+        assert!(!log.find(999).unwrap().1);
         log.remove(999);
         assert!(log.find(999).is_none());
     }

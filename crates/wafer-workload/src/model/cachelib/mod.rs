@@ -70,7 +70,7 @@ pub struct CachelibConfig {
     pub sets: f64,
     /// Share of the requests that delete. Default 0.
     pub deletes: f64,
-    /// Share of the keys whose objects are large. Default 0.02 (calibrated on WARP's SOC 40 % run).
+    /// Share of the keys whose objects are large. Default 0.04 (calibrated on WARP's SOC 40 % run).
     pub large_keys: f64,
     /// Mean bytes of a small object. Default 300 B (assumption).
     pub small_object: Bytes,
@@ -99,7 +99,7 @@ impl Default for CachelibConfig {
             popularity: 0.9,
             sets: 0.2,
             deletes: 0.0,
-            large_keys: 0.02,
+            large_keys: 0.04,
             small_object: Bytes(300),
             large_object: Bytes(24 << 10),
             reads: true,
@@ -198,7 +198,7 @@ impl Model for CachelibConfig {
             None => sizes.keys,
         };
         let objects = sizes.dram / self.small_object.0.max(1);
-        keys * 8 + sizes.buckets * SmallObjects::bucket_bytes(self.small_object.0) + objects * 16
+        keys * 13 + sizes.buckets * SmallObjects::bucket_bytes(self.small_object.0) + objects * 16
     }
 
     fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
@@ -291,13 +291,13 @@ impl Cachelib {
         for Evicted { key, size, clean } in evicted.drain(..) {
             // Flash may have dropped its copy since.
             if !(clean && (self.small.holds(key) || self.large.find(key).is_some())) {
-                self.to_flash(key, size, out);
+                self.admit(key, size, out);
             }
         }
         self.evicted = evicted;
     }
 
-    fn to_flash(&mut self, key: u32, size: u32, out: &mut Vec<Command>) {
+    fn admit(&mut self, key: u32, size: u32, out: &mut Vec<Command>) {
         if self.config.admission < 1.0 {
             let below = (self.config.admission * 4_294_967_296.0) as u64;
             if u64::from(self.admission.next32()) >= below {

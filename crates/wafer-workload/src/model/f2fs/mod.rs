@@ -207,6 +207,36 @@ impl Model for F2fsConfig {
     }
 }
 
+/// Popularity of files by rank; the ranks are scattered over the files.
+struct Popularity {
+    ranked: Ranked,
+    file_of: Vec<u32>,
+    rank_of: Vec<u32>,
+}
+
+impl Popularity {
+    fn new(files: u64, exponent: f64, mut rng: Rng) -> Self {
+        let mut file_of: Vec<u32> = (0..files as u32).collect();
+        for i in (1..file_of.len()).rev() {
+            file_of.swap(i, rng.below(i as u64 + 1) as usize);
+        }
+        let mut rank_of = vec![0; file_of.len()];
+        for (rank, &file) in (0..).zip(&file_of) {
+            rank_of[file as usize] = rank;
+        }
+        Popularity {
+            ranked: Ranked::new(Inverse::zipf(files, exponent), files, 0),
+            file_of,
+            rank_of,
+        }
+    }
+
+    fn draw(&self, rng: &mut Rng) -> u64 {
+        let rank = self.ranked.rank_of(rng.next32()).min(self.file_of.len() as u64 - 1);
+        self.file_of[rank as usize].into()
+    }
+}
+
 struct F2fs {
     config: F2fsConfig,
     sizes: Sizes,
@@ -214,7 +244,7 @@ struct F2fs {
     /// Blocks of a file, without its inode.
     per_file: u64,
     loaded: u64,
-    ranked: Option<Ranked>,
+    popularity: Option<Popularity>,
     choice: Rng,
     /// Overwrite, counted, at which a file was last written.
     updated: Vec<u64>,
@@ -246,7 +276,8 @@ impl F2fs {
     fn new(config: &F2fsConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
         let sizes = config.check(space)?;
         let per_file = config.file.0 / BLOCK;
-        let zipf = || Ranked::new(Inverse::zipf(sizes.files, config.popularity), sizes.files, 0);
+        let rng = |sub| Rng::new(seed, 0, Purpose::Application, sub);
+        let skewed = || Popularity::new(sizes.files, config.popularity, rng(1));
         let owners = sizes.files * (per_file + 1);
         Ok(F2fs {
             segments: Segments::new(
@@ -258,8 +289,8 @@ impl F2fs {
             ),
             per_file,
             loaded: 0,
-            ranked: (config.popularity > 0.0).then(zipf),
-            choice: Rng::new(seed, 0, Purpose::Application, 0),
+            popularity: (config.popularity > 0.0).then(skewed),
+            choice: rng(0),
             updated: vec![0; sizes.files as usize],
             overwrites: 0,
             dirty: Vec::new(),
@@ -393,14 +424,13 @@ impl F2fs {
         match self.config.temperature {
             Temperature::Linux => 1,
             Temperature::File => {
-                // The rank is the file's number; uniform popularity has no ranks.
-                let rank = file as f64 / self.sizes.files as f64;
-                if self.ranked.is_none() {
-                    1
-                } else if rank < 0.2 {
-                    0
-                } else {
-                    1 + usize::from(rank >= 0.5)
+                // Uniform popularity has no ranks.
+                let Some(popularity) = &self.popularity else { return 1 };
+                let rank = f64::from(popularity.rank_of[file as usize]) / self.sizes.files as f64;
+                match rank {
+                    rank if rank < 0.2 => 0,
+                    rank if rank < 0.5 => 1,
+                    _ => 2,
                 }
             }
             Temperature::Frequency => {
@@ -442,8 +472,8 @@ impl Application for F2fs {
 
     fn step(&mut self, out: &mut Vec<Command>) {
         self.step_at = out.len();
-        let file = match &self.ranked {
-            Some(ranked) => ranked.rank_of(self.choice.next32()).min(self.sizes.files - 1),
+        let file = match &self.popularity {
+            Some(popularity) => popularity.draw(&mut self.choice),
             None => self.choice.below(self.sizes.files),
         };
         let blocks = self.config.overwrite.0 / BLOCK;

@@ -81,10 +81,8 @@ fn discards_are_of_dead_blocks() {
         }
         for c in &out {
             let first = (c.lba * LBA_BYTES / BLOCK) as usize;
-            for block in first..first + (c.bytes() / BLOCK) as usize {
-                valid[block] = c.op == Op::Write;
-                discarded += u64::from(c.op == Op::Deallocate);
-            }
+            valid[first..first + (c.bytes() / BLOCK) as usize].fill(c.op == Op::Write);
+            discarded += u64::from(c.op == Op::Deallocate);
         }
         for segment in 0..app.sizes.segments {
             for block in 0..SEGMENT {

@@ -74,12 +74,14 @@ fn files_are_written_once_and_deallocated() {
     let mut mapped = vec![false; (64 << 20) / PAGE as usize];
     for c in &out {
         let first = (c.lba * LBA_BYTES / PAGE) as usize;
-        for page in first..first + (c.bytes() / PAGE) as usize {
-            match c.op {
-                Op::Write => assert!(!std::mem::replace(&mut mapped[page], true), "page {page}"),
-                Op::Deallocate => mapped[page] = false,
-                Op::Read => {}
+        let pages = &mut mapped[first..first + (c.bytes() / PAGE) as usize];
+        match c.op {
+            Op::Write => {
+                assert!(pages.iter().all(|mapped| !mapped), "written over: {c:?}");
+                pages.fill(true);
             }
+            Op::Deallocate => pages.fill(false),
+            Op::Read => {}
         }
     }
     app.area.check_invariants();

@@ -1,0 +1,155 @@
+//! `wafer compare`
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use wafer_lab::ranking::{Ranking, WorkloadRanking, bound, experiments, workload};
+use wafer_lab::{Batch, Checked, Control, LabError, Options, ResultRecord, write_json};
+
+use super::run::{CANCEL, cancel_on_ctrl_c};
+use crate::args::CompareArgs;
+use crate::output::{self, Align, Table};
+use crate::progress::Bar;
+
+/// Points of the timeline that a comparison needs.
+const SAMPLES: usize = 100;
+
+pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
+    let policies = policies(&args.policies);
+    let baseline = match &args.baseline {
+        Some(name) if !policies.contains(name) => {
+            return Err(LabError::config("--baseline", "not one of the policies compared").into());
+        }
+        Some(name) => name.clone(),
+        None => policies.iter().find(|p| *p == "greedy").unwrap_or(&policies[0]).clone(),
+    };
+    let options = Options {
+        device: args.device.device.clone(),
+        set: args.device.set.clone(),
+        volume: args.volume,
+        pace: args.pace.clone(),
+        seed: args.seed,
+        samples: Some(SAMPLES),
+        ..Options::default()
+    };
+    let runs = experiments(&policies, &args.workloads, args.seeds, &options)?;
+    let checked = runs
+        .iter()
+        .map(|experiment| experiment.clone().check())
+        .collect::<Result<Vec<Checked>, LabError>>()?;
+    cancel_on_ctrl_c()?;
+    let bar = Bar::new(&runs, quiet);
+    let batch = Batch {
+        threads: args.threads,
+        cancel: &CANCEL,
+        progress: &|number, progress| bar.update(number, progress),
+        watch: None,
+        finished: &|_, _| {},
+    };
+    let results = batch.run(&checked);
+    bar.finish();
+    let records: Vec<ResultRecord> = results?.into_iter().collect::<Result<_, LabError>>()?;
+
+    let mut ranked = Vec::new();
+    let each = policies.len() * args.seeds as usize;
+    for (path, records) in args.workloads.iter().zip(records.chunks(each)) {
+        let Some(mut ranking) = WorkloadRanking::of(&policies, records, &baseline) else {
+            continue;
+        };
+        if let Some(classes) = args.bound {
+            let experiment = workload(path, &options)?;
+            let control = Control { cancel: &CANCEL, progress: &|_| {}, watch: None };
+            ranking.bound = Some(bound(&experiment, classes, control)?);
+        }
+        ranked.push(ranking);
+    }
+    let ranking = Ranking::new(&baseline, ranked);
+    if let Some(path) = &args.markdown {
+        std::fs::write(path, ranking.markdown()).with_context(|| path.display().to_string())?;
+    }
+    match &args.json {
+        Some(path) if path.as_os_str() == "-" => output::json(&ranking)?,
+        Some(path) => write_json(path, &ranking)?,
+        None => {}
+    }
+    if args.json.as_deref() != Some(Path::new("-")) {
+        print(&ranking)?;
+    }
+    Ok(())
+}
+
+/// The policies named, each once; `all` is every one.
+fn policies(names: &[String]) -> Vec<String> {
+    let mut policies: Vec<String> = Vec::new();
+    for name in names {
+        let all = wafer_core::policy::POLICIES.iter().map(|p| p.name);
+        let named: Vec<String> = match name.as_str() {
+            "all" => all.map(str::to_owned).collect(),
+            name => vec![name.to_owned()],
+        };
+        for name in named {
+            if !policies.contains(&name) {
+                policies.push(name);
+            }
+        }
+    }
+    policies
+}
+
+fn print(ranking: &Ranking) -> anyhow::Result<()> {
+    let mut out = output::styled();
+    for workload in &ranking.workloads {
+        writeln!(out, "{}\n", workload.title())?;
+        let mut table = Table::new(&[
+            ("policy", Align::Left),
+            ("WAF", Align::Right),
+            ("at the end", Align::Right),
+            ("less baseline", Align::Right),
+            ("extra writes saved", Align::Right),
+            ("above best", Align::Right),
+            ("time", Align::Right),
+        ]);
+        for row in &workload.rows {
+            let saved = row.saved_percent.map_or_else(String::new, |p| format!("{p:.1} %"));
+            table.row([
+                row.policy.clone(),
+                format!("{:.3}", row.waf),
+                format!("{:.3}", row.waf_at_end),
+                row.interval(),
+                saved,
+                format!("{:.1} %", row.above_best_percent),
+                output::seconds(row.wall_seconds),
+            ]);
+        }
+        if let Some(bound) = &workload.bound {
+            let name = format!("(perfect knowledge, {} open RUs)", bound.classes);
+            let mut cells = vec![name, format!("{:.3}", bound.waf)];
+            cells.resize(7, String::new());
+            table.row(cells);
+        }
+        table.print(&mut out)?;
+        writeln!(out)?;
+    }
+    if ranking.workloads.len() > 1 {
+        let mut table = Table::new(&[
+            ("policy", Align::Left),
+            ("mean above best", Align::Right),
+            ("most above best", Align::Right),
+            ("where", Align::Left),
+        ]);
+        for row in &ranking.overall {
+            table.row([
+                row.policy.clone(),
+                format!("{:.1} %", row.mean_above_best_percent),
+                format!("{:.1} %", row.worst_above_best_percent),
+                row.worst.clone(),
+            ]);
+        }
+        table.print(&mut out)?;
+        writeln!(out)?;
+    }
+    writeln!(out, "baseline {}; ± is the 95 % interval over paired seeds", ranking.baseline)?;
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,208 @@
+//! A host: an admin queue, and the I/O queues of its controller.
+
+use std::net::SocketAddr;
+
+use wafer_spec::zerocopy::{FromBytes, IntoBytes as _};
+use wafer_spec::*;
+
+use crate::queue::{Completion, HostError, Queue, QueueOptions};
+
+/// Who the host is, and how it connects.
+#[derive(Clone, Debug)]
+pub struct HostOptions {
+    /// NQN of the subsystem.
+    pub subnqn: String,
+    /// NQN of the host.
+    pub hostnqn: String,
+    /// Host identifier.
+    pub hostid: [u8; 16],
+    /// Keep alive timeout, milliseconds; 0 is none.
+    pub kato: u32,
+    /// All queues.
+    pub queue: QueueOptions,
+}
+
+impl HostOptions {
+    /// A host of this name for a subsystem.
+    pub fn new(subnqn: &str, name: &str) -> Self {
+        let mut hostid = [0; 16];
+        for (slot, byte) in hostid.iter_mut().zip(name.bytes()) {
+            *slot = byte;
+        }
+        HostOptions {
+            subnqn: subnqn.to_owned(),
+            hostnqn: format!("nqn.2026-11.io.wafer:{name}"),
+            hostid,
+            kato: 0,
+            queue: QueueOptions::default(),
+        }
+    }
+}
+
+/// A host that is connected to a controller.
+pub struct Host {
+    /// The admin queue.
+    pub admin: Queue,
+    /// Controller ID.
+    pub cntlid: u16,
+    address: SocketAddr,
+    options: HostOptions,
+}
+
+impl Host {
+    /// Connects and enables a controller.
+    ///
+    /// # Errors
+    /// There is none, or it refuses.
+    pub fn connect(address: SocketAddr, options: HostOptions) -> Result<Self, HostError> {
+        let queue = QueueOptions { entries: 32, ..options.queue };
+        let mut admin = Queue::initialize(address, queue)?;
+        let done = connect(&mut admin, &options, 0, 0xffff, queue)?;
+        let cntlid = done.dw as u16;
+        let mut host = Host { admin, cntlid, address, options };
+        let cc = Cc::new().with_en(true).with_iosqes(6).with_iocqes(4);
+        host.property_set(Property::CC, u64::from(cc.into_bits()))?;
+        Ok(host)
+    }
+
+    /// The address of the controller.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Connects an I/O queue.
+    ///
+    /// # Errors
+    /// The controller refuses.
+    pub fn io_queue(&self, qid: u16) -> Result<Queue, HostError> {
+        let mut queue = Queue::initialize(self.address, self.options.queue)?;
+        connect(&mut queue, &self.options, qid, self.cntlid, self.options.queue)?;
+        Ok(queue)
+    }
+
+    /// Executes an admin command, which must succeed.
+    ///
+    /// # Errors
+    /// It does not, or the connection broke.
+    pub fn admin(
+        &mut self,
+        command: &'static str,
+        sqe: Sqe,
+        send: &[u8],
+        receive: usize,
+    ) -> Result<Completion, HostError> {
+        let done = self.admin.execute(sqe, send, receive)?;
+        if done.status.is_success() {
+            Ok(done)
+        } else {
+            Err(HostError::Status { command, status: done.status })
+        }
+    }
+
+    fn property(&mut self, fctype: FabricsType, property: Property, value: u64) -> Sqe {
+        let wide = matches!(property, Property::CAP);
+        let command = PropertyCommand {
+            opcode: AdminOpcode::FABRICS.0,
+            fctype: fctype.0,
+            attrib: u8::from(wide),
+            offset: property.0.into(),
+            value: value.into(),
+            ..Default::default()
+        };
+        Sqe::read_from_bytes(command.as_bytes()).expect("64 bytes")
+    }
+
+    /// Property Set.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn property_set(&mut self, property: Property, value: u64) -> Result<(), HostError> {
+        let sqe = self.property(FabricsType::PROPERTY_SET, property, value);
+        self.admin("property set", sqe, &[], 0).map(|_| ())
+    }
+
+    /// Property Get.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn property_get(&mut self, property: Property) -> Result<u64, HostError> {
+        let sqe = self.property(FabricsType::PROPERTY_GET, property, 0);
+        self.admin("property get", sqe, &[], 0).map(|done| done.dw)
+    }
+
+    /// Identify: a structure of 4,096 bytes.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn identify<T: FromBytes>(&mut self, cns: Cns, nsid: u32) -> Result<T, HostError> {
+        let sqe = Sqe {
+            opcode: AdminOpcode::IDENTIFY.0,
+            nsid: nsid.into(),
+            cdw10: u32::from(cns.0).into(),
+            ..Default::default()
+        };
+        let done = self.admin("identify", sqe, &[], 4096)?;
+        T::read_from_bytes(&done.data)
+            .map_err(|_| HostError::Protocol("less than a structure".to_owned()))
+    }
+
+    /// Get Log Page of so many bytes; `lsp` and `lsi` as the page needs them.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn log(&mut self, lid: Lid, lsp: u8, lsi: u16, bytes: u32) -> Result<Vec<u8>, HostError> {
+        let dwords_z = bytes / 4 - 1;
+        let cdw10 = GetLogCdw10::new().with_lid(lid.0).with_lsp(lsp).with_numdl_z(dwords_z as u16);
+        let cdw11 = GetLogCdw11::new().with_numdu((dwords_z >> 16) as u16).with_lsi(lsi);
+        let sqe = Sqe {
+            opcode: AdminOpcode::GET_LOG_PAGE.0,
+            nsid: 0xffff_ffff.into(),
+            cdw10: cdw10.into_bits().into(),
+            cdw11: cdw11.into_bits().into(),
+            ..Default::default()
+        };
+        self.admin("get log page", sqe, &[], bytes as usize).map(|done| done.data)
+    }
+
+    /// FDP statistics: HBMW, MBMW, MBE.
+    ///
+    /// # Errors
+    /// FDP is disabled, or the connection broke.
+    pub fn statistics(&mut self) -> Result<FdpStatistics, HostError> {
+        let page = self.log(Lid::FDP_STATISTICS, 0, 1, 64)?;
+        FdpStatistics::read_from_bytes(&page)
+            .map_err(|_| HostError::Protocol("less than a structure".to_owned()))
+    }
+}
+
+fn connect(
+    queue: &mut Queue,
+    options: &HostOptions,
+    qid: u16,
+    cntlid: u16,
+    queue_options: QueueOptions,
+) -> Result<Completion, HostError> {
+    let command = ConnectCommand {
+        opcode: AdminOpcode::FABRICS.0,
+        fctype: FabricsType::CONNECT.0,
+        qid: qid.into(),
+        sqsize_z: (queue_options.entries - 1).into(),
+        cattr: if queue_options.no_flow_control { 4 } else { 0 },
+        kato: options.kato.into(),
+        ..Default::default()
+    };
+    let data = ConnectData {
+        hostid: options.hostid,
+        cntlid: cntlid.into(),
+        subnqn: nqn_field(&options.subnqn),
+        hostnqn: nqn_field(&options.hostnqn),
+        ..Default::default()
+    };
+    let sqe = Sqe::read_from_bytes(command.as_bytes()).expect("64 bytes");
+    let done = queue.execute(sqe, data.as_bytes(), 0)?;
+    if done.status.is_success() {
+        Ok(done)
+    } else {
+        Err(HostError::Status { command: "connect", status: done.status })
+    }
+}

@@ -1,0 +1,161 @@
+//! Random reads and writes at a queue depth.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
+use serde::Serialize;
+
+use crate::command::Io;
+use crate::host::{Host, HostOptions};
+use crate::queue::{HostError, Queue};
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// Random reads.
+    Read,
+    /// Random writes.
+    Write,
+}
+
+/// A load.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Reads or writes.
+    pub pattern: Pattern,
+    /// Bytes of a command; a multiple of the logical block.
+    pub bytes: u32,
+    /// Commands outstanding on each connection.
+    pub depth: u16,
+    /// Connections.
+    pub connections: u16,
+    /// How long.
+    pub time: Duration,
+    /// Stop after so many commands on each connection.
+    pub commands: Option<u64>,
+    /// Blocks of the namespace that are used, from the first; 0 is all.
+    pub span: u64,
+    /// Placement identifiers that writes take in turn; none: no directive.
+    pub pids: Vec<u16>,
+    /// Seed of addresses.
+    pub seed: u64,
+}
+
+/// What came of a load.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadResult {
+    /// Commands completed.
+    pub commands: u64,
+    /// Commands that failed.
+    pub failed: u64,
+    /// Seconds it took.
+    pub seconds: f64,
+    /// Commands per second.
+    pub iops: f64,
+    /// Latency percentiles, microseconds: 50, 99, 99.9.
+    pub latency_us: [u64; 3],
+}
+
+impl Load {
+    /// Runs the load on namespace `nsid`.
+    ///
+    /// # Errors
+    /// A connection broke or was refused.
+    pub fn run(
+        &self,
+        address: SocketAddr,
+        options: &HostOptions,
+        nsid: u32,
+    ) -> Result<LoadResult, HostError> {
+        let mut host = Host::connect(address, options.clone())?;
+        let id: wafer_spec::IdentifyNamespace = host.identify(wafer_spec::Cns::NAMESPACE, nsid)?;
+        let lbads = id.lbaf[usize::from(id.flbas & 0x0f)].lbads;
+        let all = id.nsze.get();
+        let blocks = self.bytes >> lbads;
+        let slots = (if self.span == 0 { all } else { self.span.min(all) }) / u64::from(blocks);
+        if blocks == 0 || slots == 0 {
+            return Err(HostError::Protocol("a namespace too small for the load".to_owned()));
+        }
+        let mut queues = Vec::new();
+        for qid in 1..=self.connections {
+            queues.push(host.io_queue(qid)?);
+        }
+        let started = Instant::now();
+        let workers: Vec<_> = queues
+            .into_iter()
+            .enumerate()
+            .map(|(at, queue)| {
+                let load = self.clone();
+                std::thread::spawn(move || load.worker(queue, at as u64, nsid, blocks, slots))
+            })
+            .collect();
+        let mut all = Histogram::<u64>::new(3).expect("three digits");
+        let mut failed = 0;
+        for worker in workers {
+            let (histogram, errors) =
+                worker.join().map_err(|_| HostError::Protocol("a worker's panic".to_owned()))??;
+            all.add(&histogram).expect("the same digits");
+            failed += errors;
+        }
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(LoadResult {
+            commands: all.len(),
+            failed,
+            seconds,
+            iops: all.len() as f64 / seconds,
+            latency_us: [50.0, 99.0, 99.9].map(|p| all.value_at_percentile(p) / 1000),
+        })
+    }
+
+    fn worker(
+        &self,
+        mut queue: Queue,
+        number: u64,
+        nsid: u32,
+        blocks: u32,
+        slots: u64,
+    ) -> Result<(Histogram<u64>, u64), HostError> {
+        let io = Io { nsid };
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ (number << 32));
+        let mut histogram = Histogram::new(3).expect("three digits");
+        let mut data = vec![0; self.bytes as usize];
+        rng.fill_bytes(&mut data);
+        let end = Instant::now() + self.time;
+        let limit = self.commands.unwrap_or(u64::MAX);
+        let (mut sent, mut failed, mut turn) = (0, 0, 0);
+        let mut times = vec![Instant::now(); 1 << 16];
+        let mut some = Vec::new();
+        loop {
+            let now = Instant::now();
+            let open = now < end;
+            while open && sent < limit && queue.outstanding() < usize::from(self.depth) {
+                let slot = ((u128::from(rng.next_u64()) * u128::from(slots)) >> 64) as u64;
+                let lba = slot * u64::from(blocks);
+                let cid = match self.pattern {
+                    Pattern::Read => queue.submit(io.read(lba, blocks), &[], self.bytes as usize),
+                    Pattern::Write => {
+                        let pid =
+                            (!self.pids.is_empty()).then(|| self.pids[turn % self.pids.len()]);
+                        turn += 1;
+                        queue.submit(io.write(lba, blocks, pid), &data, 0)
+                    }
+                };
+                times[usize::from(cid)] = now;
+                sent += 1;
+            }
+            if queue.outstanding() == 0 {
+                return Ok((histogram, failed));
+            }
+            queue.complete_some(&mut some)?;
+            for done in some.drain(..) {
+                failed += u64::from(!done.status.is_success());
+                let nanoseconds = times[usize::from(done.cid)].elapsed().as_nanos() as u64;
+                let _ = histogram.record(nanoseconds);
+            }
+        }
+    }
+}

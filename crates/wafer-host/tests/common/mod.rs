@@ -1,0 +1,97 @@
+//! A target in the same process.
+#![allow(dead_code, reason = "not every test uses all of it")]
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use wafer_core::DeviceConfig;
+use wafer_host::{Host, HostOptions};
+use wafer_target::backend::DataSpec;
+use wafer_target::controller::{Subsystem, SubsystemOptions};
+use wafer_target::drive::{Drive, DriveOptions};
+use wafer_target::transport::{Server, ServerOptions};
+
+pub const NQN: &str = "nqn.2026-11.io.wafer:test";
+
+pub struct Target {
+    pub address: SocketAddr,
+    pub drive: Arc<Drive>,
+    pub subsystem: Arc<Subsystem>,
+    stop: watch::Sender<bool>,
+    runtime: Option<tokio::runtime::Runtime>,
+    task: Option<tokio::task::JoinHandle<()>>,
+}
+
+pub fn config(capacity: &str) -> DeviceConfig {
+    serde_json::from_value(serde_json::json!({
+        "capacity": capacity, "reclaim_unit": { "size": "1MiB" }, "overprovisioning": 0.4, "handles": 4,
+    }))
+    .unwrap()
+}
+
+impl Target {
+    pub fn start(data: DataSpec) -> Target {
+        Self::with(config("64MiB"), data, false, Duration::from_secs(30))
+    }
+
+    pub fn with(device: DeviceConfig, data: DataSpec, refuse: bool, patience: Duration) -> Target {
+        let drive = Arc::new(
+            Drive::new(DriveOptions {
+                device,
+                seed: 0,
+                data,
+                lba_bytes: 4096,
+                events_enabled: true,
+            })
+            .unwrap(),
+        );
+        let subsystem = Subsystem::new(
+            Arc::clone(&drive),
+            SubsystemOptions {
+                nqn: NQN.to_owned(),
+                serial: "TEST".to_owned(),
+                model: "wafer test".to_owned(),
+                refuse_invalid_placement: refuse,
+                advertise: None,
+            },
+        );
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let (stop, stopping) = watch::channel(false);
+        let options = ServerOptions { patience, ..ServerOptions::default() };
+        let guard = runtime.enter();
+        let server =
+            Server::bind("127.0.0.1:0".parse().unwrap(), Arc::clone(&subsystem), options).unwrap();
+        let address = server.local_addr().unwrap();
+        let task = runtime.spawn(server.run(stopping));
+        drop(guard);
+        Target { address, drive, subsystem, stop, runtime: Some(runtime), task: Some(task) }
+    }
+
+    pub fn host(&self, name: &str) -> Host {
+        Host::connect(self.address, HostOptions::new(NQN, name)).unwrap()
+    }
+
+    /// Stops the server in order; fails if it does not end.
+    pub fn stop(mut self) {
+        self.stop.send_replace(true);
+        let (runtime, task) = (self.runtime.take().unwrap(), self.task.take().unwrap());
+        runtime.block_on(async {
+            tokio::time::timeout(Duration::from_secs(10), task).await.expect("it ends").unwrap();
+        });
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(Duration::from_secs(5));
+        }
+    }
+}

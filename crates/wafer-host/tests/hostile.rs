@@ -1,0 +1,347 @@
+//! Hosts that break the rules: an error to them, no effect on others.
+
+mod common;
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use common::{NQN, Target, config};
+use wafer_host::{Host, HostError, HostOptions, Io, Load, Pattern, Queue, QueueOptions};
+use wafer_spec::zerocopy::{FromBytes as _, IntoBytes as _};
+use wafer_spec::*;
+use wafer_target::backend::DataSpec;
+
+const IO: Io = Io { nsid: 1 };
+
+/// Reads until the end; answers the terminate request, if the last PDU is one.
+fn rest(stream: &mut TcpStream) -> Option<FatalError> {
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut all = Vec::new();
+    if let Err(error) = stream.read_to_end(&mut all) {
+        assert_ne!(error.kind(), std::io::ErrorKind::WouldBlock, "the connection stays open");
+    }
+    let mut at = &all[..];
+    let mut last = None;
+    while let Ok((header, _)) = PduHeader::read_from_prefix(at) {
+        if header.pdu_type == PduType::C2H_TERM_REQ.0 {
+            let (term, _) = TermReq::read_from_prefix(at).unwrap();
+            assert_eq!(term.header.plen.get() as usize, at.len(), "nothing follows it");
+            last = Some(FatalError(term.fes.get()));
+        }
+        at = at.get(header.plen.get() as usize..)?;
+    }
+    last
+}
+
+fn ic_req() -> IcReq {
+    IcReq {
+        header: PduHeader { pdu_type: 0, hlen: 128, plen: 128.into(), ..Default::default() },
+        ..Default::default()
+    }
+}
+
+fn capsule(sqe: Sqe, data: &[u8]) -> Vec<u8> {
+    let header = PduHeader {
+        pdu_type: PduType::CAPSULE_CMD.0,
+        hlen: 72,
+        pdo: if data.is_empty() { 0 } else { 72 },
+        plen: (72 + data.len() as u32).into(),
+        ..Default::default()
+    };
+    [CapsuleCmd { header, sqe }.as_bytes(), data].concat()
+}
+
+fn h2c(cid: u16, ttag: u16, offset: u32, data: &[u8], last: bool) -> Vec<u8> {
+    let pdu = DataPdu {
+        header: PduHeader {
+            pdu_type: PduType::H2C_DATA.0,
+            flags: PduFlags::new().with_last(last).into_bits(),
+            hlen: 24,
+            pdo: 24,
+            plen: (24 + data.len() as u32).into(),
+        },
+        cccid: cid.into(),
+        ttag: ttag.into(),
+        datao: offset.into(),
+        datal: (data.len() as u32).into(),
+        ..Default::default()
+    };
+    [pdu.as_bytes(), data].concat()
+}
+
+#[test]
+fn first_bytes_that_are_no_request() {
+    let target = Target::start(DataSpec::None);
+    let cases: Vec<(Vec<u8>, FatalError)> = vec![
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), FatalError::INVALID_HEADER),
+        (vec![0xff; 200], FatalError::INVALID_HEADER),
+        (capsule(Sqe::default(), &[]), FatalError::SEQUENCE),
+        (
+            IcReq { pfv: 1.into(), ..ic_req() }.as_bytes().to_vec(),
+            FatalError::UNSUPPORTED_PARAMETER,
+        ),
+        (IcReq { hpda_z: 99, ..ic_req() }.as_bytes().to_vec(), FatalError::INVALID_HEADER),
+        ([ic_req().as_bytes(), ic_req().as_bytes()].concat(), FatalError::SEQUENCE),
+    ];
+    for (bytes, expected) in cases {
+        let mut stream = TcpStream::connect(target.address).unwrap();
+        stream.write_all(&bytes).unwrap();
+        assert_eq!(rest(&mut stream), Some(expected), "{bytes:?}");
+    }
+    for (at, value) in [(2u8, 100u8), (4, 1), (4, 129)] {
+        let mut bytes = ic_req().as_bytes().to_vec();
+        bytes[usize::from(at)] = value;
+        let mut stream = TcpStream::connect(target.address).unwrap();
+        stream.write_all(&bytes).unwrap();
+        assert_eq!(rest(&mut stream), Some(FatalError::INVALID_HEADER), "byte {at}");
+    }
+}
+
+/// A queue with a write of 40 KiB that waits for its data; answers its R2T.
+fn waiting(host: &Host, r2ts: u32) -> (Queue, TcpStream, R2t) {
+    let mut options = HostOptions::new(NQN, "waiting");
+    options.queue = QueueOptions { r2ts, in_capsule: 1024, ..QueueOptions::default() };
+    let owner = Host::connect(host.address(), options).unwrap();
+    let mut queue = owner.io_queue(1).unwrap();
+    // The admin connection must outlive the test.
+    std::mem::forget(owner);
+    let mut stream = queue.stream().try_clone().unwrap();
+    let mut sqe = IO.write(0, 10, None);
+    sqe.cid = 5.into();
+    sqe.sgl = Sgl::transport(40960);
+    stream.write_all(&capsule(sqe, &[])).unwrap();
+    let mut bytes = [0; 24];
+    stream.read_exact(&mut bytes).unwrap();
+    let r2t = R2t::read_from_bytes(&bytes).unwrap();
+    assert_eq!((r2t.cccid.get(), r2t.r2to.get(), r2t.r2tl.get()), (5, 0, 40960));
+    (queue, stream, r2t)
+}
+
+#[test]
+fn data_that_was_not_asked_for() {
+    let target = Target::start(DataSpec::Memory);
+    let other = target.host("other");
+    let mut bystander = other.io_queue(1).unwrap();
+    let page = vec![7; 4096];
+    bystander.execute(IO.write(0, 1, None), &page, 0).unwrap();
+    let half = vec![1; 20480];
+    type Case = (&'static str, fn(u16, &[u8]) -> Vec<u8>, FatalError);
+    let cases: [Case; 8] = [
+        ("another tag", |t, d| h2c(5, t ^ 0x55, 0, d, false), FatalError::INVALID_HEADER),
+        ("another command", |t, d| h2c(6, t, 0, d, false), FatalError::INVALID_HEADER),
+        ("a gap", |t, d| h2c(5, t, 4096, d, false), FatalError::DATA_OUT_OF_RANGE),
+        ("behind the end", |t, d| h2c(5, t, 0xffff_f000, d, false), FatalError::DATA_OUT_OF_RANGE),
+        ("the last too early", |t, d| h2c(5, t, 0, d, true), FatalError::SEQUENCE),
+        (
+            "twice the same",
+            |t, d| [h2c(5, t, 0, d, false), h2c(5, t, 0, d, false)].concat(),
+            FatalError::DATA_OUT_OF_RANGE,
+        ),
+        (
+            "more than asked for",
+            |t, d| [h2c(5, t, 0, d, false), h2c(5, t, 20480, &[d, d].concat(), true)].concat(),
+            FatalError::DATA_OUT_OF_RANGE,
+        ),
+        (
+            "a length that is not that of the PDU",
+            |t, d| {
+                let mut bytes = h2c(5, t, 0, d, false);
+                bytes[16] ^= 8;
+                bytes
+            },
+            FatalError::INVALID_HEADER,
+        ),
+    ];
+    for (what, make, expected) in cases {
+        let (_queue, mut stream, r2t) = waiting(&other, 1);
+        stream.write_all(&make(r2t.ttag.get(), &half)).unwrap();
+        assert_eq!(rest(&mut stream), Some(expected), "{what}");
+    }
+    // Nobody else noticed, and nothing of it was written.
+    let done = bystander.execute(IO.read(0, 1), &[], 4096).unwrap();
+    assert!(done.data == page);
+    assert_eq!(target.drive.snapshot().counters.host_bytes, 4096);
+}
+
+#[test]
+fn wrong_digests() {
+    let target = Target::start(DataSpec::Memory);
+    let mut options = HostOptions::new(NQN, "digests");
+    options.queue =
+        QueueOptions { header_digest: true, data_digest: true, ..QueueOptions::default() };
+    let host = Host::connect(target.address, options).unwrap();
+    let mut queue = host.io_queue(1).unwrap();
+    let digest = |bytes: &[u8]| wafer_target::transport::crc32c(bytes).to_le_bytes();
+    let mut sqe = IO.write(0, 1, None);
+    sqe.cid = 1.into();
+    sqe.sgl = Sgl::in_capsule(0, 4096);
+    let data = vec![3; 4096];
+    let header = PduHeader {
+        pdu_type: PduType::CAPSULE_CMD.0,
+        flags: 3,
+        hlen: 72,
+        pdo: 76,
+        plen: (76 + 4096 + 4).into(),
+    };
+    let head = CapsuleCmd { header, sqe };
+    let mut bytes = [head.as_bytes(), &digest(head.as_bytes()), &data, &digest(&data)].concat();
+    // A wrong data digest fails the command; the connection goes on.
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    queue.stream().write_all(&bytes).unwrap();
+    let mut answer = [0; 28];
+    queue.stream().read_exact(&mut answer).unwrap();
+    let (response, _) = CapsuleResp::read_from_prefix(&answer).unwrap();
+    let status = StatusField::from_bits(response.cqe.status.get());
+    assert_eq!(Status(status.status()), Status::TRANSIENT_TRANSPORT_ERROR);
+    assert!(!status.dnr(), "it may be tried again");
+    bytes[last] ^= 1;
+    queue.stream().write_all(&bytes).unwrap();
+    queue.stream().read_exact(&mut answer).unwrap();
+    let (response, _) = CapsuleResp::read_from_prefix(&answer).unwrap();
+    assert_eq!(response.cqe.status.get(), 0);
+    // A wrong header digest ends it.
+    bytes[73] ^= 1;
+    queue.stream().write_all(&bytes).unwrap();
+    assert_eq!(rest(queue.stream()), Some(FatalError::HEADER_DIGEST));
+    assert_eq!(target.drive.snapshot().counters.host_bytes, 4096);
+}
+
+#[test]
+fn more_commands_than_the_queue_has_entries() {
+    let target = Target::start(DataSpec::Memory);
+    let mut options = HostOptions::new(NQN, "many");
+    options.queue = QueueOptions { entries: 8, in_capsule: 1024, ..QueueOptions::default() };
+    let host = Host::connect(target.address, options).unwrap();
+    let mut queue = host.io_queue(1).unwrap();
+    for cid in 0..9u16 {
+        let mut sqe = IO.write(0, 16, None);
+        sqe.cid = cid.into();
+        sqe.sgl = Sgl::transport(65536);
+        queue.stream().write_all(&capsule(sqe, &[])).unwrap();
+    }
+    assert_eq!(rest(queue.stream()), Some(FatalError::SEQUENCE));
+}
+
+#[test]
+fn connecting_wrongly() {
+    let target = Target::start(DataSpec::None);
+    let status = |options: HostOptions| match Host::connect(target.address, options) {
+        Err(HostError::Status { status, .. }) => status,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("connected"),
+    };
+    let other = HostOptions::new("nqn.2026-11.io.wafer:other", "x");
+    assert_eq!(status(other), Status::CONNECT_INVALID_PARAMETERS);
+    let mut unnamed = HostOptions::new(NQN, "x");
+    unnamed.hostnqn = "someone".to_owned();
+    assert_eq!(status(unnamed), Status::CONNECT_INVALID_PARAMETERS);
+    let host = target.host("first");
+    assert!(host.io_queue(65).is_err(), "64 I/O queues");
+    let one = host.io_queue(1).unwrap();
+    assert!(host.io_queue(1).is_err(), "a queue is connected once");
+    drop(one);
+    // Its place is free again, soon.
+    let again = Instant::now();
+    while host.io_queue(1).is_err() {
+        assert!(again.elapsed() < Duration::from_secs(5));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn silent_hosts_are_given_up() {
+    let patience = Duration::from_millis(400);
+    let target = Target::with(config("64MiB"), DataSpec::Memory, false, patience);
+    // Never sends a byte; sends half a PDU; never connects; owes data.
+    let mut silent = TcpStream::connect(target.address).unwrap();
+    let mut half = TcpStream::connect(target.address).unwrap();
+    half.write_all(&ic_req().as_bytes()[..50]).unwrap();
+    let other = target.host("other");
+    let (_queue, mut owing, _) = waiting(&other, 1);
+    let started = Instant::now();
+    assert_eq!(rest(&mut silent), None);
+    assert_eq!(rest(&mut half), None);
+    assert_eq!(rest(&mut owing), None);
+    assert!(started.elapsed() < Duration::from_secs(5));
+    // A host that only rests is not.
+    let mut queue = other.io_queue(1).unwrap();
+    std::thread::sleep(3 * patience);
+    assert!(queue.execute(IO.read(0, 1), &[], 4096).unwrap().status.is_success());
+}
+
+#[test]
+fn the_keep_alive_timer_ends_an_association() {
+    let target = Target::start(DataSpec::None);
+    let mut options = HostOptions::new(NQN, "dead");
+    options.kato = 500;
+    let mut host = Host::connect(target.address, options).unwrap();
+    let mut queue = host.io_queue(1).unwrap();
+    // Commands on any queue keep it alive.
+    for _ in 0..5 {
+        std::thread::sleep(Duration::from_millis(250));
+        assert!(queue.execute(IO.read(0, 1), &[], 4096).unwrap().status.is_success());
+    }
+    let keep_alive = Sqe { opcode: AdminOpcode::KEEP_ALIVE.0, ..Default::default() };
+    host.admin("keep alive", keep_alive, &[], 0).unwrap();
+    assert_eq!(target.subsystem.controllers().len(), 1);
+    assert_eq!(rest(host.admin.stream()), None);
+    assert_eq!(rest(queue.stream()), None);
+    assert_eq!(target.subsystem.controllers().len(), 0);
+}
+
+#[test]
+fn a_thousand_connections() {
+    let target = Target::start(DataSpec::Memory);
+    let mut idle = Vec::new();
+    for _ in 0..1000 {
+        idle.push(TcpStream::connect(target.address).unwrap());
+    }
+    let hosts: Vec<Host> = (0..20).map(|n| target.host(&format!("h{n}"))).collect();
+    let mut queues: Vec<Queue> =
+        hosts.iter().flat_map(|h| (1..=4).map(|q| h.io_queue(q).unwrap())).collect();
+    let data = vec![9; 40960];
+    for queue in &mut queues {
+        queue.submit(IO.write(0, 10, None), &data, 0);
+        queue.flush().unwrap();
+    }
+    for queue in &mut queues {
+        assert!(queue.complete().unwrap().status.is_success());
+    }
+    assert_eq!(target.drive.snapshot().counters.host_bytes, 80 * 40960);
+    drop(idle);
+    drop(queues);
+    drop(hosts);
+    let started = Instant::now();
+    while !target.subsystem.controllers().is_empty() {
+        assert!(started.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    target.stop();
+}
+
+#[test]
+fn a_load_loses_nothing() {
+    let target = Target::start(DataSpec::None);
+    let load = Load {
+        pattern: Pattern::Write,
+        bytes: 4096,
+        depth: 64,
+        connections: 3,
+        time: Duration::from_secs(60),
+        commands: Some(40_000),
+        span: 0,
+        pids: vec![0, 1, 2, 3],
+        seed: 1,
+    };
+    let mut options = HostOptions::new(NQN, "load");
+    options.queue.in_capsule = 16384;
+    let result = load.run(target.address, &options, 1).unwrap();
+    assert_eq!((result.commands, result.failed), (120_000, 0));
+    let snapshot = target.drive.snapshot();
+    assert_eq!(snapshot.counters.host_bytes, 120_000 * 4096);
+    assert_eq!(snapshot.write_commands, 120_000);
+    assert!(snapshot.counters.relocated_pages > 0);
+    assert_eq!(target.drive.check_invariants(), Ok(()));
+}

@@ -1,0 +1,81 @@
+//! A ranking as Markdown.
+
+use std::fmt::Write as _;
+
+use super::{PolicyRow, Ranking, WorkloadRanking};
+
+impl PolicyRow {
+    /// The paired difference with its interval, such as `-0.312 ± 0.004`.
+    pub fn interval(&self) -> String {
+        match self.half_width {
+            Some(half) => format!("{:+.3} ± {half:.3}", self.difference),
+            None => format!("{:+.3}", self.difference),
+        }
+    }
+}
+
+impl WorkloadRanking {
+    /// What was run, in one line.
+    pub fn title(&self) -> String {
+        let seeds = match self.seeds.len() {
+            1 => "1 seed".to_owned(),
+            n => format!("{n} seeds"),
+        };
+        format!("{}, device {}, {} host bytes, {seeds}", self.name, self.device, self.host_bytes)
+    }
+}
+
+impl Ranking {
+    /// All tables as Markdown.
+    pub fn markdown(&self) -> String {
+        // Writing to a string does not fail.
+        let mut text = String::new();
+        for workload in &self.workloads {
+            let _ = writeln!(text, "### {}\n", workload.title());
+            let _ = writeln!(
+                text,
+                "| policy | WAF | at the end | less {} | extra writes saved | above best |",
+                self.baseline
+            );
+            text.push_str("|---|--:|--:|--:|--:|--:|\n");
+            for row in &workload.rows {
+                let saved =
+                    row.saved_percent.map_or_else(String::new, |percent| format!("{percent:.1} %"));
+                let _ = writeln!(
+                    text,
+                    "| {} | {:.3} | {:.3} | {} | {saved} | {:.1} % |",
+                    row.policy,
+                    row.waf,
+                    row.waf_at_end,
+                    row.interval(),
+                    row.above_best_percent
+                );
+            }
+            if let Some(bound) = &workload.bound {
+                let _ = writeln!(
+                    text,
+                    "| *perfect knowledge, {} open RUs* | {:.3} | | | | |",
+                    bound.classes, bound.waf
+                );
+            }
+            text.push('\n');
+        }
+        if self.workloads.len() > 1 {
+            let _ = writeln!(text, "### All {} workloads\n", self.workloads.len());
+            text.push_str(
+                "| policy | mean above best | most above best | where |\n|---|--:|--:|---|\n",
+            );
+            for row in &self.overall {
+                let _ = writeln!(
+                    text,
+                    "| {} | {:.1} % | {:.1} % | {} |",
+                    row.policy,
+                    row.mean_above_best_percent,
+                    row.worst_above_best_percent,
+                    row.worst
+                );
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,40 @@
+# What all tests in the guest share. PORT and NQN come from /host/env.sh.
+. /host/env.sh
+ADDRESS=10.0.2.2
+fail() { echo "FAIL: $*"; dmesg | tail -30; exit 1; }
+ok() { echo "ok: $*"; }
+check() { "$@" >/tmp/out 2>&1 || { cat /tmp/out; fail "$*"; }; }
+# Runs what must fail, with a message that must contain the first argument.
+refused() {
+    want=$1; shift
+    if "$@" >/tmp/out 2>&1; then cat /tmp/out; fail "succeeded: $*"; fi
+    grep -qi "$want" /tmp/out || { cat /tmp/out; fail "another message than '$want': $*"; }
+}
+connect() { check nvme connect -t tcp -a $ADDRESS -s "$PORT" -n "$NQN" "$@"; settle; }
+disconnect() { check nvme disconnect -n "$NQN"; }
+# The controller of the target; QEMU's own device has PCI for transport.
+settle() {
+    for _ in $(seq 100); do
+        for c in /sys/class/nvme/nvme*; do
+            [ "$(cat "$c/transport")" = tcp ] && [ "$(cat "$c/state")" = live ] && CTRL=$(basename "$c")
+        done
+        [ -n "${CTRL:-}" ] && [ -e "/sys/class/nvme/$CTRL" ] && return
+        sleep 0.1
+    done
+    fail "no controller"
+}
+# Waits for a namespace's block device and names it.
+device() {
+    for _ in $(seq 100); do
+        for d in /sys/block/nvme*n*; do
+            [ -e "$d" ] || continue
+            [ "$(cat "$d/nsid" 2>/dev/null)" = "$1" ] || continue
+            readlink -f "$d/device" | grep -q "nvme-subsys\|nvme-fabrics" || continue
+            nqn=$(cat "$d/device/subsysnqn" 2>/dev/null)
+            [ "$nqn" = "$NQN" ] && [ -b "/dev/$(basename "$d")" ] && { basename "$d"; return; }
+        done
+        sleep 0.1
+    done
+    echo missing
+}
+stat() { nvme fdp stats "/dev/$CTRL" -e 1 | sed -nE "s/.*\($1\): ([0-9]+)/\1/p"; }
