@@ -178,8 +178,8 @@ pub(super) fn by_life(points: &[Point], k: usize) -> Vec<u16> {
         let mut next = vec![f64::MAX; n + 1];
         let mut cut = vec![0; n + 1];
         for to in 0..=n {
-            for from in 0..=to {
-                let sum = best[from] + cost(from, to);
+            for (from, before) in best.iter().enumerate().take(to + 1) {
+                let sum = before + cost(from, to);
                 if sum < next[to] {
                     (next[to], cut[to]) = (sum, from);
                 }
