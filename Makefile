@@ -30,7 +30,7 @@ test: tools check ## Everything that has to pass: make check, then all tests (in
 
 interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 4 minutes (installs QEMU)
 	tests/interop/need-peers
-	$(CARGO) build --locked -p wafer-cli
+	$(CARGO) test --locked --workspace --test measure --no-run
 	tests/interop/run $(TARGET)/debug/wafer $(TARGET)/interop
 
 serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.md; 3 minutes

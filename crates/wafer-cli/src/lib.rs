@@ -7,7 +7,7 @@
 //! shells and manuals need.
 //!
 //! # Architecture
-//! - `args.rs`: every option once, with its documentation: help, completions and manual come from it.
+//! - `args/`: every option once, with its documentation: help, completions and manual come from it.
 //! - `commands/`: one file per command, each from its arguments to output. `summary.rs` has the tables
 //!   of runs.
 //! - `output.rs`: tables, sizes, colours and JSON. `progress.rs`: the bar on stderr.

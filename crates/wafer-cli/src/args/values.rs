@@ -1,0 +1,73 @@
+//! Readers of values of several commands.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("expected a share from 0 to 1".to_owned()),
+    }
+}
+
+pub(super) fn samples(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 2..=1_000_000) => Ok(number),
+        _ => Err("expected a number from 2 to 1000000".to_owned()),
+    }
+}
+
+pub(super) fn lba_bytes(text: &str) -> Result<u32, String> {
+    match text {
+        "512" => Ok(512),
+        "4096" => Ok(4096),
+        _ => Err("expected 512 or 4096".to_owned()),
+    }
+}
+
+/// `ADDRESS:PORT`, or a port of 127.0.0.1.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    let alone = text.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+    let text = text.replacen("localhost:", "127.0.0.1:", 1);
+    alone
+        .or_else(|_| text.parse())
+        .map_err(|_| "expected ADDRESS:PORT, such as 127.0.0.1:8080".to_owned())
+}
+
+/// What can stand in an address and a header.
+pub(super) fn token(text: &str) -> Result<String, String> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+    match text.bytes().all(plain) && text.len() >= 8 {
+        true => Ok(text.to_owned()),
+        false => Err("expected at least 8 letters, digits or - . _ ~".to_owned()),
+    }
+}
+
+pub(super) fn interval(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(time) if time >= Duration::from_millis(10) => Ok(time),
+        Ok(_) => Err("expected at least 10ms".to_owned()),
+        Err(_) => Err("expected a time such as 500ms, 1s or 1m".to_owned()),
+    }
+}
+
+pub(super) fn limit(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(limit) if limit > 1.0 && limit <= 1e6 => Ok(limit),
+        _ => Err("expected a number above 1".to_owned()),
+    }
+}
+
+pub(super) fn open_rus(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..=1024) => Ok(number),
+        _ => Err("expected a number from 1 to 1024".to_owned()),
+    }
+}
+
+pub(super) fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..=4096) => Ok(number),
+        _ => Err("expected a number from 1 to 4096".to_owned()),
+    }
+}
