@@ -1,7 +1,7 @@
 //! What an experiment writes. Each kind of source is a file of this folder.
 //!
 //! To add a kind: copy `fio.rs`, implement [`Source`], and name the file twice here: in a `mod` line
-//! and in [`KINDS`], with the keys of an experiment's `[workload]` table that choose it.
+//! and in `KINDS`, with the keys of an experiment's `[workload]` table that choose it.
 
 mod commands;
 mod fio;

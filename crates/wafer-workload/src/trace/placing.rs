@@ -14,7 +14,7 @@ use super::place_map::PlaceMap;
 use super::request::{NO_PROCESS, Request};
 use super::scan::{Scan, size_class};
 
-/// Which placement identifier a write gets. In text: a word of [`Simple`], `map:FILE.csv`, or rules
+/// Which placement identifier a write gets. In text: a word of `Simple`, `map:FILE.csv`, or rules
 /// `HANDLE: CONDITION, CONDITION; HANDLE: ...; HANDLE`, of which the first that holds decides.
 /// Conditions: `process=NAME*`, `volume=NAME`, `lba=FROM..TO` (bytes), `size>=64KiB`, `size<64KiB`,
 /// `sequential`, `random`. A write that no rule matches names no placement.
