@@ -1,7 +1,8 @@
 //! The whole device as a value, so that whoever has files can save it and go on with it later.
 //!
 //! A device that was restored goes on exactly as the one that was saved would have: its counters,
-//! its reclaim units and its random numbers are the same. The map is not part of the value, for it is as
+//! its reclaim units and its random numbers are the same. Only what a policy has learned (`adaptive`,
+//! `look-ahead`, `hazard`, the quotas) or separation has measured begins anew. The map is not part of the value, for it is as
 //! large as everything else a thousand times over: it is read and written in place.
 
 use serde::{Deserialize, Serialize};
