@@ -23,10 +23,10 @@ impl<O: Observer> Device<O> {
 
     /// Collects until a group is above its reserve. False if every candidate is full of valid pages,
     /// which [`crate::Geometry::resolve`] excludes for a device of one group.
-    pub(crate) fn force_gc(&mut self, group: u16) -> bool {
-        // Policies that do not look at valid pages may take full reclaim units, which gains nothing.
-        // Taking each once shows that this will not change.
-        let mut patience = 2 * self.groups[usize::from(group)].range.len();
+    ///
+    /// Policies that do not look at valid pages may take full reclaim units, which gains nothing: they may
+    /// do so `patience` times, then the fewest valid pages decide.
+    pub(crate) fn force_gc(&mut self, group: u16, patience: &mut usize) -> bool {
         while !self.above_reserve(group) {
             let Some(least) = self.view(group, true, |_, rus| rus.least_valid()) else {
                 return false;
@@ -34,12 +34,18 @@ impl<O: Observer> Device<O> {
             if self.groups.len() > 1 && self.is_full(least) {
                 return false;
             }
-            let chosen = if patience > 0 { self.select(group, true) } else { None };
+            let chosen = if *patience > 0 { self.select(group, true) } else { None };
             let victim = chosen.unwrap_or(least);
-            patience -= usize::from(patience > 0 && self.is_full(victim));
+            *patience -= usize::from(*patience > 0 && self.is_full(victim));
             self.collect(group, victim, true);
         }
         true
+    }
+
+    /// Full victims that a policy may take before a host gets space: enough to take each once, which
+    /// shows that this will not change.
+    pub(crate) fn patience(&self, group: u16) -> usize {
+        2 * self.groups[usize::from(group)].range.len()
     }
 
     /// Collects what is nearly empty, while few reclaim units are free: the policy's choice if it is

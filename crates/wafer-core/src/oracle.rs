@@ -300,11 +300,12 @@ impl PageMapped {
     }
 
     fn keep_open(&mut self, group: u16, handle: u16, class: u8) -> bool {
+        let mut patience = 2 * self.rus(group);
         loop {
             if self.open.contains_key(&(group, Writer::Host(handle, class))) {
                 return true;
             }
-            if !self.open_for_host(group, handle, class) {
+            if !self.open_patiently(group, handle, class, &mut patience) {
                 return false;
             }
         }
@@ -341,15 +342,20 @@ impl PageMapped {
     }
 
     fn open_for_host(&mut self, group: u16, handle: u16, class: u8) -> bool {
+        let mut patience = 2 * self.rus(group);
+        self.open_patiently(group, handle, class, &mut patience)
+    }
+
+    fn open_patiently(&mut self, group: u16, handle: u16, class: u8, patience: &mut u32) -> bool {
         self.asking = handle;
-        if !self.above_reserve(group) && !self.force_gc(group) {
+        if !self.above_reserve(group) && !self.force_gc(group, patience) {
             return false;
         }
         if self.open.contains_key(&(group, Writer::Host(handle, class))) {
             return true;
         }
         self.take(group, Writer::Host(handle, class), Owner::Handle(RuhId(handle)));
-        self.force_gc(group);
+        self.force_gc(group, patience);
         true
     }
 
@@ -363,9 +369,8 @@ impl PageMapped {
         self.free[usize::from(group)].len() > reserve as usize
     }
 
-    fn force_gc(&mut self, group: u16) -> bool {
+    fn force_gc(&mut self, group: u16, patience: &mut u32) -> bool {
         let full = self.geometry.pages_per_ru;
-        let mut patience = 2 * self.rus(group);
         while !self.above_reserve(group) {
             let closed = self.geometry.group_range(group).filter(|r| self.is_closed(*r));
             let Some(least) = closed.min_by_key(|r| self.valid_pages(RuId(*r))) else {
@@ -375,9 +380,9 @@ impl PageMapped {
                 return false;
             }
             let victim =
-                if patience > 0 { self.select(group, true) } else { None }.unwrap_or(RuId(least));
-            if patience > 0 && self.valid_pages(victim) == full {
-                patience -= 1;
+                if *patience > 0 { self.select(group, true) } else { None }.unwrap_or(RuId(least));
+            if *patience > 0 && self.valid_pages(victim) == full {
+                *patience -= 1;
             }
             self.collect(group, victim, true);
         }

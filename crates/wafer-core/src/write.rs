@@ -354,10 +354,15 @@ impl<O: Observer> Device<O> {
     /// Gives a slot an empty open reclaim unit of its group, and restores the reserve of free ones.
     /// Returns false if the group has no space to reclaim, which only happens with several groups.
     pub(crate) fn open_slot(&mut self, slot: u32) -> bool {
+        let mut patience = self.patience(self.group_of(slot));
+        self.open_patiently(slot, &mut patience)
+    }
+
+    fn open_patiently(&mut self, slot: u32, patience: &mut usize) -> bool {
         let group = self.group_of(slot);
         self.slots[slot as usize] = Slot::EMPTY;
         self.asking = RuhId(self.handle_of(slot) as u16);
-        if !self.above_reserve(group) && !self.force_gc(group) {
+        if !self.above_reserve(group) && !self.force_gc(group, patience) {
             return false;
         }
         if self.slots[slot as usize].ru != NONE {
@@ -369,7 +374,7 @@ impl<O: Observer> Device<O> {
         let ru = self.rus.open(group, owner, 0, class);
         let room = self.geometry.pages_per_ru;
         self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
-        self.force_gc(group);
+        self.force_gc(group, patience);
         true
     }
 
@@ -428,8 +433,10 @@ impl<O: Observer> Device<O> {
 
     /// Opens a reclaim unit for a slot that has none. False if its group has no space.
     fn keep_open(&mut self, slot: u32) -> bool {
-        // Where host and GC share a log, the GC that restores the reserve may fill what was opened.
-        while self.slots[slot as usize].ru != NONE || self.open_slot(slot) {
+        // Where host and GC share a log, the GC that restores the reserve may fill what was opened. A
+        // policy that prefers full victims would do so for ever: its patience is for all rounds.
+        let mut patience = self.patience(self.group_of(slot));
+        while self.slots[slot as usize].ru != NONE || self.open_patiently(slot, &mut patience) {
             if self.slots[slot as usize].ru != NONE {
                 return true;
             }
