@@ -87,3 +87,33 @@ proptest! {
         prop_assert_eq!(single.attribution(), attributed.attribution());
     }
 }
+
+/// Takes the fullest candidate: never of use.
+struct Fullest;
+
+impl policy::VictimPolicy for Fullest {
+    fn select(&mut self, rus: &mut policy::RuView<'_>) -> Option<RuId> {
+        rus.candidates().max_by_key(|(_, valid)| *valid).map(|(ru, _)| ru)
+    }
+}
+
+/// Where host and GC share a log, each collection of a full reclaim unit fills the one that was opened
+/// for the host.
+#[test]
+fn a_policy_that_prefers_full_victims_does_not_stop_the_host() {
+    let config: DeviceConfig = serde_json::from_value(serde_json::json!({
+        "capacity": 143 << 16, "page": "64KiB", "reclaim_unit": { "size": "1MiB", "count": 11 },
+        "handles": 1, "fdp": false, "gc": { "separate": false },
+    }))
+    .unwrap();
+    let geometry = || Geometry::resolve(&config).unwrap();
+    let mut oracle = PageMapped::with_geometry(geometry(), Box::new(Fullest), 0);
+    let mut device = Device::with_geometry(geometry(), Box::new(Fullest), 0, ()).unwrap();
+    for page in (0..143).chain((0..2000).map(|i| i * 37 % 143)) {
+        let command = Command::write(page * 128, 128, Placement::NONE);
+        oracle.apply(&[command]);
+        device.apply(&[command]);
+    }
+    assert_eq!(device.counters(), oracle.counters());
+    assert_eq!(device.check_invariants(), Ok(()));
+}
