@@ -1,5 +1,8 @@
 """Small devices and jobs that runs of milliseconds are made of."""
 
+import os
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +10,11 @@ import pytest
 import wafer
 
 ROOT = Path(__file__).parents[2]
+
+# The `wafer` command of this environment, activated or not.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+# Background jobs of a shell ignore interrupts, and so would the programs that tests start to interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 RANDOM_JOB = "[writer]\nrw=randwrite\nbs=4k\nsize=100%\nnorandommap=1\ntime_based=1\nruntime=1d\n"
 
