@@ -83,14 +83,21 @@ def _run(distributed: Any, client: Any, points: list[Point], folder: str, done: 
             except (TimeoutError, distributed.TimeoutError):
                 continue
             for future in [future for future in running if future.done()]:
-                worker = pool.get(running.pop(future))
+                worker = pool.get(running[future])
                 if worker is None or future not in worker.running:
+                    del running[future]
                     continue
-                point, needed = worker.running.pop(future)
+                point, needed = worker.running[future]
                 if future.status == "finished":
-                    done(point, future.result())
+                    try:
+                        outcome = future.result(timeout=5)
+                    except (TimeoutError, distributed.TimeoutError):
+                        # A worker that is gone took the result along; the next look at the workers tells.
+                        continue
+                    done(point, outcome)
                 else:
                     waiting.extend(_again(point, needed, attempts, done, str(future.exception())))
+                del running[future], worker.running[future]
     except BaseException:
         client.cancel(list(running))
         raise
