@@ -43,6 +43,7 @@ mod error;
 mod experiment;
 mod explain;
 mod files;
+mod generated;
 pub mod host;
 pub mod measure;
 pub mod metrics;

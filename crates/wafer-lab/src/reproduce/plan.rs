@@ -270,8 +270,14 @@ fn check_name(studies: &[Study], name: &str) -> Result<(), LabError> {
         return Ok(());
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let reason = format!("no such study or experiment{}", did_you_mean(name, &known));
-    Err(LabError::config(name, reason))
+    // Over a hundred names: without a near one the studies alone are listed.
+    let near = did_you_mean(name, &known);
+    let studies: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
+    let hint = match near.starts_with("; known") {
+        true => format!("; studies: {}; --list shows what is in them", studies.join(", ")),
+        false => near,
+    };
+    Err(LabError::config(name, format!("no such study or experiment{hint}")))
 }
 
 /// What a plan says of the state of a device before a run, for the document.
