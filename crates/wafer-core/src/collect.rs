@@ -127,25 +127,32 @@ impl<O: Observer> Device<O> {
     }
 
     /// Where relocated data of `owner` goes that was moved `generation` times before.
-    fn destination(&self, group: u16, owner: Owner, generation: u8, forced: bool) -> u32 {
+    fn destination(&mut self, group: u16, owner: Owner, generation: u8, forced: bool) -> u32 {
         let base = u32::from(group) * self.layout.per_group;
         base + match (self.geometry.relocation, owner) {
             (Relocation::ByWriter, _) => {
-                self.layout.own_gc(if forced { self.last_writer } else { 0 }, 0)
+                let asking = u32::from(self.asking.0);
+                let writer =
+                    if forced { self.writers.draw(asking, &mut self.policy_rng) } else { 0 };
+                self.by_isolation(writer)
             }
             (Relocation::Shared, Owner::Handle(handle)) => u32::from(handle.0),
             (Relocation::Shared, Owner::Gc) => 0,
             (_, Owner::Gc) => self.layout.shared_gc(),
             (Relocation::ByIsolation, Owner::Handle(handle)) => {
-                match self.geometry.isolation[handle.index()] {
-                    Isolation::Initially => self.layout.shared_gc(),
-                    Isolation::Persistently => self.layout.own_gc(u32::from(handle.0), 0),
-                }
+                self.by_isolation(u32::from(handle.0))
             }
             (Relocation::ByHandle(generations), Owner::Handle(handle)) => {
                 let generation = u32::from(generation.min(generations - 1));
                 self.layout.own_gc(u32::from(handle.0), generation)
             }
+        }
+    }
+
+    fn by_isolation(&self, handle: u32) -> u32 {
+        match self.geometry.isolation[handle as usize] {
+            Isolation::Initially => self.layout.shared_gc(),
+            Isolation::Persistently => self.layout.own_gc(handle, 0),
         }
     }
 

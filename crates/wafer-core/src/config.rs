@@ -131,9 +131,10 @@ pub enum Destination {
     Handle,
     /// One for each handle and number of times the data was moved, up to `gc.generations`.
     Generation,
-    /// That of the handle that wrote last before the collection, whoever wrote the victim; background GC
-    /// takes that of handle 0. Data of persistently isolated handles mixes, against the specification.
-    /// FEMU's FDP mode, on which WARP's emulator is built, does so with them (docs/validation.md).
+    /// As "isolation", but by the handle whose command finds too few free units instead of by that of the
+    /// victim: drawn in proportion to recent commands of the others than the one that took the last unit;
+    /// background GC takes handle 0. Data of persistently isolated handles mixes, against the
+    /// specification. WARP's emulator does so (docs/validation.md).
     Writer,
 }
 

@@ -14,6 +14,7 @@ use crate::reclaim::{NOT_CLOSED, ReclaimUnits, RuIndex, State};
 use crate::rng::{DeviceRng, Purpose};
 use crate::segment::{NONE, Segments};
 use crate::separate::Separator;
+use crate::writers::Writers;
 
 /// A simulated FDP drive.
 ///
@@ -49,8 +50,8 @@ pub struct Device<O: Observer = ()> {
     pub(crate) ledger: Ledger,
     /// The handle whose write asked for space last.
     pub(crate) asking: RuhId,
-    /// The handle of the last write command before the one at work.
-    pub(crate) last_writer: u32,
+    /// Through which handles commands wrote before the one at work.
+    pub(crate) writers: Writers,
     /// Reclaim units that took pages of the collection at work, and how many.
     pub(crate) moved: Vec<(RuIndex, u32)>,
     pub(crate) observer: O,
@@ -212,6 +213,7 @@ impl<O: Observer> Device<O> {
             segments.keep_births();
         }
         let handles = u32::from(geometry.handles);
+        let writers = Writers::new(geometry.counts_writers());
         let generations = u32::from(geometry.relocation.generations());
         let classes = geometry.host_classes();
         let per_group = handles * (classes + generations) + 1;
@@ -265,7 +267,7 @@ impl<O: Observer> Device<O> {
             scratch: Default::default(),
             ledger,
             asking: RuhId(0),
-            last_writer: 0,
+            writers,
             moved: Vec::new(),
             observer,
         };
@@ -296,8 +298,9 @@ impl<O: Observer> Device<O> {
     /// Counters of the reclaim units that hold relocated data of all initially isolated handles;
     /// `None` where relocated data never mixes so.
     pub fn gc_counters(&self) -> Option<HandleCounters> {
-        let mixes = self.geometry.relocation == Relocation::ByIsolation
-            && self.geometry.isolation.contains(&Isolation::Initially);
+        let by_isolation =
+            matches!(self.geometry.relocation, Relocation::ByIsolation | Relocation::ByWriter);
+        let mixes = by_isolation && self.geometry.isolation.contains(&Isolation::Initially);
         mixes.then(|| self.handles[self.layout.handles as usize])
     }
 

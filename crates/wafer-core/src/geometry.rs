@@ -67,7 +67,7 @@ pub enum Relocation {
     ByIsolation,
     /// By handle and by how often the data was moved, at most this number of generations apart.
     ByHandle(u8),
-    /// By the handle that wrote last, whoever wrote the victim.
+    /// By isolation of a handle that writes at the time, whoever wrote the victim.
     ByWriter,
 }
 
@@ -162,6 +162,11 @@ impl Geometry {
         (self.background_share * f64::from(rus)) as u32
     }
 
+    /// Handles whose commands are counted, for [`Relocation::ByWriter`]; otherwise none.
+    pub(crate) fn counts_writers(&self) -> u16 {
+        if self.relocation == Relocation::ByWriter { self.handles } else { 0 }
+    }
+
     /// Open reclaim units of a handle for what the host writes: one for each class.
     pub(crate) fn host_classes(&self) -> u32 {
         self.separation.map_or(1, |rule| u32::from(rule.host_classes()))
@@ -174,8 +179,9 @@ impl Geometry {
         let shared = u32::from(persistent < u32::from(self.handles));
         match self.relocation {
             Relocation::Shared => u32::from(self.handles),
-            Relocation::ByIsolation => u32::from(self.handles) + persistent + shared,
-            Relocation::ByWriter => 2 * u32::from(self.handles),
+            Relocation::ByIsolation | Relocation::ByWriter => {
+                u32::from(self.handles) + persistent + shared
+            }
             Relocation::ByHandle(generations) => {
                 u32::from(self.handles) * (self.host_classes() + u32::from(generations))
             }

@@ -20,6 +20,7 @@ use crate::policy::{self, RuView, VictimPolicy};
 use crate::reclaim::{NOT_CLOSED, ReclaimUnits, State, add_origins};
 use crate::rng::{DeviceRng, Purpose};
 use crate::separate::Separator;
+use crate::writers::Writers;
 
 #[derive(Clone)]
 struct Unit {
@@ -57,7 +58,7 @@ pub struct PageMapped {
     /// Where the last command of each handle ended.
     next_page: Vec<Option<u64>>,
     asking: u16,
-    last_writer: u16,
+    writers: Writers,
     units: Vec<Unit>,
     free: Vec<VecDeque<usize>>,
     /// Open reclaim units by group and writer, and when a host's next look at background GC is due.
@@ -105,7 +106,7 @@ impl PageMapped {
             attribution: Attribution::new(usize::from(geometry.handles)),
             next_page: vec![None; usize::from(geometry.handles)],
             asking: 0,
-            last_writer: 0,
+            writers: Writers::new(geometry.counts_writers()),
             units: vec![unit; geometry.ru_count as usize],
             free: (0..geometry.groups)
                 .map(|g| geometry.group_range(g).map(|r| r as usize).collect())
@@ -224,7 +225,7 @@ impl PageMapped {
                 for page in pages {
                     self.write_page(range.start + page, group, handle);
                 }
-                self.last_writer = handle;
+                self.writers.wrote(u32::from(handle), 1);
             }
         }
     }
@@ -453,8 +454,15 @@ impl PageMapped {
         };
         let (writer, to) = match (self.geometry.relocation, owner) {
             (Relocation::ByWriter, _) => {
-                let handle = if forced { self.last_writer } else { 0 };
-                (Writer::OwnGc(handle, 0), Owner::Handle(RuhId(handle)))
+                let asking = u32::from(self.asking);
+                let handle =
+                    if forced { self.writers.draw(asking, &mut self.rng) as u16 } else { 0 };
+                match self.geometry.isolation[usize::from(handle)] {
+                    Isolation::Initially => (Writer::SharedGc, Owner::Gc),
+                    Isolation::Persistently => {
+                        (Writer::OwnGc(handle, 0), Owner::Handle(RuhId(handle)))
+                    }
+                }
             }
             (Relocation::Shared, Owner::Handle(h)) => (Writer::Host(h.0, 0), owner),
             (Relocation::ByHandle(generations), Owner::Handle(h)) => {
