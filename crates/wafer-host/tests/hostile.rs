@@ -334,6 +334,7 @@ fn a_load_loses_nothing() {
         span: 0,
         pids: vec![0, 1, 2, 3],
         seed: 1,
+        verify: false,
     };
     let mut options = HostOptions::new(NQN, "load");
     options.queue.in_capsule = 16384;
