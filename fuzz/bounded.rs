@@ -26,6 +26,8 @@ pub(crate) fn fuzz(target: &str, run: fn(&[u8]) -> Signature, more: Vec<Vec<u8>>
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
     let asked = std::env::var("WAFER_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok());
     let save = std::env::var_os("WAFER_FUZZ_SAVE").is_some();
+    // A run that saves makes a small collection.
+    const MOST: usize = 150;
     let mut inputs = seeds(&folder);
     assert!(save || inputs.len() >= 5, "the seeds of {target} are there");
     inputs.extend(more);
@@ -49,7 +51,7 @@ pub(crate) fn fuzz(target: &str, run: fn(&[u8]) -> Signature, more: Vec<Vec<u8>>
         let before = seen.len();
         seen.extend(signature);
         if seen.len() > before {
-            if save {
+            if save && inputs.len() < MOST {
                 let name = format!("{:04}", inputs.len());
                 std::fs::write(folder.join(name), &input).unwrap();
             }

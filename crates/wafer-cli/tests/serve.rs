@@ -218,11 +218,11 @@ fn use_namespace(address: SocketAddr, nsid: u32, mib: u64, pids: &[u16], rounds:
     };
     for round in 0..rounds {
         finish(&mut queue, 15);
-        // Half are whole pages, half cut them; four fifths go to a fifth of the addresses.
-        let count =
-            1 + random.below(8) as u32 * 8 - random.below(2) as u32 * random.below(2) as u32;
+        // Three quarters are whole pages; four fifths go to a fifth of the addresses.
+        let cut = if random.below(4) == 0 { random.below(8) as u32 } else { 0 };
+        let count = 8 * (1 + random.below(8) as u32) - cut;
         let space = if random.below(5) > 0 { blocks / 5 } else { blocks };
-        let lba = random.below(space - 64) / 8 * 8 + random.below(2) * random.below(8);
+        let lba = random.below(space - 64) / 8 * 8 + u64::from(cut);
         match round % 64 {
             0 => {
                 let range = DsmRange {
@@ -285,6 +285,26 @@ fn make_again(address: SocketAddr) {
     host.admin("attach", sqe(AdminOpcode::NAMESPACE_ATTACHMENT, 0, 3), list.as_bytes(), 0).unwrap();
 }
 
+/// A state has what docs/live.md says, and nothing that it does not name.
+fn documented(state: &Value) {
+    let page = include_str!("../../../docs/live.md");
+    let keys = |value: &Value| -> Vec<String> {
+        let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(keys(state), ["counters", "handles", "live", "seconds"]);
+    let live = ["connections", "event_counts", "events", "free_open_closed", "state"];
+    assert_eq!(keys(&state["live"]), live);
+    assert_eq!(keys(&state["live"]["events"][0]), ["kind", "number", "seconds", "text"]);
+    for key in keys(&state["counters"]).iter().chain(&keys(&state["handles"]["0"])) {
+        assert!(page.contains(&format!("`{key}`")) || page.contains(&format!(".{key}`")), "{key}");
+    }
+    for key in live {
+        assert!(page.contains(&format!("`live.{key}")), "{key}");
+    }
+}
+
 /// Serves a drive to three hosts at a time, then plays its capture.
 fn count_twice(groups: u16) {
     let folder = folder(groups);
@@ -309,6 +329,9 @@ fn count_twice(groups: u16) {
         host.join().unwrap();
     }
     let units = server.get("/api/v1/reclaim-units");
+    // The state is taken twice a second.
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    documented(&server.get("/api/v1/state"));
     let served = server.stop();
     let output = Command::new(env!("CARGO_BIN_EXE_wafer"))
         .args(["--quiet", "run", "--device", &path(folder.path(), "device.toml")])

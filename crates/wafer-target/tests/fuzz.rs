@@ -118,7 +118,10 @@ fn commands() -> Vec<Vec<u8>> {
         cdw13: 1.into(),
         ..Default::default()
     };
-    let admin = |opcode: AdminOpcode, nsid, cdw10, cdw11| sqe(opcode.0, nsid, cdw10, cdw11, 0);
+    let admin = |opcode: AdminOpcode, nsid, cdw10, cdw11| Sqe {
+        cdw13: 0.into(),
+        ..sqe(opcode.0, nsid, cdw10, cdw11, 0)
+    };
     let mut inquiries = Vec::new();
     for cns in 0..0x20 {
         inquiries.extend(entry(false, &admin(AdminOpcode::IDENTIFY, 1, cns, 0), &[]));

@@ -37,4 +37,5 @@ device() {
     done
     echo missing
 }
-stat() { nvme fdp stats "/dev/$CTRL" -e 1 | sed -nE "s/.*\($1\): ([0-9]+)/\1/p"; }
+bytes_of() { nvme fdp stats "/dev/$1" -e 1 | sed -nE "s/.*\($2\): ([0-9]+)/\1/p"; }
+stat() { bytes_of "$CTRL" "$1"; }

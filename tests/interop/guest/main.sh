@@ -49,6 +49,27 @@ refused "Invalid Command Opcode\|Invalid Field\|not supported" nvme sanitize "/d
 nvme error-log "/dev/$CTRL" -e 2 | grep -q "error_count.*: [1-9]" || fail "the error log is empty"
 ok "FDP statistics, RUAMW, events, vendor log page, other logs and features, errors"
 
+# --- wafer measure: on this drive and on QEMU's, what nvme-cli says before and after
+cp /host/wafer /tmp/wafer
+measured() { # NAME CONTROLLER BLOCK-DEVICE
+    before=$(bytes_of "$2" HBMW)
+    media=$(bytes_of "$2" MBMW)
+    check /tmp/wafer measure "/dev/$2" --interval 1s --json "/host/measure-$1.json" --report "/host/measure-$1.html" -- \
+        fio --name=m --filename="$3" --direct=1 --ioengine=psync --rw=randwrite --bs=64k --size=32m --io_size=6m --output=/tmp/m.out
+    record=$(tr -d ' \n' <"/host/measure-$1.json")
+    for want in "\"host_bytes\":$(($(bytes_of "$2" HBMW) - before))," "\"media_bytes\":$(($(bytes_of "$2" MBMW) - media)),"; do
+        echo "$record" | grep -qF "\"summary\":{" && echo "${record#*\"summary\":}" | grep -qF "$want" ||
+            { cat "/host/measure-$1.json"; fail "wafer measure on $1: no $want"; }
+    done
+    [ $(($(bytes_of "$2" HBMW) - before)) -eq 6291456 ] || fail "$1 counts $(($(bytes_of "$2" HBMW) - before)) bytes of 6 MiB"
+    grep -q "</html>" "/host/measure-$1.html" || fail "no report of $1"
+}
+measured ours "$CTRL" "/dev/$DEV"
+measured qemu "$QEMU" "$QNS"
+refused "nvme9" /tmp/wafer measure /dev/nvme9 --for 1s
+rm /tmp/wafer
+ok "wafer measure on this drive and on QEMU's: 6 MiB, as nvme-cli says"
+
 # --- namespaces
 check nvme delete-ns "/dev/$CTRL" -n 1
 check nvme ns-rescan "/dev/$CTRL"

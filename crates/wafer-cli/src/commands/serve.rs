@@ -117,6 +117,9 @@ async fn serve(
 ) -> anyhow::Result<()> {
     let drive = Arc::clone(&subsystem.drive);
     let address = server.local_addr()?;
+    // Whoever hears that it serves may end it at once.
+    let (mut interrupt, mut terminate) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     if args.json {
         output::json_line(&Ready { nqn: args.nqn.clone(), address: address.to_string() })?;
     }
@@ -126,8 +129,6 @@ async fn serve(
         &format!("serving; nvme connect -t tcp -a {host} -s {port} -n {}", args.nqn),
     );
     let (stop, stopping) = watch::channel(false);
-    let (mut interrupt, mut terminate) =
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let stopper = tokio::spawn(async move {
         tokio::select! {
             _ = interrupt.recv() => {}
