@@ -171,9 +171,9 @@ ok "F2FS and ext4: checksums after unmount and reconnect"
 
 # --- the server killed and started again under load: the host reconnects and goes on
 fio --name=load --filename="/dev/$B" --direct=1 --ioengine=libaio --iodepth=8 --rw=randwrite --bs=8k --size=48m --io_size=12m \
-    --verify=crc32c --do_verify=1 --verify_fatal=1 --output=/tmp/load.out &
+    --allow_file_create=0 --verify=crc32c --do_verify=1 --verify_fatal=1 --output=/tmp/load.out &
 load=$!
-sleep 1
+busy
 touch /host/kill-server
 for _ in $(seq 300); do [ -e /host/server-again ] && break; sleep 0.1; done
 [ -e /host/server-again ] || fail "the server did not come back"
@@ -183,9 +183,9 @@ ok "fio with verify over kill -9 of the server"
 
 # --- disconnect under load, then connect
 fio --name=cut --filename="/dev/$B" --direct=1 --ioengine=libaio --iodepth=8 --rw=randwrite --bs=4k --size=64m --time_based \
-    --runtime=30 --output=/tmp/cut.out 2>/dev/null &
+    --allow_file_create=0 --runtime=60 --output=/tmp/cut.out 2>/dev/null &
 load=$!
-sleep 1
+busy
 disconnect
 wait $load && fail "fio did not notice that its device is gone"
 connect
