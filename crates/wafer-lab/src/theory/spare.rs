@@ -75,6 +75,7 @@ impl Spare {
                 Relocation::ByIsolation => persistent + u32::from(persistent < count),
                 Relocation::ByWriter => count,
                 Relocation::ByHandle(generations) => count * u32::from(generations),
+                Relocation::ByWriter => count,
             },
         })
     }
