@@ -73,7 +73,6 @@ impl Spare {
             relocation: match geometry.relocation {
                 Relocation::Shared => 0,
                 Relocation::ByIsolation => persistent + u32::from(persistent < count),
-                Relocation::ByWriter => count,
                 Relocation::ByHandle(generations) => count * u32::from(generations),
                 Relocation::ByWriter => count,
             },
