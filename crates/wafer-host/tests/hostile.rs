@@ -516,3 +516,28 @@ fn a_load_loses_nothing() {
     assert!(snapshot.counters.relocated_pages > 0);
     assert_eq!(target.drive.check_invariants(), Ok(()));
 }
+
+#[test]
+fn a_load_that_verifies_notices_what_is_lost() {
+    let load = Load {
+        pattern: Pattern::Write,
+        bytes: 8192,
+        depth: 16,
+        connections: 3,
+        time: Duration::from_secs(60),
+        commands: Some(3_000),
+        span: 4_000,
+        pids: vec![0, 1, 2, 3],
+        seed: 1,
+        verify: true,
+    };
+    let options = HostOptions::new(NQN, "load");
+    let target = Target::start(DataSpec::Memory);
+    let result = load.run(target.address, &options, 1).unwrap();
+    assert_eq!((result.commands, result.failed, result.wrong), (9_000, 0, 0));
+    assert!(result.verified > 1_500 && result.verified <= 2_000, "{}", result.verified);
+    // A drive that keeps nothing has lost all.
+    let target = Target::start(DataSpec::None);
+    let result = load.run(target.address, &options, 1).unwrap();
+    assert_eq!((result.failed, result.wrong), (0, result.verified));
+}
