@@ -13,7 +13,7 @@ WHEELS := $(abspath $(TARGET))/wheels
 DENY := $(TOOLS)/bin/cargo-deny
 DENY_VERSION := 0.20.2
 
-.PHONY: help demo test check bench validate reproduce doc docs tools interop serve-bench fmt-check clippy deny docs-check
+.PHONY: help demo test check bench validate reproduce doc docs tools interop serve-bench serve-soak live-bench fmt-check clippy deny docs-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -39,6 +39,18 @@ serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.m
 	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
 	mkdir -p results
 	scripts/serve-bench $(TARGET)/release/wafer $(TARGET)/release/wafer-load | tee $(TARGET)/serve-speed.md
+
+serve-soak: ## 100 million page writes through sockets: nothing lost, nothing leaked; results/serve-soak.md; 5 minutes
+	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
+	mkdir -p results
+	scripts/serve-soak $(TARGET)/release/wafer $(TARGET)/release/wafer-load >$(TARGET)/serve-soak.md || \
+		{ cat $(TARGET)/serve-soak.md; exit 1; }
+	cp $(TARGET)/serve-soak.md results/serve-soak.md
+
+live-bench: ## What three viewers cost a drive under full load; results/live-cost.md; 4 minutes
+	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
+	mkdir -p results
+	scripts/live-bench $(TARGET)/release/wafer $(TARGET)/release/wafer-load | tee results/live-cost.md
 
 check: fmt-check clippy doc docs-check deny ## Format, lints, documentation, generated pages, dependencies
 

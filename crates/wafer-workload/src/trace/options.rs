@@ -48,8 +48,11 @@ pub struct TraceOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Volumes {
-    /// One behind the other, in order of first appearance, each as long as its last address.
+    /// The namespaces of a capture on the namespaces of the same numbers, if the device has them all;
+    /// else as `join`.
     #[default]
+    Auto,
+    /// One behind the other, in order of first appearance, each as long as its last address.
     Join,
     /// The first on the first namespace, and so on; more volumes than namespaces start over.
     Namespaces,

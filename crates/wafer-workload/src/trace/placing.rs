@@ -230,6 +230,11 @@ impl Placer {
         }
     }
 
+    /// Whether writes go where the trace says.
+    pub(super) fn is_recorded(&self) -> bool {
+        matches!(self.way, Way::Trace)
+    }
+
     /// The map by device address, where there is one: pieces are placed after the remap.
     pub(super) fn map(&self) -> Option<&PlaceMap> {
         match &self.way {

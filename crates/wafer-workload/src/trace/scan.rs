@@ -251,6 +251,10 @@ impl Scanning {
             self.volumes.resize_with(volume + 1, fresh);
         }
         let (scan, granules, latest) = &mut self.volumes[volume];
+        if request.kind == Kind::Update {
+            scan.all.add(0);
+            return;
+        }
         if request.kind == Kind::Flush {
             self.flushes += 1;
             scan.all.add(0);
@@ -263,7 +267,7 @@ impl Scanning {
         match request.kind {
             Kind::Read => self.reads.add(bytes),
             Kind::Deallocate => self.deallocates.add(bytes),
-            Kind::Flush => {}
+            Kind::Flush | Kind::Update => {}
             Kind::Write => {
                 self.writes.add(bytes);
                 scan.writes.add(bytes);

@@ -1,60 +1,26 @@
-//! What fuzzers run: an input is a session of several connections, and everything that comes back must
+//! Sessions: an input is a session of several connections, and everything that comes back must
 //! make sense.
 //!
 //! An input is a list of pieces: one byte that says which connection, two bytes of length (little-endian), and so
 //! many bytes that this connection gets. It is run on a new drive, beside a host that does everything right
 //! and must not notice.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wafer_core::DeviceConfig;
 use wafer_spec::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_spec::*;
 
-use crate::backend::DataSpec;
-use crate::controller::{Subsystem, SubsystemOptions};
-use crate::drive::{Drive, DriveOptions};
+use super::{NQN, Signature, subsystem};
+use crate::controller::Subsystem;
 use crate::transport::{Connection, Over};
 
 /// Connections of a session.
 const CONNECTIONS: u8 = 4;
-/// NQN of the subsystem that sessions talk to.
-pub const NQN: &str = "nqn.2026-11.io.wafer:fuzz";
-
-/// What a session brought about, coarsely: two inputs that differ in it reached different code.
-pub type Signature = BTreeSet<(u8, u16, u16)>;
-
-fn subsystem() -> Arc<Subsystem> {
-    let device: DeviceConfig = serde_json::from_value(serde_json::json!({
-        "capacity": "4MiB", "reclaim_unit": { "size": "1MiB", "count": 14 }, "handles": 2, "groups": 1,
-    }))
-    .expect("a configuration");
-    let options = DriveOptions {
-        device,
-        seed: 0,
-        data: DataSpec::Memory,
-        lba_bytes: 512,
-        events_enabled: true,
-    };
-    let drive = Drive::new(options).expect("a device that works");
-    Subsystem::new(
-        Arc::new(drive),
-        SubsystemOptions {
-            nqn: NQN.to_owned(),
-            serial: "F".to_owned(),
-            model: "F".to_owned(),
-            refuse_invalid_placement: false,
-            advertise: None,
-        },
-    )
-}
-
 /// Runs a session.
 ///
 /// # Panics
 /// If the target answers nonsense, disturbs another host, or breaks an invariant of the device.
-pub fn run(input: &[u8]) -> Signature {
+pub fn session(input: &[u8]) -> Signature {
     let subsystem = subsystem();
     let mut signature = Signature::new();
     let mut bystander = Peer::new(&subsystem);
