@@ -230,7 +230,7 @@ fn play_file(bytes: &[u8], path: &Path, rng: &mut Rng) {
         until_volume: rng.below(2) == 0,
         folder: Path::new(""),
     };
-    let trace = Trace { scan: Arc::new(scan), options };
+    let trace = Trace { scan: Arc::new(scan), options, placements: None };
     let Ok(mut stream) = TraceStream::new(&[trace], &target) else { return };
     let mut commands = Vec::new();
     stream.fill(&mut commands, 2_000);

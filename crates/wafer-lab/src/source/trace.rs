@@ -30,6 +30,8 @@ pub struct TraceSource {
     folder: PathBuf,
     /// Each trace is scanned once, for all runs together.
     scans: OnceLock<Vec<Arc<Scan>>>,
+    /// Placement identifiers of the first trace's requests, in their order.
+    placements: Option<Arc<[u16]>>,
 }
 
 fn refused(error: TraceError) -> LabError {
@@ -39,7 +41,12 @@ fn refused(error: TraceError) -> LabError {
 impl TraceSource {
     /// Traces with their options. Relative paths of placement maps start at `folder`.
     pub fn new(traces: Vec<TraceFile>, folder: &Path) -> Self {
-        TraceSource { traces, folder: folder.to_owned(), scans: OnceLock::new() }
+        TraceSource {
+            traces,
+            folder: folder.to_owned(),
+            scans: OnceLock::new(),
+            placements: None,
+        }
     }
 
     /// Traces with the same `KEY=VALUE` options, as the command line gives them.
@@ -72,7 +79,14 @@ impl TraceSource {
 
     /// The same traces with other ways of placing; what the scans found stays.
     pub(crate) fn again(&self, traces: Vec<TraceFile>) -> Self {
-        TraceSource { traces, folder: self.folder.clone(), scans: self.scans.clone() }
+        TraceSource { traces, ..self.clone() }
+    }
+
+    /// Gives the requests of the first trace these placement identifiers, one for each in their order,
+    /// reads and all; 0xFFFF is none. They stand where the trace's own would.
+    #[must_use]
+    pub fn with_placements(self, placements: Arc<[u16]>) -> Self {
+        TraceSource { placements: Some(placements), ..self }
     }
 
     /// The traces.
@@ -127,7 +141,12 @@ impl Source for TraceSource {
         };
         let scans = self.scans()?;
         let traces: Vec<Trace> = (self.traces.iter().zip(scans))
-            .map(|(t, scan)| Trace { scan: scan.clone(), options: t.options.clone() })
+            .enumerate()
+            .map(|(number, (t, scan))| Trace {
+                scan: scan.clone(),
+                options: t.options.clone(),
+                placements: self.placements.clone().filter(|_| number == 0),
+            })
             .collect();
         let stream = TraceStream::new(&traces, &play).map_err(refused)?;
         Ok(Built {
