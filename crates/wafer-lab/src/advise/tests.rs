@@ -165,3 +165,94 @@ fn groups_are_exact_on_a_line_and_found_in_the_plane() {
         assert_eq!(*g, u16::from(i % 3 > 0), "{line:?}");
     }
 }
+
+/// A script of advice, run with a program `nvme` that writes down what it is asked.
+#[test]
+fn the_script_of_advice_asks_nvme_cli_for_its_handles() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let advice = advice_on(&mixture(false), &[], 3);
+    let text = |name: &str| {
+        let found = files(&advice).0.into_iter().find(|(n, _)| *n == name);
+        found.unwrap_or_else(|| panic!("no {name}")).1
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let fake = "#!/bin/sh\necho \"$@\" >>\"$(dirname \"$0\")/asked\"\n\
+                [ \"$1\" != id-ctrl ] || printf 'vid : 0x1\\ncntlid    : 0x7\\n'\n";
+    std::fs::write(place("nvme"), fake).unwrap();
+    std::fs::set_permissions(place("nvme"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(place("nvme.sh"), text("nvme.sh")).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let run = |size: Option<&str>| {
+        let mut command = std::process::Command::new("sh");
+        command.arg(place("nvme.sh")).env("PATH", &path).env("DEV", "/dev/nvme9");
+        command.env_remove("SIZE").envs(size.map(|s| ("SIZE", s)));
+        command.output().unwrap()
+    };
+    // Without a size nothing is deleted.
+    assert!(!run(None).status.success());
+    assert!(!place("asked").exists());
+    let output = run(Some("1000"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let count = advice.groups.len();
+    assert_eq!(count, 3);
+    let asked = std::fs::read_to_string(place("asked")).unwrap();
+    assert_eq!(
+        asked.lines().collect::<Vec<_>>(),
+        [
+            "id-ctrl /dev/nvme9",
+            "fdp configs /dev/nvme9 -e 1",
+            "delete-ns /dev/nvme9 -n 0xffffffff",
+            "fdp feature /dev/nvme9 -e 1 -c 0",
+            "create-ns /dev/nvme9 -s 1000 -c 1000 -f 0 -e 1 -n 3 -p 0,1,2",
+            "attach-ns /dev/nvme9 -n 1 -c 0x7",
+            "fdp status /dev/nvme9 -n 1",
+        ]
+    );
+
+    // fio's ranges are those of the map, and the hints have a row for each handle, from short to extreme.
+    let map = advice.map.as_ref().unwrap();
+    let scheme = text("dp_scheme.csv");
+    assert_eq!(scheme.lines().count(), map.len().min(32));
+    for line in scheme.lines() {
+        let fields: Vec<u64> = line.split(", ").map(|f| f.parse().unwrap()).collect();
+        let [first, end, handle] = fields[..] else { panic!("{line}") };
+        assert!(first < end, "{line}");
+        assert_eq!(u64::from(map.at(0, first / wafer_core::LBA_BYTES).0.0), handle);
+    }
+    let job = text("job.fio");
+    assert!(job.contains("fdp=1\n") && job.contains("fdp_pli=0,1,2\n"), "{job}");
+    let hints = text("hints.md");
+    let rows: Vec<&str> = hints.lines().filter(|l| l.contains("WLTH_")).collect();
+    assert_eq!(rows.len(), 3, "{hints}");
+    assert!(rows[0].contains("WLTH_SHORT") && rows[2].contains("WLTH_EXTREME"), "{hints}");
+    assert!(hints.contains("BlockCache") && hints.contains("BigHash"), "{hints}");
+    assert!(hints.contains("With perfect knowledge of death times: WAF 1."), "{hints}");
+}
+
+/// F2FS tags nearly all user data warm, so that its handles separate nothing. Classed by file, the same
+/// traffic has something to separate; what perfect knowledge of death times reaches is a bound.
+#[test]
+fn a_file_system_that_calls_everything_warm_gains_by_finer_classes() {
+    let of = |temperature: &str| {
+        let text = format!(
+            "device = \"warp\"\n[workload]\nmodel = \"f2fs\"\ncheckpoint = \"8MiB\"\npopularity = 1.2\n\
+             handles = [0, 1, 2, 3, 4, 5, 6]\ntemperature = \"{temperature}\"\n"
+        );
+        let workload = Workload::from_text("f2fs", &text, std::path::Path::new("")).unwrap();
+        let set = ["capacity=1GiB", "reclaim_unit.size=4MiB", "reclaim_unit.count=284"];
+        let device = load_device("warp", &set.map(str::to_owned)).unwrap();
+        let options = AdviseOptions { fill: None, volume: Some(6 << 30), ..AdviseOptions::default() };
+        let never = AtomicBool::new(false);
+        advise(&device, &workload, None, &options, &never, &|_| {}).unwrap()
+    };
+    let warm = of("linux");
+    let file = of("file");
+    let [none, recorded, oracle] =
+        [WayKind::None, WayKind::Recorded, WayKind::Oracle].map(|kind| of_kind(&warm, kind));
+    let finer = of_kind(&file, WayKind::Recorded);
+    assert!(recorded > none * 0.95, "warm: {recorded:.3} with handles, {none:.3} without");
+    assert!(finer < recorded * 0.95, "{finer:.3} by file, {recorded:.3} all warm");
+    assert!(oracle < finer * 0.8, "{oracle:.3} with perfect knowledge, {finer:.3} by file");
+}

@@ -61,6 +61,15 @@ impl TraceSource {
         Ok(TraceSource::new(files.iter().map(file).collect(), Path::new("")))
     }
 
+    /// The keys of a `[workload]` table as text, without its head; `label` names it in messages. Relative
+    /// paths start at `folder`.
+    ///
+    /// # Errors
+    /// When a key is unknown or a value cannot be understood.
+    pub fn from_text(label: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
+        source(Layers::from_text(label, text)?, folder)
+    }
+
     /// What one pass over each trace finds; the first call reads them all.
     ///
     /// # Errors
@@ -160,7 +169,11 @@ impl Source for TraceSource {
 }
 
 /// `trace = "FILE"` with its options beside it, or `traces = [{ file = "FILE", ... }, ...]`.
-fn parse(mut table: Layers, folder: &Path, _: &Path) -> Result<Workload, LabError> {
+fn parse(table: Layers, folder: &Path, _: &Path) -> Result<Workload, LabError> {
+    source(table, folder).map(Workload::new)
+}
+
+fn source(mut table: Layers, folder: &Path) -> Result<TraceSource, LabError> {
     let beside = |file: PathBuf| folder.join(file);
     let traces = if table.has("trace") {
         let file = table.take_string("trace")?.unwrap_or_default();
@@ -188,5 +201,5 @@ fn parse(mut table: Layers, folder: &Path, _: &Path) -> Result<Workload, LabErro
         }
         traces
     };
-    Ok(Workload::new(TraceSource::new(traces, folder)))
+    Ok(TraceSource::new(traces, folder))
 }
