@@ -49,6 +49,7 @@ enum Spelling {
 struct RuleTable {
     handle: u16,
     process: Option<String>,
+    #[serde(default, deserialize_with = "super::options::name")]
     volume: Option<String>,
     /// Bytes in the trace's volume.
     from: Option<Bytes>,

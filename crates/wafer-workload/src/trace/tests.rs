@@ -196,8 +196,11 @@ fn volumes_are_joined_or_go_to_namespaces() {
     assert_eq!(places(&commands(&[t], &two, 9)), [(0, 8, 8), (0, 2056, 8)]);
     let (_file, t) = trace(&rows, r#"{"volumes":"namespaces"}"#);
     assert_eq!(places(&commands(&[t], &two, 9)), [(0, 8, 8), (1, 8, 8)]);
-    let (_file, t) = trace(&rows, r#"{"volume":"7","namespace":2}"#);
-    assert_eq!(places(&commands(&[t], &two, 9)), [(1, 8, 8)]);
+    for volume in [r#""7""#, "7"] {
+        let options = format!(r#"{{"volume":{volume},"namespace":2}}"#);
+        let (_file, t) = trace(&rows, &options);
+        assert_eq!(places(&commands(&[t], &two, 9)), [(1, 8, 8)]);
+    }
 }
 
 #[test]
@@ -284,7 +287,7 @@ fn rules_are_tables_or_a_file_of_them() {
         Ok(out.iter().map(|c| c.placement.0).collect())
     };
     let text = r#""3: volume=1; 2: size>=64KiB; 1: lba=1MiB..; 0: sequential""#;
-    let tables = r#"[{"handle":3,"volume":"1"},{"handle":2,"min_size":"64KiB"},
+    let tables = r#"[{"handle":3,"volume":1},{"handle":2,"min_size":"64KiB"},
                      {"handle":1,"from":"1MiB"},{"handle":0,"sequential":true}]"#;
     assert_eq!(placed(text), placed(tables));
     let file = "[[rule]]\nhandle = 3\nvolume = \"1\"\n[[rule]]\nhandle = 2\nmin_size = \"64KiB\"\n\
