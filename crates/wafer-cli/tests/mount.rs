@@ -317,7 +317,8 @@ impl FileSystem {
         let data: usize = tree.values().map(Vec::len).sum();
         assert!(tree.len() > 80, "{} files are left", tree.len());
         assert!(counters["host_bytes"].as_u64().unwrap() > data as u64, "{counters}");
-        assert!(counters["deallocated_pages"].as_u64().unwrap() > 1000, "{counters}");
+        // File systems discard what was deleted when they find the time, XFS the least.
+        assert!(counters["deallocated_pages"].as_u64().unwrap() > 200, "{counters}");
         drive.stop();
         drive.start("again.trace");
         let device = sh("losetup", &["--direct-io=on", "--find", "--show", &disk]);
