@@ -127,9 +127,12 @@ impl<O: Observer> Device<O> {
     }
 
     /// Where relocated data of `owner` goes that was moved `generation` times before.
-    fn destination(&self, group: u16, owner: Owner, generation: u8) -> u32 {
+    fn destination(&self, group: u16, owner: Owner, generation: u8, forced: bool) -> u32 {
         let base = u32::from(group) * self.layout.per_group;
         base + match (self.geometry.relocation, owner) {
+            (Relocation::ByWriter, _) => {
+                self.layout.own_gc(if forced { self.last_writer } else { 0 }, 0)
+            }
             (Relocation::Shared, Owner::Handle(handle)) => u32::from(handle.0),
             (Relocation::Shared, Owner::Gc) => 0,
             (_, Owner::Gc) => self.layout.shared_gc(),
@@ -154,7 +157,7 @@ impl<O: Observer> Device<O> {
         assert!(valid & NOT_CLOSED == 0);
         let owner = self.rus.units[victim.index()].owner;
         let generation = self.generation_of(victim);
-        let slot = self.destination(group, owner, generation);
+        let slot = self.destination(group, owner, generation, forced);
         self.moved.clear();
 
         let mut list = std::mem::take(&mut self.rus.units[victim.index()].segments);
@@ -326,7 +329,8 @@ impl<O: Observer> Device<O> {
     /// Counts a victim's valid pages by origin, for attribution.
     fn count_origins(&mut self, owner: Owner, valid: u32, list: &[Label]) {
         // Only relocated data of several handles is of several origins.
-        if let Owner::Handle(handle) = owner {
+        let mixed = self.geometry.relocation == Relocation::ByWriter;
+        if let (Owner::Handle(handle), false) = (owner, mixed) {
             self.ledger.valid[handle.index()] = valid;
             return;
         }

@@ -57,6 +57,7 @@ pub struct PageMapped {
     /// Where the last command of each handle ended.
     next_page: Vec<Option<u64>>,
     asking: u16,
+    last_writer: u16,
     units: Vec<Unit>,
     free: Vec<VecDeque<usize>>,
     /// Open reclaim units by group and writer, and when a host's next look at background GC is due.
@@ -104,6 +105,7 @@ impl PageMapped {
             attribution: Attribution::new(usize::from(geometry.handles)),
             next_page: vec![None; usize::from(geometry.handles)],
             asking: 0,
+            last_writer: 0,
             units: vec![unit; geometry.ru_count as usize],
             free: (0..geometry.groups)
                 .map(|g| geometry.group_range(g).map(|r| r as usize).collect())
@@ -222,6 +224,7 @@ impl PageMapped {
                 for page in pages {
                     self.write_page(range.start + page, group, handle);
                 }
+                self.last_writer = handle;
             }
         }
     }
@@ -449,6 +452,10 @@ impl PageMapped {
             None => before,
         };
         let (writer, to) = match (self.geometry.relocation, owner) {
+            (Relocation::ByWriter, _) => {
+                let handle = if forced { self.last_writer } else { 0 };
+                (Writer::OwnGc(handle, 0), Owner::Handle(RuhId(handle)))
+            }
             (Relocation::Shared, Owner::Handle(h)) => (Writer::Host(h.0, 0), owner),
             (Relocation::ByHandle(generations), Owner::Handle(h)) => {
                 (Writer::OwnGc(h.0, class.min(generations - 1)), owner)
