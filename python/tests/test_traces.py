@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 import wafer
 
 NONE = 0xFFFF
@@ -24,9 +25,9 @@ def blkparse(tmp_path):
 
 
 def test_a_trace_is_read_as_arrays(blkparse):
+    path = blkparse.with_suffix(".damaged")
+    path.write_text(blkparse.read_text() + "8,0 0 1 99.0 2 D W 1 + none [db]\n")
     with pytest.warns(UserWarning, match="damaged records in all"):
-        path = blkparse.with_suffix(".damaged")
-        path.write_text(blkparse.read_text() + "8,0 0 1 99.0 2 D W 1 + none [db]\n")
         list(wafer.requests(path))
     pieces = list(wafer.requests(blkparse))
     op = np.concatenate([piece.op for piece in pieces])

@@ -54,7 +54,7 @@ class Requests:
     @property
     def writes(self) -> npt.NDArray[np.bool_]:
         """Which of them write."""
-        return self.op == WRITE
+        return np.equal(self.op, WRITE)
 
 
 #: A placement rule: answers a placement identifier for each request, or one for all. It is called on the

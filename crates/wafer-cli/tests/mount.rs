@@ -325,7 +325,10 @@ impl FileSystem {
         tool(self.check, &device);
         sh("mount", &["-o", "ro", &device, &root]);
         for (name, data) in &tree {
-            assert!(fs::read(drive.path("root").join(name)).unwrap() == *data, "{name}, after a restart");
+            assert!(
+                fs::read(drive.path("root").join(name)).unwrap() == *data,
+                "{name}, after a restart"
+            );
         }
         sh("umount", &[&root]);
         sh("losetup", &["--detach", &device]);

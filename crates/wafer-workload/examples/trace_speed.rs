@@ -72,9 +72,10 @@ fn captured(trace: &[u8]) -> Vec<u8> {
 }
 
 fn main() {
-    let mut table = "| trace | format | million requests/s | MB/s | times a copy of it in memory |\n\
+    let mut table =
+        "| trace | format | million requests/s | MB/s | times a copy of it in memory |\n\
                      |---|---|---|---|---|\n"
-        .to_owned();
+            .to_owned();
     measure_all(&mut table);
     match std::env::args_os().nth(1) {
         None => print!("{table}"),

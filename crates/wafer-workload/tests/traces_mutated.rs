@@ -72,7 +72,9 @@ fn vscsi(version: u16) -> Vec<u8> {
         match version {
             1 => out.extend([&words[..], &command, &version_field, &longs].concat()),
             _ => {
-                out.extend([&command[..], &version_field, &words, &longs, &7u64.to_le_bytes()].concat());
+                out.extend(
+                    [&command[..], &version_field, &words, &longs, &7u64.to_le_bytes()].concat(),
+                );
             }
         }
     }
@@ -121,7 +123,11 @@ fn corpus() -> Vec<Sample> {
     let source = folder.join("blkparse.txt");
     let scan = Scan::of(&source, &options, &|_| true).unwrap().unwrap();
     let reader = TraceReader::open(&source, None).unwrap();
-    samples.push(made("capture", "capture", write_capture(reader, &scan, &options, Vec::new()).unwrap()));
+    samples.push(made(
+        "capture",
+        "capture",
+        write_capture(reader, &scan, &options, Vec::new()).unwrap(),
+    ));
     let text = samples[4].bytes.repeat(8);
     for how in ["gz", "zst", "xz"] {
         samples.push(made(&format!("alibaba.csv.{how}"), "alibaba", packed(&text, how)));
@@ -148,7 +154,9 @@ fn damage(bytes: &mut Vec<u8>, rng: &mut Rng, others: &[Sample]) {
         let end = (at + 1 + rng.below(32)).min(bytes.len());
         match rng.below(11) {
             0 if at < bytes.len() => bytes[at] ^= 1 << rng.below(8),
-            1 if at < bytes.len() => bytes[at] = [0, 0xff, 0x7f, 0x80, b'\n', b',', b' '][rng.below(7)],
+            1 if at < bytes.len() => {
+                bytes[at] = [0, 0xff, 0x7f, 0x80, b'\n', b',', b' '][rng.below(7)]
+            }
             2 => drop(bytes.drain(at.min(end)..end)),
             3 => bytes.truncate(at),
             4 => {
@@ -203,9 +211,14 @@ fn try_file(bytes: &[u8], path: &Path, format: &str) -> (usize, u64) {
             assert!(request.offset.checked_add(request.bytes).is_some(), "{request:?}");
             let moves = matches!(request.kind, Kind::Read | Kind::Write);
             assert!(!moves || request.bytes <= LARGEST_TRANSFER, "{request:?}");
-            assert!((request.volume as usize) < reader.names().volumes().len().max(1), "{request:?}");
+            assert!(
+                (request.volume as usize) < reader.names().volumes().len().max(1),
+                "{request:?}"
+            );
         }
-        assert!(reader.messages().len() <= 8 && reader.messages().len() as u64 <= reader.faults().count);
+        assert!(
+            reader.messages().len() <= 8 && reader.messages().len() as u64 <= reader.faults().count
+        );
         most = most.max((requests.len(), reader.faults().count));
     }
     most
@@ -249,7 +262,11 @@ fn no_damage_makes_a_reader_fail() {
     let (mut read, mut damaged, mut files) = (0, 0, 0u64);
     for (number, sample) in corpus.iter().enumerate() {
         let (requests, faults) = try_file(&sample.bytes, &path, sample.format);
-        assert!(requests >= 3 && faults <= 1, "{}: {requests} requests, {faults} damaged", sample.name);
+        assert!(
+            requests >= 3 && faults <= 1,
+            "{}: {requests} requests, {faults} damaged",
+            sample.name
+        );
         for case in 0..cases {
             let mut rng = Rng(Xoshiro256PlusPlus::seed_from_u64((number as u64) << 32 | case));
             let mut bytes = sample.bytes.clone();

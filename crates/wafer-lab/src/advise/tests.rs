@@ -262,7 +262,8 @@ fn a_file_system_that_calls_everything_warm_gains_by_finer_classes() {
         let workload = Workload::from_text("f2fs", &text, std::path::Path::new("")).unwrap();
         let set = ["capacity=1GiB", "reclaim_unit.size=4MiB", "reclaim_unit.count=284"];
         let device = load_device("warp", &set.map(str::to_owned)).unwrap();
-        let options = AdviseOptions { fill: None, volume: Some(6 << 30), ..AdviseOptions::default() };
+        let options =
+            AdviseOptions { fill: None, volume: Some(6 << 30), ..AdviseOptions::default() };
         let never = AtomicBool::new(false);
         advise(&device, &workload, None, &options, &never, &|_| {}).unwrap()
     };

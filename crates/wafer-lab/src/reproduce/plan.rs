@@ -208,7 +208,8 @@ fn edited(file: &Path, edits: &[String], folder: &Path, name: &str) -> Result<Pa
         match (key.as_str(), value) {
             ("compare" | "pace_from", value) => paths.push(value),
             ("workload", Value::Table(workload)) => {
-                let files = |(key, _): &(&String, &mut Value)| ["fio", "trace"].contains(&key.as_str());
+                let files =
+                    |(key, _): &(&String, &mut Value)| ["fio", "trace"].contains(&key.as_str());
                 paths.extend(workload.iter_mut().filter(files).map(|(_, value)| value));
             }
             _ => {}

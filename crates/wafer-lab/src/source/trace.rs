@@ -41,12 +41,7 @@ fn refused(error: TraceError) -> LabError {
 impl TraceSource {
     /// Traces with their options. Relative paths of placement maps start at `folder`.
     pub fn new(traces: Vec<TraceFile>, folder: &Path) -> Self {
-        TraceSource {
-            traces,
-            folder: folder.to_owned(),
-            scans: OnceLock::new(),
-            placements: None,
-        }
+        TraceSource { traces, folder: folder.to_owned(), scans: OnceLock::new(), placements: None }
     }
 
     /// Traces with the same `KEY=VALUE` options, as the command line gives them.

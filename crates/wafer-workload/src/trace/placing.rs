@@ -37,7 +37,10 @@ enum RuleKind {
 
 /// How rules are written down.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "placement is text, or a list of tables with `handle` and conditions")]
+#[serde(
+    untagged,
+    expecting = "placement is text, or a list of tables with `handle` and conditions"
+)]
 enum Spelling {
     Text(String),
     Tables(Vec<toml::Table>),
@@ -71,7 +74,8 @@ struct RuleFile {
 impl RuleTable {
     fn rule(self) -> Result<Rule, String> {
         let pattern = |key: &str, text: Option<String>| {
-            let made = text.map(|t| Pattern::new(&t).map_err(|e| format!("{key}: `{t}`: {}", e.msg)));
+            let made =
+                text.map(|t| Pattern::new(&t).map_err(|e| format!("{key}: `{t}`: {}", e.msg)));
             made.transpose()
         };
         let lba = match (self.from, self.to) {
@@ -101,7 +105,9 @@ fn read_rules(path: &Path) -> Result<Vec<Rule>, TraceError> {
         refuse(format!("line {}: {message}", line(at)))
     })?;
     if file.rule.is_empty() {
-        return Err(refuse("no rules; write [[rule]] tables with a handle and conditions".to_owned()));
+        return Err(refuse(
+            "no rules; write [[rule]] tables with a handle and conditions".to_owned(),
+        ));
     }
     let rules = file.rule.into_iter().map(|spanned| {
         let at = line(spanned.span().start);

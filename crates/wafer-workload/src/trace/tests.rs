@@ -294,7 +294,10 @@ fn rules_are_tables_or_a_file_of_them() {
                 [[rule]]\nhandle = 1\nfrom = \"1MiB\"\n[[rule]]\nhandle = 0\nsequential = true\n";
     std::fs::write(folder.path().join("rules.toml"), file).unwrap();
     assert_eq!(placed(text), placed(r#""rules:rules.toml""#));
-    assert_eq!(placed(r#"[{"handle":4,"max_size":"4KiB","sequential":false},{"handle":5}]"#).unwrap(), [4, 5, 4, 4]);
+    assert_eq!(
+        placed(r#"[{"handle":4,"max_size":"4KiB","sequential":false},{"handle":5}]"#).unwrap(),
+        [4, 5, 4, 4]
+    );
 
     for (bad, expected) in [
         (r#"[{"volume":"1"}]"#, "handle"),
