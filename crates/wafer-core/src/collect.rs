@@ -96,6 +96,7 @@ impl<O: Observer> Device<O> {
             pages_per_ru: self.geometry.pages_per_ru,
             now: self.clock,
             forced,
+            classes: self.geometry.relocation.generations(),
         };
         ask(self.policy.as_mut(), &mut view)
     }
@@ -109,6 +110,20 @@ impl<O: Observer> Device<O> {
                 "the policy chose {victim}, which is no candidate"
             );
             Some(victim)
+        })
+    }
+
+    /// The class that the policy chose for a victim's data, if it did. One that there is not is a fault
+    /// of the policy, not of the data.
+    fn chosen_class(&mut self, group: u16, victim: RuId, forced: bool) -> Option<u8> {
+        self.view(group, forced, |policy, rus| {
+            let class = policy.destination(victim, rus)?;
+            assert!(
+                class < rus.classes,
+                "the policy chose class {class} for relocated data; there are {}",
+                rus.classes
+            );
+            Some(class)
         })
     }
 
@@ -154,6 +169,7 @@ impl<O: Observer> Device<O> {
         assert!(valid & NOT_CLOSED == 0);
         let owner = self.rus.units[victim.index()].owner;
         let generation = self.generation_of(victim);
+        let generation = self.chosen_class(group, victim, forced).unwrap_or(generation);
         let slot = self.destination(group, owner, generation);
         self.moved.clear();
 

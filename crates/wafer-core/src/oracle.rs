@@ -411,7 +411,12 @@ impl PageMapped {
     }
 
     /// Shows the policy the reclaim units as they are, counted afresh.
-    fn select(&mut self, group: u16, forced: bool) -> Option<RuId> {
+    fn ask<R>(
+        &mut self,
+        group: u16,
+        forced: bool,
+        ask: impl FnOnce(&mut dyn VictimPolicy, &mut RuView<'_>) -> R,
+    ) -> R {
         let mut rus = ReclaimUnits::new(&self.geometry);
         for (ru, unit) in self.units.iter().enumerate() {
             let flag = if unit.state == State::Closed { 0 } else { NOT_CLOSED };
@@ -431,10 +436,15 @@ impl PageMapped {
             pages_per_ru: self.geometry.pages_per_ru,
             now: self.clock,
             forced,
+            classes: self.geometry.relocation.generations(),
         };
-        let victim = self.policy.select(&mut view);
+        let answer = ask(self.policy.as_mut(), &mut view);
         self.seen = rus.seen;
-        victim
+        answer
+    }
+
+    fn select(&mut self, group: u16, forced: bool) -> Option<RuId> {
+        self.ask(group, forced, |policy, rus| policy.select(rus))
     }
 
     fn collect(&mut self, group: u16, victim: RuId, forced: bool) {
@@ -448,6 +458,8 @@ impl PageMapped {
             }
             None => before,
         };
+        let chosen = self.ask(group, forced, |policy, rus| policy.destination(victim, rus));
+        let class = chosen.unwrap_or(class);
         let (writer, to) = match (self.geometry.relocation, owner) {
             (Relocation::Shared, Owner::Handle(h)) => (Writer::Host(h.0, 0), owner),
             (Relocation::ByHandle(generations), Owner::Handle(h)) => {

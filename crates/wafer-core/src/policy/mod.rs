@@ -36,6 +36,13 @@ use crate::rng::DeviceRng;
 pub trait VictimPolicy: Send {
     /// The next victim among [`RuView::candidates`].
     fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId>;
+
+    /// Which open reclaim unit takes what is still valid in `victim`: a class below
+    /// [`RuView::classes`] of those for relocated data of its handle. `None`: as `gc.destination`
+    /// says. Asked once for each collection, also where the device chose the victim.
+    fn destination(&mut self, _victim: RuId, _rus: &mut RuView<'_>) -> Option<u8> {
+        None
+    }
 }
 
 /// A policy that can be named in a configuration.
@@ -96,6 +103,7 @@ pub struct RuView<'a> {
     pub(crate) pages_per_ru: u32,
     pub(crate) now: u64,
     pub(crate) forced: bool,
+    pub(crate) classes: u8,
 }
 
 impl RuView<'_> {
@@ -150,8 +158,15 @@ impl RuView<'_> {
     }
 
     /// How often a candidate's data was moved, as far as that is kept apart; 0 for what a host wrote.
+    /// Where the policy or separation chooses among [`Self::classes`]: 1 + the class.
     pub fn generation(&self, ru: RuId) -> u8 {
         self.rus.units[ru.index()].generation
+    }
+
+    /// Open reclaim units that each handle has for relocated data: `gc.generations` with
+    /// `gc.destination = "generation"`, four with `gc.separation`, else one.
+    pub fn classes(&self) -> u8 {
+        self.classes
     }
 
     /// Whether space is needed. If not, this is background GC, which takes nothing that holds more
