@@ -105,7 +105,7 @@ class Cancel:
 
 @final
 class ReclaimUnits:
-    """The candidates of a collection, one array entry each; good only inside ``select_victim``."""
+    """The candidates of a collection, one array entry each; good only inside the policy's methods."""
 
     @property
     def ru(self) -> npt.NDArray[np.uint32]: ...
@@ -129,12 +129,16 @@ class ReclaimUnits:
     def now(self) -> int: ...
     @property
     def pages_per_ru(self) -> int: ...
+    @property
+    def classes(self) -> int: ...
+    @property
+    def forced(self) -> bool: ...
     def draw(self, bound: int) -> int: ...
     def __len__(self) -> int: ...
 
 def run(
     experiment: Experiment,
-    policy: tuple[str, Any] | None,
+    policy: tuple[str, Callable[..., Any], Callable[..., Any] | None] | None,
     progress: Callable[[str, int, int | None], None] | None,
     cancel: Cancel | None,
 ) -> str: ...

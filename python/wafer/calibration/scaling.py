@@ -4,21 +4,30 @@ WAF depends on the number of reclaim units and on how many *blocks* of the workl
 bytes. So a job of 128 KiB blocks on a drive of terabytes is run as one of single pages on a device with as
 many pages as the drive has blocks, or fewer. What is lost is the fluctuation of a large reclaim unit being
 smaller than that of a small one; :mod:`wafer.calibration.search` ends with a run at the full number.
+
+Other workloads (traces, application models, arrays) are not scaled. They run on the whole drive every time,
+with pages as large as all their commands allow: a model of databases that writes blocks of 64 KiB is run with
+pages of 64 KiB, a sixteenth of the work, and nothing is lost.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import gcd
 
-from wafer._errors import ConfigError
+from wafer._errors import ConfigError, RunError
+from wafer.device import Device
+from wafer.result import Result
 from wafer.sizes import parse_size
 from wafer.workload import Workload, fio_text
 
-__all__ = ["PAGE", "ScaledJob", "block_bytes"]
+__all__ = ["PAGE", "FixedWork", "Job", "ScaledJob", "block_bytes"]
 
 PAGE = 4096
+#: Pages that a device can have, bytes.
+PAGES = (65536, 32768, 16384, 8192, PAGE)
 
 # Sizes of blocks, and of parts of the device, in fio's job files.
 _BLOCK_KEYS = ("bs", "blocksize", "ba", "blockalign")
@@ -70,18 +79,22 @@ class ScaledJob:
     name: str
     capacity: int
     block: int
+    #: Bytes of a page of the device that is run.
+    page: int = PAGE
 
     @classmethod
     def of(cls, workload: Workload, capacity: int) -> ScaledJob:
         """Of a fio workload on a drive of so many bytes."""
-        if workload.kind != "fio":
-            raise ConfigError(f"workload: a fio job is needed to calibrate, not {workload.kind}")
         return cls(workload.text, workload.path, capacity, block_bytes(workload.text))
 
     @property
     def blocks(self) -> int:
         """Blocks of the whole drive."""
         return self.capacity // self.block
+
+    def blocks_for(self, wanted: int, count: int) -> int:
+        """Blocks for a run: at least 500 to a reclaim unit, not more than the drive has."""
+        return min(max(wanted, 500 * count), self.blocks)
 
     def workload(self, blocks: int) -> Workload:
         """The job for a device of so many pages, one for a block."""
@@ -109,6 +122,70 @@ class ScaledJob:
             return f"{match[1]}{match[2]}{match[3]}{value}"
 
         return fio_text("\n".join(map(line, self.text.splitlines())) + "\n", name=self.name)
+
+
+@dataclass(frozen=True)
+class FixedWork:
+    """A workload that is what it is: it runs on the whole drive."""
+
+    whole: Workload
+    capacity: int
+    page: int = PAGE
+
+    @property
+    def blocks(self) -> int:
+        """Pages of the whole drive."""
+        return self.capacity // self.page
+
+    def blocks_for(self, wanted: int, count: int) -> int:
+        """All of them."""
+        del wanted, count
+        return self.blocks
+
+    def workload(self, blocks: int) -> Workload:
+        """The workload."""
+        del blocks
+        return self.whole
+
+    @classmethod
+    def of(cls, workload: Workload, capacity: int, probe: Callable[[int], Result]) -> FixedWork:
+        """With the largest page for which no command needs a part of one; ``probe(page)`` runs it a while."""
+        small = probe(PAGE).summary
+        whole = small["deallocated_pages"] * PAGE
+        for page in PAGES[:-1]:
+            if capacity % page:
+                continue
+            summary = probe(page).summary
+            if not summary["rmw_pages"] and summary["deallocated_pages"] * page == whole:
+                return cls(workload, capacity, page)
+        return cls(workload, capacity)
+
+
+Job = ScaledJob | FixedWork
+
+
+def whole_device(capacity: int, page: int, known: dict[str, object]) -> Device:
+    """A device with spare space to waste, to look at a workload with."""
+    pages = capacity // page
+    unit = max(pages // 500, 2**20 // page)
+    config = {
+        "capacity": f"{pages * page}B",
+        "page": f"{page}B",
+        "handles": 8,
+        "isolation": "initially",
+        "reclaim_unit": {"size": f"{unit * page}B", "count": pages // unit + pages // unit // 2 + 30},
+        "gc": {"background_free": 0.0},
+    }
+    return Device.from_dict({**config, **known}, name="probe")
+
+
+def covers(result: Result, host_bytes: float) -> None:
+    """Raise RunError where a workload ended before it had written so much."""
+    if result.host_bytes < 0.999 * host_bytes - 2**20:
+        raise RunError(
+            f"the workload ends after {result.host_bytes / result.capacity:.2f} drive writes, the curve goes to "
+            f"{host_bytes / result.capacity:.2f}; is it the one that was measured? Traces can be repeated"
+        )
 
 
 def capacity_of(capacity: str | int) -> int:

@@ -9,9 +9,10 @@ compared. All of that is done with few blocks, in parallel; the last steps use a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,10 @@ STRUCTURES = (
     Structure("greedy", destination="host"),
     Structure("cost-benefit"),
     Structure("d-choices"),
+    Structure("windowed-greedy"),
+    Structure("cost-age-time"),
     Structure("fifo"),
+    Structure("random"),
 )
 
 #: Blocks of the device in the first steps and in the middle; the last step takes what the drive has.
@@ -128,40 +132,37 @@ class _Search:
         return sorted((trial for trial in found if trial is not None), key=lambda trial: trial.score)
 
 
-def _blocks(wanted: int, count: int, drive: int) -> int:
-    """Blocks for a run: at least 500 to a reclaim unit, not more than the drive has."""
-    return min(max(wanted, 500 * count), drive)
-
-
 def search(
     measured: Measured,
     *,
     structures: Sequence[Structure] = STRUCTURES,
     reserve: int = 3,
     handles: int = 8,
+    known: Mapping[str, Any] | None = None,
     threads: int = 2,
     seed: int = 1,
     tell: Tell = lambda stage, done, total: None,
 ) -> Found:
     """Find the device; see the module."""
-    drive = measured.job.blocks
+    job = measured.job
+    drive = job.blocks
     steps = _Search(measured, threads, seed, tell)
     coarse_volume = min(COARSE_VOLUME, measured.volume)
     middle_volume = min(MIDDLE_VOLUME, measured.volume)
 
     def start(structure: Structure, count: int, op: float) -> Candidate:
-        return Candidate(structure, op, count, reserve, handles)
+        return Candidate(structure, op, count, reserve, handles, known or {})
 
     # 1. Numbers of reclaim units with the plainest structure.
     firsts = [start(structures[0], count, 0.15) for count in COUNTS]
-    counts = steps.each(firsts, _blocks(COARSE, 1200, drive), coarse_volume, 2e-3, "reclaim units")
+    counts = steps.each(firsts, job.blocks_for(COARSE, 1200), coarse_volume, 2e-3, "reclaim units")
     if not counts:
         raise RunError("no device writes so little to its media; is this the workload of the curve?")
     best = counts[0].candidate
 
     # 2. Structures, at the best number of units and around it.
     others = [start(s, best.count, best.overprovisioning) for s in structures[1:]]
-    tried = steps.each(others, _blocks(COARSE, 1200, drive), coarse_volume, 2e-3, "structures")
+    tried = steps.each(others, job.blocks_for(COARSE, 1200), coarse_volume, 2e-3, "structures")
     structured = sorted([counts[0], *tried], key=lambda trial: trial.score)
     # A number of units that suits one structure may hide another: the next best get their own numbers.
     close = [t for t in structured if t.score < 3 * structured[0].score][:3]
@@ -172,7 +173,7 @@ def search(
         for t in close
         for count in (round(best.count / 1.5), round(best.count * 1.5))
     ]
-    again = steps.each(more, _blocks(COARSE, 1200, drive), coarse_volume, 2e-3, "structures again")
+    again = steps.each(more, job.blocks_for(COARSE, 1200), coarse_volume, 2e-3, "structures again")
     structured = _best_of_each([*structured, *again])
 
     # 3. The number of units of the best structures, with more blocks and further along the curve.
@@ -183,25 +184,25 @@ def search(
         for t, factors in zip(near, (WIDE, NARROW))
         for factor in factors
     ]
-    refined = steps.each(grid, _blocks(MIDDLE, 1200, drive), middle_volume, 1e-3, "refinement")
+    refined = steps.each(grid, job.blocks_for(MIDDLE, 1200), middle_volume, 1e-3, "refinement")
     winner = refined[0].candidate.structure
     if winner != near[0].candidate.structure:
         # The second overtook the first: it needs the wide grid too.
         centre = near[-1].candidate
         wider = [f for f in WIDE if f not in NARROW]
         more = [centre.with_(count=max(round(centre.count * factor), 40)) for factor in wider]
-        blocks = _blocks(MIDDLE, 1200, drive)
+        blocks = job.blocks_for(MIDDLE, 1200)
         refined += steps.each(more, blocks, middle_volume, 1e-3, "profile")
     mine = sorted((t for t in refined if t.candidate.structure == winner), key=lambda t: t.score)
     count = round(valley(mine).count)
     middle = steps.solve(
-        mine[0].candidate.with_(count=count), _blocks(MIDDLE, 1200, drive), middle_volume, 5e-4
+        mine[0].candidate.with_(count=count), job.blocks_for(MIDDLE, 1200), middle_volume, 5e-4
     )
     middle = middle if middle is not None else mine[0]
 
     # 4. As many blocks as the drive has, for small units fluctuate more than large ones.
     blocks = min(drive, FULL, int(MOST_PAGES / measured.volume))
-    blocks = max(blocks, _blocks(MIDDLE, middle.candidate.count, drive))
+    blocks = max(blocks, job.blocks_for(MIDDLE, middle.candidate.count))
     tell("full size", 0, 1)
     last = steps.solve(middle.candidate, blocks, measured.volume, 5e-4, most=2) or middle
     tell("full size", 1, 1)
