@@ -53,7 +53,7 @@ def hidden(folder):
         out = csv.writer(file)
         for at, place in enumerate(pages(size, 800_000, rng.integers(1 << 30)) * 4096):
             out.writerow([128166372000000000 + at * 1000, "host", 0, "Write", place, 65536, 100])
-    arrays = wafer.Commands(pages(16 * 10**9, 2_000_000, 9), 16, unit="page")
+    arrays = wafer.Commands(pages(16 * 10**9, 2_000_000, 9), 16, repeat=True)
     return [
         Hidden("random map, greedy", "120GB", "96MiB", 0.17, wafer.fio_text(RANDOM), "12x"),
         Hidden(
