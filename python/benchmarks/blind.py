@@ -18,7 +18,7 @@ import wafer
 
 RANDOM = "[w]\nrw=randwrite\nbs=128k\nsize=100%\ntime_based=1\nruntime=1d\n"
 FREE = "[w]\nrw=randwrite\nbs=64k\nnorandommap=1\nsize=100%\ntime_based=1\nruntime=1d\n"
-HOT = "[w]\nrw=randwrite\nbs=64k\nrandom_distribution=zoned:80/20:20/80\nnorandommap=1\nsize=100%\ntime_based=1\nruntime=1d\n"
+HOT = FREE.replace("norandommap", "random_distribution=zoned:80/20:20/80\nnorandommap")
 
 
 @dataclass
@@ -57,11 +57,21 @@ def hidden(folder):
     return [
         Hidden("random map, greedy", "120GB", "96MiB", 0.17, wafer.fio_text(RANDOM), "12x"),
         Hidden(
-            "independent, cost-benefit", "200GB", "256MiB", 0.09, wafer.fio_text(FREE), "8x",
+            "independent, cost-benefit",
+            "200GB",
+            "256MiB",
+            0.09,
+            wafer.fio_text(FREE),
+            "8x",
             {"policy": "cost-benefit"},
         ),
         Hidden(
-            "80/20, greedy, relocated data with new", "64GB", "64MiB", 0.3, wafer.fio_text(HOT), "10x",
+            "80/20, greedy, relocated data with new",
+            "64GB",
+            "64MiB",
+            0.3,
+            wafer.fio_text(HOT),
+            "10x",
             {"destination": "host"},
         ),
         Hidden("80/20, fifo", "96GB", "128MiB", 0.24, wafer.fio_text(HOT), "10x", {"policy": "fifo"}),

@@ -73,7 +73,9 @@ def main(wheel: Path, environment: Path) -> None:
     command += [part for value in sets for part in ("--set", value)] + ["--seed", "7", "--json", "-"]
     done = subprocess.run(command, cwd=environment, env=inside, check=True, stdout=subprocess.PIPE)
     assert json.loads(done.stdout)["digest"] == seen["digest"]
-    wrong = subprocess.run([binaries / "wafer", "run", "--device", "nothing"], capture_output=True, env=inside)
+    wrong = subprocess.run(
+        [binaries / "wafer", "run", "--device", "nothing"], capture_output=True, env=inside
+    )
     assert wrong.returncode == 2, wrong
     print(f"{wheel.name} alone: import wafer takes {seen['importing']:.2f} s; runs as its command does")
 

@@ -121,9 +121,8 @@ def test_what_is_no_job_gets_the_largest_page_that_it_allows(length, deallocate,
     kind = np.zeros(len(places), dtype=np.uint8)
     lengths = np.full(len(places), length)
     if deallocate:
-        kind[100] = 1
-        places[100] += deallocate[0]
-        lengths[100] = deallocate[1]
+        kind[-1], lengths[-1] = 1, deallocate[1]
+        places[-1] = places[0] + deallocate[0]
     work = wafer.Commands(places, lengths, op=kind)
 
     def probe(page):
@@ -231,7 +230,10 @@ def test_curves_that_tell_nothing(tmp_path):
     path.write_text("host_bytes,media_bytes\n" + "".join(f"{i * 10**9},{i * 10**9}\n" for i in range(20)))
     with pytest.raises(wafer.RunError, match="nothing to fit"):
         wafer.calibrate(path, "2GB")
+    path.write_text("host_bytes,media_bytes\n" + "".join(f"{i * 10**9},{i * 2 * 10**9}\n" for i in range(20)))
     with pytest.raises(wafer.ConfigError, match="fraction"):
         wafer.calibrate(path, "2GB", fraction=0)
+    with pytest.raises(wafer.ConfigError, match="known: gc has an argument of its own"):
+        wafer.calibrate(path, "2GB", known={"gc": {"policy": "fifo"}})
     with pytest.raises(wafer.ConfigError, match="capacity: `big` is not a size"):
         wafer.calibrate(path, "big")

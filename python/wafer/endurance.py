@@ -39,34 +39,35 @@ CONSTANTS = {
         0.16,
         "kg CO2e per GB (decimal) of capacity, manufacturing",
         "value and high: Tannu and Nair, The Dirty Secret of SSDs: Embodied Carbon, HotCarbon 2022, "
-        "arXiv 2207.10793, from 94 life cycle assessments. Low: the "
-        "manufacturer's figure for a 15 TB Seagate Nytro 3332 of 2021, 2.91 kg CO2e per TB, as quoted by "
-        "Pure Storage, 12 May 2025. The two differ by a factor of 55 and are disputed: give your drive's own",
+        "arXiv 2207.10793, from 94 life cycle assessments. Low: the manufacturer's figure for "
+        "a 15 TB Seagate Nytro 3332 of 2021, 2.91 kg CO2e per TB, as quoted by Pure Storage, "
+        "12 May 2025. The two differ by a factor of 55 and are disputed: give your drive's own",
     ),
     "grid_intensity": Constant(
         0.445,
         0.400,
         0.445,
         "kg CO2 per kWh",
-        "IEA, Electricity 2025, chapter Emissions: world average of 2024, 445 g per kWh (high: the same; low: "
-        "its forecast for 2027). Combustion alone; single grids differ by more than ten times: give yours",
+        "IEA, Electricity 2025, chapter Emissions: world average of 2024, 445 g per kWh (high: the same; "
+        "low: its forecast for 2027). Single grids differ: give yours",
     ),
     "warranty_years": Constant(
         5.0,
         3.0,
         5.0,
         "years",
-        "TBW = DWPD x capacity x 365.25 x this. Blocks and Files, DWPD, 24 April 2022: typically 5 years, could "
-        "be shorter; low: the 3 years of the SK hynix PE3100 in Tom's Hardware's review of the Intel DC P3520",
+        "TBW = DWPD x capacity x 365.25 x this. Blocks and Files, DWPD, 24 April 2022: typically 5 years, "
+        "could be shorter; low: the 3 years of the SK hynix PE3100 in Tom's Hardware's review of the Intel "
+        "DC P3520",
     ),
     "rated_waf": Constant(
         3.0,
         2.4,
         3.95,
         "media bytes per host byte",
-        "assumption: data sheets rate TBW under JESD219, or under random 4 KiB writes (HPE), and give no WAF. Low: "
-        "closed form for random writes at an over-provisioning of 28 % (Desnoyers, TOS 2014). High: measured "
-        "under JESD219A, 512 B variant, on a conventional 8 TB drive (the study `namespaces`)",
+        "assumption: data sheets rate TBW under JESD219, or under random 4 KiB writes (HPE), and give no "
+        "WAF. Low: closed form for random writes, over-provisioning 28 % (Desnoyers, TOS 2014). High: "
+        "measured under JESD219A, 512 B variant, on a conventional 8 TB drive (the study `namespaces`)",
     ),
 }
 

@@ -56,7 +56,6 @@ class Policy(ABC):
         with the fewest valid pages.
         """
 
-
     def select_destination(self, rus: ReclaimUnits, victim: int) -> int | None:
         """The class of the victim's relocated data: which of ``rus.classes`` open reclaim units takes it.
 
@@ -99,5 +98,5 @@ def configured(policy: Policy | None) -> dict[str, Any]:
     if classes is None:
         return {} if destination is None else {"gc_destination": destination}
     if destination not in (None, "generation"):
-        raise ConfigError(f"policy: classes = {classes!r} needs destination = \"generation\", or none")
+        raise ConfigError(f'policy: classes = {classes!r} needs destination = "generation", or none')
     return {"gc_destination": "generation", "gc_generations": classes}

@@ -125,6 +125,10 @@ def calibrate(
 
     cancel = Cancel()
     keys = dict(known or {})
+    for key in ("capacity", "page", "reclaim_unit", "overprovisioning", "gc"):
+        if key in keys:
+            raise ConfigError(f"known: {key} has an argument of its own, or is what is searched for")
+    handles = int(keys.get("handles", handles))
     job = _job(workload, size, precondition, keys, float(part.host_bytes[-1]), seed, cancel)
     bar = Bar("calibrate", unit="steps") if progress is True else None
     tell: Tell = _silent

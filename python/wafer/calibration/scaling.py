@@ -182,9 +182,10 @@ def whole_device(capacity: int, page: int, known: dict[str, object]) -> Device:
 def covers(result: Result, host_bytes: float) -> None:
     """Raise RunError where a workload ended before it had written so much."""
     if result.host_bytes < 0.999 * host_bytes - 2**20:
+        ours, theirs = result.host_bytes / result.capacity, host_bytes / result.capacity
         raise RunError(
-            f"the workload ends after {result.host_bytes / result.capacity:.2f} drive writes, the curve goes to "
-            f"{host_bytes / result.capacity:.2f}; is it the one that was measured? Traces can be repeated"
+            f"the workload ends after {ours:.2f} drive writes, the curve goes to {theirs:.2f}; "
+            "is it the one that was measured? Traces can be repeated"
         )
 
 

@@ -6,6 +6,7 @@ missing. Published points are hollow, ours are lines or filled.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -232,7 +233,9 @@ def isolation_map(material: Material) -> Figure | None:
         at5 = float(result.timeline.waf_at(5))
         if unit is None or np.isnan(at5) or _device(result) != "warp-pi":
             continue
-        spare = round(float(result.geometry["overprovisioning"]), 2)
+        # The study's own figure where the name tells it: units that are never used are left out.
+        named = re.search(r"-op(\d+)$", result.name)
+        spare = int(named[1]) / 100 if named else round(float(result.geometry["overprovisioning"]), 2)
         key = (unit, str(result.config["isolation"]))
         ours.setdefault(key, {}).setdefault(spare, []).append(at5)
     if not any(len(points) > 1 for points in ours.values()):

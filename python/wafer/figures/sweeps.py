@@ -109,9 +109,7 @@ def crossover(sweep: Sweep, x: str, choice: str, a: Any, b: Any, group: str | No
         mean = {at: float(np.mean(list(of.values()))) for at, of in gaps.items()}
         common = sorted(set.intersection(*(set(seeds) for seeds in pairs.values())))
         alone = [_crossing({at: of[seed] for at, of in gaps.items()}) for seed in common]
-        found.append(
-            Crossover(name, _crossing(mean), changes, tuple(at for at in alone if at is not None))
-        )
+        found.append(Crossover(name, _crossing(mean), changes, tuple(at for at in alone if at is not None)))
     return found
 
 

@@ -106,7 +106,8 @@ def sweep(
             combinations), ``random`` or ``latin`` (``samples``, and keys
             to ``{low, high, log, integer}`` or lists), ``seeds`` (how many, counted up from ``seed`` or 1).
             Keys are those of the device (``overprovisioning``, ``"gc.policy"``), of the workload
-            (``"workload.KEY"``), ``"label.NAME"`` (only a column of the rows), and ``device``, ``seed``, ``volume``, ``precondition``, ``pace``.
+            (``"workload.KEY"``), ``"label.NAME"`` (only a column of the rows), and ``device``,
+            ``seed``, ``volume``, ``precondition``, ``pace``.
         engine: ``"local"`` (threads), ``"dask"`` or ``"ray"`` (extras ``wafer[dask]``, ``wafer[ray]``).
         out: folder for records and catalogue. Default: the name of the sweep, in ``sweeps/``. A folder with
             records of the same points goes on where it stopped: nothing is run twice.
