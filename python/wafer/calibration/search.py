@@ -40,6 +40,8 @@ COARSE_VOLUME, MIDDLE_VOLUME = 6.0, 14.0
 #: Page writes by the host that one run at full size may take.
 MOST_PAGES = 800_000_000
 LEAST_OP, MOST_OP = 0.005, 1.5
+#: So many times the error of the best is nearly as good: the curve does not tell the two apart.
+NEARLY = 1.5
 WIDE = (0.25, 0.35, 0.5, 0.7, 0.84, 1.0, 1.2, 1.44, 2.0, 2.9, 4.0)
 NARROW = (0.7, 0.84, 1.0, 1.2, 1.44)
 COUNTS = (150, 300, 600, 1200, 2400)
@@ -59,10 +61,18 @@ class Found:
     #: The last run, with as many blocks as could be afforded, and with how many.
     last: Trial
     blocks: int
+    #: Every structure with some numbers of units, all with the same few blocks: what else could be.
+    tried: list[Trial] = field(default_factory=list)
     runs: int = 0
     #: d ln(WAF) / d ln(over-provisioning).
     slope: float = -0.8
     notes: list[str] = field(default_factory=list)
+
+    def others(self) -> list[Trial]:
+        """Devices of other structures that fit nearly as well as the one that was found."""
+        best = min(trial.score for trial in self.tried)
+        mine = self.best.structure
+        return [t for t in self.tried if t.candidate.structure != mine and t.score < NEARLY * best]
 
 
 class _Search:
@@ -174,7 +184,8 @@ def search(
         for count in (round(best.count / 1.5), round(best.count * 1.5))
     ]
     again = steps.each(more, job.blocks_for(COARSE, 1200), coarse_volume, 2e-3, "structures again")
-    structured = _best_of_each([*structured, *again])
+    everything = [*structured, *again]
+    structured = _best_of_each(everything)
 
     # 3. The number of units of the best structures, with more blocks and further along the curve.
     near = [t for t in structured if t.score < 2 * structured[0].score][:2]
@@ -217,6 +228,7 @@ def search(
         counts=sorted(mine, key=lambda trial: trial.candidate.count),
         last=last,
         blocks=blocks,
+        tried=everything,
         runs=steps.runs,
         slope=steps.slope,
     )
