@@ -96,7 +96,8 @@ impl<O: Observer> Device<O> {
             pages_per_ru: self.geometry.pages_per_ru,
             now: self.clock,
             forced,
-            classes: self.geometry.relocation.generations(),
+            classes: self.geometry.destination_classes(),
+            last_writer: self.last_writer,
         };
         ask(self.policy.as_mut(), &mut view)
     }
@@ -141,10 +142,12 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Where relocated data of `owner` goes that was moved `generation` times before.
-    fn destination(&self, group: u16, owner: Owner, generation: u8) -> u32 {
+    /// Where relocated data of `owner` goes that was moved `generation` times before, or, where handles share
+    /// theirs, that of `writer`.
+    fn destination(&self, group: u16, owner: Owner, generation: u8, writer: u32) -> u32 {
         let base = u32::from(group) * self.layout.per_group;
         base + match (self.geometry.relocation, owner) {
+            (Relocation::ByWriter, _) => self.layout.own_gc(writer, 0),
             (Relocation::Shared, Owner::Handle(handle)) => u32::from(handle.0),
             (Relocation::Shared, Owner::Gc) => 0,
             (_, Owner::Gc) => self.layout.shared_gc(),
@@ -169,8 +172,11 @@ impl<O: Observer> Device<O> {
         assert!(valid & NOT_CLOSED == 0);
         let owner = self.rus.units[victim.index()].owner;
         let generation = self.generation_of(victim);
-        let generation = self.chosen_class(group, victim, forced).unwrap_or(generation);
-        let slot = self.destination(group, owner, generation);
+        let writer = if forced { self.last_writer } else { 0 };
+        let slot = match self.chosen_class(group, victim, forced) {
+            None => self.destination(group, owner, generation, writer),
+            Some(class) => self.destination(group, owner, class, u32::from(class)),
+        };
         self.moved.clear();
 
         let mut list = std::mem::take(&mut self.rus.units[victim.index()].segments);
@@ -342,7 +348,8 @@ impl<O: Observer> Device<O> {
     /// Counts a victim's valid pages by origin, for attribution.
     fn count_origins(&mut self, owner: Owner, valid: u32, list: &[Label]) {
         // Only relocated data of several handles is of several origins.
-        if let Owner::Handle(handle) = owner {
+        let mixed = self.geometry.relocation == Relocation::ByWriter;
+        if let (Owner::Handle(handle), false) = (owner, mixed) {
             self.ledger.valid[handle.index()] = valid;
             return;
         }

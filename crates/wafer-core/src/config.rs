@@ -131,6 +131,10 @@ pub enum Destination {
     Handle,
     /// One for each handle and number of times the data was moved, up to `gc.generations`.
     Generation,
+    /// That of the handle that wrote last before the collection, whoever wrote the victim; background GC
+    /// takes that of handle 0. Data of persistently isolated handles mixes, against the specification.
+    /// FEMU's FDP mode, on which WARP's emulator is built, does so with them (docs/validation.md).
+    Writer,
 }
 
 /// How a drive separates data of different lifespan by itself, within the data of each handle.

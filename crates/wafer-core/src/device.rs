@@ -49,6 +49,8 @@ pub struct Device<O: Observer = ()> {
     pub(crate) ledger: Ledger,
     /// The handle whose write asked for space last.
     pub(crate) asking: RuhId,
+    /// The handle of the last write command before the one at work.
+    pub(crate) last_writer: u32,
     /// Reclaim units that took pages of the collection at work, and how many.
     pub(crate) moved: Vec<(RuIndex, u32)>,
     pub(crate) observer: O,
@@ -263,6 +265,7 @@ impl<O: Observer> Device<O> {
             scratch: Default::default(),
             ledger,
             asking: RuhId(0),
+            last_writer: 0,
             moved: Vec::new(),
             observer,
         };

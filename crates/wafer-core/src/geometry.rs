@@ -67,6 +67,8 @@ pub enum Relocation {
     ByIsolation,
     /// By handle and by how often the data was moved, at most this number of generations apart.
     ByHandle(u8),
+    /// By the handle that wrote last, whoever wrote the victim.
+    ByWriter,
 }
 
 impl Relocation {
@@ -74,7 +76,7 @@ impl Relocation {
     pub(crate) fn generations(self) -> u8 {
         match self {
             Relocation::ByHandle(generations) => generations,
-            Relocation::Shared | Relocation::ByIsolation => 1,
+            Relocation::Shared | Relocation::ByIsolation | Relocation::ByWriter => 1,
         }
     }
 }
@@ -165,6 +167,15 @@ impl Geometry {
         self.separation.map_or(1, |rule| u32::from(rule.host_classes()))
     }
 
+    /// Destinations that a policy may choose among for a victim.
+    pub(crate) fn destination_classes(&self) -> u8 {
+        match self.relocation {
+            // At most 128.
+            Relocation::ByWriter => self.handles as u8,
+            relocation => relocation.generations(),
+        }
+    }
+
     /// Open reclaim units of one group at most: one for each handle and those of relocation.
     pub fn open_per_group(&self) -> u32 {
         let persistent =
@@ -173,6 +184,7 @@ impl Geometry {
         match self.relocation {
             Relocation::Shared => u32::from(self.handles),
             Relocation::ByIsolation => u32::from(self.handles) + persistent + shared,
+            Relocation::ByWriter => 2 * u32::from(self.handles),
             Relocation::ByHandle(generations) => {
                 u32::from(self.handles) * (self.host_classes() + u32::from(generations))
             }
@@ -328,6 +340,7 @@ fn relocation(config: &DeviceConfig) -> Result<Relocation, ConfigError> {
         Destination::Host => Ok(Relocation::Shared),
         Destination::Handle => Ok(Relocation::ByHandle(1)),
         Destination::Generation => Ok(Relocation::ByHandle(gc.generations)),
+        Destination::Writer => Ok(Relocation::ByWriter),
         Destination::Shared => {
             let persistent = |(_, i): &(usize, Isolation)| *i == Isolation::Persistently;
             match isolation(config)?.into_iter().enumerate().find(persistent) {

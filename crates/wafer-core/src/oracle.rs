@@ -57,6 +57,7 @@ pub struct PageMapped {
     /// Where the last command of each handle ended.
     next_page: Vec<Option<u64>>,
     asking: u16,
+    last_writer: u16,
     units: Vec<Unit>,
     free: Vec<VecDeque<usize>>,
     /// Open reclaim units by group and writer, and when a host's next look at background GC is due.
@@ -104,6 +105,7 @@ impl PageMapped {
             attribution: Attribution::new(usize::from(geometry.handles)),
             next_page: vec![None; usize::from(geometry.handles)],
             asking: 0,
+            last_writer: 0,
             units: vec![unit; geometry.ru_count as usize],
             free: (0..geometry.groups)
                 .map(|g| geometry.group_range(g).map(|r| r as usize).collect())
@@ -222,6 +224,7 @@ impl PageMapped {
                 for page in pages {
                     self.write_page(range.start + page, group, handle);
                 }
+                self.last_writer = handle;
             }
         }
     }
@@ -436,7 +439,8 @@ impl PageMapped {
             pages_per_ru: self.geometry.pages_per_ru,
             now: self.clock,
             forced,
-            classes: self.geometry.relocation.generations(),
+            classes: self.geometry.destination_classes(),
+            last_writer: u32::from(self.last_writer),
         };
         let answer = ask(self.policy.as_mut(), &mut view);
         self.seen = rus.seen;
@@ -461,6 +465,11 @@ impl PageMapped {
         let chosen = self.ask(group, forced, |policy, rus| policy.destination(victim, rus));
         let class = chosen.unwrap_or(class);
         let (writer, to) = match (self.geometry.relocation, owner) {
+            (Relocation::ByWriter, _) => {
+                let writer = if forced { self.last_writer } else { 0 };
+                let handle = chosen.map_or(writer, u16::from);
+                (Writer::OwnGc(handle, 0), Owner::Handle(RuhId(handle)))
+            }
             (Relocation::Shared, Owner::Handle(h)) => (Writer::Host(h.0, 0), owner),
             (Relocation::ByHandle(generations), Owner::Handle(h)) => {
                 (Writer::OwnGc(h.0, class.min(generations - 1)), owner)

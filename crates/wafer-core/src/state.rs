@@ -31,6 +31,8 @@ pub struct DeviceState {
     handles: Vec<HandleCounters>,
     clock: u64,
     granted: u64,
+    #[serde(default)]
+    last_writer: u32,
 }
 
 /// Why a device cannot be restored.
@@ -62,6 +64,7 @@ impl<O: Observer> Device<O> {
             handles: self.handles.clone(),
             clock: self.clock,
             granted: self.granted,
+            last_writer: self.last_writer,
         }
     }
 
@@ -121,6 +124,7 @@ impl<O: Observer> Device<O> {
         device.handles = state.handles;
         device.clock = state.clock;
         device.granted = state.granted;
+        device.last_writer = state.last_writer;
         Ok(device)
     }
 }

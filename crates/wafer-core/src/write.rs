@@ -131,6 +131,9 @@ impl<O: Observer> Device<O> {
         open.segment_room -= done as u32;
         open.room -= done as u32;
         self.count_host_write(slot, done as u64 * self.geometry.page_bytes, done as u64);
+        if done > 0 {
+            self.last_writer = by;
+        }
         done
     }
 
@@ -201,6 +204,7 @@ impl<O: Observer> Device<O> {
                 } else {
                     self.append(slot, first, pages);
                 }
+                self.last_writer = self.handle_of(slot);
             }
             Op::Deallocate => {
                 let first = namespace.first_page + ((command.lba + mask) >> shift);

@@ -34,12 +34,13 @@ impl ReclaimUnits {
         }
     }
 
-    fn array<'py, T: numpy::Element>(
+    /// Signed, so that what Python code subtracts or negates does not wrap.
+    fn array<'py>(
         &self,
         py: Python<'py>,
-        each: impl Fn(&RuView<'_>, RuId, u32) -> T,
-    ) -> PyResult<Bound<'py, PyArray1<T>>> {
-        let values: Vec<T> = self
+        each: impl Fn(&RuView<'_>, RuId, u32) -> i64,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let values: Vec<i64> = self
             .ask(py, |view| view.candidates().map(|(ru, valid)| each(view, ru, valid)).collect())?;
         Ok(PyArray1::from_vec(py, values))
     }
@@ -57,39 +58,39 @@ impl ReclaimUnits {
 impl ReclaimUnits {
     /// Numbers of the reclaim units.
     #[getter]
-    fn ru<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        self.array(py, |_, ru, _| ru.0)
+    fn ru<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.array(py, |_, ru, _| i64::from(ru.0))
     }
 
     /// Valid pages.
     #[getter]
-    fn valid<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        self.array(py, |_, _, valid| valid)
+    fn valid<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.array(py, |_, _, valid| i64::from(valid))
     }
 
     /// Host pages written to the device since each was closed.
     #[getter]
-    fn age<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        self.array(py, |view, ru, _| view.age(ru))
+    fn age<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.array(py, |view, ru, _| signed(view.age(ru)))
     }
 
     /// Position of each in the order of closing: smaller is older.
     #[getter]
-    fn closed_order<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        self.array(py, |view, ru, _| view.closed_order(ru))
+    fn closed_order<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.array(py, |view, ru, _| signed(view.closed_order(ru)))
     }
 
     /// Times each was erased.
     #[getter]
-    fn erases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        self.array(py, |view, ru, _| view.erases(ru))
+    fn erases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.array(py, |view, ru, _| i64::from(view.erases(ru)))
     }
 
     /// The handle whose data each holds; -1: relocated data of all initially isolated handles.
     #[getter]
-    fn handle<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+    fn handle<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         self.array(py, |view, ru, _| match view.owner(ru) {
-            Owner::Handle(handle) => i32::from(handle.0),
+            Owner::Handle(handle) => i64::from(handle.0),
             Owner::Gc => -1,
         })
     }
@@ -97,14 +98,15 @@ impl ReclaimUnits {
     /// How often the data of each was moved, as far as that is kept apart; 0: written by a host.
     /// Where the policy chooses destinations: 1 + the class.
     #[getter]
-    fn generation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        self.array(py, |view, ru, _| view.generation(ru))
+    fn generation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.array(py, |view, ru, _| i64::from(view.generation(ru)))
     }
 
     /// Host pages written to the device since each was last seen to have lost a valid page.
     #[getter]
-    fn since_invalidation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        Ok(PyArray1::from_vec(py, self.features(py)?.since_invalidation))
+    fn since_invalidation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let since = self.features(py)?.since_invalidation;
+        Ok(PyArray1::from_vec(py, since.into_iter().map(signed).collect()))
     }
 
     /// Share of the pages of each that each handle wrote first, candidates x handles.
@@ -127,10 +129,17 @@ impl ReclaimUnits {
         self.ask(py, |view| view.pages_per_ru())
     }
 
-    /// Open reclaim units that each handle has for relocated data: classes to choose among.
+    /// Open reclaim units to choose among for relocated data: those that each handle has, or, with
+    /// `gc.destination = "writer"`, one of each handle.
     #[getter]
     fn classes(&self, py: Python<'_>) -> PyResult<u8> {
         self.ask(py, |view| view.classes())
+    }
+
+    /// The handle of the last write command before the one at work.
+    #[getter]
+    fn last_writer(&self, py: Python<'_>) -> PyResult<u16> {
+        self.ask(py, |view| view.last_writer().0)
     }
 
     /// Whether space is needed; if not, this is background GC.
@@ -150,6 +159,11 @@ impl ReclaimUnits {
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.ask(py, |view| view.candidates().count())
     }
+}
+
+/// Counts of pages and closings are far from the end of either type.
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// Lends a view to Python code until dropped.

@@ -23,7 +23,7 @@ pub use features::{Features, OWNER_GC};
 
 use crate::config::{Destination, GcConfig};
 use crate::error::ConfigError;
-use crate::ids::RuId;
+use crate::ids::{RuId, RuhId};
 use crate::observer::Owner;
 use crate::reclaim::{NOT_CLOSED, ReclaimUnits};
 use crate::rng::DeviceRng;
@@ -37,8 +37,8 @@ pub trait VictimPolicy: Send {
     /// The next victim among [`RuView::candidates`].
     fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId>;
 
-    /// Which open reclaim unit takes what is still valid in `victim`: a class below
-    /// [`RuView::classes`] of those for relocated data of its handle. `None`: as `gc.destination`
+    /// Which open reclaim unit takes what is still valid in `victim`: one of the [`RuView::classes`], from 0.
+    /// `None`: as `gc.destination`
     /// says. Asked once for each collection, also where the device chose the victim.
     fn destination(&mut self, _victim: RuId, _rus: &mut RuView<'_>) -> Option<u8> {
         None
@@ -104,6 +104,7 @@ pub struct RuView<'a> {
     pub(crate) now: u64,
     pub(crate) forced: bool,
     pub(crate) classes: u8,
+    pub(crate) last_writer: u32,
 }
 
 impl RuView<'_> {
@@ -163,10 +164,16 @@ impl RuView<'_> {
         self.rus.units[ru.index()].generation
     }
 
-    /// Open reclaim units that each handle has for relocated data: `gc.generations` with
-    /// `gc.destination = "generation"`, four with `gc.separation`, else one.
+    /// Open reclaim units among which a policy may choose for a victim's data. Of those that its handle has:
+    /// `gc.generations` with `gc.destination = "generation"`, four with `gc.separation`, else one. With
+    /// `gc.destination = "writer"` those of all handles, in their order.
     pub fn classes(&self) -> u8 {
         self.classes
+    }
+
+    /// The handle of the last write command before the one at work.
+    pub fn last_writer(&self) -> RuhId {
+        RuhId(self.last_writer as u16)
     }
 
     /// Whether space is needed. If not, this is background GC, which takes nothing that holds more

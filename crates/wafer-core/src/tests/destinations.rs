@@ -51,8 +51,13 @@ proptest! {
         prop_assume!(case.config.gc.separation.is_none());
         let geometry = || Geometry::resolve(&case.config).unwrap();
         let named = policy::make(&case.config.gc).unwrap();
-        let said = chooses(&case.config, |victim, rus| {
-            Some(rus.generation(victim).min(rus.classes() - 1))
+        let writer = case.config.gc.destination == Some(Destination::Writer);
+        let said = chooses(&case.config, move |victim, rus| {
+            Some(match writer {
+                true if rus.forced() => rus.last_writer().0 as u8,
+                true => 0,
+                false => rus.generation(victim).min(rus.classes() - 1),
+            })
         });
         let mut named = Device::with_geometry(geometry(), named, case.seed, ()).unwrap();
         let mut said = Device::with_geometry(geometry(), said, case.seed, ()).unwrap();

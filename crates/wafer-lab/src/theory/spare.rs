@@ -74,6 +74,7 @@ impl Spare {
                 Relocation::Shared => 0,
                 Relocation::ByIsolation => persistent + u32::from(persistent < count),
                 Relocation::ByHandle(generations) => count * u32::from(generations),
+                Relocation::ByWriter => count,
             },
         })
     }
