@@ -176,6 +176,44 @@ def test_the_same_rule_of_destinations_gives_the_same_run(small, two_jobs, isola
     assert wafer.run(device, two_jobs, volume="6x", policy=one).digest == rust.digest
 
 
+def test_the_handle_that_wrote_last_may_be_said_by_the_policy(small, two_jobs):
+    class Writer(Greedy):
+        destination = "writer"
+
+        def select_destination(self, rus, victim):
+            assert rus.classes == 8
+            return rus.last_writer if rus.forced else 0
+
+    class Own(Writer):
+        def select_destination(self, rus, victim):
+            return rus.handle[victim]
+
+    class Swapped(Writer):
+        def select_destination(self, rus, victim):
+            return 7
+
+    device = small.replace(overprovisioning=0.6)
+    rust = wafer.run(device.replace(gc_destination="writer"), two_jobs, volume="6x")
+    assert wafer.run(device, two_jobs, volume="6x", policy=Writer()).digest == rust.digest
+    # The own handle's is what `handle` says.
+    own = wafer.run(device, two_jobs, volume="6x", policy=Own())
+    handle = wafer.run(device.replace(gc_destination="handle"), two_jobs, volume="6x")
+    assert own.summary == handle.summary != rust.summary
+    assert wafer.run(device, two_jobs, volume="6x", policy=Swapped()).summary != own.summary
+
+
+def test_what_is_negated_does_not_wrap(small, job):
+    class Negates(wafer.Policy):
+        def select_victim(self, rus):
+            for array in (rus.valid, rus.age, rus.since_invalidation, rus.closed_order, rus.generation):
+                assert array.dtype == np.int64
+                assert (-array <= 0).all()
+            return (-rus.valid).argmax()
+
+    greedy = wafer.run(small, job, volume="3x", policy=Greedy())
+    assert wafer.run(small, job, volume="3x", policy=Negates()).digest == greedy.digest
+
+
 def test_the_destination_is_asked_for_each_collection(small, two_jobs):
     asked = {"victims": [], "destinations": [], "classes": set()}
 

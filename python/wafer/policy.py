@@ -31,7 +31,7 @@ class Policy(ABC):
     #: Name in the record; ``None``: the class's.
     name: str | None = None
     #: Which open reclaim unit takes relocated data: ``"isolation"``, ``"host"``, ``"shared"``,
-    #: ``"handle"`` or ``"generation"`` (``gc.destination``); ``None``: as the device says.
+    #: ``"handle"``, ``"generation"`` or ``"writer"`` (``gc.destination``); ``None``: as the device says.
     destination: str | None = None
     #: Open reclaim units that each handle has for relocated data, 1 to 8, for :meth:`select_destination` to
     #: choose among (``gc.generations``, with ``gc.destination = "generation"``); ``None``: as the device
@@ -57,12 +57,14 @@ class Policy(ABC):
         """
 
     def select_destination(self, rus: ReclaimUnits, victim: int) -> int | None:
-        """The class of the victim's relocated data: which of ``rus.classes`` open reclaim units takes it.
+        """Which of ``rus.classes`` open reclaim units takes the relocated data of the victim.
 
         Asked once for each collection, after :meth:`select_victim`, and also where the device chose the
-        victim. ``victim`` is its place in the arrays of ``rus``. Classes count from 0, for each handle anew.
-        ``rus.generation`` of an RU that was filled so is 1 + its class. ``None``, which this method of the
-        base class answers, leaves it to ``gc.destination``.
+        victim. ``victim`` is its place in the arrays of ``rus``. Classes count from 0, for each handle anew,
+        and ``rus.generation`` of an RU that was filled so is 1 + its class. With ``destination = "writer"``
+        the answer is a handle: the one whose GC RU takes the data, whoever wrote it; ``rus.last_writer`` is
+        the one that wrote last. ``None``, which this method of the base class answers, leaves it to
+        ``gc.destination``.
 
         Example, hot and cold apart by age:
 
