@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import wafer
-from wafer.calibration import Candidate, Structure, read_curve
-from wafer.calibration.scaling import FixedWork, ScaledJob, block_bytes, whole_device
+from wafer.calibration import Candidate, Structure, read_curve, scaling
+from wafer.calibration.scaling import FixedWork, ScaledJob, block_bytes
 from wafer.calibration.uncertainty import effective_samples
 
 SAMPLES = [(1000 + 100 * i, 2000 + 150 * i) for i in range(12)]
@@ -125,16 +125,42 @@ def test_what_is_no_job_gets_the_largest_page_that_it_allows(length, deallocate,
         places[-1] = places[0] + deallocate[0]
     work = wafer.Commands(places, lengths, op=kind)
 
-    def probe(page):
-        return wafer.run(whole_device(size, page, {}), work)
-
-    fixed = FixedWork.of(work, size, probe)
+    fixed = FixedWork.of(work, size, 1e12, 1)
     assert fixed.page == page
     # And pages so large lose nothing.
     device = Candidate(Structure(), 0.2, 120)
-    results = [wafer.run(device.device(size, page=p), work) for p in (4096, fixed.page)]
+    results = [
+        wafer.run(device.device(size), work),
+        wafer.run(device.device(size, page=fixed.page), fixed.workload(fixed.blocks)),
+    ]
     assert results[0].host_bytes == results[1].host_bytes
     assert results[1].waf == pytest.approx(results[0].waf, rel=0.01)
+
+
+def test_a_model_an_iterator_and_too_many_commands(monkeypatch):
+    size = 2 << 30
+    model = FixedWork.of(wafer.model("aerospike", write_block="128KiB"), size, 3.0 * size, 1)
+    assert model.page == 65536
+    run = wafer.run(Candidate(Structure(), 0.3, 200).device(size, page=65536), model.whole)
+    assert run.host_bytes >= 3 * size
+
+    def endless():
+        while True:
+            yield np.arange(1000) * 8, 8, 0
+
+    kept = FixedWork.of(wafer.commands(endless), size, 1e8, 1)
+    assert kept.page == 32768
+    assert wafer.run("warp", kept.whole).host_bytes == pytest.approx(1e8, rel=1e-3)
+
+    def breaks():
+        yield np.arange(10), 1, 0
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        FixedWork.of(wafer.commands(breaks), size, 1e8, 1)
+    monkeypatch.setattr(scaling, "MOST_COMMANDS", 100)
+    many = FixedWork.of(wafer.commands(endless), size, 1e8, 1)
+    assert (many.page, many.whole.kind) == (4096, "iterator")
 
 
 def test_a_drive_under_another_workload_is_found(tmp_path):

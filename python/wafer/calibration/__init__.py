@@ -16,12 +16,10 @@ from wafer._wafer import Cancel
 from wafer.calibration.counters import Curve, read_curve
 from wafer.calibration.fit import Fit, Interval
 from wafer.calibration.model import Candidate, Measured, Structure, Trial
-from wafer.calibration.scaling import FixedWork, Job, ScaledJob, capacity_of, whole_device
+from wafer.calibration.scaling import FixedWork, Job, ScaledJob, capacity_of
 from wafer.calibration.search import MOST_PAGES, STRUCTURES, search
 from wafer.calibration.uncertainty import intervals, warnings
 from wafer.progress import Bar
-from wafer.result import Result
-from wafer.running import run
 from wafer.sizes import parse_size
 from wafer.workload import Workload, fio, fio_text
 
@@ -129,7 +127,14 @@ def calibrate(
         if key in keys:
             raise ConfigError(f"known: {key} has an argument of its own, or is what is searched for")
     handles = int(keys.get("handles", handles))
-    job = _job(workload, size, precondition, keys, float(part.host_bytes[-1]), seed, cancel)
+    job: Job
+    if workload.kind == "fio":
+        job = ScaledJob.of(workload, size)
+    elif "load" in (precondition or ""):
+        # A part of the workload is preparation, which commands that are kept do not tell.
+        job = FixedWork(workload, size)
+    else:
+        job = FixedWork.of(workload, size, float(curve.host_bytes[-1]), seed, **keys)
     bar = Bar("calibrate", unit="steps") if progress is True else None
     tell: Tell = _silent
     if bar is not None:
@@ -207,33 +212,6 @@ def calibrate(
         candidate=found.best,
         profile=tuple(replace(trial, result=None) for trial in found.counts),
     )
-
-
-def _job(
-    workload: Workload,
-    capacity: int,
-    precondition: str | None,
-    known: dict[str, Any],
-    host_bytes: float,
-    seed: int,
-    cancel: Cancel,
-) -> Job:
-    """The workload as the search runs it."""
-    if workload.kind == "fio":
-        return ScaledJob.of(workload, capacity)
-
-    def probe(page: int) -> Result:
-        return run(
-            whole_device(capacity, page, known),
-            workload,
-            # To the end of the curve, but not for longer than tells something.
-            volume=round(min(host_bytes, capacity)),
-            seed=seed,
-            precondition=precondition,
-            cancel=cancel,
-        )
-
-    return FixedWork.of(workload, capacity, probe)
 
 
 Tell = Callable[[str, int, int], None]

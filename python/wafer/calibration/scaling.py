@@ -5,29 +5,31 @@ bytes. So a job of 128 KiB blocks on a drive of terabytes is run as one of singl
 many pages as the drive has blocks, or fewer. What is lost is the fluctuation of a large reclaim unit being
 smaller than that of a small one; :mod:`wafer.calibration.search` ends with a run at the full number.
 
-Other workloads (traces, application models, arrays) are not scaled. They run on the whole drive every time,
-with pages as large as all their commands allow: a model of databases that writes blocks of 64 KiB is run with
-pages of 64 KiB, a sixteenth of the work, and nothing is lost.
+Other workloads (traces, application models, arrays) are not scaled. Their commands are taken once and run on
+the whole drive every time, with pages as large as all of them allow: a model of databases that writes blocks
+of 64 KiB is run with pages of 64 KiB, a sixteenth of the work, and nothing is lost.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import gcd
 
 from wafer._errors import ConfigError, RunError
+from wafer._wafer import LBA_BYTES
 from wafer.device import Device
 from wafer.result import Result
+from wafer.running import Experiment
 from wafer.sizes import parse_size
 from wafer.workload import Workload, fio_text
 
 __all__ = ["PAGE", "FixedWork", "Job", "ScaledJob", "block_bytes"]
 
 PAGE = 4096
-#: Pages that a device can have, bytes.
-PAGES = (65536, 32768, 16384, 8192, PAGE)
+#: The largest page that a device can have, bytes.
+LARGEST_PAGE = 65536
 
 # Sizes of blocks, and of parts of the device, in fio's job files.
 _BLOCK_KEYS = ("bs", "blocksize", "ba", "blockalign")
@@ -124,6 +126,10 @@ class ScaledJob:
         return fio_text("\n".join(map(line, self.text.splitlines())) + "\n", name=self.name)
 
 
+#: Commands that are kept in memory at most, 16 bytes each.
+MOST_COMMANDS = 60_000_000
+
+
 @dataclass(frozen=True)
 class FixedWork:
     """A workload that is what it is: it runs on the whole drive."""
@@ -148,35 +154,39 @@ class FixedWork:
         return self.whole
 
     @classmethod
-    def of(cls, workload: Workload, capacity: int, probe: Callable[[int], Result]) -> FixedWork:
-        """With the largest page for which no command needs a part of one; ``probe(page)`` runs it a while."""
-        small = probe(PAGE).summary
-        whole = small["deallocated_pages"] * PAGE
-        for page in PAGES[:-1]:
-            if capacity % page:
-                continue
-            summary = probe(page).summary
-            if not summary["rmw_pages"] and summary["deallocated_pages"] * page == whole:
-                return cls(workload, capacity, page)
-        return cls(workload, capacity)
+    def of(
+        cls, workload: Workload, capacity: int, host_bytes: float, seed: int, **known: object
+    ) -> FixedWork:
+        """What is written up to so many host bytes, with the largest page of which no command needs a part.
+
+        The commands are kept in memory, so that what makes them is asked once. Where there are too many of
+        them they are made for each run, and pages are of 4 KiB.
+        """
+        on = Experiment(whole_device(capacity, known), workload, seed=seed)
+        kept = on._inner.recorded(math.ceil(host_bytes), MOST_COMMANDS)
+        if kept is None:
+            return cls(workload, capacity)
+        inner, blocks = kept
+        page = min(max(blocks * LBA_BYTES, PAGE), LARGEST_PAGE)
+        while capacity % page and page > PAGE:
+            page //= 2
+        return cls(Workload(inner), capacity, page)
 
 
 Job = ScaledJob | FixedWork
 
 
-def whole_device(capacity: int, page: int, known: dict[str, object]) -> Device:
-    """A device with spare space to waste, to look at a workload with."""
-    pages = capacity // page
-    unit = max(pages // 500, 2**20 // page)
+def whole_device(capacity: int, known: dict[str, object]) -> Device:
+    """A device of the whole drive, to ask a workload what it writes to it."""
+    unit = max(capacity // PAGE // 500, 2**20 // PAGE)
     config = {
-        "capacity": f"{pages * page}B",
-        "page": f"{page}B",
+        "capacity": f"{capacity // PAGE * PAGE}B",
         "handles": 8,
         "isolation": "initially",
-        "reclaim_unit": {"size": f"{unit * page}B", "count": pages // unit + pages // unit // 2 + 30},
-        "gc": {"background_free": 0.0},
+        "reclaim_unit": {"size": f"{unit * PAGE}B"},
+        "overprovisioning": 1.0,
     }
-    return Device.from_dict({**config, **known}, name="probe")
+    return Device.from_dict({**config, **known}, name="drive")
 
 
 def covers(result: Result, host_bytes: float) -> None:
