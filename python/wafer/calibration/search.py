@@ -21,6 +21,7 @@ from wafer.calibration.model import Candidate, Measured, Structure, Trial
 
 __all__ = ["STRUCTURES", "Found", "Valley", "search", "valley"]
 
+#: What is tried, the plainest first. Cost-age-time is left out: no curve tells it from cost-benefit.
 STRUCTURES = (
     Structure("greedy"),
     Structure("greedy", background_free=0.10),
@@ -28,7 +29,6 @@ STRUCTURES = (
     Structure("cost-benefit"),
     Structure("d-choices"),
     Structure("windowed-greedy"),
-    Structure("cost-age-time"),
     Structure("fifo"),
     Structure("random"),
 )
@@ -42,6 +42,8 @@ MOST_PAGES = 800_000_000
 LEAST_OP, MOST_OP = 0.005, 1.5
 #: So many times the error of the best is nearly as good: the curve does not tell the two apart.
 NEARLY = 1.5
+#: So many times the error of the best is as good, once both have the numbers that suit them.
+ALIKE = 1.2
 WIDE = (0.25, 0.35, 0.5, 0.7, 0.84, 1.0, 1.2, 1.44, 2.0, 2.9, 4.0)
 NARROW = (0.7, 0.84, 1.0, 1.2, 1.44)
 COUNTS = (150, 300, 600, 1200, 2400)
@@ -188,7 +190,9 @@ def search(
     structured = _best_of_each(everything)
 
     # 3. The number of units of the best structures, with more blocks and further along the curve.
-    near = [t for t in structured if t.score < 2 * structured[0].score][:2]
+    # Of two that fit alike the plainer is the better guess: it is looked at whenever it is near.
+    near = [_plainest(structured, structures, NEARLY)]
+    near += [t for t in structured if t is not near[0] and t.score < 2 * structured[0].score][:1]
     # The best structure gets a wide grid, the profile that its intervals are read from.
     grid = [
         t.candidate.with_(count=max(round(t.candidate.count * factor), 40))
@@ -196,7 +200,7 @@ def search(
         for factor in factors
     ]
     refined = steps.each(grid, job.blocks_for(MIDDLE, 1200), middle_volume, 1e-3, "refinement")
-    winner = refined[0].candidate.structure
+    winner = _plainest(_best_of_each(refined), structures, ALIKE).candidate.structure
     if winner != near[0].candidate.structure:
         # The second overtook the first: it needs the wide grid too.
         centre = near[-1].candidate
@@ -224,7 +228,7 @@ def search(
         final = final.with_(overprovisioning=math.exp(moved))
     return Found(
         best=final,
-        structures=_best_of_each([*structured, *refined[:1]]),
+        structures=_best_of_each([*structured, *mine[:1]]),
         counts=sorted(mine, key=lambda trial: trial.candidate.count),
         last=last,
         blocks=blocks,
@@ -232,6 +236,13 @@ def search(
         runs=steps.runs,
         slope=steps.slope,
     )
+
+
+def _plainest(trials: Sequence[Trial], structures: Sequence[Structure], times: float) -> Trial:
+    """The first of the list of structures whose error is at most so many times that of the best."""
+    best = min(trial.score for trial in trials)
+    near = [trial for trial in trials if trial.score <= times * best]
+    return min(near, key=lambda trial: structures.index(trial.candidate.structure))
 
 
 def _best_of_each(trials: Sequence[Trial]) -> list[Trial]:
