@@ -89,6 +89,7 @@ $(DENY):
 
 .PHONY: python python-install python-docs figures
 python: python-install python-docs ## The Python package: wheel, its tests, notebooks and site, in target/venv
+	$(VENV)/bin/python python/tests/clean_install.py $(WHEELS)/wafer-*.whl $(abspath $(TARGET))/clean-venv
 	$(VENV)/bin/python -m pytest python/tests
 
 # The wheel as a stranger gets it, in an environment of its own with what it declares and nothing else.

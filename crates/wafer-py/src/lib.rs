@@ -8,6 +8,7 @@
 //! - `device.rs`, `workload.rs`, `experiment.rs`: handles to the lab's own types.
 //! - `run.rs`: one run without the interpreter's lock, with progress and signals every 50 ms.
 //! - `arrays.rs`: commands from NumPy arrays. `requests.rs`: requests of traces to them. `iterator.rs`: from a Python iterator while it runs.
+//!   `recorded.rs`: those of any workload, taken once and kept.
 //! - `policy.rs`: a Python object as a victim policy. `error.rs`: messages to exceptions.
 //!
 //! # Invariants
@@ -28,6 +29,7 @@ mod error;
 mod experiment;
 mod iterator;
 mod policy;
+mod recorded;
 mod requests;
 mod run;
 mod workload;

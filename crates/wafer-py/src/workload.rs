@@ -19,7 +19,7 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
-    fn of(inner: LabWorkload) -> Self {
+    pub(crate) fn of(inner: LabWorkload) -> Self {
         Workload { inner, iterator: None }
     }
 }
