@@ -61,12 +61,14 @@ struct Flow {
 #[derive(Default)]
 struct Costs {
     flows: Vec<Flow>,
+    dbg: Vec<[f64; 6]>,
     /// Relocations that one device of space held over one device write is worth: the index of
     /// recent victims.
     price: f64,
 }
 
 impl Costs {
+    fn weight(&self) -> f64 { super::survival::env("PW", 0.0) }
     fn future(&self, class: usize) -> f64 {
         self.flows.get(class).map_or(0.0, |flow| flow.future)
     }
@@ -76,11 +78,13 @@ impl Index for Costs {
     fn value(&self, known: &Known, track: &Track) -> f64 {
         let valid = f64::from(track.valid);
         // Waiting a moment; then ever longer.
+        let mut life = 1.0f64;
         let mut best = known.hazard(track) * valid / (known.pages - valid);
         known.prospects(track, |then| {
             best = best.max((valid - then.valid) / (known.pages * then.wait - then.lived));
+            life = then.lived / valid;
         });
-        best * known.device * (1.0 + self.future(known.next(known.class(track))))
+        best * known.device * (1.0 + self.future(known.class_for(known.class(track), life.max(1.0))))
     }
 
     fn chosen(&mut self, known: &Known, track: &Track, index: Option<f64>) {
@@ -88,9 +92,15 @@ impl Index for Costs {
         if self.flows.len() <= class {
             self.flows.resize(class + 1, Flow::default());
         }
+        let further = 1.0 + if track.valid > 0 { self.future(known.class_for(class, known.life(track))) } else { 0.0 };
         let flow = &mut self.flows[class];
         flow.victims += 1.0;
-        flow.moved += f64::from(track.valid) / known.pages;
+        if self.dbg.len() <= class { self.dbg.resize(class + 1, [0.0; 6]); }
+        let d = &mut self.dbg[class];
+        d[0] += 1.0; if track.valid == 0 { d[1] += 1.0 }
+        d[2] += f64::from(track.valid) / known.pages; d[3] += known.age(track) / known.device; d[4] += track.waste / known.pages / known.device;
+        d[5] += index.unwrap_or(0.0);
+        flow.moved += f64::from(track.valid) / known.pages * further;
         flow.held += track.waste / known.pages / known.device;
         if let Some(index) = index {
             self.price += PRICE_WEIGHT * (index - self.price);
@@ -98,18 +108,21 @@ impl Index for Costs {
     }
 
     fn refreshed(&mut self, known: &Known, fade: f64) {
+        if std::env::var("DBG2").is_ok() && (known.refreshed_at() as f64 / known.device / 2.0).fract() < 0.008 {
+            eprintln!("== {:.2} price {:.2}", known.refreshed_at() as f64 / known.device, self.price);
+            for (c, d) in self.dbg.iter().enumerate() {
+                if d[0] > 0.0 { eprintln!("class {c}: ends {:.0} zero {:.2} v {:.3} age {:.3} dead-age-weighted held {:.3} future {:.2} index {:.1}", d[0], d[1]/d[0], d[2]/(d[0]-d[1]), d[3]/d[0], d[4]/d[0], self.flows[c].future, d[5]/(d[0]-d[1])); }
+            }
+            self.dbg.clear();
+            known.dump();
+        }
         for class in 0..self.flows.len() {
             let flow = self.flows[class];
             if flow.victims <= 0.0 {
                 continue;
             }
             let (moved, held) = (flow.moved / flow.victims, flow.held / flow.victims);
-            let next = known.next(class);
-            let future = if next == class {
-                (moved + self.price * held) / (1.0 - moved).max(0.01)
-            } else {
-                moved * (1.0 + self.future(next)) + self.price * held
-            };
+            let future = (moved + self.weight() * self.price * held).min(50.0);
             self.flows[class] = Flow {
                 victims: flow.victims * fade,
                 moved: flow.moved * fade,
@@ -127,5 +140,9 @@ impl VictimPolicy for Adaptive {
             return None;
         }
         self.known.select(rus, &mut self.costs)
+    }
+
+    fn relocated_class(&mut self, _: &RuView<'_>, victim: RuId) -> Option<u8> {
+        self.known.relocated_class(victim)
     }
 }
