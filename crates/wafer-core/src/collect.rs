@@ -113,13 +113,7 @@ impl<O: Observer> Device<O> {
     }
 
     /// How often a victim's data was moved, or the class of its relocated data where the drive separates.
-    fn generation_of(&mut self, group: u16, victim: RuId) -> u8 {
-        if let (None, Relocation::ByHandle(_)) = (&self.separator, self.geometry.relocation) {
-            let asked = self.view(group, true, |policy, rus| policy.relocated_class(rus, victim));
-            if let Some(class) = asked {
-                return class;
-            }
-        }
+    fn generation_of(&mut self, victim: RuId) -> u8 {
         let unit = &self.rus.units[victim.index()];
         let (class, generation) = (unit.class, unit.generation);
         match &mut self.separator {
@@ -159,7 +153,7 @@ impl<O: Observer> Device<O> {
         let valid = self.rus.valid[victim.index()];
         assert!(valid & NOT_CLOSED == 0);
         let owner = self.rus.units[victim.index()].owner;
-        let generation = self.generation_of(group, victim);
+        let generation = self.generation_of(victim);
         let slot = self.destination(group, owner, generation);
         self.moved.clear();
 

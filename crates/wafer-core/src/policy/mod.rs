@@ -36,14 +36,6 @@ use crate::rng::DeviceRng;
 pub trait VictimPolicy: Send {
     /// The next victim among [`RuView::candidates`].
     fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId>;
-
-    /// The class of relocated data, from 0, that takes the valid pages of this victim; `None` for the number
-    /// of times its data was moved. Asked just before it is collected, and only heeded where the
-    /// geometry keeps classes of relocated data apart ([`Destination::Generation`]).
-    fn relocated_class(&mut self, rus: &RuView<'_>, victim: RuId) -> Option<u8> {
-        let _ = (rus, victim);
-        None
-    }
 }
 
 /// A policy that can be named in a configuration.

@@ -8,10 +8,11 @@ const PER_DOUBLING: f64 = 12.0;
 const LINEAR_RUS: f64 = 4.0;
 /// A survival of e^-25 is none.
 const MOST_HAZARD: f64 = 25.0;
-/// Pages of the frailty law that say: all alike.
-const LEAST_SPREAD: f64 = 1e9;
-/// A bin is drawn towards the mean of its class as if it had seen this much more, in mean bins.
+/// A bin is drawn towards the mean of its class, or the same bin of its handle, as if it had seen this
+/// much more, in mean bins.
 const PRIOR: f64 = 0.5;
+/// Of a class, at least this many pages seen for one host page each.
+const LEAST_PRIOR: f64 = 1.0;
 
 /// Ages, in host pages, at which bins begin: evenly at first, then in proportion to the age, so that
 /// 256 of them reach from one reclaim unit to the longest life on the largest drive.
@@ -47,10 +48,6 @@ pub(super) struct Curve {
     /// Share of pages valid at each edge, and its integral.
     pub(super) survival: Vec<f64>,
     pub(super) lived: Vec<f64>,
-    /// Shape of the gamma law of frailty, in pages; and what it is derived from, fading.
-    pub(super) shape: f64,
-    spread: f64,
-    squares: f64,
 }
 
 impl Curve {
@@ -62,29 +59,7 @@ impl Curve {
             summed: vec![0.0; BINS + 1],
             survival: vec![1.0; BINS + 1],
             lived: vec![0.0; BINS + 1],
-            shape: LEAST_SPREAD,
-            spread: 0.0,
-            squares: 0.0,
         }
-    }
-
-    pub(super) fn raw(&self, i: usize) -> (f64, f64) { (self.dead[i], self.exposure[i]) }
-
-    /// Integral of the hazard between two ages.
-    pub(super) fn between(&self, bins: &Bins, from: f64, to: f64) -> f64 {
-        self.summed_at(bins, to) - self.summed_at(bins, from)
-    }
-
-    fn summed_at(&self, bins: &Bins, age: f64) -> f64 {
-        let bin = bins.of(age);
-        let within = (age - bins.edges[bin]) / (bins.edges[bin + 1] - bins.edges[bin]);
-        self.summed[bin] + (self.summed[bin + 1] - self.summed[bin]) * within.min(1.0)
-    }
-
-    /// Takes note of how many pages died and how many should have.
-    pub(super) fn sample(&mut self, died: f64, mean: f64) {
-        self.spread += (died - mean) * (died - mean) - mean;
-        self.squares += mean * mean;
     }
 
     /// Counts `died` pages, evenly between two ages, of `valid` on average.
@@ -101,8 +76,9 @@ impl Curve {
         }
     }
 
-    /// Lets counts fade, and derives hazard and survival from them.
-    pub(super) fn refresh(&mut self, bins: &Bins, fade: f64, whole: Option<&Curve>, few: f64) {
+    /// Lets counts fade, and derives hazard and survival from them; `whole` is what is taken for granted
+    /// where little was seen.
+    pub(super) fn refresh(&mut self, bins: &Bins, fade: f64, whole: Option<&Curve>) {
         let (mut dead, mut exposure, mut used) = (0.0, 0.0, 0.0);
         for bin in 0..BINS {
             self.dead[bin] *= fade;
@@ -114,21 +90,11 @@ impl Curve {
         if exposure <= 0.0 && whole.is_none() {
             return;
         }
-        self.spread *= fade;
-        self.squares *= fade;
-        if self.squares > 0.0 {
-            self.shape = (self.squares / self.spread.max(0.0)).clamp(1.0, LEAST_SPREAD);
-        }
-        let (mean, prior) = (dead / exposure, PRIOR * exposure / f64::max(used, 1.0));
+        let (mean, prior) = (dead / exposure, (PRIOR * exposure / used.max(1.0)).max(LEAST_PRIOR));
         for bin in 0..BINS {
+            let usual = whole.map_or(mean, |whole| whole.hazard[bin]);
+            let hazard = (self.dead[bin] + prior * usual) / (self.exposure[bin] + prior);
             let width = bins.edges[bin + 1] - bins.edges[bin];
-            let hazard = match whole {
-                None => (self.dead[bin] + prior * mean) / (self.exposure[bin] + prior),
-                Some(whole) => {
-                    let prior = prior.max(few);
-                    (self.dead[bin] + prior * whole.hazard[bin]) / (self.exposure[bin] + prior)
-                }
-            };
             let step = hazard * width;
             self.hazard[bin] = hazard;
             self.summed[bin + 1] = (self.summed[bin] + step).min(MOST_HAZARD);
@@ -159,7 +125,6 @@ impl Curve {
         bins: &Bins,
         age: f64,
         valid: f64,
-        frailty: f64,
         horizon: f64,
         mut see: impl FnMut(Prospect),
     ) {
@@ -167,32 +132,24 @@ impl Curve {
         if bin == BINS - 1 {
             return;
         }
-        // Integrated over bins: survival S = exp(-frailty * summed), its integral step by step.
-        let before = self.summed_at(bins, age);
+        let within = (age - bins.edges[bin]) / (bins.edges[bin + 1] - bins.edges[bin]);
+        let summed = self.summed[bin] + (self.summed[bin + 1] - self.summed[bin]) * within;
+        let lived = self.lived[bin] + (self.lived[bin + 1] - self.lived[bin]) * within;
+        let scale = valid * summed.exp();
         let (mut edge, mut steps) = (bin + 1, 0);
-        let (mut at, mut alive, mut lived) = (age, valid, 0.0);
         while edge < BINS {
             let wait = bins.edges[edge] - age;
             if wait > horizon {
                 return;
             }
-            let hazard = frailty * (self.summed[edge] - before);
-            let then = valid * (-hazard).exp();
-            // Exponential in between: the logarithmic mean.
-            let ratio = then / alive;
-            let mean = if ratio > 0.99 {
-                (alive + then) / 2.0
-            } else if ratio > 1e-9 {
-                (then - alive) / ratio.ln()
-            } else {
-                alive / 20.0
-            };
-            lived += mean * (bins.edges[edge] - at);
-            see(Prospect { wait, valid: then, lived });
-            if hazard >= MOST_HAZARD {
+            see(Prospect {
+                wait,
+                valid: scale * self.survival[edge],
+                lived: scale * (self.lived[edge] - lived),
+            });
+            if self.summed[edge] >= MOST_HAZARD {
                 return;
             }
-            (at, alive) = (bins.edges[edge], then);
             steps += 1;
             edge += 1 << (steps / 4).min(3);
         }
