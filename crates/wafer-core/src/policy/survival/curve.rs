@@ -87,10 +87,9 @@ impl Curve {
             exposure += self.exposure[bin];
             used += f64::from(u8::from(self.exposure[bin] > 0.0));
         }
-        if exposure <= 0.0 && whole.is_none() {
-            return;
-        }
-        let (mean, prior) = (dead / exposure, (PRIOR * exposure / used.max(1.0)).max(LEAST_PRIOR));
+        // Nothing seen: one hazard for all, which is greedy.
+        let mean = if dead > 0.0 { dead / exposure } else { 1.0 / bins.edges[BINS] };
+        let prior = (PRIOR * exposure / used.max(1.0)).max(LEAST_PRIOR);
         for bin in 0..BINS {
             let usual = whole.map_or(mean, |whole| whole.hazard[bin]);
             let hazard = (self.dead[bin] + prior * usual) / (self.exposure[bin] + prior);

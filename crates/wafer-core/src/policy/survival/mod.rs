@@ -25,6 +25,9 @@ use crate::observer::Owner;
 const HALF_LIFE: f64 = 2.0;
 /// Curves are derived again after this share of a device write.
 const REFRESH: f64 = 1.0 / 64.0;
+/// Between two looks at a reclaim unit at most this share of a device write may pass: else what died
+/// meanwhile is not counted.
+const MOST_TIME: f64 = 1.0 / 16.0;
 /// Reclaim units looked at for each collection, in turn.
 const LOOKS: u32 = 64;
 /// How many of the lowest indices are looked at again before the choice.
@@ -173,7 +176,9 @@ impl Known {
             track.waste += (self.pages - alive) * time;
             let from = (track.at - track.closed) as f64;
             let class = usize::from(track.class);
-            if let (Some(bins), Some(curve)) = (&self.bins, &mut self.curves[class]) {
+            // When in a long time pages died is not known.
+            let curve = Some(&mut self.curves[class]).filter(|_| time < MOST_TIME * self.device);
+            if let (Some(bins), Some(Some(curve))) = (&self.bins, curve) {
                 curve.count(bins, from, from + time, died, alive);
                 self.handles[handle_of(class)].count(bins, from, from + time, died, alive);
             }
@@ -211,7 +216,15 @@ impl Known {
             self.tracks.resize(range.end as usize, Track::default());
         }
         let least = rus.least_valid()?;
+        let start = range.start;
+        self.turn = (self.turn + 1) % (range.len() as u32).div_ceil(LOOKS);
         if rus.valid(least) == Some(0) {
+            let first = start + self.turn * LOOKS;
+            for ru in (first..range.end.min(first + LOOKS)).map(RuId) {
+                if let Some(valid) = rus.valid(ru) {
+                    self.look(rus, ru, valid);
+                }
+            }
             self.look(rus, least, 0);
             index.chosen(self, &self.tracks[least.index()], None);
             return Some(least);
@@ -219,8 +232,6 @@ impl Known {
         if let Some(fade) = self.refresh(rus.now()) {
             index.refreshed(self, fade);
         }
-        self.turn = (self.turn + 1) % (range.len() as u32).div_ceil(LOOKS);
-        let start = range.start;
         let mut list = std::mem::take(&mut self.list);
         list.clear();
         for number in range {
