@@ -1,5 +1,6 @@
 //! Property tests of the whole device.
 
+mod adaptive;
 mod configs;
 mod destinations;
 mod exchange;
