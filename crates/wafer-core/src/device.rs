@@ -52,6 +52,8 @@ pub struct Device<O: Observer = ()> {
     pub(crate) asking: RuhId,
     /// Through which handles commands wrote before the one at work.
     pub(crate) writers: Writers,
+    /// The one of them for which the collection at work is made; see [`RuView::writer`](policy::RuView::writer).
+    pub(crate) writer: u32,
     /// Reclaim units that took pages of the collection at work, and how many.
     pub(crate) moved: Vec<(RuIndex, u32)>,
     pub(crate) observer: O,
@@ -268,6 +270,7 @@ impl<O: Observer> Device<O> {
             ledger,
             asking: RuhId(0),
             writers,
+            writer: 0,
             moved: Vec::new(),
             observer,
         };

@@ -172,6 +172,15 @@ impl Geometry {
         self.separation.map_or(1, |rule| u32::from(rule.host_classes()))
     }
 
+    /// Destinations that a policy may choose among for a victim.
+    pub(crate) fn destination_classes(&self) -> u8 {
+        match self.relocation {
+            // At most 128.
+            Relocation::ByWriter => self.handles as u8,
+            relocation => relocation.generations(),
+        }
+    }
+
     /// Open reclaim units of one group at most: one for each handle and those of relocation.
     pub fn open_per_group(&self) -> u32 {
         let persistent =

@@ -13,17 +13,23 @@
 //! It is the Lagrange multiplier at which waiting and collecting are equally good; taking the smallest
 //! makes it equal everywhere, the condition of least relocations within a given space (as for closed
 //! form T8). What a reclaim unit held in the past is sunk and does not enter. V(t) comes from the
-//! survival of the class (`survival/`), f from what became of the class's victims: moved
-//! share v and dead space w, both per page of a reclaim unit, give f = v (1 + f') + price * w, with f'
-//! of the class that takes the pages and the price the index of recent victims.
+//! survival of the class (`survival/`), f from what became of the class's victims: with v their mean
+//! valid share, f = v (1 + f'), f' of the class that takes their pages.
 //!
 //! - One class of uniform traffic: all hazards are equal, and the order is that of greedy.
 //! - Classes of unequal hazard: spare space goes where it saves most, sqrt(p U) for T8.
 //! - A sequential stream: its reclaim units are about to die as a whole; they are left alone.
 //! - Background GC takes only what holds nothing: waiting is worth more than a free reclaim unit.
 //!
+//! The limit. Within a class, reclaim units differ: those of a stream whose addresses are not all
+//! rewritten equally often. A class's curve takes the hot ones for cold, and what seems cold is collected
+//! while nearly full. Where space is scarce that feeds itself: more is relocated, so less time passes
+//! before the next collection, so what dies as a whole is never seen to. So no victim may cost more than
+//! [`LIMIT`] times the mean of recent victims, with [`LIMIT_LEAST`] more, in pages moved per page
+//! reclaimed. Optimal shares of spare space need a factor of about 3 (T8: cold classes of 80/20 and JESD219).
+//!
 //! Relocated data goes by handle and generation unless `gc.destination` says otherwise: what survives
-//! long lives long. No parameter is meant to be set. State: see `survival/`, and 40 bytes a class.
+//! long lives long. No parameter is meant to be set. State: see `survival/`, and 24 bytes a class.
 
 use super::survival::{Index, Known, Track};
 use super::{PolicyInfo, RuView, VictimPolicy};
@@ -37,8 +43,12 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
     make: |_| Ok(Box::new(Adaptive::default())),
 };
 
-/// Weight of one victim in the price of space.
-const PRICE_WEIGHT: f64 = 0.01;
+/// Weight of one victim in the mean.
+const MEAN_WEIGHT: f64 = 0.002;
+/// How many times the mean cost of victims a victim may cost, in pages moved per page reclaimed.
+const LIMIT: f64 = 3.0;
+/// What it may cost in any case above that.
+const LIMIT_LEAST: f64 = 1.0;
 
 #[derive(Default)]
 struct Adaptive {
@@ -52,18 +62,15 @@ struct Flow {
     victims: f64,
     /// Sum of their valid shares.
     moved: f64,
-    /// Sum of the dead space they held, per page of a reclaim unit, in device writes.
-    held: f64,
-    /// Relocations that a page of the class is still to cost, with the price of its dead space.
+    /// Relocations that a page of the class is still to cost.
     future: f64,
 }
 
 #[derive(Default)]
 struct Costs {
     flows: Vec<Flow>,
-    /// Relocations that one device of space held over one device write is worth: the index of
-    /// recent victims.
-    price: f64,
+    /// Mean valid share of recent victims; none before the first.
+    mean: Option<f64>,
 }
 
 impl Costs {
@@ -83,18 +90,23 @@ impl Index for Costs {
         best * known.device * (1.0 + self.future(known.next(known.class(track))))
     }
 
-    fn chosen(&mut self, known: &Known, track: &Track, index: Option<f64>) {
+    fn allowed(&self, known: &Known, track: &Track) -> bool {
+        let Some(mean) = self.mean else { return true };
+        let valid = f64::from(track.valid);
+        valid / (known.pages - valid) <= LIMIT * mean / (1.0 - mean) + LIMIT_LEAST
+    }
+
+    fn chosen(&mut self, known: &Known, track: &Track, _: Option<f64>) {
         let class = known.class(track);
         if self.flows.len() <= class {
             self.flows.resize(class + 1, Flow::default());
         }
+        let share = f64::from(track.valid) / known.pages;
         let flow = &mut self.flows[class];
         flow.victims += 1.0;
-        flow.moved += f64::from(track.valid) / known.pages;
-        flow.held += track.waste / known.pages / known.device;
-        if let Some(index) = index {
-            self.price += PRICE_WEIGHT * (index - self.price);
-        }
+        flow.moved += share;
+        let mean = self.mean.get_or_insert(share);
+        *mean = (*mean + MEAN_WEIGHT * (share - *mean)).min(0.999);
     }
 
     fn refreshed(&mut self, known: &Known, fade: f64) {
@@ -103,19 +115,15 @@ impl Index for Costs {
             if flow.victims <= 0.0 {
                 continue;
             }
-            let (moved, held) = (flow.moved / flow.victims, flow.held / flow.victims);
+            let moved = flow.moved / flow.victims;
             let next = known.next(class);
             let future = if next == class {
-                (moved + self.price * held) / (1.0 - moved).max(0.01)
+                moved / (1.0 - moved).max(0.01)
             } else {
-                moved * (1.0 + self.future(next)) + self.price * held
+                moved * (1.0 + self.future(next))
             };
-            self.flows[class] = Flow {
-                victims: flow.victims * fade,
-                moved: flow.moved * fade,
-                held: flow.held * fade,
-                future,
-            };
+            let (victims, moved) = (flow.victims * fade, flow.moved * fade);
+            self.flows[class] = Flow { victims, moved, future };
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Property tests of the whole device.
 
 mod configs;
+mod destinations;
 mod exchange;
 mod features;
 mod namespaces;

@@ -21,8 +21,8 @@ pub struct TraceOptions {
     /// End at this time after the trace's first request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Duration>,
-    /// Only this volume of the trace (disk, device, namespace), by its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Only this volume of the trace (disk, device, namespace), by its name; a number is one too.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "name")]
     pub volume: Option<String>,
     /// Where the volumes of a trace lie: `"join"` (default), one behind the other; `"namespaces"`,
     /// each on a namespace of its own.
@@ -42,6 +42,20 @@ pub struct TraceOptions {
     pub namespace: Option<u8>,
     /// Placement identifiers. Default `"trace"`, those that the trace carries.
     pub placement: PlacementRules,
+}
+
+/// A name, which many traces make of digits alone.
+pub(super) fn name<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a name")]
+    enum Name {
+        Text(String),
+        Number(u64),
+    }
+    Ok(Option::<Name>::deserialize(from)?.map(|name| match name {
+        Name::Text(text) => text,
+        Name::Number(number) => number.to_string(),
+    }))
 }
 
 /// Where the volumes of a trace lie.

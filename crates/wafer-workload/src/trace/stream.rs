@@ -24,6 +24,9 @@ pub struct Trace {
     pub scan: Arc<Scan>,
     /// How it is played.
     pub options: TraceOptions,
+    /// Placement identifiers of the trace's requests in their order, reads and all: they stand where the
+    /// trace's own would, for `placement = "trace"`.
+    pub placements: Option<Arc<[u16]>>,
 }
 
 /// What traces are played on.
@@ -61,6 +64,8 @@ struct Tenant {
     filter: Filter,
     requests: Vec<Request>,
     at: usize,
+    /// Requests of this pass that were read.
+    seen: usize,
     remap: Remap,
     placer: Placer,
     repeats: bool,
@@ -118,6 +123,7 @@ impl TraceStream {
                 filter: Filter::new(&trace.options),
                 requests: Vec::new(),
                 at: 0,
+                seen: 0,
                 remap,
                 placer,
                 repeats: target.until_volume && trace.options.repeat != Repeat::Once,
@@ -237,6 +243,13 @@ impl Tenant {
             self.requests.clear();
             self.at = 0;
             if self.reader.read(&mut self.requests) {
+                if let Some(placements) = &self.trace.placements {
+                    let given = placements.get(self.seen..).unwrap_or_default();
+                    for (request, placement) in self.requests.iter_mut().zip(given) {
+                        request.placement = Placement(*placement);
+                    }
+                    self.seen += self.requests.len();
+                }
                 let (filter, reader) = (&mut self.filter, &self.reader);
                 self.requests.retain(|request| filter.passes(request, reader));
             } else if !self.begin_again() {
@@ -255,6 +268,7 @@ impl Tenant {
         let Ok(reader) = TraceReader::open(&scan.path, Some(scan.format)) else { return false };
         self.reader = reader;
         self.filter = Filter::new(&self.trace.options);
+        self.seen = 0;
         self.passes += 1;
         self.wrote_in_pass = false;
         let span = (scan.span_ns as f64 / self.speed) as u64;

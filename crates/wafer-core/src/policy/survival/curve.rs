@@ -8,8 +8,11 @@ const PER_DOUBLING: f64 = 12.0;
 const LINEAR_RUS: f64 = 4.0;
 /// A survival of e^-25 is none.
 const MOST_HAZARD: f64 = 25.0;
-/// A bin is drawn towards the mean of its class as if it had seen this much more, in mean bins.
+/// A bin is drawn towards the mean of its class, or the same bin of its handle, as if it had seen this
+/// much more, in mean bins.
 const PRIOR: f64 = 0.5;
+/// Of a class, at least this many pages seen for one host page each.
+const LEAST_PRIOR: f64 = 1.0;
 
 /// Ages, in host pages, at which bins begin: evenly at first, then in proportion to the age, so that
 /// 256 of them reach from one reclaim unit to the longest life on the largest drive.
@@ -73,8 +76,9 @@ impl Curve {
         }
     }
 
-    /// Lets counts fade, and derives hazard and survival from them.
-    pub(super) fn refresh(&mut self, bins: &Bins, fade: f64) {
+    /// Lets counts fade, and derives hazard and survival from them; `whole` is what is taken for granted
+    /// where little was seen.
+    pub(super) fn refresh(&mut self, bins: &Bins, fade: f64, whole: Option<&Curve>) {
         let (mut dead, mut exposure, mut used) = (0.0, 0.0, 0.0);
         for bin in 0..BINS {
             self.dead[bin] *= fade;
@@ -83,12 +87,12 @@ impl Curve {
             exposure += self.exposure[bin];
             used += f64::from(u8::from(self.exposure[bin] > 0.0));
         }
-        if exposure <= 0.0 {
-            return;
-        }
-        let (mean, prior) = (dead / exposure, PRIOR * exposure / used);
+        // Nothing seen: one hazard for all, which is greedy.
+        let mean = if dead > 0.0 { dead / exposure } else { 1.0 / bins.edges[BINS] };
+        let prior = (PRIOR * exposure / used.max(1.0)).max(LEAST_PRIOR);
         for bin in 0..BINS {
-            let hazard = (self.dead[bin] + prior * mean) / (self.exposure[bin] + prior);
+            let usual = whole.map_or(mean, |whole| whole.hazard[bin]);
+            let hazard = (self.dead[bin] + prior * usual) / (self.exposure[bin] + prior);
             let width = bins.edges[bin + 1] - bins.edges[bin];
             let step = hazard * width;
             self.hazard[bin] = hazard;

@@ -5,9 +5,12 @@
 //! by age that is a hazard, and from it a survival curve (the actuarial estimate; reclaim units
 //! that are collected leave the count). The path of a page write keeps nothing for it.
 //!
-//! State: 48 bytes for each reclaim unit and 12 KiB for each class in use. Work per collection: one
-//! comparison for each reclaim unit, a look at an eighth of them, and an index for those that could
-//! be chosen soon.
+//! A class of which little was seen is taken for the mean of its handle: without that, its pages would
+//! seem to live for ever, and it would be collected first.
+//!
+//! State: 48 bytes for each reclaim unit, and 12 KiB for each class in use and for each handle. Work per
+//! collection: one comparison for each reclaim unit, and a look and an index for [`LOOKS`] of them in
+//! turn, for those closed since, and for the [`SHORT_LIST`] that could be chosen.
 
 mod curve;
 
@@ -22,17 +25,22 @@ use crate::observer::Owner;
 const HALF_LIFE: f64 = 2.0;
 /// Curves are derived again after this share of a device write.
 const REFRESH: f64 = 1.0 / 64.0;
-/// A look takes in every so manieth reclaim unit.
-const TURNS: u32 = 8;
+/// Between two looks at a reclaim unit at most this share of a device write may pass: else what died
+/// meanwhile is not counted.
+const MOST_TIME: f64 = 1.0 / 16.0;
+/// Reclaim units looked at for each collection, in turn.
+const LOOKS: u32 = 64;
 /// How many of the lowest indices are looked at again before the choice.
 const SHORT_LIST: usize = 12;
-/// A reclaim unit whose index is this many times that of recent victims is valued at every fourth
-/// look only.
-const FAR: f64 = 3.0;
 /// Device writes that prospects reach.
 const HORIZON: f64 = 4.0;
 /// Classes of one handle: what the host wrote and the generations of relocated data.
 const PER_HANDLE: usize = 9;
+
+/// Where a class is counted in `Known::handles`.
+fn handle_of(class: usize) -> usize {
+    class.div_ceil(PER_HANDLE)
+}
 
 /// What was seen of one reclaim unit.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,13 +55,18 @@ pub(crate) struct Track {
     index: f64,
     pub(crate) valid: u32,
     class: u16,
-    looks: u16,
 }
 
 /// A value for reclaim units; the smallest is collected.
 pub(crate) trait Index: Send {
     /// The index of a reclaim unit that has valid pages.
     fn value(&self, known: &Known, track: &Track) -> f64;
+
+    /// Whether it may be collected at all while another may.
+    fn allowed(&self, known: &Known, track: &Track) -> bool {
+        let _ = (known, track);
+        true
+    }
 
     /// A victim was chosen at this index; `None` if it held nothing valid, or nothing else.
     fn chosen(&mut self, known: &Known, track: &Track, index: Option<f64>) {
@@ -72,6 +85,8 @@ pub(crate) struct Known {
     tracks: Vec<Track>,
     bins: Option<Bins>,
     curves: Vec<Option<Curve>>,
+    /// All classes of a handle together; the first is data of several handles.
+    handles: Vec<Curve>,
     /// Pages of a reclaim unit.
     pub(crate) pages: f64,
     /// Pages of the group that is looked at.
@@ -80,7 +95,6 @@ pub(crate) struct Known {
     generations: Vec<usize>,
     refreshed: u64,
     turn: u32,
-    usual: f64,
     list: Vec<(f64, u32)>,
 }
 
@@ -137,6 +151,10 @@ impl Known {
             self.curves.resize(class + 1, None);
         }
         self.curves[class].get_or_insert_with(Curve::new);
+        let handles = 1 + handle_of(class);
+        if self.handles.len() < handles {
+            self.handles.resize(handles, Curve::new());
+        }
         class as u16
     }
 
@@ -157,10 +175,12 @@ impl Known {
             let alive = f64::from(track.valid) - died / 2.0;
             track.waste += (self.pages - alive) * time;
             let from = (track.at - track.closed) as f64;
-            if let (Some(bins), Some(curve)) =
-                (&self.bins, &mut self.curves[usize::from(track.class)])
-            {
+            let class = usize::from(track.class);
+            // When in a long time pages died is not known.
+            let curve = Some(&mut self.curves[class]).filter(|_| time < MOST_TIME * self.device);
+            if let (Some(bins), Some(Some(curve))) = (&self.bins, curve) {
                 curve.count(bins, from, from + time, died, alive);
+                self.handles[handle_of(class)].count(bins, from, from + time, died, alive);
             }
             track.valid = valid;
             track.at = now;
@@ -177,7 +197,12 @@ impl Known {
         self.refreshed = now;
         let fade = (-time / self.device / HALF_LIFE).exp2();
         let bins = self.bins.as_ref()?;
-        self.curves.iter_mut().flatten().for_each(|curve| curve.refresh(bins, fade));
+        self.handles.iter_mut().for_each(|curve| curve.refresh(bins, fade, None));
+        for (class, curve) in self.curves.iter_mut().enumerate() {
+            if let Some(curve) = curve {
+                curve.refresh(bins, fade, Some(&self.handles[handle_of(class)]));
+            }
+        }
         Some(fade)
     }
 
@@ -191,7 +216,15 @@ impl Known {
             self.tracks.resize(range.end as usize, Track::default());
         }
         let least = rus.least_valid()?;
+        let start = range.start;
+        self.turn = (self.turn + 1) % (range.len() as u32).div_ceil(LOOKS);
         if rus.valid(least) == Some(0) {
+            let first = start + self.turn * LOOKS;
+            for ru in (first..range.end.min(first + LOOKS)).map(RuId) {
+                if let Some(valid) = rus.valid(ru) {
+                    self.look(rus, ru, valid);
+                }
+            }
             self.look(rus, least, 0);
             index.chosen(self, &self.tracks[least.index()], None);
             return Some(least);
@@ -199,20 +232,15 @@ impl Known {
         if let Some(fade) = self.refresh(rus.now()) {
             index.refreshed(self, fade);
         }
-        self.turn = (self.turn + 1) % TURNS;
         let mut list = std::mem::take(&mut self.list);
         list.clear();
         for number in range {
             let ru = RuId(number);
             let Some(valid) = rus.valid(ru) else { continue };
             let fresh = self.tracks[ru.index()].order != rus.closed_order(ru) + 1;
-            if number % TURNS == self.turn || fresh || ru == least {
+            if (number - start) / LOOKS == self.turn || fresh || ru == least {
                 self.look(rus, ru, valid);
-                let track = &mut self.tracks[ru.index()];
-                track.looks = track.looks.wrapping_add(1);
-                if fresh || track.index < FAR * self.usual || track.looks.is_multiple_of(4) {
-                    self.tracks[ru.index()].index = self.value(index, ru);
-                }
+                self.tracks[ru.index()].index = self.value(index, ru);
             }
             list.push((self.tracks[ru.index()].index, number));
         }
@@ -231,9 +259,6 @@ impl Known {
         }
         self.list = list;
         let (value, victim) = (best.0, RuId(best.1));
-        if value.is_finite() {
-            self.usual += 0.01 * (value - self.usual);
-        }
         self.look(rus, victim, rus.valid(victim)?);
         index.chosen(self, &self.tracks[victim.index()], Some(value).filter(|v| v.is_finite()));
         Some(victim)
@@ -245,6 +270,7 @@ impl Known {
             0 => -1.0,
             // Collecting it would gain nothing.
             valid if f64::from(valid) >= self.pages => f64::INFINITY,
+            _ if !index.allowed(self, track) => f64::INFINITY,
             _ => index.value(self, track),
         }
     }
