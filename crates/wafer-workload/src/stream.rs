@@ -7,7 +7,8 @@ use wafer_core::{Command, NsId, Placement};
 /// Deterministic: the same construction arguments give the same commands, however they are
 /// batched. A stream owns its random numbers.
 pub trait CommandStream: Send {
-    /// Appends up to `max` commands to `out`; fewer than `max` (possibly none) only at its end.
+    /// Appends up to `max` commands to `out`; fewer than `max` (possibly none) only at its end, or before an
+    /// update where [`Self::heed_updates`] was called.
     ///
     /// An application that was not loaded with [`Self::fill_load`] loads first.
     fn fill(&mut self, out: &mut Vec<Command>, max: usize);
