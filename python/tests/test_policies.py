@@ -176,7 +176,7 @@ def test_the_same_rule_of_destinations_gives_the_same_run(small, two_jobs, isola
     assert wafer.run(device, two_jobs, volume="6x", policy=one).digest == rust.digest
 
 
-def test_the_handle_that_wrote_last_may_be_said_by_the_policy(small, two_jobs):
+def test_the_handle_that_asks_may_be_said_by_the_policy(small, two_jobs):
     class Writer(Greedy):
         destination = "writer"
 
@@ -192,7 +192,7 @@ def test_the_handle_that_wrote_last_may_be_said_by_the_policy(small, two_jobs):
         def select_destination(self, rus, victim):
             return 7
 
-    device = small.replace(overprovisioning=0.6)
+    device = small.replace(overprovisioning=0.6, isolation="persistently")
     rust = wafer.run(device.replace(gc_destination="writer"), two_jobs, volume="6x")
     assert wafer.run(device, two_jobs, volume="6x", policy=Writer()).digest == rust.digest
     # The own handle's is what `handle` says.

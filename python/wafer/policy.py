@@ -62,9 +62,9 @@ class Policy(ABC):
         Asked once for each collection, after :meth:`select_victim`, and also where the device chose the
         victim. ``victim`` is its place in the arrays of ``rus``. Classes count from 0, for each handle anew,
         and ``rus.generation`` of an RU that was filled so is 1 + its class. With ``destination = "writer"``
-        the answer is a handle: the one whose GC RU takes the data, whoever wrote it; ``rus.writer`` is
-        the one whose command asks for space. ``None``, which this method of the base class answers, leaves it to
-        ``gc.destination``.
+        the answer is a handle: the one whose GC RU takes the data, whoever wrote it (the shared one, if that
+        handle is initially isolated); ``rus.writer`` is the one whose command asks for space. ``None``, which
+        this method of the base class answers, leaves it to ``gc.destination``.
 
         Example, hot and cold apart by age:
 
