@@ -51,10 +51,10 @@ impl fmt::Display for Scale {
 }
 
 impl Scale {
-    /// The experiment at this scale. `folder` takes the scaled table of shares, if there is one.
+    /// The experiment at this scale. `folder` takes the scaled tables: of shares, and what it is compared with.
     ///
     /// # Errors
-    /// The scaled device does not work, or the table of shares cannot be read or written.
+    /// The scaled device does not work, or a table cannot be read or written.
     pub fn apply(self, mut experiment: Experiment, folder: &Path) -> Result<Experiment, LabError> {
         let geometry = &experiment.device.geometry;
         let Scale::Pages(pages) = self else { return Ok(experiment) };
@@ -67,15 +67,19 @@ impl Scale {
         if let Some(Volume::Bytes(Bytes(bytes))) = &mut experiment.volume {
             *bytes = (*bytes as f64 * factor) as u64;
         }
-        if let Some(path) = &experiment.pace_from {
+        for table in [&mut experiment.pace_from, &mut experiment.compare].into_iter().flatten() {
+            let text = read_text(table)?;
+            // A table over drive writes is right at any scale.
+            if !text.contains("host_bytes") {
+                continue;
+            }
             // Named by the factor: experiments with other reclaim units use the same table.
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-            let name = format!("{stem}-{pages}-of-{whole}.csv");
-            let scaled = folder.join(name);
+            let stem = table.file_stem().unwrap_or_default().to_string_lossy();
+            let scaled = folder.join(format!("{stem}-{pages}-of-{whole}.csv"));
             let failed = |source| LabError::Io { path: scaled.clone(), source };
             std::fs::create_dir_all(folder).map_err(failed)?;
-            std::fs::write(&scaled, scaled_table(&read_text(path)?, factor)).map_err(failed)?;
-            experiment.pace_from = Some(scaled);
+            std::fs::write(&scaled, scaled_table(&text, factor)).map_err(failed)?;
+            *table = scaled;
         }
         Ok(experiment)
     }
@@ -161,7 +165,8 @@ mod tests {
                 vec![format!("reclaim_unit.size={size}"), format!("reclaim_unit.count={count}")];
             let options = crate::Options { set, ..Default::default() };
             let experiment = Experiment::from_file(map, &options).unwrap();
-            Scale::Pages(2048).apply(experiment, folder.path()).unwrap().pace_from.unwrap()
+            let scaled = Scale::Pages(2048).apply(experiment, folder.path()).unwrap();
+            scaled.pace_from.unwrap()
         };
         let last = |path: &Path| {
             let text = read_text(path).unwrap();
