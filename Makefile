@@ -13,7 +13,7 @@ WHEELS := $(abspath $(TARGET))/wheels
 DENY := $(TOOLS)/bin/cargo-deny
 DENY_VERSION := 0.20.2
 
-.PHONY: help demo test check bench validate reproduce doc docs tools interop serve-bench fmt-check clippy deny docs-check
+.PHONY: help demo test check bench validate reproduce doc docs tools interop mount-load serve-bench serve-soak live-bench fmt-check clippy deny docs-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -34,11 +34,28 @@ interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file system
 	$(CARGO) test --locked --workspace --test measure --no-run
 	tests/interop/run $(TARGET)/debug/wafer $(TARGET)/interop
 
+mount-load: ## `wafer mount` under swap and a Linux guest in QEMU; 5 minutes, root (installs QEMU)
+	tests/interop/need-peers
+	$(CARGO) build --release --locked -p wafer-cli
+	tests/mount/run $(TARGET)/release/wafer $(TARGET)/interop
+
 serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.md; 3 minutes
 	tests/interop/need-peers
 	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
 	mkdir -p results
 	scripts/serve-bench $(TARGET)/release/wafer $(TARGET)/release/wafer-load | tee $(TARGET)/serve-speed.md
+
+serve-soak: ## 100 million page writes through sockets: nothing lost, nothing leaked; results/serve-soak.md; 5 minutes
+	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
+	mkdir -p results
+	scripts/serve-soak $(TARGET)/release/wafer $(TARGET)/release/wafer-load >$(TARGET)/serve-soak.md || \
+		{ cat $(TARGET)/serve-soak.md; exit 1; }
+	cp $(TARGET)/serve-soak.md results/serve-soak.md
+
+live-bench: ## What three viewers cost a drive under full load; results/live-cost.md; 4 minutes
+	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
+	mkdir -p results
+	scripts/live-bench $(TARGET)/release/wafer $(TARGET)/release/wafer-load | tee results/live-cost.md
 
 check: fmt-check clippy doc docs-check deny ## Format, lints, documentation, generated pages, dependencies
 
@@ -72,6 +89,7 @@ $(DENY):
 
 .PHONY: python python-install python-docs figures
 python: python-install python-docs ## The Python package: wheel, its tests, notebooks and site, in target/venv
+	$(VENV)/bin/python python/tests/clean_install.py $(WHEELS)/wafer-*.whl $(abspath $(TARGET))/clean-venv
 	$(VENV)/bin/python -m pytest python/tests
 
 # The wheel as a stranger gets it, in an environment of its own with what it declares and nothing else.
@@ -102,9 +120,10 @@ validate: ## The table of errors against measured curves in docs/validation.md; 
 reproduce: ## Published figures beside ours: docs/reproduce.md, and results/reproduce; under 20 minutes
 	$(CARGO) run --release --locked -q -p wafer-cli -- reproduce --sensitivity --out results/reproduce --markdown docs/reproduce.md
 
-bench: ## How fast the device is beside what memory allows, to results/device-speed.md; 5 minutes, 16 GiB
+bench: ## How fast the device and trace readers are beside what memory allows, to results/*-speed.md; 5 minutes, 16 GiB
 	$(CARGO) run --release --locked -p wafer-workload --example stream_speed
 	mkdir -p results
+	$(CARGO) run --release --locked -p wafer-workload --example trace_speed $(CURDIR)/results/trace-speed.md
 	$(CARGO) bench --locked -p wafer-lab --bench device -- --write $(CURDIR)/results/device-speed.md
 
 .PHONY: web-test

@@ -67,6 +67,33 @@ def _(greedy, mo, patient, wafer):
 
 
 @app.cell
+def _(Greedy, device, mo, wafer):
+    class MovedOftenApart(Greedy):
+        """What was moved before is cold: it gets an open reclaim unit of its own."""
+
+        classes = 2
+
+        def select_destination(self, rus, victim):
+            return int(rus.generation[victim] > 0)
+
+    mixed = wafer.fio_text(
+        "[w]\nrw=randwrite\nbs=4k\nsize=100%\nrandom_distribution=zoned:80/20:20/80\nnorandommap=1\n"
+        "time_based=1\nruntime=1d\n"
+    )
+
+    def both(policy):
+        return [wafer.run(device, mixed, volume="6x", seed=seed, policy=policy) for seed in (1, 2, 3)]
+
+    change = wafer.stats.compare(both(Greedy()), both(MovedOftenApart()))
+    assert change.share < 0
+    mo.md(
+        "A policy may also choose *where* the relocated data of each victim goes: one of `classes` open "
+        f"reclaim units. A is greedy, B keeps what was moved before apart: **{change}**."
+    )
+    return
+
+
+@app.cell
 def _(Greedy, device, job, mo, wafer):
     class Nonsense(Greedy):
         def select_victim(self, rus):

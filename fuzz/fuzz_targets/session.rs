@@ -1,6 +1,6 @@
-//! Sessions of several connections, as in `crates/wafer-target/tests/fuzz.rs`.
+//! As in `crates/wafer-target/src/fuzzing/session.rs`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
-    wafer_target::fuzzing::run(input);
+    wafer_target::fuzzing::session(input);
 });

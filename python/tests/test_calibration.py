@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import wafer
-from wafer.calibration import Candidate, Structure, read_curve
-from wafer.calibration.scaling import ScaledJob, block_bytes
+from wafer.calibration import Candidate, Structure, read_curve, scaling
+from wafer.calibration.scaling import FixedWork, ScaledJob, block_bytes
 from wafer.calibration.uncertainty import effective_samples
 
 SAMPLES = [(1000 + 100 * i, 2000 + 150 * i) for i in range(12)]
@@ -85,8 +85,6 @@ def test_jobs_are_scaled_with_the_device():
     assert block_bytes("[a]\nbs=128k\n[b]\nbs=4k\n") == 4096
     assert block_bytes("[a]\nbs=64k\n[b]\nbs=96k\n") == 32 << 10
     assert block_bytes("[a]\nbssplit=64k/50:4k/50\nbs=64k\n") == 4096
-    with pytest.raises(wafer.ConfigError, match="a fio job is needed"):
-        ScaledJob.of(wafer.Commands([0]), 1 << 30)
 
 
 def test_a_smaller_device_has_the_same_curve():
@@ -103,6 +101,85 @@ def test_a_smaller_device_has_the_same_curve():
     small = wafer.run(candidate.device(job.blocks * 4096), pages.workload(job.blocks), volume="6x", seed=1)
     assert small.capacity * 16 == whole.capacity
     assert small.waf == pytest.approx(whole.waf, rel=0.005)
+
+
+def hot_and_cold(capacity, count, seed):
+    """Places of random writes of 64 KiB in pages, four fifths of them in a fifth of the drive."""
+    rng = np.random.default_rng(seed)
+    blocks = capacity // 65536
+    hot = rng.random(count) < 0.8
+    return np.where(hot, rng.integers(0, blocks // 5, count), rng.integers(blocks // 5, blocks, count)) * 16
+
+
+@pytest.mark.parametrize(
+    ("length", "deallocate", "page"),
+    [(16, None, 65536), (8, None, 32768), (1, None, 4096), (16, (0, 16), 65536), (16, (4, 8), 16384)],
+)
+def test_what_is_no_job_gets_the_largest_page_that_it_allows(length, deallocate, page):
+    size = 2 * 10**9 // 65536 * 65536
+    places = hot_and_cold(size, 20_000, 1) // 16 * length
+    kind = np.zeros(len(places), dtype=np.uint8)
+    lengths = np.full(len(places), length)
+    if deallocate:
+        kind[-1], lengths[-1] = 1, deallocate[1]
+        places[-1] = places[0] + deallocate[0]
+    work = wafer.Commands(places, lengths, op=kind)
+
+    fixed = FixedWork.of(work, size, 1e12, 1)
+    assert fixed.page == page
+    # And pages so large lose nothing.
+    device = Candidate(Structure(), 0.2, 120)
+    results = [
+        wafer.run(device.device(size), work),
+        wafer.run(device.device(size, page=fixed.page), fixed.workload(fixed.blocks)),
+    ]
+    assert results[0].host_bytes == results[1].host_bytes
+    assert results[1].waf == pytest.approx(results[0].waf, rel=0.01)
+
+
+def test_a_model_an_iterator_and_too_many_commands(monkeypatch):
+    size = 2 << 30
+    model = FixedWork.of(wafer.model("aerospike", write_block="128KiB"), size, 3.0 * size, 1)
+    assert model.page == 65536
+    run = wafer.run(Candidate(Structure(), 0.3, 200).device(size, page=65536), model.whole)
+    assert run.host_bytes >= 3 * size
+
+    def endless():
+        while True:
+            yield np.arange(1000) * 8, 8, 0
+
+    kept = FixedWork.of(wafer.commands(endless), size, 1e8, 1)
+    assert kept.page == 32768
+    assert wafer.run("warp", kept.whole).host_bytes == pytest.approx(1e8, rel=1e-3)
+
+    def breaks():
+        yield np.arange(10), 1, 0
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        FixedWork.of(wafer.commands(breaks), size, 1e8, 1)
+    monkeypatch.setattr(scaling, "MOST_COMMANDS", 100)
+    many = FixedWork.of(wafer.commands(endless), size, 1e8, 1)
+    assert (many.page, many.whole.kind) == (4096, "iterator")
+
+
+def test_a_drive_under_another_workload_is_found(tmp_path):
+    size = 4 * 10**9 // 65536 * 65536
+    truth = Candidate(Structure(), 0.18, 300)
+    traffic = wafer.Commands(hot_and_cold(size, 500_000, 5), 16, repeat=True)
+    result = wafer.run(truth.device(size), traffic, volume="8x", seed=3, samples=2000)
+    write_curve(tmp_path / "curve.csv", result, 1)
+    fit = wafer.calibrate(
+        tmp_path / "curve.csv", size, traffic, fraction=1 / 2, structures=wafer.calibration.STRUCTURES[:3]
+    )
+    assert fit.structure == truth.structure
+    assert fit.parameters["net_spare"] == pytest.approx(truth.net_spare, rel=0.05)
+    assert fit.prediction_error < 0.02
+    assert any("share the spare space" in warning for warning in fit.warnings)
+    # A workload that ends too early is not the one that was measured.
+    short = wafer.Commands(hot_and_cold(size, 100_000, 5), 16)
+    with pytest.raises(wafer.RunError, match=r"the workload ends after 1\.\d\d drive writes"):
+        wafer.calibrate(tmp_path / "curve.csv", size, short)
 
 
 def test_correlated_residuals_count_for_less():
@@ -179,7 +256,10 @@ def test_curves_that_tell_nothing(tmp_path):
     path.write_text("host_bytes,media_bytes\n" + "".join(f"{i * 10**9},{i * 10**9}\n" for i in range(20)))
     with pytest.raises(wafer.RunError, match="nothing to fit"):
         wafer.calibrate(path, "2GB")
+    path.write_text("host_bytes,media_bytes\n" + "".join(f"{i * 10**9},{i * 2 * 10**9}\n" for i in range(20)))
     with pytest.raises(wafer.ConfigError, match="fraction"):
         wafer.calibrate(path, "2GB", fraction=0)
+    with pytest.raises(wafer.ConfigError, match="known: gc has an argument of its own"):
+        wafer.calibrate(path, "2GB", known={"gc": {"policy": "fifo"}})
     with pytest.raises(wafer.ConfigError, match="capacity: `big` is not a size"):
         wafer.calibrate(path, "big")

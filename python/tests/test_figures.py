@@ -112,6 +112,8 @@ def test_sweeps_are_drawn_and_crossovers_found(tmp_path):
     sweep = Fake(rows)
     (found,) = figures.crossover(sweep, "overprovisioning", "isolation", "initially", "persistently")
     assert found.at == pytest.approx(0.10, abs=1e-9)
+    assert found.seeds == pytest.approx((0.10, 0.10))
+    assert str(found).startswith("at 0.100 (seeds: 0.100, 0.100); 0.05: +")
     axes = figures.plot_sweep(sweep, "overprovisioning", "isolation")
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["initially", "persistently"]
     axes = figures.plot_crossover(sweep, "overprovisioning", "isolation", "initially", "persistently")

@@ -59,6 +59,8 @@ def test_a_policy_sees_what_the_device_holds(small, two_jobs):
             assert (rus.origins[own, 1] == 1).all()
             assert np.allclose(rus.origins.sum(axis=1), 1, atol=1e-5)
             assert 0 <= rus.draw(10) < 10
+            assert rus.classes == 1
+            assert rus.forced in (True, False)
             seen.append(arrays["handle"])
             return arrays["valid"].argmin()
 
@@ -148,3 +150,130 @@ def test_a_policy_may_choose_the_destination(small, two_jobs):
 
     with pytest.raises(wafer.ConfigError, match="unknown value `attic`"):
         wafer.run(small, two_jobs, volume="6x", policy=Nowhere())
+
+
+class ByGeneration(Greedy):
+    """What ``gc.destination = "generation"`` does, said again."""
+
+    classes = 3
+
+    def select_destination(self, rus, victim):
+        return min(rus.generation[victim], rus.classes - 1)
+
+
+@pytest.mark.parametrize("isolation", ["initially", "persistently"])
+def test_the_same_rule_of_destinations_gives_the_same_run(small, two_jobs, isolation):
+    device = small.replace(isolation=isolation, overprovisioning=0.6)
+    named = device.replace(gc_destination="generation", gc_generations=3)
+    rust = wafer.run(named, two_jobs, volume="6x")
+    python = wafer.run(device, two_jobs, volume="6x", policy=ByGeneration())
+    assert python.digest == rust.digest
+    assert python.config["gc"]["generations"] == 3
+    assert python.digest != wafer.run(device, two_jobs, volume="6x", policy=Greedy()).digest
+    # One class is `handle`.
+    one = type("One", (ByGeneration,), {"classes": 1})()
+    rust = wafer.run(device.replace(gc_destination="handle"), two_jobs, volume="6x")
+    assert wafer.run(device, two_jobs, volume="6x", policy=one).digest == rust.digest
+
+
+def test_the_handle_that_wrote_last_may_be_said_by_the_policy(small, two_jobs):
+    class Writer(Greedy):
+        destination = "writer"
+
+        def select_destination(self, rus, victim):
+            assert rus.classes == 8
+            return rus.writer if rus.forced else 0
+
+    class Own(Writer):
+        def select_destination(self, rus, victim):
+            return rus.handle[victim]
+
+    class Swapped(Writer):
+        def select_destination(self, rus, victim):
+            return 7
+
+    device = small.replace(overprovisioning=0.6)
+    rust = wafer.run(device.replace(gc_destination="writer"), two_jobs, volume="6x")
+    assert wafer.run(device, two_jobs, volume="6x", policy=Writer()).digest == rust.digest
+    # The own handle's is what `handle` says.
+    own = wafer.run(device, two_jobs, volume="6x", policy=Own())
+    handle = wafer.run(device.replace(gc_destination="handle"), two_jobs, volume="6x")
+    assert own.summary == handle.summary != rust.summary
+    assert wafer.run(device, two_jobs, volume="6x", policy=Swapped()).summary != own.summary
+
+
+def test_what_is_negated_does_not_wrap(small, job):
+    class Negates(wafer.Policy):
+        def select_victim(self, rus):
+            for array in (rus.valid, rus.age, rus.since_invalidation, rus.closed_order, rus.generation):
+                assert array.dtype == np.int64
+                assert (-array <= 0).all()
+            return (-rus.valid).argmax()
+
+    greedy = wafer.run(small, job, volume="3x", policy=Greedy())
+    assert wafer.run(small, job, volume="3x", policy=Negates()).digest == greedy.digest
+
+
+def test_the_destination_is_asked_for_each_collection(small, two_jobs):
+    asked = {"victims": [], "destinations": [], "classes": set()}
+
+    class Apart(Greedy):
+        classes = 2
+
+        def select_victim(self, rus):
+            asked["victims"].append(int(rus.ru[rus.valid.argmin()]))
+            return rus.valid.argmin()
+
+        def select_destination(self, rus, victim):
+            asked["destinations"].append(int(rus.ru[victim]))
+            asked["classes"].update(rus.generation.tolist())
+            return None if len(asked["destinations"]) % 3 == 0 else int(rus.age[victim] > 20_000)
+
+    run = wafer.run(small.replace(overprovisioning=0.6), two_jobs, volume="6x", policy=Apart())
+    collections = run.summary["forced_gc"] + run.summary["background_gc"]
+    assert len(asked["destinations"]) == collections > 50
+    assert set(asked["destinations"]) <= set(asked["victims"])
+    assert asked["classes"] == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda rus: 3, "select_destination answered 3; there are 3 classes, counted from 0"),
+        (lambda rus: -1, "select_destination answered -1; there are 3 classes"),
+        (lambda rus: 256, "select_destination answered 256; there are 3 classes"),
+        (lambda rus: "cold", "select_destination answered 'cold', which is no class; answer an integer"),
+        (lambda rus: 1.0, "answered 1.0, which is no class"),
+        (lambda rus: rus.nothing, "nothing"),
+    ],
+)
+def test_a_destination_that_there_is_not_is_an_error(small, two_jobs, answer, message):
+    class Nonsense(ByGeneration):
+        def select_destination(self, rus, victim):
+            return answer(rus)
+
+    device = small.replace(overprovisioning=0.6)
+    with pytest.raises((wafer.PolicyError, AttributeError), match=message) as raised:
+        wafer.run(device, two_jobs, volume="20x", policy=Nonsense())
+    assert "\n" not in str(raised.value)
+
+
+def test_without_classes_there_is_one(small, two_jobs):
+    class Two(Greedy):
+        def select_destination(self, rus, victim):
+            return 1
+
+    with pytest.raises(wafer.PolicyError, match="answered 1; there is 1 class, counted from 0"):
+        wafer.run(small, two_jobs, volume="6x", policy=Two())
+
+    class Nine(ByGeneration):
+        classes = 9
+
+    with pytest.raises(wafer.ConfigError, match=r"gc\.generations: 9 is not between 1 and 8"):
+        wafer.run(small, two_jobs, volume="6x", policy=Nine())
+
+    class Both(ByGeneration):
+        destination = "host"
+
+    with pytest.raises(wafer.ConfigError, match='classes = 3 needs destination = "generation"'):
+        wafer.run(small, two_jobs, volume="6x", policy=Both())

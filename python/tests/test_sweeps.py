@@ -148,6 +148,26 @@ def test_files_of_a_sweep_are_beside_it(tmp_path):
     assert result.seed == 4
 
 
+def test_points_are_listed_and_labelled(tmp_path):
+    points = [
+        {"label": {"name": "plain"}, "gc_policy": "greedy"},
+        {"label.name": "spare", "overprovisioning": 0.5},
+    ]
+    done = wafer.sweep(base(points=points, seeds=2), out=tmp_path)
+    assert not done.failures
+    assert [(row["label.name"], row["device.overprovisioning"], row["seed"]) for row in done.rows] == [
+        ("plain", None, 1),
+        ("plain", None, 2),
+        ("spare", 0.5, 1),
+        ("spare", 0.5, 2),
+    ]
+    assert done.key("name") == "label.name"
+    (spare,) = done.results(name="spare", seed=2)
+    grid = base(grid={"overprovisioning": [0.5]}, seed=2, seeds=1)
+    assert spare.digest == wafer.sweep(grid, out=tmp_path / "grid").rows[0]["digest"]
+    assert [str(s.values["label.name"]) for s in done.summary(by=["name"])] == ["plain", "spare"]
+
+
 def test_random_and_latin_samples():
     ranges = {"samples": 50, "seed": 3, "overprovisioning": {"low": 0.1, "high": 1.0, "log": True}}
     ranges["handles"] = {"low": 1, "high": 8, "integer": True}
@@ -171,6 +191,9 @@ def test_random_and_latin_samples():
         ({}, "nothing to vary"),
         ({"grid": {"seed": 3}}, "grid.seed: expected a list"),
         ({"grid": [1]}, "grid: expected a table"),
+        ({"points": []}, "points: expected a list of tables"),
+        ({"points": [3]}, "points: expected a list of tables"),
+        ({"points": [{"handles": 3}], "grid": {"handles": [1]}}, "handles: varied twice"),
         ({"grid": {"seed": [1]}, "seeds": 2}, "seed: varied twice"),
         ({"seeds": 0}, "seeds: expected a number from 1"),
         ({"latin": {"overprovisioning": {"low": 0, "high": 1}}}, "latin.samples"),

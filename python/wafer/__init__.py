@@ -33,6 +33,7 @@ from wafer.device import Device, policies, profiles
 from wafer.policy import Policy
 from wafer.result import Handle, Handles, Result, Timeline, read_results
 from wafer.running import Experiment, available_memory, experiment, run
+from wafer.traces import Requests, requests
 from wafer.workload import (
     Commands,
     Workload,
@@ -66,6 +67,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "ReclaimUnits",
+    "Requests",
     "Result",
     "RunError",
     "Sweep",
@@ -89,6 +91,7 @@ __all__ = [
     "profiles",
     "progress",
     "read_results",
+    "requests",
     "run",
     "stats",
     "sweep",

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
 
+from wafer._errors import ConfigError
 from wafer._wafer import ReclaimUnits
 
 __all__ = ["Policy", "ReclaimUnits"]
 
 
 class Policy(ABC):
-    """A victim policy: which closed reclaim unit garbage collection takes next.
+    """Which closed reclaim unit garbage collection takes next, and where its valid data goes.
 
-    Write a class with :meth:`select_victim` and give an object of it to :func:`wafer.run` as ``policy``.
-    It is asked once for each collection, tens of thousands of page writes apart. The object may keep
-    state; for a run to be repeatable, that state must begin the same.
+    Write a class with :meth:`select_victim`, and with :meth:`select_destination` if it is to choose that
+    too, and give an object of it to :func:`wafer.run` as ``policy``. It is asked once for each
+    collection, tens of thousands of page writes apart. The object may keep state; for a run to be
+    repeatable, that state must begin the same.
 
     Example, the greedy policy:
 
@@ -27,8 +31,12 @@ class Policy(ABC):
     #: Name in the record; ``None``: the class's.
     name: str | None = None
     #: Which open reclaim unit takes relocated data: ``"isolation"``, ``"host"``, ``"shared"``,
-    #: ``"handle"`` or ``"generation"`` (``gc.destination``); ``None``: as the device says.
+    #: ``"handle"``, ``"generation"`` or ``"writer"`` (``gc.destination``); ``None``: as the device says.
     destination: str | None = None
+    #: Open reclaim units that each handle has for relocated data, 1 to 8, for :meth:`select_destination` to
+    #: choose among (``gc.generations``, with ``gc.destination = "generation"``); ``None``: as the device
+    #: says. Data of two handles never mixes in them.
+    classes: int | None = None
 
     @abstractmethod
     def select_victim(self, rus: ReclaimUnits) -> int | None:
@@ -48,8 +56,49 @@ class Policy(ABC):
         with the fewest valid pages.
         """
 
+    def select_destination(self, rus: ReclaimUnits, victim: int) -> int | None:
+        """Which of ``rus.classes`` open reclaim units takes the relocated data of the victim.
 
-def named(policy: Policy | object) -> str:
-    """Name of a policy in a record."""
+        Asked once for each collection, after :meth:`select_victim`, and also where the device chose the
+        victim. ``victim`` is its place in the arrays of ``rus``. Classes count from 0, for each handle anew,
+        and ``rus.generation`` of an RU that was filled so is 1 + its class. With ``destination = "writer"``
+        the answer is a handle: the one whose GC RU takes the data, whoever wrote it; ``rus.writer`` is
+        the one whose command asks for space. ``None``, which this method of the base class answers, leaves it to
+        ``gc.destination``.
+
+        Example, hot and cold apart by age:
+
+            >>> import wafer
+            >>> class ByAge(wafer.Policy):
+            ...     classes = 2
+            ...     def select_victim(self, rus):
+            ...         return rus.valid.argmin()
+            ...     def select_destination(self, rus, victim):
+            ...         return int(rus.age[victim] > 100 * rus.pages_per_ru)
+        """
+        del rus, victim
+        return None
+
+
+Methods = tuple[str, Callable[..., Any], "Callable[..., Any] | None"]
+
+
+def methods(policy: Policy | None) -> Methods | None:
+    """Name of a policy in a record and what is asked of it; a method of the base class is not."""
+    if policy is None:
+        return None
     name = getattr(policy, "name", None)
-    return str(name) if name else f"python:{type(policy).__name__}"
+    own = getattr(type(policy), "select_destination", None) is not Policy.select_destination
+    destination = getattr(policy, "select_destination", None) if own else None
+    return str(name) if name else f"python:{type(policy).__name__}", policy.select_victim, destination
+
+
+def configured(policy: Policy | None) -> dict[str, Any]:
+    """Keys of the device that a policy sets."""
+    destination = getattr(policy, "destination", None)
+    classes = getattr(policy, "classes", None)
+    if classes is None:
+        return {} if destination is None else {"gc_destination": destination}
+    if destination not in (None, "generation"):
+        raise ConfigError(f'policy: classes = {classes!r} needs destination = "generation", or none')
+    return {"gc_destination": "generation", "gc_generations": classes}

@@ -5,24 +5,45 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, TypedDict, Union
 
 from wafer import _toml, _wafer
 from wafer._errors import ConfigError
 from wafer._wafer import Cancel
 from wafer.device import Device, assignments
-from wafer.policy import Policy, named
+from wafer.policy import Policy, configured, methods
 from wafer.progress import Bar
 from wafer.result import Result
 from wafer.workload import Workload
 
-__all__ = ["Experiment", "Progress", "available_memory", "experiment", "run"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["Experiment", "Progress", "Settings", "available_memory", "experiment", "run"]
 
 #: ``progress(stage, done, total)``: "preconditioning" or "running", host bytes done, host bytes in all
 #: (``None`` where that is not known).
 Progress = Callable[[str, int, int | None], None]
 
 Volume = Union[str, int]
+
+
+class Settings(TypedDict, total=False):
+    """How an experiment is run: keywords of :func:`run`, :func:`experiment` and :class:`Experiment`."""
+
+    #: When to stop, counted from the first write: ``"8x"`` (multiples of the logical capacity), a size
+    #: such as ``"2TiB"``, or bytes. Default: when the workload ends.
+    volume: Volume | None
+    #: Seed of everything random. Default 0.
+    seed: int | None
+    #: Points of the timeline at most. Default 1000.
+    samples: int | None
+    #: Shares of the bytes of jobs that run at the same time, ``"JOB=SHARE,..."`` or a dict.
+    pace: str | Mapping[str, float | str] | None
+    #: CSV file whose columns ``pace`` may name.
+    pace_from: str | os.PathLike[str] | None
+    #: ``"fresh"`` (default), ``"sequential"``, ``"random:N"``, ``"sequential+random:N"``.
+    precondition: str | None
 
 
 def available_memory() -> int | None:
@@ -33,7 +54,8 @@ def available_memory() -> int | None:
 class Experiment:
     """A device, a workload and how much of it: what :func:`wafer.run` runs.
 
-    Made of its parts here, or of a file by :func:`wafer.experiment`.
+    Made of its parts here, or of a file by :func:`wafer.experiment`. Keywords are those of
+    :class:`Settings`.
     """
 
     def __init__(
@@ -41,17 +63,11 @@ class Experiment:
         device: Device | str,
         workload: Workload,
         *,
-        volume: Volume | None = None,
-        seed: int | None = None,
-        samples: int | None = None,
-        pace: str | Mapping[str, float | str] | None = None,
-        pace_from: str | os.PathLike[str] | None = None,
-        precondition: str | None = None,
         name: str | None = None,
+        **settings: Unpack[Settings],
     ) -> None:
         device = Device(device) if isinstance(device, str) else device
-        settings = _settings(volume, seed, samples, pace, pace_from, precondition)
-        inner = _wafer.Experiment(device._inner, workload._inner, settings)
+        inner = _wafer.Experiment(device._inner, workload._inner, _checked(**settings))
         self._inner = inner.named(name) if name else inner
 
     @classmethod
@@ -113,13 +129,8 @@ def experiment(
     *,
     device: str | None = None,
     set: Mapping[str, Any] | None = None,
-    volume: Volume | None = None,
-    seed: int | None = None,
-    samples: int | None = None,
-    pace: str | Mapping[str, float | str] | None = None,
-    pace_from: str | os.PathLike[str] | None = None,
-    precondition: str | None = None,
     folder: str | os.PathLike[str] = ".",
+    **settings: Unpack[Settings],
 ) -> Experiment:
     """An experiment of a TOML file, or of a dict with the keys of one.
 
@@ -127,37 +138,33 @@ def experiment(
         source: the file, or the dict; its relative paths start at the file's folder, or at ``folder``.
         device: profile or device file to use instead.
         set: keys of the device to change, dotted or with ``_``.
-        volume, seed, samples, pace, pace_from, precondition: override what the file says.
+        folder: where relative paths of a dict start.
+        settings: what to override of the file: the keywords of :class:`Settings`.
 
     Raises:
         ConfigError: what the file says wrongly, with line and key.
 
     """
-    settings = _settings(volume, seed, samples, pace, pace_from, precondition)
+    checked = _checked(**settings)
     overrides = assignments(set, Device("warp").config) if set else []
     if isinstance(source, Mapping):
         name = str(source.get("name", "experiment"))
         keys = {key: value for key, value in source.items() if key != "name"}
         path = os.fspath(Path(folder).resolve() / f"{name}.toml")
         text = _toml.document(keys)
-        return Experiment._of(_wafer.Experiment.from_toml(path, text, device, overrides, settings))
+        return Experiment._of(_wafer.Experiment.from_toml(path, text, device, overrides, checked))
     path = os.fspath(source)
-    return Experiment._of(_wafer.Experiment.from_toml(path, None, device, overrides, settings))
+    return Experiment._of(_wafer.Experiment.from_toml(path, None, device, overrides, checked))
 
 
 def run(
     device: Device | str | Experiment,
     workload: Workload | None = None,
     *,
-    volume: Volume | None = None,
-    seed: int | None = None,
-    samples: int | None = None,
-    pace: str | Mapping[str, float | str] | None = None,
-    pace_from: str | os.PathLike[str] | None = None,
-    precondition: str | None = None,
     policy: Policy | None = None,
     progress: bool | Progress = False,
     cancel: Cancel | None = None,
+    **settings: Unpack[Settings],
 ) -> Result:
     """Write a workload to a device and count.
 
@@ -168,16 +175,11 @@ def run(
     Args:
         device: a device, a profile's name, or an experiment (then without ``workload``).
         workload: what is written: :func:`wafer.fio`, :class:`wafer.Commands`, :func:`wafer.model`, ...
-        volume: when to stop, counted from the first write: ``"8x"`` (multiples of the logical
-            capacity), a size such as ``"2TiB"``, or bytes. Default: when the workload ends.
-        seed: seed of everything random. Default 0.
-        samples: points of the timeline at most. Default 1000.
-        pace: shares of the bytes of jobs that run at the same time, ``"JOB=SHARE,..."`` or a dict.
-        pace_from: CSV file whose columns ``pace`` may name.
-        precondition: ``"fresh"`` (default), ``"sequential"``, ``"random:N"``, ``"sequential+random:N"``.
         policy: a :class:`wafer.Policy` object in place of the device's ``gc.policy``.
         progress: ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
         cancel: stops the run from another thread.
+        settings: ``volume="8x"``, ``seed``, ``samples``, ``pace``, ``pace_from``, ``precondition``:
+            the keywords of :class:`Settings`.
 
     Raises:
         ConfigError, WorkloadError, NotEnoughMemory: before anything runs.
@@ -194,27 +196,17 @@ def run(
 
     """
     if isinstance(device, Experiment):
-        changed = [volume, seed, samples, pace, pace_from, precondition]
-        if workload is not None or any(value is not None for value in changed):
+        if workload is not None or any(value is not None for value in settings.values()):
             raise ConfigError("an experiment has its workload and settings; give them to wafer.experiment")
         made = device
     elif workload is None:
         raise ConfigError("workload: missing; give what is written, or an experiment")
     else:
-        made = Experiment(
-            device,
-            workload,
-            volume=volume,
-            seed=seed,
-            samples=samples,
-            pace=pace,
-            pace_from=pace_from,
-            precondition=precondition,
-        )
-    asked = None if policy is None else (named(policy), policy)
-    destination = getattr(policy, "destination", None)
-    if destination is not None:
-        made = Experiment._of(made._inner.on(made.device.replace(gc_destination=destination)._inner))
+        made = Experiment(device, workload, **settings)
+    keys = configured(policy)
+    if keys:
+        made = Experiment._of(made._inner.on(made.device.replace(**keys)._inner))
+    asked = methods(policy)
     if progress is True:
         bar = Bar(made.name)
         try:
@@ -224,14 +216,15 @@ def run(
     return Result(_wafer.run(made._inner, asked, progress or None, cancel))
 
 
-def _settings(
-    volume: Volume | None,
-    seed: int | None,
-    samples: int | None,
-    pace: str | Mapping[str, float | str] | None,
-    pace_from: str | os.PathLike[str] | None,
-    precondition: str | None,
+def _checked(
+    volume: Volume | None = None,
+    seed: int | None = None,
+    samples: int | None = None,
+    pace: str | Mapping[str, float | str] | None = None,
+    pace_from: str | os.PathLike[str] | None = None,
+    precondition: str | None = None,
 ) -> _wafer._Settings:
+    """Settings as the compiled half takes them."""
     for name, value in (("seed", seed), ("samples", samples)):
         if value is not None and (isinstance(value, bool) or not 0 <= int(value) < 2**64):
             raise ConfigError(f"{name}: expected a number from 0")

@@ -11,7 +11,7 @@ from typing import Any, Union
 import numpy as np
 import numpy.typing as npt
 
-from wafer import _toml, _wafer
+from wafer import _toml, _wafer, traces
 from wafer._errors import WorkloadError
 
 __all__ = [
@@ -71,6 +71,7 @@ def _unpickle(maker: str, arguments: tuple[Any, ...]) -> Workload:
         "fio_text": lambda text, name: fio_text(text, name=name),
         "table": lambda text, folder: _table(text, folder),
         "commands": lambda *fields: Commands(*fields),
+        "placed": lambda text, folder, placements: _placed(text, folder, placements),
     }
     return makers[maker](*arguments)
 
@@ -129,9 +130,35 @@ def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") ->
     return _table(text, os.fspath(Path(folder).resolve()))
 
 
-def trace(path: str | os.PathLike[str], **parameters: Any) -> Workload:
-    """A trace file, with the options of a ``[workload]`` table with ``trace = path``."""
-    return workload({"trace": os.fspath(path), **parameters})
+def trace(path: str | os.PathLike[str], *, placement: Any = None, **parameters: Any) -> Workload:
+    """A trace file, with the options of a ``[workload]`` table with ``trace = path``.
+
+    Args:
+        path: the file, in any format that ``wafer trace formats`` lists.
+        placement: the rules of a table (``"process"``, a list of dicts, ...), or a function that is given
+            the :class:`wafer.Requests` of the trace, piece by piece, and answers a placement identifier
+            for each. The function is called here, once for the whole trace: 2 bytes a request are kept.
+        parameters: the other keys, such as ``map="compact"``.
+
+    Example:
+        >>> import wafer
+        >>> def small_apart(piece):
+        ...     return (piece.length <= 4096).astype(int)
+        >>> wafer.trace("web.blkparse.gz", placement=small_apart, map="compact")  # doctest: +SKIP
+        <wafer.Workload trace: web.blkparse.gz>
+
+    """
+    table = {"trace": os.fspath(path), "placement": placement, **parameters}
+    if not callable(placement):
+        return workload(table)
+    placements = traces.place(os.fspath(path), parameters.get("format"), placement)
+    table["placement"] = None
+    text, folder = _toml.document(table), os.fspath(Path.cwd())
+    return _placed(text, folder, placements)
+
+
+def _placed(text: str, folder: str, placements: npt.NDArray[np.uint16]) -> Workload:
+    return Workload(_wafer.Workload.trace(text, folder, placements), ("placed", (text, folder, placements)))
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,11 @@ describe("a run with a live page", () => {
     const state = JSON.parse((await get(`${live.base}/api/v1/state`)).body);
     assert.ok(state.counters.host_bytes >= second.host);
     assert.deepEqual(Object.keys(state.handles), ["0", "1", "2", "3", "gc"]);
+    // FDP events of the run: GC moves data all the time.
+    const counts = Object.fromEntries(state.live.event_counts);
+    assert.ok(counts["media reallocated"] > 0, JSON.stringify(counts));
+    assert.ok(state.live.events.length > 0 && state.live.events.every((e, i, all) => i === 0 || e.number > all[i - 1].number));
+    assert.match(await page.locator("#events").innerText(), /media reallocated/);
     if (process.env.WAFER_PICTURES) await page.screenshot({ path: join(process.env.WAFER_PICTURES, "live.png"), clip: { x: 0, y: 0, width: 1200, height: 900 } });
     await done();
   });

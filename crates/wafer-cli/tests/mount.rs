@@ -1,8 +1,9 @@
 //! `wafer mount` under real programs: a file system on a loop device, a killed server, a replay.
 //!
-//! Needs /dev/fuse, root, and losetup, mkfs.ext4 and fsck.ext4 (`scripts/need-fuse`). Where one is
-//! missing the test fails and says which.
+//! Needs /dev/fuse, root, losetup, and the tools of ext4, XFS and Btrfs (`scripts/need-fuse`). Where one is
+//! missing the test fails and says which. Swap and a virtual machine: `make mount-load`.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
@@ -41,10 +42,14 @@ fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
 
 impl Drive {
     fn new() -> Self {
+        Self::with(DEVICE)
+    }
+
+    fn with(device: &str) -> Self {
         assert!(Path::new("/dev/fuse").exists(), "this test needs /dev/fuse (modprobe fuse)");
         assert_eq!(sh("id", &["-u"]), "0", "this test mounts file systems: it needs root");
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("device.toml"), DEVICE).unwrap();
+        fs::write(folder.path().join("device.toml"), device).unwrap();
         fs::create_dir(folder.path().join("drive")).unwrap();
         fs::create_dir(folder.path().join("root")).unwrap();
         let mut drive = Drive { folder, server: None };
@@ -216,4 +221,134 @@ fn a_killed_server_leaves_data_and_trace() {
     File::open(drive.path("drive/nvme0n1")).unwrap().read_exact_at(&mut back, 1 << 20).unwrap();
     assert_eq!(back, [9, 9]);
     drive.stop();
+}
+
+/// Bytes that `seed` stands for.
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let words = std::iter::repeat_with(|| {
+        // Xorshift: any fixed bytes that do not compress will do.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    });
+    words.flatten().take(length).collect()
+}
+
+/// A file system as its tools know it.
+struct FileSystem {
+    make: &'static [&'static str],
+    check: &'static [&'static str],
+}
+
+impl FileSystem {
+    /// Makes it on the drive, writes, overwrites, renames and deletes files in several rounds, and looks for
+    /// every byte after a check, a remount, and another start of the server.
+    fn survives(&self, drive: &mut Drive) {
+        let disk = drive.text("drive/nvme0n1");
+        let root = drive.text("root");
+        let attach = || sh("losetup", &["--direct-io=on", "--find", "--show", &disk]);
+        let detach = |device: &str| {
+            sh("losetup", &["--detach", device]);
+            wait_for("losetup --detach", || !sh("losetup", &["--all"]).contains(&disk));
+        };
+        let tool = |command: &[&str], device: &str| {
+            let arguments: Vec<&str> = command[1..].iter().copied().chain([device]).collect();
+            sh(command[0], &arguments);
+        };
+        let device = attach();
+        tool(self.make, &device);
+        sh("mount", &["-o", "discard", &device, &root]);
+        // What every file should hold.
+        let mut tree: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        let place = |name: &str| drive.path("root").join(name);
+        for round in 0..5u64 {
+            fs::create_dir(place(&format!("d{round}"))).unwrap();
+            for number in 0..40u64 {
+                let name = format!("d{round}/f{number}");
+                // From a few bytes to a megabyte.
+                let length = 1 << (number % 11 * 2);
+                let data = noise(round << 32 | number, length + number as usize);
+                fs::write(place(&name), &data).unwrap();
+                tree.insert(name, data);
+            }
+            let names: Vec<String> = tree.keys().cloned().collect();
+            for (number, name) in names.iter().enumerate() {
+                match (number + round as usize) % 7 {
+                    0 => {
+                        fs::remove_file(place(name)).unwrap();
+                        tree.remove(name);
+                    }
+                    1 => {
+                        let file = OpenOptions::new().write(true).open(place(name)).unwrap();
+                        let piece = noise(number as u64, 5000);
+                        let data = tree.get_mut(name).unwrap();
+                        let at = data.len() / 3;
+                        file.write_all_at(&piece, at as u64).unwrap();
+                        file.sync_all().unwrap();
+                        data.resize(data.len().max(at + piece.len()), 0);
+                        data[at..at + piece.len()].copy_from_slice(&piece);
+                    }
+                    2 => {
+                        let moved = format!("moved{round}-{number}");
+                        fs::rename(place(name), place(&moved)).unwrap();
+                        let data = tree.remove(name).unwrap();
+                        tree.insert(moved, data);
+                    }
+                    _ => {}
+                }
+            }
+            sh("sync", &["--file-system", &root]);
+        }
+        let all_there = |tree: &BTreeMap<String, Vec<u8>>| {
+            for (name, data) in tree {
+                assert!(fs::read(place(name)).unwrap() == *data, "{name} is not what was written");
+            }
+        };
+        sh("umount", &[&root]);
+        tool(self.check, &device);
+        sh("mount", &["-o", "ro", &device, &root]);
+        all_there(&tree);
+        sh("umount", &[&root]);
+        detach(&device);
+
+        let counters = drive.counters();
+        let data: usize = tree.values().map(Vec::len).sum();
+        assert!(tree.len() > 80, "{} files are left", tree.len());
+        assert!(counters["host_bytes"].as_u64().unwrap() > data as u64, "{counters}");
+        // File systems discard what was deleted when they find the time, XFS the least.
+        assert!(counters["deallocated_pages"].as_u64().unwrap() > 200, "{counters}");
+        drive.stop();
+        drive.start("again.trace");
+        let device = sh("losetup", &["--direct-io=on", "--find", "--show", &disk]);
+        tool(self.check, &device);
+        sh("mount", &["-o", "ro", &device, &root]);
+        for (name, data) in &tree {
+            assert!(
+                fs::read(drive.path("root").join(name)).unwrap() == *data,
+                "{name}, after a restart"
+            );
+        }
+        sh("umount", &[&root]);
+        sh("losetup", &["--detach", &device]);
+        wait_for("losetup --detach", || !sh("losetup", &["--all"]).contains(&disk));
+        drive.stop();
+    }
+}
+
+/// Large enough for mkfs.xfs, which refuses less than 300 MiB.
+const LARGE: &str = "capacity = \"384MiB\"\noverprovisioning = 0.2\nhandles = 1\n\
+    [reclaim_unit]\nsize = \"1MiB\"\n[[namespaces]]\nsize = \"384MiB\"\nhandles = [0]\n";
+
+#[test]
+fn xfs_survives_a_load() {
+    let xfs = FileSystem { make: &["mkfs.xfs", "-q"], check: &["xfs_repair", "-n"] };
+    xfs.survives(&mut Drive::with(LARGE));
+}
+
+#[test]
+fn btrfs_survives_a_load() {
+    let check = &["btrfs", "check", "--readonly", "--check-data-csum"];
+    FileSystem { make: &["mkfs.btrfs", "-q"], check }.survives(&mut Drive::with(LARGE));
 }

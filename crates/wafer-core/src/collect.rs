@@ -96,6 +96,8 @@ impl<O: Observer> Device<O> {
             pages_per_ru: self.geometry.pages_per_ru,
             now: self.clock,
             forced,
+            classes: self.geometry.destination_classes(),
+            writer: self.writer,
         };
         ask(self.policy.as_mut(), &mut view)
     }
@@ -109,6 +111,20 @@ impl<O: Observer> Device<O> {
                 "the policy chose {victim}, which is no candidate"
             );
             Some(victim)
+        })
+    }
+
+    /// The class that the policy chose for a victim's data, if it did. One that there is not is a fault
+    /// of the policy, not of the data.
+    fn chosen_class(&mut self, group: u16, victim: RuId, forced: bool) -> Option<u8> {
+        self.view(group, forced, |policy, rus| {
+            let class = policy.destination(victim, rus)?;
+            assert!(
+                class < rus.classes,
+                "the policy chose class {class} for relocated data; there are {}",
+                rus.classes
+            );
+            Some(class)
         })
     }
 
@@ -126,23 +142,29 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Where relocated data of `owner` goes that was moved `generation` times before.
-    fn destination(&self, group: u16, owner: Owner, generation: u8) -> u32 {
+    /// Where relocated data of `owner` goes that was moved `generation` times before, or, where handles share
+    /// theirs, that of `writer`.
+    fn destination(&self, group: u16, owner: Owner, generation: u8, writer: u32) -> u32 {
         let base = u32::from(group) * self.layout.per_group;
         base + match (self.geometry.relocation, owner) {
+            (Relocation::ByWriter, _) => self.by_isolation(writer),
             (Relocation::Shared, Owner::Handle(handle)) => u32::from(handle.0),
             (Relocation::Shared, Owner::Gc) => 0,
             (_, Owner::Gc) => self.layout.shared_gc(),
             (Relocation::ByIsolation, Owner::Handle(handle)) => {
-                match self.geometry.isolation[handle.index()] {
-                    Isolation::Initially => self.layout.shared_gc(),
-                    Isolation::Persistently => self.layout.own_gc(u32::from(handle.0), 0),
-                }
+                self.by_isolation(u32::from(handle.0))
             }
             (Relocation::ByHandle(generations), Owner::Handle(handle)) => {
                 let generation = u32::from(generation.min(generations - 1));
                 self.layout.own_gc(u32::from(handle.0), generation)
             }
+        }
+    }
+
+    fn by_isolation(&self, handle: u32) -> u32 {
+        match self.geometry.isolation[handle as usize] {
+            Isolation::Initially => self.layout.shared_gc(),
+            Isolation::Persistently => self.layout.own_gc(handle, 0),
         }
     }
 
@@ -154,7 +176,15 @@ impl<O: Observer> Device<O> {
         assert!(valid & NOT_CLOSED == 0);
         let owner = self.rus.units[victim.index()].owner;
         let generation = self.generation_of(victim);
-        let slot = self.destination(group, owner, generation);
+        // Drawn before the policy is asked, which may want to know.
+        self.writer = match forced && self.geometry.relocation == Relocation::ByWriter {
+            true => self.writers.draw(u32::from(self.asking.0), &mut self.policy_rng),
+            false => 0,
+        };
+        let slot = match self.chosen_class(group, victim, forced) {
+            None => self.destination(group, owner, generation, self.writer),
+            Some(class) => self.destination(group, owner, class, u32::from(class)),
+        };
         self.moved.clear();
 
         let mut list = std::mem::take(&mut self.rus.units[victim.index()].segments);
@@ -326,7 +356,8 @@ impl<O: Observer> Device<O> {
     /// Counts a victim's valid pages by origin, for attribution.
     fn count_origins(&mut self, owner: Owner, valid: u32, list: &[Label]) {
         // Only relocated data of several handles is of several origins.
-        if let Owner::Handle(handle) = owner {
+        let mixed = self.geometry.relocation == Relocation::ByWriter;
+        if let (Owner::Handle(handle), false) = (owner, mixed) {
             self.ledger.valid[handle.index()] = valid;
             return;
         }

@@ -131,6 +131,11 @@ pub enum Destination {
     Handle,
     /// One for each handle and number of times the data was moved, up to `gc.generations`.
     Generation,
+    /// As "isolation", but by the handle whose command finds too few free units instead of by that of the
+    /// victim: drawn in proportion to recent commands of the others than the one that took the last unit;
+    /// background GC takes handle 0. Data of persistently isolated handles mixes, against the
+    /// specification. WARP's emulator does so (docs/validation.md).
+    Writer,
 }
 
 /// How a drive separates data of different lifespan by itself, within the data of each handle.

@@ -14,6 +14,7 @@ use crate::reclaim::{NOT_CLOSED, ReclaimUnits, RuIndex, State};
 use crate::rng::{DeviceRng, Purpose};
 use crate::segment::{NONE, Segments};
 use crate::separate::Separator;
+use crate::writers::Writers;
 
 /// A simulated FDP drive.
 ///
@@ -49,6 +50,10 @@ pub struct Device<O: Observer = ()> {
     pub(crate) ledger: Ledger,
     /// The handle whose write asked for space last.
     pub(crate) asking: RuhId,
+    /// Through which handles commands wrote before the one at work.
+    pub(crate) writers: Writers,
+    /// The one of them for which the collection at work is made; see [`RuView::writer`](policy::RuView::writer).
+    pub(crate) writer: u32,
     /// Reclaim units that took pages of the collection at work, and how many.
     pub(crate) moved: Vec<(RuIndex, u32)>,
     pub(crate) observer: O,
@@ -210,6 +215,7 @@ impl<O: Observer> Device<O> {
             segments.keep_births();
         }
         let handles = u32::from(geometry.handles);
+        let writers = Writers::new(geometry.counts_writers());
         let generations = u32::from(geometry.relocation.generations());
         let classes = geometry.host_classes();
         let per_group = handles * (classes + generations) + 1;
@@ -263,6 +269,8 @@ impl<O: Observer> Device<O> {
             scratch: Default::default(),
             ledger,
             asking: RuhId(0),
+            writers,
+            writer: 0,
             moved: Vec::new(),
             observer,
         };
@@ -293,8 +301,9 @@ impl<O: Observer> Device<O> {
     /// Counters of the reclaim units that hold relocated data of all initially isolated handles;
     /// `None` where relocated data never mixes so.
     pub fn gc_counters(&self) -> Option<HandleCounters> {
-        let mixes = self.geometry.relocation == Relocation::ByIsolation
-            && self.geometry.isolation.contains(&Isolation::Initially);
+        let by_isolation =
+            matches!(self.geometry.relocation, Relocation::ByIsolation | Relocation::ByWriter);
+        let mixes = by_isolation && self.geometry.isolation.contains(&Isolation::Initially);
         mixes.then(|| self.handles[self.layout.handles as usize])
     }
 

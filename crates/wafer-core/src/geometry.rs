@@ -67,6 +67,8 @@ pub enum Relocation {
     ByIsolation,
     /// By handle and by how often the data was moved, at most this number of generations apart.
     ByHandle(u8),
+    /// By isolation of a handle that writes at the time, whoever wrote the victim.
+    ByWriter,
 }
 
 impl Relocation {
@@ -74,7 +76,7 @@ impl Relocation {
     pub(crate) fn generations(self) -> u8 {
         match self {
             Relocation::ByHandle(generations) => generations,
-            Relocation::Shared | Relocation::ByIsolation => 1,
+            Relocation::Shared | Relocation::ByIsolation | Relocation::ByWriter => 1,
         }
     }
 }
@@ -160,9 +162,23 @@ impl Geometry {
         (self.background_share * f64::from(rus)) as u32
     }
 
+    /// Handles whose commands are counted, for [`Relocation::ByWriter`]; otherwise none.
+    pub(crate) fn counts_writers(&self) -> u16 {
+        if self.relocation == Relocation::ByWriter { self.handles } else { 0 }
+    }
+
     /// Open reclaim units of a handle for what the host writes: one for each class.
     pub(crate) fn host_classes(&self) -> u32 {
         self.separation.map_or(1, |rule| u32::from(rule.host_classes()))
+    }
+
+    /// Destinations that a policy may choose among for a victim.
+    pub(crate) fn destination_classes(&self) -> u8 {
+        match self.relocation {
+            // At most 128.
+            Relocation::ByWriter => self.handles as u8,
+            relocation => relocation.generations(),
+        }
     }
 
     /// Open reclaim units of one group at most: one for each handle and those of relocation.
@@ -172,7 +188,9 @@ impl Geometry {
         let shared = u32::from(persistent < u32::from(self.handles));
         match self.relocation {
             Relocation::Shared => u32::from(self.handles),
-            Relocation::ByIsolation => u32::from(self.handles) + persistent + shared,
+            Relocation::ByIsolation | Relocation::ByWriter => {
+                u32::from(self.handles) + persistent + shared
+            }
             Relocation::ByHandle(generations) => {
                 u32::from(self.handles) * (self.host_classes() + u32::from(generations))
             }
@@ -328,6 +346,7 @@ fn relocation(config: &DeviceConfig) -> Result<Relocation, ConfigError> {
         Destination::Host => Ok(Relocation::Shared),
         Destination::Handle => Ok(Relocation::ByHandle(1)),
         Destination::Generation => Ok(Relocation::ByHandle(gc.generations)),
+        Destination::Writer => Ok(Relocation::ByWriter),
         Destination::Shared => {
             let persistent = |(_, i): &(usize, Isolation)| *i == Isolation::Persistently;
             match isolation(config)?.into_iter().enumerate().find(persistent) {

@@ -77,6 +77,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod write;
+mod writers;
 
 pub use attribution::{Attribution, Collected};
 pub use bytes::{Bytes, ParseBytesError};

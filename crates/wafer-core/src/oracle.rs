@@ -20,6 +20,7 @@ use crate::policy::{self, RuView, VictimPolicy};
 use crate::reclaim::{NOT_CLOSED, ReclaimUnits, State, add_origins};
 use crate::rng::{DeviceRng, Purpose};
 use crate::separate::Separator;
+use crate::writers::Writers;
 
 #[derive(Clone)]
 struct Unit {
@@ -57,6 +58,8 @@ pub struct PageMapped {
     /// Where the last command of each handle ended.
     next_page: Vec<Option<u64>>,
     asking: u16,
+    writers: Writers,
+    writer: u16,
     units: Vec<Unit>,
     free: Vec<VecDeque<usize>>,
     /// Open reclaim units by group and writer, and when a host's next look at background GC is due.
@@ -104,6 +107,8 @@ impl PageMapped {
             attribution: Attribution::new(usize::from(geometry.handles)),
             next_page: vec![None; usize::from(geometry.handles)],
             asking: 0,
+            writers: Writers::new(geometry.counts_writers()),
+            writer: 0,
             units: vec![unit; geometry.ru_count as usize],
             free: (0..geometry.groups)
                 .map(|g| geometry.group_range(g).map(|r| r as usize).collect())
@@ -222,6 +227,7 @@ impl PageMapped {
                 for page in pages {
                     self.write_page(range.start + page, group, handle);
                 }
+                self.writers.wrote(u32::from(handle), 1);
             }
         }
     }
@@ -411,7 +417,12 @@ impl PageMapped {
     }
 
     /// Shows the policy the reclaim units as they are, counted afresh.
-    fn select(&mut self, group: u16, forced: bool) -> Option<RuId> {
+    fn ask<R>(
+        &mut self,
+        group: u16,
+        forced: bool,
+        ask: impl FnOnce(&mut dyn VictimPolicy, &mut RuView<'_>) -> R,
+    ) -> R {
         let mut rus = ReclaimUnits::new(&self.geometry);
         for (ru, unit) in self.units.iter().enumerate() {
             let flag = if unit.state == State::Closed { 0 } else { NOT_CLOSED };
@@ -431,10 +442,16 @@ impl PageMapped {
             pages_per_ru: self.geometry.pages_per_ru,
             now: self.clock,
             forced,
+            classes: self.geometry.destination_classes(),
+            writer: u32::from(self.writer),
         };
-        let victim = self.policy.select(&mut view);
+        let answer = ask(self.policy.as_mut(), &mut view);
         self.seen = rus.seen;
-        victim
+        answer
+    }
+
+    fn select(&mut self, group: u16, forced: bool) -> Option<RuId> {
+        self.ask(group, forced, |policy, rus| policy.select(rus))
     }
 
     fn collect(&mut self, group: u16, victim: RuId, forced: bool) {
@@ -448,7 +465,22 @@ impl PageMapped {
             }
             None => before,
         };
+        self.writer = match forced && self.geometry.relocation == Relocation::ByWriter {
+            true => self.writers.draw(u32::from(self.asking), &mut self.rng) as u16,
+            false => 0,
+        };
+        let chosen = self.ask(group, forced, |policy, rus| policy.destination(victim, rus));
+        let class = chosen.unwrap_or(class);
         let (writer, to) = match (self.geometry.relocation, owner) {
+            (Relocation::ByWriter, _) => {
+                let handle = chosen.map_or(self.writer, u16::from);
+                match self.geometry.isolation[usize::from(handle)] {
+                    Isolation::Initially => (Writer::SharedGc, Owner::Gc),
+                    Isolation::Persistently => {
+                        (Writer::OwnGc(handle, 0), Owner::Handle(RuhId(handle)))
+                    }
+                }
+            }
             (Relocation::Shared, Owner::Handle(h)) => (Writer::Host(h.0, 0), owner),
             (Relocation::ByHandle(generations), Owner::Handle(h)) => {
                 (Writer::OwnGc(h.0, class.min(generations - 1)), owner)

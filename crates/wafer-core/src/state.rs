@@ -15,6 +15,7 @@ use crate::observer::Observer;
 use crate::reclaim::ReclaimUnits;
 use crate::rng::DeviceRng;
 use crate::segment::Segments;
+use crate::writers::Writers;
 
 /// Everything of a device that its configuration and its map do not say. The observer, and what attribution
 /// counts, are not part of it.
@@ -31,6 +32,7 @@ pub struct DeviceState {
     handles: Vec<HandleCounters>,
     clock: u64,
     granted: u64,
+    writers: Writers,
 }
 
 /// Why a device cannot be restored.
@@ -62,6 +64,7 @@ impl<O: Observer> Device<O> {
             handles: self.handles.clone(),
             clock: self.clock,
             granted: self.granted,
+            writers: self.writers.clone(),
         }
     }
 
@@ -121,6 +124,7 @@ impl<O: Observer> Device<O> {
         device.handles = state.handles;
         device.clock = state.clock;
         device.granted = state.granted;
+        device.writers = state.writers;
         Ok(device)
     }
 }

@@ -131,6 +131,7 @@ impl<O: Observer> Device<O> {
         open.segment_room -= done as u32;
         open.room -= done as u32;
         self.count_host_write(slot, done as u64 * self.geometry.page_bytes, done as u64);
+        self.writers.wrote(by, done as u32);
         done
     }
 
@@ -201,6 +202,7 @@ impl<O: Observer> Device<O> {
                 } else {
                     self.append(slot, first, pages);
                 }
+                self.writers.wrote(self.handle_of(slot), 1);
             }
             Op::Deallocate => {
                 let first = namespace.first_page + ((command.lba + mask) >> shift);

@@ -25,6 +25,7 @@ mod command;
 mod host;
 mod load;
 mod queue;
+mod stamps;
 
 pub use command::Io;
 pub use host::{Host, HostOptions};

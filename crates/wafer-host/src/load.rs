@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::command::Io;
 use crate::host::{Host, HostOptions};
 use crate::queue::{HostError, Queue};
+use crate::stamps::Stamps;
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -43,6 +44,10 @@ pub struct Load {
     pub pids: Vec<u16>,
     /// Seed of addresses.
     pub seed: u64,
+    /// Writes carry their address and a serial number in every block; at the end all that was written is
+    /// read and compared. Each connection then has addresses of its own, and none is written twice at a
+    /// time, so that it is known what must be there.
+    pub verify: bool,
 }
 
 /// What came of a load.
@@ -58,6 +63,18 @@ pub struct LoadResult {
     pub iops: f64,
     /// Latency percentiles, microseconds: 50, 99, 99.9.
     pub latency_us: [u64; 3],
+    /// With [`Load::verify`]: commands whose data was read at the end.
+    pub verified: u64,
+    /// Of those, how many had other data than was written last.
+    pub wrong: u64,
+}
+
+/// What one connection did.
+#[derive(Default)]
+pub(crate) struct Done {
+    failed: u64,
+    pub(crate) verified: u64,
+    pub(crate) wrong: u64,
 }
 
 impl Load {
@@ -84,7 +101,10 @@ impl Load {
         for qid in 1..=self.connections {
             queues.push(host.io_queue(qid)?);
         }
-        let started = Instant::now();
+        if self.verify && (self.pattern == Pattern::Read || slots < u64::from(self.connections)) {
+            let reason = "verifying needs writes, and an address for each connection";
+            return Err(HostError::Protocol(reason.to_owned()));
+        }
         let workers: Vec<_> = queues
             .into_iter()
             .enumerate()
@@ -94,20 +114,25 @@ impl Load {
             })
             .collect();
         let mut all = Histogram::<u64>::new(3).expect("three digits");
-        let mut failed = 0;
+        let mut sum = Done::default();
+        let mut seconds = 0.0f64;
         for worker in workers {
-            let (histogram, errors) =
+            let (histogram, done, took) =
                 worker.join().map_err(|_| HostError::Protocol("a worker's panic".to_owned()))??;
             all.add(&histogram).expect("the same digits");
-            failed += errors;
+            sum.failed += done.failed;
+            sum.verified += done.verified;
+            sum.wrong += done.wrong;
+            seconds = seconds.max(took);
         }
-        let seconds = started.elapsed().as_secs_f64();
         Ok(LoadResult {
             commands: all.len(),
-            failed,
+            failed: sum.failed,
             seconds,
             iops: all.len() as f64 / seconds,
             latency_us: [50.0, 99.0, 99.9].map(|p| all.value_at_percentile(p) / 1000),
+            verified: sum.verified,
+            wrong: sum.wrong,
         })
     }
 
@@ -118,22 +143,35 @@ impl Load {
         nsid: u32,
         blocks: u32,
         slots: u64,
-    ) -> Result<(Histogram<u64>, u64), HostError> {
+    ) -> Result<(Histogram<u64>, Done, f64), HostError> {
         let io = Io { nsid };
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ (number << 32));
         let mut histogram = Histogram::new(3).expect("three digits");
         let mut data = vec![0; self.bytes as usize];
         rng.fill_bytes(&mut data);
-        let end = Instant::now() + self.time;
+        let mut stamps = self.verify.then(|| {
+            let step = u64::from(self.connections);
+            Stamps::new(number, step, (slots - number).div_ceil(step), blocks)
+        });
+        let started = Instant::now();
+        let end = started + self.time;
         let limit = self.commands.unwrap_or(u64::MAX);
-        let (mut sent, mut failed, mut turn) = (0, 0, 0);
+        let (mut sent, mut turn) = (0, 0);
+        let mut done = Done::default();
         let mut times = vec![Instant::now(); 1 << 16];
         let mut some = Vec::new();
         loop {
             let now = Instant::now();
             let open = now < end;
             while open && sent < limit && queue.outstanding() < usize::from(self.depth) {
-                let slot = ((u128::from(rng.next_u64()) * u128::from(slots)) >> 64) as u64;
+                let among = stamps.as_ref().map_or(slots, |s| s.last.len() as u64);
+                let mut slot = ((u128::from(rng.next_u64()) * u128::from(among)) >> 64) as u64;
+                if let Some(stamps) = &mut stamps {
+                    match stamps.stamp(slot, &mut data) {
+                        Some(free) => slot = free,
+                        None => break,
+                    }
+                }
                 let lba = slot * u64::from(blocks);
                 let cid = match self.pattern {
                     Pattern::Read => queue.submit(io.read(lba, blocks), &[], self.bytes as usize),
@@ -144,18 +182,29 @@ impl Load {
                         queue.submit(io.write(lba, blocks, pid), &data, 0)
                     }
                 };
+                if let Some(stamps) = &mut stamps {
+                    stamps.of_cid.insert(cid, slot);
+                }
                 times[usize::from(cid)] = now;
                 sent += 1;
             }
             if queue.outstanding() == 0 {
-                return Ok((histogram, failed));
+                break;
             }
             queue.complete_some(&mut some)?;
-            for done in some.drain(..) {
-                failed += u64::from(!done.status.is_success());
-                let nanoseconds = times[usize::from(done.cid)].elapsed().as_nanos() as u64;
+            for completion in some.drain(..) {
+                done.failed += u64::from(!completion.status.is_success());
+                let nanoseconds = times[usize::from(completion.cid)].elapsed().as_nanos() as u64;
                 let _ = histogram.record(nanoseconds);
+                if let Some(stamps) = &mut stamps {
+                    stamps.completed(completion.cid);
+                }
             }
         }
+        let seconds = started.elapsed().as_secs_f64();
+        if let Some(stamps) = stamps {
+            stamps.verify(&mut queue, io, self.bytes as usize, &mut done)?;
+        }
+        Ok((histogram, done, seconds))
     }
 }

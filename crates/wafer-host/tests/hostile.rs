@@ -16,6 +16,11 @@ const IO: Io = Io { nsid: 1 };
 
 /// Reads until the end; answers the terminate request, if the last PDU is one.
 fn rest(stream: &mut TcpStream) -> Option<FatalError> {
+    terminate(stream).map(|(term, _)| FatalError(term.fes.get()))
+}
+
+/// The same, with all that it says and the header that it shows.
+fn terminate(stream: &mut TcpStream) -> Option<(TermReq, Vec<u8>)> {
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut all = Vec::new();
     if let Err(error) = stream.read_to_end(&mut all) {
@@ -25,9 +30,9 @@ fn rest(stream: &mut TcpStream) -> Option<FatalError> {
     let mut last = None;
     while let Ok((header, _)) = PduHeader::read_from_prefix(at) {
         if header.pdu_type == PduType::C2H_TERM_REQ.0 {
-            let (term, _) = TermReq::read_from_prefix(at).unwrap();
+            let (term, shown) = TermReq::read_from_prefix(at).unwrap();
             assert_eq!(term.header.plen.get() as usize, at.len(), "nothing follows it");
-            last = Some(FatalError(term.fes.get()));
+            last = Some((term, shown.to_vec()));
         }
         at = at.get(header.plen.get() as usize..)?;
     }
@@ -95,6 +100,107 @@ fn first_bytes_that_are_no_request() {
         let mut stream = TcpStream::connect(target.address).unwrap();
         stream.write_all(&bytes).unwrap();
         assert_eq!(rest(&mut stream), Some(FatalError::INVALID_HEADER), "byte {at}");
+    }
+}
+
+#[test]
+fn a_terminate_request_says_what_is_wrong_where() {
+    let target = Target::start(DataSpec::None);
+    let changed = |at: usize, value: u8| {
+        let mut bytes = ic_req().as_bytes().to_vec();
+        bytes[at] = value;
+        bytes
+    };
+    let after = |pdu: Vec<u8>| [ic_req().as_bytes(), &pdu].concat();
+    // Offset of the field for a header or parameter at fault; nothing for what is out of order.
+    let cases: Vec<(Vec<u8>, FatalError, u32, usize)> = vec![
+        (changed(0, 9), FatalError::INVALID_HEADER, 0, 0),
+        (changed(2, 100), FatalError::INVALID_HEADER, 2, 0),
+        (changed(4, 129), FatalError::INVALID_HEADER, 4, 0),
+        (changed(8, 1), FatalError::UNSUPPORTED_PARAMETER, 8, 0),
+        (changed(10, 32), FatalError::INVALID_HEADER, 10, 0),
+        (after(capsule(Sqe::default(), &[])[..8].to_vec()), FatalError::INVALID_HEADER, 0, 128),
+        (after(h2c(1, 1, 0, &[0; 8], true)), FatalError::SEQUENCE, 0, 128),
+        (after(ic_req().as_bytes().to_vec()), FatalError::SEQUENCE, 0, 128),
+    ];
+    for (mut bytes, expected, information, at) in cases {
+        if bytes.len() == 136 {
+            // A type that there is not.
+            bytes[128] = 0x33;
+        }
+        let mut stream = TcpStream::connect(target.address).unwrap();
+        stream.write_all(&bytes).unwrap();
+        let (term, shown) = terminate(&mut stream).expect("a terminate request");
+        assert_eq!((FatalError(term.fes.get()), term.fei.get()), (expected, information));
+        assert_eq!((term.header.hlen, term.header.pdo, term.header.flags), (24, 0, 0));
+        // The beginning of the PDU at fault, at most 128 bytes of it.
+        assert!(shown.len() >= 8 && shown.len() <= 128, "{} bytes", shown.len());
+        assert_eq!(shown, bytes[at..at + shown.len()], "{expected:?}");
+    }
+}
+
+#[test]
+fn more_data_in_a_pdu_than_was_agreed_on() {
+    let target = Target::start(DataSpec::None);
+    let other = target.host("other");
+    for (bytes, plain) in [(131_076usize, true), (1 << 20, false)] {
+        let mut options = HostOptions::new(NQN, "large");
+        options.queue = QueueOptions { in_capsule: 1024, ..QueueOptions::default() };
+        let owner = Host::connect(other.address(), options).unwrap();
+        let mut queue = owner.io_queue(1).unwrap();
+        let stream = queue.stream();
+        let mut sqe = IO.write(0, 64, None);
+        sqe.cid = 5.into();
+        sqe.sgl = Sgl::transport(64 * 4096);
+        stream.write_all(&capsule(sqe, &[])).unwrap();
+        let mut r2t = [0; 24];
+        stream.read_exact(&mut r2t).unwrap();
+        let r2t = R2t::read_from_bytes(&r2t).unwrap();
+        let pdu = h2c(5, r2t.ttag.get(), 0, &vec![1; bytes], !plain);
+        // It may end before it has taken all.
+        let _ = stream.write_all(&pdu);
+        assert_eq!(rest(stream), Some(FatalError::LIMIT_EXCEEDED), "{bytes} bytes");
+    }
+    assert_eq!(target.drive.snapshot().counters.host_bytes, 0);
+}
+
+#[test]
+fn a_host_may_terminate_a_connection() {
+    let target = Target::start(DataSpec::Memory);
+    let terminate = |fes: FatalError, shown: &[u8]| {
+        let header = PduHeader {
+            pdu_type: PduType::H2C_TERM_REQ.0,
+            hlen: 24,
+            plen: (24 + shown.len() as u32).into(),
+            ..Default::default()
+        };
+        let term = TermReq { header, fes: fes.0.into(), fei: 4.into(), ..Default::default() };
+        [term.as_bytes(), shown].concat()
+    };
+    let mut host = target.host("host");
+    let mut first = host.io_queue(1).unwrap();
+    let mut second = host.io_queue(2).unwrap();
+    first.stream().write_all(&terminate(FatalError::INVALID_HEADER, &[6; 24])).unwrap();
+    // The connection ends without an answer; the other queue goes on, and the first can be had again.
+    assert_eq!(rest(first.stream()), None);
+    assert!(second.execute(IO.read(0, 1), &[], 4096).unwrap().status.is_success());
+    let started = Instant::now();
+    while host.io_queue(1).is_err() {
+        assert!(started.elapsed() < Duration::from_secs(5));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // One that says more than a header: a fault of its own.
+    let mut third = host.io_queue(3).unwrap();
+    third.stream().write_all(&terminate(FatalError::SEQUENCE, &[0; 129])).unwrap();
+    assert_eq!(rest(third.stream()), Some(FatalError::INVALID_HEADER));
+    // On the admin queue it ends the controller with all its queues.
+    host.admin.stream().write_all(&terminate(FatalError::SEQUENCE, &[])).unwrap();
+    assert_eq!(rest(host.admin.stream()), None);
+    assert_eq!(rest(second.stream()), None);
+    let started = Instant::now();
+    while !target.subsystem.controllers().is_empty() {
+        assert!(started.elapsed() < Duration::from_secs(5));
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -206,6 +312,70 @@ fn wrong_digests() {
     queue.stream().write_all(&bytes).unwrap();
     assert_eq!(rest(queue.stream()), Some(FatalError::HEADER_DIGEST));
     assert_eq!(target.drive.snapshot().counters.host_bytes, 4096);
+}
+
+#[test]
+fn wrong_digests_of_data_that_was_asked_for() {
+    let target = Target::start(DataSpec::Memory);
+    let mut options = HostOptions::new(NQN, "digests");
+    options.queue =
+        QueueOptions { header_digest: true, data_digest: true, ..QueueOptions::default() };
+    let host = Host::connect(target.address, options).unwrap();
+    let mut queue = host.io_queue(1).unwrap();
+    let digest = |bytes: &[u8]| wafer_target::transport::crc32c(bytes).to_le_bytes();
+    // One of the two parts has a wrong digest, then none.
+    for (wrong, expected) in [
+        (0, Status::TRANSIENT_TRANSPORT_ERROR),
+        (1, Status::TRANSIENT_TRANSPORT_ERROR),
+        (2, Status::SUCCESS),
+    ] {
+        let mut sqe = IO.write(0, 2, None);
+        sqe.cid = 7.into();
+        sqe.sgl = Sgl::transport(8192);
+        let header = PduHeader {
+            pdu_type: PduType::CAPSULE_CMD.0,
+            flags: 1,
+            hlen: 72,
+            pdo: 0,
+            plen: 76.into(),
+        };
+        let head = CapsuleCmd { header, sqe };
+        let stream = queue.stream();
+        stream.write_all(&[head.as_bytes(), &digest(head.as_bytes())].concat()).unwrap();
+        let mut r2t = [0; 28];
+        stream.read_exact(&mut r2t).unwrap();
+        let (r2t, _) = R2t::read_from_prefix(&r2t).unwrap();
+        for part in 0..2u32 {
+            let flags = PduFlags::new().with_hdgst(true).with_ddgst(true).with_last(part == 1);
+            let header = PduHeader {
+                pdu_type: PduType::H2C_DATA.0,
+                flags: flags.into_bits(),
+                hlen: 24,
+                pdo: 28,
+                plen: (28 + 4096 + 4).into(),
+            };
+            let pdu = DataPdu {
+                header,
+                cccid: 7.into(),
+                ttag: r2t.ttag,
+                datao: (part * 4096).into(),
+                datal: 4096.into(),
+                ..Default::default()
+            };
+            let data = [part as u8 + 1; 4096];
+            let mut sum = digest(&data);
+            sum[3] ^= u8::from(part == wrong);
+            let bytes = [pdu.as_bytes(), &digest(pdu.as_bytes()), &data, &sum].concat();
+            stream.write_all(&bytes).unwrap();
+        }
+        let mut answer = [0; 28];
+        stream.read_exact(&mut answer).unwrap();
+        let (response, _) = CapsuleResp::read_from_prefix(&answer).unwrap();
+        let status = StatusField::from_bits(response.cqe.status.get());
+        assert_eq!(Status(status.status()), expected);
+        let written = if expected == Status::SUCCESS { 8192 } else { 0 };
+        assert_eq!(target.drive.snapshot().counters.host_bytes, written, "part {wrong}");
+    }
 }
 
 #[test]
@@ -334,6 +504,7 @@ fn a_load_loses_nothing() {
         span: 0,
         pids: vec![0, 1, 2, 3],
         seed: 1,
+        verify: false,
     };
     let mut options = HostOptions::new(NQN, "load");
     options.queue.in_capsule = 16384;
@@ -344,4 +515,29 @@ fn a_load_loses_nothing() {
     assert_eq!(snapshot.write_commands, 120_000);
     assert!(snapshot.counters.relocated_pages > 0);
     assert_eq!(target.drive.check_invariants(), Ok(()));
+}
+
+#[test]
+fn a_load_that_verifies_notices_what_is_lost() {
+    let load = Load {
+        pattern: Pattern::Write,
+        bytes: 8192,
+        depth: 16,
+        connections: 3,
+        time: Duration::from_secs(60),
+        commands: Some(3_000),
+        span: 4_000,
+        pids: vec![0, 1, 2, 3],
+        seed: 1,
+        verify: true,
+    };
+    let options = HostOptions::new(NQN, "load");
+    let target = Target::start(DataSpec::Memory);
+    let result = load.run(target.address, &options, 1).unwrap();
+    assert_eq!((result.commands, result.failed, result.wrong), (9_000, 0, 0));
+    assert!(result.verified > 1_500 && result.verified <= 2_000, "{}", result.verified);
+    // A drive that keeps nothing has lost all.
+    let target = Target::start(DataSpec::None);
+    let result = load.run(target.address, &options, 1).unwrap();
+    assert_eq!((result.failed, result.wrong), (0, result.verified));
 }

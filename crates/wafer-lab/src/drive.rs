@@ -1,7 +1,10 @@
 //! The device as runs use it: with an observer that counts events, and placement indices resolved.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 use wafer_core::{Command, Device, FdpEvent, NsId, Observer, Placement, RuId};
+use wafer_workload::CommandStream;
 
 /// FDP events of a run by type, preconditioning left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,15 +19,38 @@ pub struct Events {
     pub implicitly_modified_ruh: u64,
 }
 
+impl Events {
+    /// Events of all types.
+    pub fn total(&self) -> u64 {
+        let Events {
+            ru_not_fully_written,
+            invalid_placement_identifier,
+            media_reallocated,
+            implicitly_modified_ruh,
+        } = self;
+        ru_not_fully_written
+            + invalid_placement_identifier
+            + media_reallocated
+            + implicitly_modified_ruh
+    }
+}
+
+/// Events that a [`View`](crate::View) has at most.
+pub(crate) const NEWEST: usize = 40;
+
 /// What a run sees of its device: events, and attribution if it is asked for, which costs speed.
 #[derive(Debug, Default)]
-pub(crate) struct Watch<const ATTRIBUTION: bool>(pub(crate) Events);
+pub(crate) struct Watch<const ATTRIBUTION: bool> {
+    pub(crate) events: Events,
+    /// The newest since they were taken last, the oldest first.
+    pub(crate) newest: VecDeque<FdpEvent>,
+}
 
 impl<const ATTRIBUTION: bool> Observer for Watch<ATTRIBUTION> {
     const ATTRIBUTION: bool = ATTRIBUTION;
 
     fn event(&mut self, event: &FdpEvent) {
-        let events = &mut self.0;
+        let events = &mut self.events;
         let count = match event {
             FdpEvent::RuNotFullyWritten { .. } => &mut events.ru_not_fully_written,
             FdpEvent::InvalidPlacementIdentifier { .. } => &mut events.invalid_placement_identifier,
@@ -32,6 +58,10 @@ impl<const ATTRIBUTION: bool> Observer for Watch<ATTRIBUTION> {
             FdpEvent::ImplicitlyModifiedRuh { .. } => &mut events.implicitly_modified_ruh,
         };
         *count += 1;
+        if self.newest.len() == NEWEST {
+            self.newest.pop_front();
+        }
+        self.newest.push_back(*event);
     }
 }
 
@@ -67,10 +97,13 @@ pub(crate) struct Placements(Option<Vec<Vec<Placement>>>);
 const UNKNOWN: Placement = Placement(u16::MAX - 1);
 
 impl Placements {
-    /// With one reclaim group index and identifier are the same.
-    pub(crate) fn of<O: Observer>(drive: &Device<O>) -> Self {
+    /// With one reclaim group index and identifier are the same; some streams know the identifiers.
+    pub(crate) fn of<O: Observer>(
+        drive: &Device<O>,
+        stream: &(impl CommandStream + ?Sized),
+    ) -> Self {
         let geometry = drive.geometry();
-        if geometry.groups == 1 {
+        if geometry.groups == 1 || stream.has_identifiers() {
             return Placements(None);
         }
         let namespaces = 0..geometry.namespaces.len() as u8;

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use wafer_core::policy::VictimPolicy;
-use wafer_core::{Command, Counters, Device, HandleCounters, LBA_BYTES, Observer, Op};
+use wafer_core::{Command, Counters, Device, FdpEvent, HandleCounters, LBA_BYTES, Observer, Op};
 use wafer_workload::CommandStream;
 
 use crate::attribution::AttributionRecord;
-use crate::drive::{Drive, Placements, Watch, wear};
+use crate::drive::{Drive, Events, Placements, Watch, wear};
 use crate::source::{self, Built};
 use crate::timeline::{Recorder, Timeline};
 use crate::{Experiment, LabError, ReclaimUnits, Reference, ResultRecord, record};
@@ -64,6 +64,10 @@ pub struct View {
     pub gc: Option<HandleCounters>,
     /// The reclaim units.
     pub reclaim_units: ReclaimUnits,
+    /// FDP events of this stage so far, by type.
+    pub events: Events,
+    /// The newest events since the last view, the oldest first; 40 at most.
+    pub newest_events: Vec<FdpEvent>,
 }
 
 impl Control<'_> {
@@ -144,6 +148,7 @@ fn run_built<const ATTRIBUTION: bool>(
         *device.observer_mut() = Watch::default();
     }
     let mut stream = built.stream;
+    stream.heed_updates();
     if experiment.precondition.load {
         let mut pump = Pump { control, stage: Stage::Preconditioning, total: None, limit: None };
         pump.drive(&mut device, &mut Load(stream.as_mut()), None)?;
@@ -169,7 +174,7 @@ fn run_built<const ATTRIBUTION: bool>(
         experiment,
         started,
         counters: device.counters(),
-        events: device.observer().0,
+        events: device.observer().events,
         wear: wear(&device),
         attribution: AttributionRecord::of(&device),
         figures: stream.figures(),
@@ -210,15 +215,15 @@ struct Pump<'a> {
 }
 
 impl Pump<'_> {
-    fn drive(
+    fn drive<const ATTRIBUTION: bool>(
         &mut self,
-        device: &mut Device<impl Observer>,
+        device: &mut Drive<ATTRIBUTION>,
         stream: &mut (impl CommandStream + ?Sized),
         mut recorder: Option<&mut Recorder>,
     ) -> Result<(), LabError> {
         let limit = self.limit.unwrap_or(u64::MAX);
         let mut batch: Vec<Command> = Vec::with_capacity(BATCH);
-        let placements = Placements::of(device);
+        let placements = Placements::of(device, stream);
         let mut reported = Instant::now();
         let mut without_write = 0;
         let mut host = device.counters().host_bytes;
@@ -228,12 +233,17 @@ impl Pump<'_> {
             }
             batch.clear();
             stream.fill(&mut batch, BATCH);
-            if batch.is_empty() {
+            let update = stream.take_update();
+            if batch.is_empty() && update.is_none() {
                 break;
             }
             placements.resolve(&mut batch);
             let before = host;
             host = self.apply(device, &mut batch, limit, host, recorder.as_deref_mut());
+            if let Some((namespace, placement)) = update {
+                // What the namespace does not have is not updated, as on the drive.
+                let _ = device.update_reclaim_unit(namespace, placement);
+            }
             without_write = if host > before { 0 } else { without_write + batch.len() as u64 };
             if without_write > MOST_WITHOUT_WRITE && self.limit.is_some() {
                 return Err(LabError::Run(format!(
@@ -285,7 +295,7 @@ impl Pump<'_> {
         }
     }
 
-    fn report(&self, device: &Device<impl Observer>, done: u64) {
+    fn report<const ATTRIBUTION: bool>(&self, device: &mut Drive<ATTRIBUTION>, done: u64) {
         (self.control.progress)(Progress { stage: self.stage, done, total: self.total });
         if let Some(watch) = self.control.watch {
             watch(View {
@@ -294,6 +304,8 @@ impl Pump<'_> {
                 handles: device.handle_counters().to_vec(),
                 gc: device.gc_counters(),
                 reclaim_units: ReclaimUnits::of(device),
+                events: device.observer().events,
+                newest_events: device.observer_mut().newest.drain(..).collect(),
             });
         }
     }

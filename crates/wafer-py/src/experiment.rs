@@ -8,6 +8,7 @@ use wafer_lab::{Experiment as LabExperiment, Options};
 use crate::device::Device;
 use crate::error::{of_lab, raise};
 use crate::iterator::IteratorSource;
+use crate::recorded;
 use crate::workload::Workload;
 
 /// What can be run.
@@ -125,6 +126,17 @@ impl Experiment {
     fn on(&self, device: &Device) -> Self {
         let inner = LabExperiment { device: device.inner.clone(), ..self.inner.clone() };
         Experiment { inner, iterator: self.iterator.clone() }
+    }
+
+    /// The commands of its workload up to so many written bytes, kept in memory, and the logical blocks at
+    /// whose multiples all of them begin and end; see [`recorded::record`].
+    fn recorded(
+        &self,
+        py: Python<'_>,
+        bytes: u64,
+        most: usize,
+    ) -> PyResult<Option<(Workload, u64)>> {
+        recorded::record(py, &self.inner, self.iterator.as_ref(), bytes, most)
     }
 
     /// Bytes of memory that its run takes, on whatever machine it will run.

@@ -7,7 +7,8 @@
 //! # Architecture
 //! - `device.rs`, `workload.rs`, `experiment.rs`: handles to the lab's own types.
 //! - `run.rs`: one run without the interpreter's lock, with progress and signals every 50 ms.
-//! - `arrays.rs`: commands from NumPy arrays. `iterator.rs`: from a Python iterator while it runs.
+//! - `arrays.rs`: commands from NumPy arrays. `requests.rs`: requests of traces to them. `iterator.rs`: from a Python iterator while it runs.
+//!   `recorded.rs`: those of any workload, taken once and kept.
 //! - `policy.rs`: a Python object as a victim policy. `error.rs`: messages to exceptions.
 //!
 //! # Invariants
@@ -28,6 +29,8 @@ mod error;
 mod experiment;
 mod iterator;
 mod policy;
+mod recorded;
+mod requests;
 mod run;
 mod workload;
 
@@ -72,6 +75,7 @@ fn _wafer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<workload::Workload>()?;
     module.add_class::<experiment::Experiment>()?;
     module.add_class::<policy::ReclaimUnits>()?;
+    module.add_class::<requests::TraceRequests>()?;
     module.add_class::<run::Cancel>()?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;

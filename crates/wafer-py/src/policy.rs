@@ -1,4 +1,4 @@
-//! A Python object as a victim policy.
+//! A Python object as a policy: victims, and where their relocated data goes.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -9,11 +9,11 @@ use wafer_core::{Owner, RuId};
 
 use crate::error::{Trouble, raise};
 
-/// The candidates of a collection, as arrays. Good only inside the call of `select_victim` that it
-/// was handed to.
+/// The candidates of a collection, as arrays. Good only inside the call of `select_victim` or
+/// `select_destination` that it was handed to.
 #[pyclass(frozen, module = "wafer._wafer")]
 pub(crate) struct ReclaimUnits {
-    /// The view while `select_victim` runs, else null.
+    /// The view while Python code of the policy runs, else null.
     view: AtomicPtr<RuView<'static>>,
 }
 
@@ -21,25 +21,26 @@ impl ReclaimUnits {
     /// Asks the view, under the interpreter's lock.
     fn ask<R>(&self, py: Python<'_>, ask: impl FnOnce(&mut RuView<'static>) -> R) -> PyResult<R> {
         let view = self.view.load(Ordering::Relaxed);
-        // SAFETY: `Lent` sets the pointer to a view that outlives it and clears it when
-        // `select_victim` returns. Both, and this function, run under the interpreter's lock, so no
+        // SAFETY: `Lent` sets the pointer to a view that outlives it and clears it when the
+        // policy's method returns. Both, and this function, run under the interpreter's lock, so no
         // two of them at a time; and `ask` does not call back into Python.
         match unsafe { view.as_mut() } {
             Some(view) => Ok(ask(view)),
             None => {
-                let message = "reclaim units can be looked at only inside select_victim; copy \
-                               the arrays that you want to keep";
+                let message = "reclaim units can be looked at only inside select_victim and \
+                               select_destination; copy the arrays that you want to keep";
                 Err(raise(py, "PolicyError", message))
             }
         }
     }
 
-    fn array<'py, T: numpy::Element>(
+    /// Signed, so that what Python code subtracts or negates does not wrap.
+    fn array<'py>(
         &self,
         py: Python<'py>,
-        each: impl Fn(&RuView<'_>, RuId, u32) -> T,
-    ) -> PyResult<Bound<'py, PyArray1<T>>> {
-        let values: Vec<T> = self
+        each: impl Fn(&RuView<'_>, RuId, u32) -> i64,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let values: Vec<i64> = self
             .ask(py, |view| view.candidates().map(|(ru, valid)| each(view, ru, valid)).collect())?;
         Ok(PyArray1::from_vec(py, values))
     }
@@ -57,53 +58,55 @@ impl ReclaimUnits {
 impl ReclaimUnits {
     /// Numbers of the reclaim units.
     #[getter]
-    fn ru<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        self.array(py, |_, ru, _| ru.0)
+    fn ru<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.array(py, |_, ru, _| i64::from(ru.0))
     }
 
     /// Valid pages.
     #[getter]
-    fn valid<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        self.array(py, |_, _, valid| valid)
+    fn valid<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.array(py, |_, _, valid| i64::from(valid))
     }
 
     /// Host pages written to the device since each was closed.
     #[getter]
-    fn age<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        self.array(py, |view, ru, _| view.age(ru))
+    fn age<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.array(py, |view, ru, _| signed(view.age(ru)))
     }
 
     /// Position of each in the order of closing: smaller is older.
     #[getter]
-    fn closed_order<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        self.array(py, |view, ru, _| view.closed_order(ru))
+    fn closed_order<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.array(py, |view, ru, _| signed(view.closed_order(ru)))
     }
 
     /// Times each was erased.
     #[getter]
-    fn erases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        self.array(py, |view, ru, _| view.erases(ru))
+    fn erases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.array(py, |view, ru, _| i64::from(view.erases(ru)))
     }
 
     /// The handle whose data each holds; -1: relocated data of all initially isolated handles.
     #[getter]
-    fn handle<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+    fn handle<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         self.array(py, |view, ru, _| match view.owner(ru) {
-            Owner::Handle(handle) => i32::from(handle.0),
+            Owner::Handle(handle) => i64::from(handle.0),
             Owner::Gc => -1,
         })
     }
 
     /// How often the data of each was moved, as far as that is kept apart; 0: written by a host.
+    /// Where the policy chooses destinations: 1 + the class.
     #[getter]
-    fn generation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        self.array(py, |view, ru, _| view.generation(ru))
+    fn generation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.array(py, |view, ru, _| i64::from(view.generation(ru)))
     }
 
     /// Host pages written to the device since each was last seen to have lost a valid page.
     #[getter]
-    fn since_invalidation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        Ok(PyArray1::from_vec(py, self.features(py)?.since_invalidation))
+    fn since_invalidation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let since = self.features(py)?.since_invalidation;
+        Ok(PyArray1::from_vec(py, since.into_iter().map(signed).collect()))
     }
 
     /// Share of the pages of each that each handle wrote first, candidates x handles.
@@ -126,6 +129,25 @@ impl ReclaimUnits {
         self.ask(py, |view| view.pages_per_ru())
     }
 
+    /// Open reclaim units to choose among for relocated data: those that each handle has, or, with
+    /// `gc.destination = "writer"`, one of each handle.
+    #[getter]
+    fn classes(&self, py: Python<'_>) -> PyResult<u8> {
+        self.ask(py, |view| view.classes())
+    }
+
+    /// With `gc.destination = "writer"`, in `select_destination`: the handle whose command asks for space.
+    #[getter]
+    fn writer(&self, py: Python<'_>) -> PyResult<u16> {
+        self.ask(py, |view| view.writer().0)
+    }
+
+    /// Whether space is needed; if not, this is background GC.
+    #[getter]
+    fn forced(&self, py: Python<'_>) -> PyResult<bool> {
+        self.ask(py, |view| view.forced())
+    }
+
     /// A number in `0..bound` from the run's seed.
     fn draw(&self, py: Python<'_>, bound: u32) -> PyResult<u32> {
         if bound == 0 {
@@ -137,6 +159,11 @@ impl ReclaimUnits {
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.ask(py, |view| view.candidates().count())
     }
+}
+
+/// Counts of pages and closings are far from the end of either type.
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// Lends a view to Python code until dropped.
@@ -156,40 +183,34 @@ impl Drop for Lent<'_> {
     }
 }
 
-/// Asks the method `select_victim` of a Python object.
+/// Asks the methods `select_victim` and, where there is one, `select_destination`.
 pub(crate) struct PythonPolicy {
-    select: Py<PyAny>,
+    victim: Py<PyAny>,
+    destination: Option<Py<PyAny>>,
     units: Py<ReclaimUnits>,
     trouble: Trouble,
 }
 
 impl PythonPolicy {
-    pub(crate) fn new(py: Python<'_>, object: Py<PyAny>, trouble: &Trouble) -> PyResult<Self> {
-        let units = ReclaimUnits { view: AtomicPtr::default() };
-        Ok(PythonPolicy {
-            select: object.getattr(py, "select_victim")?,
-            units: Py::new(py, units)?,
-            trouble: trouble.clone(),
-        })
+    pub(crate) fn new(
+        py: Python<'_>,
+        victim: Py<PyAny>,
+        destination: Option<Py<PyAny>>,
+        trouble: &Trouble,
+    ) -> PyResult<Self> {
+        let units = Py::new(py, ReclaimUnits { view: AtomicPtr::default() })?;
+        Ok(PythonPolicy { victim, destination, units, trouble: trouble.clone() })
     }
 
     /// The candidate that Python code chose, by its place in the arrays.
-    fn ask(&self, py: Python<'_>, view: &mut RuView<'_>) -> PyResult<Option<RuId>> {
+    fn ask_victim(&self, py: Python<'_>, view: &mut RuView<'_>) -> PyResult<Option<RuId>> {
         let answer = {
             let _lent = Lent::new(self.units.get(), view);
-            self.select.call1(py, (&self.units,))?
+            self.victim.call1(py, (&self.units,))?
         };
-        if answer.is_none(py) {
+        let Some(place) = number(answer.bind(py), "select_victim", "place in the arrays")? else {
             return Ok(None);
-        }
-        let place: i64 = answer.extract(py).map_err(|_| {
-            let message = format!(
-                "select_victim answered {}, which is no place in the arrays; answer an integer \
-                 from 0, or None",
-                shown(answer.bind(py))
-            );
-            raise(py, "PolicyError", &message)
-        })?;
+        };
         let chosen = usize::try_from(place).ok().and_then(|place| view.candidates().nth(place));
         chosen.map(|(ru, _)| Some(ru)).ok_or_else(|| {
             let count = view.candidates().count();
@@ -197,6 +218,64 @@ impl PythonPolicy {
             raise(py, "PolicyError", &message)
         })
     }
+
+    /// The class that Python code chose for the relocated data of a candidate.
+    fn ask_destination(
+        &self,
+        py: Python<'_>,
+        method: &Py<PyAny>,
+        victim: RuId,
+        view: &mut RuView<'_>,
+    ) -> PyResult<Option<u8>> {
+        let place = view.candidates().position(|(ru, _)| ru == victim);
+        let answer = {
+            let _lent = Lent::new(self.units.get(), view);
+            method.call1(py, (&self.units, place))?
+        };
+        let Some(class) = number(answer.bind(py), "select_destination", "class")? else {
+            return Ok(None);
+        };
+        let classes = view.classes();
+        u8::try_from(class).ok().filter(|class| *class < classes).map(Some).ok_or_else(|| {
+            let message = format!(
+                "select_destination answered {class}; there {}, counted from 0",
+                if classes == 1 {
+                    "is 1 class".to_owned()
+                } else {
+                    format!("are {classes} classes")
+                }
+            );
+            raise(py, "PolicyError", &message)
+        })
+    }
+
+    /// Asks Python code. After an exception the run stops within a batch of commands; until then the
+    /// device chooses by itself.
+    fn asked<R>(&self, ask: impl FnOnce(Python<'_>) -> PyResult<Option<R>>) -> Option<R> {
+        if self.trouble.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        Python::attach(|py| {
+            ask(py).unwrap_or_else(|error| {
+                self.trouble.report(error);
+                None
+            })
+        })
+    }
+}
+
+/// What a method answered: an integer from 0, or nothing.
+fn number(answer: &Bound<'_, PyAny>, method: &str, what: &str) -> PyResult<Option<i64>> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    answer.extract().map(Some).map_err(|_| {
+        let shown = shown(answer);
+        let message = format!(
+            "{method} answered {shown}, which is no {what}; answer an integer from 0, or None"
+        );
+        raise(answer.py(), "PolicyError", &message)
+    })
 }
 
 /// An object in a message of one line.
@@ -209,16 +288,11 @@ fn shown(object: &Bound<'_, PyAny>) -> String {
 
 impl VictimPolicy for PythonPolicy {
     fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
-        // After an exception the run stops within a batch of commands; until then the device takes
-        // the reclaim unit with the fewest valid pages.
-        if self.trouble.stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        Python::attach(|py| {
-            self.ask(py, rus).unwrap_or_else(|error| {
-                self.trouble.report(error);
-                None
-            })
-        })
+        self.asked(|py| self.ask_victim(py, rus))
+    }
+
+    fn destination(&mut self, victim: RuId, rus: &mut RuView<'_>) -> Option<u8> {
+        let method = self.destination.as_ref()?;
+        self.asked(|py| self.ask_destination(py, method, victim, rus))
     }
 }

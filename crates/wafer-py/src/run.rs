@@ -35,13 +35,13 @@ impl Cancel {
 }
 
 /// Runs an experiment and answers its record as JSON. `progress(stage, done, total)` is called about
-/// every 50 ms; an exception in it, in the policy or in the workload ends the run, as Ctrl-C does.
+/// every 50 ms; `policy` is its name, `select_victim` and perhaps `select_destination`. An exception in it, in the policy or in the workload ends the run, as Ctrl-C does.
 #[pyfunction]
 #[pyo3(signature = (experiment, policy, progress, cancel))]
 pub(crate) fn run(
     py: Python<'_>,
     experiment: &Experiment,
-    policy: Option<(String, Py<PyAny>)>,
+    policy: Option<(String, Py<PyAny>, Option<Py<PyAny>>)>,
     progress: Option<Py<PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<String> {
@@ -52,7 +52,10 @@ pub(crate) fn run(
         inner.workload = LabWorkload::new(iterator.for_run(&trouble));
     }
     let policy = policy
-        .map(|(name, object)| Ok::<_, PyErr>((name, PythonPolicy::new(py, object, &trouble)?)))
+        .map(|(name, victim, destination)| {
+            let policy = PythonPolicy::new(py, victim, destination, &trouble)?;
+            Ok::<_, PyErr>((name, policy))
+        })
         .transpose()?;
 
     let told = |now: Progress| {

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use wafer_lab::{CommandsSource, FioSource, Workload as LabWorkload};
+use wafer_lab::{CommandsSource, FioSource, TraceSource, Workload as LabWorkload};
 
 use crate::arrays;
 use crate::error::of_lab;
@@ -18,7 +19,7 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
-    fn of(inner: LabWorkload) -> Self {
+    pub(crate) fn of(inner: LabWorkload) -> Self {
         Workload { inner, iterator: None }
     }
 }
@@ -42,6 +43,20 @@ impl Workload {
     fn from_toml(py: Python<'_>, label: &str, text: &str, folder: &str) -> PyResult<Self> {
         let read = LabWorkload::from_text(label, text, Path::new(folder));
         read.map(Workload::of).map_err(|e| of_lab(py, &e))
+    }
+
+    /// A trace with the keys of a `[workload]` table; its requests get these placement identifiers.
+    #[staticmethod]
+    fn trace(
+        py: Python<'_>,
+        text: &str,
+        folder: &str,
+        placements: PyReadonlyArray1<'_, u16>,
+    ) -> PyResult<Self> {
+        let source = TraceSource::from_text("trace", text, Path::new(folder));
+        let source = source.map_err(|e| of_lab(py, &e))?;
+        let source = source.with_placements(placements.as_slice()?.into());
+        Ok(Workload::of(LabWorkload::new(source)))
     }
 
     /// Commands from arrays of one length; see [`arrays::commands`].

@@ -1,38 +1,11 @@
-//! Sessions of hostile hosts: the corpus, and so many inputs made of it.
-//!
-//! `WAFER_FUZZ_SECONDS=600 cargo test --release -p wafer-target --test fuzz` goes on for longer;
-//! `WAFER_FUZZ_SAVE=1` adds inputs that reach something new to `tests/corpus`. `fuzz/` has the same for
-//! cargo-fuzz.
+//! Hostile hosts: sessions, PDUs and commands made of the committed seeds; see `fuzz/README.md`.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+#[path = "../../../fuzz/bounded.rs"]
+mod bounded;
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
 use wafer_spec::zerocopy::IntoBytes as _;
 use wafer_spec::*;
-use wafer_target::fuzzing::{capsule, opening, piece, run};
-
-fn corpus_folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
-}
-
-fn corpus() -> Vec<(String, Vec<u8>)> {
-    let mut all: Vec<_> = std::fs::read_dir(corpus_folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_none())
-        .map(|path| {
-            (
-                path.file_name().unwrap().to_string_lossy().into_owned(),
-                std::fs::read(&path).unwrap(),
-            )
-        })
-        .collect();
-    all.sort();
-    all
-}
+use wafer_target::fuzzing::{self, capsule, entry, opening, piece};
 
 /// Every admin and I/O command once, as a host that means well sends them.
 fn well_meant() -> Vec<Vec<u8>> {
@@ -134,48 +107,93 @@ fn well_meant() -> Vec<Vec<u8>> {
     vec![first, logs, features, manage, io]
 }
 
-/// Changes an input in one to a few places.
-fn mutate(input: &[u8], other: &[u8], rng: &mut Xoshiro256PlusPlus) -> Vec<u8> {
-    let mut bytes = input.to_vec();
-    let below =
-        |rng: &mut Xoshiro256PlusPlus, n: usize| (rng.next_u64() % n.max(1) as u64) as usize;
-    for _ in 0..=below(rng, 4) {
-        let at = below(rng, bytes.len());
-        match below(rng, 8) {
-            0 => bytes.truncate(at),
-            1 if !bytes.is_empty() => bytes[at] ^= 1 << below(rng, 8),
-            2 if !bytes.is_empty() => bytes[at] = rng.next_u64() as u8,
-            3 if !bytes.is_empty() => bytes[at] = [0, 1, 2, 0x7f, 0x80, 0xff][below(rng, 6)],
-            4 => {
-                let (from, length) = (below(rng, other.len()), below(rng, 200));
-                let part = &other[from..(from + length).min(other.len())];
-                bytes.splice(at..at, part.iter().copied());
-            }
-            5 => {
-                let length = below(rng, 100).min(bytes.len() - at);
-                bytes.drain(at..at + length);
-            }
-            6 => {
-                let length = below(rng, 300).min(bytes.len() - at);
-                let part = bytes[at..at + length].to_vec();
-                bytes.splice(at..at, part);
-            }
-            _ => {
-                // A number of four bytes somewhere: lengths, offsets, dwords.
-                let number = [0, 1, 0xffff, 0x10000, 0x7fff_ffff, u32::MAX][below(rng, 6)];
-                if let Some(slot) = bytes.get_mut(at..at + 4) {
-                    slot.copy_from_slice(&u32::to_le_bytes(number));
-                }
-            }
-        }
-        bytes.truncate(60_000);
+/// The same commands for the controller alone, with the data of a host that means well.
+fn commands() -> Vec<Vec<u8>> {
+    let sqe = |opcode: u8, nsid: u32, cdw10: u32, cdw11: u32, cdw12: u32| Sqe {
+        opcode,
+        nsid: nsid.into(),
+        cdw10: cdw10.into(),
+        cdw11: cdw11.into(),
+        cdw12: cdw12.into(),
+        cdw13: 1.into(),
+        ..Default::default()
+    };
+    let admin = |opcode: AdminOpcode, nsid, cdw10, cdw11| Sqe {
+        cdw13: 0.into(),
+        ..sqe(opcode.0, nsid, cdw10, cdw11, 0)
+    };
+    let mut inquiries = Vec::new();
+    for cns in 0..0x20 {
+        inquiries.extend(entry(false, &admin(AdminOpcode::IDENTIFY, 1, cns, 0), &[]));
     }
-    bytes
+    for lid in [0, 1, 2, 3, 4, 5, 9, 0x12, 0x20, 0x21, 0x22, 0x23, 0xc0, 0x70] {
+        let log = admin(AdminOpcode::GET_LOG_PAGE, 0, lid | 0xff << 16, 1 << 16);
+        inquiries.extend(entry(false, &log, &[]));
+    }
+    let mut features = Vec::new();
+    for fid in 0..0x20 {
+        features.extend(entry(false, &admin(AdminOpcode::GET_FEATURES, 1, fid, 1), &[]));
+        let set = admin(AdminOpcode::SET_FEATURES, 1, fid, 1 | 2 << 16);
+        features.extend(entry(false, &set, &[0; 512]));
+    }
+    let mut manage = entry(false, &admin(AdminOpcode::NAMESPACE_MANAGEMENT, 1, 1, 0), &[]);
+    let mut create = NamespaceCreate { nsze: 512.into(), ncap: 512.into(), ..Default::default() };
+    (create.flbas, create.nphndls) = (1, 2.into());
+    create.phndl[1] = 1.into();
+    let sqe_create = admin(AdminOpcode::NAMESPACE_MANAGEMENT, 0, 0, 0);
+    manage.extend(entry(false, &sqe_create, create.as_bytes()));
+    let mut list = ControllerList { count: 1.into(), ..Default::default() };
+    list.ids[0] = 1.into();
+    let attach = admin(AdminOpcode::NAMESPACE_ATTACHMENT, 1, 0, 0);
+    manage.extend(entry(false, &attach, list.as_bytes()));
+    manage.extend(entry(false, &admin(AdminOpcode::FORMAT_NVM, 1, 1, 0), &[]));
+    let mut io = Vec::new();
+    let io_sqe = |opcode: NvmOpcode, cdw10, cdw12| sqe(opcode.0, 1, cdw10, 0, cdw12);
+    for (opcode, cdw10, cdw12, data) in [
+        (NvmOpcode::WRITE, 8, 7 | 2 << 20, 4096),
+        (NvmOpcode::READ, 8, 7, 0),
+        (NvmOpcode::FLUSH, 0, 0, 0),
+        (NvmOpcode::WRITE_ZEROES, 16, 0x0200_0003, 0),
+        (NvmOpcode::COMPARE, 8, 0, 512),
+        (NvmOpcode::VERIFY, 8, 3, 0),
+        (NvmOpcode::DATASET_MANAGEMENT, 1, 0, 32),
+        (NvmOpcode::COPY, 64, 1, 64),
+        (NvmOpcode::IO_MANAGEMENT_RECEIVE, 1, 0, 0),
+        (NvmOpcode::IO_MANAGEMENT_SEND, 1, 0, 2),
+    ] {
+        io.extend(entry(true, &io_sqe(opcode, cdw10, cdw12), &vec![0; data]));
+    }
+    vec![inquiries, features, manage, io]
+}
+
+/// One of each PDU that a host may send, with and without digests.
+fn pdus() -> Vec<Vec<u8>> {
+    let plain = [&[0][..], &opening(0, 0xffff), &capsule(&Sqe::default(), &[7; 100])].concat();
+    let header = |pdu_type: PduType, flags, hlen: u8, plen: u32| PduHeader {
+        pdu_type: pdu_type.0,
+        flags,
+        hlen,
+        pdo: hlen,
+        plen: plen.into(),
+    };
+    let digest = |bytes: &[u8]| wafer_target::transport::crc32c(bytes).to_le_bytes();
+    let mut head = header(PduType::H2C_DATA, 0b111, 24, 24 + 4 + 512 + 4);
+    head.pdo = 28;
+    let data = DataPdu { header: head, datal: 512.into(), ..Default::default() };
+    let body = [9; 512];
+    let digests = [&[3], data.as_bytes(), &digest(data.as_bytes()), &body, &digest(&body)].concat();
+    let term = TermReq {
+        header: PduHeader { pdo: 0, ..header(PduType::H2C_TERM_REQ, 0, 24, 24 + 8) },
+        fes: 1.into(),
+        ..Default::default()
+    };
+    let terminate = [&[0], term.as_bytes(), &[1; 8]].concat();
+    vec![plain, digests, terminate]
 }
 
 #[test]
 fn sessions_that_mean_well_are_answered() {
-    let all: Vec<_> = well_meant().iter().map(|input| run(input)).collect();
+    let all: Vec<_> = well_meant().iter().map(|input| fuzzing::session(input)).collect();
     let has = |at: usize, note| assert!(all[at].contains(&note), "{at}: {:?}", all[at]);
     // Identify and logs answer 4 KiB, I/O reads, R2T.
     has(0, (PduType::C2H_DATA.0, 0, 8));
@@ -189,42 +207,37 @@ fn sessions_that_mean_well_are_answered() {
 }
 
 #[test]
-fn the_corpus_and_what_is_made_of_it() {
-    let seconds = std::env::var("WAFER_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok());
-    let save = std::env::var_os("WAFER_FUZZ_SAVE").is_some();
-    let committed = corpus();
-    assert!(save || committed.len() >= 20, "the corpus is there");
-    let mut inputs: Vec<Vec<u8>> = committed.into_iter().map(|(_, bytes)| bytes).collect();
-    inputs.extend(well_meant());
-    let mut seen = BTreeSet::new();
-    for input in &inputs {
-        seen.extend(run(input));
+fn pdus_of_hosts_are_taken_apart() {
+    let all: Vec<_> = pdus().iter().map(|input| fuzzing::pdu(input)).collect();
+    assert!(all[0].contains(&(PduType::IC_REQ.0, 0, 1)), "{:?}", all[0]);
+    assert!(all[0].contains(&(PduType::CAPSULE_CMD.0, 2, 1)), "{:?}", all[0]);
+    assert_eq!(all[1], [(PduType::H2C_DATA.0, 1, 1)].into());
+    assert_eq!(all[2], [(PduType::H2C_TERM_REQ.0, 0, 1)].into());
+}
+
+#[test]
+fn commands_that_mean_well_succeed() {
+    let all: Vec<_> = commands().iter().map(|input| fuzzing::command(input)).collect();
+    for opcode in [AdminOpcode::IDENTIFY, AdminOpcode::GET_LOG_PAGE] {
+        assert!(all[0].iter().any(|(s, what, _)| (*s, *what) == (0, u16::from(opcode.0))));
     }
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(std::process::id().into());
-    let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(20));
-    let mut runs = 0u64;
-    while Instant::now() < end {
-        let of = |rng: &mut Xoshiro256PlusPlus| (rng.next_u64() % inputs.len() as u64) as usize;
-        let (a, b) = (of(&mut rng), of(&mut rng));
-        let input = mutate(&inputs[a], &inputs[b], &mut rng);
-        // What makes it panic must not be lost.
-        let result = std::panic::catch_unwind(|| run(&input));
-        let Ok(signature) = result else {
-            let path = corpus_folder().join(format!("crash-{runs}"));
-            std::fs::write(&path, &input).unwrap();
-            panic!("an input that breaks the target is in {}", path.display());
-        };
-        let before = seen.len();
-        seen.extend(signature);
-        if seen.len() > before {
-            if save {
-                std::fs::write(corpus_folder().join(format!("{:04}", inputs.len())), &input)
-                    .unwrap();
-            }
-            inputs.push(input);
-        }
-        runs += 1;
+    for sqe in [NvmOpcode::WRITE, NvmOpcode::READ, NvmOpcode::COPY, NvmOpcode::IO_MANAGEMENT_SEND] {
+        let what = u16::from(sqe.0) | 1 << 8;
+        assert!(all[3].iter().any(|(s, w, _)| (*s, *w) == (0, what)), "{sqe:?} {:?}", all[3]);
     }
-    eprintln!("{runs} inputs, {} different answers", seen.len());
-    assert!(runs > 100, "only {runs} inputs in the time");
+}
+
+#[test]
+fn hostile_sessions() {
+    bounded::fuzz("session", fuzzing::session, well_meant(), 15);
+}
+
+#[test]
+fn hostile_pdus() {
+    bounded::fuzz("pdu", fuzzing::pdu, pdus(), 3);
+}
+
+#[test]
+fn hostile_commands() {
+    bounded::fuzz("command", fuzzing::command, commands(), 6);
 }

@@ -1,13 +1,14 @@
 //! The one interface of everything that writes: a stream of commands.
 
-use wafer_core::Command;
+use wafer_core::{Command, NsId, Placement};
 
 /// A source of commands, pulled in batches by whoever drives the device.
 ///
 /// Deterministic: the same construction arguments give the same commands, however they are
 /// batched. A stream owns its random numbers.
 pub trait CommandStream: Send {
-    /// Appends up to `max` commands to `out`; fewer than `max` (possibly none) only at its end.
+    /// Appends up to `max` commands to `out`; fewer than `max` (possibly none) only at its end, or before an
+    /// update where [`Self::heed_updates`] was called.
     ///
     /// An application that was not loaded with [`Self::fill_load`] loads first.
     fn fill(&mut self, out: &mut Vec<Command>, max: usize);
@@ -20,6 +21,21 @@ pub trait CommandStream: Send {
     /// appended to `times`; a request of several commands stays whole and may exceed `max`. False,
     /// and nothing appended, for a stream that knows no times.
     fn fill_timed(&mut self, _out: &mut Vec<Command>, _times: &mut Vec<u64>, _max: usize) -> bool {
+        false
+    }
+
+    /// Says that whoever pulls asks for [`Self::take_update`] after each [`Self::fill`], which then ends
+    /// early before a reclaim unit update.
+    fn heed_updates(&mut self) {}
+
+    /// A reclaim unit update (I/O Management Send) that comes before the next command.
+    fn take_update(&mut self) -> Option<(NsId, Placement)> {
+        None
+    }
+
+    /// Whether placements are placement identifiers of the device that the stream was made for, rather than
+    /// indices into the list of those that a namespace has. With one reclaim group they are the same.
+    fn has_identifiers(&self) -> bool {
         false
     }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from wafer._wafer import Cancel
 from wafer.calibration.counters import Curve, read_curve
 from wafer.calibration.fit import Fit, Interval
 from wafer.calibration.model import Candidate, Measured, Structure, Trial
-from wafer.calibration.scaling import ScaledJob, capacity_of
+from wafer.calibration.scaling import FixedWork, Job, ScaledJob, capacity_of
 from wafer.calibration.search import MOST_PAGES, STRUCTURES, search
 from wafer.calibration.uncertainty import intervals, warnings
 from wafer.progress import Bar
@@ -56,6 +57,7 @@ def calibrate(
     structures: Sequence[Structure] = STRUCTURES,
     reserve: int = 3,
     handles: int = 8,
+    known: Mapping[str, Any] | None = None,
     page: str = "4KiB",
     threads: int | None = None,
     seed: int = 1,
@@ -67,7 +69,8 @@ def calibrate(
         path: counters over time: a CSV with ``host_bytes`` and ``media_bytes``, or the collected output of
             ``nvme fdp stats`` (text or JSON). Counters are cumulative; the first sample becomes zero.
         capacity: logical capacity of the drive, ``"3.84TB"`` or bytes.
-        workload: the fio job that was running, as a path or :func:`wafer.fio`. Default: 128 KiB random
+        workload: what was running: a fio job as a path or :func:`wafer.fio`, or any other workload
+            (:func:`wafer.model`, :func:`wafer.trace`, :class:`wafer.Commands`, ...). Default: 128 KiB random
             writes over the whole drive with fio's random map, one stream.
         fraction: part of the curve to fit, by host bytes; the rest checks the prediction
             (:attr:`Fit.prediction_error`).
@@ -76,6 +79,8 @@ def calibrate(
         structures: what to try for policy, separation of relocated data and background GC.
         reserve: RUs that GC keeps free. The curve cannot tell it; see the warnings of the fit.
         handles: reclaim unit handles of the drive, each with an open RU.
+        known: keys of the device that are known and not searched for, as in a device file: ``{"isolation":
+            "persistently"}``, ``{"namespaces": [...]}``. ``nvme fdp configs`` and ``nvme list-ns`` tell them.
         page: mapping unit of the device that is answered.
         threads: simulations at a time. Default: one for each core.
         seed: seed of the simulations.
@@ -86,7 +91,8 @@ def calibrate(
         RunError: no device explains the curve at all.
 
     The search takes about a hundred simulations of a smaller device and one or two of the full number of
-    blocks: one to two minutes on two cores.
+    blocks: one to two minutes on two cores. Workloads other than fio jobs cannot be run on a smaller device;
+    all simulations are of the whole drive, and take as long as its size and their commands ask for.
 
     """
     started = time.monotonic()
@@ -98,7 +104,6 @@ def calibrate(
         workload = fio_text(ONE_STREAM, name="one-stream")
     elif not isinstance(workload, Workload):
         workload = fio(workload)
-    job = ScaledJob.of(workload, size)
     fitted = float(curve.host_bytes[-1]) * fraction
     part = curve.until(fitted)
     if len(part) < 10:
@@ -117,6 +122,19 @@ def calibrate(
         )
 
     cancel = Cancel()
+    keys = dict(known or {})
+    for key in ("capacity", "page", "reclaim_unit", "overprovisioning", "gc"):
+        if key in keys:
+            raise ConfigError(f"known: {key} has an argument of its own, or is what is searched for")
+    handles = int(keys.get("handles", handles))
+    job: Job
+    if workload.kind == "fio":
+        job = ScaledJob.of(workload, size)
+    elif "load" in (precondition or ""):
+        # A part of the workload is preparation, which commands that are kept do not tell.
+        job = FixedWork(workload, size)
+    else:
+        job = FixedWork.of(workload, size, float(curve.host_bytes[-1]), seed, **keys)
     bar = Bar("calibrate", unit="steps") if progress is True else None
     tell: Tell = _silent
     if bar is not None:
@@ -131,17 +149,18 @@ def calibrate(
             structures=structures,
             reserve=reserve,
             handles=handles,
+            known=keys,
             threads=workers,
             seed=seed,
             tell=_serial(tell),
         )
         whole = Measured(curve, job, precondition, cancel)
-        blocks = max(min(found.blocks, int(MOST_PAGES / whole.volume)), 500 * found.best.count)
+        blocks = job.blocks_for(min(found.blocks, int(MOST_PAGES / whole.volume)), found.best.count)
         if len(part) == len(curve):
             checked = found.last
         else:
             tell("prediction", 0, 1)
-            trial = whole.trial(found.best, min(blocks, job.blocks), whole.volume, seed)
+            trial = whole.trial(found.best, blocks, whole.volume, seed)
             tell("prediction", 1, 1)
             checked = trial if trial is not None else found.last
     finally:

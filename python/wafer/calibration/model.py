@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from wafer._errors import ConfigError
 from wafer._wafer import Cancel
 from wafer.calibration.counters import Curve
-from wafer.calibration.scaling import PAGE, ScaledJob
+from wafer.calibration.scaling import PAGE, Job, covers
 from wafer.device import Device
 from wafer.result import Result
 from wafer.running import run
@@ -50,6 +51,8 @@ class Candidate:
     #: Reclaim units that forced GC keeps free.
     reserve: int = 3
     handles: int = 8
+    #: Keys of the device that are known: a table as in a device file, as TOML or JSON has it.
+    known: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
 
     def with_(self, **changes: Any) -> Candidate:
         """The same with other numbers."""
@@ -82,7 +85,7 @@ class Candidate:
         }
         if self.structure.destination != "isolation":
             config["gc"]["destination"] = self.structure.destination  # type: ignore[index]
-        return Device.from_dict(config, name="calibrated")
+        return Device.from_dict({**config, **self.known}, name="calibrated")
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Measured:
     #: Before half a drive write nothing tells anything of GC.
     FIRST = 0.5
 
-    def __init__(self, curve: Curve, job: ScaledJob, precondition: str | None, cancel: Cancel) -> None:
+    def __init__(self, curve: Curve, job: Job, precondition: str | None, cancel: Cancel) -> None:
         self.curve, self.job, self.precondition, self.cancel = curve, job, precondition, cancel
         self.volume = float(curve.host_bytes[-1]) / job.capacity
 
@@ -140,11 +143,12 @@ class Measured:
         """Run a candidate with so many blocks; ``None`` where there can be no such device."""
         at = self.points(volume)
         try:
-            device = candidate.device(blocks * PAGE)
+            device = candidate.device(blocks * self.job.page, page=self.job.page)
+            wanted = device.logical_bytes * float(at[-1]) / self.job.capacity
             result = run(
                 device,
                 self.job.workload(blocks),
-                volume=round(blocks * PAGE * float(at[-1]) / self.job.capacity),
+                volume=round(wanted),
                 seed=seed,
                 samples=max(2000, 4 * len(at)),
                 precondition=self.precondition,
@@ -152,6 +156,7 @@ class Measured:
             )
         except ConfigError:
             return None
+        covers(result, wanted)
         return self.compare(candidate, result, at)
 
     def compare(self, candidate: Candidate, result: Result, at: Array) -> Trial:

@@ -4,21 +4,32 @@ WAF depends on the number of reclaim units and on how many *blocks* of the workl
 bytes. So a job of 128 KiB blocks on a drive of terabytes is run as one of single pages on a device with as
 many pages as the drive has blocks, or fewer. What is lost is the fluctuation of a large reclaim unit being
 smaller than that of a small one; :mod:`wafer.calibration.search` ends with a run at the full number.
+
+Other workloads (traces, application models, arrays) are not scaled. Their commands are taken once and run on
+the whole drive every time, with pages as large as all of them allow: a model of databases that writes blocks
+of 64 KiB is run with pages of 64 KiB, a sixteenth of the work, and nothing is lost.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from math import gcd
 
-from wafer._errors import ConfigError
+from wafer._errors import ConfigError, RunError
+from wafer._wafer import LBA_BYTES
+from wafer.device import Device
+from wafer.result import Result
+from wafer.running import Experiment
 from wafer.sizes import parse_size
 from wafer.workload import Workload, fio_text
 
-__all__ = ["PAGE", "ScaledJob", "block_bytes"]
+__all__ = ["PAGE", "FixedWork", "Job", "ScaledJob", "block_bytes"]
 
 PAGE = 4096
+#: The largest page that a device can have, bytes.
+LARGEST_PAGE = 65536
 
 # Sizes of blocks, and of parts of the device, in fio's job files.
 _BLOCK_KEYS = ("bs", "blocksize", "ba", "blockalign")
@@ -70,18 +81,22 @@ class ScaledJob:
     name: str
     capacity: int
     block: int
+    #: Bytes of a page of the device that is run.
+    page: int = PAGE
 
     @classmethod
     def of(cls, workload: Workload, capacity: int) -> ScaledJob:
         """Of a fio workload on a drive of so many bytes."""
-        if workload.kind != "fio":
-            raise ConfigError(f"workload: a fio job is needed to calibrate, not {workload.kind}")
         return cls(workload.text, workload.path, capacity, block_bytes(workload.text))
 
     @property
     def blocks(self) -> int:
         """Blocks of the whole drive."""
         return self.capacity // self.block
+
+    def blocks_for(self, wanted: int, count: int) -> int:
+        """Blocks for a run: at least 500 to a reclaim unit, not more than the drive has."""
+        return min(max(wanted, 500 * count), self.blocks)
 
     def workload(self, blocks: int) -> Workload:
         """The job for a device of so many pages, one for a block."""
@@ -109,6 +124,79 @@ class ScaledJob:
             return f"{match[1]}{match[2]}{match[3]}{value}"
 
         return fio_text("\n".join(map(line, self.text.splitlines())) + "\n", name=self.name)
+
+
+#: Commands that are kept in memory at most, 16 bytes each.
+MOST_COMMANDS = 60_000_000
+
+
+@dataclass(frozen=True)
+class FixedWork:
+    """A workload that is what it is: it runs on the whole drive."""
+
+    whole: Workload
+    capacity: int
+    page: int = PAGE
+
+    @property
+    def blocks(self) -> int:
+        """Pages of the whole drive."""
+        return self.capacity // self.page
+
+    def blocks_for(self, wanted: int, count: int) -> int:
+        """All of them."""
+        del wanted, count
+        return self.blocks
+
+    def workload(self, blocks: int) -> Workload:
+        """The workload."""
+        del blocks
+        return self.whole
+
+    @classmethod
+    def of(
+        cls, workload: Workload, capacity: int, host_bytes: float, seed: int, **known: object
+    ) -> FixedWork:
+        """What is written up to so many host bytes, with the largest page of which no command needs a part.
+
+        The commands are kept in memory, so that what makes them is asked once. Where there are too many of
+        them they are made for each run, and pages are of 4 KiB.
+        """
+        on = Experiment(whole_device(capacity, known), workload, seed=seed)
+        kept = on._inner.recorded(math.ceil(host_bytes), MOST_COMMANDS)
+        if kept is None:
+            return cls(workload, capacity)
+        inner, blocks = kept
+        page = min(max(blocks * LBA_BYTES, PAGE), LARGEST_PAGE)
+        while capacity % page and page > PAGE:
+            page //= 2
+        return cls(Workload(inner), capacity, page)
+
+
+Job = ScaledJob | FixedWork
+
+
+def whole_device(capacity: int, known: dict[str, object]) -> Device:
+    """A device of the whole drive, to ask a workload what it writes to it."""
+    unit = max(capacity // PAGE // 500, 2**20 // PAGE)
+    config = {
+        "capacity": f"{capacity // PAGE * PAGE}B",
+        "handles": 8,
+        "isolation": "initially",
+        "reclaim_unit": {"size": f"{unit * PAGE}B"},
+        "overprovisioning": 1.0,
+    }
+    return Device.from_dict({**config, **known}, name="drive")
+
+
+def covers(result: Result, host_bytes: float) -> None:
+    """Raise RunError where a workload ended before it had written so much."""
+    if result.host_bytes < 0.999 * host_bytes - 2**20:
+        ours, theirs = result.host_bytes / result.capacity, host_bytes / result.capacity
+        raise RunError(
+            f"the workload ends after {ours:.2f} drive writes, the curve goes to {theirs:.2f}; "
+            "is it the one that was measured? Traces can be repeated"
+        )
 
 
 def capacity_of(capacity: str | int) -> int:

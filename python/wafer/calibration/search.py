@@ -9,9 +9,10 @@ compared. All of that is done with few blocks, in parallel; the last steps use a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -20,13 +21,16 @@ from wafer.calibration.model import Candidate, Measured, Structure, Trial
 
 __all__ = ["STRUCTURES", "Found", "Valley", "search", "valley"]
 
+#: What is tried, the plainest first. Cost-age-time is left out: no curve tells it from cost-benefit.
 STRUCTURES = (
     Structure("greedy"),
     Structure("greedy", background_free=0.10),
     Structure("greedy", destination="host"),
     Structure("cost-benefit"),
     Structure("d-choices"),
+    Structure("windowed-greedy"),
     Structure("fifo"),
+    Structure("random"),
 )
 
 #: Blocks of the device in the first steps and in the middle; the last step takes what the drive has.
@@ -36,6 +40,10 @@ COARSE_VOLUME, MIDDLE_VOLUME = 6.0, 14.0
 #: Page writes by the host that one run at full size may take.
 MOST_PAGES = 800_000_000
 LEAST_OP, MOST_OP = 0.005, 1.5
+#: So many times the error of the best is nearly as good: the curve does not tell the two apart.
+NEARLY = 1.5
+#: So many times the error of the best is as good, once both have the numbers that suit them.
+ALIKE = 1.2
 WIDE = (0.25, 0.35, 0.5, 0.7, 0.84, 1.0, 1.2, 1.44, 2.0, 2.9, 4.0)
 NARROW = (0.7, 0.84, 1.0, 1.2, 1.44)
 COUNTS = (150, 300, 600, 1200, 2400)
@@ -55,10 +63,18 @@ class Found:
     #: The last run, with as many blocks as could be afforded, and with how many.
     last: Trial
     blocks: int
+    #: Every structure with some numbers of units, all with the same few blocks: what else could be.
+    tried: list[Trial] = field(default_factory=list)
     runs: int = 0
     #: d ln(WAF) / d ln(over-provisioning).
     slope: float = -0.8
     notes: list[str] = field(default_factory=list)
+
+    def others(self) -> list[Trial]:
+        """Devices of other structures that fit nearly as well as the one that was found."""
+        best = min(trial.score for trial in self.tried)
+        mine = self.best.structure
+        return [t for t in self.tried if t.candidate.structure != mine and t.score < NEARLY * best]
 
 
 class _Search:
@@ -128,40 +144,37 @@ class _Search:
         return sorted((trial for trial in found if trial is not None), key=lambda trial: trial.score)
 
 
-def _blocks(wanted: int, count: int, drive: int) -> int:
-    """Blocks for a run: at least 500 to a reclaim unit, not more than the drive has."""
-    return min(max(wanted, 500 * count), drive)
-
-
 def search(
     measured: Measured,
     *,
     structures: Sequence[Structure] = STRUCTURES,
     reserve: int = 3,
     handles: int = 8,
+    known: Mapping[str, Any] | None = None,
     threads: int = 2,
     seed: int = 1,
     tell: Tell = lambda stage, done, total: None,
 ) -> Found:
     """Find the device; see the module."""
-    drive = measured.job.blocks
+    job = measured.job
+    drive = job.blocks
     steps = _Search(measured, threads, seed, tell)
     coarse_volume = min(COARSE_VOLUME, measured.volume)
     middle_volume = min(MIDDLE_VOLUME, measured.volume)
 
     def start(structure: Structure, count: int, op: float) -> Candidate:
-        return Candidate(structure, op, count, reserve, handles)
+        return Candidate(structure, op, count, reserve, handles, known or {})
 
     # 1. Numbers of reclaim units with the plainest structure.
     firsts = [start(structures[0], count, 0.15) for count in COUNTS]
-    counts = steps.each(firsts, _blocks(COARSE, 1200, drive), coarse_volume, 2e-3, "reclaim units")
+    counts = steps.each(firsts, job.blocks_for(COARSE, 1200), coarse_volume, 2e-3, "reclaim units")
     if not counts:
         raise RunError("no device writes so little to its media; is this the workload of the curve?")
     best = counts[0].candidate
 
     # 2. Structures, at the best number of units and around it.
     others = [start(s, best.count, best.overprovisioning) for s in structures[1:]]
-    tried = steps.each(others, _blocks(COARSE, 1200, drive), coarse_volume, 2e-3, "structures")
+    tried = steps.each(others, job.blocks_for(COARSE, 1200), coarse_volume, 2e-3, "structures")
     structured = sorted([counts[0], *tried], key=lambda trial: trial.score)
     # A number of units that suits one structure may hide another: the next best get their own numbers.
     close = [t for t in structured if t.score < 3 * structured[0].score][:3]
@@ -172,36 +185,39 @@ def search(
         for t in close
         for count in (round(best.count / 1.5), round(best.count * 1.5))
     ]
-    again = steps.each(more, _blocks(COARSE, 1200, drive), coarse_volume, 2e-3, "structures again")
-    structured = _best_of_each([*structured, *again])
+    again = steps.each(more, job.blocks_for(COARSE, 1200), coarse_volume, 2e-3, "structures again")
+    everything = [*structured, *again]
+    structured = _best_of_each(everything)
 
     # 3. The number of units of the best structures, with more blocks and further along the curve.
-    near = [t for t in structured if t.score < 2 * structured[0].score][:2]
+    # Of two that fit alike the plainer is the better guess: it is looked at whenever it is near.
+    near = [_plainest(structured, structures, NEARLY)]
+    near += [t for t in structured if t is not near[0] and t.score < 2 * structured[0].score][:1]
     # The best structure gets a wide grid, the profile that its intervals are read from.
     grid = [
         t.candidate.with_(count=max(round(t.candidate.count * factor), 40))
         for t, factors in zip(near, (WIDE, NARROW))
         for factor in factors
     ]
-    refined = steps.each(grid, _blocks(MIDDLE, 1200, drive), middle_volume, 1e-3, "refinement")
-    winner = refined[0].candidate.structure
+    refined = steps.each(grid, job.blocks_for(MIDDLE, 1200), middle_volume, 1e-3, "refinement")
+    winner = _plainest(_best_of_each(refined), structures, ALIKE).candidate.structure
     if winner != near[0].candidate.structure:
         # The second overtook the first: it needs the wide grid too.
         centre = near[-1].candidate
         wider = [f for f in WIDE if f not in NARROW]
         more = [centre.with_(count=max(round(centre.count * factor), 40)) for factor in wider]
-        blocks = _blocks(MIDDLE, 1200, drive)
+        blocks = job.blocks_for(MIDDLE, 1200)
         refined += steps.each(more, blocks, middle_volume, 1e-3, "profile")
     mine = sorted((t for t in refined if t.candidate.structure == winner), key=lambda t: t.score)
     count = round(valley(mine).count)
     middle = steps.solve(
-        mine[0].candidate.with_(count=count), _blocks(MIDDLE, 1200, drive), middle_volume, 5e-4
+        mine[0].candidate.with_(count=count), job.blocks_for(MIDDLE, 1200), middle_volume, 5e-4
     )
     middle = middle if middle is not None else mine[0]
 
     # 4. As many blocks as the drive has, for small units fluctuate more than large ones.
     blocks = min(drive, FULL, int(MOST_PAGES / measured.volume))
-    blocks = max(blocks, _blocks(MIDDLE, middle.candidate.count, drive))
+    blocks = max(blocks, job.blocks_for(MIDDLE, middle.candidate.count))
     tell("full size", 0, 1)
     last = steps.solve(middle.candidate, blocks, measured.volume, 5e-4, most=2) or middle
     tell("full size", 1, 1)
@@ -212,13 +228,21 @@ def search(
         final = final.with_(overprovisioning=math.exp(moved))
     return Found(
         best=final,
-        structures=_best_of_each([*structured, *refined[:1]]),
+        structures=_best_of_each([*structured, *mine[:1]]),
         counts=sorted(mine, key=lambda trial: trial.candidate.count),
         last=last,
         blocks=blocks,
+        tried=everything,
         runs=steps.runs,
         slope=steps.slope,
     )
+
+
+def _plainest(trials: Sequence[Trial], structures: Sequence[Structure], times: float) -> Trial:
+    """The first of the list of structures whose error is at most so many times that of the best."""
+    best = min(trial.score for trial in trials)
+    near = [trial for trial in trials if trial.score <= times * best]
+    return min(near, key=lambda trial: structures.index(trial.candidate.structure))
 
 
 def _best_of_each(trials: Sequence[Trial]) -> list[Trial]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from wafer.calibration.fit import Interval
 from wafer.calibration.model import Candidate
-from wafer.calibration.search import Found, valley
+from wafer.calibration.search import NEARLY, Found, valley
 
 __all__ = ["effective_samples", "intervals", "warnings"]
 
@@ -61,7 +61,10 @@ def _along(found: Found, what: Callable[[Candidate], float], count: float) -> fl
 
 
 def intervals(found: Found, capacity: int) -> dict[str, Interval]:
-    """95 % intervals of the numbers of the structure that was found."""
+    """95 % intervals of the numbers of the structure that was found.
+
+    Where other structures fit nearly as well, their numbers are as likely: intervals reach to them.
+    """
     best = found.best
     low, high = _bounds(found)
     # Level: the standard error of its mean and the simulation's resolution, turned into over-provisioning
@@ -72,14 +75,17 @@ def intervals(found: Found, capacity: int) -> dict[str, Interval]:
 
     def interval(what: Callable[[Candidate], float]) -> Interval:
         ends = [_along(found, what, count) for count in (low, best.count, high)]
+        ends += [what(trial.candidate) for trial in found.others()]
         return Interval(min(ends) * (1 - level), what(best), max(ends) * (1 + level))
 
     unit = capacity * (1 + best.overprovisioning)
+    counts = [trial.candidate.count for trial in found.others()]
+    least, most = min([low, *counts]), max([high, *counts])
     return {
         "net_spare": interval(lambda candidate: candidate.net_spare),
         "overprovisioning": interval(lambda candidate: candidate.overprovisioning),
-        "reclaim_unit_count": Interval(low, best.count, high),
-        "reclaim_unit_bytes": Interval(unit / high, unit / best.count, unit / low),
+        "reclaim_unit_count": Interval(least, best.count, most),
+        "reclaim_unit_bytes": Interval(unit / most, unit / best.count, unit / least),
     }
 
 
@@ -106,7 +112,7 @@ def warnings(found: Found, bounds: dict[str, Interval], volume: float) -> list[s
         told.append("the number of RUs is bounded on one side only: its interval ends where the search ended")
     closest = found.structures[0].score
     for trial in found.structures[1:]:
-        if trial.score < 1.5 * closest:
+        if trial.score < NEARLY * closest:
             told.append(
                 f"{trial.candidate.structure} fits nearly as well ({trial.score / closest:.2f} times the "
                 "error): the curve does not tell it from what was found"

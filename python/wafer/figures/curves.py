@@ -45,13 +45,19 @@ def plot_result(
     return label_axes(ax)
 
 
-def plot_published(result: Result, ax: Axes, *, color: str, marker: str = "o") -> None:
-    """The published points of a record, hollow."""
+def plot_published(result: Result, ax: Axes, *, color: str, marker: str = "o") -> int:
+    """The published points of a record, hollow; answers how many lie within the run.
+
+    Records of scaled devices may have those of the whole drive, all of which lie beyond.
+    """
+    drawn = 0
     for published in result.record.get("published", []):
         volume = np.asarray(published["host_bytes"], dtype=np.float64) / result.capacity
         inside = (volume > 0) & (volume <= result.timeline.volume[-1] * 1.001)
         waf = np.asarray(published["waf"], dtype=np.float64)
         ax.plot(volume[inside], waf[inside], marker=marker, color=color, **PUBLISHED)
+        drawn += int(np.count_nonzero(inside))
+    return drawn
 
 
 def plot_fit(fit: Fit, ax: Axes | None = None) -> Axes:
@@ -85,13 +91,13 @@ def plot_several(
 ) -> Axes:
     """Several runs with a colour and a marker each; published points hollow.
 
-    Points come from the record, or where it has none from ``published`` as (volume, WAF).
+    Points come from the record, or where it has none within the run from ``published``, as (volume, WAF).
     """
     for number, (label, result) in enumerate(results):
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         ax.plot(result.timeline.volume, result.timeline.waf, color=colour, label=label)
-        plot_published(result, ax, color=colour, marker=marker)
-        points = [] if result.record.get("published") else published(result)
+        drawn = plot_published(result, ax, color=colour, marker=marker)
+        points = [] if drawn else published(result)
         if points:
             ax.plot(*zip(*points), marker=marker, color=colour, **PUBLISHED)
     legend(ax)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ __all__ = ["Crossover", "crossover", "plot_crossover", "plot_sweep"]
 
 
 def _name(key: str) -> str:
-    return key.removeprefix("device.").removeprefix("workload.")
+    return key.removeprefix("device.").removeprefix("workload.").removeprefix("label.")
 
 
 def plot_sweep(
@@ -55,12 +56,26 @@ def plot_sweep(
 
 @dataclass(frozen=True)
 class Crossover:
-    """Where B becomes better than A along a key, between two of its values; ``None``: nowhere."""
+    """Where B becomes better than A along a key, between two of its values."""
 
     group: Any
+    #: Where the lines of mean WAF cross for the last time; ``None``: nowhere.
     at: float | None
     #: (value of the key, share by which B writes more than A), in order of the key.
     changes: tuple[tuple[float, float], ...]
+    #: The same place for each seed by itself; seeds without one are left out.
+    seeds: tuple[float, ...] = ()
+
+    def __str__(self) -> str:
+        where = "nowhere" if self.at is None else f"at {self.at:.3f}"
+        if len(self.seeds) > 1:
+            where += f" (seeds: {', '.join(f'{at:.3f}' for at in self.seeds)})"
+        shares = ", ".join(f"{at:g}: {100 * share:+.1f} %" for at, share in self.changes)
+        return f"{'' if self.group is None else f'{self.group}: '}{where}; {shares}"
+
+
+# WAF over the key, the choice and the seed.
+_Wafs = dict[float, dict[Any, dict[int, float]]]
 
 
 def crossover(sweep: Sweep, x: str, choice: str, a: Any, b: Any, group: str | None = None) -> list[Crossover]:
@@ -78,26 +93,33 @@ def crossover(sweep: Sweep, x: str, choice: str, a: Any, b: Any, group: str | No
 
     x_key, choice_key = sweep.key(x), sweep.key(choice)
     group_key = sweep.key(group) if group else None
-    done = [row for row in sweep.rows if row["status"] == "done"]
-    rows: dict[Any, dict[float, dict[Any, dict[int, float]]]] = {}
-    for row in done:
-        at = rows.setdefault(row[group_key] if group_key else None, {}).setdefault(float(row[x_key]), {})
-        at.setdefault(row[choice_key], {})[int(row.get("seed") or 0)] = float(row["media_bytes"])
+    rows: dict[Any, _Wafs] = {}
+    for row in sweep.rows:
+        if row["status"] == "done":
+            at = rows.setdefault(row[group_key] if group_key else None, {}).setdefault(float(row[x_key]), {})
+            at.setdefault(row[choice_key], {})[int(row.get("seed") or 0)] = float(row["waf"])
     found = []
-    for name, points in rows.items():
-        changes = [
-            (at, compare(values[a], values[b]).share)
-            for at, values in sorted(points.items())
-            if a in values and b in values
-        ]
-        if not changes:
+    for name, wafs in rows.items():
+        both = {at: values for at, values in sorted(wafs.items()) if a in values and b in values}
+        if not both:
             raise ConfigError(f"crossover: no points with both {a} and {b} of {choice_key}")
-        crossing = None
-        for (x0, y0), (x1, y1) in zip(changes, changes[1:]):
-            if y0 > 0 >= y1:
-                crossing = x0 + (x1 - x0) * y0 / (y0 - y1)
-        found.append(Crossover(name, crossing, tuple(changes)))
+        changes = tuple((at, compare(values[a], values[b]).share) for at, values in both.items())
+        pairs = {at: sorted(values[a].keys() & values[b].keys()) for at, values in both.items()}
+        gaps = {at: {s: both[at][a][s] - both[at][b][s] for s in seeds} for at, seeds in pairs.items()}
+        mean = {at: float(np.mean(list(of.values()))) for at, of in gaps.items()}
+        common = sorted(set.intersection(*(set(seeds) for seeds in pairs.values())))
+        alone = [_crossing({at: of[seed] for at, of in gaps.items()}) for seed in common]
+        found.append(Crossover(name, _crossing(mean), changes, tuple(at for at in alone if at is not None)))
     return found
+
+
+def _crossing(gaps: Mapping[float, float]) -> float | None:
+    """Where a gap last goes from not above zero to above it."""
+    crossing = None
+    for (x0, y0), (x1, y1) in zip(gaps.items(), list(gaps.items())[1:]):
+        if y0 <= 0 < y1:
+            crossing = x0 + (x1 - x0) * -y0 / (y1 - y0)
+    return crossing
 
 
 def plot_crossover(

@@ -102,10 +102,12 @@ def sweep(
 
     Args:
         grid: a TOML file or a dict: an experiment (``device``, ``workload``, ``volume``, ...) with what to
-            vary: ``grid`` (keys to lists, all combinations), ``random`` or ``latin`` (``samples``, and keys
+            vary: ``points`` (a list of tables: keys that change together), ``grid`` (keys to lists, all
+            combinations), ``random`` or ``latin`` (``samples``, and keys
             to ``{low, high, log, integer}`` or lists), ``seeds`` (how many, counted up from ``seed`` or 1).
             Keys are those of the device (``overprovisioning``, ``"gc.policy"``), of the workload
-            (``"workload.KEY"``), and ``device``, ``seed``, ``volume``, ``precondition``, ``pace``.
+            (``"workload.KEY"``), ``"label.NAME"`` (only a column of the rows), and ``device``,
+            ``seed``, ``volume``, ``precondition``, ``pace``.
         engine: ``"local"`` (threads), ``"dask"`` or ``"ray"`` (extras ``wafer[dask]``, ``wafer[ray]``).
         out: folder for records and catalogue. Default: the name of the sweep, in ``sweeps/``. A folder with
             records of the same points goes on where it stopped: nothing is run twice.

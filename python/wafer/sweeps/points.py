@@ -1,4 +1,4 @@
-"""The points of a sweep: grids, random samples and Latin hypercubes over an experiment."""
+"""The points of a sweep: lists, grids, random samples and Latin hypercubes over an experiment."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from wafer.device import dotted, profiles
 __all__ = ["DEVICE_TABLES", "Point", "Spec", "read_spec"]
 
 # Keys of a sweep that are no keys of an experiment.
-_OWN = ("name", "grid", "random", "latin", "seeds", "compare", "validate")
+_OWN = ("name", "points", "grid", "random", "latin", "seeds", "compare", "validate")
 # Tables of an experiment whose keys a sweep may name with a prefix.
 _TABLES = ("device", "workload")
+# Prefix of what only names a point: a column of the catalogue that no device sees.
+_LABEL = "label."
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,10 @@ class Spec:
 
 
 def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path | None = None) -> Spec:
-    """A sweep of a TOML file or a dict: an experiment with ``grid``, ``random``, ``latin`` or ``seeds``."""
+    """A sweep of a TOML file or a dict.
+
+    That is an experiment with ``points``, ``grid``, ``random``, ``latin`` or ``seeds``.
+    """
     if isinstance(source, Mapping):
         given, name, where = dict(source), str(source.get("name", "sweep")), folder or Path()
         place = name
@@ -76,6 +81,8 @@ def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path |
             raise ConfigError(f"{path}: {error}") from None
     base = {key: value for key, value in given.items() if key not in _OWN and value is not None}
     axes: list[list[dict[str, Any]]] = []
+    if "points" in given:
+        axes.append(_points(place, given["points"], base))
     grid = _table(place, given, "grid")
     for key, values in grid.items():
         if not isinstance(values, (list, tuple)) or not values:
@@ -91,8 +98,8 @@ def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path |
             raise ConfigError(f"{place}: seeds: expected a number from 1")
         axes.append([{"seed": first + more} for more in range(count)])
     if not axes:
-        raise ConfigError(f"{place}: nothing to vary; give grid, random, latin or seeds")
-    keys = [key for axis in axes for key in axis[0]]
+        raise ConfigError(f"{place}: nothing to vary; give points, grid, random, latin or seeds")
+    keys = [key for axis in axes for key in {key for part in axis for key in part}]
     twice = {key for key in keys if keys.count(key) > 1}
     if twice:
         raise ConfigError(f"{place}: {', '.join(sorted(twice))}: varied twice")
@@ -103,14 +110,25 @@ def _table(place: str, given: Mapping[str, Any], key: str) -> dict[str, Any]:
     table = given.get(key, {})
     if not isinstance(table, Mapping):
         raise ConfigError(f"{place}: {key}: expected a table")
+    return _flattened(table) if key == "grid" else dict(table)
+
+
+def _flattened(table: Mapping[str, Any]) -> dict[str, Any]:
+    """``[grid.device] overprovisioning = [...]`` is ``grid."device.overprovisioning"``."""
     flattened: dict[str, Any] = {}
     for name, value in table.items():
-        # [grid.device] overprovisioning = [...] is grid."device.overprovisioning".
-        if key == "grid" and isinstance(value, Mapping):
+        if isinstance(value, Mapping):
             flattened.update({f"{name}.{inner}": item for inner, item in value.items()})
         else:
             flattened[name] = value
     return flattened
+
+
+def _points(place: str, given: Any, base: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Points one by one; what one of them does not name is as in the experiment."""
+    if not isinstance(given, (list, tuple)) or not given or not all(isinstance(p, Mapping) for p in given):
+        raise ConfigError(f"{place}: points: expected a list of tables")
+    return [{_key(key, base): _plain(value) for key, value in _flattened(p).items()} for p in given]
 
 
 def _key(key: str, base: Mapping[str, Any]) -> str:
@@ -118,6 +136,8 @@ def _key(key: str, base: Mapping[str, Any]) -> str:
     if key in (*_TABLES, "seed", "volume", "pace", "pace_from", "precondition", "samples"):
         return key
     table, _, rest = key.partition(".")
+    if key.startswith(_LABEL):
+        return key
     if table in _TABLES:
         return f"device.{dotted(rest, DEVICE_TABLES)}" if table == "device" else key
     return f"device.{dotted(key, DEVICE_TABLES)}"
@@ -189,7 +209,7 @@ def _resolve(base: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -
         made["workload"] = dict(values["workload"])
     for key, value in values.items():
         table, _, rest = key.partition(".")
-        if key in _TABLES:
+        if key in _TABLES or key.startswith(_LABEL):
             continue
         target = made
         if table in _TABLES and rest:

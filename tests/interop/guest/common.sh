@@ -37,4 +37,14 @@ device() {
     done
     echo missing
 }
-stat() { nvme fdp stats "/dev/$CTRL" -e 1 | sed -nE "s/.*\($1\): ([0-9]+)/\1/p"; }
+bytes_of() { nvme fdp stats "/dev/$1" -e 1 | sed -nE "s/.*\($2\): ([0-9]+)/\1/p"; }
+# Waits until a load in the background has written: how soon depends on the machine.
+busy() {
+    idle=$(stat HBMW)
+    for _ in $(seq 100); do
+        [ "$(stat HBMW)" -gt $((idle + 200000)) ] && return
+        sleep 0.2
+    done
+    fail "the load does not write"
+}
+stat() { bytes_of "$CTRL" "$1"; }

@@ -49,6 +49,27 @@ refused "Invalid Command Opcode\|Invalid Field\|not supported" nvme sanitize "/d
 nvme error-log "/dev/$CTRL" -e 2 | grep -q "error_count.*: [1-9]" || fail "the error log is empty"
 ok "FDP statistics, RUAMW, events, vendor log page, other logs and features, errors"
 
+# --- wafer measure: on this drive and on QEMU's, what nvme-cli says before and after
+cp /host/wafer /tmp/wafer
+measured() { # NAME CONTROLLER BLOCK-DEVICE
+    before=$(bytes_of "$2" HBMW)
+    media=$(bytes_of "$2" MBMW)
+    check /tmp/wafer measure "/dev/$2" --interval 1s --json "/host/measure-$1.json" --report "/host/measure-$1.html" -- \
+        fio --name=m --filename="$3" --direct=1 --ioengine=psync --rw=randwrite --bs=64k --size=32m --io_size=6m --output=/tmp/m.out
+    record=$(tr -d ' \n' <"/host/measure-$1.json")
+    for want in "\"host_bytes\":$(($(bytes_of "$2" HBMW) - before))," "\"media_bytes\":$(($(bytes_of "$2" MBMW) - media)),"; do
+        echo "$record" | grep -qF "\"summary\":{" && echo "${record#*\"summary\":}" | grep -qF "$want" ||
+            { cat "/host/measure-$1.json"; fail "wafer measure on $1: no $want"; }
+    done
+    [ $(($(bytes_of "$2" HBMW) - before)) -eq 6291456 ] || fail "$1 counts $(($(bytes_of "$2" HBMW) - before)) bytes of 6 MiB"
+    grep -q "</html>" "/host/measure-$1.html" || fail "no report of $1"
+}
+measured ours "$CTRL" "/dev/$DEV"
+measured qemu "$QEMU" "$QNS"
+refused "nvme9" /tmp/wafer measure /dev/nvme9 --for 1s
+rm /tmp/wafer
+ok "wafer measure on this drive and on QEMU's: 6 MiB, as nvme-cli says"
+
 # --- namespaces
 check nvme delete-ns "/dev/$CTRL" -n 1
 check nvme ns-rescan "/dev/$CTRL"
@@ -150,9 +171,9 @@ ok "F2FS and ext4: checksums after unmount and reconnect"
 
 # --- the server killed and started again under load: the host reconnects and goes on
 fio --name=load --filename="/dev/$B" --direct=1 --ioengine=libaio --iodepth=8 --rw=randwrite --bs=8k --size=48m --io_size=12m \
-    --verify=crc32c --do_verify=1 --verify_fatal=1 --output=/tmp/load.out &
+    --allow_file_create=0 --verify=crc32c --do_verify=1 --verify_fatal=1 --output=/tmp/load.out &
 load=$!
-sleep 1
+busy
 touch /host/kill-server
 for _ in $(seq 300); do [ -e /host/server-again ] && break; sleep 0.1; done
 [ -e /host/server-again ] || fail "the server did not come back"
@@ -162,9 +183,9 @@ ok "fio with verify over kill -9 of the server"
 
 # --- disconnect under load, then connect
 fio --name=cut --filename="/dev/$B" --direct=1 --ioengine=libaio --iodepth=8 --rw=randwrite --bs=4k --size=64m --time_based \
-    --runtime=30 --output=/tmp/cut.out 2>/dev/null &
+    --allow_file_create=0 --runtime=60 --output=/tmp/cut.out 2>/dev/null &
 load=$!
-sleep 1
+busy
 disconnect
 wait $load && fail "fio did not notice that its device is gone"
 connect

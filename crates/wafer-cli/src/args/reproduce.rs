@@ -15,8 +15,8 @@ Examples:
   wafer reproduce --list                             what there is and what it takes
 
 A row is one published figure. Class: identified, ours predicts what it was not fitted to; calibrated,
-a parameter was chosen with the figure in view; sketch, right in kind only; not reproduced. Misses are
-shown with what is known of their reason. Exit status 0 also with misses, unless --strict is given.";
+a parameter was chosen with the figure in view; sketch, right in kind only; captured, recorded traffic
+of another size, nothing fitted; not reproduced. Misses are shown with what is known of their reason. Exit status 0 also with misses, unless --strict is given.";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPRODUCE_EXAMPLES)]

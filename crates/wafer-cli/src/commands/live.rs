@@ -2,13 +2,14 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 use wafer_lab::record::Provenance;
 use wafer_lab::{Checked, LabError, ReclaimUnits, Stage, View};
 use wafer_live::{Config, LiveSource, Server, Snapshot};
 
+use super::live_events::{self, RunEvents};
 use super::run::CANCEL;
 use crate::args::HttpArgs;
 use crate::output;
@@ -26,12 +27,14 @@ pub(crate) struct Live {
 pub(crate) struct RunSource {
     name: String,
     provenance: Value,
+    started: Instant,
     newest: Mutex<Newest>,
 }
 
 #[derive(Default)]
 struct Newest {
     view: Option<View>,
+    events: RunEvents,
     ended: bool,
 }
 
@@ -51,6 +54,7 @@ pub(crate) fn of_run(
     let source = Arc::new(RunSource {
         name: experiment.name.clone(),
         provenance: serde_json::to_value(provenance)?,
+        started: Instant::now(),
         newest: Mutex::default(),
     });
     let config = Config { listen, token: args.http_token.clone(), interval: INTERVAL };
@@ -76,7 +80,9 @@ impl Live {
 impl RunSource {
     /// Takes the device as it is now.
     pub(crate) fn show(&self, view: View) {
-        self.lock().view = Some(view);
+        let mut newest = self.lock();
+        newest.events.take(&view, self.started.elapsed().as_secs_f64());
+        newest.view = Some(view);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Newest> {
@@ -115,6 +121,8 @@ impl LiveSource for RunSource {
             handles: view.handles.clone(),
             gc: view.gc,
             reclaim_units: [free * stride, open * stride, (all - free - open) * stride],
+            event_counts: live_events::counts(view),
+            events: newest.events.newest(),
             ..Snapshot::default()
         }
     }

@@ -10,24 +10,12 @@ use wafer_live::{Config, Connection, Event, LiveSource, Server, Snapshot};
 use wafer_target::controller::Subsystem;
 use wafer_target::drive::{EventClass, EventRecord};
 
+use super::live_events::{EVENTS, kind};
 use crate::args::HttpArgs;
 use crate::output;
 
 /// Time between two states of the page.
 const INTERVAL: Duration = Duration::from_millis(500);
-
-/// FDP events that a state carries at most.
-const EVENTS: usize = 40;
-
-/// Names of the types of FDP events (NVMe Base 2.1, FDP Events log page), by number.
-const TYPES: [(u8, &str); 6] = [
-    (0x00, "reclaim unit not fully written"),
-    (0x01, "reclaim unit time limit exceeded"),
-    (0x02, "reset modified handles"),
-    (0x03, "invalid placement identifier"),
-    (0x80, "media reallocated"),
-    (0x81, "implicitly modified handle"),
-];
 
 struct DriveSource {
     subsystem: Arc<Subsystem>,
@@ -56,11 +44,6 @@ pub(crate) fn of_drive(
         .map_err(|e| LabError::config("--http", e.to_string()))?;
     output::notice(quiet, &format!("live page: {}", server.url));
     Ok(Some(server))
-}
-
-fn kind(number: u8) -> String {
-    let known = TYPES.iter().find(|(n, _)| *n == number);
-    known.map_or_else(|| format!("type {number:#04x}"), |(_, name)| (*name).to_owned())
 }
 
 /// What an event says, in words.

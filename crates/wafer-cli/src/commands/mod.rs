@@ -7,6 +7,7 @@ pub(crate) mod devices;
 pub(crate) mod explain;
 pub(crate) mod live;
 pub(crate) mod live_drive;
+mod live_events;
 pub(crate) mod measure;
 pub(crate) mod models;
 pub(crate) mod mount;

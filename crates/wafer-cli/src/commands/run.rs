@@ -76,13 +76,14 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         }
     }
     written.into_inner().unwrap_or(Ok(()))?;
+    // There is nothing to look at of a run that failed.
+    if let Some(error) = failures.into_iter().next() {
+        return Err(error.into());
+    }
     if let Some(live) = live {
         live.linger(quiet);
     }
-    match failures.into_iter().next() {
-        Some(error) => Err(error.into()),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Makes Ctrl-C set [`CANCEL`]; the second one does not wait for the runs to stop.

@@ -32,6 +32,17 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
         output::notice(quiet, notice);
     }
     log_to_stderr(quiet);
+    // The address comes first: a second server must not touch the files of the one that has it.
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let options = ServerOptions {
+        max_connections: args.max_connections as usize,
+        ..ServerOptions::default()
+    };
+    let server = {
+        let _inside = runtime.enter();
+        Server::bind(args.listen, options)
+            .map_err(|e| LabError::config("--listen", format!("{}: {e}", args.listen)))?
+    };
     let drive = Drive::new(DriveOptions {
         device: device.config.clone(),
         seed: args.seed,
@@ -42,9 +53,6 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     .map_err(usage)?;
     for notice in drive.notices() {
         output::notice(quiet, notice);
-    }
-    if let Some(path) = &args.record {
-        drive.record(path).map_err(usage)?;
     }
     let drive = Arc::new(drive);
     let subsystem = Subsystem::new(
@@ -57,9 +65,21 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
             advertise: args.advertise.map(|a| (a.ip().to_string(), a.port())),
         },
     );
-    let page = live_drive::of_drive(&args.http, &device, &subsystem, quiet)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(serve(args, quiet, subsystem));
+    let prepared = live_drive::of_drive(&args.http, &device, &subsystem, quiet).and_then(|page| {
+        // Last, too: a capture that is there already is overwritten.
+        if let Some(path) = &args.record {
+            drive.record(path).map_err(usage)?;
+        }
+        Ok(page)
+    });
+    let page = match prepared {
+        Ok(page) => page,
+        Err(error) => {
+            drive.close().context("the state of the drive cannot be saved")?;
+            return Err(error);
+        }
+    };
+    let served = runtime.block_on(serve(args, quiet, server, subsystem));
     drop(page);
     drop(runtime);
     let closed = drive.close().context("the state of the drive cannot be saved");
@@ -89,15 +109,17 @@ fn usage(error: DriveError) -> LabError {
     }
 }
 
-async fn serve(args: &ServeArgs, quiet: bool, subsystem: Arc<Subsystem>) -> anyhow::Result<()> {
+async fn serve(
+    args: &ServeArgs,
+    quiet: bool,
+    server: Server,
+    subsystem: Arc<Subsystem>,
+) -> anyhow::Result<()> {
     let drive = Arc::clone(&subsystem.drive);
-    let options = ServerOptions {
-        max_connections: args.max_connections as usize,
-        ..ServerOptions::default()
-    };
-    let server = Server::bind(args.listen, subsystem, options)
-        .map_err(|e| LabError::config("--listen", format!("{}: {e}", args.listen)))?;
     let address = server.local_addr()?;
+    // Whoever hears that it serves may end it at once.
+    let (mut interrupt, mut terminate) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     if args.json {
         output::json_line(&Ready { nqn: args.nqn.clone(), address: address.to_string() })?;
     }
@@ -107,8 +129,6 @@ async fn serve(args: &ServeArgs, quiet: bool, subsystem: Arc<Subsystem>) -> anyh
         &format!("serving; nvme connect -t tcp -a {host} -s {port} -n {}", args.nqn),
     );
     let (stop, stopping) = watch::channel(false);
-    let (mut interrupt, mut terminate) =
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let stopper = tokio::spawn(async move {
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -117,7 +137,7 @@ async fn serve(args: &ServeArgs, quiet: bool, subsystem: Arc<Subsystem>) -> anyh
         stop.send_replace(true);
     });
     let keeper = tokio::spawn(keep(drive));
-    server.run(stopping).await;
+    server.run(subsystem, stopping).await;
     stopper.abort();
     keeper.abort();
     Ok(())

@@ -23,7 +23,7 @@ pub use features::{Features, OWNER_GC};
 
 use crate::config::{Destination, GcConfig};
 use crate::error::ConfigError;
-use crate::ids::RuId;
+use crate::ids::{RuId, RuhId};
 use crate::observer::Owner;
 use crate::reclaim::{NOT_CLOSED, ReclaimUnits};
 use crate::rng::DeviceRng;
@@ -36,6 +36,13 @@ use crate::rng::DeviceRng;
 pub trait VictimPolicy: Send {
     /// The next victim among [`RuView::candidates`].
     fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId>;
+
+    /// Which open reclaim unit takes what is still valid in `victim`: one of the [`RuView::classes`], from 0.
+    /// `None`: as `gc.destination`
+    /// says. Asked once for each collection, also where the device chose the victim.
+    fn destination(&mut self, _victim: RuId, _rus: &mut RuView<'_>) -> Option<u8> {
+        None
+    }
 }
 
 /// A policy that can be named in a configuration.
@@ -96,6 +103,8 @@ pub struct RuView<'a> {
     pub(crate) pages_per_ru: u32,
     pub(crate) now: u64,
     pub(crate) forced: bool,
+    pub(crate) classes: u8,
+    pub(crate) writer: u32,
 }
 
 impl RuView<'_> {
@@ -150,8 +159,22 @@ impl RuView<'_> {
     }
 
     /// How often a candidate's data was moved, as far as that is kept apart; 0 for what a host wrote.
+    /// Where the policy or separation chooses among [`Self::classes`]: 1 + the class.
     pub fn generation(&self, ru: RuId) -> u8 {
         self.rus.units[ru.index()].generation
+    }
+
+    /// Open reclaim units among which a policy may choose for a victim's data. Of those that its handle has:
+    /// `gc.generations` with `gc.destination = "generation"`, four with `gc.separation`, else one. With
+    /// `gc.destination = "writer"` those of all handles, in their order.
+    pub fn classes(&self) -> u8 {
+        self.classes
+    }
+
+    /// In [`VictimPolicy::destination`] with `gc.destination = "writer"`: the handle whose command asks for
+    /// space; 0 in background GC and elsewhere.
+    pub fn writer(&self) -> RuhId {
+        RuhId(self.writer as u16)
     }
 
     /// Whether space is needed. If not, this is background GC, which takes nothing that holds more

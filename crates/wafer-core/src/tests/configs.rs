@@ -60,6 +60,7 @@ fn config(
                 3 => Some(Destination::Handle),
                 4 => Some(Destination::Generation),
                 5 if own == 0 => Some(Destination::Shared),
+                11 => Some(Destination::Writer),
                 _ => None,
             },
             generations: 1 + destination % 4,
@@ -122,7 +123,7 @@ pub(super) fn tiny(
         1..5u16,
         prop_oneof![4 => Just(1u16), 1 => 2..4u16],
         0..3u8,
-        0..11u8,
+        0..12u8,
     );
     let flags = (prop::bool::weighted(0.8), any::<bool>(), any::<bool>(), any::<bool>());
     let sizes = (2..12u64, 0..16u64, 0..3u64, ru_pages);

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod configs;
+mod destinations;
 mod exchange;
 mod features;
 mod namespaces;

@@ -21,9 +21,15 @@ impl Observer for Events {
 }
 
 fn agree(case: &Tiny) -> Result<(), TestCaseError> {
+    agree_with(case, &|| policy::make(&case.config.gc).unwrap())
+}
+
+pub(super) fn agree_with(
+    case: &Tiny,
+    policy: &dyn Fn() -> Box<dyn policy::VictimPolicy>,
+) -> Result<(), TestCaseError> {
     let mut geometry = Geometry::resolve(&case.config).unwrap();
     geometry.segment_pages = 1;
-    let policy = || policy::make(&case.config.gc).unwrap();
     let mut oracle = PageMapped::with_geometry(geometry.clone(), policy(), case.seed);
     let mut device =
         Device::with_geometry(geometry.clone(), policy(), case.seed, Events::default()).unwrap();

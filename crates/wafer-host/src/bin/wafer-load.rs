@@ -48,6 +48,9 @@ struct Args {
     /// Seed of addresses.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Read all that was written at the end, and compare.
+    #[arg(long)]
+    verify: bool,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -75,6 +78,7 @@ fn main() -> anyhow::Result<()> {
         span: args.span,
         pids: args.plids,
         seed: args.seed,
+        verify: args.verify,
     };
     let result = load.run(args.address, &options, args.nsid)?;
     println!("{}", serde_json::to_string(&result)?);

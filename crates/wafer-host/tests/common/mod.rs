@@ -70,10 +70,9 @@ impl Target {
         let (stop, stopping) = watch::channel(false);
         let options = ServerOptions { patience, ..ServerOptions::default() };
         let guard = runtime.enter();
-        let server =
-            Server::bind("127.0.0.1:0".parse().unwrap(), Arc::clone(&subsystem), options).unwrap();
+        let server = Server::bind("127.0.0.1:0".parse().unwrap(), options).unwrap();
         let address = server.local_addr().unwrap();
-        let task = runtime.spawn(server.run(stopping));
+        let task = runtime.spawn(server.run(Arc::clone(&subsystem), stopping));
         drop(guard);
         Target { address, drive, subsystem, stop, runtime: Some(runtime), task: Some(task) }
     }

@@ -79,15 +79,16 @@ fn nvme(advice: &Advice) -> String {
     let list: Vec<String> = (0..count).map(|h| h.to_string()).collect();
     format!(
         "#!/bin/sh\n# FDP on, and a namespace with {count} placement handles, for {}.\n\
-         # Deletes namespaces: read it before you run it. DEV is the controller, EG its endurance group.\n\
-         set -eu\nDEV=${{DEV:-/dev/nvme0}}\nEG=${{EG:-1}}\n\
-         nvme fdp configs \"$DEV\" --endgrp-id=\"$EG\"          # choose one with {count} handles or more\n\
-         nvme delete-ns \"$DEV\" --namespace-id=0xffffffff\n\
-         nvme set-feature \"$DEV\" --feature-id=0x1d --cdw11=\"$EG\" --value=0x1   # enables FDP, configuration 0\n\
-         # SIZE: logical blocks of the namespace\n\
-         nvme create-ns \"$DEV\" --nsze=\"$SIZE\" --ncap=\"$SIZE\" --endg-id=\"$EG\" --nphndls={count} --phndls={}\n\
-         nvme attach-ns \"$DEV\" --namespace-id=1 --controllers=0\n\
-         nvme fdp status \"$DEV\" --namespace-id=1              # placement identifiers and room\n\
+         # Deletes all namespaces: read it before you run it. Needs nvme-cli 2.9 or later.\n\
+         # SIZE: logical blocks of the namespace. DEV is the controller, EG its endurance group.\n\
+         set -eu\nDEV=${{DEV:-/dev/nvme0}}\nEG=${{EG:-1}}\n: \"${{SIZE:?SIZE=logical blocks}}\"\n\
+         CNTLID=$(nvme id-ctrl \"$DEV\" | sed -n 's/^cntlid *: *//p')\n\
+         nvme fdp configs \"$DEV\" -e \"$EG\"                   # is there one with {count} handles or more?\n\
+         nvme delete-ns \"$DEV\" -n 0xffffffff\n\
+         nvme fdp feature \"$DEV\" -e \"$EG\" -c 0              # FDP on, configuration 0\n\
+         nvme create-ns \"$DEV\" -s \"$SIZE\" -c \"$SIZE\" -f 0 -e \"$EG\" -n {count} -p {}\n\
+         nvme attach-ns \"$DEV\" -n 1 -c \"$CNTLID\"\n\
+         nvme fdp status \"$DEV\" -n 1                        # placement identifiers and room\n\
          # A write to placement handle 1:\n\
          # nvme write \"$DEV\"n1 --start-block=0 --block-count=7 --data-size=4096 --dir-type=2 --dir-spec=1 --data=page\n",
         advice.workload,

@@ -12,6 +12,11 @@ use crate::load_device;
 /// A mixture of three streams over 64 MiB: a circular log of the first half in 64 KiB, hot random pages
 /// in the third quarter, cold random pages in the last. The third column tells the stream, or not.
 fn mixture(labelled: bool) -> tempfile::NamedTempFile {
+    mixture_at(labelled, |page| page)
+}
+
+/// The same with every page at another address.
+fn mixture_at(labelled: bool, place: impl Fn(u64) -> u64) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
     let mut draw = |n: u64| rng.next_u64() % n;
@@ -26,7 +31,22 @@ fn mixture(labelled: bool) -> tempfile::NamedTempFile {
             _ => (2, 12_288 + draw(4096), 1),
         };
         let stream = if labelled { stream } else { 0 };
-        writeln!(file, "{number} {stream} {} {} 0", page * 8, pages * 8).unwrap();
+        writeln!(file, "{number} {stream} {} {} 0", place(page) * 8, pages * 8).unwrap();
+    }
+    file.flush().unwrap();
+    file
+}
+
+/// A labelled mixture whose streams are processes, so that its addresses stay those of the hidden one.
+fn by_process(labelled: &tempfile::NamedTempFile) -> tempfile::NamedTempFile {
+    let text = std::fs::read_to_string(labelled.path()).unwrap();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    for line in text.lines() {
+        let [time, stream, first, sectors, _] = line.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        let time: u64 = time.parse().unwrap();
+        writeln!(file, "8,0 0 1 0.{time:09} 1 D W {first} + {sectors} [stream{stream}]").unwrap();
     }
     file.flush().unwrap();
     file
@@ -58,25 +78,7 @@ fn hidden_streams_are_found_and_placed_as_well_as_by_their_labels() {
     let hidden = advice_on(&mixture(false), &[], 3);
     let none = of_kind(&hidden, WayKind::None);
     let regions = of_kind(&hidden, WayKind::Regions);
-    // The truth: the same trace with a volume a stream, joined in the same places.
-    let labelled = mixture(true);
-    let text = std::fs::read_to_string(labelled.path()).unwrap();
-    let mut relabelled = tempfile::NamedTempFile::new().unwrap();
-    for line in text.lines() {
-        // The stream as a process, so that addresses stay.
-        let f: Vec<&str> = line.split(' ').collect();
-        writeln!(
-            relabelled,
-            "8,0 0 1 0.{:09} 1 D W {} + {} [stream{}]",
-            f[0].parse::<u64>().unwrap(),
-            f[2],
-            f[3],
-            f[1]
-        )
-        .unwrap();
-    }
-    relabelled.flush().unwrap();
-    let truth = of_kind(&advice_on(&relabelled, &[], 3), WayKind::Streams);
+    let truth = of_kind(&advice_on(&by_process(&mixture(true)), &[], 3), WayKind::Streams);
     let oracle = of_kind(&hidden, WayKind::Oracle);
     assert!(none > truth * 1.1, "the streams matter: {none:.3} without, {truth:.3} with labels");
     assert!(regions < truth * 1.05, "{regions:.3} by regions, {truth:.3} by labels");
@@ -92,6 +94,23 @@ fn hidden_streams_are_found_and_placed_as_well_as_by_their_labels() {
     }
     assert_ne!(group(10_000), group(14_000));
     assert_ne!(group(10_000), group(4_000));
+}
+
+/// As files of a database lie: in pieces of 256 KiB, one stream's among the others'.
+#[test]
+fn streams_that_lie_among_each_other_are_placed_as_well_as_by_their_labels() {
+    const PIECE: u64 = 64;
+    let pieces = 16_384 / PIECE;
+    // An odd factor turns the pieces' order over, each to a place of its own.
+    let place = |page: u64| page / PIECE * 45 % pieces * PIECE + page % PIECE;
+    let hidden = advice_on(&mixture_at(false, place), &[], 3);
+    let labelled = advice_on(&by_process(&mixture_at(true, place)), &[], 3);
+    let none = of_kind(&hidden, WayKind::None);
+    let regions = of_kind(&hidden, WayKind::Regions);
+    let truth = of_kind(&labelled, WayKind::Streams);
+    assert!(none > truth * 1.1, "the streams matter: {none:.3} without, {truth:.3} with labels");
+    assert!(regions < truth * 1.05, "{regions:.3} by regions, {truth:.3} by labels");
+    assert!(hidden.ways.iter().any(|w| w.name == hidden.best && w.confidence >= 1.0));
 }
 
 #[test]
@@ -164,4 +183,96 @@ fn groups_are_exact_on_a_line_and_found_in_the_plane() {
     for (i, g) in line.iter().enumerate() {
         assert_eq!(*g, u16::from(i % 3 > 0), "{line:?}");
     }
+}
+
+/// A script of advice, run with a program `nvme` that writes down what it is asked.
+#[test]
+fn the_script_of_advice_asks_nvme_cli_for_its_handles() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let advice = advice_on(&mixture(false), &[], 3);
+    let text = |name: &str| {
+        let found = files(&advice).0.into_iter().find(|(n, _)| *n == name);
+        found.unwrap_or_else(|| panic!("no {name}")).1
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let fake = "#!/bin/sh\necho \"$@\" >>\"$(dirname \"$0\")/asked\"\n\
+                [ \"$1\" != id-ctrl ] || printf 'vid : 0x1\\ncntlid    : 0x7\\n'\n";
+    std::fs::write(place("nvme"), fake).unwrap();
+    std::fs::set_permissions(place("nvme"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(place("nvme.sh"), text("nvme.sh")).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let run = |size: Option<&str>| {
+        let mut command = std::process::Command::new("sh");
+        command.arg(place("nvme.sh")).env("PATH", &path).env("DEV", "/dev/nvme9");
+        command.env_remove("SIZE").envs(size.map(|s| ("SIZE", s)));
+        command.output().unwrap()
+    };
+    // Without a size nothing is deleted.
+    assert!(!run(None).status.success());
+    assert!(!place("asked").exists());
+    let output = run(Some("1000"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let count = advice.groups.len();
+    assert_eq!(count, 3);
+    let asked = std::fs::read_to_string(place("asked")).unwrap();
+    assert_eq!(
+        asked.lines().collect::<Vec<_>>(),
+        [
+            "id-ctrl /dev/nvme9",
+            "fdp configs /dev/nvme9 -e 1",
+            "delete-ns /dev/nvme9 -n 0xffffffff",
+            "fdp feature /dev/nvme9 -e 1 -c 0",
+            "create-ns /dev/nvme9 -s 1000 -c 1000 -f 0 -e 1 -n 3 -p 0,1,2",
+            "attach-ns /dev/nvme9 -n 1 -c 0x7",
+            "fdp status /dev/nvme9 -n 1",
+        ]
+    );
+
+    // fio's ranges are those of the map, and the hints have a row for each handle, from short to extreme.
+    let map = advice.map.as_ref().unwrap();
+    let scheme = text("dp_scheme.csv");
+    assert_eq!(scheme.lines().count(), map.len().min(32));
+    for line in scheme.lines() {
+        let fields: Vec<u64> = line.split(", ").map(|f| f.parse().unwrap()).collect();
+        let [first, end, handle] = fields[..] else { panic!("{line}") };
+        assert!(first < end, "{line}");
+        assert_eq!(u64::from(map.at(0, first / wafer_core::LBA_BYTES).0.0), handle);
+    }
+    let job = text("job.fio");
+    assert!(job.contains("fdp=1\n") && job.contains("fdp_pli=0,1,2\n"), "{job}");
+    let hints = text("hints.md");
+    let rows: Vec<&str> = hints.lines().filter(|l| l.contains("WLTH_")).collect();
+    assert_eq!(rows.len(), 3, "{hints}");
+    assert!(rows[0].contains("WLTH_SHORT") && rows[2].contains("WLTH_EXTREME"), "{hints}");
+    assert!(hints.contains("BlockCache") && hints.contains("BigHash"), "{hints}");
+    assert!(hints.contains("With perfect knowledge of death times: WAF 1."), "{hints}");
+}
+
+/// F2FS tags nearly all user data warm, so that its handles separate nothing. Classed by file, the same
+/// traffic has something to separate; what perfect knowledge of death times reaches is a bound.
+#[test]
+fn a_file_system_that_calls_everything_warm_gains_by_finer_classes() {
+    let of = |temperature: &str| {
+        let text = format!(
+            "device = \"warp\"\n[workload]\nmodel = \"f2fs\"\ncheckpoint = \"8MiB\"\npopularity = 1.2\n\
+             handles = [0, 1, 2, 3, 4, 5, 6]\ntemperature = \"{temperature}\"\n"
+        );
+        let workload = Workload::from_text("f2fs", &text, std::path::Path::new("")).unwrap();
+        let set = ["capacity=1GiB", "reclaim_unit.size=4MiB", "reclaim_unit.count=284"];
+        let device = load_device("warp", &set.map(str::to_owned)).unwrap();
+        let options =
+            AdviseOptions { fill: None, volume: Some(6 << 30), ..AdviseOptions::default() };
+        let never = AtomicBool::new(false);
+        advise(&device, &workload, None, &options, &never, &|_| {}).unwrap()
+    };
+    let warm = of("linux");
+    let file = of("file");
+    let [none, recorded, oracle] =
+        [WayKind::None, WayKind::Recorded, WayKind::Oracle].map(|kind| of_kind(&warm, kind));
+    let finer = of_kind(&file, WayKind::Recorded);
+    assert!(recorded > none * 0.95, "warm: {recorded:.3} with handles, {none:.3} without");
+    assert!(finer < recorded * 0.95, "{finer:.3} by file, {recorded:.3} all warm");
+    assert!(oracle < finer * 0.8, "{oracle:.3} with perfect knowledge, {finer:.3} by file");
 }

@@ -207,7 +207,11 @@ fn edited(file: &Path, edits: &[String], folder: &Path, name: &str) -> Result<Pa
     for (key, value) in &mut table {
         match (key.as_str(), value) {
             ("compare" | "pace_from", value) => paths.push(value),
-            ("workload", Value::Table(workload)) => paths.extend(workload.get_mut("fio")),
+            ("workload", Value::Table(workload)) => {
+                let files =
+                    |(key, _): &(&String, &mut Value)| ["fio", "trace"].contains(&key.as_str());
+                paths.extend(workload.iter_mut().filter(files).map(|(_, value)| value));
+            }
             _ => {}
         }
     }

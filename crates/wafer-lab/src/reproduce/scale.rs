@@ -61,14 +61,16 @@ impl Scale {
         if pages >= geometry.pages_per_ru {
             return Ok(experiment);
         }
-        let factor = f64::from(pages) / f64::from(geometry.pages_per_ru);
+        let whole = geometry.pages_per_ru;
+        let factor = f64::from(pages) / f64::from(whole);
         experiment.device = scaled_device(&experiment.device, pages, factor)?;
         if let Some(Volume::Bytes(Bytes(bytes))) = &mut experiment.volume {
             *bytes = (*bytes as f64 * factor) as u64;
         }
         if let Some(path) = &experiment.pace_from {
-            let name =
-                format!("{}-{pages}.csv", path.file_stem().unwrap_or_default().to_string_lossy());
+            // Named by the factor: experiments with other reclaim units use the same table.
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            let name = format!("{stem}-{pages}-of-{whole}.csv");
             let scaled = folder.join(name);
             let failed = |source| LabError::Io { path: scaled.clone(), source };
             std::fs::create_dir_all(folder).map_err(failed)?;
@@ -145,6 +147,28 @@ mod tests {
             assert!(difference.abs() < 1e-4, "{name}: {difference}");
             assert_eq!(device.config.namespaces.len(), small.config.namespaces.len());
         }
+    }
+
+    #[test]
+    fn one_table_scales_for_each_reclaim_unit() {
+        let folder = tempfile::tempdir().unwrap();
+        let map = Path::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../configs/experiments/warp/map.toml"
+        ));
+        let scaled = |size: &str, count: &str| {
+            let set =
+                vec![format!("reclaim_unit.size={size}"), format!("reclaim_unit.count={count}")];
+            let options = crate::Options { set, ..Default::default() };
+            let experiment = Experiment::from_file(map, &options).unwrap();
+            Scale::Pages(2048).apply(experiment, folder.path()).unwrap().pace_from.unwrap()
+        };
+        let last = |path: &Path| {
+            let text = read_text(path).unwrap();
+            text.lines().last().unwrap().split(',').next().unwrap().parse::<u64>().unwrap()
+        };
+        let (large, small) = (scaled("256MiB", "985"), scaled("128MiB", "1971"));
+        assert!(last(&large).abs_diff(last(&small) / 2) <= 1);
     }
 
     #[test]

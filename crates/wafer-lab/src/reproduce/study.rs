@@ -20,6 +20,8 @@ pub enum Class {
     Calibrated,
     /// Parts of what was measured are not modelled; right in kind.
     Sketch,
+    /// Recorded traffic of the same program at another size, replayed: nothing was fitted.
+    Captured,
     /// The model does not give it, and the reason says what is known of why.
     NotReproduced,
 }
@@ -30,6 +32,7 @@ impl fmt::Display for Class {
             Class::Identified => "identified",
             Class::Calibrated => "calibrated",
             Class::Sketch => "sketch",
+            Class::Captured => "captured",
             Class::NotReproduced => "not reproduced",
         })
     }

@@ -207,6 +207,8 @@ fn reproduced(study: &Study, row: &Row, seeds: u64, outcomes: &Outcomes) -> Repr
             _ => None,
         });
         match failed.map_or_else(|| row.metric.value(&record), Err) {
+            // Curves that do not cross: no figure, yet nothing failed.
+            Ok(value) if value.is_nan() => {}
             Ok(value) => {
                 ours.push(value);
                 numbers.extend(of(&names[0]).get(n).map(|(seed, _)| *seed));

@@ -30,6 +30,8 @@ pub struct TraceSource {
     folder: PathBuf,
     /// Each trace is scanned once, for all runs together.
     scans: OnceLock<Vec<Arc<Scan>>>,
+    /// Placement identifiers of the first trace's requests, in their order.
+    placements: Option<Arc<[u16]>>,
 }
 
 fn refused(error: TraceError) -> LabError {
@@ -39,7 +41,7 @@ fn refused(error: TraceError) -> LabError {
 impl TraceSource {
     /// Traces with their options. Relative paths of placement maps start at `folder`.
     pub fn new(traces: Vec<TraceFile>, folder: &Path) -> Self {
-        TraceSource { traces, folder: folder.to_owned(), scans: OnceLock::new() }
+        TraceSource { traces, folder: folder.to_owned(), scans: OnceLock::new(), placements: None }
     }
 
     /// Traces with the same `KEY=VALUE` options, as the command line gives them.
@@ -52,6 +54,15 @@ impl TraceSource {
         let options: TraceOptions = layers.read().map_err(name_option)?;
         let file = |file: &PathBuf| TraceFile { file: file.clone(), options: options.clone() };
         Ok(TraceSource::new(files.iter().map(file).collect(), Path::new("")))
+    }
+
+    /// The keys of a `[workload]` table as text, without its head; `label` names it in messages. Relative
+    /// paths start at `folder`.
+    ///
+    /// # Errors
+    /// When a key is unknown or a value cannot be understood.
+    pub fn from_text(label: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
+        source(Layers::from_text(label, text)?, folder)
     }
 
     /// What one pass over each trace finds; the first call reads them all.
@@ -72,7 +83,14 @@ impl TraceSource {
 
     /// The same traces with other ways of placing; what the scans found stays.
     pub(crate) fn again(&self, traces: Vec<TraceFile>) -> Self {
-        TraceSource { traces, folder: self.folder.clone(), scans: self.scans.clone() }
+        TraceSource { traces, ..self.clone() }
+    }
+
+    /// Gives the requests of the first trace these placement identifiers, one for each in their order,
+    /// reads and all; 0xFFFF is none. They stand where the trace's own would.
+    #[must_use]
+    pub fn with_placements(self, placements: Arc<[u16]>) -> Self {
+        TraceSource { placements: Some(placements), ..self }
     }
 
     /// The traces.
@@ -127,7 +145,12 @@ impl Source for TraceSource {
         };
         let scans = self.scans()?;
         let traces: Vec<Trace> = (self.traces.iter().zip(scans))
-            .map(|(t, scan)| Trace { scan: scan.clone(), options: t.options.clone() })
+            .enumerate()
+            .map(|(number, (t, scan))| Trace {
+                scan: scan.clone(),
+                options: t.options.clone(),
+                placements: self.placements.clone().filter(|_| number == 0),
+            })
             .collect();
         let stream = TraceStream::new(&traces, &play).map_err(refused)?;
         Ok(Built {
@@ -141,7 +164,11 @@ impl Source for TraceSource {
 }
 
 /// `trace = "FILE"` with its options beside it, or `traces = [{ file = "FILE", ... }, ...]`.
-fn parse(mut table: Layers, folder: &Path, _: &Path) -> Result<Workload, LabError> {
+fn parse(table: Layers, folder: &Path, _: &Path) -> Result<Workload, LabError> {
+    source(table, folder).map(Workload::new)
+}
+
+fn source(mut table: Layers, folder: &Path) -> Result<TraceSource, LabError> {
     let beside = |file: PathBuf| folder.join(file);
     let traces = if table.has("trace") {
         let file = table.take_string("trace")?.unwrap_or_default();
@@ -169,5 +196,5 @@ fn parse(mut table: Layers, folder: &Path, _: &Path) -> Result<Workload, LabErro
         }
         traces
     };
-    Ok(Workload::new(TraceSource::new(traces, folder)))
+    Ok(TraceSource::new(traces, folder))
 }

@@ -72,7 +72,9 @@ impl Spare {
             idle: u32::from(geometry.handles).saturating_sub(count),
             relocation: match geometry.relocation {
                 Relocation::Shared => 0,
-                Relocation::ByIsolation => persistent + u32::from(persistent < count),
+                Relocation::ByIsolation | Relocation::ByWriter => {
+                    persistent + u32::from(persistent < count)
+                }
                 Relocation::ByHandle(generations) => count * u32::from(generations),
             },
         })

@@ -128,6 +128,8 @@ impl Drive {
             let slot = namespaces.get_mut(namespace.id().index());
             slot.and_then(Option::take).ok_or(Status::INVALID_NAMESPACE)?;
         }
+        // A replay on a drive that keeps its namespaces counts the same: it has the data deallocated.
+        self.apply_locked(&mut inner, 0, &deallocation(&namespace));
         inner.device.delete_namespace(namespace.id());
         inner.record(0, CaptureEvent::DeleteNamespace(namespace.id()));
         let given_back = namespace.store.deallocate(0, namespace.bytes);
@@ -145,16 +147,7 @@ impl Drive {
     pub fn format_namespace(&self, host: u16, nsid: u32, lba_bytes: u32) -> Result<(), Status> {
         let old = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
         let mut inner = self.lock();
-        let mut left = Namespace::device_blocks(old.bytes);
-        let mut commands = Vec::new();
-        let mut at = 0;
-        while left > 0 {
-            let blocks = left.min(1 << 31);
-            commands.push(wafer_core::Command::deallocate(at, blocks as u32).on(old.id()));
-            at += blocks;
-            left -= blocks;
-        }
-        self.apply_locked(&mut inner, host, &commands);
+        self.apply_locked(&mut inner, host, &deallocation(&old));
         old.store.deallocate(0, old.bytes).map_err(|_| Status::INTERNAL_ERROR)?;
         let attachment = old.attachment.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let formatted = Namespace {
@@ -226,6 +219,18 @@ impl Drive {
         let inner = self.lock();
         Bytes(inner.device.unallocated_pages() * inner.device.geometry().page_bytes)
     }
+}
+
+/// Commands that deallocate all of a namespace.
+fn deallocation(namespace: &Namespace) -> Vec<wafer_core::Command> {
+    let (mut at, end) = (0, Namespace::device_blocks(namespace.bytes));
+    let mut commands = Vec::new();
+    while at < end {
+        let blocks = (end - at).min(1 << 31);
+        commands.push(wafer_core::Command::deallocate(at, blocks as u32).on(namespace.id()));
+        at += blocks;
+    }
+    commands
 }
 
 /// The first place of so many bytes that no namespace's data has. It may lie beyond the capacity: places

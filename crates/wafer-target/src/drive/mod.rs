@@ -246,14 +246,16 @@ impl Drive {
     /// # Errors
     /// Something cannot be written.
     pub fn close(&self) -> io::Result<()> {
-        self.flush_record()?;
+        // A capture that cannot be written must not keep the drive from being saved.
+        let recorded = self.flush_record();
         let mut inner = self.lock();
         inner.recorder = None;
         self.checkpoint(&mut inner)?;
         if let Some(keeper) = &mut inner.keeper {
             keeper.set_clean()?;
         }
-        self.backend.flush()
+        self.backend.flush()?;
+        recorded
     }
 
     /// A panic while the lock was held is a fault of ours that the device's own invariants would show;

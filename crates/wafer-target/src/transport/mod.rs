@@ -6,7 +6,7 @@
 mod connection;
 mod digest;
 mod link;
-mod pdu;
+pub(crate) mod pdu;
 mod queue;
 mod server;
 mod transfer;

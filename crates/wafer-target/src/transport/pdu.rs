@@ -9,7 +9,7 @@ use super::digest::crc32c;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fatal {
     pub(crate) error: FatalError,
-    /// Offset of the field at fault, or the digest.
+    /// Offset of the field at fault, or the digest; 0 where the specification has nothing to say.
     pub(crate) information: u32,
 }
 
@@ -82,6 +82,9 @@ pub(crate) fn parse<'a>(
         }
         if pdo < head || pdo % 4 != 0 {
             return Err(header_fault(3));
+        }
+        if plen > MAX_PDU && pdu_type == PduType::H2C_DATA {
+            return Err(fatal(FatalError::LIMIT_EXCEEDED, 0));
         }
         if plen > MAX_PDU || plen < pdo + tail + 1 {
             return Err(header_fault(4));

@@ -32,24 +32,19 @@ impl Default for ServerOptions {
 /// A listening server.
 pub struct Server {
     listener: TcpListener,
-    subsystem: Arc<Subsystem>,
     options: ServerOptions,
 }
 
 impl Server {
-    /// Listens on an address; port 0 is any.
+    /// Listens on an address; port 0 is any. Hosts that come before [`Self::run`] wait.
     ///
     /// # Errors
     /// The address cannot be listened on.
-    pub fn bind(
-        address: SocketAddr,
-        subsystem: Arc<Subsystem>,
-        options: ServerOptions,
-    ) -> io::Result<Self> {
+    pub fn bind(address: SocketAddr, options: ServerOptions) -> io::Result<Self> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
-        Ok(Server { listener: socket.listen(1024)?, subsystem, options })
+        Ok(Server { listener: socket.listen(1024)?, options })
     }
 
     /// The address that it listens on.
@@ -60,8 +55,8 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Serves until `stop` is true, then ends all associations and waits for their connections.
-    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+    /// Serves a subsystem until `stop` is true, then ends all associations and waits for their connections.
+    pub async fn run(self, subsystem: Arc<Subsystem>, mut stop: watch::Receiver<bool>) {
         let permits = Arc::new(Semaphore::new(self.options.max_connections));
         let limits = Limits { patience: self.options.patience };
         let mut tasks = JoinSet::new();
@@ -80,7 +75,7 @@ impl Server {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let subsystem = Arc::clone(&self.subsystem);
+            let subsystem = Arc::clone(&subsystem);
             let stop = stop.clone();
             tasks.spawn(async move {
                 let over = link::serve(stream, subsystem, limits, stop).await;
@@ -89,7 +84,7 @@ impl Server {
             });
         }
         drop(self.listener);
-        for controller in self.subsystem.controllers() {
+        for controller in subsystem.controllers() {
             controller.close();
         }
         while tasks.join_next().await.is_some() {}

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use wafer_spec::{DataPdu, FatalError, PduFlags, Sqe};
 
-use super::pdu::{Fatal, fatal};
+use super::pdu::{Fatal, MAX_H2C_DATA, fatal};
 
 /// Bytes of all buffers of a connection together, unless a single one is longer.
 const BUFFERS: usize = 4 << 20;
@@ -159,18 +159,21 @@ impl Transfers {
         }
         if pdu.datao.get() != part.at {
             // Within a part data comes in order.
-            return Err(fatal(FatalError::DATA_OUT_OF_RANGE, 12));
+            return Err(fatal(FatalError::DATA_OUT_OF_RANGE, 0));
         }
         let length = pdu.datal.get();
+        if length > MAX_H2C_DATA {
+            return Err(fatal(FatalError::LIMIT_EXCEEDED, 0));
+        }
         if length > part.end - part.at {
-            return Err(fatal(FatalError::DATA_OUT_OF_RANGE, 16));
+            return Err(fatal(FatalError::DATA_OUT_OF_RANGE, 0));
         }
         transfer.data[part.at as usize..(part.at + length) as usize].copy_from_slice(data);
         transfer.intact &= intact;
         part.at += length;
         let done = part.at == part.end;
         if PduFlags::from(pdu.header.flags).last() != done {
-            return Err(fatal(FatalError::SEQUENCE, 1));
+            return Err(fatal(FatalError::SEQUENCE, 0));
         }
         let mut ready = Vec::new();
         if !done {

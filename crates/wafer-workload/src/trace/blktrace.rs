@@ -38,6 +38,8 @@ pub(super) struct BlkTrace {
     action: u32,
     /// Names by process number.
     processes: HashMap<u32, u32>,
+    /// The process met last and its name: most requests repeat it.
+    process: Option<(u32, u32)>,
     /// The device met last and its volume: most requests repeat it.
     device: Option<(u32, u32)>,
 }
@@ -59,33 +61,44 @@ pub(super) fn is_one(head: &[u8]) -> bool {
 
 /// A record, its fields found but not judged.
 struct Record<'a> {
-    bytes: &'a [u8],
+    bytes: &'a [u8; RECORD],
     order: Order,
 }
 
-impl Record<'_> {
+impl<'a> Record<'a> {
+    /// The record that `input` begins with, if it is all there.
+    #[inline]
+    fn first(input: &'a [u8], order: Order) -> Option<Self> {
+        Some(Record { bytes: input.first_chunk()?, order })
+    }
+
+    #[inline]
+    fn field<const N: usize>(&self, at: usize) -> [u8; N] {
+        std::array::from_fn(|i| self.bytes[at + i])
+    }
+
+    #[inline]
     fn u32(&self, at: usize) -> u32 {
-        let mut field = [0; 4];
-        field.copy_from_slice(&self.bytes[at..at + 4]);
         match self.order {
-            Order::Little => u32::from_le_bytes(field),
-            Order::Big => u32::from_be_bytes(field),
+            Order::Little => u32::from_le_bytes(self.field(at)),
+            Order::Big => u32::from_be_bytes(self.field(at)),
         }
     }
 
+    #[inline]
     fn u64(&self, at: usize) -> u64 {
-        let (first, second) = (u64::from(self.u32(at)), u64::from(self.u32(at + 4)));
         match self.order {
-            Order::Little => second << 32 | first,
-            Order::Big => first << 32 | second,
+            Order::Little => u64::from_le_bytes(self.field(at)),
+            Order::Big => u64::from_be_bytes(self.field(at)),
         }
     }
 
+    #[inline]
     fn payload(&self) -> usize {
-        match self.order {
-            Order::Little => usize::from(u16::from_le_bytes([self.bytes[46], self.bytes[47]])),
-            Order::Big => usize::from(u16::from_be_bytes([self.bytes[46], self.bytes[47]])),
-        }
+        usize::from(match self.order {
+            Order::Little => u16::from_le_bytes(self.field(46)),
+            Order::Big => u16::from_be_bytes(self.field(46)),
+        })
     }
 }
 
@@ -94,8 +107,7 @@ impl BlkTrace {
         let order = order(head).unwrap_or(Order::Little);
         let mut action = QUEUE;
         let mut rest = head;
-        while rest.len() >= RECORD {
-            let record = Record { bytes: rest, order };
+        while let Some(record) = Record::first(rest, order) {
             let what = record.u32(28);
             if what & 0xff == ISSUE && (what >> 16) & NOTIFY == 0 {
                 action = ISSUE;
@@ -103,9 +115,10 @@ impl BlkTrace {
             }
             rest = rest.get(RECORD + record.payload()..).unwrap_or_default();
         }
-        BlkTrace { order, action, processes: HashMap::new(), device: None }
+        BlkTrace { order, action, processes: HashMap::new(), process: None, device: None }
     }
 
+    #[inline]
     fn one(&mut self, record: &Record<'_>, payload: &[u8], out: &mut Decoded) {
         let what = record.u32(28);
         let (category, action) = (what >> 16, what & 0xffff);
@@ -116,6 +129,7 @@ impl BlkTrace {
                 let name = payload.split(|b| *b == 0).next().unwrap_or_default();
                 let index = out.names.process(name);
                 self.processes.insert(pid, index);
+                self.process = None;
             }
             return;
         }
@@ -140,7 +154,14 @@ impl BlkTrace {
                 volume
             }
         };
-        let process = self.processes.get(&pid).copied().unwrap_or(NO_PROCESS);
+        let process = match self.process {
+            Some((known, process)) if known == pid => process,
+            _ => {
+                let process = self.processes.get(&pid).copied().unwrap_or(NO_PROCESS);
+                self.process = Some((pid, process));
+                process
+            }
+        };
         let Some(offset) = sector.checked_mul(SECTOR) else {
             return out.faults.add(out.position, "an address of more than 2^64 bytes");
         };
@@ -155,8 +176,9 @@ impl BlkTrace {
 impl Decoder for BlkTrace {
     fn decode(&mut self, input: &[u8], last: bool, out: &mut Decoded) -> usize {
         let mut at = 0;
-        while let Some(bytes) = input.get(at..at + RECORD) {
-            let record = Record { bytes, order: self.order };
+        // Most records are requests: one allocation instead of many.
+        out.requests.reserve(input.len() / RECORD);
+        while let Some(record) = Record::first(&input[at..], self.order) {
             let magic = record.u32(0);
             if magic & !0xff != MAGIC || magic & 0xff != VERSION {
                 // The length of a damaged record is not known: look for the next magic.

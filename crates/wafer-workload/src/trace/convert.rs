@@ -51,6 +51,11 @@ pub fn write_capture<W: Write>(
                     capture.record(&CaptureRecord { time_ns: last, host: 0, event })?;
                     continue;
                 }
+                Kind::Update => {
+                    let event = CaptureEvent::Update(namespace, request.placement);
+                    capture.record(&CaptureRecord { time_ns: last, host: 0, event })?;
+                    continue;
+                }
             };
             let (mut lba, end) = sectors(request);
             while lba < end {

@@ -1,7 +1,7 @@
 //! From bytes to requests: what every format implements, and the part that all formats of lines
 //! share.
 
-use super::request::{Names, Request};
+use super::request::{Kind, Names, Request};
 
 /// Where decoded requests go.
 #[derive(Debug, Default)]
@@ -117,15 +117,24 @@ pub(crate) fn sectors(count: u64) -> Result<u64, &'static str> {
     count.checked_mul(SECTOR).ok_or("an address of more than 2^64 bytes")
 }
 
-/// What no drive does in one request: most likely a shifted column.
+/// More than any system moves in one request: most likely a shifted column.
+pub(crate) const LARGEST_TRANSFER: u64 = 4 << 30;
+/// A request of this many bytes may deallocate a whole drive; what is longer is damage.
 pub(crate) const LARGEST: u64 = 1 << 50;
 
 /// Refuses what no drive can be asked.
 #[inline]
 pub(crate) fn checked(request: Request) -> Parsed {
+    let most = if request.kind == Kind::Deallocate { LARGEST } else { LARGEST_TRANSFER };
+    if request.bytes > most {
+        return Err(if most == LARGEST {
+            "a length of more than 1 PiB"
+        } else {
+            "a read or write of more than 4 GiB"
+        });
+    }
     match request.offset.checked_add(request.bytes) {
         None => Err("the address and length overflow"),
-        Some(_) if request.bytes > LARGEST => Err("a length of more than 1 PiB"),
         Some(_) => Ok(Some(request)),
     }
 }

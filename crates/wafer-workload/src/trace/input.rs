@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 
+use liblzma::stream::{CONCATENATED, Stream};
+
 use super::capture;
 
 /// Bytes looked at to tell what a file is.
@@ -19,6 +21,8 @@ pub(super) struct Input {
 
 /// A capture's header is not longer.
 const LONGEST_HEADER: u32 = 16 << 20;
+/// Bytes of memory that unpacking xz may take: four times what `xz -9` makes it need.
+const XZ_MEMORY: u64 = 256 << 20;
 /// Compression within compression is followed this deep.
 const DEPTH: usize = 3;
 
@@ -42,7 +46,8 @@ pub(super) fn unpack(mut bytes: Box<dyn Read + Send>) -> io::Result<Input> {
             [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(all)),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::new(all)?),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
-                Box::new(liblzma::read::XzDecoder::new_multi_decoder(all))
+                let stream = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED)?;
+                Box::new(liblzma::read::XzDecoder::new_stream(all, stream))
             }
             head if head.starts_with(&capture::MAGIC) => return capture_frames(all),
             _ => return Ok(Input { bytes: all, capture: None }),

@@ -21,8 +21,8 @@ pub struct TraceOptions {
     /// End at this time after the trace's first request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Duration>,
-    /// Only this volume of the trace (disk, device, namespace), by its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Only this volume of the trace (disk, device, namespace), by its name; a number is one too.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "name")]
     pub volume: Option<String>,
     /// Where the volumes of a trace lie: `"join"` (default), one behind the other; `"namespaces"`,
     /// each on a namespace of its own.
@@ -44,12 +44,29 @@ pub struct TraceOptions {
     pub placement: PlacementRules,
 }
 
+/// A name, which many traces make of digits alone.
+pub(super) fn name<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a name")]
+    enum Name {
+        Text(String),
+        Number(u64),
+    }
+    Ok(Option::<Name>::deserialize(from)?.map(|name| match name {
+        Name::Text(text) => text,
+        Name::Number(number) => number.to_string(),
+    }))
+}
+
 /// Where the volumes of a trace lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Volumes {
-    /// One behind the other, in order of first appearance, each as long as its last address.
+    /// The namespaces of a capture on the namespaces of the same numbers, if the device has them all;
+    /// else as `join`.
     #[default]
+    Auto,
+    /// One behind the other, in order of first appearance, each as long as its last address.
     Join,
     /// The first on the first namespace, and so on; more volumes than namespaces start over.
     Namespaces,

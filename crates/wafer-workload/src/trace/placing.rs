@@ -17,9 +17,11 @@ use super::scan::{Scan, size_class};
 /// Which placement identifier a write gets. In text: a word of `Simple`, `map:FILE.csv`, or rules
 /// `HANDLE: CONDITION, CONDITION; HANDLE: ...; HANDLE`, of which the first that holds decides.
 /// Conditions: `process=NAME*`, `volume=NAME`, `lba=FROM..TO` (bytes), `size>=64KiB`, `size<64KiB`,
-/// `sequential`, `random`. A write that no rule matches names no placement.
+/// `sequential`, `random`. A write that no rule matches names no placement. The rules may also be a list of
+/// tables, `[{ handle = 1, process = "jbd2*" }, ...]` with the keys `handle`, `process`, `volume`, `from`,
+/// `to`, `min_size`, `max_size`, `sequential`, or `rules:FILE.toml` with `[[rule]]` tables.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "Spelling", into = "String")]
 pub struct PlacementRules {
     text: String,
     kind: RuleKind,
@@ -29,7 +31,89 @@ pub struct PlacementRules {
 enum RuleKind {
     Simple(Simple),
     Map(String),
+    File(String),
     List(Vec<Rule>),
+}
+
+/// How rules are written down.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "placement is text, or a list of tables with `handle` and conditions"
+)]
+enum Spelling {
+    Text(String),
+    Tables(Vec<toml::Table>),
+}
+
+/// A rule as a table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleTable {
+    handle: u16,
+    process: Option<String>,
+    #[serde(default, deserialize_with = "super::options::name")]
+    volume: Option<String>,
+    /// Bytes in the trace's volume.
+    from: Option<Bytes>,
+    to: Option<Bytes>,
+    /// At least so many bytes.
+    min_size: Option<Bytes>,
+    /// At most so many bytes.
+    max_size: Option<Bytes>,
+    sequential: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleFile {
+    #[serde(default)]
+    rule: Vec<toml::Spanned<RuleTable>>,
+}
+
+impl RuleTable {
+    fn rule(self) -> Result<Rule, String> {
+        let pattern = |key: &str, text: Option<String>| {
+            let made =
+                text.map(|t| Pattern::new(&t).map_err(|e| format!("{key}: `{t}`: {}", e.msg)));
+            made.transpose()
+        };
+        let lba = match (self.from, self.to) {
+            (None, None) => None,
+            (from, to) => Some((from.map_or(0, |b| b.0), to.map_or(u64::MAX, |b| b.0))),
+        };
+        Ok(Rule {
+            handle: self.handle,
+            process: pattern("process", self.process)?,
+            volume: pattern("volume", self.volume)?,
+            lba,
+            at_least: self.min_size.map(|b| b.0),
+            below: self.max_size.map(|b| b.0.saturating_add(1)),
+            sequential: self.sequential,
+        })
+    }
+}
+
+/// The rules of a file of `[[rule]]` tables.
+fn read_rules(path: &Path) -> Result<Vec<Rule>, TraceError> {
+    let text = std::fs::read_to_string(path).map_err(|e| TraceError::io(path, e))?;
+    let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
+    let refuse = |reason: String| TraceError::Option { path: path.to_owned(), reason };
+    let file: RuleFile = toml::from_str(&text).map_err(|e| {
+        let at = e.span().map_or(0, |span| span.start);
+        let message = e.message().lines().next().unwrap_or_default();
+        refuse(format!("line {}: {message}", line(at)))
+    })?;
+    if file.rule.is_empty() {
+        return Err(refuse(
+            "no rules; write [[rule]] tables with a handle and conditions".to_owned(),
+        ));
+    }
+    let rules = file.rule.into_iter().map(|spanned| {
+        let at = line(spanned.span().start);
+        spanned.into_inner().rule().map_err(|e| refuse(format!("line {at}: {e}")))
+    });
+    rules.collect()
 }
 
 impl Default for RuleKind {
@@ -85,6 +169,8 @@ impl FromStr for PlacementRules {
             RuleKind::Simple(*simple)
         } else if let Some(path) = trimmed.strip_prefix("map:") {
             RuleKind::Map(path.trim().to_owned())
+        } else if let Some(path) = trimmed.strip_prefix("rules:") {
+            RuleKind::File(path.trim().to_owned())
         } else {
             let rules = trimmed.split(';').filter(|r| !r.trim().is_empty()).map(rule);
             let rules = rules.collect::<Result<Vec<Rule>, String>>()?;
@@ -145,11 +231,43 @@ fn add_condition(rule: &mut Rule, text: &str) -> Option<()> {
     Some(())
 }
 
-impl TryFrom<String> for PlacementRules {
+impl TryFrom<Spelling> for PlacementRules {
     type Error = String;
 
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
+    fn try_from(spelling: Spelling) -> Result<Self, String> {
+        let tables = match spelling {
+            Spelling::Text(text) => return text.parse(),
+            Spelling::Tables(tables) => tables,
+        };
+        if tables.is_empty() {
+            return Err("no rules".to_owned());
+        }
+        let mut rules = Vec::new();
+        for table in tables {
+            let table: RuleTable = table.try_into().map_err(|e: toml::de::Error| {
+                format!("placement: {}", e.message().lines().next().unwrap_or_default())
+            })?;
+            rules.push(table.rule()?);
+        }
+        let text = rules.iter().map(Rule::to_text).collect::<Vec<_>>().join("; ");
+        Ok(PlacementRules { text, kind: RuleKind::List(rules) })
+    }
+}
+
+impl Rule {
+    /// The rule in the one-line form.
+    fn to_text(&self) -> String {
+        let mut parts = Vec::new();
+        parts.extend(self.process.as_ref().map(|p| format!("process={p}")));
+        parts.extend(self.volume.as_ref().map(|v| format!("volume={v}")));
+        parts.extend(self.lba.map(|(from, to)| match to {
+            u64::MAX => format!("lba={from}B.."),
+            to => format!("lba={from}B..{to}B"),
+        }));
+        parts.extend(self.at_least.map(|size| format!("size>={size}B")));
+        parts.extend(self.below.map(|size| format!("size<{size}B")));
+        parts.extend(self.sequential.map(|s| if s { "sequential" } else { "random" }.to_owned()));
+        format!("{}: {}", self.handle, parts.join(", "))
     }
 }
 
@@ -207,6 +325,10 @@ impl Placer {
             RuleKind::Simple(Simple::Size) => Way::Size(last),
             RuleKind::Simple(Simple::Sequential) => Way::Sequential,
             RuleKind::Map(file) => Way::Map(PlaceMap::read(&folder.join(file))?),
+            RuleKind::File(file) => {
+                let rules = read_rules(&folder.join(file))?;
+                Way::List(rules.iter().map(|r| compiled(r, scan)).collect())
+            }
             RuleKind::List(list) => Way::List(list.iter().map(|r| compiled(r, scan)).collect()),
         };
         Ok(Placer { way, runs: Runs::default() })
@@ -228,6 +350,11 @@ impl Placer {
                 found.map_or(Placement::NONE, |r| Placement(r.rule.handle))
             }
         }
+    }
+
+    /// Whether writes go where the trace says.
+    pub(super) fn is_recorded(&self) -> bool {
+        matches!(self.way, Way::Trace)
     }
 
     /// The map by device address, where there is one: pieces are placed after the remap.

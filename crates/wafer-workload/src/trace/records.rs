@@ -1,7 +1,8 @@
 //! Records of `wafer.capture/1` (docs/capture-format.md): 24 bytes each, little-endian.
 //!
 //! Each namespace is a volume. Placement identifiers are as recorded. What changes the drive itself
-//! (namespaces, reclaim unit updates, switching FDP) is left alone.
+//! (namespaces made or deleted, FDP switched) is left alone; the data of a namespace that is deleted is
+//! recorded as deallocated.
 
 use wafer_core::Placement;
 
@@ -33,7 +34,8 @@ impl Decoder for Records {
                 1 => Kind::Deallocate,
                 2 => Kind::Read,
                 3 => Kind::Flush,
-                4 | 16..=19 => continue,
+                4 => Kind::Update,
+                16..=19 => continue,
                 255 => {
                     self.clock = self.clock.saturating_add(lba);
                     continue;
@@ -55,7 +57,9 @@ impl Decoder for Records {
                 }
             };
             let request = match lba.checked_mul(SECTOR) {
-                _ if kind == Kind::Flush => Ok(Some(Request::new(kind, self.clock, 0, 0))),
+                _ if matches!(kind, Kind::Flush | Kind::Update) => {
+                    Ok(Some(Request::new(kind, self.clock, 0, 0)))
+                }
                 Some(offset) => {
                     checked(Request::new(kind, self.clock, offset, u64::from(blocks) * SECTOR))
                 }

@@ -2,7 +2,7 @@
 
 use wafer_core::{LBA_BYTES, NsId};
 
-use super::options::{Map, TraceOptions, Volumes};
+use super::options::{Map, TraceOptions};
 use super::scan::{GRANULE, Scan};
 
 /// A part of a namespace that a trace may write, in logical blocks of 512 bytes.
@@ -56,14 +56,14 @@ pub enum Fit {
 }
 
 impl Remap {
-    /// The map of a trace onto areas: one, or with volumes on namespaces one after the other.
+    /// The map of a trace onto areas: one with volumes `joined`, or else each volume the next.
     pub(super) fn new(
         scan: &Scan,
         options: &TraceOptions,
         areas: &[Area],
+        joined: bool,
         page_bytes: u64,
     ) -> (Self, Fit) {
-        let joined = options.volumes == Volumes::Join;
         let area = |volume: usize| areas[if joined { 0 } else { volume % areas.len() }];
         let compact_blocks = |v: &super::VolumeScan| v.granules.len() as u64 * GRANULE_BLOCKS;
         let plain_blocks =
@@ -111,6 +111,11 @@ impl Remap {
         let scale = (options.map == Map::Scale && extent > 0).then(|| (areas[0].blocks, extent));
         let page_blocks = (page_bytes / LBA_BYTES).max(1);
         (Remap { volumes, cut: options.map == Map::Keep, scale, page_blocks }, fit)
+    }
+
+    /// The namespace that a volume lies on.
+    pub(super) fn namespace(&self, volume: u32) -> NsId {
+        self.volumes.get(volume as usize).map_or(NsId(0), |map| map.area.namespace)
     }
 
     /// Moves every address on by a share of its area, in whole pages.

@@ -16,6 +16,8 @@ pub enum Kind {
     Read,
     /// Flush of the drive's volatile cache: no address. Counted, changes nothing of what is written.
     Flush,
+    /// Reclaim unit update: what is written with `placement` next goes to another reclaim unit. No address.
+    Update,
 }
 
 /// No process name is known.

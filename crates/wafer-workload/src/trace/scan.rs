@@ -25,7 +25,8 @@ pub struct Amount {
 impl Amount {
     fn add(&mut self, bytes: u64) {
         self.requests += 1;
-        self.bytes += bytes;
+        // Damaged lengths may add up to more than there is.
+        self.bytes = self.bytes.saturating_add(bytes);
     }
 }
 
@@ -251,6 +252,10 @@ impl Scanning {
             self.volumes.resize_with(volume + 1, fresh);
         }
         let (scan, granules, latest) = &mut self.volumes[volume];
+        if request.kind == Kind::Update {
+            scan.all.add(0);
+            return;
+        }
         if request.kind == Kind::Flush {
             self.flushes += 1;
             scan.all.add(0);
@@ -263,7 +268,7 @@ impl Scanning {
         match request.kind {
             Kind::Read => self.reads.add(bytes),
             Kind::Deallocate => self.deallocates.add(bytes),
-            Kind::Flush => {}
+            Kind::Flush | Kind::Update => {}
             Kind::Write => {
                 self.writes.add(bytes);
                 scan.writes.add(bytes);
@@ -279,9 +284,8 @@ impl Scanning {
                     }
                     self.process_bytes[process] += bytes;
                 }
-                let touched = request.offset / GRANULE..request.end().div_ceil(GRANULE);
-                // A write of more than this is damage, whatever it says.
-                for granule in touched.take(1 << 20) {
+                // No reader passes on a write of more than 4 GiB: at most 4,097 granules.
+                for granule in request.offset / GRANULE..request.end().div_ceil(GRANULE) {
                     if granule != *latest {
                         granules.insert(granule);
                         *latest = granule;

@@ -14,6 +14,9 @@ use super::request::{Kind, Request};
 use super::scan::{Filter, Scan, sectors};
 use crate::stream::{CommandStream, Figure};
 
+/// The format that records placement identifiers and numbers of namespaces.
+const CAPTURE: &str = "capture";
+
 /// A trace that has been scanned.
 #[derive(Clone, Debug)]
 pub struct Trace {
@@ -21,6 +24,9 @@ pub struct Trace {
     pub scan: Arc<Scan>,
     /// How it is played.
     pub options: TraceOptions,
+    /// Placement identifiers of the trace's requests in their order, reads and all: they stand where the
+    /// trace's own would, for `placement = "trace"`.
+    pub placements: Option<Arc<[u16]>>,
 }
 
 /// What traces are played on.
@@ -46,6 +52,8 @@ pub struct TraceStream {
     left_over: Vec<Command>,
     /// What is worth telling before a run.
     notices: Vec<String>,
+    /// Whether updates are asked for.
+    heeds_updates: bool,
 }
 
 /// One trace while it is played.
@@ -56,6 +64,8 @@ struct Tenant {
     filter: Filter,
     requests: Vec<Request>,
     at: usize,
+    /// Requests of this pass that were read.
+    seen: usize,
     remap: Remap,
     placer: Placer,
     repeats: bool,
@@ -65,6 +75,8 @@ struct Tenant {
     pass_began: u64,
     wrote_in_pass: bool,
     counts: Counts,
+    /// A reclaim unit update that was met and is still to be done.
+    update: Option<(NsId, Placement)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,7 +100,8 @@ impl TraceStream {
         for (number, trace) in traces.iter().enumerate() {
             let areas = areas(trace, number, traces.len(), target)?;
             let scan = &trace.scan;
-            let (remap, fit) = Remap::new(scan, &trace.options, &areas, target.page_bytes);
+            let (areas, joined) = areas;
+            let (remap, fit) = Remap::new(scan, &trace.options, &areas, joined, target.page_bytes);
             let path = scan.path.display();
             match fit {
                 Fit::Given => {}
@@ -110,6 +123,7 @@ impl TraceStream {
                 filter: Filter::new(&trace.options),
                 requests: Vec::new(),
                 at: 0,
+                seen: 0,
                 remap,
                 placer,
                 repeats: target.until_volume && trace.options.repeat != Repeat::Once,
@@ -118,10 +132,11 @@ impl TraceStream {
                 pass_began: 0,
                 wrote_in_pass: false,
                 counts: Counts::default(),
+                update: None,
                 trace: trace.clone(),
             });
         }
-        Ok(TraceStream { tenants, left_over: Vec::new(), notices })
+        Ok(TraceStream { tenants, left_over: Vec::new(), notices, heeds_updates: false })
     }
 
     /// What is worth telling before a run, a line each.
@@ -166,13 +181,21 @@ fn damage(scan: &Scan) -> Vec<String> {
     lines.into_iter().map(|line| format!("{line} (left out)")).collect()
 }
 
-/// The parts of namespaces that a trace writes.
+/// The namespaces of a capture by their numbers, where the device has them all.
+fn numbered(trace: &Trace, count: usize) -> Option<Vec<usize>> {
+    let number = |name: &str| name.parse::<usize>().ok()?.checked_sub(1).filter(|n| *n < count);
+    let capture = trace.scan.format.name == CAPTURE && trace.options.namespace.is_none();
+    let volumes = capture.then(|| trace.scan.volumes.iter().map(|v| number(&v.name)))?;
+    volumes.collect::<Option<Vec<_>>>().filter(|numbers| !numbers.is_empty())
+}
+
+/// The parts of namespaces that a trace writes, and whether its volumes are joined on one.
 fn areas(
     trace: &Trace,
     number: usize,
     traces: usize,
     target: &TraceTarget<'_>,
-) -> Result<Vec<Area>, TraceError> {
+) -> Result<(Vec<Area>, bool), TraceError> {
     let count = target.namespace_bytes.len();
     let whole = |n: usize| Area {
         namespace: NsId(n as u8),
@@ -185,9 +208,15 @@ fn areas(
         return Err(refuse(format!("speed: {speed} is not a positive number")));
     }
     if trace.options.volumes == Volumes::Namespaces {
-        return Ok((0..count).map(whole).collect());
+        return Ok(((0..count).map(whole).collect(), false));
     }
-    match trace.options.namespace {
+    if trace.options.volumes == Volumes::Auto
+        && traces == 1
+        && let Some(numbers) = numbered(trace, count)
+    {
+        return Ok((numbers.into_iter().map(whole).collect(), false));
+    }
+    let areas = match trace.options.namespace {
         Some(n) if n == 0 || usize::from(n) > count => {
             Err(refuse(format!("namespace: {n}; the device has namespaces 1 to {count}")))
         }
@@ -203,7 +232,8 @@ fn areas(
             let first = each * (number / count) as u64;
             Ok(vec![Area { namespace: NsId(namespace as u8), first, blocks: each }])
         }
-    }
+    };
+    areas.map(|areas| (areas, true))
 }
 
 impl Tenant {
@@ -213,6 +243,13 @@ impl Tenant {
             self.requests.clear();
             self.at = 0;
             if self.reader.read(&mut self.requests) {
+                if let Some(placements) = &self.trace.placements {
+                    let given = placements.get(self.seen..).unwrap_or_default();
+                    for (request, placement) in self.requests.iter_mut().zip(given) {
+                        request.placement = Placement(*placement);
+                    }
+                    self.seen += self.requests.len();
+                }
                 let (filter, reader) = (&mut self.filter, &self.reader);
                 self.requests.retain(|request| filter.passes(request, reader));
             } else if !self.begin_again() {
@@ -231,6 +268,7 @@ impl Tenant {
         let Ok(reader) = TraceReader::open(&scan.path, Some(scan.format)) else { return false };
         self.reader = reader;
         self.filter = Filter::new(&self.trace.options);
+        self.seen = 0;
         self.passes += 1;
         self.wrote_in_pass = false;
         let span = (scan.span_ns as f64 / self.speed) as u64;
@@ -273,6 +311,11 @@ impl Tenant {
                 self.counts.flushes += 1;
                 return;
             }
+            Kind::Update => {
+                let namespace = self.remap.namespace(request.volume);
+                self.update = Some((namespace, request.placement));
+                return;
+            }
         };
         let placement = if op == Op::Write { self.placer.place(&request) } else { Placement::NONE };
         let map = self.placer.map().filter(|_| op == Op::Write);
@@ -308,12 +351,18 @@ impl CommandStream for TraceStream {
             while out.len() < end && tenant.ready() {
                 while out.len() < end && tenant.at < tenant.requests.len() {
                     tenant.take(out);
+                    if self.heeds_updates && tenant.update.is_some() {
+                        return;
+                    }
                 }
             }
         } else {
             while out.len() < end {
                 let Some(next) = self.earliest() else { break };
                 self.tenants[next].take(out);
+                if self.heeds_updates && self.tenants[next].update.is_some() {
+                    return;
+                }
             }
         }
         if out.len() > end {
@@ -332,6 +381,23 @@ impl CommandStream for TraceStream {
             times.resize(times.len() + out.len() - before, time);
         }
         true
+    }
+
+    fn heed_updates(&mut self) {
+        self.heeds_updates = true;
+    }
+
+    fn take_update(&mut self) -> Option<(NsId, Placement)> {
+        // Commands that did not fit into the last batch come before it.
+        if !self.left_over.is_empty() {
+            return None;
+        }
+        self.tenants.iter_mut().find_map(|tenant| tenant.update.take())
+    }
+
+    fn has_identifiers(&self) -> bool {
+        let recorded = |t: &Tenant| t.trace.scan.format.name == CAPTURE && t.placer.is_recorded();
+        self.tenants.iter().all(recorded)
     }
 
     fn figures(&self) -> Vec<Figure> {

@@ -121,7 +121,7 @@ fn trace(rows: &[(u64, u64, u64, u64, bool)], options: &str) -> (tempfile::Named
     file.flush().unwrap();
     let options: TraceOptions = serde_json::from_str(options).unwrap();
     let scan = Scan::of(file.path(), &options, &|_| true).unwrap().unwrap();
-    (file, Trace { scan: Arc::new(scan), options })
+    (file, Trace { scan: Arc::new(scan), options, placements: None })
 }
 
 fn target(namespace_bytes: &[u64], until_volume: bool) -> TraceTarget<'static> {
@@ -196,8 +196,11 @@ fn volumes_are_joined_or_go_to_namespaces() {
     assert_eq!(places(&commands(&[t], &two, 9)), [(0, 8, 8), (0, 2056, 8)]);
     let (_file, t) = trace(&rows, r#"{"volumes":"namespaces"}"#);
     assert_eq!(places(&commands(&[t], &two, 9)), [(0, 8, 8), (1, 8, 8)]);
-    let (_file, t) = trace(&rows, r#"{"volume":"7","namespace":2}"#);
-    assert_eq!(places(&commands(&[t], &two, 9)), [(1, 8, 8)]);
+    for volume in [r#""7""#, "7"] {
+        let options = format!(r#"{{"volume":{volume},"namespace":2}}"#);
+        let (_file, t) = trace(&rows, &options);
+        assert_eq!(places(&commands(&[t], &two, 9)), [(1, 8, 8)]);
+    }
 }
 
 #[test]
@@ -268,6 +271,72 @@ fn placement_follows_the_rules() {
 }
 
 #[test]
+fn rules_are_tables_or_a_file_of_them() {
+    let rows =
+        [(0, 0, 0, 8, true), (1, 0, 8, 128, true), (2, 1, 0, 8, true), (3, 0, 4096, 8, true)];
+    let folder = tempfile::tempdir().unwrap();
+    let placed = |placement: &str| -> Result<Vec<u16>, String> {
+        let options = format!(r#"{{"placement":{placement}}}"#);
+        let options: TraceOptions = serde_json::from_str(&options).map_err(|e| e.to_string())?;
+        let (_file, mut t) = trace(&rows, "{}");
+        t.options = options;
+        let on = TraceTarget { folder: folder.path(), ..target(&[8 * MIB], false) };
+        let mut stream = TraceStream::new(&[t], &on).map_err(|e| e.to_string())?;
+        let mut out = Vec::new();
+        stream.fill(&mut out, 9);
+        Ok(out.iter().map(|c| c.placement.0).collect())
+    };
+    let text = r#""3: volume=1; 2: size>=64KiB; 1: lba=1MiB..; 0: sequential""#;
+    let tables = r#"[{"handle":3,"volume":1},{"handle":2,"min_size":"64KiB"},
+                     {"handle":1,"from":"1MiB"},{"handle":0,"sequential":true}]"#;
+    assert_eq!(placed(text), placed(tables));
+    let file = "[[rule]]\nhandle = 3\nvolume = \"1\"\n[[rule]]\nhandle = 2\nmin_size = \"64KiB\"\n\
+                [[rule]]\nhandle = 1\nfrom = \"1MiB\"\n[[rule]]\nhandle = 0\nsequential = true\n";
+    std::fs::write(folder.path().join("rules.toml"), file).unwrap();
+    assert_eq!(placed(text), placed(r#""rules:rules.toml""#));
+    assert_eq!(
+        placed(r#"[{"handle":4,"max_size":"4KiB","sequential":false},{"handle":5}]"#).unwrap(),
+        [4, 5, 4, 4]
+    );
+
+    for (bad, expected) in [
+        (r#"[{"volume":"1"}]"#, "handle"),
+        (r#"[{"handle":1,"colour":"red"}]"#, "colour"),
+        (r#"[{"handle":1,"min_size":"much"}]"#, "much"),
+        (r#"[{"handle":1,"process":"a["}]"#, "process"),
+        ("[]", "no rules"),
+    ] {
+        let message = placed(bad).unwrap_err();
+        assert!(message.contains(expected), "{bad}: {message}");
+    }
+    for (text, expected) in [
+        ("[[rule]]\nhandle = 70000\n", "rules.toml: line 2"),
+        ("[[rule]]\nhandle = 1\nprocess = 3\n", "rules.toml: line 3"),
+        ("", "no rules"),
+    ] {
+        std::fs::write(folder.path().join("rules.toml"), text).unwrap();
+        let message = placed(r#""rules:rules.toml""#).unwrap_err();
+        assert!(message.contains(expected) && message.lines().count() == 1, "{message}");
+    }
+    assert!(placed(r#""rules:missing.toml""#).unwrap_err().ends_with("missing.toml: no such file"));
+}
+
+#[test]
+fn placements_can_be_given_for_each_request() {
+    let rows = [(0, 0, 0, 8, true), (1, 0, 8, 8, false), (2, 0, 16, 8, true), (3, 0, 24, 8, true)];
+    let (_file, mut t) = trace(&rows, r#"{"from":0.001}"#);
+    t.placements = Some([9u16, 8, 7].as_slice().into());
+    let endless = target(&[MIB], true);
+    // The first is cut by the time range, the second reads, the last has none; each pass the same.
+    let placed: Vec<(u64, u16)> = commands(&[t], &endless, 6)
+        .iter()
+        .filter(|c| c.op == Op::Write)
+        .map(|c| (c.lba, c.placement.0))
+        .collect();
+    assert_eq!(placed, [(16, 7), (24, u16::MAX), (16, 7), (24, u16::MAX)]);
+}
+
+#[test]
 fn processes_that_write_most_get_handles_of_their_own() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     for (i, process) in ["a", "b", "b", "c", "c", "c"].iter().enumerate() {
@@ -275,7 +344,7 @@ fn processes_that_write_most_get_handles_of_their_own() {
     }
     let options: TraceOptions = serde_json::from_str(r#"{"placement":"process"}"#).unwrap();
     let scan = Scan::of(file.path(), &options, &|_| true).unwrap().unwrap();
-    let t = Trace { scan: Arc::new(scan), options };
+    let t = Trace { scan: Arc::new(scan), options, placements: None };
     let on = TraceTarget { namespace_handles: vec![2], ..target(&[MIB], false) };
     let placed: Vec<u16> = commands(&[t], &on, 9).iter().map(|c| c.placement.0).collect();
     assert_eq!(placed, [1, 1, 1, 0, 0, 0]);

@@ -27,16 +27,23 @@ pub(super) struct Vscsi {
     version: Version,
 }
 
+#[inline]
+fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut field = [0; N];
+    field.copy_from_slice(&bytes[at..at + N]);
+    field
+}
+
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+    u16::from_le_bytes(field(bytes, at))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from(u16_at(bytes, at)) | u32::from(u16_at(bytes, at + 2)) << 16
+    u32::from_le_bytes(field(bytes, at))
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+    u64::from_le_bytes(field(bytes, at))
 }
 
 /// SCSI operation codes (SBC-3).
@@ -79,6 +86,7 @@ impl Decoder for Vscsi {
         let size = self.version.record();
         let records = input.chunks_exact(size);
         let rest = records.remainder().len();
+        out.requests.reserve(input.len() / size);
         for record in records {
             out.position += 1;
             let (command, length, block, time) = match self.version {

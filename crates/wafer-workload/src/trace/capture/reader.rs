@@ -58,7 +58,7 @@ impl<R: Read> CaptureReader<R> {
             return Err(CaptureError::Header("the file ends in it".to_owned()));
         }
         let header =
-            serde_json::from_slice(&json).map_err(|e| CaptureError::Header(e.to_string()))?;
+            serde_json::from_slice(&json).map_err(|e| CaptureError::Header(one_line(&e)))?;
         let mut input = BufReader::with_capacity(1 << 17, input);
         // A recorder that saw no command wrote no frame, which is not a frame cut off.
         let done = input.fill_buf()?.is_empty();
@@ -144,4 +144,13 @@ impl<R: Read> Iterator for CaptureReader<R> {
         self.done = !matches!(next, Some(Ok(_)));
         next
     }
+}
+
+/// An error may quote what the file holds: line breaks and other control characters are escaped.
+fn one_line(error: &impl ToString) -> String {
+    let escape = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    error.to_string().chars().map(escape).collect()
 }

@@ -127,6 +127,12 @@ fn other_files_are_refused() {
     let mut newer = written(&[], 1);
     newer[8] = 9;
     assert_eq!(refused(&newer), "capture version 9; this program reads version 1");
+    // An error that quotes the header stays on one line.
+    let mut broken = written(&[], 1);
+    let at = broken.windows(12).position(|w| w == b"reclaim_unit").unwrap();
+    broken[at + 8] = b'\n';
+    let error = refused(&broken);
+    assert!(error.contains("damaged") && !error.contains('\n'), "{error}");
     let cut = written(&[], 1);
     assert_eq!(refused(&cut[..40]), "the header of the capture is damaged: the file ends in it");
 }

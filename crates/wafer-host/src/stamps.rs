@@ -1,0 +1,94 @@
+//! What a load writes so that its data can be checked: each block begins with its address and a serial
+//! number, and the serial number written last is remembered for every address.
+
+use std::collections::BTreeMap;
+
+use crate::command::Io;
+use crate::load::Done;
+use crate::queue::{HostError, Queue};
+
+/// Stamps of one connection, which owns every `step`-th slot from `number` on.
+pub(crate) struct Stamps {
+    number: u64,
+    step: u64,
+    /// Logical blocks of a slot.
+    blocks: u32,
+    serial: u64,
+    /// Serial number that each slot was written with last; 0 is never.
+    pub(crate) last: Vec<u64>,
+    busy: Vec<bool>,
+    /// Slot of each command that is outstanding.
+    pub(crate) of_cid: BTreeMap<u16, u64>,
+}
+
+impl Stamps {
+    pub(crate) fn new(number: u64, step: u64, own: u64, blocks: u32) -> Self {
+        Stamps {
+            number,
+            step,
+            blocks,
+            serial: 0,
+            last: vec![0; own as usize],
+            busy: vec![false; own as usize],
+            of_cid: BTreeMap::new(),
+        }
+    }
+
+    /// Stamps `data` for the first slot from the connection's `own`-th on that is not being written; answers
+    /// which, or `None` if all are.
+    pub(crate) fn stamp(&mut self, own: u64, data: &mut [u8]) -> Option<u64> {
+        let own = own as usize;
+        let all = self.last.len();
+        let free = (own..all).chain(0..own).find(|at| !self.busy[*at])?;
+        self.serial += 1;
+        self.last[free] = self.serial;
+        self.busy[free] = true;
+        let slot = self.slot(free);
+        let size = data.len() / self.blocks as usize;
+        for (block, bytes) in data.chunks_exact_mut(size).enumerate() {
+            bytes[..16].copy_from_slice(&self.expected(slot, block, self.serial));
+        }
+        Some(slot)
+    }
+
+    fn slot(&self, own: usize) -> u64 {
+        own as u64 * self.step + self.number
+    }
+
+    fn expected(&self, slot: u64, block: usize, serial: u64) -> [u8; 16] {
+        let lba = slot * u64::from(self.blocks) + block as u64;
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&lba.to_le_bytes());
+        bytes[8..].copy_from_slice(&serial.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn completed(&mut self, cid: u16) {
+        if let Some(slot) = self.of_cid.remove(&cid) {
+            self.busy[(slot / self.step) as usize] = false;
+        }
+    }
+
+    /// Reads every slot that was written and compares its stamps.
+    pub(crate) fn verify(
+        &self,
+        queue: &mut Queue,
+        io: Io,
+        bytes: usize,
+        done: &mut Done,
+    ) -> Result<(), HostError> {
+        let size = bytes / self.blocks as usize;
+        for (own, serial) in self.last.iter().enumerate().filter(|(_, serial)| **serial > 0) {
+            let slot = self.slot(own);
+            let read =
+                queue.execute(io.read(slot * u64::from(self.blocks), self.blocks), &[], bytes)?;
+            let right = read.status.is_success()
+                && read.data.len() == bytes
+                && (read.data.chunks_exact(size).enumerate())
+                    .all(|(block, data)| data[..16] == self.expected(slot, block, *serial));
+            done.verified += 1;
+            done.wrong += u64::from(!right);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! Requests of a trace as NumPy arrays, piece by piece.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use wafer_workload::trace::{Format, Request, TraceReader, format};
+
+use crate::error::raise;
+
+/// Time in nanoseconds, operation (0 write, 1 deallocate, 2 read, 3 flush), volume, process (2^32 - 1 is
+/// unknown), offset and length in bytes, placement identifier.
+type Arrays<'py> = (
+    Bound<'py, PyArray1<u64>>,
+    Bound<'py, PyArray1<u8>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u64>>,
+    Bound<'py, PyArray1<u64>>,
+    Bound<'py, PyArray1<u16>>,
+);
+
+/// A trace that is being read.
+#[pyclass(frozen, module = "wafer._wafer")]
+pub(crate) struct TraceRequests {
+    reader: Mutex<TraceReader>,
+}
+
+impl TraceRequests {
+    fn with<T>(&self, ask: impl FnOnce(&mut TraceReader) -> T) -> T {
+        ask(&mut self.reader.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Requests of one piece, about: the readers give whole chunks.
+const PIECE: usize = 1 << 16;
+
+#[pymethods]
+impl TraceRequests {
+    #[new]
+    fn new(py: Python<'_>, path: &str, name: Option<&str>) -> PyResult<Self> {
+        let named: Option<Format> = match name {
+            None => None,
+            Some(name) => {
+                let unknown = || raise(py, "WorkloadError", &format!("{path}: no format `{name}`"));
+                Some(format(name).ok_or_else(unknown)?)
+            }
+        };
+        let opened = py.detach(|| TraceReader::open(Path::new(path), named));
+        let reader = opened.map_err(|e| raise(py, "WorkloadError", &e.to_string()))?;
+        Ok(TraceRequests { reader: Mutex::new(reader) })
+    }
+
+    /// The next requests; none at the end.
+    fn next<'py>(&self, py: Python<'py>) -> Option<Arrays<'py>> {
+        let requests = py.detach(|| {
+            self.with(|reader| {
+                let mut requests: Vec<Request> = Vec::new();
+                while requests.len() < PIECE && reader.read(&mut requests) {}
+                requests
+            })
+        });
+        if requests.is_empty() {
+            return None;
+        }
+        fn column<'py, T: numpy::Element>(
+            py: Python<'py>,
+            requests: &[Request],
+            of: impl Fn(&Request) -> T,
+        ) -> Bound<'py, PyArray1<T>> {
+            requests.iter().map(of).collect::<Vec<T>>().into_pyarray(py)
+        }
+        Some((
+            column(py, &requests, |r| r.time_ns),
+            column(py, &requests, |r| r.kind as u8),
+            column(py, &requests, |r| r.volume),
+            column(py, &requests, |r| r.process),
+            column(py, &requests, |r| r.offset),
+            column(py, &requests, |r| r.bytes),
+            column(py, &requests, |r| r.placement.0),
+        ))
+    }
+
+    /// Names of the volumes met so far.
+    #[getter]
+    fn volumes(&self) -> Vec<String> {
+        self.with(|reader| reader.names().volumes().to_vec())
+    }
+
+    /// Names of the processes met so far.
+    #[getter]
+    fn processes(&self) -> Vec<String> {
+        self.with(|reader| reader.names().processes().to_vec())
+    }
+
+    /// The format's name.
+    #[getter]
+    fn format(&self) -> String {
+        self.with(|reader| reader.format().name.to_owned())
+    }
+
+    /// Damaged records met so far, and the first of them in words.
+    #[getter]
+    fn damage(&self) -> (u64, Vec<String>) {
+        self.with(|reader| (reader.faults().count, reader.messages()))
+    }
+}

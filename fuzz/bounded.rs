@@ -1,0 +1,103 @@
+//! Bounded fuzzing for `cargo test`: the committed seeds, and for some seconds what mutation makes of them.
+//! Shared by `crates/wafer-target/tests/fuzz.rs` and `crates/wafer-cli/tests/fuzz.rs`.
+//!
+//! `WAFER_FUZZ_SECONDS` is how long each target goes on; with `WAFER_FUZZ_SAVE=1` inputs that reach something new
+//! are added to the seeds.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
+
+pub(crate) type Signature = BTreeSet<(u8, u16, u16)>;
+
+/// The seeds of a target, by name.
+fn seeds(folder: &Path) -> Vec<Vec<u8>> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+/// Runs the seeds of `target`, `more` inputs, and mutations of all for `seconds`.
+pub(crate) fn fuzz(target: &str, run: fn(&[u8]) -> Signature, more: Vec<Vec<u8>>, seconds: u64) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+    let asked = std::env::var("WAFER_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok());
+    let save = std::env::var_os("WAFER_FUZZ_SAVE").is_some();
+    // A run that saves makes a small collection.
+    const MOST: usize = 150;
+    let mut inputs = seeds(&folder);
+    assert!(save || inputs.len() >= 5, "the seeds of {target} are there");
+    inputs.extend(more);
+    let mut seen = BTreeSet::new();
+    for input in &inputs {
+        seen.extend(run(input));
+    }
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(std::process::id().into());
+    let end = Instant::now() + Duration::from_secs(asked.unwrap_or(seconds));
+    let mut runs = 0u64;
+    while Instant::now() < end {
+        let of = |rng: &mut Xoshiro256PlusPlus| (rng.next_u64() % inputs.len() as u64) as usize;
+        let (a, b) = (of(&mut rng), of(&mut rng));
+        let input = mutate(&inputs[a], &inputs[b], &mut rng);
+        // What makes it panic must not be lost.
+        let Ok(signature) = std::panic::catch_unwind(|| run(&input)) else {
+            let path = folder.join(format!("crash-{:08x}", rng.next_u64() as u32));
+            std::fs::write(&path, &input).unwrap();
+            panic!("an input that breaks {target} is in {}", path.display());
+        };
+        let before = seen.len();
+        seen.extend(signature);
+        if seen.len() > before {
+            if save && inputs.len() < MOST {
+                let name = format!("{:04}", inputs.len());
+                std::fs::write(folder.join(name), &input).unwrap();
+            }
+            inputs.push(input);
+        }
+        runs += 1;
+    }
+    eprintln!("{target}: {runs} inputs, {} different answers", seen.len());
+    assert!(runs > 100, "{target}: only {runs} inputs in the time");
+}
+
+/// Changes an input in one to a few places.
+fn mutate(input: &[u8], other: &[u8], rng: &mut Xoshiro256PlusPlus) -> Vec<u8> {
+    let mut bytes = input.to_vec();
+    let below =
+        |rng: &mut Xoshiro256PlusPlus, n: usize| (rng.next_u64() % n.max(1) as u64) as usize;
+    for _ in 0..=below(rng, 4) {
+        let at = below(rng, bytes.len());
+        match below(rng, 8) {
+            0 => bytes.truncate(at),
+            1 if !bytes.is_empty() => bytes[at] ^= 1 << below(rng, 8),
+            2 if !bytes.is_empty() => bytes[at] = rng.next_u64() as u8,
+            3 if !bytes.is_empty() => bytes[at] = [0, 1, 2, 0x7f, 0x80, 0xff][below(rng, 6)],
+            4 => {
+                let (from, length) = (below(rng, other.len()), below(rng, 200));
+                let part = &other[from..(from + length).min(other.len())];
+                bytes.splice(at..at, part.iter().copied());
+            }
+            5 => {
+                let length = below(rng, 100).min(bytes.len() - at);
+                bytes.drain(at..at + length);
+            }
+            6 => {
+                let length = below(rng, 300).min(bytes.len() - at);
+                let part = bytes[at..at + length].to_vec();
+                bytes.splice(at..at, part);
+            }
+            _ => {
+                // A number of four bytes somewhere: lengths, offsets, dwords.
+                let number = [0, 1, 0xffff, 0x10000, 0x7fff_ffff, u32::MAX][below(rng, 6)];
+                if let Some(slot) = bytes.get_mut(at..at + 4) {
+                    slot.copy_from_slice(&u32::to_le_bytes(number));
+                }
+            }
+        }
+        bytes.truncate(60_000);
+    }
+    bytes
+}

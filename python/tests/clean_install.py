@@ -1,0 +1,84 @@
+"""The wheel as a stranger gets it: alone with what it declares, in an environment made for this.
+
+    python python/tests/clean_install.py WHEEL ENVIRONMENT
+
+Run by ``make python``. Fails unless nothing but NumPy came along, ``import wafer`` takes less than 0.3 s of
+processor time, the ``wafer`` command works, and a run in Python is the run of that command.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+JOB = "[w]\nrw=randwrite\nbs=4k\nsize=100%\nnorandommap=1\ntime_based=1\nruntime=1d\n"
+
+# What is looked at from inside. Processor time: others on the machine do not count.
+LOOK = """
+import importlib.metadata, json, resource, subprocess, sys
+
+def seconds(program):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", program], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return sum(getattr(after, k) - getattr(before, k) for k in ("ru_utime", "ru_stime"))
+
+importing = min(seconds("import wafer") for _ in range(5)) - min(seconds("pass") for _ in range(5))
+import wafer
+before = set(sys.modules)
+wafer.sweep, wafer.calibrate, wafer.stats, wafer.endurance, wafer.figures
+device = wafer.Device("warp", capacity="256MiB", reclaim_unit_size="4MiB", overprovisioning=0.3)
+result = wafer.run(device, wafer.fio("job.fio"), volume="3x", seed=7)
+try:
+    result.plot()
+    told = "nothing"
+except wafer.MissingExtra as error:
+    told = str(error)
+print(json.dumps({
+    "packages": sorted(d.metadata["Name"].lower() for d in importlib.metadata.distributions()),
+    "importing": importing,
+    "modules": sorted(m for m in sys.modules if "." not in m),
+    "digest": result.digest,
+    "told": told,
+    "typed": (__import__("pathlib").Path(wafer.__file__).parent / "py.typed").exists(),
+    "place": wafer.__file__,
+}))
+"""
+HEAVY = {"pandas", "polars", "matplotlib", "scipy", "dask", "distributed", "ray", "optuna"}
+
+
+def main(wheel: Path, environment: Path) -> None:
+    """Make the environment, install, look."""
+    shutil.rmtree(environment, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    binaries = environment / "bin"
+    pip = [binaries / "python", "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", wheel], check=True)
+    (environment / "job.fio").write_text(JOB)
+    inside = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    look = [binaries / "python", "-c", LOOK]
+    done = subprocess.run(look, cwd=environment, env=inside, check=True, stdout=subprocess.PIPE)
+    seen = json.loads(done.stdout)
+    assert set(seen["packages"]) <= {"wafer", "numpy", "tomli", "pip", "setuptools"}, seen["packages"]
+    assert seen["place"].startswith(str(environment.resolve())), seen["place"]
+    assert not HEAVY & set(seen["modules"]), seen["modules"]
+    assert seen["importing"] < 0.3, f"import wafer takes {seen['importing']:.2f} s"
+    assert seen["told"] == "matplotlib is not installed; pip install 'wafer[analysis]'", seen["told"]
+    assert seen["typed"]
+
+    sets = ["capacity=256MiB", "reclaim_unit.size=4MiB", "overprovisioning=0.3"]
+    command = [binaries / "wafer", "--quiet", "run", "--device", "warp", "--fio", "job.fio", "--volume", "3x"]
+    command += [part for value in sets for part in ("--set", value)] + ["--seed", "7", "--json", "-"]
+    done = subprocess.run(command, cwd=environment, env=inside, check=True, stdout=subprocess.PIPE)
+    assert json.loads(done.stdout)["digest"] == seen["digest"]
+    wrong = subprocess.run(
+        [binaries / "wafer", "run", "--device", "nothing"], capture_output=True, env=inside
+    )
+    assert wrong.returncode == 2, wrong
+    print(f"{wheel.name} alone: import wafer takes {seen['importing']:.2f} s; runs as its command does")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

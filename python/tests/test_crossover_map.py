@@ -1,0 +1,98 @@
+"""From the package to the map of II and PI in ten lines: those of the guide, on a device of a 32nd."""
+
+import contextlib
+import csv
+import io
+import re
+
+import pytest
+
+import wafer
+from wafer.sweeps import read_spec
+
+SCALE = 32
+
+
+@pytest.fixture
+def scaled(root, tmp_path, monkeypatch):
+    """A working folder with the shipped sweep, its reclaim units and capacity a 32nd, and one seed."""
+    pytest.importorskip("matplotlib")
+    configs = tmp_path / "configs"
+    for name in ("sweeps", "workloads", "reference"):
+        (configs / name).mkdir(parents=True)
+    text = (root / "configs/sweeps/ii_vs_pi.toml").read_text()
+    for size in (256, 128):
+        text = text.replace(f'"{size}MiB"', f'"{size // SCALE}MiB"')
+    text = re.sub(r"^seeds = \d+$", "seeds = 1", text, flags=re.MULTILINE)
+    text = text.replace('profile = "warp-pi"', f'profile = "warp-pi"\ncapacity = "{224 // SCALE}GiB"')
+    (configs / "sweeps/ii_vs_pi.toml").write_text(text)
+    job = "three-stream-zoned-fdp.fio"
+    (configs / "workloads" / job).write_text((root / "configs/workloads" / job).read_text())
+    table = "reference/warp-pi-three-stream-zoned-fdp.csv"
+    lines = (root / "configs" / table).read_text().splitlines()
+    comments = [line for line in lines if line.startswith("#")]
+    header, *rows = csv.reader(lines[len(comments) :])
+    with open(configs / table, "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(header)
+        out.writerows([int(value) // SCALE for value in row] for row in rows)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_lines_of_the_guide_find_the_crossover(root, scaled):
+    guide = (root / "docs/python/index.md").read_text()
+    block = re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1]
+    assert "import wafer" in block
+    assert len([line for line in block.splitlines() if line.strip()]) <= 10
+    told = io.StringIO()
+    scope = {}
+    with contextlib.redirect_stdout(told):
+        exec(compile(block, "index.md", "exec"), scope)
+    assert (scaled / "crossover.png").stat().st_size > 5000
+    sweep = scope["sweep"]
+    assert len(sweep) == 16
+    assert not sweep.failures
+    found = {
+        crossover.group: crossover
+        for crossover in wafer.figures.crossover(
+            sweep, "overprovisioning", "isolation", "initially", "persistently", "reclaim_unit_size"
+        )
+    }
+    large = found[f"{256 // SCALE}MiB"]
+    assert [at for at, _ in large.changes] == [0.05, 0.07, 0.10, 0.14]
+    assert all(abs(share) < 0.25 for _, share in large.changes)
+    assert f"{256 // SCALE}MiB: " in told.getvalue()
+
+
+def test_the_sweep_is_that_of_the_reproduction(root):
+    """The same devices as `wafer reproduce warp`, point by point."""
+    study = wafer._toml.loads((root / "configs/experiments/warp/study.toml").read_text())
+    theirs = set()
+    for experiment in study["experiment"]:
+        if match := re.fullmatch(r"isolation/ru(256|128)-(ii|pi)-op(\d+)", experiment["name"]):
+            size, kind, op = match.groups()
+            keys = dict(item.split("=") for item in experiment["set"])
+            handles = int(keys.get("handles", 8))
+            assert (keys.get("isolation") == "initially") == (kind == "ii")
+            theirs.add((f"{size}MiB", kind, int(op) / 100, int(keys["reclaim_unit.count"]), handles))
+    ours = set()
+    spec = read_spec(root / "configs/sweeps/ii_vs_pi.toml")
+    for point in spec.points():
+        keys = point.values
+        kind = {"initially": "ii", "persistently": "pi"}[keys["device.isolation"]]
+        ours.add(
+            (
+                keys["device.reclaim_unit.size"],
+                kind,
+                keys["label.overprovisioning"],
+                keys["device.reclaim_unit.count"],
+                keys["device.handles"],
+            )
+        )
+    assert ours == theirs
+    assert len(ours) == 16
+    run = wafer.experiment(root / "configs/experiments/warp/map.toml")
+    ours = wafer.experiment(spec.points()[0].experiment, folder=spec.folder)
+    assert run.workload.text == ours.workload.text
+    assert run.volume_bytes == ours.volume_bytes

@@ -1,0 +1,94 @@
+"""Traces as arrays, and placement rules in Python."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import wafer
+
+NONE = 0xFFFF
+
+
+@pytest.fixture
+def blkparse(tmp_path):
+    """Two processes: `log` writes on and on, `db` writes everywhere; a read."""
+    path = tmp_path / "some.blkparse"
+    pages = np.random.default_rng(1).integers(8192, 16384, 4000)
+    lines = []
+    for n, page in enumerate(pages):
+        lines.append(f"8,0 0 1 {n // 100}.{n % 100:02} 1 D W {n * 32 % 65536} + 32 [log]")
+        lines.append(f"8,0 0 1 {n // 100}.{n % 100:02} 2 D W {page * 8} + 8 [db]")
+    lines.append("8,0 0 1 99.0 2 D R 0 + 8 [db]")
+    path.write_text("\n".join([*lines, ""]))
+    return path
+
+
+def test_a_trace_is_read_as_arrays(blkparse):
+    path = blkparse.with_suffix(".damaged")
+    path.write_text(blkparse.read_text() + "8,0 0 1 99.0 2 D W 1 + none [db]\n")
+    with pytest.warns(UserWarning, match="damaged records in all"):
+        list(wafer.requests(path))
+    pieces = list(wafer.requests(blkparse))
+    op = np.concatenate([piece.op for piece in pieces])
+    assert (op == 0).sum() == 8000
+    assert (op == 2).sum() == 1
+    piece = pieces[0]
+    assert list(piece.volumes) == ["8,0"]
+    assert list(piece.processes) == ["log", "db"]
+    assert piece.offset[0] == 0
+    assert piece.length[0] == 32 * 512
+    assert piece.length[1] == 4096
+    assert (piece.placement == NONE).all()
+    assert piece.writes.sum() == (piece.op == 0).sum()
+    assert (np.diff(piece.time_ns[:8000].astype(np.int64)) >= 0).all()
+    with pytest.raises(wafer.WorkloadError, match="no such file"):
+        list(wafer.requests(blkparse.with_suffix(".missing")))
+    with pytest.raises(wafer.WorkloadError, match="no format `csv`"):
+        list(wafer.requests(blkparse, format="csv"))
+
+
+def test_a_function_places_as_the_rules_of_a_table_do(blkparse):
+    device = wafer.Device("warp", capacity="80MiB", reclaim_unit_size="1MiB", overprovisioning=0.15)
+
+    def by_process(piece):
+        log = piece.processes.index("log")
+        return np.where(piece.process == log, 1, 2)
+
+    def run(placement):
+        workload = wafer.trace(blkparse, placement=placement, map="compact")
+        return wafer.run(device, workload, volume="6x")
+
+    ours = run(by_process)
+    table = run([{"handle": 1, "process": "log"}, {"handle": 2}])
+    text = run("1: process=log; 2")
+    assert ours.media_bytes == table.media_bytes == text.media_bytes
+    assert [h.host_bytes for h in ours.handles] == [h.host_bytes for h in table.handles]
+    one = run(lambda piece: 0)
+    assert one.media_bytes == run("0").media_bytes
+    # A trace that is placed goes to another process, its function does not.
+    workload = wafer.trace(blkparse, placement=by_process, map="compact")
+    again = pickle.loads(pickle.dumps(workload))
+    assert wafer.run(device, again, volume="6x").media_bytes == ours.media_bytes
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda piece: [1, 2], "shape"),
+        (lambda piece: piece.length * 0.5, "whole numbers"),
+        (lambda piece: -1, "0 to 65534"),
+        (lambda piece: 65536, "0 to 65534"),
+    ],
+)
+def test_a_wrong_answer_is_told(blkparse, answer, message):
+    with pytest.raises(wafer.WorkloadError, match=message):
+        wafer.trace(blkparse, placement=answer)
+
+
+def test_an_exception_of_a_rule_comes_through(blkparse):
+    def breaks(piece):
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        wafer.trace(blkparse, placement=breaks)
