@@ -129,7 +129,8 @@ pub enum Destination {
     Shared,
     /// One for each handle, whatever its isolation.
     Handle,
-    /// One for each handle and number of times the data was moved, up to `gc.generations`.
+    /// One for each handle and number of times the data was moved, up to `gc.generations`. Where the policy asks
+    /// for it: fewer, as far as there are not five spare reclaim units for each.
     Generation,
     /// As "isolation", but by the handle whose command finds too few free units instead of by that of the
     /// victim: drawn in proportion to recent commands of the others than the one that took the last unit;

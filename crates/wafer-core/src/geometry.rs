@@ -12,6 +12,10 @@ pub const MAX_HANDLES: u16 = 128;
 /// Largest number of reclaim groups.
 pub const MAX_GROUPS: u16 = 256;
 const MIN_RU: u64 = 1 << 20;
+/// Spare reclaim units for each generation of each handle that a policy asks for. Measured with
+/// `adaptive` on WARP's three streams: with 4.6 for each handle one generation writes 12 % less than three, with 11 two
+/// are best, from 15 on three.
+const SPARE_PER_GENERATION: u64 = 5;
 const MAX_RU: u64 = 64 << 30;
 const MAX_CAPACITY: u64 = 64 << 40;
 /// Segments per reclaim unit: see [`Geometry::segment_pages`].
@@ -141,8 +145,22 @@ impl Geometry {
         };
         let (key, count) = ru_count(config, ru_bytes)?;
         geometry.ru_count = count;
+        if config.gc.destination.is_none() && config.gc.separation.is_none() {
+            geometry.fit_generations();
+        }
         geometry.check_spare(key, config)?;
         Ok(geometry)
+    }
+
+    /// Where the policy asked for generations: no more than the spare reclaim units allow, for each keeps one
+    /// open for each handle.
+    fn fit_generations(&mut self) {
+        let Relocation::ByHandle(generations) = self.relocation else { return };
+        let logical = self.logical_pages.div_ceil(u64::from(self.pages_per_ru));
+        let spare = u64::from(self.ru_count).saturating_sub(logical);
+        let logs = u64::from(self.handles) * u64::from(self.groups);
+        let most = (spare / (SPARE_PER_GENERATION * logs)).clamp(1, u64::from(generations));
+        self.relocation = Relocation::ByHandle(most as u8);
     }
 
     /// Reclaim units of group `group`: groups are as equal as the count allows.

@@ -132,3 +132,15 @@ fn no_victim_costs_much_more_than_the_mean() {
     let (victims, dear) = *counts.lock().unwrap();
     assert!(victims > 1000 && dear > victims / 10, "{dear} of {victims}");
 }
+
+#[test]
+fn generations_fit_the_spare_space() {
+    let generations =
+        |config: &DeviceConfig| Geometry::resolve(config).unwrap().relocation.generations();
+    // Three handles: fifteen spare reclaim units for each generation.
+    assert_eq!([44, 45, 500].map(|spare| generations(&device("adaptive", spare))), [2, 3, 3]);
+    // Who names the destination gets what he asks for.
+    let mut config = device("adaptive", 44);
+    config.gc.destination = Some(Destination::Generation);
+    assert_eq!(generations(&config), 3);
+}
