@@ -270,15 +270,22 @@ fn data_that_was_not_asked_for() {
     assert_eq!(target.drive.snapshot().counters.host_bytes, 4096);
 }
 
-#[test]
-fn wrong_digests() {
-    let target = Target::start(DataSpec::Memory);
+fn host_with_digests(target: &Target) -> Host {
     let mut options = HostOptions::new(NQN, "digests");
     options.queue =
         QueueOptions { header_digest: true, data_digest: true, ..QueueOptions::default() };
-    let host = Host::connect(target.address, options).unwrap();
+    Host::connect(target.address, options).unwrap()
+}
+
+fn digest(bytes: &[u8]) -> [u8; 4] {
+    wafer_target::transport::crc32c(bytes).to_le_bytes()
+}
+
+#[test]
+fn wrong_digests() {
+    let target = Target::start(DataSpec::Memory);
+    let host = host_with_digests(&target);
     let mut queue = host.io_queue(1).unwrap();
-    let digest = |bytes: &[u8]| wafer_target::transport::crc32c(bytes).to_le_bytes();
     let mut sqe = IO.write(0, 1, None);
     sqe.cid = 1.into();
     sqe.sgl = Sgl::in_capsule(0, 4096);
@@ -317,12 +324,8 @@ fn wrong_digests() {
 #[test]
 fn wrong_digests_of_data_that_was_asked_for() {
     let target = Target::start(DataSpec::Memory);
-    let mut options = HostOptions::new(NQN, "digests");
-    options.queue =
-        QueueOptions { header_digest: true, data_digest: true, ..QueueOptions::default() };
-    let host = Host::connect(target.address, options).unwrap();
+    let host = host_with_digests(&target);
     let mut queue = host.io_queue(1).unwrap();
-    let digest = |bytes: &[u8]| wafer_target::transport::crc32c(bytes).to_le_bytes();
     // One of the two parts has a wrong digest, then none.
     for (wrong, expected) in [
         (0, Status::TRANSIENT_TRANSPORT_ERROR),

@@ -7,6 +7,19 @@ use wafer_spec::zerocopy::IntoBytes as _;
 use wafer_spec::*;
 use wafer_target::fuzzing::{self, capsule, entry, opening, piece};
 
+/// I/O commands beside writes that seeds begin with: opcode, CDW10, CDW12, bytes of data.
+const IO_COMMANDS: [(NvmOpcode, u32, u32, usize); 9] = [
+    (NvmOpcode::READ, 8, 7, 0),
+    (NvmOpcode::FLUSH, 0, 0, 0),
+    (NvmOpcode::WRITE_ZEROES, 16, 0x0200_0003, 0),
+    (NvmOpcode::COMPARE, 8, 0, 512),
+    (NvmOpcode::VERIFY, 8, 3, 0),
+    (NvmOpcode::DATASET_MANAGEMENT, 1, 0, 32),
+    (NvmOpcode::COPY, 64, 1, 64),
+    (NvmOpcode::IO_MANAGEMENT_RECEIVE, 1, 0, 0),
+    (NvmOpcode::IO_MANAGEMENT_SEND, 1, 0, 2),
+];
+
 /// Every admin and I/O command once, as a host that means well sends them.
 fn well_meant() -> Vec<Vec<u8>> {
     let admin = |opcode: AdminOpcode, cdw10: u32, cdw11: u32, nsid: u32| Sqe {
@@ -71,17 +84,7 @@ fn well_meant() -> Vec<Vec<u8>> {
     let placed = |nlb_z: u32| nlb_z | 2 << 20;
     io.extend(piece(1, &capsule(&command(NvmOpcode::WRITE, 8, placed(7), 1), &[5; 4096])));
     io.extend(piece(1, &capsule(&command(NvmOpcode::WRITE, 3, placed(0), 2), &[6; 512])));
-    for (opcode, cdw10, cdw12, data) in [
-        (NvmOpcode::READ, 8, 7, 0),
-        (NvmOpcode::FLUSH, 0, 0, 0),
-        (NvmOpcode::WRITE_ZEROES, 16, 0x0200_0003, 0),
-        (NvmOpcode::COMPARE, 8, 0, 512),
-        (NvmOpcode::VERIFY, 8, 3, 0),
-        (NvmOpcode::DATASET_MANAGEMENT, 1, 0, 32),
-        (NvmOpcode::COPY, 64, 1, 64),
-        (NvmOpcode::IO_MANAGEMENT_RECEIVE, 1, 0, 0),
-        (NvmOpcode::IO_MANAGEMENT_SEND, 1, 0, 2),
-    ] {
+    for (opcode, cdw10, cdw12, data) in IO_COMMANDS {
         let data = vec![0; data];
         io.extend(piece(1, &capsule(&command(opcode, cdw10, cdw12, 3), &data)));
     }
@@ -149,18 +152,8 @@ fn commands() -> Vec<Vec<u8>> {
     manage.extend(entry(false, &admin(AdminOpcode::FORMAT_NVM, 1, 1, 0), &[]));
     let mut io = Vec::new();
     let io_sqe = |opcode: NvmOpcode, cdw10, cdw12| sqe(opcode.0, 1, cdw10, 0, cdw12);
-    for (opcode, cdw10, cdw12, data) in [
-        (NvmOpcode::WRITE, 8, 7 | 2 << 20, 4096),
-        (NvmOpcode::READ, 8, 7, 0),
-        (NvmOpcode::FLUSH, 0, 0, 0),
-        (NvmOpcode::WRITE_ZEROES, 16, 0x0200_0003, 0),
-        (NvmOpcode::COMPARE, 8, 0, 512),
-        (NvmOpcode::VERIFY, 8, 3, 0),
-        (NvmOpcode::DATASET_MANAGEMENT, 1, 0, 32),
-        (NvmOpcode::COPY, 64, 1, 64),
-        (NvmOpcode::IO_MANAGEMENT_RECEIVE, 1, 0, 0),
-        (NvmOpcode::IO_MANAGEMENT_SEND, 1, 0, 2),
-    ] {
+    let write = (NvmOpcode::WRITE, 8, 7 | 2 << 20, 4096);
+    for (opcode, cdw10, cdw12, data) in [write].into_iter().chain(IO_COMMANDS) {
         io.extend(entry(true, &io_sqe(opcode, cdw10, cdw12), &vec![0; data]));
     }
     vec![inquiries, features, manage, io]
