@@ -3,6 +3,7 @@
 mod adaptive;
 mod configs;
 mod destinations;
+mod die_by_die;
 mod exchange;
 mod features;
 mod namespaces;
