@@ -39,7 +39,7 @@ STRUCTURES = (
 #: Blocks of the device in the first steps, and the volume, in capacities, that they look at.
 COARSE, COARSE_VOLUME = 400_000, 6.0
 #: Page writes by the host of a run for the likelihood, of all runs of a round of them, and of one at full size.
-RUN_PAGES, ROUND_PAGES, MOST_PAGES = 24_000_000, 1_200_000_000, 800_000_000
+RUN_PAGES, ROUND_PAGES, MOST_PAGES = 40_000_000, 1_000_000_000, 800_000_000
 #: Blocks at full size.
 FULL = 60_000_000
 #: Runs of a round.
