@@ -2,8 +2,8 @@
 
     python python/benchmarks/blind.py [--only NAME] [--seed 77] [--write FILE.md]
 
-Devices of other sizes, reclaim units, over-provisioning, policies, thresholds and isolation, under fio jobs, a
-model, a trace and arrays. Half of each curve is fitted.
+Devices of other sizes, reclaim units, over-provisioning, policies, thresholds and isolation, under fio jobs,
+a model, a trace and arrays. Half of each curve is fitted.
 """
 
 import argparse

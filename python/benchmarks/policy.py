@@ -121,8 +121,8 @@ def main():
     busy = wafer.run(device, job, volume=arguments.volume, policy=CostBenefit())
     seconds = time.process_time() - began
     lines = [
-        f"{device!r}, {arguments.volume} of uniform random 4 KiB writes, {pairs[0].collections} collections"
-        f" with greedy. {arguments.repeats} rounds; both runs of a pair are the same, bit for bit.",
+        f"{device!r}, {arguments.volume} of uniform random 4 KiB writes, {pairs[0].collections}"
+        f" collections with greedy. {arguments.repeats} rounds; runs of a pair are the same, bit for bit.",
         "",
         "| rule | Rust, processor s | Python | ratio, median (smallest to largest) | a call"
         " | a call, small reclaim units |",
@@ -138,8 +138,8 @@ def main():
     lines += [
         f"| all features, another rule: WAF {busy.waf:.2f} | | {seconds:.2f} | | | |",
         "",
-        "*A call* is what a collection costs more. With reclaim units of 4 MiB instead of 256, the same number",
-        "of collections comes in a 64th of the work: there Python's code and data are still in the caches.",
+        "*A call* is what a collection costs more. With reclaim units of 4 MiB instead of 256, the same",
+        "number of collections comes in a 64th of the work: Python's code and data are then in the caches.",
     ]
     text = "\n".join(lines) + "\n"
     print(text)

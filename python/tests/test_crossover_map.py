@@ -61,7 +61,7 @@ def test_the_lines_of_the_guide_find_the_crossover(root, scaled):
     }
     large, small = (dict(found[f"{size // SCALE}MiB"].changes) for size in (256, 128))
     assert list(large) == list(small) == [0.05, 0.07, 0.10, 0.14]
-    # As the devices of the full size, docs/reproduce.md: even at 5 % with large units, and PI ahead from there.
+    # As at full size, docs/reproduce.md: even at 5 % with large units, and PI ahead from there.
     assert large[0.05] == pytest.approx(0.002, abs=0.01)
     for op, share in ((0.07, -0.042), (0.10, -0.044), (0.14, -0.032)):
         assert large[op] == pytest.approx(share, abs=0.015)
@@ -73,10 +73,11 @@ def test_the_lines_of_the_guide_find_the_crossover(root, scaled):
 
 
 def test_handles_kept_apart_write_less(scaled):
-    """What the guide says of PI as the specification has it, at OP 10 %: three times what the emulator's PI saves."""
+    """PI as the specification has it, at OP 10 %: three times what the emulator's PI saves."""
     file = scaled / "configs/sweeps/ii_vs_pi.toml"
     text = file.read_text().replace("[device]", '[device]\ngc.destination = "isolation"')
-    kept = [line for line in text.splitlines() if "{ label" not in line or '= 0.10, reclaim_unit_size = "8' in line]
+    point = '= 0.10, reclaim_unit_size = "8'
+    kept = [line for line in text.splitlines() if "{ label" not in line or point in line]
     file.write_text("\n".join(kept))
     (found,) = wafer.figures.crossover(
         wafer.sweep(file), "overprovisioning", "isolation", "initially", "persistently"

@@ -38,7 +38,7 @@ STRUCTURES = (
 
 #: Blocks of the device in the first steps, and the volume, in capacities, that they look at.
 COARSE, COARSE_VOLUME = 400_000, 6.0
-#: Page writes by the host of a run for the likelihood, of all runs of a round of them, and of one at full size.
+#: Page writes by the host of a run for the likelihood, of all runs of a round, and of one at full size.
 RUN_PAGES, ROUND_PAGES, MOST_PAGES = 40_000_000, 1_000_000_000, 800_000_000
 #: Blocks at full size.
 FULL = 60_000_000
@@ -48,8 +48,8 @@ MOST_COUNT = 10_000
 LEAST_OP, MOST_OP = 0.005, 1.5
 #: Structures that are looked at closely: so many, with so many times the error of the best at first sight.
 MOST_CLOSE, CLOSE = 4, 4.0
-#: Likelihoods (twice their logarithms) that are alike; of what may be as well; of what is not worth more runs.
-ALIKE, POSSIBLE, HOPELESS = 2.0, 6.0, 60.0
+#: Likelihoods (twice their logarithms) that are alike; that may be as well; that are not worth more runs.
+ALIKE, POSSIBLE, HOPELESS = 4.0, 6.0, 60.0
 COUNTS = (150, 300, 600, 1200, 2400)
 
 Tell = Callable[[str, int, int], None]
@@ -145,9 +145,7 @@ class _Search:
 
         return sorted(self._parallel(one, candidates, stage), key=lambda trial: trial.score)
 
-    def _parallel(
-        self, one: Callable[[Any], Trial | None], items: Sequence[Any], stage: str
-    ) -> list[Trial]:
+    def _parallel(self, one: Callable[[Any], Trial | None], items: Sequence[Any], stage: str) -> list[Trial]:
         done = 0
 
         def told(item: Any) -> Trial | None:
@@ -256,13 +254,13 @@ def search(
     moved = 0.0
     for turn in range(2):
         tell("full size", turn, 2)
-        trial = steps.trial(final, full, measured.volume, seed)
-        if trial is None:
+        whole = steps.trial(final, full, measured.volume, seed)
+        if whole is None:
             break
-        last = trial
-        if full == blocks or abs(trial.level) < 2e-4 or turn == 1:
+        last = whole
+        if full == blocks or abs(whole.level) < 2e-4 or turn == 1:
             break
-        step = float(np.clip(-math.log1p(trial.level) / slope, -0.05, 0.05))
+        step = float(np.clip(-math.log1p(whole.level) / slope, -0.05, 0.05))
         moved += step
         final = final.with_net(final.count, final.net_spare * math.exp(step)) or final
     tell("full size", 2, 2)

@@ -3,9 +3,10 @@
 A single run says little: curves of two runs of the same device differ, more where reclaim units are few, so
 that the device with the smallest error is often the one with the least noise. So the runs of a design are
 spread over a region, and what is smooth in them is taken for the device (a regression in the two numbers, for
-each stretch of the curve), what is left for the noise that the measured curve has as well. Both together are a
-likelihood (a *synthetic likelihood*, Wood, Nature 2010). Stretches next to each other are correlated: garbage
-collection comes in portions of a reclaim unit, and what one stretch has too much of them the next has too little.
+each stretch of the curve), what is left for the noise that the measured curve has as well. Both together are
+a likelihood (a *synthetic likelihood*, Wood, Nature 2010). Stretches next to each other are correlated:
+garbage collection comes in portions of a reclaim unit, and of what one stretch has too much the next has too
+little.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Region:
         """Places that fill the region evenly (the R2 sequence), and go on where others ended."""
         golden = 1.32471795724474602596
         at = np.arange(1 + skip, 1 + skip + runs)
-        u, v = (2 * ((0.5 + at * golden**-power) % 1) - 1 for power in (1, 2))
+        u, v = (np.asarray(2 * ((0.5 + at * golden**-power) % 1) - 1, dtype=np.float64) for power in (1, 2))
         return self.at(u, v)
 
 
@@ -94,7 +95,7 @@ def _correlation(left: Array) -> Array:
     for lag in range(1, reach):
         found[lag] = float(np.sum(each[:, lag:] * each[:, :-lag])) / (runs * width) * (1 - lag / reach)
     at = np.arange(width)
-    return found[np.abs(at[:, None] - at[None, :])]
+    return np.asarray(found[np.abs(at[:, None] - at[None, :])], dtype=np.float64)
 
 
 class Surface:
@@ -148,15 +149,16 @@ class Surface:
         left = np.linalg.solve(self._root, basis @ self._terms)
         r = float(left[:-1] @ left[1:]) / max(float(left @ left), 1e-30)
         r = min(max(r, 0.0), 0.9)
-        return over * (1 + r) / (1 - r)
+        return float(over * (1 + r) / (1 - r))
 
     def unlikely(self, excess: float) -> Array:
         """Minus twice the logarithm of the likelihood over the grid, but for a constant."""
-        return self.misfit / excess + self._norm + self.stretches * np.log(self._leverage)
+        told = self.misfit / excess + self._norm + self.stretches * np.log(self._leverage)
+        return np.asarray(told, dtype=np.float64)
 
     def least(self, excess: float = 1.0) -> float:
         """The smallest of :meth:`unlikely`."""
-        return float(self.unlikely(excess).min())
+        return float(np.min(self.unlikely(excess)))
 
     def likely(self, excess: float) -> tuple[Array, Array]:
         """Logarithms of number and net spare within the 95 % region."""
@@ -174,8 +176,8 @@ class Surface:
         """How the mean error of cumulative WAF changes with the logarithm of net spare."""
         u, v = self.region.place(np.array(x), np.array(z))
         step = 0.05
-        ahead, behind = (float(_basis(u, v + d) @ self._level) for d in (step, -step))
-        return (ahead - behind) / (2 * step * self.region.width)
+        ends = _basis(np.array([u, u]), np.array([v + step, v - step])) @ self._level
+        return float(ends[0] - ends[1]) / (2 * step * self.region.width)
 
     def next(self, excess: float, most: float) -> tuple[Region, bool]:
         """The part of the region that matters, larger where it ends at an edge; whether it is new."""

@@ -11,8 +11,8 @@ from wafer.calibration.search import Found
 
 __all__ = ["MOST_RESERVE", "intervals", "warnings"]
 
-#: Largest share of the reclaim units that GC may keep free, where nothing is known: from one unit to this. WARP's
-#: emulator keeps 1 %.
+#: Largest share of the reclaim units that GC may keep free, where nothing is known: from one unit to this.
+#: WARP's emulator keeps 1 %.
 MOST_RESERVE = 0.02
 #: What a model's WAF is worth in net spare, at the least: no device is exactly ours.
 _RESOLUTION = 0.002
@@ -30,14 +30,14 @@ def intervals(found: Found, capacity: int, reserve: int | None = None) -> dict[s
 
     def provisioning(kept: npt.ArrayLike) -> npt.NDArray[np.float64]:
         held = np.minimum((np.asarray(kept) + best.handles) / count, 0.9)
-        return (net + held) / (1 - held)
+        return np.asarray((net + held) / (1 - held), dtype=np.float64)
 
     least = provisioning(1 if reserve is None else reserve)
     most = provisioning(np.maximum(best.reserve, MOST_RESERVE * count) if reserve is None else reserve)
     unit = capacity * (1 + np.concatenate([least, most])) / np.concatenate([count, count])
 
     def interval(low: float, value: float, high: float, slack: float = 0.0) -> Interval:
-        return Interval(min(low * (1 - slack), value), value, max(high * (1 + slack), value))
+        return Interval(float(min(low * (1 - slack), value)), value, float(max(high * (1 + slack), value)))
 
     op = best.overprovisioning
     return {
