@@ -4,6 +4,7 @@ use crate::attribution::{Attribution, Ledger};
 use crate::command::Placement;
 use crate::config::{DeviceConfig, Isolation};
 use crate::counters::{Counters, HandleCounters};
+use crate::death_time::DeathTimes;
 use crate::error::ConfigError;
 use crate::geometry::{Geometry, Relocation};
 use crate::ids::{NsId, RgId, RuId, RuhId};
@@ -13,7 +14,6 @@ use crate::policy::{self, VictimPolicy};
 use crate::reclaim::{NOT_CLOSED, ReclaimUnits, RuIndex, State};
 use crate::rng::{DeviceRng, Purpose};
 use crate::segment::{NONE, Segments};
-use crate::death_time::DeathTimes;
 use crate::separate::Separator;
 use crate::writers::Writers;
 

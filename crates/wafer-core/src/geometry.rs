@@ -259,7 +259,9 @@ impl Geometry {
     /// at its bound, and the reclaim unit table.
     pub fn memory_bytes(&self) -> u64 {
         let births = if self.separation.is_some() { 16 } else { 0 };
-        self.logical_pages * 4 + self.segment_limit() as u64 * (21 + births) + u64::from(self.ru_count) * 128
+        self.logical_pages * 4
+            + self.segment_limit() as u64 * (21 + births)
+            + u64::from(self.ru_count) * 128
     }
 
     /// Segments are merged when more than this many are live: at least one and a half times what
