@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod configs;
+mod death_time;
 mod destinations;
 mod die_by_die;
 mod exchange;
