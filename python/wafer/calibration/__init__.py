@@ -80,7 +80,7 @@ def calibrate(
             is erased or fully deallocated.
         structures: what to try for policy, separation of relocated data and background GC.
         reserve: RUs that GC keeps free, if that is known. The curve cannot tell it. Default: 3 are assumed,
-            and the interval of over-provisioning reaches from 1 to 2 % of all RUs.
+            and the intervals of over-provisioning and number of RUs reach from 1 to 2 % of all.
         handles: reclaim unit handles of the drive, each with an open RU.
         known: keys of the device that are known and not searched for, as in a device file: ``{"isolation":
             "persistently"}``, ``{"namespaces": [...]}``. ``nvme fdp configs`` and ``nvme list-ns`` tell them.
@@ -163,7 +163,7 @@ def calibrate(
             checked = found.last
         else:
             tell("prediction", 0, 1)
-            trial = whole.trial(found.best, blocks, whole.volume, seed)
+            trial = whole.trial(found.best.whole(blocks), blocks, whole.volume, seed)
             tell("prediction", 1, 1)
             checked = trial if trial is not None else found.last
     finally:

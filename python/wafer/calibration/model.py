@@ -71,6 +71,20 @@ class Candidate:
             return None
         return self.with_(count=count, overprovisioning=(net_spare + held) / (1 - held))
 
+    def whole(self, pages: int) -> Candidate:
+        """The same net spare with a number of units, at most 1.5 % off, of which each has whole pages."""
+        found = self
+        least = 1.0
+        reach = round(0.015 * self.count)
+        for off in sorted(range(-reach, reach + 1), key=abs):
+            other = self.with_net(self.count + off, self.net_spare)
+            if other is None:
+                continue
+            unit = pages * (1 + other.overprovisioning) / other.count
+            if abs(round(unit) / unit - 1) < least:
+                found, least = other, abs(round(unit) / unit - 1)
+        return found
+
     def device(self, capacity: int, *, page: int = PAGE) -> Device:
         """The device at a logical capacity; raises ConfigError where there can be none."""
         pages = capacity // page
@@ -166,7 +180,8 @@ class Measured:
         except ConfigError:
             return None
         covers(result, wanted)
-        return self.compare(candidate, result, at)
+        # Units have whole pages: with a few hundred each, over-provisioning is not quite what was asked for.
+        return self.compare(candidate.with_(overprovisioning=device.overprovisioning), result, at)
 
     def compare(self, candidate: Candidate, result: Result, at: Array) -> Trial:
         """A run beside the measured curve."""

@@ -141,10 +141,10 @@ class Surface:
         worth fewer.
         """
         at = np.unravel_index(int(np.argmin(self.misfit)), self.misfit.shape)
-        least = float(self.misfit[at])
+        least: float = float(self.misfit[at])
         over = least / max(self.stretches - 2, 1)
         if over <= 1.5:
-            return max(over, 1.0)
+            return float(max(over, 1.0))
         basis = _basis(self.u[at], self.v[at])
         left = np.linalg.solve(self._root, basis @ self._terms)
         r = float(left[:-1] @ left[1:]) / max(float(left @ left), 1e-30)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from wafer.calibration.fit import Interval
 from wafer.calibration.model import Candidate
@@ -21,20 +20,21 @@ _RESOLUTION = 0.002
 def intervals(found: Found, capacity: int, reserve: int | None = None) -> dict[str, Interval]:
     """95 % intervals of the numbers, over all structures that are about as likely as the one found.
 
-    Over-provisioning is told with all that GC may keep free, if `reserve` is not known.
+    Over-provisioning and number of units are told with all that GC may keep free, if `reserve` is not known.
     """
     best = found.best
     regions = [surface.likely(found.excess) for surface in found.surfaces.values()]
     count = np.exp(np.concatenate([x for x, _ in regions]))
     net = np.exp(np.concatenate([z for _, z in regions]) + found.moved)
-
-    def provisioning(kept: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        held = np.minimum((np.asarray(kept) + best.handles) / count, 0.9)
-        return np.asarray((net + held) / (1 - held), dtype=np.float64)
-
-    least = provisioning(1 if reserve is None else reserve)
-    most = provisioning(np.maximum(best.reserve, MOST_RESERVE * count) if reserve is None else reserve)
-    unit = capacity * (1 + np.concatenate([least, most])) / np.concatenate([count, count])
+    # What the curve tells is the units that hold data and how large they are; the others come on top.
+    holding = np.maximum(count - best.reserve - best.handles, 1.0)
+    unit = (1 + net) / holding
+    if reserve is None:
+        fewest = holding + best.handles + 1
+        largest = np.maximum((holding + best.handles) / (1 - MOST_RESERVE), count)
+    else:
+        fewest = largest = count
+    least, most = unit * fewest - 1, unit * largest - 1
 
     def interval(low: float, value: float, high: float, slack: float = 0.0) -> Interval:
         return Interval(float(min(low * (1 - slack), value)), value, float(max(high * (1 + slack), value)))
@@ -43,8 +43,10 @@ def intervals(found: Found, capacity: int, reserve: int | None = None) -> dict[s
     return {
         "net_spare": interval(net.min(), best.net_spare, net.max(), _RESOLUTION),
         "overprovisioning": interval(least.min(), op, most.max(), _RESOLUTION),
-        "reclaim_unit_count": interval(count.min(), best.count, count.max()),
-        "reclaim_unit_bytes": interval(unit.min(), capacity * (1 + op) / best.count, unit.max()),
+        "reclaim_unit_count": interval(fewest.min(), best.count, largest.max()),
+        "reclaim_unit_bytes": interval(
+            capacity * unit.min(), capacity * (1 + op) / best.count, capacity * unit.max()
+        ),
     }
 
 
@@ -57,7 +59,7 @@ def warnings(
     op, net = bounds["overprovisioning"], bounds["net_spare"]
     kept = (
         f"{best.reserve} RUs of reserve and {best.handles} open RUs are assumed, and 1 RU to "
-        f"{100 * MOST_RESERVE:g} % of them in the interval of over-provisioning"
+        f"{100 * MOST_RESERVE:g} % of them in the intervals of over-provisioning and number"
         if reserve is None
         else f"{best.reserve} RUs of reserve and {best.handles} open RUs are taken for granted"
     )
@@ -76,6 +78,11 @@ def warnings(
     if count.high >= 0.95 * found.most:
         told.append(
             "the number of RUs is bounded on one side only: with more, blocks would be too few for each"
+        )
+    if found.share < 0.99:
+        told.append(
+            f"the search ran with {100 * found.share:.0f} % of the drive's blocks, which shifts the number "
+            "of RUs: it may lie outside its interval"
         )
     for structure in found.surfaces:
         if structure != best.structure:
