@@ -244,3 +244,63 @@ fn files_that_are_something_else_are_named() {
         assert_eq!(message.lines().count(), 1);
     }
 }
+
+/// A write that was issued, as blktrace records it.
+fn issued(time: u64, sector: u64, big: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut put = |value: u64, bytes: usize| {
+        let all = value.to_be_bytes();
+        let mut field = all[8 - bytes..].to_vec();
+        if !big {
+            field.reverse();
+        }
+        out.extend(field);
+    };
+    put(0x6561_7407, 4);
+    put(1, 4);
+    put(time, 8);
+    put(sector, 8);
+    put(4096, 4);
+    put((1 << 1 | 1 << 6) << 16 | 7, 4);
+    put(1, 4);
+    put(8 << 20, 4);
+    put(0, 4);
+    put(0, 2);
+    put(0, 2);
+    out
+}
+
+#[test]
+fn files_of_several_processors_are_one_trace() {
+    for big in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |n: u32| folder.path().join(format!("sda.blktrace.{n}"));
+        let write = |n: u32, records: &[(u64, u64)]| {
+            let bytes: Vec<u8> = records.iter().flat_map(|(t, s)| issued(*t, *s, big)).collect();
+            std::fs::write(path(n), bytes).unwrap();
+        };
+        write(0, &[(10, 8), (40, 16), (50, 24)]);
+        write(1, &[(20, 32), (45, 40)]);
+        write(2, &[]);
+        // Processor 3 was off; 10 comes after 9.
+        write(10, &[(5, 48), (60, 56)]);
+        std::fs::write(folder.path().join("sda.blktrace.bak"), "no trace").unwrap();
+        std::fs::write(folder.path().join("sdb.blktrace.1"), issued(1, 99, big)).unwrap();
+        let read = |path: &std::path::Path| {
+            let mut reader = TraceReader::open(path, None).unwrap();
+            let mut requests = Vec::new();
+            while reader.read(&mut requests) {}
+            let sectors: Vec<u64> = requests.iter().map(|r| r.offset / 512).collect();
+            (sectors, reader.faults().count, reader.format().name)
+        };
+        assert_eq!(read(&path(0)), (vec![48, 8, 32, 16, 40, 24, 56], 0, "blktrace"));
+        // One of the others stands for itself.
+        assert_eq!(read(&path(1)), (vec![32, 40], 0, "blktrace"));
+        // Damage in one does not stop the rest.
+        let mut bytes = std::fs::read(path(1)).unwrap();
+        bytes[48] ^= 0xff;
+        std::fs::write(path(1), bytes).unwrap();
+        let (sectors, faults, _) = read(&path(0));
+        assert_eq!((sectors, faults), (vec![48, 8, 32, 16, 24, 56], 1));
+    }
+}
