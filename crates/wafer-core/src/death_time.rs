@@ -88,7 +88,13 @@ impl DeathTimes {
             handle.life += weight * (life - handle.life);
             handle.square += weight * (life * life - handle.square);
         }
-        let inherits = handle.turn().is_none() && old.is_some_and(|old| old.dies > now);
+        let irregular = handle.turn().is_none();
+        // What it inherits from itself does not count: it may have been regular once.
+        let inherits = irregular
+            && old.is_some_and(|old| {
+                old.by != by && old.dies > now && self.handles[old.by as usize].turn().is_some()
+            });
+        let handle = &mut self.handles[by as usize];
         handle.inherited += WEIGHT * (f64::from(u8::from(inherits)) - handle.inherited);
         if !handle.split && handle.inherited > LEAST_INHERITED && self.left > 0 {
             handle.split = true;
@@ -197,8 +203,17 @@ mod tests {
     }
 
     #[test]
+    fn only_what_a_regular_handle_wrote_counts() {
+        let mut deaths = deaths(2, 2);
+        (0..300).for_each(|at| deaths.sample(1, old(1, at * 7919 % 2000, 2000), at));
+        (0..300).for_each(|at| deaths.sample(1, old(0, 100, 2000), at));
+        assert!(!deaths.splits(1));
+    }
+
+    #[test]
     fn no_more_handles_are_split_than_there_is_room_for() {
         let mut deaths = deaths(3, 1);
+        (0..300).for_each(|at| deaths.sample(0, old(0, 1200, 0), at));
         for handle in [1, 2] {
             (0..300).for_each(|at| deaths.sample(handle, old(0, 100, 2000), at));
         }
