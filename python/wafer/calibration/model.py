@@ -170,7 +170,7 @@ class Measured:
             wanted = device.logical_bytes * float(at[-1]) / self.job.capacity
             result = run(
                 device,
-                self.job.workload(blocks),
+                self.job.workload(blocks, seed),
                 volume=round(wanted),
                 seed=seed,
                 samples=max(2000, 4 * len(at)),

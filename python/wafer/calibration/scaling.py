@@ -98,8 +98,9 @@ class ScaledJob:
         """Blocks for a run: at least 500 to a reclaim unit, not more than the drive has."""
         return min(max(wanted, 500 * count), self.blocks)
 
-    def workload(self, blocks: int) -> Workload:
+    def workload(self, blocks: int, seed: int = 1) -> Workload:
         """The job for a device of so many pages, one for a block."""
+        del seed  # the run's own
         if blocks * PAGE == self.capacity and self.block == PAGE:
             return fio_text(self.text, name=self.name)
         ratio = blocks * PAGE / self.capacity
@@ -128,6 +129,8 @@ class ScaledJob:
 
 #: Commands that are kept in memory at most, 16 bytes each.
 MOST_COMMANDS = 60_000_000
+#: Workloads that draw from a seed are taken so many times: the drive's own is like any of them.
+TIMES = 6
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,8 @@ class FixedWork:
     whole: Workload
     capacity: int
     page: int = PAGE
+    #: The same with other seeds.
+    others: tuple[Workload, ...] = ()
 
     @property
     def blocks(self) -> int:
@@ -148,10 +153,10 @@ class FixedWork:
         del wanted, count
         return self.blocks
 
-    def workload(self, blocks: int) -> Workload:
+    def workload(self, blocks: int, seed: int = 1) -> Workload:
         """The workload."""
         del blocks
-        return self.whole
+        return (self.whole, *self.others)[seed % (1 + len(self.others))]
 
     @classmethod
     def of(
@@ -162,15 +167,22 @@ class FixedWork:
         The commands are kept in memory, so that what makes them is asked once. Where there are too many of
         them they are made for each run, and pages are of 4 KiB.
         """
-        on = Experiment(whole_device(capacity, known), workload, seed=seed)
-        kept = on._inner.recorded(math.ceil(host_bytes), MOST_COMMANDS)
-        if kept is None:
-            return cls(workload, capacity)
-        inner, blocks = kept
-        page = min(max(blocks * LBA_BYTES, PAGE), LARGEST_PAGE)
+        device = whole_device(capacity, known)
+        drawn = workload.kind not in ("commands", "trace", "iterator")
+        found: list[Workload] = []
+        unit = 0
+        for more in range(TIMES if drawn else 1):
+            on = Experiment(device, workload, seed=seed + more)
+            kept = on._inner.recorded(math.ceil(host_bytes), MOST_COMMANDS // (TIMES if drawn else 1))
+            if kept is None:
+                return cls(workload, capacity)
+            inner, blocks = kept
+            unit = gcd(unit, blocks)
+            found.append(Workload(inner))
+        page = min(max(unit * LBA_BYTES, PAGE), LARGEST_PAGE)
         while capacity % page and page > PAGE:
             page //= 2
-        return cls(Workload(inner), capacity, page)
+        return cls(found[0], capacity, page, tuple(found[1:]))
 
 
 Job = ScaledJob | FixedWork

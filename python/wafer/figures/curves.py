@@ -95,7 +95,9 @@ def plot_several(
     """
     for number, (label, result) in enumerate(results):
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-        ax.plot(result.timeline.volume, result.timeline.waf, color=colour, label=label)
+        # Later ones dashed where they may lie on an earlier one.
+        line = "-" if number < 3 else (0, (4, 2))
+        ax.plot(result.timeline.volume, result.timeline.waf, color=colour, label=label, linestyle=line)
         drawn = plot_published(result, ax, color=colour, marker=marker)
         points = [] if drawn else published(result)
         if points:

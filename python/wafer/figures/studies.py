@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wafer.figures.curves import label_axes, plot_several
+from wafer.figures.curves import label_axes, plot_published, plot_several
 from wafer.figures.style import COLOURS, MARKERS, PUBLISHED, grid_of_axes, legend, title
 from wafer.result import Result
 
@@ -301,68 +301,126 @@ def isolation_map(material: Material) -> Figure | None:
     return figure
 
 
-#: Label and published cumulative WAF (KIOXIA, performance brief, 2025) of the reproduction's runs.
+#: Label and published cumulative WAF (KIOXIA, performance brief, 2025), by the end of a run's name.
 _KERNEL = {
-    "kioxia-memory-off": ("memory to spare, FDP off", 2.2),
-    "kioxia-memory-on": ("memory to spare, FDP on", 1.0),
-    "kioxia-8gb-off": ("8 GB, FDP off", 2.8),
-    "kioxia-8gb-on": ("8 GB, FDP on", 1.0),
+    "memory-off": ("memory to spare, FDP off", 2.2),
+    "memory-on": ("memory to spare, FDP on", 1.0),
+    "8gb-off": ("8 GB, FDP off", 2.8),
+    "8gb-on": ("8 GB, FDP on", 1.0),
 }
+#: What stands before it: the model, and the captured build on a drive by itself and on a preconditioned one.
+_BUILDS = {
+    "": "model",
+    "captured-alone": "captured build, alone",
+    "captured-preconditioned": "captured build, preconditioned",
+}
+
+
+def _builds(material: Material) -> dict[str, dict[str, Result]]:
+    """Runs of the kernel compilation by what they are and by scenario, the smallest seed of each."""
+    found: dict[str, dict[str, Result]] = {}
+    for result in sorted(material.results, key=lambda r: r.seed):
+        study, _, rest = result.name.rpartition("/")[-1].partition("-")
+        for scenario in _KERNEL:
+            kind = rest.removesuffix(scenario).rstrip("-")
+            if study == "kioxia" and rest.endswith(scenario) and kind in _BUILDS:
+                found.setdefault(kind, {}).setdefault(scenario, result)
+    return {kind: found[kind] for kind in _BUILDS if kind in found}
 
 
 def kernel_compilation(material: Material) -> Figure | None:
     """KIOXIA: cumulative, instantaneous and clamped WAF over the compilations."""
-    runs = [
-        (r.name, r)
-        for r in material.results
-        if any(word in (r.name + _workload(r)["path"]).lower() for word in ("kernel", "kioxia"))
-    ]
-    if not runs:
+    builds = _builds(material)
+    if not builds:
         return None
-    first: dict[str, Result] = {}
-    for name, result in sorted(runs, key=lambda run: run[1].seed):
-        first.setdefault(name.rsplit("/", 1)[-1], result)
-    figure, found = grid_of_axes(3, sharey=False)
-    for number, (name, result) in enumerate(first.items()):
-        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-        timeline = result.timeline
-        instant = timeline.instantaneous_waf
-        label, published = _KERNEL.get(name, (name, None))
-        found[0].plot(timeline.volume, timeline.waf, color=colour, label=label)
-        if published is not None:
+    figure, found = grid_of_axes(3, len(builds), sharey=False)
+    for row, (kind, runs) in enumerate(builds.items()):
+        panels = found[3 * row : 3 * row + 3]
+        for number, (scenario, (label, published)) in enumerate(_KERNEL.items()):
+            if scenario not in runs:
+                continue
+            timeline = runs[scenario].timeline
+            colour, marker = COLOURS[number], MARKERS[number]
+            instant = timeline.instantaneous_waf
+            panels[0].plot(timeline.volume, timeline.waf, color=colour, label=label)
             # How much was written is not published: at the end of the run.
-            found[0].plot([timeline.volume[-1]], [published], marker=marker, color=colour, **PUBLISHED)
-        found[1].plot(timeline.volume, instant, color=colour, linewidth=0.7)
-        found[2].plot(timeline.volume, np.minimum(instant, 5), color=colour, linewidth=0.7)
-    for ax, shown in zip(found, ("cumulative WAF", "instantaneous WAF", "instantaneous WAF, clamped at 5")):
-        label_axes(ax, shown)
-    title(found[1], "Kernel compilation (hollow: published)")
-    # The only empty place: between the runs with FDP and those without.
+            end = [timeline.volume[-1]]
+            panels[0].plot(end, [published], marker=marker, color=colour, clip_on=False, **PUBLISHED)
+            panels[1].plot(timeline.volume, instant, color=colour, linewidth=0.7)
+            panels[2].plot(timeline.volume, np.minimum(instant, 5), color=colour, linewidth=0.7)
+        for ax, shown in zip(panels, ("cumulative", "instantaneous", "instantaneous, clamped at 5")):
+            label_axes(ax, f"{shown} WAF" if ax is panels[0] else shown)
+            ax.set_ylim(bottom=0.9)
+        title(panels[1], f"Kernel compilation: {_BUILDS[kind]} (hollow: published)")
     handles, labels = found[0].get_legend_handles_labels()
-    legend(
-        found[1], handles=handles, labels=labels, loc="lower right", bbox_to_anchor=(1.0, 0.05), fontsize=6
-    )
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=7, frameon=False)
     return figure
 
 
+_CACHES = {"soc4": "SOC 4 %", "soc20": "SOC 20 %", "soc40": "SOC 40 %"}
+_EMULATED = {
+    "emulator": "256 MiB RUs",
+    "emulator-shares": "256 MiB RUs, shares as measured",
+    "emulator-small-ru": "32 MiB RUs",
+}
+
+
 def cachelib(material: Material) -> Figure | None:
-    """WARP: CacheLib with small-object caches of several shares."""
-    runs = {r.name.rsplit("/", 1)[-1]: r for r in material.results if "cachelib" in r.name.lower()}
-    if not runs:
+    """WARP: CacheLib with small-object caches (SOC) of several shares, on drive A and on the emulator."""
+    runs: dict[str, Result] = {}
+    for result in sorted(material.results, key=lambda r: r.seed):
+        _, found, kind = result.name.lower().rpartition("cachelib-")
+        if found:
+            runs.setdefault(kind, result)
+    drives: list[tuple[str, str, str, Result]] = []
+    for number, (share, label) in enumerate(_CACHES.items()):
+        for kind, more, line in (("fdp", "FDP", "-"), ("nofdp", "no FDP", "--")):
+            if f"{share}-{kind}" in runs:
+                drives.append((f"{label}, {more}", COLOURS[number], line, runs[f"{share}-{kind}"]))
+    emulated = [
+        (label, COLOURS[number], "-", runs[kind])
+        for number, (kind, label) in enumerate(_EMULATED.items())
+        if kind in runs
+    ]
+    panels = [
+        (name, curves)
+        for name, curves in (("CacheLib on drive A", drives), ("emulator, SOC 40 %, FDP", emulated))
+        if curves
+    ]
+    if not panels:
         return None
-    figure, (ax,) = grid_of_axes(1)
-    plot_several(sorted(runs.items())[: len(COLOURS)], ax, material.points)
-    title(ax, "CacheLib (lines: wafer; hollow: measured)")
+    figure, axes = grid_of_axes(len(panels))
+    figure.set_size_inches(3.6 * len(panels), 2.9)
+    for (name, curves), ax in zip(panels, axes):
+        for number, (label, colour, line, result) in enumerate(curves):
+            ax.plot(result.timeline.volume, result.timeline.waf, color=colour, linestyle=line, label=label)
+            marker = MARKERS[number % len(MARKERS)]
+            # The run with small units names the curve of the large ones: its own point is in the table.
+            own = result.name.endswith("small-ru")
+            if own or not plot_published(result, ax, color=colour, marker=marker):
+                points = material.points(result)
+                at, waf = [at for at, _ in points], [waf for _, waf in points]
+                ax.plot(at, waf, marker=marker, color=colour, **PUBLISHED)
+        title(ax, f"{name} (hollow: measured)")
+        label_axes(ax, "cumulative WAF" if ax is axes[0] else "")
+        # Room for the legend above the curves.
+        ax.set_ylim(0.95, 2.5)
+        legend(ax, loc="upper left", ncols=2 if len(curves) > 3 else 1)
     return figure
 
 
 def f2fs(material: Material) -> Figure | None:
     """WARP: F2FS file server."""
-    runs = {r.name.rsplit("/", 1)[-1]: r for r in material.results if "f2fs" in r.name.lower()}
-    if not runs:
+    runs: dict[str, Result] = {}
+    for result in sorted(material.results, key=lambda r: r.seed):
+        if "f2fs" in result.name.lower():
+            runs.setdefault(result.name.rpartition("-")[-1], result)
+    labels = {"fdp": "FDP, a handle for each log", "nofdp": "no FDP"}
+    curves = [(label, runs[kind]) for kind, label in labels.items() if kind in runs]
+    if not curves:
         return None
     figure, (ax,) = grid_of_axes(1)
-    plot_several(sorted(runs.items())[: len(COLOURS)], ax, material.points)
+    plot_several(curves, ax, material.points)
     title(ax, "F2FS file server (lines: wafer; hollow: measured)")
     return figure
 
