@@ -276,3 +276,82 @@ fn a_file_system_that_calls_everything_warm_gains_by_finer_classes() {
     assert!(finer < recorded * 0.95, "{finer:.3} by file, {recorded:.3} all warm");
     assert!(oracle < finer * 0.8, "{oracle:.3} with perfect knowledge, {finer:.3} by file");
 }
+
+/// Streams of kinds that k-means over lives mixes up: a circular log, Zipf, and a hot tenth, each over
+/// a third of 64 MiB, with shares of the bytes written. `D` of the log ahead of its head if `trims`.
+fn kinds(shares: [u64; 3], trims: bool) -> (tempfile::NamedTempFile, tempfile::NamedTempFile) {
+    const PAGES: u64 = 5440;
+    let mut files =
+        [tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap()];
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
+    let mut draw = |n: u64| rng.next_u64() % n;
+    // Zipf of exponent 1 by its cumulative weights, in an order that scatters the hot pages.
+    let mut weights = Vec::new();
+    let mut sum = 0.0;
+    for rank in 1..=PAGES {
+        sum += 1.0 / rank as f64;
+        weights.push(sum);
+    }
+    let mut log = 0;
+    let mut time = 0;
+    let mut written = [0; 3];
+    let mut all = 0;
+    let names = ["log", "zipf", "hot"];
+    while all < 7 * 3 * PAGES {
+        // The stream that is furthest behind its share, more or less.
+        let total: u64 = shares.iter().sum();
+        let behind = |s: usize| {
+            shares[s] * all.max(1) / total + 64
+                - written[s].min(shares[s] * all.max(1) / total + 64)
+        };
+        let lead: Vec<u64> = (0..3).map(|s| behind(s) + draw(48)).collect();
+        let stream = (0..3).max_by_key(|s| lead[*s]).unwrap();
+        let (page, pages) = match stream {
+            0 => {
+                log = (log + 16) % PAGES;
+                (log, 16)
+            }
+            1 => {
+                let at = sum * draw(1 << 32) as f64 / (1u64 << 32) as f64;
+                let rank = weights.partition_point(|w| *w < at) as u64;
+                (rank.min(PAGES - 1) * 1_597 % PAGES, 1)
+            }
+            _ if draw(10) > 0 => (draw(PAGES / 10), 1),
+            _ => (PAGES / 10 + draw(PAGES - PAGES / 10), 1),
+        };
+        let first = (stream as u64 * PAGES + page) * 8;
+        let mut put = |kind: &str, sectors: u64| {
+            time += 1;
+            for (file, name) in files.iter_mut().zip([names[stream], "one"]) {
+                writeln!(file, "8,0 0 1 0.{time:09} 1 D {kind} {first} + {sectors} [{name}]")
+                    .unwrap();
+            }
+        };
+        if trims && stream == 0 && page % 256 == 0 {
+            put("D", 256 * 8);
+        }
+        put("W", pages * 8);
+        written[stream] += pages;
+        all += pages;
+    }
+    files.iter_mut().for_each(|file| file.flush().unwrap());
+    let [labelled, hidden] = files;
+    (labelled, hidden)
+}
+
+#[test]
+fn few_handles_are_given_to_what_they_gain_most_for() {
+    for (shares, trims) in [([1, 1, 1], false), ([6, 2, 2], false), ([2, 5, 3], true)] {
+        let (labelled, hidden) = kinds(shares, trims);
+        let hidden = advice_on(&hidden, &[], 3);
+        let labelled = advice_on(&labelled, &[], 3);
+        let none = of_kind(&hidden, WayKind::None);
+        let truth = labelled.ways.iter().find(|w| w.name == "processes, 3 groups").unwrap().waf;
+        let regions = of_kind(&hidden, WayKind::Regions);
+        assert!(none > truth * 1.1, "{shares:?}: {none:.3} without, {truth:.3} with labels");
+        assert!(
+            regions < truth * 1.05,
+            "{shares:?}: {regions:.3} by regions, {truth:.3} by labels"
+        );
+    }
+}
