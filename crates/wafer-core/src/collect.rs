@@ -132,6 +132,9 @@ impl<O: Observer> Device<O> {
     fn generation_of(&mut self, victim: RuId) -> u8 {
         let unit = &self.rus.units[victim.index()];
         let (class, generation) = (unit.class, unit.generation);
+        if let Some(deaths) = &self.deaths {
+            return deaths.relocated_class(generation, unit.dies, self.clock);
+        }
         match &mut self.separator {
             None => generation,
             Some(separator) => {
@@ -176,6 +179,7 @@ impl<O: Observer> Device<O> {
         assert!(valid & NOT_CLOSED == 0);
         let owner = self.rus.units[victim.index()].owner;
         let generation = self.generation_of(victim);
+        self.victim_dies = self.rus.units[victim.index()].dies;
         // Drawn before the policy is asked, which may want to know.
         self.writer = match forced && self.geometry.relocation == Relocation::ByWriter {
             true => self.writers.draw(u32::from(self.asking.0), &mut self.policy_rng),
@@ -320,6 +324,9 @@ impl<O: Observer> Device<O> {
             let generation = self.layout.generation(within);
             let class = self.layout.host_of(within).map_or(0, |(_, class)| class);
             let ru = self.rus.open(group, self.owner_of(slot), generation, class);
+            if self.deaths.as_ref().is_some_and(|d| d.is_grouped(generation)) {
+                self.rus.units[ru as usize].dies = self.victim_dies;
+            }
             let room = self.geometry.pages_per_ru;
             self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
         }

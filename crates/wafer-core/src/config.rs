@@ -153,6 +153,10 @@ pub enum Separation {
     /// Written pages in four classes a factor of four apart, by how long their last content lived;
     /// relocated ones stay in their class (after multi-log, Stoica and Ailamaki, VLDB '13).
     MultiLog,
+    /// Pages that overwrite data of a regular stream before its time, by when it will pass there; relocated
+    /// ones of these apart, others by up to `gc.generations`. Only handles that do so are split, and as many
+    /// as the spare reclaim units allow. The policy may ask for it.
+    DeathTime,
 }
 
 /// The order in which a victim's valid pages are moved: it decides which of them share a reclaim

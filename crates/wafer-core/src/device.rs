@@ -4,6 +4,7 @@ use crate::attribution::{Attribution, Ledger};
 use crate::command::Placement;
 use crate::config::{DeviceConfig, Isolation};
 use crate::counters::{Counters, HandleCounters};
+use crate::death_time::DeathTimes;
 use crate::error::ConfigError;
 use crate::geometry::{Geometry, Relocation};
 use crate::ids::{NsId, RgId, RuId, RuhId};
@@ -36,6 +37,12 @@ pub struct Device<O: Observer = ()> {
     pub(crate) policy_rng: DeviceRng,
     /// The rule of separation within handles, if there is one.
     pub(crate) separator: Option<Separator>,
+    /// What separation by death time has learned.
+    pub(crate) deaths: Option<DeathTimes>,
+    /// When the host page at work is expected to die; 0: unknown.
+    pub(crate) dies: u64,
+    /// When the pages of the victim at work are.
+    pub(crate) victim_dies: u64,
     pub(crate) counters: Counters,
     /// One for each handle, then one for the shared GC reclaim units.
     pub(crate) handles: Vec<HandleCounters>,
@@ -253,7 +260,10 @@ impl<O: Observer> Device<O> {
             segment_limit: geometry.segment_limit(),
             slots: vec![Slot::EMPTY; groups.len() * layout.per_group as usize],
             handles: vec![HandleCounters::default(); handles as usize + 1],
-            separator: geometry.separation.map(|rule| Separator::new(rule, geometry.logical_pages)),
+            separator: Separator::of(&geometry),
+            deaths: DeathTimes::of(&geometry),
+            dies: 0,
+            victim_dies: 0,
             policy_rng: DeviceRng::new(seed, Purpose::Policy),
             geometry,
             namespaces,

@@ -2,6 +2,7 @@
 
 use crate::bytes::Bytes;
 use crate::config::{Destination, DeviceConfig, Isolation, RelocationOrder, Separation};
+use crate::death_time;
 use crate::error::ConfigError;
 use crate::ids::LBA_BYTES;
 use crate::policy;
@@ -42,6 +43,8 @@ pub struct Geometry {
     pub relocation: Relocation,
     /// Separation of data within handles.
     pub separation: Option<Separation>,
+    /// Handles that may be split at a time; all where the rule splits all.
+    pub split_handles: u16,
     /// Which pages of a victim go where when it fills a reclaim unit.
     pub relocation_order: RelocationOrder,
     /// Forced GC runs in a group while at most this share of its reclaim units is free.
@@ -135,6 +138,7 @@ impl Geometry {
             isolation: isolation(config)?[..usize::from(handles)].to_vec(),
             relocation: relocation(config)?,
             separation: config.gc.separation,
+            split_handles: handles,
             relocation_order: config.gc.order,
             forced_share: config.gc.forced_free,
             background_share: config.gc.background_free,
@@ -147,7 +151,9 @@ impl Geometry {
         geometry.ru_count = count;
         if config.gc.destination.is_none() && config.gc.separation.is_none() {
             geometry.fit_generations();
+            geometry.separation = policy::separation(&config.gc.policy);
         }
+        geometry.fit_separation(config.gc.separation.is_some());
         geometry.check_spare(key, config)?;
         Ok(geometry)
     }
@@ -161,6 +167,30 @@ impl Geometry {
         let logs = u64::from(self.handles) * u64::from(self.groups);
         let most = (spare / (SPARE_PER_GENERATION * logs)).clamp(1, u64::from(generations));
         self.relocation = Relocation::ByHandle(most as u8);
+    }
+
+    /// Separation by death time has many open reclaim units for each handle that it splits: as many such
+    /// handles as the spare reclaim units allow beside the generations, if any. One in any case where the
+    /// configuration wants it.
+    fn fit_separation(&mut self, wanted: bool) {
+        let (Some(Separation::DeathTime), Relocation::ByHandle(generations)) =
+            (self.separation, self.relocation)
+        else {
+            return;
+        };
+        let generations = generations - u8::from(wanted);
+        let logical = self.logical_pages.div_ceil(u64::from(self.pages_per_ru));
+        let open = u64::from(self.ru_count).saturating_sub(logical) / SPARE_PER_GENERATION;
+        let others =
+            u64::from(self.handles) * u64::from(self.groups) * (1 + u64::from(generations));
+        let each = u64::from(self.groups) * u64::from(death_time::CLASSES + 1);
+        let fit = open.saturating_sub(others) / each;
+        self.split_handles = fit.clamp(u64::from(wanted), u64::from(self.handles)) as u16;
+        if self.split_handles == 0 {
+            self.separation = None;
+        } else {
+            self.relocation = Relocation::ByHandle(generations + 1);
+        }
     }
 
     /// Reclaim units of group `group`: groups are as equal as the count allows.
@@ -209,6 +239,10 @@ impl Geometry {
             Relocation::ByIsolation | Relocation::ByWriter => {
                 u32::from(self.handles) + persistent + shared
             }
+            Relocation::ByHandle(generations) if self.separation == Some(Separation::DeathTime) => {
+                u32::from(self.handles) * u32::from(generations)
+                    + u32::from(self.split_handles) * self.host_classes()
+            }
             Relocation::ByHandle(generations) => {
                 u32::from(self.handles) * (self.host_classes() + u32::from(generations))
             }
@@ -224,7 +258,10 @@ impl Geometry {
     /// Bytes of memory that a device of this geometry needs at most: the map, the segment table
     /// at its bound, and the reclaim unit table.
     pub fn memory_bytes(&self) -> u64 {
-        self.logical_pages * 4 + self.segment_limit() as u64 * 21 + u64::from(self.ru_count) * 128
+        let births = if self.separation.is_some() { 16 } else { 0 };
+        self.logical_pages * 4
+            + self.segment_limit() as u64 * (21 + births)
+            + u64::from(self.ru_count) * 128
     }
 
     /// Segments are merged when more than this many are live: at least one and a half times what
@@ -347,7 +384,7 @@ fn relocation(config: &DeviceConfig) -> Result<Relocation, ConfigError> {
                 "places relocated data itself: not with gc.destination or gc.separate = false";
             Err(ConfigError::new("gc.separation", message))
         } else {
-            Ok(Relocation::ByHandle(rule.relocated_classes()))
+            Ok(Relocation::ByHandle(rule.relocated_classes(gc.generations)))
         };
     }
     if !config.fdp && !gc.separate {

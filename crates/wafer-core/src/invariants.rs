@@ -6,6 +6,7 @@ use crate::device::Device;
 use crate::mapping::{Label, UNMAPPED};
 use crate::observer::Observer;
 use crate::reclaim::{NOT_CLOSED, State};
+use crate::segment::NONE;
 
 impl<O: Observer> Device<O> {
     /// Checks that every mapped page is valid in exactly one place, that counts equal the map, that free,
@@ -23,10 +24,27 @@ impl<O: Observer> Device<O> {
         }
         self.check_labels(&pages)?;
         self.check_units()?;
+        self.check_split()?;
         if O::ATTRIBUTION {
             self.check_attribution()?;
         }
         self.check_counters()
+    }
+
+    /// No more handles are split than there is room for, and no other has open reclaim units of classes.
+    fn check_split(&self) -> Result<(), String> {
+        let Some(deaths) = &self.deaths else { return Ok(()) };
+        let handles = u32::from(self.geometry.handles);
+        let split = (0..handles).filter(|handle| deaths.splits(*handle)).count();
+        let most = self.geometry.split_handles;
+        ensure(split <= usize::from(most), || format!("{split} handles are split, not {most}"))?;
+        for (slot, open) in (0u32..).zip(&self.slots) {
+            if let Some((handle, 1..)) = self.layout.host_of(slot % self.layout.per_group) {
+                let known = open.ru == NONE || deaths.splits(handle);
+                ensure(known, || format!("handle {handle} has classes but is not split"))?;
+            }
+        }
+        Ok(())
     }
 
     fn check_labels(&self, pages: &BTreeMap<Label, u32>) -> Result<(), String> {

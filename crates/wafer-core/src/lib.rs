@@ -57,6 +57,7 @@ mod collect;
 mod command;
 mod config;
 mod counters;
+mod death_time;
 mod device;
 mod error;
 mod event;

@@ -11,6 +11,7 @@ use crate::attribution::Attribution;
 use crate::command::{Command, Op, Placement};
 use crate::config::{DeviceConfig, Isolation, RelocationOrder};
 use crate::counters::{Counters, HandleCounters};
+use crate::death_time::{DeathTimes, Old};
 use crate::error::ConfigError;
 use crate::event::FdpEvent;
 use crate::geometry::{Geometry, Relocation};
@@ -32,6 +33,7 @@ struct Unit {
     owner: Owner,
     generation: u8,
     class: u8,
+    dies: u64,
     /// As in the fast device: counts in proportion, for policies to see.
     origins: Vec<f64>,
     erases: u32,
@@ -74,6 +76,11 @@ pub struct PageMapped {
     separator: Option<Separator>,
     /// Host pages written to the device when the host last wrote each page.
     born: Vec<u64>,
+    deaths: Option<DeathTimes>,
+    /// When each page is expected to die, and that at work.
+    page_dies: Vec<u64>,
+    dies: u64,
+    victim_dies: u64,
     /// What the policy saw at its last look.
     seen: Vec<policy::Seen>,
 }
@@ -96,6 +103,7 @@ impl PageMapped {
             owner: Owner::Gc,
             generation: 0,
             class: 0,
+            dies: 0,
             origins: Vec::new(),
             erases: 0,
             closed_at: 0,
@@ -121,8 +129,12 @@ impl PageMapped {
             clock: 0,
             closed: 0,
             events: Vec::new(),
-            separator: geometry.separation.map(|rule| Separator::new(rule, geometry.logical_pages)),
+            separator: Separator::of(&geometry),
             born: vec![0; geometry.logical_pages as usize],
+            deaths: DeathTimes::of(&geometry),
+            page_dies: vec![0; geometry.logical_pages as usize],
+            dies: 0,
+            victim_dies: 0,
             seen: Vec::new(),
             geometry,
         };
@@ -224,8 +236,9 @@ impl PageMapped {
                     self.attribution.sequential[usize::from(handle)] += pages.end - pages.start;
                 }
                 *next = Some(range.start + pages.end);
+                let split = self.deaths.as_ref().is_some_and(|d| d.splits(u32::from(handle)));
                 for page in pages {
-                    self.write_page(range.start + page, group, handle);
+                    self.write_page(range.start + page, group, handle, split);
                 }
                 self.writers.wrote(u32::from(handle), 1);
             }
@@ -252,18 +265,27 @@ impl PageMapped {
         }
     }
 
-    fn write_page(&mut self, page: u64, group: u16, handle: u16) {
-        let mut group = group;
-        let class = match &self.separator {
-            Some(separator) => {
-                let lived = self.map[page as usize].map(|_| self.clock - self.born[page as usize]);
-                separator.class(lived)
+    fn write_page(&mut self, page: u64, group: u16, handle: u16, split: bool) {
+        let (mut group, by) = (group, u32::from(handle));
+        let old = self.map[page as usize].map(|_| Old {
+            by: u32::from(self.origins[page as usize]),
+            lived: self.clock - self.born[page as usize],
+            dies: self.page_dies[page as usize],
+        });
+        let class = match (&self.separator, &self.deaths) {
+            (Some(separator), _) => separator.class(old.map(|old| old.lived)),
+            (None, Some(deaths)) if split => {
+                self.dies = deaths.dies(by, old, self.clock);
+                deaths.class(by, self.dies, self.clock)
             }
-            None => 0,
+            _ => 0,
         };
-        self.born[page as usize] = self.clock;
         // A segment begins: background GC looks around, and the place to write is settled.
         if self.open.get(&(group, Writer::Host(handle, class))).is_none_or(|(_, left)| *left == 0) {
+            if let Some(deaths) = &mut self.deaths {
+                deaths.sample(by, old, self.clock);
+                self.dies = deaths.dies(by, old, self.clock);
+            }
             self.asking = handle;
             self.background_gc(group);
             group = self.writable_group(group, handle, class);
@@ -271,6 +293,7 @@ impl PageMapped {
             let left = self.geometry.segment_size(self.room(ru));
             self.open.insert((group, Writer::Host(handle, class)), (ru, left));
         }
+        (self.born[page as usize], self.page_dies[page as usize]) = (self.clock, self.dies);
         let slot = self.open.get_mut(&(group, Writer::Host(handle, class))).expect("settled above");
         slot.1 -= 1;
         let ru = slot.0;
@@ -333,6 +356,14 @@ impl PageMapped {
         };
         self.units[ru].class = match writer {
             Writer::Host(_, class) => class,
+            _ => 0,
+        };
+        let deaths = self.deaths.as_ref();
+        self.units[ru].dies = match writer {
+            Writer::Host(_, class) if class > 0 && deaths.is_some() => self.dies,
+            Writer::OwnGc(_, before) if deaths.is_some_and(|d| d.is_grouped(before + 1)) => {
+                self.victim_dies
+            }
             _ => 0,
         };
         self.open.insert((group, writer), (ru, 0));
@@ -432,6 +463,7 @@ impl PageMapped {
             rus.units[ru].owner = unit.owner;
             rus.units[ru].erases = unit.erases;
             rus.units[ru].generation = unit.generation;
+            (rus.units[ru].class, rus.units[ru].dies) = (unit.class, unit.dies);
             rus.units[ru].origins.clone_from(&unit.origins);
         }
         rus.seen = std::mem::take(&mut self.seen);
@@ -458,12 +490,14 @@ impl PageMapped {
         let owner = self.units[victim.index()].owner;
         let unit = &self.units[victim.index()];
         let (class, before, age) = (unit.class, unit.generation, self.clock - unit.closed_at);
-        let class = match &mut self.separator {
-            Some(separator) => {
+        self.victim_dies = unit.dies;
+        let class = match (&mut self.separator, &self.deaths) {
+            (Some(separator), _) => {
                 separator.collected(class, before, age);
                 separator.relocated_class(class, before, age)
             }
-            None => before,
+            (None, Some(deaths)) => deaths.relocated_class(before, unit.dies, self.clock),
+            (None, None) => before,
         };
         self.writer = match forced && self.geometry.relocation == Relocation::ByWriter {
             true => self.writers.draw(u32::from(self.asking), &mut self.rng) as u16,

@@ -32,6 +32,9 @@ pub(crate) struct ReclaimUnit {
     pub(crate) origins: Vec<f64>,
     /// Class of what the host wrote, where the drive separates; else 0.
     pub(crate) class: u8,
+    /// When the data is expected to die, in host pages written to the device, where it was put together by
+    /// that; else 0.
+    pub(crate) dies: u64,
     /// How often its data was moved, as far as that is kept apart; 0 where a host writes.
     pub(crate) generation: u8,
     pub(crate) state: State,
@@ -75,6 +78,7 @@ impl ReclaimUnits {
             origins: Vec::new(),
             generation: 0,
             class: 0,
+            dies: 0,
             state: State::Free,
         };
         ReclaimUnits {
@@ -104,6 +108,7 @@ impl ReclaimUnits {
         unit.owner = owner;
         unit.generation = generation;
         unit.class = class;
+        unit.dies = 0;
         ru
     }
 

@@ -38,6 +38,8 @@ pub(crate) struct Segments {
     pub(crate) origins: Vec<u8>,
     /// Host pages written to the device when each was begun; empty where nobody asks.
     born: Vec<u64>,
+    /// When the pages of each are expected to die, in the same unit; 0: unknown. Kept where births are.
+    dies: Vec<u64>,
     free: Vec<Label>,
     /// The parts of each divided label; empty entries are free.
     divisions: Vec<Vec<Label>>,
@@ -74,6 +76,7 @@ impl Segments {
             labels: vec![0],
             origins: vec![0],
             born: Vec::new(),
+            dies: Vec::new(),
             free: Vec::new(),
             divisions: Vec::new(),
             free_divisions: Vec::new(),
@@ -123,6 +126,7 @@ impl Segments {
     /// Keeps the birth of every segment from now on.
     pub(crate) fn keep_births(&mut self) {
         self.born.resize(self.hot.len(), 0);
+        self.dies.resize(self.hot.len(), 0);
     }
 
     /// Whether births are kept.
@@ -136,10 +140,16 @@ impl Segments {
         self.born[id as usize]
     }
 
-    /// Notes when a segment was begun, where births are kept.
-    pub(crate) fn set_born(&mut self, id: Label, now: u64) {
+    /// When the pages of a segment are expected to die; 0: unknown.
+    pub(crate) fn dies(&self, id: Label) -> u64 {
+        self.dies[id as usize]
+    }
+
+    /// Notes when a segment was begun and will die, where that is kept.
+    pub(crate) fn set_born(&mut self, id: Label, now: u64, dies: u64) {
         if self.keeps_births() {
             self.born[id as usize] = now;
+            self.dies[id as usize] = dies;
         }
     }
 
@@ -160,6 +170,7 @@ impl Segments {
                 self.origins.push(origin);
                 if self.keeps_births() {
                     self.born.push(0);
+                    self.dies.push(0);
                 }
                 id
             }
@@ -217,6 +228,7 @@ impl Segments {
     fn inherit(&mut self, part: Label, id: Label) {
         if self.keeps_births() {
             self.born[part as usize] = self.born[id as usize];
+            self.dies[part as usize] = self.dies[id as usize];
         }
     }
 

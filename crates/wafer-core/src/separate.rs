@@ -9,9 +9,12 @@
 //! Relocated pages are separated by what is known of their reclaim unit, not page by page.
 
 use crate::config::Separation;
+use crate::death_time::{self, Old};
 use crate::device::Device;
-use crate::mapping::UNMAPPED;
+use crate::geometry::Geometry;
+use crate::mapping::{Label, UNMAPPED};
 use crate::observer::Observer;
+use crate::segment::NONE;
 
 /// Lifespans of collected reclaim units that make up one estimate (SepBIT, FAST '22, algorithm 1).
 const SAMPLE: u32 = 16;
@@ -28,9 +31,11 @@ pub(crate) struct Separator {
 }
 
 impl Separator {
-    pub(crate) fn new(rule: Separation, logical_pages: u64) -> Self {
-        let lifespan = f64::INFINITY;
-        Separator { rule, logical_pages: logical_pages as f64, lifespan, sum: 0.0, seen: 0 }
+    /// The rule of a device, if it has one of these.
+    pub(crate) fn of(geometry: &Geometry) -> Option<Self> {
+        let rule = geometry.separation.filter(|rule| *rule != Separation::DeathTime)?;
+        let (lifespan, logical_pages) = (f64::INFINITY, geometry.logical_pages as f64);
+        Some(Separator { rule, logical_pages, lifespan, sum: 0.0, seen: 0 })
     }
 
     /// The class of a page whose last content lived so long; `None`: it had none.
@@ -43,6 +48,7 @@ impl Separator {
                 let turnovers = lived / self.logical_pages;
                 [1.0 / 16.0, 0.25, 1.0].iter().filter(|bound| turnovers >= **bound).count() as u8
             }
+            Separation::DeathTime => 0, // see `death_time.rs`
         }
     }
 
@@ -54,7 +60,7 @@ impl Separator {
             Separation::Sepbit => {
                 1 + [4.0, 16.0].iter().filter(|n| age >= **n * self.lifespan).count() as u8
             }
-            Separation::Midas => generation.min(self.rule.relocated_classes() - 1),
+            Separation::Midas => generation.min(self.rule.relocated_classes(0) - 1),
             Separation::MultiLog => {
                 if generation == 0 {
                     class
@@ -62,6 +68,7 @@ impl Separator {
                     generation - 1
                 }
             }
+            Separation::DeathTime => 0,
         }
     }
 
@@ -85,13 +92,16 @@ impl Separation {
         match self {
             Separation::Sepbit | Separation::Midas => 2,
             Separation::MultiLog => 4,
+            Separation::DeathTime => 1 + death_time::CLASSES,
         }
     }
 
-    /// Open reclaim units of a handle for relocated data.
-    pub(crate) fn relocated_classes(self) -> u8 {
+    /// Open reclaim units of a handle for relocated data, with so many generations apart where the rule has no
+    /// number of its own.
+    pub(crate) fn relocated_classes(self, generations: u8) -> u8 {
         match self {
             Separation::Sepbit | Separation::Midas | Separation::MultiLog => 4,
+            Separation::DeathTime => generations + 1,
         }
     }
 }
@@ -101,9 +111,58 @@ impl<O: Observer> Device<O> {
     pub(crate) fn append_separated(&mut self, home: u32, first: u64, pages: u64) {
         for page in first..first + pages {
             let label = self.map.as_slice()[page as usize];
-            let lived = (label != UNMAPPED).then(|| self.clock - self.segments.born(label));
-            let class = self.separator.as_ref().map_or(0, |s| s.class(lived));
+            let class = match (&self.separator, &self.deaths) {
+                (Some(separator), _) => {
+                    let lived = (label != UNMAPPED).then(|| self.clock - self.segments.born(label));
+                    separator.class(lived)
+                }
+                (None, Some(deaths)) => {
+                    let by = self.handle_of(home);
+                    self.dies = deaths.dies(by, self.old(label), self.clock);
+                    deaths.class(by, self.dies, self.clock)
+                }
+                (None, None) => 0,
+            };
             self.append(self.layout.class_slot(home, class), page, 1);
+        }
+    }
+
+    /// Whether the pages of a handle go to open reclaim units by when they will die.
+    #[inline(always)]
+    pub(crate) fn is_split(&self, by: u32) -> bool {
+        self.deaths.as_ref().is_some_and(|deaths| deaths.splits(by))
+    }
+
+    /// What is known of the content of a page with this label.
+    fn old(&self, label: Label) -> Option<Old> {
+        (label != UNMAPPED).then(|| Old {
+            by: u32::from(self.segments.origins[label as usize]),
+            lived: self.clock - self.segments.born(label),
+            dies: self.segments.dies(label),
+        })
+    }
+
+    /// After a device was restored: handles that have open reclaim units of classes were split.
+    pub(crate) fn split_again(&mut self) {
+        let Some(deaths) = &mut self.deaths else { return };
+        for (slot, open) in (0u32..).zip(&self.slots) {
+            if let (Some((handle, 1..)), true) =
+                (self.layout.host_of(slot % self.layout.per_group), open.ru != NONE)
+            {
+                deaths.split(handle);
+            }
+        }
+    }
+
+    /// A segment of handle `by` begins with this page.
+    pub(crate) fn sample_death(&mut self, by: u32, page: u64) {
+        if self.deaths.is_none() {
+            return;
+        }
+        let old = self.old(self.map.as_slice()[page as usize]);
+        if let Some(deaths) = &mut self.deaths {
+            deaths.sample(by, old, self.clock);
+            self.dies = deaths.dies(by, old, self.clock);
         }
     }
 }

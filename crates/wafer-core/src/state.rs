@@ -116,6 +116,7 @@ impl<O: Observer> Device<O> {
         device.segments = state.segments;
         device.rus = state.rus;
         device.slots = state.slots;
+        device.split_again();
         for (group, floor) in device.groups.iter_mut().zip(state.floors) {
             group.floor = floor;
         }

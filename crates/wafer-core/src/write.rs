@@ -84,6 +84,9 @@ impl<O: Observer> Device<O> {
             return 0;
         }
         let by = self.handle_of(slot);
+        if self.is_split(by) {
+            return 0;
+        }
         let mut done = 0;
         let mut old = [UNMAPPED; CHUNK];
         loop {
@@ -197,7 +200,7 @@ impl<O: Observer> Device<O> {
                     let inside = command.lba & mask != 0;
                     self.ledger.written(self.handle_of(slot), first, last, inside);
                 }
-                if self.separator.is_some() {
+                if self.separator.is_some() || self.is_split(self.handle_of(slot)) {
                     self.append_separated(slot, first, pages);
                 } else {
                     self.append(slot, first, pages);
@@ -218,7 +221,7 @@ impl<O: Observer> Device<O> {
     /// The handle of a host's slot. Host slots of group g are `g * per_group + handle`; the division is
     /// skipped in group 0.
     #[inline(always)]
-    fn handle_of(&self, slot: u32) -> u32 {
+    pub(crate) fn handle_of(&self, slot: u32) -> u32 {
         let slot = if slot < self.layout.per_group { slot } else { slot % self.layout.per_group };
         if slot < self.layout.handles { slot } else { self.handle_of_class(slot) }
     }
@@ -254,6 +257,7 @@ impl<O: Observer> Device<O> {
         let by = self.handle_of(home);
         while left > 0 {
             if self.slots[slot as usize].segment_room == 0 {
+                self.sample_death(by, page);
                 slot = self.next_segment(home);
             }
             let open = &mut self.slots[slot as usize];
@@ -374,6 +378,9 @@ impl<O: Observer> Device<O> {
         let owner = self.owner_of(slot);
         let class = self.layout.host_of(slot % self.layout.per_group).map_or(0, |(_, c)| c);
         let ru = self.rus.open(group, owner, 0, class);
+        if class > 0 && self.deaths.is_some() {
+            self.rus.units[ru as usize].dies = self.dies;
+        }
         let room = self.geometry.pages_per_ru;
         self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
         self.force_gc(group, patience);
@@ -424,7 +431,7 @@ impl<O: Observer> Device<O> {
         self.granted += u64::from(pages);
         let origin = self.handle_of(slot) as u8;
         let label = self.segments.allocate(ru, pages, origin);
-        self.segments.set_born(label, self.clock);
+        self.segments.set_born(label, self.clock, self.dies);
         self.rus.valid[ru as usize] += pages;
         self.rus.units[ru as usize].segments.push(label);
         let open = &mut self.slots[slot as usize];

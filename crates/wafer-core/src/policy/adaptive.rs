@@ -33,13 +33,14 @@
 
 use super::survival::{Index, Known, Track};
 use super::{PolicyInfo, RuView, VictimPolicy};
-use crate::config::Destination;
+use crate::config::{Destination, Separation};
 use crate::ids::RuId;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "adaptive",
     summary: "wafer's: least relocations saved by waiting, later ones counted, per space held",
     destination: Destination::Generation,
+    separation: Some(Separation::DeathTime),
     make: |_| Ok(Box::new(Adaptive::default())),
 };
 

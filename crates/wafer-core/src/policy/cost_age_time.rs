@@ -12,6 +12,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "cost-age-time",
     summary: "least u / (1 - u) * erases / age, u = valid share",
     destination: Destination::Isolation,
+    separation: None,
     make: |_| Ok(Box::new(CostAgeTime)),
 };
 

@@ -13,6 +13,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "cost-benefit",
     summary: "largest (1 - u) * age / u, u = valid share",
     destination: Destination::Isolation,
+    separation: None,
     make: |_| Ok(Box::new(CostBenefit)),
 };
 

@@ -12,6 +12,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "d-choices",
     summary: "fewest valid pages among gc.choices drawn at random",
     destination: Destination::Isolation,
+    separation: None,
     make: |config| {
         if config.choices == 0 || config.choices > 10_000 {
             let message = format!("{} is not between 1 and 10000", config.choices);

@@ -11,6 +11,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "fifo",
     summary: "closed first, whatever it holds",
     destination: Destination::Isolation,
+    separation: None,
     make: |_| Ok(Box::new(Fifo)),
 };
 

@@ -11,6 +11,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "greedy",
     summary: "fewest valid pages; today's firmware",
     destination: Destination::Isolation,
+    separation: None,
     make: |_| Ok(Box::new(Greedy)),
 };
 

@@ -14,6 +14,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "hazard",
     summary: "least h * V / (P - V), h = measured rate of invalidation by age and handle",
     destination: Destination::Isolation,
+    separation: None,
     make: |_| Ok(Box::new(Hazard(Known::default()))),
 };
 

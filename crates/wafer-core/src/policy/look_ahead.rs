@@ -16,6 +16,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "look-ahead",
     summary: "least relocations saved per dead space held, over any time of waiting",
     destination: Destination::Isolation,
+    separation: None,
     make: |_| Ok(Box::new(LookAhead(Known::default()))),
 };
 

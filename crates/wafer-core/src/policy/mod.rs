@@ -21,7 +21,7 @@ mod windowed_greedy;
 pub(crate) use features::Seen;
 pub use features::{Features, OWNER_GC};
 
-use crate::config::{Destination, GcConfig};
+use crate::config::{Destination, GcConfig, Separation};
 use crate::error::ConfigError;
 use crate::ids::{RuId, RuhId};
 use crate::observer::Owner;
@@ -53,6 +53,9 @@ pub struct PolicyInfo {
     pub summary: &'static str,
     /// Where it wants relocated data if the configuration does not say.
     pub destination: Destination,
+    /// How it wants data of a handle separated, if the configuration says neither that nor a destination and
+    /// there are spare reclaim units enough.
+    pub separation: Option<Separation>,
     /// Makes the policy from the configuration.
     pub make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError>,
 }
@@ -80,6 +83,11 @@ pub const POLICIES: &[PolicyInfo] = &[
 pub(crate) fn destination(name: &str) -> Destination {
     let info = POLICIES.iter().find(|p| p.name == name);
     info.map_or(Destination::Isolation, |info| info.destination)
+}
+
+/// How a policy wants data of a handle separated.
+pub(crate) fn separation(name: &str) -> Option<Separation> {
+    POLICIES.iter().find(|p| p.name == name).and_then(|info| info.separation)
 }
 
 /// The policy that a configuration names.
@@ -162,6 +170,17 @@ impl RuView<'_> {
     /// Where the policy or separation chooses among [`Self::classes`]: 1 + the class.
     pub fn generation(&self, ru: RuId) -> u8 {
         self.rus.units[ru.index()].generation
+    }
+
+    /// Class of what a host wrote to a candidate, where the drive separates; else 0.
+    pub fn host_class(&self, ru: RuId) -> u8 {
+        self.rus.units[ru.index()].class
+    }
+
+    /// When a candidate's data is expected to die, in host pages written to the device, where it was put
+    /// together by that (`gc.separation = "deathtime"`).
+    pub fn dies(&self, ru: RuId) -> Option<u64> {
+        Some(self.rus.units[ru.index()].dies).filter(|dies| *dies > 0)
     }
 
     /// Open reclaim units among which a policy may choose for a victim's data. Of those that its handle has:

@@ -25,6 +25,7 @@ pub(super) const FIXED: PolicyInfo = PolicyInfo {
     name: "quota-fixed",
     summary: "spare space in equal shares for handles, greedy within",
     destination: Destination::Isolation,
+    separation: None,
     make: |_| Ok(Box::new(Quota::new(Share::Equal))),
 };
 
@@ -32,6 +33,7 @@ pub(super) const PROPORTIONAL: PolicyInfo = PolicyInfo {
     name: "quota-proportional",
     summary: "spare space in proportion to valid pages of handles, greedy within",
     destination: Destination::Isolation,
+    separation: None,
     make: |_| Ok(Box::new(Quota::new(Share::Size))),
 };
 
@@ -39,6 +41,7 @@ pub(super) const SQRT: PolicyInfo = PolicyInfo {
     name: "quota-sqrt",
     summary: "spare space as sqrt(writes * valid pages) of handles, greedy within",
     destination: Destination::Isolation,
+    separation: None,
     make: |_| Ok(Box::new(Quota::new(Share::SqrtWritesSize))),
 };
 
@@ -46,6 +49,7 @@ pub(super) const MARGINAL: PolicyInfo = PolicyInfo {
     name: "quota-marginal",
     summary: "from the handle to which spare space is worth least now, greedy within",
     destination: Destination::Isolation,
+    separation: None,
     make: |_| Ok(Box::new(Quota::new(Share::Marginal))),
 };
 

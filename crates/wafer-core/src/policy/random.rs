@@ -10,6 +10,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "random",
     summary: "any with equal probability",
     destination: Destination::Isolation,
+    separation: None,
     make: |_| Ok(Box::new(Random)),
 };
 

@@ -13,6 +13,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "windowed-greedy",
     summary: "fewest valid pages among the gc.window share closed first",
     destination: Destination::Isolation,
+    separation: None,
     make: |config| {
         if !(config.window > 0.0 && config.window <= 1.0) {
             let message = format!("{} is not between 0 (exclusive) and 1", config.window);

@@ -138,7 +138,7 @@ fn generations_fit_the_spare_space() {
     let generations =
         |config: &DeviceConfig| Geometry::resolve(config).unwrap().relocation.generations();
     // Three handles: fifteen spare reclaim units for each generation.
-    assert_eq!([44, 45, 500].map(|spare| generations(&device("adaptive", spare))), [2, 3, 3]);
+    assert_eq!([44, 45, 120].map(|spare| generations(&device("adaptive", spare))), [2, 3, 3]);
     // Who names the destination gets what he asks for.
     let mut config = device("adaptive", 44);
     config.gc.destination = Some(Destination::Generation);

@@ -69,6 +69,7 @@ fn config(
                 8 => Some(Separation::Sepbit),
                 9 => Some(Separation::Midas),
                 10 => Some(Separation::MultiLog),
+                0 => Some(Separation::DeathTime),
                 _ => None,
             },
             order: if spread { RelocationOrder::Spread } else { RelocationOrder::Written },

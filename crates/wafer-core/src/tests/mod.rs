@@ -2,7 +2,9 @@
 
 mod adaptive;
 mod configs;
+mod death_time;
 mod destinations;
+mod die_by_die;
 mod exchange;
 mod features;
 mod namespaces;

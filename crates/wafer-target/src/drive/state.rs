@@ -21,7 +21,7 @@ use super::{Drive, DriveError, Inner, Namespace, Pending};
 use crate::transport::crc32c;
 
 const MAGIC: [u8; 8] = *b"WAFERSTA";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Journals are as large as the map, for a checkpoint costs a map, within these limits.
 const JOURNAL_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=1 << 30;
 /// Pieces in which the map is written and checked.

@@ -18,6 +18,7 @@ pub(crate) use curve::Prospect;
 use curve::{Bins, Curve};
 
 use super::RuView;
+use crate::death_time;
 use crate::ids::RuId;
 use crate::observer::Owner;
 
@@ -34,8 +35,12 @@ const LOOKS: u32 = 64;
 const SHORT_LIST: usize = 12;
 /// Device writes that prospects reach.
 const HORIZON: f64 = 4.0;
-/// Classes of one handle: what the host wrote and the generations of relocated data.
-const PER_HANDLE: usize = 9;
+/// Classes of what the host wrote through one handle: where the drive separates, those of separation.
+const HOST_CLASSES: usize = 1 + death_time::CLASSES as usize;
+/// The class of relocated data of a handle that was put together by when it will die.
+const GROUPED: usize = HOST_CLASSES + 8;
+/// Classes of one handle: what the host wrote, the generations of relocated data and what is grouped.
+const PER_HANDLE: usize = GROUPED + 1;
 
 /// Where a class is counted in `Known::handles`.
 fn handle_of(class: usize) -> usize {
@@ -111,11 +116,22 @@ impl Known {
     /// Where relocated data of a class goes, as far as that was seen.
     pub(crate) fn next(&self, class: usize) -> usize {
         let Some(number) = class.checked_sub(1) else { return 0 };
-        let (handle, generation) = (number / PER_HANDLE, number % PER_HANDLE);
+        let (handle, place) = (number / PER_HANDLE, number % PER_HANDLE);
+        let first = class - place;
+        if place == GROUPED || self.grouped(handle) && (1..HOST_CLASSES).contains(&place) {
+            return first + GROUPED;
+        }
+        let generation = (place + 1).saturating_sub(HOST_CLASSES);
         match self.generations[handle] {
             0 if self.curves[0].is_some() => 0,
-            most => class - generation + (generation + 1).min(most),
+            0 => class,
+            most => first + HOST_CLASSES - 1 + (generation + 1).min(most),
         }
+    }
+
+    /// Whether relocated data of a handle was seen to be put together by when it will die.
+    fn grouped(&self, handle: usize) -> bool {
+        self.curves.get(1 + handle * PER_HANDLE + GROUPED).is_some_and(Option::is_some)
     }
 
     /// Share of valid pages that dies per host page, at the age of this reclaim unit.
@@ -138,13 +154,19 @@ impl Known {
         let class = match rus.owner(ru) {
             Owner::Gc => 0,
             Owner::Handle(handle) => {
-                let generation = usize::from(rus.generation(ru)).min(PER_HANDLE - 1);
+                let place = match usize::from(rus.generation(ru)) {
+                    0 => usize::from(rus.host_class(ru)),
+                    _ if rus.dies(ru).is_some() => GROUPED,
+                    generation => HOST_CLASSES - 1 + generation.min(8),
+                };
                 if self.generations.len() <= handle.index() {
                     self.generations.resize(handle.index() + 1, 0);
                 }
                 let most = &mut self.generations[handle.index()];
-                *most = generation.max(*most);
-                1 + handle.index() * PER_HANDLE + generation
+                if (HOST_CLASSES..GROUPED).contains(&place) {
+                    *most = (place + 1 - HOST_CLASSES).max(*most);
+                }
+                1 + handle.index() * PER_HANDLE + place
             }
         };
         if self.curves.len() <= class {
