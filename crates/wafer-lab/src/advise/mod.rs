@@ -400,7 +400,10 @@ fn candidates(
         Ok(outcome.waf)
     };
     let pages = clock * f64::from(learning.passes);
-    let searched = search::groups(&points, &counts, pages, options.seed, &cost)?;
+    // A small drive has no room for as many open reclaim units as the search begins with.
+    let room = |groups: &usize| scale::with_handles(device, *groups).is_ok();
+    let groups = (2..=search::MOST).rev().find(room).unwrap_or(0);
+    let searched = search::groups(&points, &counts, groups, pages, options.seed, &cost)?;
     let mut groupings: Vec<_> = searched.into_iter().map(|g| ("by simulation", g)).collect();
     groupings.extend(group::all(&points, &of_leaves, &counts, clock, geometry, options.seed));
     for (how, groups) in groupings {

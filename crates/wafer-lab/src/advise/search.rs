@@ -13,7 +13,7 @@ use crate::LabError;
 /// Page writes that the search may simulate: some ten seconds on two cores.
 const BUDGET: f64 = 6e8;
 /// Clusters that it begins with, at most and at least.
-const MOST: usize = 12;
+pub(super) const MOST: usize = 12;
 const LEAST: usize = 4;
 
 /// Simulations that joining `from` clusters down to two takes.
@@ -22,16 +22,20 @@ fn simulations(from: usize) -> usize {
 }
 
 /// The groups of each point for every number of groups in `counts` that can be had. `cost` simulates
-/// groups and answers their WAF; one simulation writes `pages` pages.
+/// groups and answers their WAF, of up to `most` groups; one simulation writes `pages` pages.
 pub(super) fn groups(
     points: &[Point],
     counts: &[usize],
+    most: usize,
     pages: f64,
     seed: u64,
     cost: &(dyn Fn(&[u16]) -> Result<f64, LabError> + Sync),
 ) -> Result<Vec<Vec<u16>>, LabError> {
     let fits = |from: &usize| simulations(*from) as f64 * pages <= BUDGET;
-    let from = (LEAST..=MOST).rev().find(fits).unwrap_or(LEAST);
+    let from = (LEAST..=most).rev().find(fits).unwrap_or(LEAST).min(most);
+    if from < 3 {
+        return Ok(Vec::new());
+    }
     let mut groups = group::in_order_apart(points, from, seed)
         .unwrap_or_else(|| group::k_means(points, from, seed));
     let mut found = Vec::new();
