@@ -139,13 +139,16 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
         ("mean life", Align::Right),
         ("spread", Align::Right),
     ]);
+    let by_age = advice.groups.iter().all(|group| group.mean_life_bytes <= 0.0);
+    let known = |text: String| if by_age { "-".to_owned() } else { text };
     for group in &advice.groups {
         groups.row([
             group.handle.to_string(),
             percent(group.write_share),
-            percent(group.space_share),
-            output::bytes(group.mean_life_bytes as u64),
-            format!("{:.2}", group.spread),
+            // A way that goes by age gives addresses to all handles in turn.
+            known(percent(group.space_share)),
+            known(output::bytes(group.mean_life_bytes as u64)),
+            known(format!("{:.2}", group.spread)),
         ]);
     }
     groups.print(&mut out)?;

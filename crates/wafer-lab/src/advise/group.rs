@@ -8,6 +8,7 @@ use wafer_core::{Geometry, Op};
 use super::GroupReport;
 use super::lives::{Life, Lives};
 use super::log::{Log, pages};
+use super::model::Model;
 use super::placing::Way;
 
 /// Something to group.
@@ -198,6 +199,100 @@ pub(super) fn by_life(points: &[Point], k: usize) -> Vec<u16> {
     finish(points, &cells, &of, &groups, k)
 }
 
+/// Clusters that the model joins: fine enough to be of one kind each.
+const CLUSTERS: usize = 32;
+
+/// The groups of the least calculated relocation, for each of `counts`; `lives` are the points', learned
+/// while hosts wrote `clock` pages.
+pub(super) fn by_model(
+    points: &[Point],
+    lives: &[Life],
+    counts: &[usize],
+    clock: f64,
+    geometry: &Geometry,
+    seed: u64,
+) -> Vec<Vec<u16>> {
+    let fine = k_means(points, CLUSTERS, seed);
+    let mut clusters = vec![Life::default(); used(&fine)];
+    for (life, cluster) in lives.iter().zip(&fine) {
+        clusters[usize::from(*cluster)].add(life);
+    }
+    let groupings = Model::new(&clusters, clock, geometry).groups(counts);
+    let of_points = groupings.into_iter().map(|groups| {
+        let mut of: Vec<u16> = fine.iter().map(|cluster| groups[usize::from(*cluster)]).collect();
+        by_rank(&mut of, points);
+        of
+    });
+    of_points.collect()
+}
+
+/// Numbers groups from the shortest mean life.
+fn by_rank(groups: &mut [u16], points: &[Point]) {
+    let mut means = vec![(0.0, 0.0); used(groups)];
+    for (point, group) in points.iter().zip(groups.iter()) {
+        let mean = &mut means[usize::from(*group)];
+        mean.0 += point.weight;
+        mean.1 += point.weight * point.life;
+    }
+    let life = |g: &usize| means[*g].1 / f64::max(means[*g].0, 1e-300);
+    let mut order: Vec<usize> = (0..means.len()).collect();
+    order.sort_by(|a, b| life(a).total_cmp(&life(b)));
+    let mut rank = vec![0u16; means.len()];
+    for (number, group) in order.iter().enumerate() {
+        rank[*group] = number as u16;
+    }
+    for group in groups {
+        *group = rank[usize::from(*group)];
+    }
+}
+
+/// Spread of lives below which a cluster is written in order: exponential lives have 1.28.
+const IN_ORDER: f64 = 0.4;
+
+/// What is written in order as a group of its own, the rest in `k - 1` by k-means; none where there is
+/// not both. Pages that are written in order die together: alone they leave whole reclaim units behind
+/// and cost nothing, while any others among them would have to be relocated.
+pub(super) fn in_order_apart(points: &[Point], k: usize, seed: u64) -> Option<Vec<u16>> {
+    let in_order = |p: &Point| p.spread < IN_ORDER;
+    let rest: Vec<Point> = points.iter().filter(|p| !in_order(p)).copied().collect();
+    let all: f64 = points.iter().map(|p| p.weight).sum();
+    let others: f64 = rest.iter().map(|p| p.weight).sum();
+    if k < 2 || !(0.02..0.98).contains(&(others / all)) {
+        return None;
+    }
+    let mut of_rest = k_means(&rest, k - 1, seed).into_iter();
+    let alone = k as u16 - 1;
+    let mut groups: Vec<u16> = (points.iter())
+        .map(|p| if in_order(p) { alone } else { of_rest.next().unwrap_or(0) })
+        .collect();
+    // Fewer clusters than asked for leave a gap below.
+    let count = groups.iter().filter(|g| **g != alone).max().map_or(0, |g| g + 1);
+    groups.iter_mut().filter(|g| **g == alone).for_each(|g| *g = count);
+    by_rank(&mut groups, points);
+    Some(groups)
+}
+
+/// Groups of every kind for each of `counts`, with the name of how they were found.
+pub(super) fn all(
+    points: &[Point],
+    lives: &[Life],
+    counts: &[usize],
+    clock: f64,
+    geometry: &Geometry,
+    seed: u64,
+) -> Vec<(&'static str, Vec<u16>)> {
+    let model = by_model(points, lives, counts, clock, geometry, seed);
+    let mut all: Vec<_> = model.into_iter().map(|groups| ("by model", groups)).collect();
+    for k in counts {
+        all.push(("k-means", k_means(points, *k, seed)));
+        all.extend(
+            in_order_apart(points, *k, seed).map(|groups| ("what is in order apart", groups)),
+        );
+        all.push(("by mean life", by_life(points, *k)));
+    }
+    all
+}
+
 /// Groups that are used.
 pub(super) fn used(groups: &[u16]) -> usize {
     groups.iter().max().map_or(0, |g| usize::from(*g) + 1)
@@ -232,7 +327,8 @@ pub(super) fn reports(
                 groups[usize::from(*group)].add(life);
             }
         }
-        _ => {
+        Way::One => lives.of.iter().for_each(|life| groups[0].add(life)),
+        Way::History(_) | Way::Oracle(..) => {
             let mut placer = super::placing::Placer::new(way, log, geometry);
             let mut out = Vec::new();
             for (at, command) in log.commands.iter().enumerate() {

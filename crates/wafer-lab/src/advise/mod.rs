@@ -11,7 +11,7 @@
 //! - `log.rs`: the traffic in memory, with what is known of each write; `scale.rs`: the drive it is
 //!   simulated on;
 //! - `lives.rs`: lifetimes by address; `regions.rs`: addresses that live alike, joined; `group.rs`:
-//!   k-means and dynamic programming over them; `streams.rs`: the same for processes, volumes, sizes;
+//!   k-means and dynamic programming over them; `model.rs`: groups by calculated relocation; `streams.rs`: the same for processes, volumes, sizes;
 //! - `oracle.rs`: death times from the future; `placing.rs`: every way to place as one trait;
 //! - `simulate.rs`: one way on the drive; `output.rs`: fio, nvme-cli, hints.
 //!
@@ -25,11 +25,13 @@
 mod group;
 mod lives;
 mod log;
+mod model;
 mod oracle;
 mod output;
 mod placing;
 mod regions;
 mod scale;
+mod search;
 mod simulate;
 mod streams;
 #[cfg(test)]
@@ -39,7 +41,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use serde::Serialize;
-use wafer_core::{DeviceConfig, Geometry};
+use wafer_core::DeviceConfig;
 use wafer_workload::trace::PlaceMap;
 
 use crate::config::ResolvedDevice;
@@ -50,7 +52,7 @@ pub use lives::{HeatMap, Histogram};
 pub use output::{Files, files};
 
 use group::Point;
-use lives::Lives;
+use lives::{Life, Lives};
 use log::Log;
 use placing::Way;
 use simulate::{Outcome, Plan};
@@ -215,6 +217,15 @@ pub fn advise(
     let mut notices = Vec::new();
     told("reading the workload");
     let simulated = scale::device(device, traces, options, &mut notices)?;
+    if options.handles > device.config.handles {
+        notices.push(format!(
+            "{} has {} placement handles; with {} it is another drive",
+            device.name, device.config.handles, options.handles
+        ));
+    }
+    if options.hold_out <= 0.0 {
+        notices.push("nothing is held out: WAF is that of the traffic learned from".to_owned());
+    }
     let geometry = simulated.geometry.clone();
     let log = Log::record(&simulated, workload, traces, options, cancel)?;
     notices.extend(log.notices.iter().cloned());
@@ -233,7 +244,10 @@ pub fn advise(
     told("learning lifetimes");
     let lives = Lives::learn(&log, &geometry, plan.learned);
     let leaves = regions::leaves(&lives);
-    let candidates = candidates(&log, &lives, &leaves, &geometry, &plan, options);
+    let traffic =
+        Traffic { device: &simulated, log: &log, lives: &lives, leaves: &leaves, plan: &plan };
+    told("searching groups");
+    let candidates = candidates(&traffic, options, cancel)?;
 
     let done = std::sync::atomic::AtomicUsize::new(0);
     let outcomes: Vec<Outcome> = candidates
@@ -306,7 +320,7 @@ fn report(candidate: &Candidate, outcome: &Outcome, base: &Outcome) -> WayReport
         kind: candidate.kind,
         handles: candidate.handles,
         waf: outcome.waf,
-        spread: variance.sqrt(),
+        spread: variance.sqrt().abs(),
         waf_learned: outcome.waf_learned,
         life_gained: base.waf / outcome.waf - 1.0,
         confidence: if candidate.kind == WayKind::None {
@@ -317,15 +331,23 @@ fn report(candidate: &Candidate, outcome: &Outcome, base: &Outcome) -> WayReport
     }
 }
 
+/// Traffic, what was learned of it, and the drive.
+struct Traffic<'a> {
+    device: &'a ResolvedDevice,
+    log: &'a Log,
+    lives: &'a Lives,
+    leaves: &'a [regions::Leaf],
+    plan: &'a Plan,
+}
+
 /// All ways worth simulating; the first is without placement.
 fn candidates(
-    log: &Log,
-    lives: &Lives,
-    leaves: &[regions::Leaf],
-    geometry: &Geometry,
-    plan: &Plan,
+    traffic: &Traffic<'_>,
     options: &AdviseOptions,
-) -> Vec<Candidate> {
+    cancel: &AtomicBool,
+) -> Result<Vec<Candidate>, LabError> {
+    let Traffic { device, log, lives, leaves, plan } = *traffic;
+    let geometry = &device.geometry;
     let most = usize::from(options.handles.max(1));
     let mut all = vec![Candidate {
         name: "no placement".to_owned(),
@@ -365,25 +387,38 @@ fn candidates(
         }
     }
     let points: Vec<Point> = leaves.iter().map(regions::Leaf::point).collect();
+    let of_leaves: Vec<Life> = leaves.iter().map(|leaf| leaf.life).collect();
+    let clock = log.pages_of(plan.learned) as f64;
+    let counts: Vec<usize> = counts(most).collect();
     let mut seen: Vec<Vec<u16>> = Vec::new();
-    for k in counts(most) {
-        for (how, groups) in [
-            ("k-means", group::k_means(&points, k, options.seed)),
-            ("by mean life", group::by_life(&points, k)),
-        ] {
-            let used = group::used(&groups);
-            if used < 2 || seen.contains(&groups) {
-                continue;
-            }
-            all.push(Candidate {
-                name: format!("regions, {used} groups ({how})"),
-                kind: WayKind::Regions,
-                handles: used,
-                way: Way::Regions(Box::new(regions::map(leaves, &groups, lives, geometry))),
-                streams: None,
-            });
-            seen.push(groups);
+    let by_address =
+        |groups: &[u16]| Way::Regions(Box::new(regions::map(leaves, groups, lives, geometry)));
+    let learning = plan.learning(log, geometry);
+    let cost = |groups: &[u16]| {
+        let way = by_address(groups);
+        let outcome = simulate::run(device, log, &way, &learning, group::used(groups), cancel)?;
+        Ok(outcome.waf)
+    };
+    let pages = clock * f64::from(learning.passes);
+    // A small drive has no room for as many open reclaim units as the search begins with.
+    let room = |groups: &usize| scale::with_handles(device, *groups).is_ok();
+    let groups = (2..=search::MOST).rev().find(room).unwrap_or(0);
+    let searched = search::groups(&points, &counts, groups, pages, options.seed, &cost)?;
+    let mut groupings: Vec<_> = searched.into_iter().map(|g| ("by simulation", g)).collect();
+    groupings.extend(group::all(&points, &of_leaves, &counts, clock, geometry, options.seed));
+    for (how, groups) in groupings {
+        let used = group::used(&groups);
+        if used < 2 || seen.contains(&groups) {
+            continue;
         }
+        all.push(Candidate {
+            name: format!("regions, {used} groups ({how})"),
+            kind: WayKind::Regions,
+            handles: used,
+            way: by_address(&groups),
+            streams: None,
+        });
+        seen.push(groups);
     }
     if most >= 2 {
         all.push(Candidate {
@@ -410,7 +445,7 @@ fn candidates(
             }
         }
     }
-    all
+    Ok(all)
 }
 
 /// Numbers of groups to try.

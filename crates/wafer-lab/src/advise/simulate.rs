@@ -43,12 +43,23 @@ impl Plan {
         let quarters = (1..=4u64)
             .map(|q| if q == 4 { all } else { cut(log.pages - rest + rest * q / 4) })
             .collect();
-        let before = log.pages_of(learned) as f64;
-        let wanted = WARM_UP * geometry.logical_pages as f64;
-        let more = ((wanted - before) / log.pages.max(1) as f64).ceil().max(0.0);
-        let passes = (1 + more as u32).min(MOST_PASSES);
+        let passes = passes(log.pages_of(learned), log.pages, geometry);
         Plan { passes, learned, quarters }
     }
+
+    /// The part that is learned from alone, its second half what counts.
+    pub(super) fn learning(&self, log: &Log, geometry: &Geometry) -> Plan {
+        let half = self.learned / 2;
+        let passes = passes(log.pages_of(half), log.pages_of(self.learned), geometry);
+        Plan { passes, learned: half, quarters: vec![self.learned] }
+    }
+}
+
+/// Times to play `all` pages, of which `before` come ahead of what counts.
+fn passes(before: u64, all: u64, geometry: &Geometry) -> u32 {
+    let wanted = WARM_UP * geometry.logical_pages as f64;
+    let more = ((wanted - before as f64) / all.max(1) as f64).ceil().max(0.0);
+    (1 + more as u32).min(MOST_PASSES)
 }
 
 /// What came out.
@@ -108,7 +119,8 @@ pub(super) fn run(
     };
     let end = counted.len() - 1;
     Ok(Outcome {
-        waf: between(1, end).unwrap_or(1.0),
+        // Nothing written in the held-out part, or nothing held out: what there is.
+        waf: between(1, end).or_else(|| between(0, 1)).unwrap_or(1.0),
         waf_learned: between(0, 1).unwrap_or(1.0),
         quarters: (1..end).filter_map(|q| between(q, q + 1)).collect(),
     })

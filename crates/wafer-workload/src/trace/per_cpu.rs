@@ -22,12 +22,9 @@ pub(super) fn files(path: &Path) -> Option<Vec<PathBuf>> {
     let name = path.file_name()?.to_str()?;
     let stem = name.strip_suffix(".blktrace.0")?;
     // Processors that were off have no file.
-    let others = path.parent().map(|folder| match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
-    });
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let prefix = format!("{stem}.blktrace.");
-    let mut numbers: Vec<u32> = std::fs::read_dir(others?)
+    let mut numbers: Vec<u32> = std::fs::read_dir(folder.unwrap_or(Path::new(".")))
         .ok()?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix(&prefix)?.parse().ok())
         .filter(|number| *number < MOST)
