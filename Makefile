@@ -34,9 +34,11 @@ interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file system
 	$(CARGO) test --locked --workspace --test measure --no-run
 	tests/interop/run $(TARGET)/debug/wafer $(TARGET)/interop
 
-mount-load: ## `wafer mount` under swap and a Linux guest in QEMU; 5 minutes, root (installs QEMU)
+mount-load: ## `wafer mount` under ext4, XFS, Btrfs, swap and a Linux guest in QEMU; 6 minutes, root (installs QEMU)
+	scripts/need-fuse
 	tests/interop/need-peers
 	$(CARGO) build --release --locked -p wafer-cli
+	$(CARGO) test --release --locked -p wafer-cli --test mount
 	tests/mount/run $(TARGET)/release/wafer $(TARGET)/interop
 
 serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.md; 3 minutes

@@ -2,14 +2,16 @@
 
     python python/benchmarks/policy.py [--write results/python-policy.md]
 
-Processor time, not wall time: others on the machine do not count. Runs alternate, and the ratio is that of
-the fastest of each.
+Processor time, not wall time. The two runs of a pair follow one another, and the ratio is the median of the
+pairs' ratios. On a machine with other load run it with `chrt -r 1` (Linux, as root).
 """
 
 import argparse
 import os
 import platform
+import statistics
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import wafer
@@ -46,66 +48,98 @@ class CostBenefit(wafer.Policy):
 JOB = "[w]\nrw=randwrite\nbs=4k\nsize=100%\nnorandommap=1\ntime_based=1\nruntime=10d\n"
 
 
-def measure(rules, job, volume, repeats, progress=False):
-    """Fastest processor seconds and result of each rule, taken in turns."""
-    best, runs = {}, {}
-    for _ in range(repeats):
-        for name, on, policy in rules:
+@dataclass
+class Pair:
+    """The same rule in Rust and in Python, and what their runs took."""
+
+    name: str
+    rust: wafer.Device
+    python: wafer.Device
+    policy: wafer.Policy
+    #: Processor seconds of Rust and of Python, a row for each round.
+    seconds: list[tuple[float, float]] = field(default_factory=list)
+    collections: int = 0
+
+    def round(self, job, volume, python_first):
+        """One run of each, one directly after the other."""
+        rules = [(self.rust, None), (self.python, self.policy)]
+        taken, digests = [0.0, 0.0], []
+        for which in (1, 0) if python_first else (0, 1):
+            device, policy = rules[which]
             began = time.process_time()
-            runs[name] = wafer.run(on, job, volume=volume, policy=policy, progress=progress)
-            seconds = time.process_time() - began
-            best[name] = min(best.get(name, seconds), seconds)
-    return best, runs
+            result = wafer.run(device, job, volume=volume, policy=policy)
+            taken[which] = time.process_time() - began
+            digests.append(result.digest)
+        assert digests[0] == digests[1], f"{self.name}: the two are not the same run"
+        self.collections = result.summary["forced_gc"]
+        self.seconds.append(tuple(taken))
+
+    @property
+    def ratios(self):
+        """Python over Rust, of each round, smallest first."""
+        return sorted(python / rust for rust, python in self.seconds)
+
+    @property
+    def call(self):
+        """Microseconds that a collection costs more, median of rounds."""
+        return 1e6 * statistics.median(python - rust for rust, python in self.seconds) / self.collections
 
 
-def rules_on(device):
-    """Pairs of the same rule in Rust and in Python."""
+def pairs_on(device):
+    """What is compared."""
     apart = device.replace(gc_destination="generation", gc_generations=3)
     return [
-        ("Rust, greedy", device, None),
-        ("Python, greedy", device, Greedy()),
-        ("Rust, greedy, three generations", apart, None),
-        ("Python, greedy, three generations", device, Generation()),
+        Pair("greedy", device, device, Greedy()),
+        Pair("greedy, three generations", apart, device, Generation()),
     ]
+
+
+def measure(device, job, volume, repeats):
+    """Rounds of all pairs in turns; who runs first alternates."""
+    pairs = pairs_on(device)
+    wafer.run(device, job, volume="1x")
+    for at in range(repeats):
+        for pair in pairs:
+            pair.round(job, volume, python_first=at % 2 == 1)
+    return pairs
 
 
 def main():
     """Measure and tell."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", type=Path, help="write the table to this Markdown file too")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=7, help="rounds")
     parser.add_argument("--volume", default="4x")
     arguments = parser.parse_args()
     device = wafer.Device("warp-pi", gc_background_free=0.0)
     job = wafer.fio_text(JOB)
-    best, runs = measure(rules_on(device), job, arguments.volume, arguments.repeats, progress=True)
+    pairs = measure(device, job, arguments.volume, arguments.repeats)
     # Reclaim units of a 64th: as many collections in a 64th of the work, so that calls are seen.
     small = device.replace(capacity="3584MiB", reclaim_unit_size="4MiB")
-    alone, collected = measure(rules_on(small), job, arguments.volume, 2 + arguments.repeats)
+    alone = measure(small, job, arguments.volume, 2 + arguments.repeats)
     began = time.process_time()
     busy = wafer.run(device, job, volume=arguments.volume, policy=CostBenefit())
     seconds = time.process_time() - began
-    collections = runs["Rust, greedy"].summary["forced_gc"]
     lines = [
-        f"{device!r}, {arguments.volume} of uniform random 4 KiB writes, {collections} collections with"
-        f" greedy, fastest of {arguments.repeats}. Pairs are the same runs, bit for bit.",
+        f"{device!r}, {arguments.volume} of uniform random 4 KiB writes, {pairs[0].collections}"
+        f" collections with greedy. {arguments.repeats} rounds; runs of a pair are the same, bit for bit.",
         "",
-        "| policy | processor seconds | against Rust | a call | calls alone |",
-        "|---|--:|--:|--:|--:|",
+        "| rule | Rust, processor s | Python | ratio, median (smallest to largest) | a call"
+        " | a call, small reclaim units |",
+        "|---|--:|--:|--:|--:|--:|",
     ]
-    for name, taken in best.items():
-        same = name.replace("Python", "Rust")
-        assert runs[name].digest == runs[same].digest
-        rust, collections = best[same], runs[same].summary["forced_gc"]
-        each = (alone[name] - alone[same]) / collected[same].summary["forced_gc"]
-        more = "" if name == same else f"{1e6 * each:.1f} µs | {1 + each * collections / rust:.3f}"
-        lines.append(f"| {name} | {taken:.2f} | {taken / rust:.3f} | {more or ' | '} |")
+    for pair, other in zip(pairs, alone):
+        rust, python = (statistics.median(column) for column in zip(*pair.seconds))
+        ratios = pair.ratios
+        lines.append(
+            f"| {pair.name} | {rust:.2f} | {python:.2f} | **{statistics.median(ratios):.3f}**"
+            f" ({ratios[0]:.3f} to {ratios[-1]:.3f}) | {pair.call:.1f} µs | {other.call:.1f} µs |"
+        )
     lines += [
-        f"| Python, all features (another rule: WAF {busy.waf:.2f}) | {seconds:.2f} | | | |",
+        f"| all features, another rule: WAF {busy.waf:.2f} | | {seconds:.2f} | | | |",
         "",
-        "*A call* is what a collection costs more, measured on as many reclaim units of 4 MiB, where runs",
-        "take a tenth of a second; *calls alone* is the ratio that it makes on the large device. The ratio",
-        "beside it has the noise of the machine as well.",
+        "*A call* is what a collection costs more. With reclaim units of 4 MiB instead of 256, the same",
+        "number of collections comes in a 64th of the work: Python's code and data are then in the caches.",
     ]
     text = "\n".join(lines) + "\n"
     print(text)

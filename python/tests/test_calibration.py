@@ -2,14 +2,16 @@
 
 import csv
 import json
+import math
 
 import numpy as np
 import pytest
 
 import wafer
 from wafer.calibration import Candidate, Structure, read_curve, scaling
+from wafer.calibration.model import Trial
 from wafer.calibration.scaling import FixedWork, ScaledJob, block_bytes
-from wafer.calibration.uncertainty import effective_samples
+from wafer.calibration.surface import Region, explore
 
 SAMPLES = [(1000 + 100 * i, 2000 + 150 * i) for i in range(12)]
 
@@ -182,11 +184,71 @@ def test_a_drive_under_another_workload_is_found(tmp_path):
         wafer.calibrate(tmp_path / "curve.csv", size, short)
 
 
-def test_correlated_residuals_count_for_less():
-    rng = np.random.default_rng(1)
-    noise = rng.normal(size=400)
-    assert effective_samples(noise.tolist()) > 250
-    assert effective_samples(np.cumsum(noise).tolist()) < 40
+def test_counters_that_begin_near_zero_began_there(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("host_bytes,media_bytes\n" + "".join(f"{10 * i},{12 * i}\n" for i in range(1, 12)))
+    curve = read_curve(path)
+    assert curve.host_bytes[:2].tolist() == [0, 10]
+    assert curve.media_bytes[:2].tolist() == [0, 12]
+    # Those of a drive that was in use did not.
+    path.write_text("host_bytes,media_bytes\n" + "".join(f"{10 * i},{12 * i}\n" for i in range(5, 16)))
+    assert read_curve(path).host_bytes[:2].tolist() == [0, 10]
+    assert len(read_curve(path)) == 11
+
+
+class FakeDrive:
+    """Curves by a formula, with noise of which a stretch takes from the next what it has too much."""
+
+    TRUTH = (math.log(700), math.log(0.15))
+    NOISE = 0.004
+
+    def __init__(self, seed, shift=0.0):
+        self.rng = np.random.default_rng(seed)
+        self.at = np.linspace(0, 1, 30)
+        self.measured = self.curve(*self.TRUTH) * (1 + shift * np.sin(9 * self.at))
+
+    def curve(self, x, z):
+        portions = self.rng.normal(size=31) * self.NOISE
+        bend = 0.02 * (x - self.TRUTH[0]) * np.exp(-4 * self.at)
+        return 2.0 - 0.5 * (z - self.TRUTH[1]) * (1 - np.exp(-5 * self.at)) + bend + np.diff(portions)
+
+    def run(self, wanted):
+        found = []
+        for candidate, _ in wanted:
+            ours = self.curve(math.log(candidate.count), math.log(candidate.net_spare))
+            error = np.cumsum(ours) / np.cumsum(self.measured) - 1
+            found.append(Trial(candidate, error, ours / self.measured - 1))
+        return found
+
+    def explore(self):
+        region = Region(math.log(1200), 1.6, math.log(0.16), 0.0, 0.1)
+        return explore(Candidate(Structure(), 0.2, 1000), region, 10_000, self.run, 36)
+
+
+def holds(surface, excess=1.0):
+    """Whether the 95 % intervals of number and net spare hold the truth, and their widths."""
+    bounds = [(float(values.min()), float(values.max())) for values in surface.likely(excess)]
+    return [low <= true <= high for (low, high), true in zip(bounds, FakeDrive.TRUTH)], [
+        high - low for low, high in bounds
+    ]
+
+
+def test_intervals_hold_as_often_as_they_say():
+    drives = 40
+    held, widths = zip(*(holds(FakeDrive(seed).explore()) for seed in range(drives)))
+    # 33 of 40 or less is one case in a thousand at 95 %.
+    assert np.all(np.sum(held, axis=0) > 33), np.sum(held, axis=0)
+    # And they are no wider than they have to be. Net spare: without the correlation, three times as wide.
+    number, spare = np.median(widths, axis=0)
+    assert 0.15 < number < 0.6
+    assert spare < 0.012
+
+
+def test_intervals_are_wider_where_no_device_fits():
+    plain, bent = FakeDrive(3).explore(), FakeDrive(3, shift=0.02).explore()
+    assert plain.excess() < 2 < bent.excess()
+    narrow, wide = (holds(surface, surface.excess())[1][1] for surface in (plain, bent))
+    assert wide > 1.5 * narrow
 
 
 def write_curve(path, result, ratio, points=150):
@@ -216,7 +278,11 @@ def test_a_known_device_is_found(known):
     assert truth.net_spare in fit.intervals["net_spare"]
     assert fit.parameters["net_spare"] == pytest.approx(truth.net_spare, rel=0.03)
     assert truth.overprovisioning in fit.intervals["overprovisioning"]
-    assert truth.count in fit.intervals["reclaim_unit_count"]
+    count = fit.intervals["reclaim_unit_count"]
+    assert truth.count in count
+    assert count.high < 10 * count.low
+    net = fit.intervals["net_spare"]
+    assert net.high < 1.08 * net.low
     assert fit.error < 0.005
     assert fit.prediction_error < 0.02
 

@@ -1,6 +1,9 @@
 """Traffic from arrays and iterators, against the same traffic from elsewhere."""
 
+import json
 import pickle
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -122,3 +125,42 @@ def test_models_traces_and_tenants_come_from_the_same_tables(tmp_path, small):
     with pytest.raises(wafer.WaferError, match="no model `aerospikee`; did you mean"):
         wafer.run(small, wafer.model("aerospikee"))
     assert wafer.model("jesd219a").kind == "model"
+
+
+#: Large enough for the defaults of every model.
+SETS = {"capacity": "4GiB", "reclaim_unit.size": "4MiB", "overprovisioning": "0.3", "gc.forced_free": "0.03"}
+
+
+def both(arguments, workload, tmp_path, volume):
+    """Digests of a run of the command line and of Python's."""
+    sets = [option for key, value in SETS.items() for option in ("--set", f"{key}={value}")]
+    record = tmp_path / "run.json"
+    command = [shutil.which("wafer"), "run", *arguments, *sets, "--json", str(record)]
+    if volume:
+        command += ["--volume", volume]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    device = wafer.Device("warp", **{key.replace(".", "_"): value for key, value in SETS.items()})
+    result = wafer.run(device, workload, volume=volume)
+    assert result.host_bytes > 0
+    return json.loads(record.read_text())["digest"], result.digest
+
+
+@pytest.mark.parametrize("name", sorted(wafer.models()))
+def test_every_model_as_on_the_command_line(tmp_path, name):
+    file = tmp_path / "model.toml"
+    file.write_text(f'device = "warp"\n[workload]\nmodel = "{name}"\n')
+    theirs, ours = both([str(file)], wafer.model(name), tmp_path, "0.1x")
+    assert ours == theirs
+
+
+SAMPLES = "alibaba.csv blkparse.txt financial.spc fio-v2.log fio-v3.log mqsim.trace msr.csv tencent.csv"
+
+
+@pytest.mark.filterwarnings("ignore:.*damaged records")
+@pytest.mark.parametrize("name", SAMPLES.split())
+def test_every_reader_as_on_the_command_line(tmp_path, root, name):
+    path = root / "crates/wafer-workload/tests/traces" / name
+    options = ["--device", "warp", "--trace", str(path), "--trace-set", "map=wrap"]
+    theirs, ours = both(options, wafer.trace(path, map="wrap"), tmp_path, None)
+    assert ours == theirs

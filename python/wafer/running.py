@@ -169,8 +169,8 @@ def run(
     """Write a workload to a device and count.
 
     The interpreter's lock is released: runs in several threads use several cores. Ctrl-C stops a run
-    within a tenth of a second. The same arguments give the same :attr:`Result.digest` as the command
-    line.
+    within a second. The same arguments give the same :attr:`Result.digest` as the command line.
+    ``progress``, a policy and an iterator of commands are called in a thread of the run's own.
 
     Args:
         device: a device, a profile's name, or an experiment (then without ``workload``).

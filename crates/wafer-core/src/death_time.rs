@@ -147,7 +147,7 @@ impl DeathTimes {
             // They should have died.
             0
         } else {
-            generation.min(self.generations - 1)
+            generation.min(self.generations.saturating_sub(1))
         }
     }
 

@@ -243,6 +243,7 @@ impl Experiment {
     pub fn check(self) -> Result<Checked, LabError> {
         let device_bytes = self.device.geometry.memory_bytes();
         self.check_memory(device_bytes)?;
+        self.check_memory(device_bytes + source::memory_bytes(&self)?)?;
         let built = source::build(&self)?;
         let memory_bytes = device_bytes + built.memory_bytes;
         self.check_memory(memory_bytes)?;

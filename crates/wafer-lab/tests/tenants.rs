@@ -246,3 +246,18 @@ fn traces_share_a_device_by_their_times() {
     let half = record.timeline.handles[&HandleKey::Handle(0)].host_bytes[at];
     assert!(half.abs_diff(1000 * 4096) <= 20 * 4096, "{half}");
 }
+
+/// Each fits by itself, together they fit into no machine: refused before the first is built.
+#[test]
+fn tenants_that_do_not_fit_together_are_refused_before_they_are_built() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.toml");
+    let tenants = "[[tenants]]\n[tenants.workload]\nmodel = \"aerospike\"\n".repeat(500);
+    let device =
+        "[device]\nprofile = \"warp\"\ncapacity = \"1TiB\"\nreclaim_unit.size = \"512MiB\"\n";
+    std::fs::write(&path, format!("volume = \"1x\"\n{device}{tenants}")).unwrap();
+    let experiment = Experiment::from_file(&path, &Options::default()).unwrap();
+    let error = experiment.check().unwrap_err();
+    assert!(matches!(error, LabError::Memory { needed, .. } if needed > 1 << 40), "{error}");
+    assert!(error.to_string().contains("large on device warp needs"), "{error}");
+}

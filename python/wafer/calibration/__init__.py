@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,9 @@ __all__ = [
     "read_curve",
 ]
 
+#: Reclaim units that GC keeps free, where that is not known.
+ASSUMED_RESERVE = 3
+
 #: The workload of the published curves: 128 KiB random writes over the whole drive, each block once a pass.
 ONE_STREAM = """\
 [one-stream]
@@ -55,7 +57,7 @@ def calibrate(
     fraction: float = 1.0,
     precondition: str | None = None,
     structures: Sequence[Structure] = STRUCTURES,
-    reserve: int = 3,
+    reserve: int | None = None,
     handles: int = 8,
     known: Mapping[str, Any] | None = None,
     page: str = "4KiB",
@@ -77,7 +79,8 @@ def calibrate(
         precondition: state of the drive at the first sample, as for :func:`wafer.run`. Default: fresh, that
             is erased or fully deallocated.
         structures: what to try for policy, separation of relocated data and background GC.
-        reserve: RUs that GC keeps free. The curve cannot tell it; see the warnings of the fit.
+        reserve: RUs that GC keeps free, if that is known. The curve cannot tell it. Default: 3 are assumed,
+            and the intervals of over-provisioning and number of RUs reach from 1 to 2 % of all.
         handles: reclaim unit handles of the drive, each with an open RU.
         known: keys of the device that are known and not searched for, as in a device file: ``{"isolation":
             "persistently"}``, ``{"namespaces": [...]}``. ``nvme fdp configs`` and ``nvme list-ns`` tell them.
@@ -90,8 +93,8 @@ def calibrate(
         ConfigError: the file cannot be read, or an argument cannot work.
         RunError: no device explains the curve at all.
 
-    The search takes about a hundred simulations of a smaller device and one or two of the full number of
-    blocks: one to two minutes on two cores. Workloads other than fio jobs cannot be run on a smaller device;
+    The search takes some hundred simulations of a smaller device and one or two of the full number of
+    blocks: a minute or two on two cores. Workloads other than fio jobs cannot be run on a smaller device;
     all simulations are of the whole drive, and take as long as its size and their commands ask for.
 
     """
@@ -147,7 +150,7 @@ def calibrate(
         found = search(
             measured,
             structures=structures,
-            reserve=reserve,
+            reserve=ASSUMED_RESERVE if reserve is None else reserve,
             handles=handles,
             known=keys,
             threads=workers,
@@ -160,7 +163,7 @@ def calibrate(
             checked = found.last
         else:
             tell("prediction", 0, 1)
-            trial = whole.trial(found.best, blocks, whole.volume, seed)
+            trial = whole.trial(found.best.whole(blocks), blocks, whole.volume, seed)
             tell("prediction", 1, 1)
             checked = trial if trial is not None else found.last
     finally:
@@ -171,8 +174,8 @@ def calibrate(
 
     rest = whole.points(whole.volume) > part.host_bytes[-1]
     error = float(np.max(np.abs(checked.cumulative[rest]))) if np.any(rest) else None
-    bounds = intervals(found, size)
-    notes = warnings(found, bounds, measured.volume)
+    bounds = intervals(found, size, reserve)
+    notes = warnings(found, bounds, measured.volume, reserve)
     first = part.host_bytes / size < 0.9
     if precondition is None and np.any(first) and float(np.max(part.waf[first])) > 1.05:
         notes.insert(
@@ -210,7 +213,6 @@ def calibrate(
         fitted=float(part.host_bytes[-1]),
         result=checked.result,
         candidate=found.best,
-        profile=tuple(replace(trial, result=None) for trial in found.counts),
     )
 
 

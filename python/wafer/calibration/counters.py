@@ -56,8 +56,8 @@ def read_curve(path: str | os.PathLike[str], capacity: int | None = None) -> Cur
     - The output of ``nvme fdp stats``, appended again and again, as text or as JSON (objects one after
       the other, one a line, or an array); lines between, such as dates, are ignored.
 
-    Counters are cumulative. The first sample becomes zero. Samples without new host bytes are merged
-    into the one before.
+    Counters are cumulative. The first sample becomes zero, unless it lies within two samples' distance of
+    zero: then the counters began there. Samples without new host bytes are merged into the one before.
 
     Raises:
         ConfigError: no such file, nothing of these forms in it, or counters that go back; with the line.
@@ -188,4 +188,8 @@ def _curve(file: Path, samples: list[_Sample]) -> Curve:
             media.append(m)
     if len(host) < 10:
         raise ConfigError(f"{file}: {len(host)} samples with new host bytes; at least 10 are needed")
+    if 0 < host[0] <= 2 * (host[1] - host[0]):
+        # What was written before the first sample, to a new or simulated drive, is part of the curve.
+        host.insert(0, 0)
+        media.insert(0, 0)
     return Curve(np.asarray(host, dtype=np.float64) - host[0], np.asarray(media, dtype=np.float64) - media[0])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from wafer import __version__
 from wafer.calibration.counters import Curve
-from wafer.calibration.model import Candidate, Structure, Trial
+from wafer.calibration.model import Candidate, Structure
 from wafer.device import Device
 from wafer.result import Result, write_text
 
@@ -45,8 +45,8 @@ class Fit:
         device: the device, at the drive's full capacity; runs like any other.
         parameters: best values by name.
         intervals: 95 % intervals by name: of ``net_spare`` (spare space without reserve and idle open
-            RUs), ``overprovisioning``, ``reclaim_unit_count``, ``reclaim_unit_bytes``. They are for the
-            structure that was found and the reserve that was assumed.
+            RUs), ``overprovisioning``, ``reclaim_unit_count``, ``reclaim_unit_bytes``. They reach over all
+            structures that are about as likely as the one found.
         warnings: what the curve cannot tell, and where the fit is poor. Read them.
         alternatives: other structures (policy, separation, background GC), with how many times larger
             their error is.
@@ -75,7 +75,6 @@ class Fit:
     #: Our curve over the whole measured one.
     result: Result
     candidate: Candidate
-    profile: tuple[Trial, ...]
 
     def predict(self, host_bytes: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Media bytes of the real drive when hosts had written so much; NaN past the measured curve."""

@@ -3,7 +3,8 @@
 Over-provisioning sets the level of the curve, the number of reclaim units its shape; structures (policy,
 separation, background GC) differ in shape that no number puts right. So for each structure and number of
 units the over-provisioning is solved for, which is one-dimensional and monotonic, and the shapes are
-compared. All of that is done with few blocks, in parallel; the last steps use as many as the drive has.
+compared, with few blocks. What is close is looked at with more of them, in hundreds of runs over number of
+units and spare space (:mod:`wafer.calibration.surface`). The last step uses as many as the drive has.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wafer._errors import RunError
 from wafer.calibration.model import Candidate, Measured, Structure, Trial
+from wafer.calibration.surface import LEAST_BLOCKS, Region, Surface, explore
 
-__all__ = ["STRUCTURES", "Found", "Valley", "search", "valley"]
+__all__ = ["STRUCTURES", "Found", "search"]
 
 #: What is tried, the plainest first. Cost-age-time is left out: no curve tells it from cost-benefit.
 STRUCTURES = (
@@ -33,19 +36,23 @@ STRUCTURES = (
     Structure("random"),
 )
 
-#: Blocks of the device in the first steps and in the middle; the last step takes what the drive has.
-COARSE, MIDDLE, FULL = 400_000, 2_000_000, 60_000_000
-#: Volumes, in capacities, that the steps look at.
-COARSE_VOLUME, MIDDLE_VOLUME = 6.0, 14.0
-#: Page writes by the host that one run at full size may take.
-MOST_PAGES = 800_000_000
+#: Blocks of the device in the first steps, and the volume, in capacities, that they look at.
+COARSE, COARSE_VOLUME = 400_000, 6.0
+#: Page writes by the host of a run for the likelihood, of all runs of a round, and of one at full size.
+RUN_PAGES, ROUND_PAGES, MOST_PAGES = 80_000_000, 1_500_000_000, 800_000_000
+#: Where so many page writes do not reach to the end with all blocks: the volume in capacities that has to do.
+#: Blocks say more: with half of them WAF is lower by 0.3 %, most where fio's random map begins anew.
+SHORT_VOLUME = 5.0
+#: Blocks at full size.
+FULL = 60_000_000
+#: Runs of a round.
+LEAST_RUNS, MOST_RUNS = 20, 36
+MOST_COUNT = 10_000
 LEAST_OP, MOST_OP = 0.005, 1.5
-#: So many times the error of the best is nearly as good: the curve does not tell the two apart.
-NEARLY = 1.5
-#: So many times the error of the best is as good, once both have the numbers that suit them.
-ALIKE = 1.2
-WIDE = (0.25, 0.35, 0.5, 0.7, 0.84, 1.0, 1.2, 1.44, 2.0, 2.9, 4.0)
-NARROW = (0.7, 0.84, 1.0, 1.2, 1.44)
+#: Structures that are looked at closely: so many, with so many times the error of the best at first sight.
+MOST_CLOSE, CLOSE = 4, 4.0
+#: Likelihoods (twice their logarithms) that are alike; that may be as well; that are not worth more runs.
+ALIKE, POSSIBLE, HOPELESS = 4.0, 6.0, 60.0
 COUNTS = (150, 300, 600, 1200, 2400)
 
 Tell = Callable[[str, int, int], None]
@@ -56,25 +63,22 @@ class Found:
     """What the search ends with."""
 
     best: Candidate
-    #: The best of each structure, best first.
+    #: The best of each structure at first sight, best first.
     structures: list[Trial]
-    #: The best of each number of reclaim units that was tried.
-    counts: list[Trial]
+    #: Likelihoods of the structures that may be it.
+    surfaces: dict[Structure, Surface]
+    #: How much more than its noise the best misses.
+    excess: float
+    #: What the run at full size added to the logarithm of net spare.
+    moved: float
     #: The last run, with as many blocks as could be afforded, and with how many.
     last: Trial
     blocks: int
-    #: Every structure with some numbers of units, all with the same few blocks: what else could be.
-    tried: list[Trial] = field(default_factory=list)
+    #: Share of the drive's blocks that the likelihood comes from.
+    share: float
+    #: Reclaim units at most, in the search.
+    most: float
     runs: int = 0
-    #: d ln(WAF) / d ln(over-provisioning).
-    slope: float = -0.8
-    notes: list[str] = field(default_factory=list)
-
-    def others(self) -> list[Trial]:
-        """Devices of other structures that fit nearly as well as the one that was found."""
-        best = min(trial.score for trial in self.tried)
-        mine = self.best.structure
-        return [t for t in self.tried if t.candidate.structure != mine and t.score < NEARLY * best]
 
 
 class _Search:
@@ -121,27 +125,51 @@ class _Search:
                 break
         return best
 
+    def trial(self, candidate: Candidate, blocks: int, volume: float, seed: int) -> Trial | None:
+        """One run."""
+        self.runs += 1
+        return self.measured.trial(candidate, blocks, volume, seed)
+
+    def run(
+        self, wanted: Sequence[tuple[Candidate, int]], blocks: int, volume: float, stage: str
+    ) -> list[Trial]:
+        """Run candidates with seeds; those that can be no device are left out."""
+
+        def one(item: tuple[Candidate, int]) -> Trial | None:
+            candidate, seed = item
+            trial = self.trial(candidate, blocks, volume, self.seed + seed)
+            return None if trial is None else replace(trial, result=None)
+
+        return self._parallel(one, wanted, stage)
+
     def each(
         self, candidates: Sequence[Candidate], blocks: int, volume: float, tolerance: float, stage: str
     ) -> list[Trial]:
         """Solve for several, in parallel; those that can be no device are left out."""
-        done = 0
 
         def one(candidate: Candidate) -> Trial | None:
+            return self.solve(candidate, blocks, volume, tolerance)
+
+        return sorted(self._parallel(one, candidates, stage), key=lambda trial: trial.score)
+
+    def _parallel(self, one: Callable[[Any], Trial | None], items: Sequence[Any], stage: str) -> list[Trial]:
+        done = 0
+
+        def told(item: Any) -> Trial | None:
             nonlocal done
-            trial = self.solve(candidate, blocks, volume, tolerance)
+            trial = one(item)
             done += 1
-            self.tell(stage, done, len(candidates))
+            self.tell(stage, done, len(items))
             return trial
 
         with ThreadPoolExecutor(self.threads) as pool:
-            futures = [pool.submit(one, candidate) for candidate in candidates]
+            futures = [pool.submit(told, item) for item in items]
             try:
                 found = [future.result() for future in futures]
             except BaseException:
                 self.measured.cancel.cancel()
                 raise
-        return sorted((trial for trial in found if trial is not None), key=lambda trial: trial.score)
+        return [trial for trial in found if trial is not None]
 
 
 def search(
@@ -157,10 +185,8 @@ def search(
 ) -> Found:
     """Find the device; see the module."""
     job = measured.job
-    drive = job.blocks
     steps = _Search(measured, threads, seed, tell)
     coarse_volume = min(COARSE_VOLUME, measured.volume)
-    middle_volume = min(MIDDLE_VOLUME, measured.volume)
 
     def start(structure: Structure, count: int, op: float) -> Candidate:
         return Candidate(structure, op, count, reserve, handles, known or {})
@@ -186,63 +212,82 @@ def search(
         for count in (round(best.count / 1.5), round(best.count * 1.5))
     ]
     again = steps.each(more, job.blocks_for(COARSE, 1200), coarse_volume, 2e-3, "structures again")
-    everything = [*structured, *again]
+    everything = [*counts, *tried, *again]
     structured = _best_of_each(everything)
 
-    # 3. The number of units of the best structures, with more blocks and further along the curve.
-    # Of two that fit alike the plainer is the better guess: it is looked at whenever it is near.
-    near = [_plainest(structured, structures, NEARLY)]
-    near += [t for t in structured if t is not near[0] and t.score < 2 * structured[0].score][:1]
-    # The best structure gets a wide grid, the profile that its intervals are read from.
-    grid = [
-        t.candidate.with_(count=max(round(t.candidate.count * factor), 40))
-        for t, factors in zip(near, (WIDE, NARROW))
-        for factor in factors
-    ]
-    refined = steps.each(grid, job.blocks_for(MIDDLE, 1200), middle_volume, 1e-3, "refinement")
-    winner = _plainest(_best_of_each(refined), structures, ALIKE).candidate.structure
-    if winner != near[0].candidate.structure:
-        # The second overtook the first: it needs the wide grid too.
-        centre = near[-1].candidate
-        wider = [f for f in WIDE if f not in NARROW]
-        more = [centre.with_(count=max(round(centre.count * factor), 40)) for factor in wider]
-        blocks = job.blocks_for(MIDDLE, 1200)
-        refined += steps.each(more, blocks, middle_volume, 1e-3, "profile")
-    mine = sorted((t for t in refined if t.candidate.structure == winner), key=lambda t: t.score)
-    count = round(valley(mine).count)
-    middle = steps.solve(
-        mine[0].candidate.with_(count=count), job.blocks_for(MIDDLE, 1200), middle_volume, 5e-4
-    )
-    middle = middle if middle is not None else mine[0]
+    # 3. Of what is close, how likely each number of units and net spare space is.
+    volume = min(max(RUN_PAGES / job.blocks, SHORT_VOLUME), measured.volume)
+    blocks = job.blocks_for(int(RUN_PAGES / volume), 1200)
+    most = min(blocks / LEAST_BLOCKS, MOST_COUNT)
+    runs = max(min(int(ROUND_PAGES / (blocks * volume)), MOST_RUNS), LEAST_RUNS)
+    surfaces: dict[Structure, Surface] = {}
+    close = [t for t in structured if t.score < CLOSE * structured[0].score][:MOST_CLOSE]
+    for at, trial in enumerate(close, start=1):
+        mine = [t for t in everything if t.candidate.structure == trial.candidate.structure]
+
+        def worth(surface: Surface) -> bool:
+            """Whether more runs may make it the best."""
+            both = [surface, *surfaces.values()]
+            over = min(each.excess() for each in both)
+            return surface.least(over) <= min(each.least(over) for each in both) + HOPELESS
+
+        found = explore(
+            trial.candidate,
+            Region.around(mine, trial.candidate.count, most),
+            most,
+            partial(steps.run, blocks=blocks, volume=volume, stage=f"likelihood {at} of {len(close)}"),
+            runs,
+            worth=worth,
+        )
+        if found is not None:
+            surfaces[trial.candidate.structure] = found
+    if not surfaces:
+        raise RunError("too few devices could be run near what fits; is this the workload of the curve?")
+    excess = min(surface.excess() for surface in surfaces.values())
+    least = {structure: surface.least(excess) for structure, surface in surfaces.items()}
+    lowest = min(least.values())
+    likely = [s for s in structures if s in least and least[s] <= lowest + POSSIBLE]
+    # Of two that fit alike the plainer is the better guess.
+    winner = next(s for s in likely if least[s] <= lowest + ALIKE)
+    surface = surfaces[winner]
+    x, z = surface.centre(excess)
+    final = start(winner, 1, 0.0).with_net(max(round(math.exp(x)), 1), math.exp(z))
+    if final is None:
+        raise RunError("the calibrated device has no space for data")
 
     # 4. As many blocks as the drive has, for small units fluctuate more than large ones.
-    blocks = min(drive, FULL, int(MOST_PAGES / measured.volume))
-    blocks = max(blocks, job.blocks_for(MIDDLE, middle.candidate.count))
-    tell("full size", 0, 1)
-    last = steps.solve(middle.candidate, blocks, measured.volume, 5e-4, most=2) or middle
-    tell("full size", 1, 1)
-    final = last.candidate
-    if abs(last.level) > 2e-4:
-        # The rest of the way by the slope; too little to be worth another run.
-        moved = math.log(final.overprovisioning) - math.log1p(last.level) / steps.slope
-        final = final.with_(overprovisioning=math.exp(moved))
+    full = max(min(job.blocks, FULL, int(MOST_PAGES / measured.volume)), blocks)
+    slope = min(surface.level_slope(x, z), -0.01)
+    last: Trial | None = None
+    moved = 0.0
+    for turn in range(2):
+        tell("full size", turn, 2)
+        whole = steps.trial(final.whole(full), full, measured.volume, seed)
+        if whole is None:
+            break
+        last = whole
+        same = full == blocks and volume == measured.volume
+        if abs(whole.level) < (1e-3 if same else 2e-4) or turn == 1:
+            break
+        step = float(np.clip(-math.log1p(whole.level) / slope, -0.05, 0.05))
+        # With all as before the surface has it right on the whole, if not at this place.
+        moved += 0.0 if same else step
+        final = final.with_net(final.count, final.net_spare * math.exp(step)) or final
+    tell("full size", 2, 2)
+    if last is None:
+        raise RunError("the calibrated device could not be run")
     return Found(
         best=final,
-        structures=_best_of_each([*structured, *mine[:1]]),
-        counts=sorted(mine, key=lambda trial: trial.candidate.count),
+        structures=structured,
+        surfaces={s: surfaces[s] for s in likely},
+        excess=excess,
+        moved=moved,
         last=last,
-        blocks=blocks,
-        tried=everything,
+        blocks=full,
+        share=blocks / job.blocks,
+        most=most,
         runs=steps.runs,
-        slope=steps.slope,
     )
-
-
-def _plainest(trials: Sequence[Trial], structures: Sequence[Structure], times: float) -> Trial:
-    """The first of the list of structures whose error is at most so many times that of the best."""
-    best = min(trial.score for trial in trials)
-    near = [trial for trial in trials if trial.score <= times * best]
-    return min(near, key=lambda trial: structures.index(trial.candidate.structure))
 
 
 def _best_of_each(trials: Sequence[Trial]) -> list[Trial]:
@@ -252,41 +297,3 @@ def _best_of_each(trials: Sequence[Trial]) -> list[Trial]:
         if kept is None or trial.score < kept.score:
             best[trial.candidate.structure] = trial
     return sorted(best.values(), key=lambda trial: trial.score)
-
-
-@dataclass(frozen=True)
-class Valley:
-    """Squared scores over the logarithm of the number of units, as a parabola with the scatter around it.
-
-    Scores scatter, for simulated and measured curves have their own randomness. So neither the smallest nor
-    the points next to it say much; all of them together do.
-    """
-
-    count: float
-    floor: float
-    curvature: float
-    #: Standard deviation of squared scores around the parabola.
-    scatter: float
-
-    def at(self, count: float) -> float:
-        """Squared score that is expected with so many units."""
-        return self.floor + self.curvature * (math.log(count / self.count)) ** 2
-
-
-def valley(trials: Sequence[Trial]) -> Valley:
-    """The parabola through the trials whose scores are near the best."""
-    best = min(trials, key=lambda trial: trial.score)
-    near = [trial for trial in trials if trial.score <= 2.5 * best.score]
-    flat = Valley(best.candidate.count, best.score**2, 0.0, best.score**2)
-    if len(near) < 4:
-        return flat
-    x = np.array([math.log(trial.candidate.count) for trial in near])
-    y = np.array([trial.score**2 for trial in near])
-    a, b, c = np.polyfit(x, y, 2, w=1 / y)
-    scatter = float(np.sqrt(np.sum((y - np.polyval([a, b, c], x)) ** 2) / (len(near) - 3)))
-    bottom = -b / (2 * a) if a > 0 else math.inf
-    if not x.min() <= bottom <= x.max():
-        # No bottom among the trials: the best is as good a guess as any.
-        return Valley(flat.count, flat.floor, max(float(a), 0.0), max(scatter, flat.floor / 4))
-    floor = max(float(c - b * b / (4 * a)), best.score**2 / 4)
-    return Valley(math.exp(bottom), floor, float(a), scatter)

@@ -2,103 +2,71 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-
 import numpy as np
 
 from wafer.calibration.fit import Interval
 from wafer.calibration.model import Candidate
-from wafer.calibration.search import NEARLY, Found, valley
+from wafer.calibration.search import Found
 
-__all__ = ["effective_samples", "intervals", "warnings"]
+__all__ = ["MOST_RESERVE", "intervals", "warnings"]
 
-#: 95 % quantile of chi-squared with one degree of freedom.
-_CHI2 = 3.84
-
-
-def effective_samples(residuals: Sequence[float]) -> float:
-    """Samples less what their correlation is worth: n (1 - r) / (1 + r), r from one to the next."""
-    values = np.asarray(residuals, dtype=np.float64) - np.mean(residuals)
-    power = float(values @ values)
-    if len(values) < 4 or power == 0:
-        return float(len(values))
-    r = min(max(float(values[:-1] @ values[1:]) / power, 0.0), 0.99)
-    return max(len(values) * (1 - r) / (1 + r), 3.0)
+#: Largest share of the reclaim units that GC may keep free, where nothing is known: from one unit to this.
+#: WARP's emulator keeps 1 %.
+MOST_RESERVE = 0.02
+#: What a model's WAF is worth in net spare, at the least: no device is exactly ours.
+_RESOLUTION = 0.002
 
 
-def _bounds(found: Found) -> tuple[float, float]:
-    """Numbers of reclaim units that fit about as well as the best.
+def intervals(found: Found, capacity: int, reserve: int | None = None) -> dict[str, Interval]:
+    """95 % intervals of the numbers, over all structures that are about as likely as the one found.
 
-    Each trial of the profile has the over-provisioning that suits its number of units, so the squared scores
-    are a profile likelihood of that number. Two things make scores differ without meaning: the spread of
-    residuals (a likelihood ratio over as many samples as the residuals are worth), and the randomness of
-    each simulation, which shows as scatter around the parabola.
-    """
-    bottom = valley(found.counts)
-    best = min(found.counts, key=lambda trial: trial.score)
-    samples = effective_samples(best.interval.tolist())
-    most = math.hypot(_CHI2 * bottom.floor / samples, 2 * bottom.scatter)
-    width = math.sqrt(most / bottom.curvature) if bottom.curvature > 0 else math.inf
-    tried = [trial.candidate.count for trial in found.counts]
-    low = max(bottom.count * math.exp(-min(width, 50.0)), min(tried))
-    high = min(bottom.count * math.exp(min(width, 50.0)), max(tried))
-    return min(low, found.best.count), max(high, found.best.count)
-
-
-def _along(found: Found, what: Callable[[Candidate], float], count: float) -> float:
-    """A number of the candidates at a number of units: smooth along the profile, level with the best.
-
-    The profile was made with few blocks, which shifts all of it alike: the best says by how much.
-    """
-    x = [math.log(trial.candidate.count) for trial in found.counts]
-    y = [math.log(max(what(trial.candidate), 1e-6)) for trial in found.counts]
-    # Trials at the edge may have found no level; they would bend the line.
-    kept = [i for i, trial in enumerate(found.counts) if abs(trial.level) < 0.01]
-    line = np.polyfit([x[i] for i in kept], [y[i] for i in kept], min(2, len(kept) - 1))
-    here, best = np.polyval(line, [math.log(count), math.log(found.best.count)])
-    return what(found.best) * math.exp(float(here - best))
-
-
-def intervals(found: Found, capacity: int) -> dict[str, Interval]:
-    """95 % intervals of the numbers of the structure that was found.
-
-    Where other structures fit nearly as well, their numbers are as likely: intervals reach to them.
+    Over-provisioning and number of units are told with all that GC may keep free, if `reserve` is not known.
     """
     best = found.best
-    low, high = _bounds(found)
-    # Level: the standard error of its mean and the simulation's resolution, turned into over-provisioning
-    # by the slope.
-    residuals = found.last.cumulative
-    spread = float(np.std(residuals)) / math.sqrt(effective_samples(residuals.tolist()))
-    level = 1.96 * math.hypot(spread, 1e-3) / abs(found.slope)
+    regions = [surface.likely(found.excess) for surface in found.surfaces.values()]
+    count = np.exp(np.concatenate([x for x, _ in regions]))
+    net = np.exp(np.concatenate([z for _, z in regions]) + found.moved)
+    # What the curve tells is the units that hold data and how large they are; the others come on top.
+    holding = np.maximum(count - best.reserve - best.handles, 1.0)
+    unit = (1 + net) / holding
+    if reserve is None:
+        fewest = holding + best.handles + 1
+        largest = np.maximum((holding + best.handles) / (1 - MOST_RESERVE), count)
+    else:
+        fewest = largest = count
+    least, most = unit * fewest - 1, unit * largest - 1
 
-    def interval(what: Callable[[Candidate], float]) -> Interval:
-        ends = [_along(found, what, count) for count in (low, best.count, high)]
-        ends += [what(trial.candidate) for trial in found.others()]
-        return Interval(min(ends) * (1 - level), what(best), max(ends) * (1 + level))
+    def interval(low: float, value: float, high: float, slack: float = 0.0) -> Interval:
+        return Interval(float(min(low * (1 - slack), value)), value, float(max(high * (1 + slack), value)))
 
-    unit = capacity * (1 + best.overprovisioning)
-    counts = [trial.candidate.count for trial in found.others()]
-    least, most = min([low, *counts]), max([high, *counts])
+    op = best.overprovisioning
     return {
-        "net_spare": interval(lambda candidate: candidate.net_spare),
-        "overprovisioning": interval(lambda candidate: candidate.overprovisioning),
-        "reclaim_unit_count": Interval(least, best.count, most),
-        "reclaim_unit_bytes": Interval(unit / most, unit / best.count, unit / least),
+        "net_spare": interval(net.min(), best.net_spare, net.max(), _RESOLUTION),
+        "overprovisioning": interval(least.min(), op, most.max(), _RESOLUTION),
+        "reclaim_unit_count": interval(fewest.min(), best.count, largest.max()),
+        "reclaim_unit_bytes": interval(
+            capacity * unit.min(), capacity * (1 + op) / best.count, capacity * unit.max()
+        ),
     }
 
 
-def warnings(found: Found, bounds: dict[str, Interval], volume: float) -> list[str]:
+def warnings(
+    found: Found, bounds: dict[str, Interval], volume: float, reserve: int | None = None
+) -> list[str]:
     """What the curve cannot tell, in words."""
     best: Candidate = found.best
     told: list[str] = []
     op, net = bounds["overprovisioning"], bounds["net_spare"]
+    kept = (
+        f"{best.reserve} RUs of reserve and {best.handles} open RUs are assumed, and 1 RU to "
+        f"{100 * MOST_RESERVE:g} % of them in the intervals of over-provisioning and number"
+        if reserve is None
+        else f"{best.reserve} RUs of reserve and {best.handles} open RUs are taken for granted"
+    )
     told.append(
         f"over-provisioning, reserve and open RUs share the spare space: the curve tells their sum "
-        f"(net spare {100 * net.value:.1f} %), not the parts. {best.reserve} RUs of reserve and "
-        f"{best.handles} open RUs are assumed; each RU more or less moves over-provisioning by "
-        f"{100 * (1 + best.overprovisioning) / best.count:.2f} points"
+        f"(net spare {100 * net.value:.1f} %), not the parts. {kept}; each RU more or less moves "
+        f"over-provisioning by {100 * (1 + best.overprovisioning) / best.count:.2f} points"
     )
     count = bounds["reclaim_unit_count"]
     if count.high / count.low > 1.5:
@@ -107,16 +75,26 @@ def warnings(found: Found, bounds: dict[str, Interval], volume: float) -> list[s
             f"{count.high:.0f} RUs fit about as well, with over-provisioning from {100 * op.low:.1f} to "
             f"{100 * op.high:.1f} %"
         )
-    tried = [trial.candidate.count for trial in found.counts]
-    if count.high >= max(tried) or count.low <= min(tried):
-        told.append("the number of RUs is bounded on one side only: its interval ends where the search ended")
-    closest = found.structures[0].score
-    for trial in found.structures[1:]:
-        if trial.score < NEARLY * closest:
+    if count.high >= 0.95 * found.most:
+        told.append(
+            "the number of RUs is bounded on one side only: with more, blocks would be too few for each"
+        )
+    if found.share < 0.99:
+        told.append(
+            f"the search ran with {100 * found.share:.0f} % of the drive's blocks, which shifts the number "
+            "of RUs: it may lie outside its interval"
+        )
+    for structure in found.surfaces:
+        if structure != best.structure:
             told.append(
-                f"{trial.candidate.structure} fits nearly as well ({trial.score / closest:.2f} times the "
-                "error): the curve does not tell it from what was found"
+                f"{structure} fits about as well: the curve does not tell it from what was found, and "
+                "intervals reach to its numbers"
             )
+    if found.excess > 3:
+        told.append(
+            f"the best device misses the curve by {found.excess**0.5:.1f} times what two runs of one device "
+            "differ: intervals are widened by as much, and assume that what is missing is not in the level"
+        )
     if found.last.rms > 0.01:
         told.append(
             f"the best device misses the curve by {100 * found.last.rms:.1f} % rms: something else than "

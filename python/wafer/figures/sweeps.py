@@ -98,6 +98,8 @@ def crossover(sweep: Sweep, x: str, choice: str, a: Any, b: Any, group: str | No
         if row["status"] == "done":
             at = rows.setdefault(row[group_key] if group_key else None, {}).setdefault(float(row[x_key]), {})
             at.setdefault(row[choice_key], {})[int(row.get("seed") or 0)] = float(row["waf"])
+    if not rows:
+        raise ConfigError(f"crossover: none of the {len(sweep.rows)} points is done")
     found = []
     for name, wafs in rows.items():
         both = {at: values for at, values in sorted(wafs.items()) if a in values and b in values}

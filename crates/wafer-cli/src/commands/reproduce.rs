@@ -55,7 +55,9 @@ pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
 
     if let Some(out) = &args.out {
         write_json(&out.join("reproduce.json"), &table)?;
-        super::report::write(&out.join("report.html"), &page(&table, &outcomes)?)?;
+        if let Some(page) = page(&table, &outcomes)? {
+            super::report::write(&out.join("report.html"), &page)?;
+        }
     }
     if let Some(path) = &args.markdown {
         // Read again: somebody may have edited it during the runs.
@@ -129,8 +131,9 @@ fn all(plan: &Plan, args: &ReproduceArgs, quiet: bool) -> anyhow::Result<Outcome
     Ok(outcomes)
 }
 
-/// The page: the table, and the curves of the first seed of every experiment that a figure needs.
-fn page(table: &Reproduction, outcomes: &Outcomes) -> anyhow::Result<String> {
+/// The page: the table, and the curves of the first seed of every experiment that a figure needs. None
+/// if no run has a record: the table on stdout says why.
+fn page(table: &Reproduction, outcomes: &Outcomes) -> anyhow::Result<Option<String>> {
     let needed = |name: &str, seed: u64| {
         let file = result_file(name, seed);
         table.rows.iter().any(|row| row.results.contains(&file))
@@ -145,12 +148,12 @@ fn page(table: &Reproduction, outcomes: &Outcomes) -> anyhow::Result<String> {
         }
     }
     if records.is_empty() {
-        anyhow::bail!("no run has a record");
+        return Ok(None);
     }
     let names: Vec<&str> = table.studies.iter().map(|s| s.name.as_str()).collect();
     let page = wafer_report::page(&format!("Reproduced: {}", names.join(", ")), records)
         .map_err(|e| anyhow::anyhow!("{e}"))?;
-    Ok(page.replacen("<main id=\"app\"", &format!("{}<main id=\"app\"", table.html()), 1))
+    Ok(Some(page.replacen("<main id=\"app\"", &format!("{}<main id=\"app\"", table.html()), 1)))
 }
 
 /// A table without results, to see whether a document can take one.

@@ -4,6 +4,7 @@ mod adaptive;
 mod configs;
 mod death_time;
 mod destinations;
+mod die_by_die;
 mod exchange;
 mod features;
 mod namespaces;

@@ -42,6 +42,15 @@ pub trait Source: Debug + Send + Sync {
         String::new()
     }
 
+    /// Bytes of memory that it is known to take before it is built, on this device; 0 where only building it
+    /// tells. What cannot fit is then refused at once, and not when most of it has been made.
+    ///
+    /// # Errors
+    /// As [`Source::build`].
+    fn memory_bytes(&self, _target: &SourceTarget<'_>) -> Result<u64, LabError> {
+        Ok(0)
+    }
+
     /// Prepares the stream of commands.
     ///
     /// # Errors
@@ -173,12 +182,21 @@ pub(crate) fn of_file(file: &mut Layers, folder: &Path, path: &Path) -> Result<W
 
 /// Builds the workload of an experiment.
 pub(crate) fn build(experiment: &Experiment) -> Result<Built, LabError> {
-    experiment.workload.build(&SourceTarget {
+    experiment.workload.build(&target(experiment))
+}
+
+/// Bytes of memory that the workload of an experiment is known to take before it is built.
+pub(crate) fn memory_bytes(experiment: &Experiment) -> Result<u64, LabError> {
+    experiment.workload.memory_bytes(&target(experiment))
+}
+
+fn target(experiment: &Experiment) -> SourceTarget<'_> {
+    SourceTarget {
         device: &experiment.device,
         seed: experiment.seed,
         until_volume: experiment.volume.is_some(),
         pace: experiment.pace.as_deref(),
         pace_from: experiment.pace_from.as_deref(),
         pace_place: experiment.pace_place.as_deref(),
-    })
+    }
 }

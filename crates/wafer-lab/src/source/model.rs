@@ -34,6 +34,10 @@ impl Source for ModelSource {
         format!("model = \"{}\"\n{}", self.name, self.model.parameters())
     }
 
+    fn memory_bytes(&self, target: &SourceTarget<'_>) -> Result<u64, LabError> {
+        Ok(self.model.memory_bytes(&space(target)))
+    }
+
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
         if target.pace.is_some() {
             let reason = "shares are of the jobs of a fio job file; tenants have `rate`";

@@ -99,6 +99,14 @@ impl Source for TenantsSource {
         text
     }
 
+    fn memory_bytes(&self, target: &SourceTarget<'_>) -> Result<u64, LabError> {
+        let needed = self.tenants.iter().map(|entry| {
+            let device = entry.part_of(target.device)?;
+            entry.workload.memory_bytes(&SourceTarget { device: &device, ..*target })
+        });
+        needed.sum()
+    }
+
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
         if target.pace.is_some() {
             return Err(LabError::config("pace", "tenants have `rate`, each its own"));

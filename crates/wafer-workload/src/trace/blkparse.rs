@@ -2,8 +2,9 @@
 //!
 //! `8,0  3  1  0.000000000  697  D  WS 223490 + 8 [kjournald]`: device, processor, sequence, seconds,
 //! process, action, RWBS, first sector, `+`, sectors, command. Of each request only one action counts:
-//! `D` (issued to the driver, after merging) where the trace has it, else `Q` (queued). RWBS: `W`
-//! write, `R` read, `D` discard, `F` alone flush. Messages and the closing summary are left alone.
+//! `D` (issued to the driver, after merging) where the trace has it, else `Q` (queued), else `C`
+//! (completed). RWBS: `W` write, `R` read, `D` discard, `F` alone flush. Messages, commands passed through and
+//! summaries are left alone; several outputs one behind the other are one trace.
 
 use super::decode::{LineFormat, Parsed, checked, sectors};
 use super::fields::{number, seconds};
@@ -12,24 +13,27 @@ use super::request::{Kind, NO_PROCESS, Names, Request};
 pub(super) struct BlkParse {
     /// The action that counts.
     action: u8,
-    /// The summary at the end has begun.
+    /// Within a summary.
     summary: bool,
 }
 
 impl BlkParse {
     /// Chooses the action by the beginning of the trace.
     pub(super) fn new(head: &[u8]) -> Self {
-        let issued = head.split(|b| *b == b'\n').any(|line| {
-            let mut words = line.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty());
-            words.nth(5) == Some(b"D")
-        });
-        BlkParse { action: if issued { b'D' } else { b'Q' }, summary: false }
+        let has = |action: u8| {
+            head.split(|b| *b == b'\n').any(|line| {
+                let mut words = line.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty());
+                words.nth(5) == Some(&[action])
+            })
+        };
+        let action = [b'D', b'Q', b'C'].into_iter().find(|action| has(*action)).unwrap_or(b'Q');
+        BlkParse { action, summary: false }
     }
 }
 
 impl LineFormat for BlkParse {
     fn line(&mut self, line: &[u8], names: &mut Names) -> Parsed {
-        if self.summary || line.starts_with(b"CPU") || line.starts_with(b"Total (") {
+        if line.starts_with(b"CPU") || line.starts_with(b"Total (") {
             self.summary = true;
             return Ok(None);
         }
@@ -37,8 +41,12 @@ impl LineFormat for BlkParse {
         let mut word = || words.next().ok_or("expected: device cpu sequence time pid action RWBS");
         let device = word()?;
         if !device.first().is_some_and(u8::is_ascii_digit) || !device.contains(&b',') {
+            if self.summary {
+                return Ok(None);
+            }
             return Err("expected a device such as 8,0 in the first column");
         }
+        self.summary = false;
         let (_cpu, _sequence) = (word()?, word()?);
         let time = seconds(word()?).ok_or("time: expected seconds")?;
         let _pid = word()?;
@@ -68,12 +76,20 @@ impl LineFormat for BlkParse {
         let Some(sector) = number(sector) else {
             return Ok(Some(Request { volume, ..Request::new(Kind::Flush, time, 0, 0) }));
         };
+        // A command passed through to the drive: its bytes and what they are, such as `36 (12 00 ..)`.
+        if plus.starts_with(b"(") {
+            return Ok(None);
+        }
         if plus != b"+" {
             return Err("expected `+` between sector and length");
         }
         let length = words.next().and_then(number).ok_or("length: expected sectors")?;
-        let process = match line.iter().rposition(|b| *b == b'[') {
-            Some(open) if line.ends_with(b"]") => names.process(&line[open + 1..line.len() - 1]),
+        // Names may hold blanks and brackets; nothing before them does.
+        let line = line.trim_ascii_end();
+        let process = match memchr::memchr(b'[', line) {
+            Some(open) if line.ends_with(b"]") && self.action != b'C' => {
+                names.process(&line[open + 1..line.len() - 1])
+            }
             _ => NO_PROCESS,
         };
         let kind = if length == 0 { Kind::Flush } else { kind };

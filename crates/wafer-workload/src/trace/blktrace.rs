@@ -2,15 +2,15 @@
 //!
 //! 48 bytes and a payload each, in the byte order of the machine that recorded them; the magic tells. As in
 //! blkparse's text, `D` (issue) counts where the beginning of the trace has it, else `Q`. Process
-//! names come from notifications. blktrace writes a file for each processor: `blkparse -d` joins them in
-//! order of time, which matters for which write of an address is the last.
+//! names come from notifications. blktrace writes a file for each processor: `per_cpu.rs` joins them.
 
 use std::collections::HashMap;
 
 use super::decode::{Decoded, Decoder, SECTOR, checked};
 use super::request::{Kind, NO_PROCESS, Request};
 
-const RECORD: usize = 48;
+/// Bytes of a record without its payload.
+pub(super) const RECORD: usize = 48;
 /// "eat" in the upper three bytes, the version in the lowest.
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
@@ -53,6 +53,12 @@ fn order(head: &[u8]) -> Option<Order> {
     } else {
         is(u32::from_be_bytes(magic)).then_some(Order::Big)
     }
+}
+
+/// Time and bytes of payload of the record that `bytes` begin with.
+pub(super) fn frame(bytes: &[u8]) -> Option<(u64, usize)> {
+    let record = Record::first(bytes, order(bytes)?)?;
+    (record.u32(0) == MAGIC | VERSION).then(|| (record.u64(8), record.payload()))
 }
 
 pub(super) fn is_one(head: &[u8]) -> bool {

@@ -48,7 +48,7 @@ pub(crate) type Parsed = Result<Option<Request>, &'static str>;
 
 /// A format of lines.
 pub(crate) trait LineFormat: Send {
-    /// Parses one line without its end.
+    /// Parses one line without its end; never one that is empty or a comment (`#`).
     fn line(&mut self, line: &[u8], names: &mut Names) -> Parsed;
 }
 
@@ -73,7 +73,12 @@ impl<F: LineFormat> Lines<F> {
             return;
         }
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.is_empty() {
+        let nothing = match line.first() {
+            None | Some(b'#') => true,
+            Some(b' ' | b'\t') => line.trim_ascii().is_empty(),
+            Some(_) => false,
+        };
+        if nothing {
             return;
         }
         match self.format.line(line, &mut out.names) {

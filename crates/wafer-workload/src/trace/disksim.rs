@@ -1,10 +1,11 @@
 //! DiskSim's default ASCII format, as SSDsim and MQSim read it.
 //!
 //! `arrival device start size operation`, cut at blanks: nanoseconds, a number, sectors of 512 bytes,
-//! sectors, and **0 = write, 1 = read** (MQSim and SSDsim; the opposite of what one might guess).
+//! sectors, and **0 = write, 1 = read** (MQSim and SSDsim; the opposite of what one might guess). An arrival
+//! with a fraction is in milliseconds, as DiskSim itself has it.
 
 use super::decode::{LineFormat, Parsed, checked, sectors};
-use super::fields::{number, words};
+use super::fields::{number, time, words};
 use super::request::{Kind, Names, Request};
 
 #[derive(Default)]
@@ -12,7 +13,7 @@ pub(super) struct DiskSim;
 
 impl LineFormat for DiskSim {
     fn line(&mut self, line: &[u8], names: &mut Names) -> Parsed {
-        let ([time, device, start, size, kind], count) = words::<5>(line);
+        let ([at, device, start, size, kind], count) = words::<5>(line);
         if count != 5 {
             return Err("expected 5 columns: arrival device start size operation");
         }
@@ -21,13 +22,14 @@ impl LineFormat for DiskSim {
             b"1" => Kind::Read,
             _ => return Err("operation: expected 0 (write) or 1 (read)"),
         };
-        let time = number(time).ok_or("arrival: expected nanoseconds")?;
+        let unit = if at.contains(&b'.') { 1_000_000 } else { 1 };
+        let at = time(at, unit).ok_or("arrival: expected nanoseconds")?;
         let offset = sectors(number(start).ok_or("start: expected sectors")?)?;
         let size = sectors(number(size).ok_or("size: expected sectors")?)?;
         if number(device).is_none() {
             return Err("device: expected a number");
         }
         let volume = names.volume(device);
-        checked(Request { volume, ..Request::new(kind, time, offset, size) })
+        checked(Request { volume, ..Request::new(kind, at, offset, size) })
     }
 }

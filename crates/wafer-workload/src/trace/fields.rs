@@ -9,10 +9,36 @@ pub(crate) fn number(field: &[u8]) -> Option<u64> {
     (used == field.len() && used > 0).then_some(value?)
 }
 
-/// As [`number`], after blanks are cut from both ends.
+/// As [`number`], with blanks at both ends left out.
 #[inline]
 pub(crate) fn padded(field: &[u8]) -> Option<u64> {
-    number(field.trim_ascii())
+    // Hardly a file has any: the common case first.
+    number(field).or_else(|| number(field.trim_ascii()))
+}
+
+/// A time in units of `nanos` nanoseconds, with or without a fraction, as nanoseconds. Whole numbers
+/// wrap: some formats count from 1601.
+#[inline]
+pub(crate) fn time(field: &[u8], nanos: u64) -> Option<u64> {
+    match number(field) {
+        Some(whole) => Some(whole.wrapping_mul(nanos)),
+        None => fraction(field.trim_ascii(), nanos),
+    }
+}
+
+#[cold]
+fn fraction(field: &[u8], nanos: u64) -> Option<u64> {
+    let (whole, rest) = match memchr::memchr(b'.', field) {
+        None => (field, &[][..]),
+        Some(dot) => (&field[..dot], &field[dot + 1..]),
+    };
+    if !rest.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let digits = &rest[..rest.len().min(9)];
+    let part = if digits.is_empty() { 0 } else { number(digits)? };
+    let part = u128::from(part) * u128::from(nanos) / 10u128.pow(digits.len() as u32);
+    Some(number(whole)?.wrapping_mul(nanos).wrapping_add(part as u64))
 }
 
 /// Seconds with a fraction, as nanoseconds: `0.551706`, `12`, `1538323199.5`.

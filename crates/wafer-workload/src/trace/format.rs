@@ -58,7 +58,7 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "blktrace",
-        summary: "blktrace's binary records, joined by `blkparse -d`",
+        summary: "blktrace's binary records: FILE.blktrace.0 with those beside it, or joined by `blkparse -d`",
         record: "record",
         decoder: |head| Box::new(blktrace::BlkTrace::new(head)),
         is: Is::Head(blktrace::is_one),
@@ -68,7 +68,7 @@ pub const FORMATS: &[Format] = &[
         summary: "fio's iolog, versions 2 and 3 (`write_iolog`)",
         record: "line",
         decoder: |head| Box::new(Lines::new(fio_iolog::FioIolog::new(head))),
-        is: Is::Head(|head| head.starts_with(b"fio version ")),
+        is: Is::Head(|head| fio_iolog::version(head).is_some()),
     },
     Format {
         name: "vscsi",
@@ -124,6 +124,34 @@ pub const FORMATS: &[Format] = &[
 /// The format of that name.
 pub fn format(name: &str) -> Option<Format> {
     FORMATS.iter().copied().find(|f| f.name == name)
+}
+
+/// What a file is that is no trace, by its first bytes, and what to do with it.
+pub(super) fn foreign(head: &[u8]) -> Option<&'static str> {
+    let starts: &[(&[u8], &str)] = &[
+        (b"\xff\xfe", "text in UTF-16; convert it first: iconv -f UTF-16 -t UTF-8"),
+        (b"\xfe\xff", "text in UTF-16; convert it first: iconv -f UTF-16 -t UTF-8"),
+        (b"BZh", "compressed with bzip2; gzip, zstd and xz are read: bunzip2 it first"),
+        (b"\x04\x22\x4d\x18", "compressed with lz4; gzip, zstd and xz are read: unlz4 it first"),
+        (b"PK\x03\x04", "a zip archive; unzip it first"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),
+        (b"PAR1", "a Parquet file; write it as CSV first"),
+        (b"fio version ", "a fio iolog of another version; versions 2 and 3 are read"),
+        (
+            b"key,op,size",
+            "CacheLib's key-value trace, no block trace; the workload model `cachelib` reads it",
+        ),
+        (
+            b"op_time,key",
+            "CacheLib's key-value trace, no block trace; the workload model `cachelib` reads it",
+        ),
+    ];
+    if head.get(257..262) == Some(b"ustar") {
+        return Some("a tar archive; unpack it first");
+    }
+    let known = fio_iolog::version(head).is_some();
+    let found = starts.iter().find(|(start, _)| head.starts_with(start)).map(|(_, what)| *what);
+    found.filter(|_| !known)
 }
 
 /// Lines that decide.

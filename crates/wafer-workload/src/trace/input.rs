@@ -7,7 +7,7 @@ use std::path::Path;
 
 use liblzma::stream::{CONCATENATED, Stream};
 
-use super::capture;
+use super::{capture, per_cpu};
 
 /// Bytes looked at to tell what a file is.
 pub(super) const HEAD: usize = 256 << 10;
@@ -31,6 +31,9 @@ pub(super) fn open(path: &Path) -> io::Result<Input> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder"));
+    }
+    if let Some(files) = per_cpu::files(path) {
+        return Ok(Input { bytes: Box::new(per_cpu::Joined::open(&files)?), capture: None });
     }
     unpack(Box::new(file))
 }

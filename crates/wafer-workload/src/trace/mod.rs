@@ -8,7 +8,7 @@
 //! # Architecture
 //! - one file per format: lines implement `LineFormat`, binary records `Decoder` (`decode.rs`);
 //!   `format.rs` lists them and tells them apart;
-//! - `input.rs` removes compression; `reader.rs` cuts the input into pieces of bounded size;
+//! - `input.rs` removes compression, `per_cpu.rs` joins blktrace's files; `reader.rs` cuts the input into pieces of bounded size;
 //! - `scan.rs` goes over a trace once: sizes, times, volumes, processes, damage;
 //! - `remap.rs` brings addresses onto the device, `placing.rs` chooses placement identifiers;
 //! - `stream.rs` merges traces by time and repeats them;
@@ -33,6 +33,7 @@ mod format;
 mod input;
 mod msr;
 mod options;
+mod per_cpu;
 mod place_map;
 mod placing;
 mod reader;

@@ -1,10 +1,10 @@
 //! MSR Cambridge block traces (SNIA IOTTA 388).
 //!
 //! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`: time as Windows FILETIME (100 ns since
-//! 1601), `Read` or `Write`, bytes. No header. Each host and disk is a volume.
+//! 1601), `Read` or `Write`, bytes. A header is left alone. Each host and disk is a volume.
 
 use super::decode::{LineFormat, Parsed, checked};
-use super::fields::{number, split};
+use super::fields::{padded, split, time};
 use super::request::{Kind, Names, Request};
 
 #[derive(Default)]
@@ -14,25 +14,28 @@ pub(super) struct Msr {
 
 impl LineFormat for Msr {
     fn line(&mut self, line: &[u8], names: &mut Names) -> Parsed {
-        let ([time, host, disk, kind, offset, size, _], count) = split::<7>(line, b',');
+        let ([at, host, disk, kind, offset, size, _], count) = split::<7>(line, b',');
         if count != 7 {
             return Err(
                 "expected 7 columns: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
             );
         }
-        let kind = match kind {
+        let kind = match kind.trim_ascii() {
             b"Write" => Kind::Write,
             b"Read" => Kind::Read,
+            k if k.eq_ignore_ascii_case(b"write") => Kind::Write,
+            k if k.eq_ignore_ascii_case(b"read") => Kind::Read,
+            b"Type" => return Ok(None),
             _ => return Err("Type: expected Read or Write"),
         };
-        let time = number(time).ok_or("Timestamp: expected a whole number")?;
-        let offset = number(offset).ok_or("Offset: expected bytes")?;
-        let size = number(size).ok_or("Size: expected bytes")?;
+        let at = time(at, 100).ok_or("Timestamp: expected a number")?;
+        let offset = padded(offset).ok_or("Offset: expected bytes")?;
+        let size = padded(size).ok_or("Size: expected bytes")?;
         self.volume.clear();
-        self.volume.extend_from_slice(host);
+        self.volume.extend_from_slice(host.trim_ascii());
         self.volume.push(b'.');
-        self.volume.extend_from_slice(disk);
+        self.volume.extend_from_slice(disk.trim_ascii());
         let volume = names.volume(&self.volume);
-        checked(Request { volume, ..Request::new(kind, time.wrapping_mul(100), offset, size) })
+        checked(Request { volume, ..Request::new(kind, at, offset, size) })
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::decode::{Decoded, Decoder, Faults};
-use super::format::{FORMATS, Format, detect};
+use super::format::{FORMATS, Format, detect, foreign};
 use super::input::{self, HEAD, Input};
 use super::request::{Names, Request};
 use super::{TraceError, records};
@@ -68,11 +68,17 @@ impl TraceReader {
             }
             Err((_, error)) => return Err(TraceError::io(path, error)),
         };
-        let head = &buffer[..end];
+        // A byte order mark, as editors on Windows put before text.
+        let start = if buffer[..end].starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let head = &buffer[start..end];
         let (format, decoder): (Format, Box<dyn Decoder>) = match (&capture, format) {
             (Some(_), _) => (FORMATS[0], Box::new(records::Records::default())),
             (None, Some(format)) => (format, (format.decoder)(head)),
             (None, None) => {
+                if let Some(what) = foreign(head) {
+                    let error = io::Error::new(io::ErrorKind::InvalidData, what);
+                    return Err(TraceError::io(path, error));
+                }
                 let format = detect(head).ok_or_else(|| {
                     let empty = head.trim_ascii().is_empty();
                     TraceError::Unknown { path: path.to_owned(), empty }
@@ -86,7 +92,7 @@ impl TraceReader {
             input,
             decoder,
             buffer,
-            start: 0,
+            start,
             end,
             ended,
             decoded,

@@ -19,6 +19,7 @@ impl LineFormat for Spc {
         let kind = match kind.trim_ascii() {
             b"w" | b"W" => Kind::Write,
             b"r" | b"R" => Kind::Read,
+            b"Opcode" => return Ok(None),
             _ => return Err("Opcode: expected r or w"),
         };
         let offset = sectors(padded(lba).ok_or("LBA: expected sectors")?)?;
