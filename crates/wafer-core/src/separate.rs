@@ -6,6 +6,8 @@
 //! moment at which the segment was begun; so it is precise to 1/64 reclaim unit, and costs 8 bytes a
 //! segment and a look at the map for each page, only where separation is on.
 //!
+//! Death times as a rule: `death_time.rs`.
+//!
 //! Relocated pages are separated by what is known of their reclaim unit, not page by page.
 
 use crate::config::Separation;
