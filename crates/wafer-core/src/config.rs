@@ -106,7 +106,8 @@ pub struct GcConfig {
     /// its own, 1 to 8; what is moved more often joins the last. Default 3.
     pub generations: u8,
     /// Separates data of different lifespan within each handle, without hints of the host, and
-    /// relocated data with it; not together with `gc.destination`. Default: none.
+    /// relocated data with it; not together with `gc.destination`. Default: none, but for
+    /// `adaptive`, which asks for "deathtime" where there is no `gc.destination` and space enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub separation: Option<Separation>,
     /// Which of a victim's pages go to the open reclaim unit when not all fit. Default "spread".

@@ -6,6 +6,8 @@
 //! moment at which the segment was begun; so it is precise to 1/64 reclaim unit, and costs 8 bytes a
 //! segment and a look at the map for each page, only where separation is on.
 //!
+//! Death times as a rule: `death_time.rs`.
+//!
 //! Relocated pages are separated by what is known of their reclaim unit, not page by page.
 
 use crate::config::Separation;
@@ -164,5 +166,51 @@ impl<O: Observer> Device<O> {
             deaths.sample(by, old, self.clock);
             self.dies = deaths.dies(by, old, self.clock);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One that has collected sixteen reclaim units of its short-lived class at a mean age of 100.
+    fn separator(rule: Separation) -> Separator {
+        let (lifespan, sum) = (f64::INFINITY, 0.0);
+        let mut separator = Separator { rule, logical_pages: 1600.0, lifespan, sum, seen: 0 };
+        (0..16).for_each(|at| separator.collected(0, 0, 70 + at * 4));
+        // Neither others of the host nor relocated ones count.
+        (0..16).for_each(|_| separator.collected(1, 0, 9000));
+        (0..16).for_each(|_| separator.collected(0, 1, 9000));
+        separator
+    }
+
+    #[test]
+    fn sepbit_compares_lives_with_those_of_the_short_lived_class() {
+        let separator = separator(Separation::Sepbit);
+        let class = |lived| separator.class(lived);
+        assert_eq!([Some(99), Some(100), None].map(class), [0, 1, 1]);
+        // Survivors of the short-lived class apart; the others by age, at 4 and 16 lifespans.
+        assert_eq!(separator.relocated_class(0, 0, 9999), 0);
+        let by_age = |age| separator.relocated_class(1, 0, age);
+        assert_eq!([399, 400, 1599, 1600].map(by_age), [1, 2, 2, 3]);
+    }
+
+    #[test]
+    fn midas_counts_how_often_data_was_moved() {
+        let separator = separator(Separation::Midas);
+        assert_eq!([Some(99), Some(100)].map(|lived| separator.class(lived)), [0, 1]);
+        let moved = |generation| separator.relocated_class(0, generation, 5);
+        assert_eq!([0, 1, 3, 4].map(moved), [0, 1, 3, 3]);
+    }
+
+    #[test]
+    fn multi_log_has_classes_a_factor_of_four_apart_and_keeps_them() {
+        let separator = separator(Separation::MultiLog);
+        let lives = [99, 100, 399, 400, 1599, 1600].map(Some);
+        assert_eq!(lives.map(|lived| separator.class(lived)), [0, 1, 1, 2, 2, 3]);
+        assert_eq!(separator.class(None), 3);
+        assert_eq!(separator.relocated_class(2, 0, 5), 2);
+        // What was relocated to class 2 is of generation 3.
+        assert_eq!(separator.relocated_class(0, 3, 5), 2);
     }
 }

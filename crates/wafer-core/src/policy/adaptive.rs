@@ -29,7 +29,8 @@
 //! reclaimed. Optimal shares of spare space need a factor of about 3 (T8: cold classes of 80/20 and JESD219).
 //!
 //! Relocated data goes by handle and generation unless `gc.destination` says otherwise: what survives
-//! long lives long. No parameter is meant to be set. State: see `survival/`, and 24 bytes a class.
+//! long lives long. Where there is space it asks for separation by inherited death times (`death_time.rs`):
+//! what overwrites the data of a sequential stream dies with that. No parameter is meant to be set. State: see `survival/`, and 24 bytes a class.
 
 use super::survival::{Index, Known, Track};
 use super::{PolicyInfo, RuView, VictimPolicy};

@@ -161,6 +161,22 @@ fn fifo_takes_the_oldest_and_random_takes_all_ages() {
     assert!((mean - 0.5).abs() < 0.05, "{mean}");
 }
 
+#[test]
+fn d_choices_takes_the_best_of_ten_drawn() {
+    let ranks = Arc::new(Mutex::new((0.0, 0)));
+    let sums = ranks.clone();
+    watch("d-choices", move |seen, at| {
+        let better = seen.valid.iter().filter(|valid| **valid < seen.valid[at]).count() as f64;
+        let equal = seen.valid.iter().filter(|valid| **valid == seen.valid[at]).count() as f64;
+        let mut sums = sums.lock().unwrap();
+        *sums = (sums.0 + (better + equal / 2.0) / seen.len() as f64, sums.1 + 1);
+    });
+    let (sum, choices) = *ranks.lock().unwrap();
+    // The least of ten uniform numbers is 1/11 on average; greedy's would be nearly 0.
+    let mean = sum / f64::from(choices);
+    assert!((mean - 1.0 / 11.0).abs() < 0.01, "{mean}");
+}
+
 /// Spare pages that each handle has, summed over choices.
 fn spare(policy: &str) -> [f64; 2] {
     let sums = Arc::new(Mutex::new([0.0; 2]));
@@ -225,6 +241,23 @@ fn relocated_data_of_persistently_isolated_handles_never_mixes() {
         let owners = (0..234).filter_map(|ru| device.owner(RuId(ru)));
         assert!(owners.into_iter().all(|owner| owner != Owner::Gc), "{destination:?}");
         assert_eq!(device.check_invariants(), Ok(()));
+    }
+}
+
+#[test]
+fn destinations_say_whose_relocated_data_shares_a_reclaim_unit() {
+    use Destination::{Generation, Handle, Host, Isolation as ByIsolation, Shared};
+    for destination in [ByIsolation, Shared, Handle, Generation, Host] {
+        let mut config = config("greedy", Isolation::Initially);
+        config.gc.destination = Some(destination);
+        let mut device = Device::new(&config, 1).unwrap();
+        device.apply(&fill());
+        device.apply(&hot_and_cold(30_000, &mut 1));
+        let mixed = (0..234).any(|ru| device.owner(RuId(ru)) == Some(Owner::Gc));
+        assert_eq!(mixed, matches!(destination, ByIsolation | Shared), "{destination:?}");
+        // One log: what is moved is not told from what is written.
+        let moved = device.rus.units.iter().any(|unit| unit.generation > 0);
+        assert_eq!(moved, destination != Host, "{destination:?}");
     }
 }
 
