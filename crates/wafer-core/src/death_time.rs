@@ -15,6 +15,8 @@
 //! State: 40 bytes a handle, and two times for each 1/64 of a reclaim unit, when it was begun and when it will
 //! die. Work: one sample for each 1/64 of a reclaim unit, and of handles that are split a look for each page.
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::Separation;
 use crate::geometry::Geometry;
 
@@ -38,7 +40,7 @@ pub(crate) struct Old {
     pub(crate) dies: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Handle {
     samples: u32,
     /// Mean and mean square of the lives of pages that it wrote and overwrote, fading.
@@ -59,7 +61,7 @@ impl Handle {
 }
 
 /// What was learned of each handle.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DeathTimes {
     handles: Vec<Handle>,
     /// Handles that may still be split.
@@ -102,13 +104,9 @@ impl DeathTimes {
         }
     }
 
-    /// Takes a handle as split that was so before the device was saved.
-    pub(crate) fn split(&mut self, by: u32) {
-        let handle = &mut self.handles[by as usize];
-        if !handle.split {
-            handle.split = true;
-            self.left = self.left.saturating_sub(1);
-        }
+    /// Goes on with what another of a device of the same sizes had learned.
+    pub(crate) fn go_on(&mut self, saved: DeathTimes) {
+        *self = DeathTimes { generations: self.generations, ..saved };
     }
 
     /// Whether the pages of a handle go to several open reclaim units.

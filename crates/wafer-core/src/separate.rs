@@ -10,19 +10,20 @@
 //!
 //! Relocated pages are separated by what is known of their reclaim unit, not page by page.
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::Separation;
 use crate::death_time::{self, Old};
 use crate::device::Device;
 use crate::geometry::Geometry;
 use crate::mapping::{Label, UNMAPPED};
 use crate::observer::Observer;
-use crate::segment::NONE;
 
 /// Lifespans of collected reclaim units that make up one estimate (SepBIT, FAST '22, algorithm 1).
 const SAMPLE: u32 = 16;
 
 /// The rule by which data is separated, and what it has learned.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Separator {
     rule: Separation,
     logical_pages: f64,
@@ -38,6 +39,13 @@ impl Separator {
         let rule = geometry.separation.filter(|rule| *rule != Separation::DeathTime)?;
         let (lifespan, logical_pages) = (f64::INFINITY, geometry.logical_pages as f64);
         Some(Separator { rule, logical_pages, lifespan, sum: 0.0, seen: 0 })
+    }
+
+    /// Goes on with what another of the same rule had measured.
+    pub(crate) fn go_on(&mut self, saved: Separator) {
+        if self.rule == saved.rule {
+            *self = saved;
+        }
     }
 
     /// The class of a page whose last content lived so long; `None`: it had none.
@@ -142,18 +150,6 @@ impl<O: Observer> Device<O> {
             lived: self.clock - self.segments.born(label),
             dies: self.segments.dies(label),
         })
-    }
-
-    /// After a device was restored: handles that have open reclaim units of classes were split.
-    pub(crate) fn split_again(&mut self) {
-        let Some(deaths) = &mut self.deaths else { return };
-        for (slot, open) in (0u32..).zip(&self.slots) {
-            if let (Some((handle, 1..)), true) =
-                (self.layout.host_of(slot % self.layout.per_group), open.ru != NONE)
-            {
-                deaths.split(handle);
-            }
-        }
     }
 
     /// A segment of handle `by` begins with this page.

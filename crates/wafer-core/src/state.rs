@@ -2,19 +2,21 @@
 //!
 //! A device that was restored goes on exactly as the one that was saved would have: its counters,
 //! its reclaim units and its random numbers are the same. Only what a policy has learned (`adaptive`,
-//! `look-ahead`, `hazard`, the quotas) or separation has measured begins anew. The map is not part of the value, for it is as
+//! `look-ahead`, `hazard`, the quotas) begins anew. The map is not part of the value, for it is as
 //! large as everything else a thousand times over: it is read and written in place.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::DeviceConfig;
 use crate::counters::{Counters, HandleCounters};
+use crate::death_time::DeathTimes;
 use crate::device::{Device, NamespaceLayout, Slot};
 use crate::error::ConfigError;
 use crate::observer::Observer;
 use crate::reclaim::ReclaimUnits;
 use crate::rng::DeviceRng;
 use crate::segment::Segments;
+use crate::separate::Separator;
 use crate::writers::Writers;
 
 /// Everything of a device that its configuration and its map do not say. The observer, and what attribution
@@ -33,6 +35,8 @@ pub struct DeviceState {
     clock: u64,
     granted: u64,
     writers: Writers,
+    separator: Option<Separator>,
+    deaths: Option<DeathTimes>,
 }
 
 /// Why a device cannot be restored.
@@ -65,6 +69,8 @@ impl<O: Observer> Device<O> {
             clock: self.clock,
             granted: self.granted,
             writers: self.writers.clone(),
+            separator: self.separator.clone(),
+            deaths: self.deaths.clone(),
         }
     }
 
@@ -116,7 +122,12 @@ impl<O: Observer> Device<O> {
         device.segments = state.segments;
         device.rus = state.rus;
         device.slots = state.slots;
-        device.split_again();
+        if let (Some(separator), Some(saved)) = (&mut device.separator, state.separator) {
+            separator.go_on(saved);
+        }
+        if let (Some(deaths), Some(saved)) = (&mut device.deaths, state.deaths) {
+            deaths.go_on(saved);
+        }
         for (group, floor) in device.groups.iter_mut().zip(state.floors) {
             group.floor = floor;
         }
