@@ -46,7 +46,7 @@ SHORT_VOLUME = 5.0
 #: Blocks at full size.
 FULL = 60_000_000
 #: Runs of a round.
-LEAST_RUNS, MOST_RUNS = 20, 36
+LEAST_RUNS, MOST_RUNS = 20, 31
 MOST_COUNT = 10_000
 LEAST_OP, MOST_OP = 0.005, 1.5
 #: Structures that are looked at closely: so many, with so many times the error of the best at first sight.
