@@ -202,30 +202,6 @@ pub(super) fn by_life(points: &[Point], k: usize) -> Vec<u16> {
 /// Clusters that the model joins: fine enough to be of one kind each.
 const CLUSTERS: usize = 32;
 
-/// The groups of the least calculated relocation, for each of `counts`; `lives` are the points', learned
-/// while hosts wrote `clock` pages.
-pub(super) fn by_model(
-    points: &[Point],
-    lives: &[Life],
-    counts: &[usize],
-    clock: f64,
-    geometry: &Geometry,
-    seed: u64,
-) -> Vec<Vec<u16>> {
-    let fine = k_means(points, CLUSTERS, seed);
-    let mut clusters = vec![Life::default(); used(&fine)];
-    for (life, cluster) in lives.iter().zip(&fine) {
-        clusters[usize::from(*cluster)].add(life);
-    }
-    let groupings = Model::new(&clusters, clock, geometry).groups(counts);
-    let of_points = groupings.into_iter().map(|groups| {
-        let mut of: Vec<u16> = fine.iter().map(|cluster| groups[usize::from(*cluster)]).collect();
-        by_rank(&mut of, points);
-        of
-    });
-    of_points.collect()
-}
-
 /// Numbers groups from the shortest mean life.
 fn by_rank(groups: &mut [u16], points: &[Point]) {
     let mut means = vec![(0.0, 0.0); used(groups)];
@@ -272,7 +248,8 @@ pub(super) fn in_order_apart(points: &[Point], k: usize, seed: u64) -> Option<Ve
     Some(groups)
 }
 
-/// Groups of every kind for each of `counts`, with the name of how they were found.
+/// Groups of every kind for each of `counts`, with the name of how they were found; `lives` are the points',
+/// learned while hosts wrote `clock` pages.
 pub(super) fn all(
     points: &[Point],
     lives: &[Life],
@@ -281,8 +258,17 @@ pub(super) fn all(
     geometry: &Geometry,
     seed: u64,
 ) -> Vec<(&'static str, Vec<u16>)> {
-    let model = by_model(points, lives, counts, clock, geometry, seed);
-    let mut all: Vec<_> = model.into_iter().map(|groups| ("by model", groups)).collect();
+    let fine = k_means(points, CLUSTERS, seed);
+    let mut clusters = vec![Life::default(); used(&fine)];
+    for (life, cluster) in lives.iter().zip(&fine) {
+        clusters[usize::from(*cluster)].add(life);
+    }
+    let mut all = Vec::new();
+    for joined in Model::new(&clusters, clock, geometry).groups(counts) {
+        let mut of: Vec<u16> = fine.iter().map(|cluster| joined[usize::from(*cluster)]).collect();
+        by_rank(&mut of, points);
+        all.push(("by model", of));
+    }
     for k in counts {
         all.push(("k-means", k_means(points, *k, seed)));
         all.extend(
