@@ -68,7 +68,7 @@ fn captured(trace: &[u8]) -> Vec<u8> {
     let options = TraceOptions::default();
     let scan = Scan::of(file.path(), &options, &|_| true).expect("a trace").expect("not stopped");
     let reader = TraceReader::open(file.path(), None).expect("a trace");
-    write_capture(reader, &scan, &options, Vec::new()).expect("memory")
+    write_capture(reader, &scan, &options, 1, Vec::new()).expect("memory")
 }
 
 fn main() {

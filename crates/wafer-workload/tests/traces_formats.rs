@@ -326,7 +326,7 @@ fn a_trace_becomes_a_capture_and_stays_the_same() {
         let options = TraceOptions::default();
         let scan = Scan::of(&sample(name), &options, &|_| true).unwrap().unwrap();
         let reader = TraceReader::open(&sample(name), None).unwrap();
-        let bytes = write_capture(reader, &scan, &options, Vec::new()).unwrap();
+        let bytes = write_capture(reader, &scan, &options, 19, Vec::new()).unwrap();
         let path = folder.path().join("c");
         std::fs::write(&path, bytes).unwrap();
         let (from_capture, reader) = read(&path);

@@ -126,7 +126,7 @@ fn corpus() -> Vec<Sample> {
     samples.push(made(
         "capture",
         "capture",
-        write_capture(reader, &scan, &options, Vec::new()).unwrap(),
+        write_capture(reader, &scan, &options, 1, Vec::new()).unwrap(),
     ));
     let text = samples[4].bytes.repeat(8);
     for how in ["gz", "zst", "xz"] {

@@ -31,6 +31,10 @@ pub(crate) enum TraceCommand {
         /// Set an option: from, to, volume, strict, format. Repeatable.
         #[arg(long, value_name = "KEY=VALUE")]
         trace_set: Vec<String>,
+        /// Compress at this level of zstd, 1 to 22: higher is smaller and slower to write, and as fast
+        /// to read.
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=22))]
+        level: i32,
     },
     /// List the formats that are read.
     Formats(ListArgs),

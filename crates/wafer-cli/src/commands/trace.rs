@@ -15,7 +15,9 @@ use crate::output::{self, Align, Table};
 pub(crate) fn run(command: &TraceCommand, quiet: bool) -> anyhow::Result<()> {
     match command {
         TraceCommand::Info { files, trace_set, json } => info(files, trace_set, *json, quiet),
-        TraceCommand::Convert { file, to, trace_set } => convert(file, to, trace_set, quiet),
+        TraceCommand::Convert { file, to, trace_set, level } => {
+            convert(file, to, trace_set, *level, quiet)
+        }
         TraceCommand::Formats(args) => formats(args.json),
     }
 }
@@ -204,7 +206,7 @@ fn more(out: &mut impl std::io::Write, all: usize) -> std::io::Result<()> {
     if all > MOST { writeln!(out, "and {} more", all - MOST) } else { Ok(()) }
 }
 
-fn convert(file: &Path, to: &Path, set: &[String], quiet: bool) -> anyhow::Result<()> {
+fn convert(file: &Path, to: &Path, set: &[String], level: i32, quiet: bool) -> anyhow::Result<()> {
     let source = TraceSource::from_options(&[file.to_owned()], set)?;
     let scan = source.scans()?[0].clone();
     for message in &scan.messages {
@@ -216,7 +218,7 @@ fn convert(file: &Path, to: &Path, set: &[String], quiet: bool) -> anyhow::Resul
     let temporary = to.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
     let write = || -> anyhow::Result<()> {
         let out = BufWriter::new(File::create(&temporary)?);
-        let out = write_capture(reader, &scan, &source.traces()[0].options, out)?;
+        let out = write_capture(reader, &scan, &source.traces()[0].options, level, out)?;
         out.into_inner()?.sync_all()?;
         std::fs::rename(&temporary, to)?;
         Ok(())

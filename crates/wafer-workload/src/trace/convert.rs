@@ -14,7 +14,7 @@ use super::scan::{Filter, GRANULE, Scan, sectors};
 
 /// Writes the requests of a trace, from where the reader is, as a capture. Each volume becomes a
 /// namespace as large as its last write; processes' names are lost. The header describes a drive that the
-/// requests fit on, which is nobody's: captures of real drives have theirs.
+/// requests fit on, which is nobody's: captures of real drives have theirs. `level` is zstd's, 1 to 22.
 ///
 /// # Errors
 /// When `out` cannot be written, or the trace has more than 255 volumes.
@@ -22,6 +22,7 @@ pub fn write_capture<W: Write>(
     mut reader: TraceReader,
     scan: &Scan,
     options: &TraceOptions,
+    level: i32,
     out: W,
 ) -> io::Result<W> {
     if scan.volumes.len() > 255 {
@@ -33,7 +34,7 @@ pub fn write_capture<W: Write>(
         Some(Ok(header)) => header,
         _ => made_up(scan),
     };
-    let mut capture = CaptureWriter::new(out, &header)?;
+    let mut capture = CaptureWriter::with_level(out, &header, level)?;
     let mut filter = Filter::new(options);
     let mut requests = Vec::new();
     let mut last = 0;
