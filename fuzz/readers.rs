@@ -2,8 +2,11 @@
 //! `crates/wafer-cli/tests/fuzz.rs`.
 
 use std::collections::BTreeSet;
+use std::io::Cursor;
+use std::path::Path;
 
 use wafer_workload::trace::capture::{CaptureEvent, CaptureReader};
+use wafer_workload::trace::{FORMATS, Kind, TraceReader};
 
 /// What an input brought about, coarsely.
 pub(crate) type Signature = BTreeSet<(u8, u16, u16)>;
@@ -39,6 +42,51 @@ pub(crate) fn capture(input: &[u8]) -> Signature {
         }
     }
     signature.insert((4, u16::from(reader.is_truncated()), 0));
+    signature
+}
+
+/// A trace: the first byte chooses a format, or none so that it is detected; the rest is read as requests and
+/// damaged records, or refused in one line.
+pub(crate) fn trace(input: &[u8]) -> Signature {
+    /// No drive is asked for more in one write or read.
+    const LARGEST_TRANSFER: u64 = 4 << 30;
+    let mut signature = Signature::new();
+    let Some((&choice, bytes)) = input.split_first() else { return signature };
+    // Captures have a target of their own.
+    let formats: Vec<_> = FORMATS.iter().filter(|format| format.name != "capture").collect();
+    let choice = usize::from(choice) % (formats.len() + 1);
+    let format = choice.checked_sub(1).map(|at| *formats[at]);
+    let bytes = Box::new(Cursor::new(bytes.to_vec()));
+    let mut reader = match TraceReader::from_bytes(Path::new("fuzz"), bytes, format) {
+        Ok(reader) => reader,
+        Err(error) => {
+            signature.insert((1, one_line(&error.to_string()), choice as u16));
+            return signature;
+        }
+    };
+    let name = reader.format().name;
+    let at = FORMATS.iter().position(|format| format.name == name).unwrap_or(0) as u16;
+    let mut requests = Vec::new();
+    // A few bytes can unpack to gigabytes of requests.
+    for _ in 0..100 {
+        let more = reader.read(&mut requests);
+        for request in &requests {
+            assert!(request.offset.checked_add(request.bytes).is_some(), "{request:?}");
+            let moves = matches!(request.kind, Kind::Read | Kind::Write);
+            assert!(!moves || request.bytes <= LARGEST_TRANSFER, "{request:?}");
+            let volumes = reader.names().volumes().len().max(1);
+            assert!((request.volume as usize) < volumes, "{request:?}");
+            signature.insert((2, at, request.kind as u16));
+        }
+        requests.clear();
+        if !more {
+            break;
+        }
+    }
+    for message in reader.messages() {
+        signature.insert((3, one_line(&message), at));
+    }
+    assert!(reader.messages().len() as u64 <= reader.faults().count, "a message is of a fault");
     signature
 }
 

@@ -54,6 +54,8 @@ fn what_is_right_is_read() {
         assert!(signature.contains(&(2, kind, 0)), "{kind}: {signature:?}");
     }
     assert!(signature.contains(&(4, 0, 0)), "its end is there");
+    let blkparse = b"\x008,0 0 1 0.000000000 7 C W 8 + 8 [a]\n";
+    assert!(readers::trace(blkparse).contains(&(2, 4, 0)), "a write of blkparse");
     for text in configs() {
         assert!(readers::config(&text).contains(&(1, 0, 0)));
     }
@@ -62,6 +64,11 @@ fn what_is_right_is_read() {
 #[test]
 fn hostile_captures() {
     bounded::fuzz("capture", readers::capture, vec![capture()], 4);
+}
+
+#[test]
+fn hostile_traces() {
+    bounded::fuzz("trace", readers::trace, Vec::new(), 4);
 }
 
 #[test]

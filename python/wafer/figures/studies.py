@@ -411,12 +411,19 @@ def cachelib(material: Material) -> Figure | None:
 
 def f2fs(material: Material) -> Figure | None:
     """WARP: F2FS file server."""
-    runs: dict[str, Result] = {}
+    runs: dict[tuple[bool, str], Result] = {}
     for result in sorted(material.results, key=lambda r: r.seed):
-        if "f2fs" in result.name.lower():
-            runs.setdefault(result.name.rpartition("-")[-1], result)
-    labels = {"fdp": "FDP, a handle for each log", "nofdp": "no FDP"}
-    curves = [(label, runs[kind]) for kind, label in labels.items() if kind in runs]
+        name = result.name.lower()
+        if "f2fs" in name:
+            runs.setdefault(("captured" in name, name.rpartition("-")[-1]), result)
+    placements = {"fdp": "FDP, a handle for each log", "nofdp": "no FDP"}
+    sources = {False: "model", True: "recorded"}
+    curves = [
+        (f"{source}, {label}", runs[captured, kind])
+        for captured, source in sources.items()
+        for kind, label in placements.items()
+        if (captured, kind) in runs
+    ]
     if not curves:
         return None
     figure, (ax,) = grid_of_axes(1)

@@ -1,0 +1,10 @@
+//! As in `readers.rs`.
+#![no_main]
+
+#[path = "../readers.rs"]
+#[allow(dead_code)]
+mod readers;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    readers::trace(input);
+});
