@@ -3,7 +3,7 @@
 //! Write amplification hardly depends on how many pages a reclaim unit has, as long as they are many:
 //! the number of reclaim units stays, and with it over-provisioning, thresholds and open units.
 //! Capacity and namespaces shrink with the reclaim unit. Commands, records, write blocks and files
-//! stay as they are.
+//! stay as they are. What was recorded has the addresses of a device of its size: the device of a trace stays, too.
 
 use std::fmt;
 use std::path::Path;
@@ -58,7 +58,7 @@ impl Scale {
     pub fn apply(self, mut experiment: Experiment, folder: &Path) -> Result<Experiment, LabError> {
         let geometry = &experiment.device.geometry;
         let Scale::Pages(pages) = self else { return Ok(experiment) };
-        if pages >= geometry.pages_per_ru {
+        if pages >= geometry.pages_per_ru || experiment.workload.kind() == "trace" {
             return Ok(experiment);
         }
         let whole = geometry.pages_per_ru;
@@ -174,6 +174,20 @@ mod tests {
         };
         let (large, small) = (scaled("256MiB", "985"), scaled("128MiB", "1971"));
         assert!(last(&large).abs_diff(last(&small) / 2) <= 1);
+    }
+
+    #[test]
+    fn the_device_of_a_trace_is_not_scaled() {
+        let file = Path::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../configs/experiments/warp/f2fs-captured-fdp.toml"
+        ));
+        let whole = Experiment::from_file(file, &crate::Options::default()).unwrap();
+        let (pages, bytes) =
+            (whole.device.geometry.pages_per_ru, whole.device.geometry.logical_pages);
+        let scaled = Scale::Pages(256).apply(whole, Path::new("")).unwrap();
+        assert_eq!((scaled.device.geometry.pages_per_ru, pages), (1024, 1024));
+        assert_eq!(scaled.device.geometry.logical_pages, bytes);
     }
 
     #[test]
