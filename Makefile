@@ -10,56 +10,43 @@ TOOLS := $(TARGET)/tools
 PYTHON ?= python3
 VENV := $(abspath $(TARGET))/venv
 WHEELS := $(abspath $(TARGET))/wheels
-DENY := $(TOOLS)/bin/cargo-deny
-DENY_VERSION := 0.20.2
+RELEASE := $(TARGET)/release
+# What `cargo test` builds: with the features and the profile of all tests, so that nothing is built twice.
+DEBUG_WAFER := $(abspath $(TARGET))/debug/wafer
+BUILD_TOOLS := $(CARGO) build --release --locked -p wafer-cli -p wafer-host
+# Incremental files help whoever changes the code, and cost everybody who builds it once.
+ifdef CI
+export CARGO_INCREMENTAL := 0
+endif
 
-.PHONY: help demo test check bench validate reproduce doc docs tools interop mount-load serve-bench serve-soak live-bench fmt-check clippy deny docs-check
-
+.PHONY: help demo test check bench
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
 demo: ## Write 25 times its capacity to a 448 GiB drive; table on stdout, record in results/demo.json
 	$(CARGO) build --release --locked -p wafer-cli
 	mkdir -p results
-	$(TARGET)/release/wafer run configs/experiments/warp-one-stream.toml --json results/demo.json --table
+	$(RELEASE)/wafer run configs/experiments/warp-one-stream.toml --json results/demo.json --table
 
-test: tools check ## Everything that has to pass: make check, then all tests (installs fio if missing)
+test: tools check ## Everything that has to pass: make check, then all tests (installs what is missing)
 	$(CARGO) test --locked --workspace
 	scripts/web-test
 	$(MAKE) --no-print-directory python WHEEL_PROFILE=dev
 	$(MAKE) --no-print-directory interop
 
-interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 4 minutes (installs QEMU)
-	tests/interop/need-peers
-	$(CARGO) test --locked --workspace --test measure --no-run
-	tests/interop/run $(TARGET)/debug/wafer $(TARGET)/interop
-
-mount-load: ## `wafer mount` under ext4, XFS, Btrfs, swap and a Linux guest in QEMU; 6 minutes, root (installs QEMU)
+.PHONY: tools tools-rust
+tools: tools-rust ## Install what the tests need: fio, FUSE, rustfmt, clippy
+	scripts/need-fio
 	scripts/need-fuse
-	tests/interop/need-peers
-	$(CARGO) build --release --locked -p wafer-cli
-	$(CARGO) test --release --locked -p wafer-cli --test mount
-	tests/mount/run $(TARGET)/release/wafer $(TARGET)/interop
 
-serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.md; 3 minutes
-	tests/interop/need-peers
-	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
-	mkdir -p results
-	scripts/serve-bench $(TARGET)/release/wafer $(TARGET)/release/wafer-load | tee $(TARGET)/serve-speed.md
+tools-rust:
+	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
 
-serve-soak: ## 100 million page writes through sockets: nothing lost, nothing leaked; results/serve-soak.md; 5 minutes
-	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
-	mkdir -p results
-	scripts/serve-soak $(TARGET)/release/wafer $(TARGET)/release/wafer-load >$(TARGET)/serve-soak.md || \
-		{ cat $(TARGET)/serve-soak.md; exit 1; }
-	cp $(TARGET)/serve-soak.md results/serve-soak.md
+# --- checks
 
-live-bench: ## What three viewers cost a drive under full load; results/live-cost.md; 4 minutes
-	$(CARGO) build --release --locked -p wafer-cli -p wafer-host
-	mkdir -p results
-	scripts/live-bench $(TARGET)/release/wafer $(TARGET)/release/wafer-load | tee results/live-cost.md
-
-check: fmt-check clippy doc docs-check deny ## Format, lints, documentation, generated pages, dependencies
+.PHONY: fmt-check clippy doc docs docs-check typos ruff deny features asan miri compare-records
+check: fmt-check clippy doc docs-check typos ruff deny ## Format, lints, documentation, generated files, spelling, dependencies
 
 fmt-check: | tools-rust
 	$(CARGO) fmt --all --check
@@ -70,12 +57,26 @@ clippy: | tools-rust
 doc: ## The libraries' documentation, in target/doc
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 
-docs: ## Write the generated page docs/configuration.md
-	$(CARGO) run --locked -q -p wafer-lab --example configuration_reference docs/configuration.md
+docs: ## Write the generated pages and stubs: configuration, commands, NVMe support, schemas
+	$(CARGO) build --locked -q -p wafer-cli
+	$(CARGO) xtask docs
+	WAFER=$(DEBUG_WAFER) scripts/cli-pages
 
-docs-check: ## Is docs/configuration.md what the code says?
-	$(CARGO) test --locked --workspace --test configuration_reference
+docs-check: ## Are the generated files current, and do links, anchors and paths lead somewhere?
+	$(CARGO) test --locked --workspace --no-run
+	$(CARGO) xtask check
+	WAFER=$(DEBUG_WAFER) scripts/cli-pages --check
+	scripts/check-docs links
+	python3 -m unittest discover tests/docs
 
+typos: $(VENV)/.made ## Spelling, with the words of the project in typos.toml
+	$(VENV)/bin/typos
+
+ruff: $(VENV)/.made ## Style of the Python code
+	$(VENV)/bin/ruff check python notebooks
+	$(VENV)/bin/ruff format --check python notebooks
+
+DENY := $(TOOLS)/bin/cargo-deny
 deny: $(DENY) ## Licences, sources and bans of dependencies; advisories where their database is reachable
 	$(DENY) --locked check bans licenses sources
 	@if $(DENY) --locked fetch db; then \
@@ -85,12 +86,64 @@ deny: $(DENY) ## Licences, sources and bans of dependencies; advisories where th
 	fi
 
 # Unoptimised: compiles in half the time, and reading a lock file takes no more than a second.
-$(DENY):
-	$(CARGO) install --locked --debug --version $(DENY_VERSION) --root $(TOOLS) \
-		--config profile.dev.debug=false cargo-deny
+TOOL_VERSION = $(if $(filter %deny,$@),0.20.2,0.6.44)
+$(TOOLS)/bin/cargo-%:
+	$(CARGO) install --locked --debug --version $(TOOL_VERSION) --root $(TOOLS) \
+		--config profile.dev.debug=false cargo-$*
 
-.PHONY: python python-install python-docs figures
-python: python-install python-docs ## The Python package: wheel, its tests, notebooks and site, in target/venv
+features: $(TOOLS)/bin/cargo-hack ## Every set of features compiles; 5 minutes
+	PATH="$(abspath $(TOOLS))/bin:$$PATH" $(CARGO) hack --locked --workspace --feature-powerset check
+
+asan: ## The device's property tests under AddressSanitizer (nightly toolchain)
+	scripts/asan
+
+miri: ## Small cases of them under Miri (nightly toolchain)
+	scripts/miri
+
+compare-records: ## OLD=BINARY: the same runs by another binary and by this tree, field by field; 10 minutes
+	$(CARGO) build --release --locked -p wafer-cli
+	scripts/compare-records $(OLD) $(RELEASE)/wafer
+
+# --- peers
+
+.PHONY: interop mount-load serve-bench serve-soak live-bench web-test
+interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 5 minutes (installs QEMU)
+	tests/interop/need-peers
+	$(CARGO) test --locked --workspace --no-run
+	tests/interop/run $(DEBUG_WAFER) $(TARGET)/interop
+
+mount-load: ## `wafer mount` under ext4, XFS, Btrfs, swap and a Linux guest in QEMU; 6 minutes, root (installs QEMU)
+	scripts/need-fuse
+	tests/interop/need-peers
+	$(BUILD_TOOLS)
+	$(CARGO) test --release --locked -p wafer-cli --test main mount::
+	tests/mount/run $(RELEASE)/wafer $(TARGET)/interop
+
+serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.md; 3 minutes
+	tests/interop/need-peers
+	$(BUILD_TOOLS)
+	scripts/serve-bench $(RELEASE)/wafer $(RELEASE)/wafer-load | tee $(TARGET)/serve-speed.md
+
+serve-soak: ## 100 million page writes through sockets: nothing lost, nothing leaked; results/serve-soak.md; 5 minutes
+	$(BUILD_TOOLS)
+	mkdir -p results
+	scripts/serve-soak $(RELEASE)/wafer $(RELEASE)/wafer-load >$(TARGET)/serve-soak.md || \
+		{ cat $(TARGET)/serve-soak.md; exit 1; }
+	cp $(TARGET)/serve-soak.md results/serve-soak.md
+
+live-bench: ## What three viewers cost a drive under full load; results/live-cost.md; 4 minutes
+	$(BUILD_TOOLS)
+	mkdir -p results
+	scripts/live-bench $(RELEASE)/wafer $(RELEASE)/wafer-load | tee results/live-cost.md
+
+web-test: ## The web pages in Chromium (installs it, Node and promtool if missing); part of make test
+	scripts/web-test
+
+# --- Python and the site
+
+.PHONY: python python-install docs-commands site figures
+python: python-install site docs-commands ## The Python package: wheel, its tests, notebooks, and the site
+	$(VENV)/bin/twine check --strict $(WHEELS)/wafer-*.whl
 	$(VENV)/bin/python python/tests/clean_install.py $(WHEELS)/wafer-*.whl $(abspath $(TARGET))/clean-venv
 	$(VENV)/bin/python -m pytest python/tests
 
@@ -105,38 +158,37 @@ python-install: $(VENV)/.made
 $(VENV)/.made: scripts/need-python
 	scripts/need-python $(PYTHON)
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet 'maturin>=1.7,<2'
+	$(VENV)/bin/pip install --quiet 'maturin>=1.7,<2' 'ruff>=0.6,<1' 'typos>=1.30,<2'
 	touch $@
 
-python-docs: ## The site of the Python package, in target/site
-	$(VENV)/bin/python -m sphinx -W -q -b html docs/python $(abspath $(TARGET))/site
+docs-commands: python-install ## Run the code blocks of the documentation
+	WAFER=$(DEBUG_WAFER) PYTHON=$(VENV)/bin/python scripts/check-docs commands
+
+site: python-install ## The documentation as one site, in target/site
+	$(VENV)/bin/python -m sphinx -W -q -b html docs $(abspath $(TARGET))/site
 
 # Records are kept in results/figures: made again, it draws from what is there.
 figures: python-install ## Every figure of the studies, PDF and PNG, in figures/; 20 minutes for the records
 	test -e results/figures/reproduce.json || $(VENV)/bin/wafer reproduce --out results/figures
 	$(VENV)/bin/python -m wafer.figures results/figures --out figures
 
-validate: ## The table of errors against measured curves in docs/validation.md; 10 minutes, 10 GiB of memory
-	$(CARGO) run --release --locked -q -p wafer-cli -- validate --markdown docs/validation.md
+# --- results that are committed, and what is published
 
-reproduce: ## Published figures beside ours: docs/reproduce.md, and results/reproduce; under 20 minutes
-	$(CARGO) run --release --locked -q -p wafer-cli -- reproduce --sensitivity --out results/reproduce --markdown docs/reproduce.md
+.PHONY: validate reproduce dist
+validate: ## The table of errors against measured curves; 10 minutes, 10 GiB of memory
+	$(CARGO) run --release --locked -q -p wafer-cli -- validate --markdown docs/studies/validation.md
+
+reproduce: ## Published figures beside ours: docs/studies/reproduce.md, and results/reproduce; under 20 minutes
+	$(CARGO) run --release --locked -q -p wafer-cli -- reproduce --sensitivity --out results/reproduce \
+		--markdown docs/studies/reproduce.md
 
 bench: ## How fast the device and trace readers are beside what memory allows, to results/*-speed.md; 5 minutes, 16 GiB
-	$(CARGO) run --release --locked -p wafer-workload --example stream_speed
+	$(CARGO) run --release --locked -p wafer-fio --example stream_speed
 	mkdir -p results
-	$(CARGO) run --release --locked -p wafer-workload --example trace_speed $(CURDIR)/results/trace-speed.md
+	$(CARGO) run --release --locked -p wafer-trace --example trace_speed $(CURDIR)/results/trace-speed.md
 	$(CARGO) bench --locked -p wafer-lab --bench device -- --write $(CURDIR)/results/device-speed.md
 
-.PHONY: web-test
-web-test: ## The web pages in Chromium (installs it, Node and promtool if missing); part of make test
-	scripts/web-test
-
-tools: tools-rust ## Install what the tests need: fio, rustfmt, clippy
-	scripts/need-fio
-	scripts/need-fuse
-
-.PHONY: tools-rust
-tools-rust:
-	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
-	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
+dist: ## The binary as it is published, and its debug information, in target/dist
+	$(CARGO) build --profile dist --locked -p wafer-cli
+	cd $(TARGET)/dist && objcopy --only-keep-debug wafer wafer.debug && \
+		objcopy --strip-all --add-gnu-debuglink=wafer.debug wafer

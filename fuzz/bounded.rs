@@ -1,8 +1,8 @@
-//! Bounded fuzzing for `cargo test`: the committed seeds, and for some seconds what mutation makes of them.
+//! Bounded fuzzing for `cargo test`: runs the committed seeds, then mutations of them for a few seconds.
 //! Shared by `crates/wafer-target/tests/fuzz.rs` and `crates/wafer-cli/tests/fuzz.rs`.
 //!
-//! `WAFER_FUZZ_SECONDS` is how long each target goes on; with `WAFER_FUZZ_SAVE=1` inputs that reach something new
-//! are added to the seeds.
+//! `WAFER_FUZZ_SECONDS` sets the time for each target. `WAFER_FUZZ_SAVE=1` saves inputs that reach new behaviour
+//! as seeds.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
 
 pub(crate) type Signature = BTreeSet<(u8, u16, u16)>;
 
-/// The seeds of a target, by name.
+/// Reads the seeds of a target, in the order of their names.
 fn seeds(folder: &Path) -> Vec<Vec<u8>> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -26,10 +26,10 @@ pub(crate) fn fuzz(target: &str, run: fn(&[u8]) -> Signature, more: Vec<Vec<u8>>
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
     let asked = std::env::var("WAFER_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok());
     let save = std::env::var_os("WAFER_FUZZ_SAVE").is_some();
-    // A run that saves makes a small collection.
+    // Limits the number of seeds.
     const MOST: usize = 150;
     let mut inputs = seeds(&folder);
-    assert!(save || inputs.len() >= 5, "the seeds of {target} are there");
+    assert!(save || inputs.len() >= 5, "{target} has too few seeds: {}", inputs.len());
     inputs.extend(more);
     let mut seen = BTreeSet::new();
     for input in &inputs {
@@ -42,11 +42,11 @@ pub(crate) fn fuzz(target: &str, run: fn(&[u8]) -> Signature, more: Vec<Vec<u8>>
         let of = |rng: &mut Xoshiro256PlusPlus| (rng.next_u64() % inputs.len() as u64) as usize;
         let (a, b) = (of(&mut rng), of(&mut rng));
         let input = mutate(&inputs[a], &inputs[b], &mut rng);
-        // What makes it panic must not be lost.
+        // Saves an input that panics.
         let Ok(signature) = std::panic::catch_unwind(|| run(&input)) else {
             let path = folder.join(format!("crash-{:08x}", rng.next_u64() as u32));
             std::fs::write(&path, &input).unwrap();
-            panic!("an input that breaks {target} is in {}", path.display());
+            panic!("{target} panicked; the input is in {}", path.display());
         };
         let before = seen.len();
         seen.extend(signature);
@@ -59,11 +59,11 @@ pub(crate) fn fuzz(target: &str, run: fn(&[u8]) -> Signature, more: Vec<Vec<u8>>
         }
         runs += 1;
     }
-    eprintln!("{target}: {runs} inputs, {} different answers", seen.len());
-    assert!(runs > 100, "{target}: only {runs} inputs in the time");
+    eprintln!("{target}: {runs} inputs, {} distinct outcomes", seen.len());
+    assert!(runs > 100, "{target}: only {runs} inputs within the time limit");
 }
 
-/// Changes an input in one to a few places.
+/// Applies one to five random mutations to an input.
 fn mutate(input: &[u8], other: &[u8], rng: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     let mut bytes = input.to_vec();
     let below =
@@ -90,7 +90,7 @@ fn mutate(input: &[u8], other: &[u8], rng: &mut Xoshiro256PlusPlus) -> Vec<u8> {
                 bytes.splice(at..at, part);
             }
             _ => {
-                // A number of four bytes somewhere: lengths, offsets, dwords.
+                // Writes a boundary value over four bytes: a length, an offset, a dword.
                 let number = [0, 1, 0xffff, 0x10000, 0x7fff_ffff, u32::MAX][below(rng, 6)];
                 if let Some(slot) = bytes.get_mut(at..at + 4) {
                     slot.copy_from_slice(&u32::to_le_bytes(number));

@@ -1,17 +1,17 @@
-//! Readers of files under arbitrary bytes. Shared by the targets of cargo-fuzz and by
-//! `crates/wafer-cli/tests/fuzz.rs`.
+//! Fuzz targets of the file readers, shared by cargo-fuzz and the tests of `wafer-cli`.
 
 use std::collections::BTreeSet;
 use std::io::Cursor;
 use std::path::Path;
 
-use wafer_workload::trace::capture::{CaptureEvent, CaptureReader};
-use wafer_workload::trace::{FORMATS, Kind, TraceReader};
+use wafer_device::Op;
+use wafer_record::capture::{CaptureEvent, CaptureReader};
+use wafer_trace::{FORMATS, TraceReader};
 
-/// What an input brought about, coarsely.
+/// A coarse signature of the outcome of an input.
 pub(crate) type Signature = BTreeSet<(u8, u16, u16)>;
 
-/// A capture: any bytes are records, errors of one line, or an end that is missing.
+/// Reads a capture: any bytes yield records, one-line errors or a truncated end.
 pub(crate) fn capture(input: &[u8]) -> Signature {
     let mut signature = Signature::new();
     let mut reader = match CaptureReader::new(input) {
@@ -22,11 +22,11 @@ pub(crate) fn capture(input: &[u8]) -> Signature {
         }
     };
     let mut last = 0;
-    // A few bytes can unpack to gigabytes of records.
+    // A few bytes can decompress to gigabytes of records.
     for record in reader.by_ref().take(100_000) {
         match record {
             Ok(record) => {
-                assert!(record.time_ns >= last, "time goes on");
+                assert!(record.time_ns >= last, "times decrease");
                 last = record.time_ns;
                 let kind = match record.event {
                     CaptureEvent::Command(command) => command.op as u16,
@@ -45,14 +45,14 @@ pub(crate) fn capture(input: &[u8]) -> Signature {
     signature
 }
 
-/// A trace: the first byte chooses a format, or none so that it is detected; the rest is read as requests and
-/// damaged records, or refused in one line.
+/// Reads a trace: the first byte selects the format or detection; the rest yields requests and damaged records, or a
+/// one-line error.
 pub(crate) fn trace(input: &[u8]) -> Signature {
-    /// No drive is asked for more in one write or read.
+    /// Maximum length of a read or write, in bytes.
     const LARGEST_TRANSFER: u64 = 4 << 30;
     let mut signature = Signature::new();
     let Some((&choice, bytes)) = input.split_first() else { return signature };
-    // Captures have a target of their own.
+    // Captures have their own target.
     let formats: Vec<_> = FORMATS.iter().filter(|format| format.name != "capture").collect();
     let choice = usize::from(choice) % (formats.len() + 1);
     let format = choice.checked_sub(1).map(|at| *formats[at]);
@@ -67,16 +67,16 @@ pub(crate) fn trace(input: &[u8]) -> Signature {
     let name = reader.format().name;
     let at = FORMATS.iter().position(|format| format.name == name).unwrap_or(0) as u16;
     let mut requests = Vec::new();
-    // A few bytes can unpack to gigabytes of requests.
+    // A few bytes can decompress to gigabytes of requests.
     for _ in 0..100 {
         let more = reader.read(&mut requests);
         for request in &requests {
             assert!(request.offset.checked_add(request.bytes).is_some(), "{request:?}");
-            let moves = matches!(request.kind, Kind::Read | Kind::Write);
+            let moves = matches!(request.op, Op::Read | Op::Write);
             assert!(!moves || request.bytes <= LARGEST_TRANSFER, "{request:?}");
             let volumes = reader.names().volumes().len().max(1);
             assert!((request.volume as usize) < volumes, "{request:?}");
-            signature.insert((2, at, request.kind as u16));
+            signature.insert((2, at, request.op as u16));
         }
         requests.clear();
         if !more {
@@ -86,11 +86,11 @@ pub(crate) fn trace(input: &[u8]) -> Signature {
     for message in reader.messages() {
         signature.insert((3, one_line(&message), at));
     }
-    assert!(reader.messages().len() as u64 <= reader.faults().count, "a message is of a fault");
+    assert!(reader.messages().len() as u64 <= reader.faults().count, "more messages than faults");
     signature
 }
 
-/// The configuration of a device: any text is a device that works, or an error of one line.
+/// Parses the configuration of a device: any text yields a working device or a one-line error.
 pub(crate) fn config(input: &[u8]) -> Signature {
     let mut signature = Signature::new();
     let Ok(text) = std::str::from_utf8(input) else { return signature };
@@ -98,21 +98,21 @@ pub(crate) fn config(input: &[u8]) -> Signature {
         Ok(device) => {
             let geometry = &device.geometry;
             assert!(geometry.logical_pages > 0 && geometry.ru_count > 0);
-            // Small ones are made and written once.
+            // Creates and writes small devices.
             if geometry.logical_pages <= 1 << 16 && geometry.ru_count <= 1 << 12 {
-                let made = wafer_core::Device::new(&device.config, 0);
-                let mut device = made.expect("a configuration that was accepted");
+                let made = wafer_device::Device::new(&device.config, 0);
+                let mut device = made.expect("an accepted configuration makes a device");
                 let pages = device.geometry().namespaces.first().map_or(0, |n| n.end - n.start);
                 let blocks = (device.geometry().page_bytes / 512) as u32;
                 for page in 0..pages.min(256) {
                     let lba = page * u64::from(blocks);
-                    device.apply(&[wafer_core::Command::write(
+                    device.apply(&[wafer_device::Command::write(
                         lba,
                         blocks,
-                        wafer_core::Placement::NONE,
+                        wafer_device::Placement::NONE,
                     )]);
                 }
-                device.check_invariants().expect("the device is whole");
+                device.check_invariants().expect("the invariants hold");
                 signature.insert((1, 1, geometry.handles.min(64)));
             }
             signature.insert((1, 0, 0));
@@ -124,7 +124,7 @@ pub(crate) fn config(input: &[u8]) -> Signature {
     signature
 }
 
-/// An error is one line; answers something of its words that numbers and names do not change.
+/// Asserts that an error is one line, and returns a hash of its words that ignores numbers and short names.
 fn one_line(error: &str) -> u16 {
     assert!(!error.is_empty() && !error.contains('\n'), "not one line: {error:?}");
     let words = error.split(|c: char| !c.is_ascii_lowercase()).filter(|word| word.len() > 3);
@@ -132,6 +132,6 @@ fn one_line(error: &str) -> u16 {
         .take(8)
         .flat_map(str::bytes)
         .fold(5381, |hash: u16, byte| hash.wrapping_mul(33).wrapping_add(u16::from(byte)));
-    // Coarse: a message may hold a word of the input.
+    // Coarse, because a message may contain words of the input.
     hash % 32
 }

@@ -1,4 +1,4 @@
-"""Calibrate the model to a drive of yours."""
+"""Calibrate the model to your drive."""
 
 import marimo
 
@@ -19,14 +19,14 @@ def _():
         """
         # Calibrate to your drive
 
-        Collect the counters of a drive while a fio job writes to it, several times over:
+        Collect the counters of a drive while a fio job overwrites it several times:
 
         ```sh
         nvme format /dev/nvme0n1 && fio job.fio &
         while sleep 60; do nvme fdp stats /dev/nvme0 -e 1 -o json >> stats.json; done
         ```
 
-        Here a simulated drive stands in for yours, so that the answer is known: 64 GB, 300 reclaim units,
+        Here a simulated drive of known parameters stands in for yours: 64 GB, 300 reclaim units,
         over-provisioning 22 %.
         """
     )
@@ -64,9 +64,9 @@ def _(fit, mo, truth):
     assert truth.net_spare in fit.intervals["net_spare"]
     mo.md(
         f"""
-        Net spare was {truth.net_spare:.3f}, found {fit.intervals["net_spare"]}. The rest of the curve was
-        predicted within {100 * fit.prediction_error:.2f} %. Read the warnings: they say what a curve cannot
-        tell.
+        The true net spare is {truth.net_spare:.3f}; the fit found {fit.intervals["net_spare"]}. It predicts
+        the rest of the curve within {100 * fit.prediction_error:.2f} %. Read the warnings: they list what a
+        curve does not determine.
         """
     )
     return

@@ -15,8 +15,8 @@ def _():
         """
         # First steps
 
-        A device, a fio job, a run. The device is WARP's emulator at a sixteenth of its size: the same
-        number of reclaim units, each smaller. WAF depends on their number, not on their size.
+        Simulate a fio job on a device. The device is WARP's emulator at a sixteenth of its size. It has
+        as many reclaim units, each smaller: WAF depends on their number, not on their size.
         """
     )
     return mo, wafer
@@ -44,8 +44,9 @@ def _(wafer):
 def _(mo, result):
     mo.md(
         f"""
-        Hosts wrote {result.host_bytes / 1e9:.0f} GB, the media took {result.media_bytes / 1e9:.0f} GB:
-        WAF **{result.waf:.3f}**. Cumulative WAF begins at 1, for a fresh drive has nothing to move.
+        The host wrote {result.host_bytes / 1e9:.0f} GB and the media {result.media_bytes / 1e9:.0f} GB:
+        WAF **{result.waf:.3f}**. Cumulative WAF starts at 1, because GC on a fresh drive has nothing to
+        relocate.
         """
     )
     return
@@ -59,7 +60,7 @@ def _(result):
 
 @app.cell
 def _(device, job, wafer):
-    # The same seed gives the same run, bit for bit; other seeds give the spread.
+    # The same seed gives a bit-identical run; different seeds show the spread.
     runs = [wafer.run(device, job, volume="5x", seed=seed) for seed in (1, 2, 3)]
     spread = wafer.stats.mean([run.waf for run in runs])
     assert spread.half < 0.05 * spread.value
@@ -69,7 +70,7 @@ def _(device, job, wafer):
 
 @app.cell
 def _(result):
-    # Arrays, for whatever else you want to know: WAF of every tenth of the run.
+    # The timeline holds arrays: here the WAF of every tenth of the run.
     timeline = result.timeline
     timeline.instantaneous_waf[:: len(timeline) // 10]
     return

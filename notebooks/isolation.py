@@ -1,4 +1,4 @@
-"""Initially or persistently isolated: which is better for a workload?"""
+"""Initially or persistently isolated handles: which suits a workload?"""
 
 import marimo
 
@@ -19,8 +19,8 @@ def _():
         # II or PI for my workload?
 
         Initially isolated (II) handles share one open reclaim unit for relocated data; persistently
-        isolated (PI) handles have one each. PI keeps streams apart for ever, but needs spare space for it:
-        there is an over-provisioning above which it wins. The workload is WARP's: a sequential log, random
+        isolated (PI) handles have one each. PI keeps streams apart even after GC, at the cost of spare space,
+        so it wins only above some over-provisioning. The workload is WARP's: a sequential log, random
         overwrites of it with 80/20 skew, and a small hot region.
         """
     )

@@ -1,4 +1,4 @@
-"""What over-provisioning buys, in WAF, years, money and carbon."""
+"""The effect of over-provisioning on WAF, lifetime, cost and carbon."""
 
 import marimo
 
@@ -15,10 +15,10 @@ def _():
 
     mo.md(
         """
-        # What over-provisioning buys
+        # The effect of over-provisioning
 
-        Uniform random 4 KiB writes are the worst common case. A sweep over over-provisioning with three
-        seeds; every point has a 95 % interval.
+        Uniform random 4 KiB writes are the worst common case. This sweep varies over-provisioning with three
+        seeds; every point has a 95 % confidence interval.
         """
     )
     return mo, tempfile, wafer

@@ -16,8 +16,8 @@ def _():
         """
         # Write your own GC policy
 
-        A policy is asked once for each collection, tens of thousands of page writes apart, so it may be
-        written in Python. It sees one array entry for each candidate.
+        The device calls a policy once a collection, tens of thousands of page writes apart, so Python is
+        fast enough. The policy sees arrays with one entry for each candidate.
         """
     )
     return mo, np, wafer
@@ -29,22 +29,22 @@ def _(np, wafer):
         def select_victim(self, rus):
             return rus.valid.argmin()
 
-    class PatientWithTheHot(wafer.Policy):
-        """Greedy, but units that lose pages quickly are left alone for a while."""
+    class DelayHot(wafer.Policy):
+        """Greedy, but delays units that are losing pages quickly."""
 
-        def __init__(self, patience):
-            self.patience = patience
+        def __init__(self, delay):
+            self.delay = delay
 
         def select_victim(self, rus):
             share = rus.valid / rus.pages_per_ru
-            hot = np.exp(-rus.since_invalidation / (self.patience * rus.pages_per_ru))
+            hot = np.exp(-rus.since_invalidation / (self.delay * rus.pages_per_ru))
             return np.argmin(share + 0.1 * share * hot)
 
-    return Greedy, PatientWithTheHot
+    return Greedy, DelayHot
 
 
 @app.cell
-def _(Greedy, PatientWithTheHot, wafer):
+def _(DelayHot, Greedy, wafer):
     device = wafer.Device("warp", capacity="1GiB", reclaim_unit_size="2MiB", overprovisioning=0.14)
     job = wafer.fio_text(
         "[w]\nrw=randwrite\nbs=4k\nsize=100%\nrandom_distribution=zipf:1.1\nnorandommap=1\n"
@@ -54,22 +54,22 @@ def _(Greedy, PatientWithTheHot, wafer):
     def runs(policy=None):
         return [wafer.run(device, job, volume="6x", seed=seed, policy=policy) for seed in (1, 2, 3)]
 
-    rust, greedy, patient = runs(), runs(Greedy()), runs(PatientWithTheHot(8))
-    # The same rule gives the same run, whichever language it is written in.
+    rust, greedy, delayed = runs(), runs(Greedy()), runs(DelayHot(8))
+    # The same rule gives the same run in either language.
     assert [r.digest for r in greedy] == [r.digest for r in rust]
-    return device, greedy, job, patient
+    return delayed, device, greedy, job
 
 
 @app.cell
-def _(greedy, mo, patient, wafer):
-    mo.md(f"A is greedy, B the patient one: **{wafer.stats.compare(greedy, patient)}**.")
+def _(delayed, greedy, mo, wafer):
+    mo.md(f"A is greedy, B delays hot units: **{wafer.stats.compare(greedy, delayed)}**.")
     return
 
 
 @app.cell
 def _(Greedy, device, mo, wafer):
-    class MovedOftenApart(Greedy):
-        """What was moved before is cold: it gets an open reclaim unit of its own."""
+    class ByRelocation(Greedy):
+        """Separates data that has been relocated before, because it is cold."""
 
         classes = 2
 
@@ -84,28 +84,28 @@ def _(Greedy, device, mo, wafer):
     def both(policy):
         return [wafer.run(device, mixed, volume="6x", seed=seed, policy=policy) for seed in (1, 2, 3)]
 
-    change = wafer.stats.compare(both(Greedy()), both(MovedOftenApart()))
+    change = wafer.stats.compare(both(Greedy()), both(ByRelocation()))
     assert change.share < 0
     mo.md(
         "A policy may also choose *where* the relocated data of each victim goes: one of `classes` open "
-        f"reclaim units. A is greedy, B keeps what was moved before apart: **{change}**."
+        f"reclaim units. A is greedy, B separates data that was relocated before: **{change}**."
     )
     return
 
 
 @app.cell
 def _(Greedy, device, job, mo, wafer):
-    class Nonsense(Greedy):
+    class Invalid(Greedy):
         def select_victim(self, rus):
             return len(rus)
 
     try:
-        wafer.run(device, job, volume="3x", policy=Nonsense())
-        told = "nothing"
+        wafer.run(device, job, volume="3x", policy=Invalid())
+        message = "no error"
     except wafer.PolicyError as error:
-        told = str(error)
-    assert "candidates" in told
-    mo.md(f"What is no choice is an error, never a corrupt device: `{told}`")
+        message = str(error)
+    assert "candidates" in message
+    mo.md(f"An invalid choice raises an error and never corrupts the device: `{message}`")
     return
 
 

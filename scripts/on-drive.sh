@@ -1,17 +1,17 @@
-# Sourced by scripts that use a simulated drive through `wafer mount` and loop devices (bash; root).
+# Bash functions for scripts that use a simulated drive through `wafer mount` and loop devices, as root.
 #
-#   WAFER   the program           WORK   a folder for the drive, its data and mount points
+#   WAFER   binary                WORK   directory of the drive, its data and mount points
 #
-# drive_up TRACE DEVICE_TOML     mounts the drive; $loops are its namespaces as loop devices
-# drive_down                     takes it down: swap, file systems, loop devices, the server
-# At the end of the script, also after an error, what is still up is taken down.
+# drive_up TRACE DEVICE_TOML     mounts the drive; $loops lists its namespaces as loop devices
+# drive_down                     removes swap, file systems and loop devices, and stops the server
+# drive_down also runs when the script exits, even after an error.
 
 give_up() {
     echo "$(basename "$0"): $1" >&2
     exit 1
 }
 
-need_root_and_fuse() { # PROGRAM...: what the script needs besides; says what is missing and fails
+need_root_and_fuse() { # PROGRAM...: fails with a message unless root, FUSE, loop devices and the programs are available
     [ "$(id -u)" -eq 0 ] || give_up "not run: loop devices and mount need root"
     [ -e /dev/fuse ] || give_up "not run: no /dev/fuse (modprobe fuse)"
     [ -e /dev/loop-control ] || give_up "not run: no /dev/loop-control (modprobe loop)"
@@ -52,8 +52,8 @@ swap_on() { # DEVICE
     swaps+=("$1")
 }
 
-written() { # bytes that hosts have written
-    sed -n 's/^  "host_bytes": \([0-9]*\),/\1/p' "$WORK/drive/counters.json"
+written() { # prints the bytes that the host has written
+    sed -n 's/^    "host_bytes": \([0-9]*\),/\1/p' "$WORK/drive/counters.json"
 }
 
 drive_down() {
@@ -61,11 +61,11 @@ drive_down() {
     for swap in "${swaps[@]}"; do swapoff "$swap" || true; done
     for folder in "${mounted[@]}"; do
         mountpoint -q "$folder" || continue
-        # What is still at it after an interruption keeps it busy for a moment.
+        # After an interruption, programs may still hold the file system for a moment.
         for _ in $(seq 50); do umount "$folder" && break || sleep 0.2; done
     done
     for loop in "${loops[@]}"; do losetup --detach "$loop" || true; done
-    # Loop devices are let go in the background, and hold the drive until then.
+    # The kernel detaches loop devices in the background; until then they hold the drive.
     for _ in $(seq 100); do
         losetup --all | grep -q "$WORK/drive/" || break
         sleep 0.1

@@ -1,4 +1,4 @@
-//! As in `readers.rs`.
+//! Runs `capture` of `readers.rs`.
 #![no_main]
 
 #[path = "../readers.rs"]

@@ -1,4 +1,4 @@
-//! As in `crates/wafer-target/src/fuzzing/pdu.rs`.
+//! Runs `crates/wafer-target/src/fuzzing/pdu.rs`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {

@@ -1,4 +1,4 @@
-//! As in `crates/wafer-target/src/fuzzing/session.rs`.
+//! Runs `crates/wafer-target/src/fuzzing/session.rs`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {

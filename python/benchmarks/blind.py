@@ -1,9 +1,9 @@
-"""Are hidden devices found? Curves come from `wafer run` with parameters that the calibration is not told.
+"""Tests calibration on simulated curves of devices whose parameters it does not know.
 
     python python/benchmarks/blind.py [--only NAME] [--seed 77] [--write FILE.md]
 
-Devices of other sizes, reclaim units, over-provisioning, policies, thresholds and isolation, under fio jobs,
-a model, a trace and arrays. Half of each curve is fitted.
+The devices differ in capacity, reclaim units, over-provisioning, policy, thresholds and isolation. The
+workloads are fio jobs, a model, a trace and arrays. The first half of each curve is fitted.
 """
 
 import argparse
@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from tables import FOUND, found, markdown, tell
+from tables import FIT_HEADS, fit_cells, markdown, publish
 
 import wafer
 
 RANDOM = "[w]\nrw=randwrite\nbs=128k\nsize=100%\ntime_based=1\nruntime=1d\n"
 FREE = "[w]\nrw=randwrite\nbs=64k\nnorandommap=1\nsize=100%\ntime_based=1\nruntime=1d\n"
 HOT = FREE.replace("norandommap", "random_distribution=zoned:80/20:20/80\nnorandommap")
-#: A hot and a cold stream with a handle each.
+#: A hot and a cold stream on separate handles.
 TWO = """\
 [global]
 rw=randwrite
@@ -41,7 +41,7 @@ fdp_pli=1
 
 @dataclass
 class Hidden:
-    """A device that a curve comes from, and its workload."""
+    """The device and workload behind a curve."""
 
     name: str
     capacity: str
@@ -50,11 +50,11 @@ class Hidden:
     workload: object
     volume: str
     gc: dict = field(default_factory=dict)
-    #: Keys of the device of which the calibration is told.
+    #: Keys of the device that the calibration is given.
     known: dict = field(default_factory=dict)
 
     def device(self):
-        """The device; GC's thresholds are not those that the calibration assumes."""
+        """Returns the device; its GC thresholds differ from those that the calibration assumes."""
         return wafer.Device(
             "warp",
             capacity=self.capacity,
@@ -66,7 +66,7 @@ class Hidden:
 
 
 def pages(capacity, count, seed):
-    """Random writes of 64 KiB, four fifths of them to a fifth of the drive."""
+    """Returns the first pages of 64 KiB random writes, four fifths of them to a fifth of the drive."""
     rng = np.random.default_rng(seed)
     blocks = capacity // 65536
     hot = rng.random(count) < 0.8
@@ -74,9 +74,9 @@ def pages(capacity, count, seed):
 
 
 def hidden(folder):
-    """The devices."""
+    """Returns the devices."""
     trace = folder / "trace.csv"
-    # MSR Cambridge's columns: time in units of 100 ns, host, disk, type, offset, size, response.
+    # Columns of MSR Cambridge: time in units of 100 ns, host, disk, type, offset, size, response.
     rng = np.random.default_rng(4)
     size = 6 * 10**9
     with open(trace, "w", newline="") as file:
@@ -102,7 +102,7 @@ def hidden(folder):
 
 
 def truth_of(device):
-    """The numbers that a calibration answers."""
+    """Returns the true values of the calibrated parameters."""
     free = device.config["gc"]["forced_free"]
     reserve = max(int(free * device.ru_count), 1)
     unit = (1 + device.overprovisioning) / device.ru_count
@@ -114,7 +114,7 @@ def truth_of(device):
 
 
 def measure(case, path, seed):
-    """Write the curve of a hidden device; answer the numbers behind it."""
+    """Writes the curve of a hidden device and returns its true parameters."""
     device = case.device()
     result = wafer.run(device, case.workload, volume=case.volume, seed=seed, samples=2000)
     with open(path, "w", newline="") as file:
@@ -125,10 +125,10 @@ def measure(case, path, seed):
 
 
 def main():
-    """Make each curve, calibrate, tell."""
+    """Simulates each curve, calibrates it and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", help="part of a name")
-    parser.add_argument("--seed", type=int, default=77, help="of the hidden runs")
+    parser.add_argument("--only", help="only devices whose name contains this")
+    parser.add_argument("--seed", type=int, default=77, help="random seed of the hidden runs")
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
     rows = []
@@ -142,8 +142,8 @@ def main():
                 folder / "curve.csv", case.capacity, case.workload, fraction=0.5, known=case.known
             )
             print(case.name, case.device(), truth, fit, f"{fit.seconds:.0f} s", "", sep="\n", flush=True)
-            rows.append([case.name, str(fit.structure), *found(fit, truth)])
-    tell(markdown(["hidden device", "structure found", *FOUND], rows), arguments.write)
+            rows.append([case.name, str(fit.structure), *fit_cells(fit, truth)])
+    publish(markdown(["hidden device", "structure found", *FIT_HEADS], rows), arguments.write)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,21 @@
-"""How well the rest of a measured curve is predicted from its first third.
+"""Measures how well the first third of a measured curve predicts the rest.
 
     python python/benchmarks/calibration.py CURVE.csv=CAPACITY ... [--write FILE.md]
 
-The workload is 128 KiB random writes, one stream. Curves of the artifact of "Characterizing and Emulating
-FDP SSDs with WARP" (FAST '26) have this form.
+The workload is one stream of 128 KiB random writes. The curves of the artifact of "Characterizing and
+Emulating FDP SSDs with WARP" (FAST '26) have this format.
 """
 
 import argparse
 from pathlib import Path
 
-from tables import FOUND, found, markdown, tell
+from tables import FIT_HEADS, fit_cells, markdown, publish
 
 import wafer
 
 
 def main():
-    """Calibrate each curve and tell."""
+    """Calibrates each curve and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("curves", nargs="+", metavar="CURVE.csv=CAPACITY")
     parser.add_argument("--fraction", type=float, default=1 / 3)
@@ -27,8 +27,8 @@ def main():
         fit = wafer.calibrate(path, capacity, fraction=arguments.fraction, progress=True)
         print(fit, "\n")
         written = f"{fit.fitted / fit.capacity:.1f} of {fit.curve.host_bytes[-1] / fit.capacity:.1f}"
-        rows.append([Path(path).stem, written, *found(fit)])
-    tell(markdown(["curve", "drive writes fitted", *FOUND], rows), arguments.write)
+        rows.append([Path(path).stem, written, *fit_cells(fit)])
+    publish(markdown(["curve", "drive writes fitted", *FIT_HEADS], rows), arguments.write)
 
 
 if __name__ == "__main__":

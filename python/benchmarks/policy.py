@@ -1,9 +1,9 @@
-"""What a policy in Python costs beside the same rule in Rust: 224 GiB, uniform random 4 KiB writes.
+"""Compares the cost of a policy in Python with that in Rust: 224 GiB, uniform random 4 KiB writes.
 
     python python/benchmarks/policy.py [--write results/python-policy.md]
 
-Processor time, not wall time. The two runs of a pair follow one another, and the ratio is the median of the
-pairs' ratios. On a machine with other load run it with `chrt -r 1` (Linux, as root).
+Times are processor time. The two runs of a pair follow one another, and the result is the median of their
+ratios. On a machine with other load, run it under `chrt -r 1` (Linux, as root).
 """
 
 import argparse
@@ -18,28 +18,28 @@ import wafer
 
 
 class Greedy(wafer.Policy):
-    """The fewest valid pages."""
+    """Selects the RU with the fewest valid pages."""
 
     def select_victim(self, rus):
-        """Answer the first of the smallest."""
+        """Returns the first minimum."""
         return rus.valid.argmin()
 
 
 class Generation(Greedy):
-    """And relocated data apart by how often it was moved."""
+    """Greedy, with relocated data separated by how often it was relocated."""
 
     classes = 3
 
     def select_destination(self, rus, victim):
-        """Answer what `gc.destination = "generation"` says."""
+        """Returns the class that `gc.destination = "generation"` chooses."""
         return min(rus.generation[victim], rus.classes - 1)
 
 
 class CostBenefit(wafer.Policy):
-    """Looks at everything: free pages, age, origin and last invalidation."""
+    """Reads all features: invalid pages, age, origin and last invalidation."""
 
     def select_victim(self, rus):
-        """Answer the best ratio of benefit to cost."""
+        """Returns the candidate of the highest benefit for its cost."""
         free = rus.pages_per_ru - rus.valid
         benefit = free * (rus.age + rus.since_invalidation + 1.0) / (rus.pages_per_ru + rus.valid)
         return (benefit * (1 + 0 * rus.origins[:, 0])).argmax()
@@ -50,18 +50,18 @@ JOB = "[w]\nrw=randwrite\nbs=4k\nsize=100%\nnorandommap=1\ntime_based=1\nruntime
 
 @dataclass
 class Pair:
-    """The same rule in Rust and in Python, and what their runs took."""
+    """The same rule in Rust and in Python, and the time of their runs."""
 
     name: str
     rust: wafer.Device
     python: wafer.Device
     policy: wafer.Policy
-    #: Processor seconds of Rust and of Python, a row for each round.
+    #: Processor seconds of Rust and of Python, by round.
     seconds: list[tuple[float, float]] = field(default_factory=list)
     collections: int = 0
 
     def round(self, job, volume, python_first):
-        """One run of each, one directly after the other."""
+        """Runs both, one directly after the other."""
         rules = [(self.rust, None), (self.python, self.policy)]
         taken, digests = [0.0, 0.0], []
         for which in (1, 0) if python_first else (0, 1):
@@ -70,23 +70,23 @@ class Pair:
             result = wafer.run(device, job, volume=volume, policy=policy)
             taken[which] = time.process_time() - began
             digests.append(result.digest)
-        assert digests[0] == digests[1], f"{self.name}: the two are not the same run"
+        assert digests[0] == digests[1], f"{self.name}: the runs differ"
         self.collections = result.summary["forced_gc"]
         self.seconds.append(tuple(taken))
 
     @property
     def ratios(self):
-        """Python over Rust, of each round, smallest first."""
+        """Processor time of Python over that of Rust, by round, sorted."""
         return sorted(python / rust for rust, python in self.seconds)
 
     @property
     def call(self):
-        """Microseconds that a collection costs more, median of rounds."""
+        """Additional microseconds a collection, median over rounds."""
         return 1e6 * statistics.median(python - rust for rust, python in self.seconds) / self.collections
 
 
 def pairs_on(device):
-    """What is compared."""
+    """Returns the pairs to compare."""
     apart = device.replace(gc_destination="generation", gc_generations=3)
     return [
         Pair("greedy", device, device, Greedy()),
@@ -95,7 +95,7 @@ def pairs_on(device):
 
 
 def measure(device, job, volume, repeats):
-    """Rounds of all pairs in turns; who runs first alternates."""
+    """Runs rounds of all pairs in turn; the language that runs first alternates."""
     pairs = pairs_on(device)
     wafer.run(device, job, volume="1x")
     for at in range(repeats):
@@ -105,16 +105,16 @@ def measure(device, job, volume, repeats):
 
 
 def main():
-    """Measure and tell."""
+    """Measures and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", type=Path, help="write the table to this Markdown file too")
-    parser.add_argument("--repeats", type=int, default=7, help="rounds")
+    parser.add_argument("--repeats", type=int, default=7, help="number of rounds (default: %(default)s)")
     parser.add_argument("--volume", default="4x")
     arguments = parser.parse_args()
     device = wafer.Device("warp-pi", gc_background_free=0.0)
     job = wafer.fio_text(JOB)
     pairs = measure(device, job, arguments.volume, arguments.repeats)
-    # Reclaim units of a 64th: as many collections in a 64th of the work, so that calls are seen.
+    # Reclaim units of a 64th of the size: as many collections in a 64th of the work show the cost of calls.
     small = device.replace(capacity="3584MiB", reclaim_unit_size="4MiB")
     alone = measure(small, job, arguments.volume, 2 + arguments.repeats)
     began = time.process_time()
@@ -122,10 +122,10 @@ def main():
     seconds = time.process_time() - began
     lines = [
         f"{device!r}, {arguments.volume} of uniform random 4 KiB writes, {pairs[0].collections}"
-        f" collections with greedy. {arguments.repeats} rounds; runs of a pair are the same, bit for bit.",
+        f" collections with greedy. {arguments.repeats} rounds; the runs of a pair are bit-identical.",
         "",
-        "| rule | Rust, processor s | Python | ratio, median (smallest to largest) | a call"
-        " | a call, small reclaim units |",
+        "| rule | Rust, processor s | Python | ratio, median (min to max) | per call"
+        " | per call, small reclaim units |",
         "|---|--:|--:|--:|--:|--:|",
     ]
     for pair, other in zip(pairs, alone):
@@ -138,14 +138,14 @@ def main():
     lines += [
         f"| all features, another rule: WAF {busy.waf:.2f} | | {seconds:.2f} | | | |",
         "",
-        "*A call* is what a collection costs more. With reclaim units of 4 MiB instead of 256, the same",
-        "number of collections comes in a 64th of the work: Python's code and data are then in the caches.",
+        "*Per call* is the additional time of a collection. With reclaim units of 4 MiB instead of",
+        "256 MiB, as many collections take a 64th of the work, and Python's code and data stay cached.",
     ]
     text = "\n".join(lines) + "\n"
     print(text)
     if arguments.write:
         arguments.write.parent.mkdir(exist_ok=True)
-        head = "# What a policy in Python costs\n\n"
+        head = "# Cost of a policy in Python\n\n"
         command = (
             f"`python python/benchmarks/policy.py --volume {arguments.volume} --repeats {arguments.repeats}`"
         )

@@ -1,23 +1,23 @@
-"""Tables of calibrations, as Markdown."""
+"""Markdown tables of calibration results."""
 
 from pathlib import Path
 
-#: Heads and alignments of the columns of :func:`found`.
-FOUND = ("over-provisioning", "RUs", "net spare", "rms, fitted", "largest, rest", "runs", "s")
+#: Headings of the cells of `fit_cells`.
+FIT_HEADS = ("over-provisioning", "RUs", "net spare", "rms, fitted", "largest, rest", "runs", "s")
 
 
 def interval(bounds, digits, truth=None):
-    """A value with its interval; in bold with a true value that lies outside."""
+    """Formats a value and its interval, after the true value if known; bold if that lies outside."""
     value, low, high = (f"{number:.{digits}f}" for number in (bounds.value, bounds.low, bounds.high))
     text = f"{value} ({low}-{high})"
     if truth is None:
         return text
-    told = f"{truth:.{digits}f}: {text}"
-    return told if truth in bounds else f"**{told}**"
+    text = f"{truth:.{digits}f}: {text}"
+    return text if truth in bounds else f"**{text}**"
 
 
-def found(fit, truth=None):
-    """What a fit found, as cells; before each number the true one, by name in `truth`, if it is known."""
+def fit_cells(fit, truth=None):
+    """Returns the cells of a fit; `truth` holds the true values by name."""
     known = truth or {}
     cells = [
         interval(fit.intervals[name], digits, known.get(name))
@@ -28,13 +28,13 @@ def found(fit, truth=None):
 
 
 def markdown(heads, rows):
-    """A table; columns after the first two to the right."""
+    """Formats a table; columns after the first two are right-aligned."""
     rule = ["---"] * 2 + ["--:"] * (len(heads) - 2)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [heads, rule, *rows]) + "\n"
 
 
-def tell(text, path: Path | None):
-    """Print a text, and write it where it is wanted."""
+def publish(text, path: Path | None):
+    """Prints a text, and writes it to a file if a path is given."""
     print(text)
     if path is not None:
         path.write_text(text)

@@ -1,4 +1,4 @@
-"""The wheel as a stranger gets it: alone with what it declares, in an environment made for this.
+"""Tests the wheel as a new user installs it: with its declared dependencies, in a fresh environment.
 
     python python/tests/clean_install.py WHEEL ENVIRONMENT
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 JOB = "[w]\nrw=randwrite\nbs=4k\nsize=100%\nnorandommap=1\ntime_based=1\nruntime=1d\n"
 
-# What is looked at from inside. Processor time: others on the machine do not count.
+# Runs inside the environment. Measures processor time, so that other programs do not matter.
 LOOK = """
 import importlib.metadata, json, resource, subprocess, sys
 
@@ -50,7 +50,7 @@ HEAVY = {"pandas", "polars", "matplotlib", "scipy", "dask", "distributed", "ray"
 
 
 def main(wheel: Path, environment: Path) -> None:
-    """Make the environment, install, look."""
+    """Makes the environment, installs the wheel and checks it."""
     shutil.rmtree(environment, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     binaries = environment / "bin"

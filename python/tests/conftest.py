@@ -1,19 +1,21 @@
-"""Small devices and jobs that runs of milliseconds are made of."""
+"""Small devices and jobs whose runs take milliseconds."""
 
+import json
 import os
 import signal
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import wafer
 
 ROOT = Path(__file__).parents[2]
 
-# The `wafer` command of this environment, activated or not.
+# The `wafer` command of this environment, whether it is activated or not.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-# Background jobs of a shell ignore interrupts, and so would the programs that tests start to interrupt.
+# Background jobs of a shell ignore SIGINT, and programs that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 RANDOM_JOB = "[writer]\nrw=randwrite\nbs=4k\nsize=100%\nnorandommap=1\ntime_based=1\nruntime=1d\n"
@@ -39,6 +41,21 @@ iodepth=8
 fdp=1
 fdp_pli=1
 """
+
+
+VALIDATOR = jsonschema.Draft202012Validator(json.loads(wafer._wafer.record_schema()))
+
+
+@pytest.fixture(autouse=True)
+def every_record_is_valid(monkeypatch):
+    """Validates every record of every test against the schema."""
+    made = wafer.Result.__init__
+
+    def validated(self, text):
+        made(self, text)
+        VALIDATOR.validate(self.record)
+
+    monkeypatch.setattr(wafer.Result, "__init__", validated)
 
 
 @pytest.fixture

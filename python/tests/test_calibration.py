@@ -59,15 +59,15 @@ def test_samples_without_new_writes_are_merged(tmp_path):
     ("text", "message"),
     [
         ("", "empty"),
-        ("a,b\n1,2\n", ":1: no column host_bytes or hbmw, and no output of `nvme fdp stats`"),
+        ("a,b\n1,2\n", ":1: no column host_bytes or hbmw, and not output of `nvme fdp stats`"),
         ("host_bytes,media_bytes\n1,x\n", ":2: expected numbers"),
         ("host_bytes,media_bytes\n1\n", ":2: expected numbers"),
-        ("host_bytes,media_bytes\n5,5\n4,6\n", ":3: counters go back"),
+        ("host_bytes,media_bytes\n5,5\n4,6\n", ":3: counters decrease"),
         ("host_bytes,media_bytes\n1,1\n2,2\n", "at least 10"),
-        ("volume,waf\n1,1\n2,1.5\n", "give the capacity"),
+        ("volume,waf\n1,1\n2,1.5\n", "need the capacity"),
     ],
 )
-def test_logs_that_cannot_be_used(tmp_path, text, message):
+def test_invalid_logs_are_refused(tmp_path, text, message):
     path = tmp_path / "log.csv"
     path.write_text(text)
     with pytest.raises(wafer.ConfigError) as raised:
@@ -90,7 +90,7 @@ def test_jobs_are_scaled_with_the_device():
 
 
 def test_a_smaller_device_has_the_same_curve():
-    """What the whole search rests on: blocks and number of RUs decide, bytes do not."""
+    """The premise of the search: the numbers of blocks and RUs determine WAF, bytes do not."""
     candidate = Candidate(Structure(), 0.2, 150)
     job = ScaledJob.of(wafer.fio_text("[a]\nrw=randwrite\nbs=64k\nsize=100%\n"), 8 << 30)
     whole = wafer.run(
@@ -106,7 +106,7 @@ def test_a_smaller_device_has_the_same_curve():
 
 
 def hot_and_cold(capacity, count, seed):
-    """Places of random writes of 64 KiB in pages, four fifths of them in a fifth of the drive."""
+    """Returns the first pages of random 64 KiB writes, four fifths of them in a fifth of the drive."""
     rng = np.random.default_rng(seed)
     blocks = capacity // 65536
     hot = rng.random(count) < 0.8
@@ -117,7 +117,7 @@ def hot_and_cold(capacity, count, seed):
     ("length", "deallocate", "page"),
     [(16, None, 65536), (8, None, 32768), (1, None, 4096), (16, (0, 16), 65536), (16, (4, 8), 16384)],
 )
-def test_what_is_no_job_gets_the_largest_page_that_it_allows(length, deallocate, page):
+def test_other_workloads_get_the_largest_possible_page(length, deallocate, page):
     size = 2 * 10**9 // 65536 * 65536
     places = hot_and_cold(size, 20_000, 1) // 16 * length
     kind = np.zeros(len(places), dtype=np.uint8)
@@ -129,7 +129,7 @@ def test_what_is_no_job_gets_the_largest_page_that_it_allows(length, deallocate,
 
     fixed = FixedWork.of(work, size, 1e12, 1)
     assert fixed.page == page
-    # And pages so large lose nothing.
+    # The larger pages change nothing.
     device = Candidate(Structure(), 0.2, 120)
     results = [
         wafer.run(device.device(size), work),
@@ -178,26 +178,26 @@ def test_a_drive_under_another_workload_is_found(tmp_path):
     assert fit.parameters["net_spare"] == pytest.approx(truth.net_spare, rel=0.05)
     assert fit.prediction_error < 0.02
     assert any("share the spare space" in warning for warning in fit.warnings)
-    # A workload that ends too early is not the one that was measured.
+    # A workload that ends too early cannot be the measured one.
     short = wafer.Commands(hot_and_cold(size, 100_000, 5), 16)
     with pytest.raises(wafer.RunError, match=r"the workload ends after 1\.\d\d drive writes"):
         wafer.calibrate(tmp_path / "curve.csv", size, short)
 
 
-def test_counters_that_begin_near_zero_began_there(tmp_path):
+def test_counters_near_zero_started_at_zero(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("host_bytes,media_bytes\n" + "".join(f"{10 * i},{12 * i}\n" for i in range(1, 12)))
     curve = read_curve(path)
     assert curve.host_bytes[:2].tolist() == [0, 10]
     assert curve.media_bytes[:2].tolist() == [0, 12]
-    # Those of a drive that was in use did not.
+    # Those of a used drive did not.
     path.write_text("host_bytes,media_bytes\n" + "".join(f"{10 * i},{12 * i}\n" for i in range(5, 16)))
     assert read_curve(path).host_bytes[:2].tolist() == [0, 10]
     assert len(read_curve(path)) == 11
 
 
 class FakeDrive:
-    """Curves by a formula, with noise of which a stretch takes from the next what it has too much."""
+    """Curves by a formula, with noise that is anticorrelated between neighbouring intervals."""
 
     TRUTH = (math.log(700), math.log(0.15))
     NOISE = 0.004
@@ -226,25 +226,25 @@ class FakeDrive:
 
 
 def holds(surface, excess=1.0):
-    """Whether the 95 % intervals of number and net spare hold the truth, and their widths."""
+    """Returns whether the 95 % intervals of number and net spare contain the truth, and their widths."""
     bounds = [(float(values.min()), float(values.max())) for values in surface.likely(excess)]
     return [low <= true <= high for (low, high), true in zip(bounds, FakeDrive.TRUTH)], [
         high - low for low, high in bounds
     ]
 
 
-def test_intervals_hold_as_often_as_they_say():
+def test_intervals_have_their_stated_coverage():
     drives = 40
     held, widths = zip(*(holds(FakeDrive(seed).explore()) for seed in range(drives)))
     # 33 of 40 or less is one case in a thousand at 95 %.
     assert np.all(np.sum(held, axis=0) > 33), np.sum(held, axis=0)
-    # And they are no wider than they have to be. Without the correlation both are twice as wide.
+    # The intervals are tight: without the correlation both would be twice as wide.
     number, spare = np.median(widths, axis=0)
     assert 0.15 < number < 0.42
     assert spare < 0.0075
 
 
-def test_intervals_are_wider_where_no_device_fits():
+def test_intervals_widen_if_no_device_fits():
     plain, bent = FakeDrive(3).explore(), FakeDrive(3, shift=0.02).explore()
     assert plain.excess() < 2 < bent.excess()
     narrow, wide = (holds(surface, surface.excess())[1][1] for surface in (plain, bent))
@@ -287,7 +287,7 @@ def test_a_known_device_is_found(known):
     assert fit.prediction_error < 0.02
 
 
-def test_the_device_that_is_answered_reproduces_the_curve_at_full_size(known):
+def test_the_calibrated_device_reproduces_the_curve_at_full_size(known):
     _, result, fit = known
     assert fit.device.logical_bytes == 64_000_000_000 // 4096 * 4096
     ours = wafer.run(fit.device, wafer.fio_text(wafer.calibration.ONE_STREAM), volume="9x", seed=5)
@@ -297,10 +297,10 @@ def test_the_device_that_is_answered_reproduces_the_curve_at_full_size(known):
     assert np.isnan(fit.predict(2.0 * result.host_bytes))
 
 
-def test_what_cannot_be_told_is_told(known, tmp_path):
+def test_warnings_name_what_the_curve_does_not_determine(known, tmp_path):
     _, _, fit = known
     assert any("share the spare space" in warning for warning in fit.warnings)
-    # Relocated data in the host's RUs is another curve, and is told apart.
+    # Relocated data in the host's RUs gives another curve.
     assert fit.alternatives
     assert min(fit.alternatives.values()) > 1.5
     text = fit.to_toml(tmp_path / "drive.toml")
@@ -314,7 +314,7 @@ def test_what_cannot_be_told_is_told(known, tmp_path):
     assert [line.get_label() for line in axes.lines] == ["measured", "calibrated"]
 
 
-def test_curves_that_tell_nothing(tmp_path):
+def test_curves_without_gc_are_refused(tmp_path):
     path = tmp_path / "short.csv"
     path.write_text("host_bytes,media_bytes\n" + "".join(f"{i * 10**6},{i * 10**6}\n" for i in range(20)))
     with pytest.raises(wafer.ConfigError, match=r"covers 0\.02 drive writes"):

@@ -15,7 +15,7 @@ def pages(device, count, seed=1):
     return np.random.default_rng(seed).integers(0, device.logical_bytes // 4096, count)
 
 
-def test_arrays_are_written_as_they_are(small):
+def test_arrays_are_written_unchanged(small):
     lba = pages(small, 300_000)
     result = wafer.run(small, wafer.Commands(lba))
     assert result.host_bytes == 300_000 * 4096
@@ -32,7 +32,7 @@ def test_arrays_are_written_as_they_are(small):
     assert half.host_bytes == 150_000 * 4096
 
 
-def test_an_iterator_gives_what_the_arrays_give(small):
+def test_an_iterator_equals_the_arrays(small):
     lba = pages(small, 200_001)
     placement = (lba % 3).astype(np.uint16)
     whole = wafer.run(small, wafer.Commands(lba, 1, placement), samples=20)
@@ -42,7 +42,7 @@ def test_an_iterator_gives_what_the_arrays_give(small):
             yield part, 1, handle
 
     source = wafer.commands(batches)
-    # Points of a timeline are placed otherwise when the end is not known: compare what is written.
+    # The timeline has other samples if the end is unknown, so compare what is written.
     first, second = wafer.run(small, source), wafer.run(small, source)
     assert first.digest == second.digest
     for key in ("host_bytes", "media_bytes", "erased_bytes", "forced_gc"):
@@ -56,17 +56,17 @@ def test_an_iterator_gives_what_the_arrays_give(small):
     assert summary["deallocated_pages"] == len(np.unique(lba[:10]))
 
 
-def test_repeated_until_the_volume(small):
+def test_commands_repeat_up_to_the_volume(small):
     fill = np.arange(0, small.logical_bytes // 4096, 64)
     result = wafer.run(small, wafer.Commands(fill, 64, repeat=True), volume="5x")
     assert result.host_bytes == 5 * small.logical_bytes
     assert result.waf == 1.0
 
-    def for_ever():
+    def endless():
         while True:
             yield fill[:100]
 
-    endless = wafer.commands(for_ever)
+    endless = wafer.commands(endless)
     assert wafer.run(small, endless, volume="2x").host_bytes == 2 * small.logical_bytes
 
 
@@ -77,18 +77,18 @@ def test_repeated_until_the_volume(small):
         ({"lba": [-1]}, "lba: -1 is out of range"),
         ({"lba": [0, 1], "length": [1, 1, 1]}, "length: expected one number or 2, found shape"),
         ({"lba": [0], "placement": 70_000}, "placement: 70000 is out of range"),
-        ({"lba": [0], "op": "erase"}, "op: 'erase' is none of write, deallocate, read"),
+        ({"lba": [0], "op": "erase"}, "op: 'erase' is not one of write, deallocate, read"),
         ({"lba": [0], "op": 3}, "command 0: operation 3"),
-        ({"lba": [0], "unit": 1000}, "unit: 1000 is no multiple of 512"),
+        ({"lba": [0], "unit": 1000}, "unit: 1000 is not a positive multiple of 512"),
         ({"lba": [2**62]}, "is out of range"),
     ],
 )
-def test_arrays_that_are_no_commands(arguments, message):
+def test_invalid_arrays_are_refused(arguments, message):
     with pytest.raises(wafer.WorkloadError, match=message):
         wafer.Commands(**arguments)
 
 
-def test_commands_that_the_device_has_no_room_for(small):
+def test_commands_beyond_the_device_are_refused(small):
     last = small.logical_bytes // 4096 - 1
     assert wafer.run(small, wafer.Commands([last])).host_bytes == 4096
     with pytest.raises(wafer.WorkloadError, match="commands: command 1: logical block"):
@@ -99,7 +99,7 @@ def test_commands_that_the_device_has_no_room_for(small):
         wafer.run(small, wafer.commands([np.zeros(1000, int), [last + 1]]))
 
 
-def test_what_goes_wrong_in_an_iterator_is_raised(small):
+def test_exceptions_of_an_iterator_are_raised(small):
     def breaks():
         yield np.zeros(10, int)
         raise LookupError("mine")
@@ -114,7 +114,7 @@ def test_what_goes_wrong_in_an_iterator_is_raised(small):
         pickle.dumps(wafer.commands(breaks))
 
 
-def test_models_traces_and_tenants_come_from_the_same_tables(tmp_path, small):
+def test_models_traces_and_tenants_equal_their_tables(tmp_path, small):
     trace = tmp_path / "some.iolog"
     lines = [f"/dev/nvme0n1 write {t * 4096} 4096" for t in range(500)]
     head = ["fio version 2 iolog", "/dev/nvme0n1 add", "/dev/nvme0n1 open"]
@@ -160,7 +160,7 @@ SAMPLES = "alibaba.csv blkparse.txt financial.spc fio-v2.log fio-v3.log mqsim.tr
 @pytest.mark.filterwarnings("ignore:.*damaged records")
 @pytest.mark.parametrize("name", SAMPLES.split())
 def test_every_reader_as_on_the_command_line(tmp_path, root, name):
-    path = root / "crates/wafer-workload/tests/traces" / name
+    path = root / "crates/wafer-trace/tests/traces" / name
     options = ["--device", "warp", "--trace", str(path), "--trace-set", "map=wrap"]
     theirs, ours = both(options, wafer.trace(path, map="wrap"), tmp_path, None)
     assert ours == theirs

@@ -1,4 +1,4 @@
-"""From the package to the map of II and PI in ten lines: those of the guide, on a device of a 32nd."""
+"""The map of II and PI in the ten lines of the guide, on a device of a 32nd of the size."""
 
 import contextlib
 import csv
@@ -15,7 +15,7 @@ SCALE = 32
 
 @pytest.fixture
 def scaled(root, tmp_path, monkeypatch):
-    """A working folder with the shipped sweep, its reclaim units and capacity a 32nd, and one seed."""
+    """A working folder with the shipped sweep at a 32nd of the size, with one seed."""
     pytest.importorskip("matplotlib")
     configs = tmp_path / "configs"
     for name in ("sweeps", "workloads", "reference"):
@@ -40,9 +40,9 @@ def scaled(root, tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_lines_of_the_guide_find_the_crossover(root, scaled):
-    guide = (root / "docs/python/index.md").read_text()
-    block = re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1]
+def test_the_guide_finds_the_crossover(root, scaled):
+    guide = (root / "docs/tutorials/python.md").read_text()
+    block = re.search(r"```python\n(import wafer\nfrom wafer import figures\n.*?)```", guide, re.DOTALL)[1]
     assert "import wafer" in block
     assert len([line for line in block.splitlines() if line.strip()]) <= 10
     told = io.StringIO()
@@ -61,7 +61,7 @@ def test_the_lines_of_the_guide_find_the_crossover(root, scaled):
     }
     large, small = (dict(found[f"{size // SCALE}MiB"].changes) for size in (256, 128))
     assert list(large) == list(small) == [0.05, 0.07, 0.10, 0.14]
-    # As at full size, docs/reproduce.md: even at 5 % with large units, and PI ahead from there.
+    # As at full size, docs/studies/reproduce.md: even at 5 % with large units, and PI ahead from there.
     assert large[0.05] == pytest.approx(0.002, abs=0.01)
     for op, share in ((0.07, -0.042), (0.10, -0.044), (0.14, -0.032)):
         assert large[op] == pytest.approx(share, abs=0.015)
@@ -73,7 +73,7 @@ def test_the_lines_of_the_guide_find_the_crossover(root, scaled):
 
 
 def test_handles_kept_apart_write_less(scaled):
-    """PI as the specification has it, at OP 10 %: three times what the emulator's PI saves."""
+    """PI of the specification saves three times as much as the emulator's PI at OP 10 %."""
     file = scaled / "configs/sweeps/ii_vs_pi.toml"
     text = file.read_text().replace("[device]", '[device]\ngc.destination = "isolation"')
     point = '= 0.10, reclaim_unit_size = "8'
@@ -87,7 +87,7 @@ def test_handles_kept_apart_write_less(scaled):
     assert share == pytest.approx(-0.13, abs=0.03)
 
 
-def test_a_map_of_failures_is_none(tmp_path):
+def test_a_map_of_failures_is_refused(tmp_path):
     spec = {
         "device": "warp",
         "workload": {"fio_text": "[w]\nrw=randwrite\nbs=4k\nsize=100%\n"},
@@ -100,7 +100,7 @@ def test_a_map_of_failures_is_none(tmp_path):
         wafer.figures.crossover(points, "overprovisioning", "isolation", "initially", "persistently")
 
 
-def test_the_sweep_is_that_of_the_reproduction(root):
+def test_the_sweep_equals_the_reproduction(root):
     """The same devices as `wafer reproduce warp`, point by point."""
     study = wafer._toml.loads((root / "configs/experiments/warp/study.toml").read_text())
     theirs = set()

@@ -7,7 +7,7 @@ import pytest
 import wafer
 
 
-def test_profiles_and_policies_are_those_of_the_command_line():
+def test_profiles_and_policies_equal_the_command_line():
     assert {"warp", "warp-pi", "drive-a", "pm9d3"} <= set(wafer.profiles())
     assert "greedy" in wafer.policies()
     assert "aerospike" in wafer.models()
@@ -51,7 +51,7 @@ def test_devices_can_be_written_and_read_again(tmp_path):
     assert "985 RUs of 256 MiB" in repr(device)
 
 
-def test_a_size_that_follows_oddly_is_told():
+def test_an_odd_derived_size_is_reported():
     assert "over-provisioning is now" in wafer.Device("warp", capacity="224GiB").notices[0]
     assert wafer.Device("warp").notices == []
 
@@ -59,14 +59,14 @@ def test_a_size_that_follows_oddly_is_told():
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"capacity": "lots"}, "--set capacity: `lots` is not a size"),
+        ({"capacity": "lots"}, "capacity: `lots` is not a size"),
         ({"handles": 0}, "handles"),
         ({"gc_policy": "gredy"}, "did you mean `greedy`"),
-        ({"gc_policy": object()}, "is no TOML value"),
+        ({"gc_policy": object()}, "gc_policy: cannot write a object as TOML"),
         ({"isolation": "sometimes"}, "unknown value `sometimes`"),
     ],
 )
-def test_what_cannot_work_is_one_line(keys, message):
+def test_errors_are_one_line(keys, message):
     with pytest.raises(wafer.ConfigError) as raised:
         wafer.Device("warp", **keys)
     assert message in str(raised.value)

@@ -1,4 +1,4 @@
-"""Figures: what is drawn from which records."""
+"""Figures and the records that they need."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib")
 from wafer import figures
 
 
-def test_a_result_draws_itself_with_its_published_points(tmp_path, small, two_jobs):
+def test_a_result_plots_its_published_points(tmp_path, small, two_jobs):
     result = wafer.run(small, two_jobs, volume="4x")
     axes = result.plot(handles=True)
     labels = [line.get_label() for line in axes.lines]
@@ -27,7 +27,7 @@ def test_a_result_draws_itself_with_its_published_points(tmp_path, small, two_jo
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """Small stand-ins for the records of a study: the names and places of real ones."""
+    """Small stand-ins for the records of a study, with the names and places of the real ones."""
     folder = tmp_path_factory.mktemp("study")
     device = wafer.Device(
         "warp", capacity="256MiB", reclaim_unit_size="1MiB", overprovisioning=0.15, gc_forced_free=0.02
@@ -55,7 +55,7 @@ def study(tmp_path_factory):
     return folder
 
 
-def test_every_figure_whose_records_are_there_is_drawn(study, tmp_path):
+def test_every_figure_with_records_is_plotted(study, tmp_path):
     drawn, missing = figures.draw_all([study], tmp_path)
     assert set(drawn) | set(missing) == {figure.name for figure in figures.FIGURES}
     assert set(drawn) == {
@@ -86,7 +86,7 @@ def test_figures_of_the_command_line(study, tmp_path):
     assert "no such file or folder" in nothing.stderr
 
 
-def test_sweeps_are_drawn_and_crossovers_found(tmp_path):
+def test_sweeps_are_plotted_and_crossovers_found(tmp_path):
     class Fake:
         keys = ("device.overprovisioning", "device.isolation", "seed")
 

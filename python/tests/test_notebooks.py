@@ -1,4 +1,4 @@
-"""The notebooks run from beginning to end; what they claim is asserted in them."""
+"""Runs the notebooks, which assert what they claim."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The package: what importing it costs, types, documentation."""
+"""The package: import time, types, documentation."""
 
 import doctest
 import importlib
@@ -21,7 +21,7 @@ def python(*arguments):
 def test_importing_needs_numpy_alone():
     program = f"import sys, wafer; print([m for m in {HEAVY!r} if m in sys.modules])"
     assert python("-c", program).stdout.strip() == "[]"
-    # And works where they are not installed.
+    # The import also works without them.
     blocked = "\n".join(f"sys.modules[{name!r}] = None" for name in HEAVY)
     program = (
         f"import sys\n{blocked}\nimport wafer\n"
@@ -34,8 +34,8 @@ def test_importing_needs_numpy_alone():
     assert done.stdout.strip() == "matplotlib is not installed; pip install 'wafer[analysis]'"
 
 
-def test_importing_is_little_more_than_importing_numpy():
-    """0.3 s are promised; against NumPy's own import, so that a busy machine does not matter."""
+def test_importing_takes_little_longer_than_numpy():
+    """The limit of 0.3 s is relative to NumPy's import, so that a busy machine does not matter."""
 
     def seconds(module):
         program = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
@@ -50,13 +50,13 @@ def modules():
 
 
 @pytest.mark.parametrize("name", modules())
-def test_examples_in_the_documentation_are_true(name):
+def test_examples_in_docstrings_run(name):
     module = importlib.import_module(name)
     failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
     assert failed == 0
 
 
-def test_there_are_examples_and_documentation():
+def test_there_are_examples_and_docstrings():
     assert doctest.testmod(wafer).attempted >= 4
     for name in wafer.__all__:
         item = getattr(wafer, name)
@@ -72,7 +72,7 @@ def test_types(root):
     assert done.returncode == 0, done.stdout
 
 
-def test_the_stub_says_what_the_extension_has(root):
+def test_the_stub_matches_the_extension(root):
     pytest.importorskip("mypy")
     done = python("-m", "mypy.stubtest", "wafer._wafer", "--ignore-missing-stub")
     assert done.returncode == 0, done.stdout

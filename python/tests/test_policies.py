@@ -1,4 +1,4 @@
-"""Policies in Python: the same decisions as in Rust, and what becomes of nonsense."""
+"""Policies in Python: the same decisions as in Rust, and errors for invalid ones."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_the_record_names_the_policy(small, job):
     assert wafer.run(small, job, volume="2x", policy=Fifo()).config["gc"]["policy"] == "oldest"
 
 
-def test_a_policy_sees_what_the_device_holds(small, two_jobs):
+def test_a_policy_sees_the_state_of_the_device(small, two_jobs):
     seen = []
 
     class Watches(wafer.Policy):
@@ -98,7 +98,7 @@ def test_arrays_may_be_kept_but_reclaim_units_not(small, job):
         (lambda rus: rus.draw(0), "the bound must not be 0"),
     ],
 )
-def test_nonsense_is_an_error_and_nothing_else(small, job, answer, message):
+def test_invalid_victims_raise_policy_errors(small, job, answer, message):
     class Nonsense(wafer.Policy):
         def select_victim(self, rus):
             return answer(rus)
@@ -153,7 +153,7 @@ def test_a_policy_may_choose_the_destination(small, two_jobs):
 
 
 class ByGeneration(Greedy):
-    """What ``gc.destination = "generation"`` does, said again."""
+    """The rule of ``gc.destination = "generation"`` in Python."""
 
     classes = 3
 
@@ -162,7 +162,7 @@ class ByGeneration(Greedy):
 
 
 @pytest.mark.parametrize("isolation", ["initially", "persistently"])
-def test_the_same_rule_of_destinations_gives_the_same_run(small, two_jobs, isolation):
+def test_the_same_destinations_give_the_same_run(small, two_jobs, isolation):
     device = small.replace(isolation=isolation, overprovisioning=0.6)
     named = device.replace(gc_destination="generation", gc_generations=3)
     rust = wafer.run(named, two_jobs, volume="6x")
@@ -176,7 +176,7 @@ def test_the_same_rule_of_destinations_gives_the_same_run(small, two_jobs, isola
     assert wafer.run(device, two_jobs, volume="6x", policy=one).digest == rust.digest
 
 
-def test_the_handle_that_asks_may_be_said_by_the_policy(small, two_jobs):
+def test_a_policy_can_choose_the_writers_handle(small, two_jobs):
     class Writer(Greedy):
         destination = "writer"
 
@@ -202,7 +202,7 @@ def test_the_handle_that_asks_may_be_said_by_the_policy(small, two_jobs):
     assert wafer.run(device, two_jobs, volume="6x", policy=Swapped()).summary != own.summary
 
 
-def test_what_is_negated_does_not_wrap(small, job):
+def test_negated_arrays_do_not_wrap(small, job):
     class Negates(wafer.Policy):
         def select_victim(self, rus):
             for array in (rus.valid, rus.age, rus.since_invalidation, rus.closed_order, rus.generation):
@@ -247,7 +247,7 @@ def test_the_destination_is_asked_for_each_collection(small, two_jobs):
         (lambda rus: rus.nothing, "nothing"),
     ],
 )
-def test_a_destination_that_there_is_not_is_an_error(small, two_jobs, answer, message):
+def test_invalid_destinations_raise_errors(small, two_jobs, answer, message):
     class Nonsense(ByGeneration):
         def select_destination(self, rus, victim):
             return answer(rus)
@@ -258,7 +258,7 @@ def test_a_destination_that_there_is_not_is_an_error(small, two_jobs, answer, me
     assert "\n" not in str(raised.value)
 
 
-def test_without_classes_there_is_one(small, two_jobs):
+def test_the_default_is_one_class(small, two_jobs):
     class Two(Greedy):
         def select_destination(self, rus, victim):
             return 1
@@ -269,7 +269,7 @@ def test_without_classes_there_is_one(small, two_jobs):
     class Nine(ByGeneration):
         classes = 9
 
-    with pytest.raises(wafer.ConfigError, match=r"gc\.generations: 9 is not between 1 and 8"):
+    with pytest.raises(wafer.ConfigError, match=r"gc_generations: 9 is not between 1 and 8"):
         wafer.run(small, two_jobs, volume="6x", policy=Nine())
 
     class Both(ByGeneration):

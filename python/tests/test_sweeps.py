@@ -12,8 +12,9 @@ import pytest
 from conftest import RANDOM_JOB
 
 import wafer
+from wafer.sweeps import engine as engines
 from wafer.sweeps import read_spec
-from wafer.sweeps.local import MemoryGate, run_local
+from wafer.sweeps.local import LocalEngine, MemoryGate
 
 
 def base(**more):
@@ -208,6 +209,57 @@ def test_what_is_no_sweep(more, message):
         wafer.sweep(base(seeds=1), engine="cloud")
 
 
+class Inline:
+    """An engine from outside: runs each point when it is gathered."""
+
+    made = 0
+    cancelled = 0
+
+    def __init__(self, settings):
+        Inline.made += 1
+        self.settings, self.waiting = settings, []
+
+    def submit(self, point):
+        self.waiting.append(point)
+
+    def gather(self, timeout):
+        point = self.waiting.pop(0)
+        return [(point, wafer.sweeps.run_point(point.experiment, self.settings.folder))]
+
+    def cancel(self):
+        Inline.cancelled += 1
+
+
+def test_an_engine_can_be_registered(tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "_ENGINES", dict(engines._ENGINES))
+    spec = base(grid={"gc_policy": ["greedy", "no-such-policy"]}, seeds=2)
+    with pytest.raises(wafer.ConfigError, match="'inline' is none of local, dask, ray"):
+        wafer.sweep(spec, "inline", tmp_path / "inline")
+    wafer.sweeps.register("inline", Inline)
+    done = wafer.sweep(spec, "inline", tmp_path / "inline")
+    assert (Inline.made, Inline.cancelled) == (1, 1)
+    assert done.ran == 4
+    assert len(done.failures) == 2
+    assert digests(done) == digests(wafer.sweep(spec, out=tmp_path / "local"))
+
+
+def test_an_engine_can_be_an_entry_point(tmp_path, monkeypatch):
+    package = tmp_path / "elsewhere-1.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 1\n")
+    (package / "entry_points.txt").write_text("[wafer.sweep_engines]\nelsewhere = test_sweeps:Inline\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "elsewhere" in wafer.sweeps.engine_names()
+    done = wafer.sweep(base(seeds=1), "elsewhere", tmp_path / "out")
+    assert done.ran == 1
+    assert not done.failures
+
+
+def run_locally(points, done, **settings):
+    engine = LocalEngine(engines.Settings(".", **settings))
+    engines.run_points(engine, points, lambda point, outcome: done.append(outcome))
+
+
 def test_memory_is_never_exceeded(tmp_path):
     spec = base(seeds=12)
     points = read_spec(spec).points()
@@ -223,7 +275,7 @@ def test_memory_is_never_exceeded(tmp_path):
     done = []
     MemoryGate.take = watched
     try:
-        run_local(points, ".", lambda point, outcome: done.append(outcome), workers=6, memory=int(2.5 * one))
+        run_locally(points, done, workers=6, memory=int(2.5 * one))
     finally:
         MemoryGate.take = take
     assert len(done) == 12
@@ -231,7 +283,7 @@ def test_memory_is_never_exceeded(tmp_path):
     assert max(gate_most) <= 2.5 * one
     # One that never fits is a failure, not a wait for ever.
     done.clear()
-    run_local(points[:2], ".", lambda point, outcome: done.append(outcome), workers=2, memory=one // 2)
+    run_locally(points[:2], done, workers=2, memory=one // 2)
     assert [outcome.error for outcome in done] == ["NotEnoughMemory"] * 2
 
 

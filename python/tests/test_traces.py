@@ -12,7 +12,7 @@ NONE = 0xFFFF
 
 @pytest.fixture
 def blkparse(tmp_path):
-    """Two processes: `log` writes on and on, `db` writes everywhere; a read."""
+    """A trace of two processes: `log` writes sequentially, `db` at random; and a read."""
     path = tmp_path / "some.blkparse"
     pages = np.random.default_rng(1).integers(8192, 16384, 4000)
     lines = []
@@ -48,7 +48,7 @@ def test_a_trace_is_read_as_arrays(blkparse):
         list(wafer.requests(blkparse, format="csv"))
 
 
-def test_a_function_places_as_the_rules_of_a_table_do(blkparse):
+def test_a_function_places_like_the_rules_of_a_table(blkparse):
     device = wafer.Device("warp", capacity="80MiB", reclaim_unit_size="1MiB", overprovisioning=0.15)
 
     def by_process(piece):
@@ -68,7 +68,7 @@ def test_a_function_places_as_the_rules_of_a_table_do(blkparse):
     assert sum(bytes > 0 for bytes in host[0]) == 2
     one = run(lambda piece: 0)
     assert one.media_bytes == run("0").media_bytes
-    # A trace that is placed goes to another process, its function does not.
+    # The placements travel to another process; the function does not.
     workload = wafer.trace(blkparse, placement=by_process, map="compact")
     again = pickle.loads(pickle.dumps(workload))
     assert wafer.run(device, again, volume="6x").media_bytes == ours.media_bytes
@@ -83,12 +83,12 @@ def test_a_function_places_as_the_rules_of_a_table_do(blkparse):
         (lambda piece: 65536, "0 to 65534"),
     ],
 )
-def test_a_wrong_answer_is_told(blkparse, answer, message):
+def test_invalid_placements_are_refused(blkparse, answer, message):
     with pytest.raises(wafer.WorkloadError, match=message):
         wafer.trace(blkparse, placement=answer)
 
 
-def test_an_exception_of_a_rule_comes_through(blkparse):
+def test_an_exception_of_a_rule_is_raised(blkparse):
     def breaks(piece):
         raise LookupError("mine")
 

@@ -1,5 +1,6 @@
-"""A lab for NVMe Flexible Data Placement (FDP) and SSD write amplification.
+"""Simulates NVMe Flexible Data Placement (FDP) and SSD write amplification.
 
+Example:
     >>> import wafer
     >>> device = wafer.Device("warp", capacity="28GiB", reclaim_unit_size="8MiB")
     >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=128k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
@@ -7,10 +8,12 @@
     >>> round(result.waf, 1)
     2.3
 
-:class:`Device` and a workload (:func:`fio`, :func:`model`, :func:`trace`, :class:`Commands`) go into
-:func:`run`, which answers a :class:`Result`. :func:`sweep` runs many, :func:`calibrate` finds the device
-behind a measured curve, :mod:`wafer.figures` draws, :mod:`wafer.stats` puts intervals around means, and
-:mod:`wafer.endurance` says what a WAF means in years, money and carbon.
+:func:`wafer.run` takes a :class:`wafer.Device` and a workload (:func:`wafer.fio`, :func:`wafer.model`,
+:func:`wafer.trace`, :class:`wafer.Commands`) and returns a :class:`wafer.Result`. :func:`wafer.sweep` runs
+many points, and :func:`wafer.calibrate` infers a device from a measured curve. :mod:`wafer.figures` plots,
+:mod:`wafer.stats` computes confidence intervals, and :mod:`wafer.endurance` converts a WAF into years of
+service, cost and carbon.
+
 """
 
 from __future__ import annotations
@@ -101,7 +104,7 @@ __all__ = [
     "workload",
 ]
 
-# Loaded at first use: `import wafer` needs NumPy alone and takes a tenth of a second.
+# Loaded on first use, so that `import wafer` needs only NumPy and takes a tenth of a second.
 _LAZY = {
     "Fit": "wafer.calibration",
     "calibrate": "wafer.calibration",

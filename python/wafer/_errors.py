@@ -1,8 +1,8 @@
-"""What can go wrong, with the messages of the command line."""
+"""Exceptions of the package."""
 
 
 class WaferError(Exception):
-    """Anything that wafer refuses or that fails. The message is one line."""
+    """Base class of all errors of wafer. The message is one line."""
 
 
 class ConfigError(WaferError, ValueError):
@@ -14,7 +14,7 @@ class WorkloadError(WaferError, ValueError):
 
 
 class NotEnoughMemory(WaferError, MemoryError):
-    """The run would not fit into the memory there is."""
+    """The run would not fit into the available memory."""
 
 
 class RunError(WaferError, RuntimeError):
@@ -22,7 +22,7 @@ class RunError(WaferError, RuntimeError):
 
 
 class PolicyError(WaferError, RuntimeError):
-    """A policy written in Python answered something that is no choice."""
+    """A policy written in Python returned an invalid choice."""
 
 
 class Cancelled(WaferError):
@@ -30,4 +30,4 @@ class Cancelled(WaferError):
 
 
 class MissingExtra(WaferError, ImportError):
-    """A part of wafer needs a package that is not installed; the message says which to install."""
+    """A part of wafer requires a package that is not installed; the message names it."""

@@ -1,4 +1,4 @@
-"""Imports of packages that only parts of wafer need."""
+"""Imports of optional dependencies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from wafer._errors import MissingExtra
 
 
 def need(module: str, extra: str) -> Any:
-    """Import a module of an extra; where it is missing, say what to install."""
+    """Imports and returns an optional module.
+
+    Raises:
+        MissingExtra: the module is not installed; the message names the extra that installs it.
+
+    """
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -16,13 +16,13 @@ __all__ = ["document", "loads", "value"]
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Read a document; :class:`ValueError` with line and column where it is none."""
+    """Read a document. Raises :class:`ValueError` with line and column."""
     found: dict[str, Any] = tomllib.loads(text)
     return found
 
 
 def value(item: Any) -> str:
-    """One value on one line."""
+    """Return a value on one line."""
     if isinstance(item, bool):
         return "true" if item else "false"
     if isinstance(item, str):
@@ -39,11 +39,11 @@ def value(item: Any) -> str:
         return repr(item)
     if hasattr(item, "__fspath__"):
         return value(str(item))
-    raise TypeError(f"{type(item).__name__} is no TOML value")
+    raise TypeError(f"cannot write a {type(item).__name__} as TOML")
 
 
 def document(table: Mapping[str, Any]) -> str:
-    """A document: simple values first, tables after them as sections; ``None`` is left out."""
+    """Return a document: simple values first, then tables as sections; ``None`` is left out."""
     lines: list[str] = []
     _section(lines, "", table)
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""The ``wafer`` command of the wheel: the same program as the Rust binary."""
+"""The ``wafer`` command that the wheel installs: the same program as the Rust binary."""
 
 import signal
 import sys
@@ -7,11 +7,9 @@ from wafer import _wafer
 
 
 def main() -> int:
-    """Run the command line of this process and answer its exit status."""
-    # Ctrl-C belongs to the program, as in the binary: it stops the runs and removes what is half
-    # written.
+    """Runs the command line of this process and returns its exit status."""
+    # The Rust side handles Ctrl-C, as in the binary: it stops the runs and removes partial output.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # A reader that closes its end early ends the program quietly, as in the binary.
     return _wafer.main(["wafer", *sys.argv[1:]])
 
 

@@ -6,24 +6,25 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wafer import _toml, _wafer
 from wafer._errors import ConfigError
+from wafer._keys import DOTTED, TABLES, DeviceKeys
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Device", "policies", "profiles"]
 
-# Tables of a device file that its resolved configuration may leave out when they are empty.
-_EMPTY_TABLES = ("handle_isolation",)
-
 
 def profiles() -> list[str]:
-    """Names of the shipped device profiles."""
+    """Return the names of the shipped device profiles."""
     return _wafer.profiles()
 
 
 def policies() -> dict[str, str]:
-    """Names of the victim policies for ``gc_policy``, with one line on each."""
+    """Return the names of the victim policies for ``gc_policy``, with one line on each."""
     return dict(_wafer.policies())
 
 
@@ -49,11 +50,9 @@ class Device:
 
     """
 
-    def __init__(self, profile: str | os.PathLike[str], **keys: Any) -> None:
+    def __init__(self, profile: str | os.PathLike[str], **keys: Unpack[DeviceKeys]) -> None:
         name = os.fspath(profile)
-        self._inner = _wafer.Device(name, [])
-        if keys:
-            self._inner = _wafer.Device(name, assignments(keys, self.config))
+        self._inner = _wafer.Device(name, assignments(keys))
 
     @classmethod
     def _of(cls, inner: _wafer.Device) -> Device:
@@ -62,20 +61,17 @@ class Device:
         return device
 
     @classmethod
-    def from_toml(cls, text: str, *, name: str = "device", **keys: Any) -> Device:
-        """A device from the text of a device file; ``name`` stands for the file in messages."""
-        inner = _wafer.Device.from_toml(name, text, [])
-        if keys:
-            inner = _wafer.Device.from_toml(name, text, assignments(keys, json.loads(inner.config_json())))
-        return cls._of(inner)
+    def from_toml(cls, text: str, *, name: str = "device", **keys: Unpack[DeviceKeys]) -> Device:
+        """Make a device from the text of a device file; ``name`` stands for the file in messages."""
+        return cls._of(_wafer.Device.from_toml(name, text, assignments(keys)))
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any], *, name: str = "device") -> Device:
-        """A device from its keys, as in ``provenance.config`` of a result record."""
+        """Make a device from its keys, as in ``provenance.config`` of a result record."""
         return cls.from_toml(_toml.document(config), name=name)
 
-    def replace(self, **keys: Any) -> Device:
-        """The same device with other keys."""
+    def replace(self, **keys: Unpack[DeviceKeys]) -> Device:
+        """Return the same device with other keys."""
         return Device.from_toml(self.to_toml(), name=self.name, **keys)
 
     @property
@@ -121,11 +117,11 @@ class Device:
 
     @property
     def notices(self) -> list[str]:
-        """Things worth knowing: a value that follows oddly from a changed one."""
+        """Notes, such as a value that follows oddly from a changed one."""
         return self._inner.notices
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The device as the text of a device file; also written to ``path`` if given."""
+        """Return the device as the text of a device file; also write it to ``path`` if given."""
         text = self._inner.to_toml()
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
@@ -152,16 +148,16 @@ def _unpickle(name: str, text: str) -> Device:
     return Device.from_toml(text, name=name)
 
 
-def assignments(keys: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
-    """``KEY=VALUE`` for each keyword; ``config`` tells which ``_`` are dots."""
-    return [f"{key}={_text(key, value)}" for key, value in flat(keys, config).items()]
+def assignments(keys: Mapping[str, Any]) -> list[str]:
+    """Return ``KEY=VALUE`` for each keyword argument."""
+    return [f"{key}={_text(key, value)}" for key, value in flat(keys).items()]
 
 
-def flat(keys: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    """Dotted keys with their values; tables given as dicts are opened."""
+def flat(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return dotted keys with their values; tables given as dicts are opened."""
     flattened: dict[str, Any] = {}
     for keyword, value in keys.items():
-        key = dotted(keyword, config)
+        key = dotted(keyword)
         if isinstance(value, Mapping):
             for inner, item in value.items():
                 flattened[f"{key}.{inner}"] = item
@@ -170,16 +166,16 @@ def flat(keys: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
     return flattened
 
 
-def dotted(keyword: str, config: Mapping[str, Any]) -> str:
-    """``gc_background_free`` as ``gc.background_free``."""
-    if keyword in config or "." in keyword:
+def dotted(keyword: str) -> str:
+    """Return the dotted key of a keyword argument: ``gc.policy`` for ``gc_policy``."""
+    if keyword in DOTTED:
+        return DOTTED[keyword]
+    if keyword in DeviceKeys.__annotations__ or "." in keyword:
         return keyword
-    tables = [key for key, value in config.items() if isinstance(value, Mapping)]
-    for table in sorted({*tables, *_EMPTY_TABLES}, key=len, reverse=True):
-        if keyword.startswith(f"{table}_"):
-            inner = config.get(table, {})
-            return f"{table}.{dotted(keyword[len(table) + 1 :], inner)}"
-    return keyword
+    # A key below a table that takes any name, or a misspelt one, which the device refuses.
+    tables = [table for table in TABLES if keyword.startswith(f"{table}_")]
+    table = max(tables, key=len, default="")
+    return f"{table}.{keyword[len(table) + 1 :]}" if table else keyword
 
 
 def _text(key: str, value: Any) -> str:
@@ -188,4 +184,4 @@ def _text(key: str, value: Any) -> str:
     try:
         return _toml.value(value)
     except TypeError as error:
-        raise ConfigError(f"--set {key}: {error}") from None
+        raise ConfigError(f"{key.replace('.', '_')}: {error}") from None

@@ -13,60 +13,75 @@ __all__ = ["Policy", "ReclaimUnits"]
 
 
 class Policy(ABC):
-    """Which closed reclaim unit garbage collection takes next, and where its valid data goes.
+    """Base class of GC policies: selects each victim and, optionally, the destination of its valid data.
 
-    Write a class with :meth:`select_victim`, and with :meth:`select_destination` if it is to choose that
-    too, and give an object of it to :func:`wafer.run` as ``policy``. It is asked once for each
-    collection, tens of thousands of page writes apart. The object may keep state; for a run to be
-    repeatable, that state must begin the same.
+    Implement :meth:`wafer.Policy.select_victim`, and :meth:`wafer.Policy.select_destination` to choose the
+    destination too, and pass an instance to :func:`wafer.run` as ``policy``. The device calls it once a
+    collection, tens of thousands of page writes apart. The object may keep state. Runs are repeatable only
+    if that state starts out the same each time.
 
-    Example, the greedy policy:
+    Example:
+        The greedy policy:
 
         >>> import wafer
         >>> class Greedy(wafer.Policy):
         ...     def select_victim(self, rus):
         ...         return rus.valid.argmin()
+
     """
 
-    #: Name in the record; ``None``: the class's.
+    #: Name in the record; ``None`` for the name of the class.
     name: str | None = None
-    #: Which open reclaim unit takes relocated data: ``"isolation"``, ``"host"``, ``"shared"``,
-    #: ``"handle"``, ``"generation"`` or ``"writer"`` (``gc.destination``); ``None``: as the device says.
+    #: Open reclaim unit that receives relocated data (``gc.destination``): ``"isolation"``, ``"host"``,
+    #: ``"shared"``, ``"handle"``, ``"generation"`` or ``"writer"``; ``None`` keeps the device's setting.
     destination: str | None = None
-    #: Open reclaim units that each handle has for relocated data, 1 to 8, for :meth:`select_destination` to
-    #: choose among (``gc.generations``, with ``gc.destination = "generation"``); ``None``: as the device
-    #: says. Data of two handles never mixes in them.
+    #: Number of open reclaim units for relocated data of each handle, 1 to 8, among which
+    #: :meth:`wafer.Policy.select_destination` chooses (``gc.generations``, with
+    #: ``gc.destination = "generation"``); ``None`` keeps the device's setting. Such units never mix the data
+    #: of two handles.
     classes: int | None = None
 
     @abstractmethod
     def select_victim(self, rus: ReclaimUnits) -> int | None:
-        """The place in the arrays of ``rus`` of the next victim, or ``None`` to leave all alone.
+        """Returns the index of the next victim in the arrays of ``rus``, or ``None`` to select none.
 
-        ``rus`` has an entry for each candidate, in order of number: ``rus.valid`` (pages), ``rus.age``
-        (host pages written since it was closed), ``rus.closed_order``, ``rus.erases``, ``rus.handle``
-        (-1: relocated data of all initially isolated handles), ``rus.generation`` (how often its data was
-        moved), ``rus.since_invalidation`` (host pages written since it was last seen to lose a valid page;
-        as fine as it is asked often), ``rus.origins`` (candidates x handles: the share of its pages that
-        each handle wrote first) and ``rus.ru`` (number of the RU). ``rus.now`` counts the host pages
-        written so far, ``rus.pages_per_ru`` the pages of an RU, and ``rus.draw(n)`` is a number in ``0..n``
-        from the run's seed. All of it can be looked at only during this call; the arrays themselves are
-        copies, made when they are asked for, and may be kept.
+        The arrays of ``rus`` have one entry for each candidate, ordered by RU number:
 
-        ``None`` ends background GC for now; where space is needed, the device then takes the candidate
-        with the fewest valid pages.
+        - ``rus.ru``: number of the RU.
+        - ``rus.valid``: valid pages.
+        - ``rus.age``: host pages written since the RU was closed.
+        - ``rus.closed_order``: order of closing.
+        - ``rus.erases``: erase count.
+        - ``rus.handle``: owning handle; -1 for relocated data of all initially isolated handles.
+        - ``rus.generation``: how often the data has been relocated.
+        - ``rus.since_invalidation``: host pages written since the RU was last seen to lose a valid page. Its
+          resolution is the time between calls that read it.
+        - ``rus.origins``: shape (candidates, handles); the share of the RU's pages each handle originally
+          wrote.
+
+        ``rus.now`` is the number of host pages written so far, ``rus.pages_per_ru`` the pages in an RU, and
+        ``rus.draw(n)`` a random integer from 0 to n - 1 that follows the run's seed. ``rus`` is usable only
+        during the call. The arrays are copies, made on access, and may be kept.
+
+        ``None`` ends background GC for now. If space is needed, the device then collects the candidate with
+        the fewest valid pages.
         """
 
     def select_destination(self, rus: ReclaimUnits, victim: int) -> int | None:
-        """Which of ``rus.classes`` open reclaim units takes the relocated data of the victim.
+        """Returns which of the ``rus.classes`` open reclaim units receives the relocated data of the victim.
 
-        Asked once for each collection, after :meth:`select_victim`, and also where the device chose the
-        victim. ``victim`` is its place in the arrays of ``rus``. Classes count from 0, for each handle anew,
-        and ``rus.generation`` of an RU that was filled so is 1 + its class. With ``destination = "writer"``
-        the answer is a handle: the one whose GC RU takes the data, whoever wrote it (the shared one, if that
-        handle is initially isolated); ``rus.writer`` is the one whose command asks for space. ``None``, which
-        this method of the base class answers, leaves it to ``gc.destination``.
+        The device calls it once a collection, after :meth:`wafer.Policy.select_victim`, also for a victim
+        that the device selected itself. ``victim`` is an index into the arrays of ``rus``. Classes are
+        numbered from 0 within each handle; ``rus.generation`` of an RU filled this way is 1 + its class.
 
-        Example, hot and cold apart by age:
+        With ``destination = "writer"`` the return value is a handle instead: its GC RU receives the data,
+        whichever handle wrote it. For an initially isolated handle that is the shared GC RU. ``rus.writer``
+        is the handle whose command needs space.
+
+        ``None``, the default, leaves the choice to ``gc.destination``.
+
+        Example:
+            Hot and cold data separated by age:
 
             >>> import wafer
             >>> class ByAge(wafer.Policy):
@@ -75,6 +90,7 @@ class Policy(ABC):
             ...         return rus.valid.argmin()
             ...     def select_destination(self, rus, victim):
             ...         return int(rus.age[victim] > 100 * rus.pages_per_ru)
+
         """
         del rus, victim
         return None
@@ -84,7 +100,7 @@ Methods = tuple[str, Callable[..., Any], "Callable[..., Any] | None"]
 
 
 def methods(policy: Policy | None) -> Methods | None:
-    """Name of a policy in a record and what is asked of it; a method of the base class is not."""
+    """Returns the name of a policy in a record, and its two methods; an inherited one is ``None``."""
     if policy is None:
         return None
     name = getattr(policy, "name", None)
@@ -94,11 +110,16 @@ def methods(policy: Policy | None) -> Methods | None:
 
 
 def configured(policy: Policy | None) -> dict[str, Any]:
-    """Keys of the device that a policy sets."""
+    """Returns the keys of the device that a policy sets.
+
+    Raises:
+        ConfigError: ``classes`` together with another ``destination``.
+
+    """
     destination = getattr(policy, "destination", None)
     classes = getattr(policy, "classes", None)
     if classes is None:
         return {} if destination is None else {"gc_destination": destination}
     if destination not in (None, "generation"):
-        raise ConfigError(f'policy: classes = {classes!r} needs destination = "generation", or none')
+        raise ConfigError(f'policy: classes = {classes!r} needs destination = "generation" or None')
     return {"gc_destination": "generation", "gc_generations": classes}

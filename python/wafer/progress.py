@@ -1,4 +1,4 @@
-"""A progress bar on stderr with rate and time left."""
+"""A progress bar on stderr with throughput and remaining time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNITS = ["B", "kB", "MB", "GB", "TB", "PB"]
 
 
 def size(value: float) -> str:
-    """Bytes in three digits."""
+    """Formats bytes with three significant digits and a decimal unit, such as ``1.23 GB``."""
     unit = 0
     while value >= 999.5 and unit < len(_UNITS) - 1:
         value /= 1000
@@ -21,16 +21,20 @@ def size(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, minutes or hours in words of a few letters."""
+    """Formats seconds as ``42 s``, ``12 min`` or ``3.4 h``."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 class Bar:
-    """Draws at most ten times a second; silent for what takes less than a second.
+    """A progress bar that redraws at most ten times a second, and not at all in the first second.
 
-    ``unit`` names what is counted; ``"B"`` shows bytes in their multiples.
+    Args:
+        name: text before the bar.
+        unit: what is counted; ``"B"`` prints bytes with a decimal prefix.
+        stream: where to draw. Default: stderr.
+
     """
 
     WIDTH = 30
@@ -43,7 +47,7 @@ class Bar:
         self._shown = False
 
     def update(self, stage: str, done: int, total: int | None) -> None:
-        """Tell how far it is."""
+        """Draws the progress of a stage: ``done`` of ``total`` units; a ``total`` of ``None`` is unknown."""
         now = time.monotonic()
         if stage != self._stage:
             self._stage, self._started = stage, now
@@ -68,7 +72,7 @@ class Bar:
         self._stream.flush()
 
     def close(self) -> None:
-        """End the line."""
+        """Ends the line."""
         if self._shown and self._stream.isatty():
             self._stream.write("\n")
             self._stream.flush()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from wafer import _wafer
 from wafer._errors import ConfigError
 from wafer._extras import need
 
@@ -36,8 +37,8 @@ class Timeline:
     """
 
     def __init__(self, host_bytes: npt.ArrayLike, media_bytes: npt.ArrayLike, capacity: int) -> None:
-        self.host_bytes: npt.NDArray[np.uint64] = np.asarray(host_bytes, dtype=np.uint64)
-        self.media_bytes: npt.NDArray[np.uint64] = np.asarray(media_bytes, dtype=np.uint64)
+        self.host_bytes: npt.NDArray[np.uint64] = np.ascontiguousarray(host_bytes, dtype=np.uint64)
+        self.media_bytes: npt.NDArray[np.uint64] = np.ascontiguousarray(media_bytes, dtype=np.uint64)
         self.capacity = capacity
 
     def __len__(self) -> int:
@@ -51,8 +52,7 @@ class Timeline:
     @property
     def waf(self) -> npt.NDArray[np.float64]:
         """Cumulative WAF at each point; 1 where nothing was written."""
-        host = self.host_bytes.astype(np.float64)
-        return np.divide(self.media_bytes, host, out=np.ones_like(host), where=host > 0)
+        return _wafer.cumulative_waf(self.host_bytes, self.media_bytes)
 
     @property
     def instantaneous_waf(self) -> npt.NDArray[np.float64]:
@@ -61,11 +61,7 @@ class Timeline:
         Not finite where an interval has media writes and no host writes; not a number where it has
         neither.
         """
-        host = np.diff(self.host_bytes.astype(np.float64), prepend=0.0)
-        media = np.diff(self.media_bytes.astype(np.float64), prepend=0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio: npt.NDArray[np.float64] = media / host
-        return ratio
+        return _wafer.instantaneous_waf(self.host_bytes, self.media_bytes)
 
     def media_at(self, host_bytes: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Media bytes when the host had written so much, linear between points, NaN past the end."""
@@ -124,8 +120,7 @@ class Handle(Timeline):
     @property
     def cumulative_waf(self) -> npt.NDArray[np.float64]:
         """Cumulative WAF at each point."""
-        host = self.host_bytes.astype(np.float64)
-        return np.divide(self.media_bytes, host, out=np.ones_like(host), where=host > 0)
+        return _wafer.cumulative_waf(self.host_bytes, self.media_bytes)
 
     def __repr__(self) -> str:
         return f"<wafer.Handle: WAF {self.waf:.3f}, {self.total_host_bytes} host bytes>"
@@ -161,10 +156,14 @@ class Result:
     """
 
     def __init__(self, text: str) -> None:
-        self._text = text
         record = json.loads(text)
         if not isinstance(record, dict) or record.get("schema") != SCHEMA:
             raise ConfigError(f"not a result record: no schema {SCHEMA}")
+        if "findings" not in record or "metrics" not in record:
+            # A record of version 0.1.0: what it lacks is computed where records are made.
+            (text,) = _wafer.read_records(str(record.get("name", "record")), text)
+            record = json.loads(text)
+        self._text = text
         #: The whole record as a dict.
         self.record: dict[str, Any] = record
 
@@ -231,7 +230,7 @@ class Result:
     @property
     def seed(self) -> int:
         """Seed of everything random."""
-        return int(self.record["provenance"]["seed"])
+        return int(self.record["provenance"]["seed"] or 0)
 
     @property
     def digest(self) -> str:
@@ -243,6 +242,18 @@ class Result:
         """What the application counted of itself, such as hit ratios, by name (``tenant/name``)."""
         figures = self.record.get("application", [])
         return {f"{f['tenant']}/{f['name']}".lstrip("/"): f["value"] for f in figures}
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """Why the WAF is what it is: each with ``kind``, numbers, ``title`` and ``text``."""
+        findings: list[dict[str, Any]] = self.record["findings"]
+        return findings
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """WAF over the run as pages show it; :attr:`timeline` has unrounded values."""
+        metrics: dict[str, Any] = self.record["metrics"]
+        return metrics
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -282,14 +293,14 @@ def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
         files = sorted(path.glob("*.json")) if path.is_dir() else [path]
         for file in files:
             try:
-                found = json.loads(file.read_text(encoding="utf-8"))
+                text = file.read_text(encoding="utf-8")
+                found = json.loads(text)
             except (OSError, ValueError) as error:
                 raise ConfigError(f"{file}: {error}") from None
-            records = found if isinstance(found, list) else [found]
-            kept = [r for r in records if isinstance(r, dict) and r.get("schema") == SCHEMA]
-            if not kept and not path.is_dir():
-                raise ConfigError(f"{file}: not a result record: no schema {SCHEMA}")
-            results.extend(Result(json.dumps(record, indent=2)) for record in kept)
+            first = found[0] if isinstance(found, list) and found else found
+            is_record = isinstance(first, dict) and first.get("schema") == SCHEMA
+            if is_record or not path.is_dir():
+                results.extend(map(Result, _wafer.read_records(os.fspath(file), text)))
     return results
 
 

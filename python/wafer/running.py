@@ -146,7 +146,7 @@ def experiment(
 
     """
     checked = _checked(**settings)
-    overrides = assignments(set, Device("warp").config) if set else []
+    overrides = assignments(set) if set else []
     if isinstance(source, Mapping):
         name = str(source.get("name", "experiment"))
         keys = {key: value for key, value in source.items() if key != "name"}

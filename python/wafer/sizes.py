@@ -25,7 +25,7 @@ _UNITS = {
 
 
 def parse_size(size: str | int, name: str = "size") -> int:
-    """Bytes of ``"3.84TB"`` (decimal), ``"448GiB"`` (binary) or a number of bytes."""
+    """Return the bytes of ``"3.84TB"`` (decimal), ``"448GiB"`` (binary) or a number of bytes."""
     if not isinstance(size, str):
         return int(size)
     match = re.fullmatch(r"\s*([0-9_]+(?:\.[0-9_]*)?|\.[0-9]+)\s*([A-Za-z]*)\s*", size)

@@ -17,24 +17,24 @@ from wafer._errors import WorkloadError
 __all__ = ["Placer", "Requests", "requests"]
 
 WRITE, DEALLOCATE, READ, FLUSH = 0, 1, 2, 3
-# No placement directive: the namespace's first placement handle.
+# No placement directive; the write goes to the namespace's first placement handle.
 NO_PLACEMENT = 0xFFFF
 
 
 @dataclass(frozen=True)
 class Requests:
-    """A piece of a trace, in order: one array entry a request.
+    """A chunk of consecutive requests of a trace; every array has one entry a request.
 
     Attributes:
-        time_ns: nanoseconds since an origin of the trace; only differences mean anything.
+        time_ns: nanoseconds since an arbitrary origin; only differences are meaningful.
         op: 0 write, 1 deallocate, 2 read, 3 flush.
-        volume: index into ``volumes``; 0 where the format knows only one.
-        process: index into ``processes``, or -1 where it is not known.
-        offset: first byte in the volume.
-        length: bytes; 0 for a flush.
-        placement: identifier that the trace carries, or 0xFFFF.
-        volumes: names of the volumes met so far, in order of appearance.
-        processes: names of the processes met so far.
+        volume: index into ``volumes``; 0 if the format has only one.
+        process: index into ``processes``, or -1 if unknown.
+        offset: first byte, from the start of the volume.
+        length: length in bytes; 0 for a flush.
+        placement: placement identifier recorded in the trace, or 0xFFFF for none.
+        volumes: names of the volumes seen so far, in order of appearance.
+        processes: names of the processes seen so far, in order of appearance.
 
     """
 
@@ -53,31 +53,31 @@ class Requests:
 
     @property
     def writes(self) -> npt.NDArray[np.bool_]:
-        """Which of them write."""
+        """Boolean mask of the writes."""
         return np.equal(self.op, WRITE)
 
 
-#: A placement rule: answers a placement identifier for each request, or one for all. It is called on the
-#: pieces of the trace in their order. What it says of requests that do not write does not matter.
+#: A placement rule: returns a placement identifier for each request, or one for all of them. It is called on
+#: the chunks of the trace in order. Its values for requests other than writes are ignored.
 Placer = Callable[[Requests], Union[npt.ArrayLike, int]]
 
 
 def requests(path: str | os.PathLike[str], *, format: str | None = None) -> Iterator[Requests]:
-    """Read a trace in any format that ``wafer trace formats`` lists, piece by piece.
+    """Reads a trace in any format that ``wafer trace formats`` lists, and yields it in chunks.
 
-    Damaged records are left out, and told in a warning at the end.
+    Damaged records are skipped; a ``UserWarning`` counts them at the end.
 
     Args:
-        path: the file; gzip, zstd and xz are unpacked.
-        format: its format, where its bytes do not tell.
+        path: trace file; gzip, zstd and xz are decompressed.
+        format: name of the format. Default: detected from the first bytes.
 
     Raises:
-        WorkloadError: the file cannot be read, or its format is not known.
+        WorkloadError: the file cannot be read, or its format is unknown.
 
     Example:
         >>> import wafer
-        >>> for piece in wafer.requests("web.blkparse.gz"):  # doctest: +SKIP
-        ...     print(piece.length[piece.writes].sum())
+        >>> for chunk in wafer.requests("web.blkparse.gz"):  # doctest: +SKIP
+        ...     print(chunk.length[chunk.writes].sum())
 
     """
     reader = _wafer.TraceRequests(os.fspath(path), format)
@@ -89,30 +89,28 @@ def requests(path: str | os.PathLike[str], *, format: str | None = None) -> Iter
         )
     count, messages = reader.damage
     if count:
-        warnings.warn(f"{messages[0]} ({count} damaged records in all, left out)", stacklevel=2)
+        warnings.warn(f"{messages[0]} ({count} damaged records in all, skipped)", stacklevel=2)
 
 
 def place(path: str, format: str | None, placer: Placer) -> npt.NDArray[np.uint16]:
-    """The placement identifiers that a rule gives to the requests of a trace."""
-    pieces: list[npt.NDArray[np.uint16]] = []
+    """Returns the placement identifiers that a rule assigns to the requests of a trace."""
+    placements: list[npt.NDArray[np.uint16]] = []
     with warnings.catch_warnings():
-        # The run tells of damage itself.
+        # The run reports damage itself.
         warnings.simplefilter("ignore")
-        for piece in requests(path, format=format):
-            pieces.append(_checked(placer(piece), piece))
-    return np.concatenate(pieces) if pieces else np.zeros(0, np.uint16)
+        for chunk in requests(path, format=format):
+            placements.append(_checked(placer(chunk), len(chunk)))
+    return np.concatenate(placements) if placements else np.zeros(0, np.uint16)
 
 
-def _checked(answer: Any, piece: Requests) -> npt.NDArray[np.uint16]:
-    given = np.asarray(answer)
+def _checked(returned: Any, count: int) -> npt.NDArray[np.uint16]:
+    given = np.asarray(returned)
     if given.dtype.kind not in "iub":
-        raise WorkloadError(f"placement: the rule answers {given.dtype} instead of whole numbers")
+        raise WorkloadError(f"placement: the rule returned {given.dtype}; expected whole numbers")
     if given.ndim == 0:
-        given = np.broadcast_to(given, len(piece))
-    if given.shape != (len(piece),):
-        raise WorkloadError(
-            f"placement: the rule answers an array of shape {given.shape} for {len(piece)} requests"
-        )
+        given = np.broadcast_to(given, count)
+    if given.shape != (count,):
+        raise WorkloadError(f"placement: the rule returned shape {given.shape} for {count} requests")
     if given.size and (int(given.min()) < 0 or int(given.max()) > NO_PLACEMENT):
-        raise WorkloadError("placement: placement identifiers are 0 to 65534, and 65535 for none")
+        raise WorkloadError("placement: placement identifiers are 0 to 65534; 65535 stands for none")
     return np.ascontiguousarray(given, np.uint16)

@@ -1,18 +1,18 @@
-"""What is written: job files, models, traces, arrays and iterators."""
+"""Workloads: fio jobs, application models, traces, arrays and iterators."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from wafer import _toml, _wafer, traces
 from wafer._errors import WorkloadError
+from wafer.traces import DEALLOCATE, NO_PLACEMENT, READ, WRITE
 
 __all__ = [
     "Commands",
@@ -29,17 +29,13 @@ __all__ = [
 
 Integers = Union[npt.ArrayLike, int]
 
-WRITE, DEALLOCATE, READ = 0, 1, 2
-# No placement directive: the namespace's first placement handle.
-NO_PLACEMENT = 0xFFFF
-
 
 class Workload:
-    """What a run writes. Made by :func:`fio`, :func:`model`, :func:`trace`, :class:`Commands`, ..."""
+    """The commands of a run; see :func:`wafer.fio`, :func:`wafer.model`, :func:`wafer.trace`, ..."""
 
     def __init__(self, inner: _wafer.Workload, again: tuple[str, tuple[Any, ...]] | None = None) -> None:
         self._inner = inner
-        # How to make it again in another process.
+        # Recipe to rebuild it in another process.
         self._again = again
 
     @property
@@ -49,12 +45,12 @@ class Workload:
 
     @property
     def path(self) -> str:
-        """The file it was read from, or its name."""
+        """The file it was read from, or its name if it has no file."""
         return self._inner.path
 
     @property
     def text(self) -> str:
-        """The text that repeats it, where it is text."""
+        """The job file or table that defines it; empty if no text does."""
         return self._inner.text
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -77,11 +73,13 @@ def _unpickle(maker: str, arguments: tuple[Any, ...]) -> Workload:
 
 
 def fio(path: str | os.PathLike[str]) -> Workload:
-    """An unmodified fio job file. ``fdp_pli`` / ``plids`` choose the placement handle.
+    """Returns the workload of a fio job file, which needs no changes.
+
+    ``fdp_pli`` or ``plids`` selects the placement handle.
 
     Raises:
-        WorkloadError: an option that cannot be followed, with file and line (when it is run).
         ConfigError: the file cannot be read.
+        WorkloadError: an unsupported option, with file and line; raised by the run.
 
     """
     inner = _wafer.Workload.fio(os.fspath(path))
@@ -89,7 +87,7 @@ def fio(path: str | os.PathLike[str]) -> Workload:
 
 
 def fio_text(text: str, *, name: str = "job.fio") -> Workload:
-    """The text of a fio job file; ``name`` stands for the file in messages.
+    """Returns the workload of a fio job given as text; error messages use ``name`` as its file name.
 
     Example:
         >>> import wafer
@@ -102,9 +100,10 @@ def fio_text(text: str, *, name: str = "job.fio") -> Workload:
 
 
 def workload(table: Mapping[str, Any], *, folder: str | os.PathLike[str] = ".") -> Workload:
-    """The ``[workload]`` table of an experiment file, as a dict; relative paths start at ``folder``.
+    """Returns the workload of a ``[workload]`` table of an experiment file, given as a dict.
 
-    Every kind of workload that an experiment file can name can be had so; see the workload reference.
+    Every kind of workload of an experiment file is available; see the workload reference. Relative paths
+    start at ``folder``.
     """
     text = _toml.document({"workload": dict(table)})
     return _table(text, os.fspath(Path(folder).resolve()))
@@ -115,35 +114,38 @@ def _table(text: str, folder: str) -> Workload:
 
 
 def model(name: str, **parameters: Any) -> Workload:
-    """An application model, with its parameters as in a ``[workload]`` table with ``model = name``."""
+    """Returns an application model; its parameters are the keys of its ``[workload]`` table."""
     return workload({"model": name, **parameters})
 
 
 def models() -> dict[str, str]:
-    """Names of the application models, with one line on each."""
+    """Returns the application models: name and one-line description."""
     return dict(_wafer.models())
 
 
 def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Workload:
-    """Several applications on one device: the ``[[tenants]]`` tables of an experiment file, as dicts."""
+    """Returns several applications on one device: ``[[tenants]]`` tables of an experiment file, as dicts."""
     text = _toml.document({"tenants": [dict(table) for table in tables]})
     return _table(text, os.fspath(Path(folder).resolve()))
 
 
 def trace(path: str | os.PathLike[str], *, placement: Any = None, **parameters: Any) -> Workload:
-    """A trace file, with the options of a ``[workload]`` table with ``trace = path``.
+    """Returns the workload of a trace file.
 
     Args:
-        path: the file, in any format that ``wafer trace formats`` lists.
-        placement: the rules of a table (``"process"``, a list of dicts, ...), or a function that is given
-            the :class:`wafer.Requests` of the trace, piece by piece, and answers a placement identifier
-            for each. The function is called here, once for the whole trace: 2 bytes a request are kept.
-        parameters: the other keys, such as ``map="compact"``.
+        path: trace file, in any format that ``wafer trace formats`` lists.
+        placement: rules as in a ``[workload]`` table (``"process"``, a list of dicts, ...), or a function
+            that takes a :class:`wafer.Requests` and returns a placement identifier for each of its requests.
+            The function is called now, on the chunks of the whole trace in order; 2 bytes a request are kept.
+        parameters: other keys of the ``[workload]`` table, such as ``map="compact"``.
+
+    Raises:
+        WorkloadError: the trace cannot be read, or the function returned something else.
 
     Example:
         >>> import wafer
-        >>> def small_apart(piece):
-        ...     return (piece.length <= 4096).astype(int)
+        >>> def small_apart(chunk):
+        ...     return (chunk.length <= 4096).astype(int)
         >>> wafer.trace("web.blkparse.gz", placement=small_apart, map="compact")  # doctest: +SKIP
         <wafer.Workload trace: web.blkparse.gz>
 
@@ -161,34 +163,30 @@ def _placed(text: str, folder: str, placements: npt.NDArray[np.uint16]) -> Workl
     return Workload(_wafer.Workload.trace(text, folder, placements), ("placed", (text, folder, placements)))
 
 
-@dataclass(frozen=True)
-class _Columns:
+class _Columns(NamedTuple):
     lba: npt.NDArray[np.uint64]
     length: npt.NDArray[np.uint32]
     placement: npt.NDArray[np.uint16]
     op: npt.NDArray[np.uint8]
     namespace: npt.NDArray[np.uint8]
 
-    def tuple(self) -> _wafer._Columns:
-        return (self.lba, self.length, self.placement, self.op, self.namespace)
-
 
 class Commands(Workload):
-    """Commands from arrays, one entry each; a single number stands for all.
+    """Commands from one-dimensional arrays with one entry a command; a scalar applies to every command.
 
     Args:
         lba: first address, in units of ``unit`` bytes from the start of the namespace.
-        length: how much, in units of ``unit`` bytes. Default 1.
+        length: number of units. Default: 1.
         placement: placement identifier, or ``None`` for no placement directive. With one reclaim group
             it is the placement handle.
-        op: 0 or ``"write"``, 1 or ``"deallocate"``, 2 or ``"read"``; one for all, or an array of numbers.
-        namespace: number of the namespace, from 0.
-        unit: bytes of one unit of ``lba`` and ``length``, a multiple of 512. Default 4096.
-        repeat: begin again at the first until the run's volume is reached.
+        op: 0 or ``"write"``, 1 or ``"deallocate"``, 2 or ``"read"``; an array holds the numbers.
+        namespace: index of the namespace, from 0.
+        unit: bytes in a unit of ``lba`` and ``length``, a multiple of 512. Default: 4096.
+        repeat: start over at the first command until the run's volume is reached.
         name: name in messages and in the record.
 
     Raises:
-        WorkloadError: arrays of different length, or values that are no such numbers.
+        WorkloadError: arrays of different lengths, or values out of range.
 
     Example:
         >>> import numpy as np, wafer
@@ -211,9 +209,8 @@ class Commands(Workload):
     ) -> None:
         columns = _columns(lba, length, placement, op, namespace, unit)
         self._columns = columns
-        fields = (columns.lba, columns.length, columns.placement, columns.op, columns.namespace)
-        inner = _wafer.Workload.commands(name, columns.tuple(), repeat)
-        super().__init__(inner, ("commands", (*fields, 512, repeat, name)))
+        inner = _wafer.Workload.commands(name, columns, repeat)
+        super().__init__(inner, ("commands", (*columns, 512, repeat, name)))
 
     def __len__(self) -> int:
         return len(self._columns.lba)
@@ -231,17 +228,20 @@ def commands(
     unit: int = 4096,
     name: str = "iterator",
 ) -> Workload:
-    """Commands that Python makes while the run takes them, array after array.
+    """Returns a workload whose commands Python generates during the run, one batch of arrays at a time.
+
+    Batches of some ten thousand commands keep the run fast, because Python is called once a batch. An
+    exception in the source ends the run, which raises it.
 
     Args:
-        source: a generator function, or anything that can be iterated over again. It yields arrays of
-            addresses, tuples ``(lba, length, placement, op, namespace)`` of which the later ones may be
-            missing, dicts with the arguments of :class:`Commands`, or :class:`Commands`.
-        unit: bytes of one unit of ``lba`` and ``length``, unless a dict says otherwise.
+        source: a generator function, or an iterable that can be iterated again. It yields arrays of
+            addresses, tuples ``(lba, length, placement, op, namespace)`` whose last items may be omitted,
+            dicts with the arguments of :class:`wafer.Commands`, or :class:`wafer.Commands`.
+        unit: bytes in a unit of ``lba`` and ``length``, unless a dict sets it.
         name: name in messages and in the record.
 
-    Arrays of some ten thousand commands keep the run fast: Python is asked once for each array. An
-    exception in the source ends the run and is raised by it.
+    Raises:
+        WorkloadError: ``source`` is an iterator, which can run only once.
 
     """
     if not callable(source) and iter(source) is source:
@@ -249,7 +249,7 @@ def commands(
 
     def start() -> Iterator[_wafer._Columns]:
         for batch in source() if callable(source) else source:
-            yield _batch(batch, unit).tuple()
+            yield _batch(batch, unit)
 
     return Workload(_wafer.Workload.iterator(name, start))
 
@@ -260,8 +260,7 @@ def _batch(batch: Batch, unit: int) -> _Columns:
     if isinstance(batch, Mapping):
         return _columns(**{"unit": unit, **batch})
     if isinstance(batch, tuple):
-        names = ("lba", "length", "placement", "op", "namespace")
-        return _columns(**dict(zip(names, batch)), unit=unit)
+        return _columns(**dict(zip(_Columns._fields, batch)), unit=unit)
     return _columns(batch, unit=unit)
 
 
@@ -274,13 +273,13 @@ def _columns(
     unit: int = 4096,
 ) -> _Columns:
     if unit <= 0 or unit % 512 != 0:
-        raise WorkloadError(f"unit: {unit} is no multiple of 512 bytes")
+        raise WorkloadError(f"unit: {unit} is not a positive multiple of 512 bytes")
     blocks = unit // 512
     count = np.size(lba)
     if isinstance(op, str):
         names = {"write": WRITE, "deallocate": DEALLOCATE, "read": READ}
         if op not in names:
-            raise WorkloadError(f"op: {op!r} is none of {', '.join(names)}")
+            raise WorkloadError(f"op: {op!r} is not one of {', '.join(names)}")
         op = names[op]
     no_directive = NO_PLACEMENT if placement is None else placement
     return _Columns(

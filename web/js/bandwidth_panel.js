@@ -7,13 +7,7 @@ import { exporters } from "./exporting.js";
 
 const show = Object.assign((value) => (Number.isFinite(value) ? rate(value) : "–"), { axis: (value) => rate(value) });
 
-/** Growth per second between samples. */
-export function perSecond(at, values) {
-  return Float64Array.from(values, (v, i) => {
-    const span = at[i] - (i ? at[i - 1] : 0);
-    return span > 0 ? Math.max(0, v - (i ? values[i - 1] : 0)) / span : NaN;
-  });
-}
+const gaps = (values) => Float64Array.from(values, (v) => v ?? NaN);
 
 export function bandwidthPanel(state) {
   const chart = new Chart({ id: "bandwidth-chart", title: "Bandwidth", yLabel: "per second", format: show, formatX: seconds, least: 0, height: 220 });
@@ -25,8 +19,8 @@ export function bandwidthPanel(state) {
     if (element.hidden) return;
     const x = run.seconds;
     chart.set([
-      { label: "host", index: 0, x, y: perSecond(x, run.host) },
-      { label: "media", index: 1, x, y: perSecond(x, run.media) },
+      { label: "host", index: 0, x, y: gaps(run.metrics.host_bytes_per_second) },
+      { label: "media", index: 1, x, y: gaps(run.metrics.media_bytes_per_second) },
     ], "time (s)");
   };
   return { element, update, chart };

@@ -1,6 +1,6 @@
-// Unpacks the records of a report: base64, gzip, JSON, columns as differences.
+// Unpacks the data of a report: base64, gzip, JSON, columns as differences.
 
-/** The records that stand in the page. */
+/** The data of the page: runs with their records, and what they say beside each other. */
 export async function unpack(text) {
   const compressed = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
   const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("gzip"));

@@ -1,14 +1,13 @@
-// The sentences of findings.js, for the selected run.
+// The findings of the selected run, and what the runs say beside each other.
 
 import { el, section, show } from "./dom.js";
-import { comparison, findings } from "./findings.js";
 
 export function findingsPanel(state) {
   const body = el("div", {});
-  const list = (said) => el("ul", { class: "findings" }, said.map(({ strong, text }) => el("li", {}, el("strong", {}, strong), text)));
+  const list = (found) => el("ul", { class: "findings" }, found.map(({ title, text }) => el("li", {}, el("strong", {}, title), text ? ` ${text}` : "")));
   const update = () => {
     const run = state.runs[state.selected];
-    show(body, run ? list(findings(run)) : null, state.runs.length > 1 ? list(comparison(state.runs)) : null);
+    show(body, run ? list(run.findings) : null, state.comparison.length ? list(state.comparison) : null);
   };
   return { element: section("findings", "Where the WAF comes from", [], body), update };
 }

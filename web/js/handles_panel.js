@@ -2,7 +2,7 @@
 
 import { el, section, show, table } from "./dom.js";
 import { bytes, percent, waf } from "./format.js";
-import { jobsByHandle, last } from "./run.js";
+import { last } from "./run.js";
 import { swatch } from "./chart.js";
 import { colour, handleIndex } from "./colours.js";
 import { exporters } from "./exporting.js";
@@ -17,18 +17,15 @@ export function handlesPanel(state) {
     element.hidden = !run || run.handles.length === 0;
     if (element.hidden) return;
     lines.update(run);
-    const all = run.handles.reduce((sum, h) => sum + Math.max(0, last(h.media) - last(h.host)), 0);
     const most = Math.max(1, ...run.handles.map((h) => last(h.media)));
-    const jobs = jobsByHandle(run.record.provenance.workload?.text);
     const rows = run.handles.map((h) => {
       const i = handleIndex(h.key);
       const host = last(h.host);
-      const moved = Math.max(0, last(h.media) - host);
+      const { waf: ratio, moved_bytes: moved, moved_share: share } = h.totals;
       return [
         el("span", {}, swatch({ index: i }), " ", h.label),
-        h.key === "gc" ? "relocated data" : (jobs.get(h.key) ?? []).join(", ") || "–",
-        bytes(host), bytes(last(h.media)), waf(host > 0 ? last(h.media) / host : NaN),
-        all > 0 ? percent(moved / all) : "–", bar(host / most, moved / most, i),
+        h.key === "gc" ? "relocated data" : h.jobs.join(", ") || "–",
+        bytes(host), bytes(last(h.media)), waf(ratio ?? NaN), percent(share), bar(host / most, moved / most, i),
       ];
     });
     show(body, table("Handles", [

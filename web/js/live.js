@@ -8,11 +8,11 @@ import { connectionsPanel, eventsPanel, nowPanel } from "./live_panel.js";
 import { toRun } from "./run.js";
 import { makeView } from "./view.js";
 
-/** The sentences and tables need not follow each state. */
+/** Findings and intervals need not follow each state: they come with a new record. */
 const SLOW = 5000;
 
 function main() {
-  const source = { record: null, growth: null, connected: false };
+  const source = { record: null, page: null, newest: null, connected: false };
   let paused = false;
   let waiting = false;
   let slow = 0;
@@ -34,15 +34,26 @@ function main() {
     waiting = false;
     if (!source.record) return;
     const [old] = view.state.runs;
-    const run = toRun(source.record);
+    const run = toRun(source.page.runs[0]);
     run.shown = old?.shown ?? true;
     view.state.runs = [run];
-    const now = performance.now();
     view.update("live");
-    if (now - slow > SLOW) {
-      slow = now;
+    const now = performance.now();
+    if (now - slow > SLOW) renew();
+  };
+  // The server's record replaces ours: with findings, intervals and a history that it keeps bounded.
+  const renew = () => {
+    slow = performance.now();
+    fetch("api/v1/page").then((answer) => answer.json()).then((page) => {
+      take(page);
+      if (paused) return;
+      view.state.runs = [Object.assign(toRun(page.runs[0]), { shown: view.state.runs[0]?.shown ?? true })];
       view.update("sentences");
-    }
+    }).catch(() => { /* The stream tells of a server that is gone. */ });
+  };
+  const take = (page) => {
+    source.page = page;
+    source.record = page.runs[0].record;
   };
   // Drawn when the browser draws: a hidden page costs nothing, and states that come faster are skipped.
   const soon = () => {
@@ -52,28 +63,21 @@ function main() {
   };
 
   const events = new EventSource("api/v1/events");
-  events.addEventListener("record", (event) => {
-    source.record = JSON.parse(event.data);
+  events.addEventListener("page", (event) => {
+    take(JSON.parse(event.data));
     source.connected = true;
     const { name, provenance } = source.record;
     heading.textContent = name;
     document.title = `${name} - wafer`;
-    subtitle.textContent = `live, wafer ${provenance.version ?? ""}, device ${provenance.device ?? "–"}`;
-    view.setRuns([toRun(source.record)]);
+    subtitle.textContent = `live, wafer ${provenance.version ?? ""}, device ${provenance.device || "–"}`;
+    view.setRuns(source.page);
     slow = performance.now();
   });
   events.addEventListener("state", (event) => {
-    const state = JSON.parse(event.data);
-    const { host_bytes: host, media_bytes: media } = source.record.summary;
-    const { seconds } = source.record.timeline;
-    const span = state.seconds - (seconds.at(-1) ?? 0);
-    const grown = (now, before) => Math.max(0, now - before);
-    source.growth = span > 0
-      ? { seconds: span, host: grown(state.counters.host_bytes, host), media: grown(state.counters.media_bytes, media) }
-      : source.growth;
+    source.newest = JSON.parse(event.data);
     source.connected = true;
-    addState(source.record, state);
-    soon();
+    if (addState(source.record, source.newest)) soon();
+    else renew();
   });
   events.addEventListener("error", () => {
     source.connected = false;

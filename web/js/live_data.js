@@ -1,50 +1,34 @@
-// The record of a running drive: what the server sent first, and each state after it.
+// The record of a running device: what the server sent, and each state after it.
 
-/** Points that a page keeps at most; then every other is dropped. */
-const MOST_POINTS = 20000;
+const push = (to, from) => Object.keys(from).forEach((key) => Array.isArray(to[key]) && key !== "gc_only" && to[key].push(...from[key]));
 
-/** Adds a state to a record as `/api/v1/record` gives it. Counters that step back begin a new history. */
+/** Appends the point of a state to a record as `/api/v1/page` gives it; false where counters were reset. */
 export function addState(record, state) {
-  const { timeline } = record;
-  const host = state.counters.host_bytes;
-  const points = timeline.host_bytes.length;
-  if (points && host < timeline.host_bytes[points - 1]) clear(timeline);
-  const length = timeline.host_bytes.length;
+  const { timeline, metrics } = record;
+  const points = timeline.seconds.length;
+  if (points && state.counters.host_bytes < timeline.host_bytes[points - 1]) return false;
   // A state may come twice: with the record, and as the first of the stream.
-  if (!length || state.seconds > timeline.seconds[length - 1]) {
+  if (!points || state.seconds > timeline.seconds[points - 1]) {
     timeline.seconds.push(state.seconds);
-    timeline.host_bytes.push(host);
+    timeline.host_bytes.push(state.counters.host_bytes);
     timeline.media_bytes.push(state.counters.media_bytes);
-    for (const [key, now] of Object.entries(state.handles)) {
-      if (!timeline.handles[key]) {
-        if (!now.media_bytes && key !== "gc") continue;
-        const zeros = () => new Array(length).fill(0);
-        timeline.handles[key] = { host_bytes: zeros(), media_bytes: zeros() };
-      }
-      timeline.handles[key].host_bytes.push(now.host_bytes);
-      timeline.handles[key].media_bytes.push(now.media_bytes);
+    push(metrics, { host_bytes_per_second: state.metrics.host_bytes_per_second, media_bytes_per_second: state.metrics.media_bytes_per_second });
+    append(metrics.device, state.metrics.device, points);
+    // A handle that is written for the first time comes with the next record.
+    for (const [key, series] of Object.entries(timeline.handles)) {
+      series.host_bytes.push(state.handles[key].host_bytes);
+      series.media_bytes.push(state.handles[key].media_bytes);
+      append(metrics.handles[key], state.metrics.handles[key], points);
     }
-    if (timeline.host_bytes.length > MOST_POINTS) halve(timeline);
   }
-  const c = state.counters;
-  Object.assign(record.summary, c, { waf: c.host_bytes > 0 ? c.media_bytes / c.host_bytes : 1 });
+  metrics.added_share = state.metrics.added_share;
+  Object.assign(record.summary, state.counters, { waf: state.metrics.device.cumulative[0] ?? 1 });
   record.live = state.live;
   if (state.reclaim_units) record.reclaim_units = state.reclaim_units;
-  return record;
+  return true;
 }
 
-function columns(timeline) {
-  return [timeline, ...Object.values(timeline.handles)].flatMap((table) =>
-    ["seconds", "host_bytes", "media_bytes"].filter((name) => table[name]).map((name) => [table, name]));
-}
-
-function clear(timeline) {
-  for (const [table, name] of columns(timeline)) table[name] = [];
-}
-
-function halve(timeline) {
-  for (const [table, name] of columns(timeline)) {
-    const { length } = table[name];
-    table[name] = table[name].filter((_, i) => (length - 1 - i) % 2 === 0);
-  }
+function append(to, from, points) {
+  push(to, from);
+  if (from.gc_only?.length) to.gc_only = [...(to.gc_only ?? []), points];
 }

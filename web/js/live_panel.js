@@ -8,16 +8,18 @@ export function nowPanel(source) {
   const body = el("dl", { class: "now" });
   const entry = (name, value, id) => el("div", {}, el("dt", {}, name), el("dd", { id }, value));
   const update = () => {
-    const { record, growth, connected } = source;
+    const { record, newest, connected } = source;
     if (!record) return;
     const { live, summary } = record;
+    const now = newest?.metrics;
+    const speed = (values) => (values?.length && values[0] !== null ? rate(values[0]) : "–");
     const [free, open, closed] = live.free_open_closed;
     show(body,
       entry("State", connected ? live.state : "not connected", "now-state"),
-      entry("Host writes", growth ? rate(growth.host / growth.seconds) : "–", "now-host"),
-      entry("Media writes", growth ? rate(growth.media / growth.seconds) : "–", "now-media"),
-      entry("WAF now", growth && growth.host > 0 ? waf(growth.media / growth.host) : "–", "now-waf"),
-      entry("WAF since start", summary.host_bytes > 0 ? waf(summary.media_bytes / summary.host_bytes) : "–", "now-cumulative"),
+      entry("Host writes", speed(now?.host_bytes_per_second), "now-host"),
+      entry("Media writes", speed(now?.media_bytes_per_second), "now-media"),
+      entry("WAF now", waf(now?.device.instantaneous[0] ?? NaN), "now-waf"),
+      entry("WAF since start", summary.host_bytes > 0 ? waf(summary.waf) : "–", "now-cumulative"),
       entry("Host reads", bytes(summary.read_bytes ?? 0), "now-read"),
       entry("Free, open, closed RUs", `${count(free)}, ${count(open)}, ${count(closed)}`, "now-units"),
       entry("Connections", count(live.connections.length), "now-connections"));

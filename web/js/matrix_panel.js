@@ -4,7 +4,7 @@ import { el, section, show, svg } from "./dom.js";
 import { bytes, percent } from "./format.js";
 import { css, page, share, textOn } from "./colours.js";
 import { exporters } from "./exporting.js";
-import { named } from "./findings.js";
+import { named } from "./run.js";
 
 function valid(a) {
   return a && Array.isArray(a.handles) && Array.isArray(a.relocated_bytes)

@@ -4,20 +4,20 @@ import { button, el, show } from "./dom.js";
 import { unpack } from "./data.js";
 import { save } from "./exporting.js";
 import { charts } from "./chart.js";
-import { toRuns } from "./run.js";
 import { makeView } from "./view.js";
 
 async function main() {
   const root = document.getElementById("app");
   try {
-    const records = await unpack(document.getElementById("data").textContent);
+    const page = await unpack(document.getElementById("data").textContent);
+    const records = page.runs.map((run) => run.record);
     const first = records[0].provenance;
     const subtitle = el("p", { class: "subtitle" },
       `${records.length} ${records.length === 1 ? "run" : "runs"}, wafer ${first.version ?? ""}, started ${first.started ?? "–"}`);
     const keep = button("Records", "Save the result records as JSON", () =>
       save("records.json", "application/json", JSON.stringify(records.length === 1 ? records[0] : records)));
     const view = makeView(root, root.dataset.title, subtitle, [], [keep]);
-    view.setRuns(toRuns(records));
+    view.setRuns(page);
     globalThis.wafer = { view, charts, records };
   } catch (error) {
     show(root, el("p", { class: "error", role: "alert" }, `The report cannot be shown: ${error.message}`));

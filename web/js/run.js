@@ -1,4 +1,5 @@
-// A result record as the panels use it: typed arrays, labels, and what may be missing.
+// A record as the panels use it: typed arrays, labels, and what may be missing. Numbers that follow from
+// counters (WAF, findings, bandwidth) come with the record; nothing is computed here.
 
 /** Order of handles: by number, `gc` last. */
 function byKey(a, b) {
@@ -6,25 +7,39 @@ function byKey(a, b) {
   return Number(a) - Number(b);
 }
 
-/** A record, or what a live drive sends in its form. */
-export function toRun(record) {
-  const timeline = record.timeline;
-  const geometry = record.provenance.geometry ?? null;
+/** Gaps are null in a record and NaN in a chart. */
+const column = (values) => Float64Array.from(values ?? [], (v) => v ?? NaN);
+
+/** WAF columns of a device or handle. */
+function ratios(metrics) {
+  return { cumulative: column(metrics?.cumulative), instantaneous: column(metrics?.instantaneous), gcOnly: metrics?.gc_only ?? [] };
+}
+
+/** A run of a page: `{ label, record }`. */
+export function toRun({ label, record }) {
+  const { timeline, metrics, provenance } = record;
+  const geometry = provenance.geometry ?? null;
+  const jobs = provenance.workload?.jobs ?? [];
   const handles = Object.keys(timeline.handles ?? {}).sort(byKey).map((key) => ({
     key,
     label: key === "gc" ? "gc" : `handle ${key}`,
+    jobs: jobs.filter((job) => job.handles.includes(Number(key))).map((job) => job.name),
     host: Float64Array.from(timeline.handles[key].host_bytes),
     media: Float64Array.from(timeline.handles[key].media_bytes),
+    ratios: ratios(metrics.handles[key]),
+    totals: metrics.handles[key] ?? {},
   }));
-  const seconds = timeline.seconds ?? null;
   return {
     record,
+    label,
     name: record.name,
-    label: record.name,
-    logical: geometry ? geometry.logical_pages * geometry.page_bytes : record.provenance.measured?.capacity_bytes ?? null,
+    metrics,
+    findings: record.findings,
+    logical: geometry ? geometry.logical_pages * geometry.page_bytes : provenance.measured?.capacity_bytes ?? null,
     host: Float64Array.from(timeline.host_bytes),
     media: Float64Array.from(timeline.media_bytes),
-    seconds: Array.isArray(seconds) ? Float64Array.from(seconds) : null,
+    ratios: ratios(metrics.device),
+    seconds: timeline.seconds?.length ? Float64Array.from(timeline.seconds) : null,
     handles,
     published: (record.published ?? []).map((p) => ({
       source: p.source ?? p.reference,
@@ -37,15 +52,22 @@ export function toRun(record) {
   };
 }
 
-/** Runs with labels that differ: the seed, then a number, are added where names are the same. */
-export function toRuns(records) {
-  const runs = records.map(toRun);
-  const unique = () => new Set(runs.map((run) => run.label)).size === runs.length;
-  if (!unique()) {
-    for (const run of runs) run.label = `${run.name}, seed ${run.record.provenance.seed ?? "–"}`;
-  }
-  if (!unique()) runs.forEach((run, i) => { run.label = `${run.label} (${i + 1})`; });
-  return runs;
+/** Points and values of a metric: over the samples, or over the intervals of a share of the run. */
+export function series(run, key, metric, limit, share) {
+  const part = key === null ? run : run.handles.find((h) => h.key === key);
+  const interval = metric === "cumulative" ? null : run.metrics.intervals?.find((i) => i.share === share);
+  const found = !interval ? part.ratios : ratios(key === null ? interval.device : interval.handles[key]);
+  const points = interval ? interval.points : null;
+  if (metric !== "clamped") return { points, values: found[metric] };
+  // Only the media was written: no finite ratio, so the limit.
+  const values = found.instantaneous.map((value) => Math.min(value, limit));
+  for (const point of found.gcOnly) values[point] = limit;
+  return { points, values };
+}
+
+/** A handle's name in a sentence. */
+export function named(key) {
+  return key === "gc" ? "GC" : `handle ${key}`;
 }
 
 /** The last of a column, 0 of an empty one. */
@@ -87,8 +109,7 @@ export function configuration(runs) {
     const p = run.record.provenance;
     const measured = p.measured ? { measured: p.measured } : {};
     const workload = { ...(p.workload ?? {}) };
-    delete workload.text;
-    delete workload.ignored;
+    for (const key of ["text", "ignored", "jobs"]) delete workload[key];
     return new Map([
       ...leaves({ device: p.device ?? "–", ...(p.config ?? {}) }, ""),
       ...leaves({ workload, ...measured, seed: p.seed ?? null, version: p.version ?? null, git: p.git ?? null }, ""),
@@ -100,34 +121,4 @@ export function configuration(runs) {
     const values = maps.map((map) => map.get(key) ?? "–");
     return { key, values, differs: new Set(values).size > 1 };
   });
-}
-
-/** Jobs of a fio file by the placement handle they name: Map of handle to names. */
-export function jobsByHandle(text) {
-  const jobs = new Map();
-  let name = null;
-  let all = {};
-  let own = {};
-  const close = () => {
-    if (name === null || name === "global") {
-      if (name === "global") all = { ...all, ...own };
-      return;
-    }
-    const options = { ...all, ...own };
-    if (!/write|rw/.test(options.rw ?? options.readwrite ?? "read")) return;
-    const placed = options.fdp === "1" || options.fdp === "true" || options.dataplacement === "fdp";
-    const plids = !placed ? "0" : String(options.plids ?? options.fdp_pli ?? "0").split(",")[0].trim();
-    jobs.set(plids, [...(jobs.get(plids) ?? []), name]);
-  };
-  for (const line of String(text ?? "").split("\n")) {
-    const heading = /^\s*\[(.*)\]/.exec(line);
-    const option = /^\s*([\w-]+)\s*=\s*([^#;]*)/.exec(line);
-    if (heading) {
-      close();
-      [, name] = heading;
-      own = {};
-    } else if (option) own[option[1]] = option[2].trim();
-  }
-  close();
-  return jobs;
 }

@@ -1,12 +1,15 @@
 // What the user chose, shared by the panels.
 
-import { DEFAULT_LIMIT } from "./metrics.js";
+/** Limit of clamped WAF, as in KIOXIA's performance brief on FDP (2025). */
+const DEFAULT_LIMIT = 5;
 
 /** A new state; panels hear of every change. */
 export function makeState() {
   const hearers = [];
   return {
     runs: [],
+    /** What the runs say beside each other. */
+    comparison: [],
     metric: "cumulative",
     limit: DEFAULT_LIMIT,
     axis: "volume",
@@ -20,10 +23,6 @@ export function makeState() {
     set(key, value) {
       this[key] = value;
       for (const hear of hearers) hear(key);
-    },
-    /** Samples per interval: 1, or a share of the run. */
-    every(run) {
-      return this.interval > 0 ? Math.max(1, Math.round(run.host.length * this.interval)) : 1;
     },
   };
 }

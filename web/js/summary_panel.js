@@ -2,31 +2,8 @@
 
 import { el, section, show, table } from "./dom.js";
 import { bytes, count, percent, times, waf } from "./format.js";
-import { last } from "./run.js";
-import { lowerBound } from "./thin.js";
 import { swatch } from "./chart.js";
 import { exporters } from "./exporting.js";
-
-const VOLUMES = [1, 2, 3, 5, 7, 10, 15, 20, 25, 30];
-
-/** Media bytes when the host had written `host` bytes, linear between samples; NaN past the end. */
-export function mediaAt(run, host) {
-  const right = lowerBound(run.host, host);
-  if (right >= run.host.length) return NaN;
-  const [h0, m0] = right > 0 ? [run.host[right - 1], run.media[right - 1]] : [0, 0];
-  const [h1, m1] = [run.host[right], run.media[right]];
-  return h1 > h0 ? m0 + ((m1 - m0) * (host - h0)) / (h1 - h0) : m1;
-}
-
-/** Published WAF at `host` bytes, linear between points; NaN outside. */
-export function publishedAt(published, host) {
-  const right = lowerBound(published.host, host * (1 - 1e-12));
-  if (right >= published.host.length) return NaN;
-  if (Math.abs(published.host[right] - host) <= host * 1e-9) return published.waf[right];
-  if (right === 0) return NaN;
-  const [h0, w0, h1, w1] = [published.host[right - 1], published.waf[right - 1], published.host[right], published.waf[right]];
-  return w0 + ((w1 - w0) * (host - h0)) / (h1 - h0);
-}
 
 function totals(state) {
   const rows = state.runs.map((run, i) => {
@@ -38,11 +15,11 @@ function totals(state) {
     const gc = (s.forced_gc ?? 0) + (s.background_gc ?? 0);
     return [
       el("label", { class: "run" }, mark, " ", swatch({ index: i }), " ", run.label),
-      el("b", { class: "waf" }, waf(s.host_bytes > 0 ? s.media_bytes / s.host_bytes : NaN)),
+      el("b", { class: "waf" }, waf(s.host_bytes > 0 ? s.waf : NaN)),
       bytes(s.host_bytes) + (run.logical ? ` (${times(s.host_bytes / run.logical)})` : ""),
       bytes(s.media_bytes),
       s.erased_bytes === undefined || s.erased_bytes === null ? "–" : bytes(s.erased_bytes),
-      s.media_bytes > 0 ? percent(Math.max(0, s.media_bytes - s.host_bytes) / s.media_bytes) : "–",
+      s.media_bytes > 0 ? percent(run.metrics.added_share) : "–",
       s.forced_gc === undefined ? "–" : count(gc),
     ];
   });
@@ -55,15 +32,16 @@ function totals(state) {
 }
 
 function byVolume(state) {
-  const runs = state.runs.filter((run) => run.logical);
-  const rows = VOLUMES.map((volume) => {
+  const runs = state.runs.filter((run) => run.metrics.volumes?.length);
+  const volumes = [...new Set(runs.flatMap((run) => run.metrics.volumes.map((v) => v.volume)))].sort((a, b) => a - b);
+  const rows = volumes.map((volume) => {
     const cells = runs.flatMap((run) => {
-      const host = Math.round(volume * run.logical);
-      const value = host <= last(run.host) * (1 + 1e-6) ? mediaAt(run, Math.min(host, last(run.host))) / host : NaN;
-      const published = run.published.length ? publishedAt(run.published[0], host) : null;
-      if (published === null) return [waf(value)];
-      const off = (100 * (value - published)) / published;
-      return [waf(value), waf(published), Number.isFinite(off) ? `${off >= 0 ? "+" : "−"}${Math.abs(off).toFixed(1)} %` : "–"];
+      const found = run.metrics.volumes.find((v) => v.volume === volume);
+      const value = waf(found?.waf ?? NaN);
+      if (!run.published.length) return [value];
+      const off = found?.difference_percent;
+      const difference = off === undefined ? "–" : `${off >= 0 ? "+" : "−"}${Math.abs(off).toFixed(1)} %`;
+      return [value, waf(found?.published ?? NaN), difference];
     });
     return [times(volume), ...cells];
   });
@@ -71,7 +49,7 @@ function byVolume(state) {
     { name: runs.length > 1 ? run.label : "WAF", number: true },
     ...(run.published.length ? [{ name: "published", number: true }, { name: "difference", number: true }] : []),
   ]);
-  return { columns: [{ name: "host writes" }, ...columns], rows: rows.filter((row) => row.slice(1).some((cell) => cell !== "–")) };
+  return { columns: [{ name: "host writes" }, ...columns], rows };
 }
 
 /** Totals on top. */

@@ -1,6 +1,7 @@
 // The page: panels over one state. The report and the live page differ in where the runs come from.
 
 import { button, el, show } from "./dom.js";
+import { toRun } from "./run.js";
 import { makeState } from "./state.js";
 import { bandwidthPanel } from "./bandwidth_panel.js";
 import { configurationPanel } from "./configuration_panel.js";
@@ -11,43 +12,53 @@ import { summaryPanel, volumesPanel } from "./summary_panel.js";
 import { unitsPanel } from "./units_panel.js";
 import { controls, wafPanel } from "./waf_panel.js";
 
+/**
+ * The panels in their order: name, constructor, and the changes of the state that they follow. A panel is
+ * `{ element, update(key) }` made from the state. To add a chart, write its panel in a new file, import it
+ * above and give it a line here; what it draws must be in the record.
+ */
+const PANELS = [
+  ["summary", summaryPanel, ["live"]],
+  ["findings", findingsPanel, ["selected", "sentences"]],
+  ["waf", wafPanel, ["metric", "limit", "axis", "interval", "published", "shown", "live"]],
+  ["bandwidth", bandwidthPanel, ["selected", "live"]],
+  ["handles", handlesPanel, ["metric", "limit", "axis", "interval", "selected", "live"]],
+  ["matrix", matrixPanel, ["selected", "live"]],
+  ["units", unitsPanel, ["selected", "live"]],
+  ["volumes", volumesPanel, ["sentences"]],
+  ["configuration", configurationPanel, []],
+];
+/** Changes that not all panels follow; a change of anything else draws all of them. */
+const KEYS = new Set(["metric", "limit", "axis", "interval", "published", "shown", "selected", "live", "sentences"]);
+
 /** Builds the page in `root`; `extra` are panels of the live page, shown after the summary. */
 export function makeView(root, title, subtitle, extra, tools) {
   const state = makeState();
   const bar = controls(state);
   const select = el("select", { id: "selected", onchange: (event) => state.set("selected", Number(event.target.value)) });
   const chooser = el("p", { class: "chooser" }, el("label", {}, "Look into run ", select));
-  const waf = wafPanel(state);
-  const panels = {
-    summary: summaryPanel(state), findings: findingsPanel(state), waf, bandwidth: bandwidthPanel(state), handles: handlesPanel(state),
-    matrix: matrixPanel(state), units: unitsPanel(state), volumes: volumesPanel(state), configuration: configurationPanel(state),
-  };
+  const panels = Object.fromEntries(PANELS.map(([name, make]) => [name, make(state)]));
   const top = el("header", {},
     el("div", {}, el("h1", {}, title), subtitle),
     el("div", { class: "tools" }, tools, themeButton(() => state.set("theme"))));
-  show(root, top, panels.summary.element, chooser, panels.findings.element, (extra ?? []).map((panel) => panel.element),
-    bar.element, panels.waf.element, panels.bandwidth.element, panels.handles.element, panels.matrix.element,
-    panels.units.element, panels.volumes.element, panels.configuration.element);
+  // The live page's own panels come after the summary, the controls before the first chart.
+  const placed = PANELS.map(([name]) => panels[name].element);
+  show(root, top, placed[0], chooser, placed[1], (extra ?? []).map((panel) => panel.element), bar.element, placed.slice(2));
 
-  const of = {
-    metric: ["waf", "handles"], limit: ["waf", "handles"], axis: ["waf", "handles"], interval: ["waf", "handles"], published: ["waf"],
-    shown: ["waf"], selected: ["findings", "bandwidth", "handles", "matrix", "units"],
-    // What a running drive changes; the rest follows when it is asked for.
-    live: ["summary", "waf", "bandwidth", "handles", "matrix", "units"],
-    sentences: ["findings", "volumes"],
-  };
   const update = (key) => {
     bar.update();
     chooser.hidden = state.runs.length < 2;
-    for (const name of of[key] ?? Object.keys(panels)) panels[name].update(key);
+    for (const [name, , keys] of PANELS) if (!KEYS.has(key) || keys.includes(key)) panels[name].update(key);
     for (const panel of extra ?? []) panel.update(key);
   };
   state.changed(update);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => update("theme"));
   return {
     state, panels,
-    setRuns(runs) {
+    setRuns(page) {
+      const runs = page.runs.map(toRun);
       state.runs = runs;
+      state.comparison = page.comparison;
       state.selected = 0;
       show(select, runs.map((run, i) => el("option", { value: i }, run.label)));
       update("all");

@@ -2,8 +2,7 @@
 
 import { button, choice, el, section } from "./dom.js";
 import { waf, times, seconds } from "./format.js";
-import { everyKth, metric } from "./metrics.js";
-import { axisOf, hasTime, last } from "./run.js";
+import { axisOf, hasTime, last, series } from "./run.js";
 import { handleIndex } from "./colours.js";
 import { Chart } from "./chart.js";
 import { exporters } from "./exporting.js";
@@ -19,14 +18,11 @@ function shown(name) {
   return Object.assign((value) => waf(value), { named: name });
 }
 
-/** One series of a metric. */
-function series(state, run, part, axis, label, index) {
-  const x = axis.of(run);
-  const k = state.metric === "cumulative" ? 1 : state.every(run);
-  if (k === 1) return { label, index, x, y: metric(state.metric, part.host, part.media, state.limit) };
-  const kept = everyKth(x.length, k);
-  const pick = (column) => Float64Array.from(kept, (i) => column[i]);
-  return { label, index, x: pick(x), y: metric(state.metric, pick(part.host), pick(part.media), state.limit) };
+/** One series of a metric: of the device where `key` is null, else of a handle. */
+function line(state, run, key, axis, label, index) {
+  const all = axis.of(run);
+  const { points, values } = series(run, key, state.metric, state.limit, state.interval);
+  return { label, index, x: points ? Float64Array.from(points, (i) => all[i]) : all, y: values };
 }
 
 function place(state) {
@@ -91,7 +87,7 @@ export function wafPanel(state) {
     const axis = axisOf(runs, state.axis);
     const lines = [];
     runs.forEach((run, i) => {
-      if (run.shown) lines.push(series(state, run, run, axis, run.label, i));
+      if (run.shown) lines.push(line(state, run, null, axis, run.label, i));
     });
     if (state.published && state.metric === "cumulative" && axis.at) {
       runs.forEach((run, i) => {
@@ -127,7 +123,7 @@ export function handleChart(state) {
   const update = (run) => {
     chart.title = `${NAMES[state.metric]} by handle, ${run.label}`.replace(/^./, (c) => c.toUpperCase());
     const axis = axisOf([run], state.axis === "time" && !run.seconds ? "volume" : state.axis);
-    chart.set(run.handles.map((h) => series(state, run, h, axis, h.label, handleIndex(h.key))), axis.label);
+    chart.set(run.handles.map((h) => line(state, run, h.key, axis, h.label, handleIndex(h.key))), axis.label);
   };
   return { chart, update, data: csvOf(state, chart) };
 }

@@ -93,19 +93,22 @@ export function measured(name, seconds, host, media) {
   const last = (column) => column[column.length - 1];
   return {
     schema: "wafer.result/1", name,
-    provenance: { version: "0.1.0", started: "2026-01-01T00:00:00Z", config: null, seed: null, measured: { device: "/dev/nvme0" } },
+    provenance: { version: "0.1.0", started: "2026-01-01T00:00:00Z", config: null, seed: null, measured: {
+      device: "/dev/nvme0", model: null, serial: null, firmware: null, capacity_bytes: null, source: "fdp", endurance_group: 1,
+      nvme_cli: "nvme version 2.13", interval_seconds: 1, command: [], exit_status: null, missed: 0, wraps: 0, resets: [],
+    } },
     summary: { host_bytes: last(host), media_bytes: last(media), erased_bytes: 0, waf: last(media) / last(host) },
     timeline: { host_bytes: host, media_bytes: media, seconds, handles: {} },
   };
 }
 
-/** Whether two lists of numbers agree, gaps (null) in the same places. */
+/** Asserts that two lists of numbers agree to six digits, gaps (null) in the same places. */
 export function close_to(actual, expected, what) {
   assert.equal(actual.length, expected.length, what);
   actual.forEach((value, i) => {
     const wanted = expected[i];
     if (wanted === null || value === null) assert.equal(value, wanted, `${what}, ${i}`);
-    else assert.ok(Math.abs(value - wanted) <= 1e-9 * Math.abs(wanted), `${what}, ${i}: ${value}, expected ${wanted}`);
+    else assert.ok(Math.abs(value - wanted) <= 1e-6 * Math.abs(wanted), `${what}, ${i}: ${value}, expected ${wanted}`);
   });
 }
 

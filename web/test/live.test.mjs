@@ -193,17 +193,28 @@ describe("a drive that hosts use", () => {
   });
 });
 
-test("states add up to a record, and resets begin anew", () => {
-  const record = { summary: {}, timeline: { seconds: [], host_bytes: [], media_bytes: [], handles: {} } };
-  const state = (seconds, host) => ({ seconds, counters: { host_bytes: host, media_bytes: 2 * host }, handles: { 0: { host_bytes: host, media_bytes: 2 * host }, 1: { host_bytes: 0, media_bytes: 0 } }, live: {} });
-  for (let i = 1; i <= 50001; i += 1) addState(record, state(i, i * 10));
-  assert.ok(record.timeline.seconds.length <= 20000);
-  assert.equal(record.timeline.host_bytes.at(-1), 500010);
-  assert.equal(record.timeline.handles[0].host_bytes.length, record.timeline.host_bytes.length);
+test("states are appended to a record, and a reset asks for a new one", () => {
+  const columns = () => ({ cumulative: [], instantaneous: [] });
+  const record = {
+    summary: {}, timeline: { seconds: [], host_bytes: [], media_bytes: [], handles: { 0: { host_bytes: [], media_bytes: [] } } },
+    metrics: { device: columns(), handles: { 0: columns() }, host_bytes_per_second: [], media_bytes_per_second: [] },
+  };
+  const one = (waf) => ({ cumulative: [2], instantaneous: [waf], ...(waf === null ? { gc_only: [0] } : {}) });
+  const state = (seconds, host, waf = 2) => ({
+    seconds, counters: { host_bytes: host, media_bytes: 2 * host }, live: {},
+    handles: { 0: { host_bytes: host, media_bytes: 2 * host }, 1: { host_bytes: 0, media_bytes: 0 } },
+    metrics: { added_share: 0.5, device: one(waf), handles: { 0: one(waf), 1: one(null) }, host_bytes_per_second: [10], media_bytes_per_second: [20] },
+  });
+  for (let i = 1; i <= 5; i += 1) assert.ok(addState(record, state(i, i * 10)));
+  assert.ok(addState(record, state(6, 50, null)));
+  assert.equal(record.timeline.host_bytes.at(-1), 50);
   assert.equal(record.timeline.handles[1], undefined);
-  addState(record, state(50001, 500010));
-  const { length } = record.timeline.seconds;
-  addState(record, state(50002, 5));
-  assert.ok(length > 1);
-  assert.deepEqual(record.timeline.host_bytes, [5]);
+  assert.deepEqual(record.metrics.device.instantaneous, [2, 2, 2, 2, 2, null]);
+  assert.deepEqual(record.metrics.device.gc_only, [5]);
+  assert.deepEqual(record.metrics.host_bytes_per_second, new Array(6).fill(10));
+  assert.equal(record.summary.waf, 2);
+  // The same state twice is one point; counters that step back are not appended.
+  assert.ok(addState(record, state(6, 50)));
+  assert.equal(addState(record, state(7, 5)), false);
+  assert.equal(record.timeline.seconds.length, 6);
 });

@@ -6,24 +6,12 @@ import { test } from "node:test";
 
 const web = new URL("../", import.meta.url);
 const load = (name) => import(new URL(`js/${name}`, web));
-const metrics = await load("metrics.js");
 const { thin, lowerBound, nearest } = await load("thin.js");
 const { csv } = await load("exporting.js");
 const { sums } = await load("data.js");
 const format = await load("format.js");
-const { jobsByHandle } = await load("run.js");
+const { series, toRun } = await load("run.js");
 const { ticks } = await load("chart_svg.js");
-
-test("metrics agree with the vectors shared with Rust", () => {
-  const vectors = JSON.parse(readFileSync(new URL("test/metrics.json", web)));
-  assert.ok(vectors.length >= 4);
-  for (const v of vectors) {
-    for (const name of ["cumulative", "instantaneous", "clamped"]) {
-      const values = Array.from(metrics.metric(name, v.host_bytes, v.media_bytes, v.limit), (x) => (x === x ? x : null));
-      assert.deepEqual(values, v[name], `${v.name}: ${name}`);
-    }
-  }
-});
 
 test("thinning keeps every peak, every dip and every gap", () => {
   const n = 200000;
@@ -65,10 +53,16 @@ test("numbers are written as the terminal writes them", () => {
   assert.equal(format.waf(NaN), "–");
 });
 
-test("jobs are found by the handle they write through", () => {
-  const text = "[global]\nrw=randwrite\n[a]\nplids=1\n[b]\nfdp=1\nfdp_pli=2\n; [no]\n[c]\nrw=read\n[d]\n";
-  assert.deepEqual([...jobsByHandle(text)], [["0", ["a", "d"]], ["2", ["b"]]]);
-  assert.deepEqual([...jobsByHandle(undefined)], []);
+test("handles are labelled with the jobs of the record, lists and ranges included", () => {
+  const job = (name, handles) => ({ name, handles });
+  const run = toRun({ label: "r", record: {
+    name: "r", provenance: { workload: { jobs: [job("both", [0, 1]), job("range", [2, 3]), job("reads", [])] } },
+    timeline: { host_bytes: [1, 2, 2], media_bytes: [1, 4, 8], handles: Object.fromEntries(["0", "1", "2", "3", "gc"].map((k) => [k, { host_bytes: [], media_bytes: [] }])) },
+    metrics: { device: { cumulative: [1, 2, 4], instantaneous: [1, 3, null], gc_only: [2] }, handles: {} },
+  } });
+  assert.deepEqual(run.handles.map((h) => h.jobs), [["both"], ["both"], ["range"], ["range"], []]);
+  assert.deepEqual([...series(run, null, "instantaneous", 5, 0).values], [1, 3, NaN]);
+  assert.deepEqual([...series(run, null, "clamped", 2, 0).values], [1, 2, 2]);
 });
 
 test("ticks are round and within", () => {

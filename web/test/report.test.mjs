@@ -24,6 +24,12 @@ const saved = async (page, section, name) => {
   await download.saveAs(path);
   return readFileSync(path);
 };
+/** A whole attribution with these relocations. */
+const attribution = (handles, relocated) => ({
+  handles, host_bytes: handles.map(() => 0), sequential_bytes: handles.map(() => 0), relocated_bytes: relocated,
+  demanded_bytes: relocated, owners: handles, invalidated_bytes: relocated,
+  collected: handles.map(() => ({ reclaim_units: 0, empty: 0, relocated_bytes: 0 })),
+});
 const visible = (page, chart) => page.evaluate((id) => globalThis.wafer.charts.get(id).visible(), chart);
 
 describe("a report of two simulated runs", () => {
@@ -219,8 +225,9 @@ describe("what comes from outside", () => {
     record.provenance.config = { [evil]: evil, "__proto__": { polluted: true } };
     record.provenance.workload.text = `[${evil}]\nrw=write\nplids=0`;
     record.published[0].source = evil;
-    record.reclaim_units.owners = record.reclaim_units.owners.map(() => evil);
-    record.attribution = { handles: [evil, "gc"], relocated_bytes: [[1, 2], [3, 4]] };
+    record.provenance.workload.jobs[0].name = evil;
+    record.attribution = attribution([evil, "gc"], [[1, 2], [3, 4]]);
+    record.findings = [{ kind: "same_waf", title: evil, text: evil }];
     const { page, done } = await open(report("hostile", [record], "--title", evil), { allowed: /Content Security Policy/ });
     assert.equal(await page.locator("h1").innerText(), evil);
     assert.equal(await page.locator("main img, main script").count(), 0);
@@ -246,7 +253,7 @@ describe("what comes from outside", () => {
 
   test("the attribution matrix is drawn when a record has one", async () => {
     const { record } = simulated("matrix");
-    record.attribution = { handles: ["0", "1", "gc"], relocated_bytes: [[1e9, 2e9, 0], [7e9, 5e8, 0], [0, 0, 0]] };
+    record.attribution = attribution(["0", "1", "gc"], [[1e9, 2e9, 0], [7e9, 5e8, 0], [0, 0, 0]]);
     const { page, done } = await open(report("matrix", [record]));
     const cells = await page.locator("#matrix td").allInnerTexts();
     assert.deepEqual(cells, ["1.00 GB", "2.00 GB", "0 B", "7.00 GB", "500 MB", "0 B", "0 B", "0 B", "0 B"]);

@@ -2,15 +2,19 @@
 //!
 //! # What it is
 //! `wafer run` writes a workload to a device and prints tables or result records; `serve` and `mount` give
-//! a device to real software; `devices`,
-//! `policies`, `models` and `config` tell what there is to choose from; `completions` and `man` print what
-//! shells and manuals need.
+//! a device to real software; `devices`, `policies`, `models` and `config` list what there is to choose
+//! from; `schema` prints JSON Schemas; `completions` and `man` print what shells and manuals need.
 //!
 //! # Architecture
-//! - `args/`: every option once, with its documentation: help, completions and manual come from it.
+//! - `args/`: every option once, with its documentation: help, completions and manual come from it. Keys
+//!   of configurations and their values are completed from the JSON Schema.
 //! - `commands/`: one file per command, each from its arguments to output. `summary.rs` has the tables
 //!   of runs.
-//! - `output.rs`: tables, sizes, colours and JSON. `progress.rs`: the bar on stderr.
+//! - `output.rs`: tables, sizes, colours and JSON. `progress.rs`: the bar on stderr. `errors.rs`: errors
+//!   of libraries in the words of the command line.
+//!
+//! # Features
+//! `serve`, `mount` and `tui`, all on by default: without them their commands are absent.
 //!
 //! # Invariants
 //! stdout carries what was asked for and nothing else; progress, notices and errors go to stderr.
@@ -18,28 +22,34 @@
 //!
 //! # Error model
 //! One line on stderr. Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130
-//! interrupted. A reader that closes its end of stdout early is no failure.
+//! interrupted. It is no failure if the reader of stdout closes its end early.
 //!
 //! # What it does not implement
-//! Anything of the model: what the commands do stands in the libraries.
+//! Anything of the model: the libraries do.
 //!
 //! A library with a thin `main.rs`, so that the Python package can install the same command.
 
 mod args;
 mod commands;
+mod errors;
 mod output;
 mod progress;
 
 use std::ffi::OsString;
 
-use clap::Parser as _;
-use wafer_lab::LabError;
-
 use args::{Cli, Command};
+use clap::{CommandFactory as _, Parser as _};
 
-/// Runs the command line `arguments`, the program's name first, and answers the exit status. Help
-/// and a second Ctrl-C end the process.
+/// Runs the command line `arguments`, the program's name first. Returns the exit status. Help and a
+/// second Ctrl-C end the process.
 pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    // A shell asks for completions with the variable COMPLETE.
+    let here = std::env::current_dir().ok();
+    let completer = clap_complete::CompleteEnv::with_factory(Cli::command);
+    if completer.try_complete(arguments.clone(), here.as_deref()).unwrap_or_else(|e| e.exit()) {
+        return 0;
+    }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
@@ -47,11 +57,14 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(args, cli.quiet),
         Command::Report(args) => commands::report::run(args, cli.quiet),
+        #[cfg(feature = "mount")]
         Command::Mount(args) => commands::mount::run(args, cli.quiet),
         Command::Advise(args) => commands::advise::run(args, cli.quiet),
         Command::Trace(command) => commands::trace::run(command, cli.quiet),
+        #[cfg(feature = "serve")]
         Command::Serve(args) => commands::serve::run(args, cli.quiet),
         Command::Measure(args) => commands::measure::run(args, cli.quiet),
+        #[cfg(feature = "tui")]
         Command::Top(args) => commands::top::run(args),
         Command::Compare(args) => commands::compare::run(args, cli.quiet),
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
@@ -61,6 +74,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Command::Policies(args) => commands::policies::run(args),
         Command::Models(args) => commands::models::run(args),
         Command::Config(args) => commands::config::run(args, cli.quiet),
+        Command::Schema(args) => commands::schema::run(args),
         Command::Completions { shell } => commands::shell::completions(*shell),
         Command::Man { command } => commands::shell::man(command.as_deref()),
     };
@@ -68,8 +82,9 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Ok(()) => 0,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
-            anstream::eprintln!("{}error:{} {error:#}", output::ERROR, output::PLAIN);
-            exit_code(&error)
+            let text = errors::line(&error);
+            anstream::eprintln!("{}error:{} {text}", output::ERROR, output::PLAIN);
+            errors::exit_code(&error)
         }
     }
 }
@@ -94,14 +109,6 @@ fn usage(error: &clap::Error) -> u8 {
     let told = told.strip_prefix("error: ").unwrap_or(&told);
     anstream::eprintln!("{}error:{} {told}; see --help", output::ERROR, output::PLAIN);
     2
-}
-
-fn exit_code(error: &anyhow::Error) -> u8 {
-    match error.downcast_ref::<LabError>() {
-        Some(LabError::Cancelled) => 130,
-        Some(error) if error.is_usage() => 2,
-        _ => 1,
-    }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

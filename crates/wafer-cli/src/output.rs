@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Reset, Style};
 use serde::Serialize;
+pub(crate) use wafer_record::text::bytes;
 
 /// Style of table headers.
 pub(crate) const HEADER: Style = Style::new().bold();
@@ -23,6 +24,7 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
 }
 
 /// Prints a value as one line of JSON, at once.
+#[cfg(feature = "serve")]
 pub(crate) fn json_line(value: &impl Serialize) -> anyhow::Result<()> {
     let mut text = serde_json::to_string(value)?;
     text.push('\n');
@@ -48,6 +50,11 @@ pub(crate) fn notice(quiet: bool, text: &str) {
     if !quiet {
         anstream::eprintln!("{NOTE}note:{PLAIN} {text}");
     }
+}
+
+/// Prints a warning on stderr.
+pub(crate) fn warning(text: &str) {
+    anstream::eprintln!("{NOTE}warning:{PLAIN} {text}");
 }
 
 /// How a column is aligned.
@@ -103,32 +110,10 @@ impl Table {
     }
 }
 
-/// Bytes with three digits and a decimal unit.
-pub(crate) fn bytes(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    for unit in ["B", "kB", "MB", "GB", "TB"] {
-        if value < 999.5 {
-            return rounded(value, unit);
-        }
-        value /= 1000.0;
-    }
-    rounded(value, "PB")
-}
-
 /// Bytes as configurations spell them where that is short, else rounded.
 pub(crate) fn exact(bytes: u64) -> String {
-    let text = wafer_core::Bytes(bytes).to_string();
+    let text = wafer_device::Bytes(bytes).to_string();
     if text.len() <= 8 { text } else { self::bytes(bytes) }
-}
-
-fn rounded(value: f64, unit: &str) -> String {
-    let decimals = match value {
-        _ if unit == "B" => 0,
-        v if v < 9.995 => 2,
-        v if v < 99.95 => 1,
-        _ => 0,
-    };
-    format!("{value:.decimals$} {unit}")
 }
 
 /// A duration in the unit that suits it.
@@ -148,9 +133,6 @@ mod tests {
 
     #[test]
     fn numbers_keep_three_digits() {
-        let shown: Vec<String> =
-            [0, 999, 1000, 12_345, 999_499, 999_500, 12_025_908_428_800].map(bytes).to_vec();
-        assert_eq!(shown, ["0 B", "999 B", "1.00 kB", "12.3 kB", "999 kB", "1.00 MB", "12.0 TB"]);
         let shown: Vec<String> = [0.01, 31.0, 600.0, 7200.0, 864_000.0].map(seconds).to_vec();
         assert_eq!(shown, ["10 ms", "31.0 s", "10 min", "2.0 h", "10.0 days"]);
     }

@@ -5,8 +5,8 @@ mod bounded;
 #[path = "../../../fuzz/readers.rs"]
 mod readers;
 
-use wafer_core::{Command, NsId, Placement};
-use wafer_workload::trace::capture::{CaptureEvent, CaptureHeader, CaptureRecord, CaptureWriter};
+use wafer_device::{Command, NsId, Placement};
+use wafer_record::capture::{CaptureEvent, CaptureHeader, CaptureRecord, CaptureWriter};
 
 /// A capture with every kind of record.
 fn capture() -> Vec<u8> {

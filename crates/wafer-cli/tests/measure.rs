@@ -78,8 +78,7 @@ fn a_command_is_measured_with_missed_readings_and_a_reset() {
     assert!(stderr.contains("missed a reading") && stderr.contains("the counters were reset"));
     assert!(stderr.contains("cumulative  instantaneous  clamped"), "{stderr}");
 
-    let record: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let record: serde_json::Value = crate::schema::valid(&std::fs::read(&json).unwrap());
     assert_eq!(record["schema"], "wafer.result/1");
     // 3,000,000 before the reset, 500,000 after; media 7,000,000 and 600,000.
     assert_eq!(record["summary"]["host_bytes"], 3_500_000);
@@ -117,7 +116,7 @@ fn the_record_is_written_when_the_command_fails() {
     ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).ends_with("`sh -c exit 3`: exit status: 3\n"));
-    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let record = crate::schema::valid(&output.stdout);
     assert_eq!(
         (&record["summary"]["waf"], &record["summary"]["erased_bytes"]),
         (&3.0.into(), &0.into())

@@ -91,11 +91,11 @@ impl Drive {
         let mut server = self.server.take().unwrap();
         wait_for("the server's end", || server.try_wait().unwrap().is_some());
         assert!(server.wait().unwrap().success());
-        serde_json::from_slice(&fs::read(self.path("counters.json")).unwrap()).unwrap()
+        crate::schema::valid(&fs::read(self.path("counters.json")).unwrap())
     }
 
     fn counters(&self) -> Value {
-        serde_json::from_slice(&fs::read(self.path("drive/counters.json")).unwrap()).unwrap()
+        crate::schema::valid(&fs::read(self.path("drive/counters.json")).unwrap())
     }
 }
 
@@ -144,10 +144,13 @@ fn files_are_disks() {
     assert_eq!(disk.metadata().unwrap().len(), 32 << 20);
     let counters = drive.counters();
     // 5,000 to 15,000 touches sectors 9 to 29, in pages 1 to 3.
-    assert_eq!(counters["host_bytes"], 21 * 512);
-    assert_eq!(counters["handles"][1]["media_bytes"], 3 * 4096);
+    assert_eq!(counters["summary"]["host_bytes"], 21 * 512);
+    assert_eq!(counters["timeline"]["handles"]["1"]["media_bytes"][0], 3 * 4096);
     // fallocate(1) syncs what it closes.
-    assert_eq!((&counters["deallocated_pages"], &counters["flushes"]), (&1.into(), &2.into()));
+    assert_eq!(
+        (&counters["summary"]["deallocated_pages"], &counters["live"]["drive"]["flushes"]),
+        (&1.into(), &2.into())
+    );
     drop(disk);
     assert_eq!(drive.stop()["host_bytes"], 21 * 512);
     // Another mount of the same file has the same data.
@@ -188,11 +191,11 @@ fn a_file_system_lives_on_a_loop_device_and_its_trace_replays() {
     // The loop device is let go in the background.
     wait_for("losetup --detach", || !sh("losetup", &["--all"]).contains(&disk));
     let counters = drive.stop();
-    assert!(counters["host_bytes"].as_u64().unwrap() > 30 << 20, "{counters}");
-    assert!(counters["deallocated_pages"].as_u64().unwrap() > 1000, "{counters}");
+    assert!(counters["summary"]["host_bytes"].as_u64().unwrap() > 30 << 20, "{counters}");
+    assert!(counters["summary"]["deallocated_pages"].as_u64().unwrap() > 1000, "{counters}");
     let replay = run_trace(&drive, "first.trace");
     for key in ["host_bytes", "media_bytes", "erased_bytes", "deallocated_pages"] {
-        assert_eq!(replay["summary"][key], counters[key], "{key}");
+        assert_eq!(replay["summary"][key], counters["summary"][key], "{key}");
     }
 }
 
@@ -316,9 +319,9 @@ impl FileSystem {
         let counters = drive.counters();
         let data: usize = tree.values().map(Vec::len).sum();
         assert!(tree.len() > 80, "{} files are left", tree.len());
-        assert!(counters["host_bytes"].as_u64().unwrap() > data as u64, "{counters}");
+        assert!(counters["summary"]["host_bytes"].as_u64().unwrap() > data as u64, "{counters}");
         // File systems discard what was deleted when they find the time, XFS the least.
-        assert!(counters["deallocated_pages"].as_u64().unwrap() > 200, "{counters}");
+        assert!(counters["summary"]["deallocated_pages"].as_u64().unwrap() > 200, "{counters}");
         drive.stop();
         drive.start("again.trace");
         let device = sh("losetup", &["--direct-io=on", "--find", "--show", &disk]);

@@ -21,7 +21,7 @@ fn good(more: &[&str]) -> Output {
 
 fn record(output: &Output) -> Value {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    crate::schema::valid(&output.stdout)
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -85,7 +85,7 @@ fn several_runs_give_a_file_each_or_an_array() {
     assert_eq!(names(folder.path()), ["good-good-seed0.json", "good-good-seed1.json"]);
     let array = folder.path().join("all.json");
     assert!(good(&["--seeds", "2", "--json", array.to_str().unwrap()]).status.success());
-    let records: Value = serde_json::from_slice(&std::fs::read(&array).unwrap()).unwrap();
+    let records: Value = crate::schema::valid(&std::fs::read(&array).unwrap());
     assert_eq!(records.as_array().unwrap().len(), 2);
 }
 

@@ -8,8 +8,8 @@ use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 use serde_json::Value;
 use wafer_host::{Host, HostOptions, Io, Queue};
-use wafer_spec::zerocopy::{FromZeros as _, IntoBytes as _};
-use wafer_spec::*;
+use wafer_nvme::zerocopy::{FromZeros as _, IntoBytes as _};
+use wafer_nvme::*;
 
 const NQN: &str = "nqn.2026-11.io.wafer:drive";
 
@@ -99,7 +99,7 @@ impl Server {
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         let output = self.child.wait_with_output().unwrap();
         assert!(output.status.success());
-        serde_json::from_slice(&output.stdout).unwrap()
+        crate::schema::valid(&output.stdout)
     }
 }
 
@@ -168,7 +168,7 @@ fn a_second_server_is_refused_and_touches_nothing() {
     let more = ["--device", &device, "--listen", "127.0.0.1:0", "--data", &data];
     says(&more, &["drive.img", "another process serves this file"]);
     drop((queue, host));
-    assert_eq!(server.stop()["counters"]["host_bytes"], 4096);
+    assert_eq!(server.stop()["summary"]["host_bytes"], 4096);
     // The file belongs to a device of another geometry.
     let more = [
         "--device",
@@ -183,7 +183,7 @@ fn a_second_server_is_refused_and_touches_nothing() {
     says(&more, &["drive.img", "reclaim_unit"]);
     // It can be served again, and knows what it was.
     let server = Server::start(folder.path(), &["--data", &data]);
-    assert_eq!(server.stop()["counters"]["host_bytes"], 4096);
+    assert_eq!(server.stop()["summary"]["host_bytes"], 4096);
     // Data that is no drive's is not overwritten.
     let foreign = path(folder.path(), "foreign.img");
     std::fs::write(&foreign, "a diary").unwrap();
@@ -285,16 +285,16 @@ fn make_again(address: SocketAddr) {
     host.admin("attach", sqe(AdminOpcode::NAMESPACE_ATTACHMENT, 0, 3), list.as_bytes(), 0).unwrap();
 }
 
-/// A state has what docs/live.md says, and nothing that it does not name.
+/// A state has what docs/reference/live-api.md says, and nothing that it does not name.
 fn documented(state: &Value) {
-    let page = include_str!("../../../docs/live.md");
+    let page = include_str!("../../../docs/reference/live-api.md");
     let keys = |value: &Value| -> Vec<String> {
         let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
         keys.sort();
         keys
     };
-    assert_eq!(keys(state), ["counters", "handles", "live", "seconds"]);
-    let live = ["connections", "event_counts", "events", "free_open_closed", "state"];
+    assert_eq!(keys(state), ["counters", "handles", "live", "metrics", "seconds"]);
+    let live = ["connections", "drive", "event_counts", "events", "free_open_closed", "state"];
     assert_eq!(keys(&state["live"]), live);
     assert_eq!(keys(&state["live"]["events"][0]), ["kind", "number", "seconds", "text"]);
     for key in keys(&state["counters"]).iter().chain(&keys(&state["handles"]["0"])) {
@@ -340,7 +340,7 @@ fn count_twice(groups: u16) {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let played: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let (ours, theirs) = (&served["counters"], &played["summary"]);
+    let (ours, theirs) = (&served["summary"], &played["summary"]);
     for key in [
         "host_bytes",
         "media_bytes",
@@ -359,26 +359,28 @@ fn count_twice(groups: u16) {
     assert!(ours["relocated_pages"].as_u64().unwrap() > 1000, "garbage was collected: {ours}");
     assert!(ours["deallocated_pages"].as_u64().unwrap() > 1000, "pages were deallocated: {ours}");
     // Each handle, and relocated data.
-    let handles = served["handles"].as_array().unwrap();
-    assert_eq!(handles.len(), 4);
-    for (number, handle) in handles.iter().enumerate() {
-        let timeline = &played["timeline"]["handles"][number.to_string()];
+    for number in 0..4 {
+        let of = |record: &Value| record["timeline"]["handles"][number.to_string()].clone();
+        let (handle, timeline) = (of(&served), of(&played));
         for key in ["host_bytes", "media_bytes"] {
             let last = timeline[key].as_array().unwrap().last().unwrap();
-            assert_eq!(&handle["counters"][key], last, "{key} of handle {number}");
+            assert_eq!(&handle[key][0], last, "{key} of handle {number}");
         }
-        assert!(handle["counters"]["host_bytes"].as_u64().unwrap() > 1 << 20, "handle {number}");
+        assert!(handle["host_bytes"][0].as_u64().unwrap() > 1 << 20, "handle {number}");
     }
     let last =
         |key: &str| played["timeline"]["handles"]["gc"][key].as_array().unwrap().last().cloned();
-    assert_eq!(Some(served["gc"]["media_bytes"].clone()), last("media_bytes"));
-    let logged = |number: u64| {
-        let all = served["events"].as_array().unwrap();
-        all.iter().find(|event| event[0] == number).unwrap()[1].clone()
+    assert_eq!(
+        Some(served["timeline"]["handles"]["gc"]["media_bytes"][0].clone()),
+        last("media_bytes")
+    );
+    let logged = |name: &str| {
+        let all = served["live"]["event_counts"].as_array().unwrap();
+        all.iter().find(|event| event[0] == name).unwrap()[1].clone()
     };
     let events = &theirs["events"];
-    assert_eq!(logged(0x00), events["ru_not_fully_written"]);
-    assert_eq!(logged(0x03), events["invalid_placement_identifier"]);
+    assert_eq!(logged("reclaim unit not fully written"), events["ru_not_fully_written"]);
+    assert_eq!(logged("invalid placement identifier"), events["invalid_placement_identifier"]);
     assert!(events["ru_not_fully_written"].as_u64().unwrap() > 10, "{events}");
     assert!(events["invalid_placement_identifier"].as_u64().unwrap() > 10, "{events}");
     // Every reclaim unit: whose data it holds, how many pages are valid, how often it was erased.

@@ -1,6 +1,6 @@
 //! I/O commands as submission queue entries.
 
-use wafer_spec::*;
+use wafer_nvme::*;
 
 /// Makes submission queue entries for a namespace.
 #[derive(Clone, Copy, Debug)]
@@ -23,27 +23,27 @@ impl Io {
         }
     }
 
-    /// Read.
+    /// Makes a Read.
     pub fn read(self, lba: u64, blocks: u32) -> Sqe {
         self.range(NvmOpcode::READ, lba, blocks)
     }
 
-    /// Write, with a placement identifier or none.
+    /// Makes a Write, with a placement identifier or none.
     pub fn write(self, lba: u64, blocks: u32, pid: Option<u16>) -> Sqe {
         place(self.range(NvmOpcode::WRITE, lba, blocks), pid)
     }
 
-    /// Compare.
+    /// Makes a Compare.
     pub fn compare(self, lba: u64, blocks: u32) -> Sqe {
         self.range(NvmOpcode::COMPARE, lba, blocks)
     }
 
-    /// Verify.
+    /// Makes a Verify.
     pub fn verify(self, lba: u64, blocks: u32) -> Sqe {
         self.range(NvmOpcode::VERIFY, lba, blocks)
     }
 
-    /// Write Zeroes.
+    /// Makes a Write Zeroes.
     pub fn write_zeroes(self, lba: u64, blocks: u32, deallocate: bool) -> Sqe {
         let mut sqe = self.range(NvmOpcode::WRITE_ZEROES, lba, blocks);
         let cdw12 = RwCdw12::from(sqe.cdw12.get()).with_deac(deallocate);
@@ -51,12 +51,12 @@ impl Io {
         sqe
     }
 
-    /// Flush.
+    /// Makes a Flush.
     pub fn flush(self) -> Sqe {
         self.command(NvmOpcode::FLUSH)
     }
 
-    /// Dataset Management, deallocate; its data is [`DsmRange`]s.
+    /// Makes a Dataset Management that deallocates; its data is [`DsmRange`]s.
     pub fn deallocate(self, ranges: usize) -> Sqe {
         Sqe {
             cdw10: DsmCdw10::new().with_nr_z((ranges - 1) as u8).into_bits().into(),
@@ -65,7 +65,7 @@ impl Io {
         }
     }
 
-    /// Copy to `lba`; its data is [`CopyRange`]s.
+    /// Makes a Copy to `lba`; its data is [`CopyRange`]s.
     pub fn copy(self, lba: u64, ranges: usize, pid: Option<u16>) -> Sqe {
         let sqe = Sqe {
             cdw12: CopyCdw12::new().with_nr_z((ranges - 1) as u8).into_bits().into(),
@@ -74,7 +74,7 @@ impl Io {
         place(sqe, pid)
     }
 
-    /// I/O Management Receive: Reclaim Unit Handle Status of so many bytes.
+    /// Makes an I/O Management Receive: Reclaim Unit Handle Status of so many bytes.
     pub fn handle_status(self, bytes: u32) -> Sqe {
         Sqe {
             cdw10: IoManagementCdw10::new().with_mo(1).into_bits().into(),
@@ -83,14 +83,14 @@ impl Io {
         }
     }
 
-    /// I/O Management Send: Reclaim Unit Handle Update; its data is placement identifiers.
+    /// Makes an I/O Management Send: Reclaim Unit Handle Update; its data is placement identifiers.
     pub fn handle_update(self, count: usize) -> Sqe {
         let cdw10 = IoManagementCdw10::new().with_mo(1).with_mos((count - 1) as u16);
         Sqe { cdw10: cdw10.into_bits().into(), ..self.command(NvmOpcode::IO_MANAGEMENT_SEND) }
     }
 }
 
-/// Adds a data placement directive. Read, Write, Write Zeroes and Copy have it at the same place.
+/// Adds a data placement directive; Write, Write Zeroes and Copy have it at the same place.
 fn place(mut sqe: Sqe, pid: Option<u16>) -> Sqe {
     if let Some(pid) = pid {
         let cdw12 = RwCdw12::from(sqe.cdw12.get()).with_dtype(DirectiveType::DATA_PLACEMENT.0);

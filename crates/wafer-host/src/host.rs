@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use wafer_spec::zerocopy::{FromBytes, IntoBytes as _};
-use wafer_spec::*;
+use wafer_nvme::zerocopy::{FromBytes, IntoBytes as _};
+use wafer_nvme::*;
 
 use crate::queue::{Completion, HostError, Queue, QueueOptions};
 
@@ -23,7 +23,7 @@ pub struct HostOptions {
 }
 
 impl HostOptions {
-    /// A host of this name for a subsystem.
+    /// Makes the options of a host of this name for a subsystem.
     pub fn new(subnqn: &str, name: &str) -> Self {
         let mut hostid = [0; 16];
         for (slot, byte) in hostid.iter_mut().zip(name.bytes()) {
@@ -65,7 +65,7 @@ impl Host {
         Ok(host)
     }
 
-    /// The address of the controller.
+    /// Returns the address of the controller.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -112,7 +112,7 @@ impl Host {
         Sqe::read_from_bytes(command.as_bytes()).expect("64 bytes")
     }
 
-    /// Property Set.
+    /// Sends Property Set.
     ///
     /// # Errors
     /// It fails.
@@ -121,7 +121,7 @@ impl Host {
         self.admin("property set", sqe, &[], 0).map(|_| ())
     }
 
-    /// Property Get.
+    /// Sends Property Get.
     ///
     /// # Errors
     /// It fails.
@@ -130,7 +130,7 @@ impl Host {
         self.admin("property get", sqe, &[], 0).map(|done| done.dw)
     }
 
-    /// Identify: a structure of 4,096 bytes.
+    /// Reads a structure of Identify, of 4,096 bytes.
     ///
     /// # Errors
     /// It fails.
@@ -146,7 +146,7 @@ impl Host {
             .map_err(|_| HostError::Protocol("less than a structure".to_owned()))
     }
 
-    /// Get Log Page of so many bytes; `lsp` and `lsi` as the page needs them.
+    /// Reads so many bytes of a log page; `lsp` and `lsi` as the page needs them.
     ///
     /// # Errors
     /// It fails.
@@ -164,7 +164,7 @@ impl Host {
         self.admin("get log page", sqe, &[], bytes as usize).map(|done| done.data)
     }
 
-    /// FDP statistics: HBMW, MBMW, MBE.
+    /// Reads the FDP statistics: HBMW, MBMW, MBE.
     ///
     /// # Errors
     /// FDP is disabled, or the connection broke.

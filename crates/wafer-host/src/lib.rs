@@ -1,7 +1,7 @@
 //! A small NVMe/TCP initiator: what tests and benchmarks need of a host, and nothing more.
 //!
 //! # What it is
-//! [`Queue`] is one connection: it connects, sends commands, and answers completions. [`Host`] has an admin
+//! [`Queue`] is one connection: it connects, sends commands, and returns completions. [`Host`] has an admin
 //! queue and makes I/O queues. `wafer-load` is a load generator on top of them.
 //!
 //! # Architecture
@@ -15,7 +15,7 @@
 //! of what the controller sends are checked.
 //!
 //! # Error model
-//! [`HostError`]. A status that is not success is an answer, not an error, except for the functions
+//! [`HostError`]. A status that is not success is a result, not an error, except for the functions
 //! that say otherwise.
 //!
 //! # What it does not implement

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::command::Io;
 use crate::host::{Host, HostOptions};
 use crate::queue::{HostError, Queue};
-use crate::stamps::Stamps;
+use crate::stamps::{Stamps, Verified};
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -71,10 +71,9 @@ pub struct LoadResult {
 
 /// What one connection did.
 #[derive(Default)]
-pub(crate) struct Done {
+struct Done {
     failed: u64,
-    pub(crate) verified: u64,
-    pub(crate) wrong: u64,
+    verified: Verified,
 }
 
 impl Load {
@@ -89,7 +88,7 @@ impl Load {
         nsid: u32,
     ) -> Result<LoadResult, HostError> {
         let mut host = Host::connect(address, options.clone())?;
-        let id: wafer_spec::IdentifyNamespace = host.identify(wafer_spec::Cns::NAMESPACE, nsid)?;
+        let id: wafer_nvme::IdentifyNamespace = host.identify(wafer_nvme::Cns::NAMESPACE, nsid)?;
         let lbads = id.lbaf[usize::from(id.flbas & 0x0f)].lbads;
         let all = id.nsze.get();
         let blocks = self.bytes >> lbads;
@@ -121,8 +120,8 @@ impl Load {
                 worker.join().map_err(|_| HostError::Protocol("a worker's panic".to_owned()))??;
             all.add(&histogram).expect("the same digits");
             sum.failed += done.failed;
-            sum.verified += done.verified;
-            sum.wrong += done.wrong;
+            sum.verified.read += done.verified.read;
+            sum.verified.wrong += done.verified.wrong;
             seconds = seconds.max(took);
         }
         Ok(LoadResult {
@@ -131,8 +130,8 @@ impl Load {
             seconds,
             iops: all.len() as f64 / seconds,
             latency_us: [50.0, 99.0, 99.9].map(|p| all.value_at_percentile(p) / 1000),
-            verified: sum.verified,
-            wrong: sum.wrong,
+            verified: sum.verified.read,
+            wrong: sum.verified.wrong,
         })
     }
 
@@ -203,7 +202,7 @@ impl Load {
         }
         let seconds = started.elapsed().as_secs_f64();
         if let Some(stamps) = stamps {
-            stamps.verify(&mut queue, io, self.bytes as usize, &mut done)?;
+            done.verified = stamps.verify(&mut queue, io, self.bytes as usize)?;
         }
         Ok((histogram, done, seconds))
     }

@@ -5,9 +5,8 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crc_fast::{CrcAlgorithm, checksum};
-use wafer_spec::zerocopy::{FromBytes as _, IntoBytes as _};
-use wafer_spec::*;
+use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
+use wafer_nvme::*;
 
 /// What can go wrong with a connection.
 #[derive(Debug, thiserror::Error)]
@@ -18,10 +17,10 @@ pub enum HostError {
     /// The controller ended the connection and said why.
     #[error("the controller ended the connection: {0:?}")]
     Terminated(FatalError),
-    /// The controller sent what it must not.
+    /// The controller broke the protocol.
     #[error("the controller sent {0}")]
     Protocol(String),
-    /// A command failed where it must not.
+    /// A command failed that must succeed.
     #[error("{command}: {status:?}")]
     Status {
         /// Which.
@@ -102,10 +101,6 @@ pub struct Queue {
 
 const INPUT: usize = 4 << 20;
 
-fn crc32c(bytes: &[u8]) -> u32 {
-    checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
-}
-
 impl Queue {
     /// Connects the transport: nothing but ICReq and ICResp.
     ///
@@ -150,23 +145,23 @@ impl Queue {
         Ok(queue)
     }
 
-    /// The socket, for tests that do to it what hosts must not.
+    /// Returns the socket, for tests that break the protocol.
     pub fn stream(&mut self) -> &mut TcpStream {
         &mut self.stream
     }
 
-    /// Commands outstanding.
+    /// Returns how many commands are outstanding.
     pub fn outstanding(&self) -> usize {
         self.outstanding.len()
     }
 
-    /// Whether another command may be submitted.
+    /// Returns whether another command may be submitted.
     pub fn has_room(&self) -> bool {
         self.outstanding.len() + 1 < usize::from(self.options.entries)
     }
 
     /// Adds a command to those that [`Self::flush`] sends; `send` is its data, `receive` the bytes
-    /// that it answers at most. Answers its identifier.
+    /// that it returns at most. Returns its identifier.
     pub fn submit(&mut self, mut sqe: Sqe, send: &[u8], receive: usize) -> u16 {
         while self.outstanding.contains_key(&self.next_cid) {
             self.next_cid = self.next_cid.wrapping_add(1);
@@ -236,7 +231,7 @@ impl Queue {
         Ok(())
     }
 
-    /// The next completion. Sends what was submitted first.
+    /// Sends what was submitted and returns the next completion.
     ///
     /// # Errors
     /// The connection broke, or the controller did not keep to the protocol.
@@ -249,7 +244,7 @@ impl Queue {
         }
     }
 
-    /// Completions that are there already or come with the next read, at least one.
+    /// Appends the completions that are there already or come with the next read, at least one.
     ///
     /// # Errors
     /// As [`Self::complete`].
@@ -306,7 +301,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Takes one PDU; answers a completion if one came with it.
+    /// Takes one PDU and returns the completion that came with it, if any.
     fn pdu(&mut self) -> Result<Option<Completion>, HostError> {
         let wrong = |what: &str| HostError::Protocol(what.to_owned());
         self.fill(size_of::<PduHeader>())?;

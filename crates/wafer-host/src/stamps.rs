@@ -4,8 +4,16 @@
 use std::collections::BTreeMap;
 
 use crate::command::Io;
-use crate::load::Done;
 use crate::queue::{HostError, Queue};
+
+/// What reading everything back found.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Verified {
+    /// Slots that were read.
+    pub(crate) read: u64,
+    /// Of those, how many had other data than was written last.
+    pub(crate) wrong: u64,
+}
 
 /// Stamps of one connection, which owns every `step`-th slot from `number` on.
 pub(crate) struct Stamps {
@@ -34,8 +42,8 @@ impl Stamps {
         }
     }
 
-    /// Stamps `data` for the first slot from the connection's `own`-th on that is not being written; answers
-    /// which, or `None` if all are.
+    /// Stamps `data` for the first slot from the connection's `own`-th on that is not being written and returns
+    /// the slot, or `None` if all are.
     pub(crate) fn stamp(&mut self, own: u64, data: &mut [u8]) -> Option<u64> {
         let own = own as usize;
         let all = self.last.len();
@@ -75,8 +83,8 @@ impl Stamps {
         queue: &mut Queue,
         io: Io,
         bytes: usize,
-        done: &mut Done,
-    ) -> Result<(), HostError> {
+    ) -> Result<Verified, HostError> {
+        let mut verified = Verified::default();
         let size = bytes / self.blocks as usize;
         for (own, serial) in self.last.iter().enumerate().filter(|(_, serial)| **serial > 0) {
             let slot = self.slot(own);
@@ -86,9 +94,9 @@ impl Stamps {
                 && read.data.len() == bytes
                 && (read.data.chunks_exact(size).enumerate())
                     .all(|(block, data)| data[..16] == self.expected(slot, block, *serial));
-            done.verified += 1;
-            done.wrong += u64::from(!right);
+            verified.read += 1;
+            verified.wrong += u64::from(!right);
         }
-        Ok(())
+        Ok(verified)
     }
 }

@@ -1,13 +1,11 @@
 //! Commands over a socket: data, counters, placement, namespaces, and clean errors.
 
-mod common;
-
-use common::{NQN, Target, config};
-use wafer_core::{Command, Device, Placement};
+use crate::common::{NQN, Target, config};
+use wafer_device::{Command, Device, Placement};
+use wafer_drive::backend::DataSpec;
 use wafer_host::{Host, HostOptions, Io, Queue, QueueOptions};
-use wafer_spec::zerocopy::{FromBytes as _, FromZeros as _, IntoBytes as _};
-use wafer_spec::*;
-use wafer_target::backend::DataSpec;
+use wafer_nvme::zerocopy::{FromBytes as _, FromZeros as _, IntoBytes as _};
+use wafer_nvme::*;
 
 const IO: Io = Io { nsid: 1 };
 
@@ -80,9 +78,9 @@ fn the_drive_counts_as_the_device_does() {
     let mut host = target.host("counts");
     let mut queue = host.io_queue(1).unwrap();
     let mut device = Device::new(&config("64MiB"), 0).unwrap();
-    device.delete_namespace(wafer_core::NsId(0));
+    device.delete_namespace(wafer_device::NsId(0));
     let pages = device.geometry().logical_pages;
-    let handles: Vec<_> = (0..4).map(wafer_core::RuhId).collect();
+    let handles: Vec<_> = (0..4).map(wafer_device::RuhId).collect();
     device.create_namespace(pages, &handles).unwrap();
     let mut state = 1u64;
     let data = pattern(16, 0);
@@ -258,6 +256,32 @@ fn placement_status_update_and_events() {
     assert_eq!(FdpEventsHeader::read_from_prefix(&log).unwrap().0.count.get(), 1);
 }
 
+/// fio 3.41 and later set PRACT in every command, whether or not the namespace has protection information.
+#[test]
+fn protection_information_is_ignored_on_a_namespace_without_it() {
+    let target = Target::start(DataSpec::Memory);
+    let host = target.host("protection");
+    let mut queue = host.io_queue(1).unwrap();
+    let data = pattern(4, 9);
+    let protected = |sqe: Sqe| {
+        let cdw12 = RwCdw12::from(sqe.cdw12.get()).with_prinfo(0b1111).with_stc(true);
+        Sqe { cdw12: cdw12.into_bits().into(), ..sqe }
+    };
+    succeed(&mut queue, protected(IO.write(8, 4, Some(1))), &data, 0);
+    assert!(succeed(&mut queue, protected(IO.read(8, 4)), &[], 4 * 4096) == data);
+    succeed(&mut queue, protected(IO.compare(8, 4)), &data, 0);
+    succeed(&mut queue, protected(IO.verify(8, 4)), &[], 0);
+    succeed(&mut queue, protected(IO.write_zeroes(10, 1, false)), &[], 0);
+    let source = CopyRange { slba: 8.into(), nlb_z: 1.into(), ..Default::default() };
+    let copy = IO.copy(20, 1, None);
+    let cdw12 = CopyCdw12::from(copy.cdw12.get()).with_prinfor(0b1111).with_prinfow(0b1111);
+    let cdw12 = cdw12.with_stcr(true).with_stcw(true);
+    let copy = Sqe { cdw12: cdw12.into_bits().into(), ..copy };
+    succeed(&mut queue, copy, source.as_bytes(), 0);
+    let copied = succeed(&mut queue, protected(IO.read(20, 2)), &[], 2 * 4096);
+    assert!(copied == data[..2 * 4096]);
+}
+
 fn create(pages: u64, format: u8, handles: &[u16]) -> NamespaceCreate {
     let mut data = NamespaceCreate::new_zeroed();
     data.nsze = pages.into();
@@ -280,7 +304,7 @@ fn manage(select: u32, nsid: u32) -> Sqe {
 }
 
 #[test]
-fn namespaces_come_and_go_and_others_are_told() {
+fn namespaces_come_and_go_and_others_are_notified() {
     let target = Target::start(DataSpec::Memory);
     let (mut a, mut b) = (target.host("a"), target.host("b"));
     // b wants notices.

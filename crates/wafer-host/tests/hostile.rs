@@ -1,20 +1,18 @@
 //! Hosts that break the rules: an error to them, no effect on others.
 
-mod common;
-
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use common::{NQN, Target, config};
+use crate::common::{NQN, Target, config};
+use wafer_drive::backend::DataSpec;
 use wafer_host::{Host, HostError, HostOptions, Io, Load, Pattern, Queue, QueueOptions};
-use wafer_spec::zerocopy::{FromBytes as _, IntoBytes as _};
-use wafer_spec::*;
-use wafer_target::backend::DataSpec;
+use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
+use wafer_nvme::*;
 
 const IO: Io = Io { nsid: 1 };
 
-/// Reads until the end; answers the terminate request, if the last PDU is one.
+/// Reads until the end and returns the terminate request, if the last PDU is one.
 fn rest(stream: &mut TcpStream) -> Option<FatalError> {
     terminate(stream).map(|(term, _)| FatalError(term.fes.get()))
 }
@@ -181,7 +179,7 @@ fn a_host_may_terminate_a_connection() {
     let mut first = host.io_queue(1).unwrap();
     let mut second = host.io_queue(2).unwrap();
     first.stream().write_all(&terminate(FatalError::INVALID_HEADER, &[6; 24])).unwrap();
-    // The connection ends without an answer; the other queue goes on, and the first can be had again.
+    // The connection ends without a response; the other queue goes on, and the first can be had again.
     assert_eq!(rest(first.stream()), None);
     assert!(second.execute(IO.read(0, 1), &[], 4096).unwrap().status.is_success());
     let started = Instant::now();
@@ -204,7 +202,7 @@ fn a_host_may_terminate_a_connection() {
     }
 }
 
-/// A queue with a write of 40 KiB that waits for its data; answers its R2T.
+/// A queue with a write of 40 KiB that waits for its data, and its R2T.
 fn waiting(host: &Host, r2ts: u32) -> (Queue, TcpStream, R2t) {
     let mut options = HostOptions::new(NQN, "waiting");
     options.queue = QueueOptions { r2ts, in_capsule: 1024, ..QueueOptions::default() };
@@ -278,7 +276,7 @@ fn host_with_digests(target: &Target) -> Host {
 }
 
 fn digest(bytes: &[u8]) -> [u8; 4] {
-    wafer_target::transport::crc32c(bytes).to_le_bytes()
+    wafer_nvme::crc32c(bytes).to_le_bytes()
 }
 
 #[test]
@@ -303,16 +301,16 @@ fn wrong_digests() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     queue.stream().write_all(&bytes).unwrap();
-    let mut answer = [0; 28];
-    queue.stream().read_exact(&mut answer).unwrap();
-    let (response, _) = CapsuleResp::read_from_prefix(&answer).unwrap();
+    let mut received = [0; 28];
+    queue.stream().read_exact(&mut received).unwrap();
+    let (response, _) = CapsuleResp::read_from_prefix(&received).unwrap();
     let status = StatusField::from_bits(response.cqe.status.get());
     assert_eq!(Status(status.status()), Status::TRANSIENT_TRANSPORT_ERROR);
     assert!(!status.dnr(), "it may be tried again");
     bytes[last] ^= 1;
     queue.stream().write_all(&bytes).unwrap();
-    queue.stream().read_exact(&mut answer).unwrap();
-    let (response, _) = CapsuleResp::read_from_prefix(&answer).unwrap();
+    queue.stream().read_exact(&mut received).unwrap();
+    let (response, _) = CapsuleResp::read_from_prefix(&received).unwrap();
     assert_eq!(response.cqe.status.get(), 0);
     // A wrong header digest ends it.
     bytes[73] ^= 1;
@@ -371,9 +369,9 @@ fn wrong_digests_of_data_that_was_asked_for() {
             let bytes = [pdu.as_bytes(), &digest(pdu.as_bytes()), &data, &sum].concat();
             stream.write_all(&bytes).unwrap();
         }
-        let mut answer = [0; 28];
-        stream.read_exact(&mut answer).unwrap();
-        let (response, _) = CapsuleResp::read_from_prefix(&answer).unwrap();
+        let mut received = [0; 28];
+        stream.read_exact(&mut received).unwrap();
+        let (response, _) = CapsuleResp::read_from_prefix(&received).unwrap();
         let status = StatusField::from_bits(response.cqe.status.get());
         assert_eq!(Status(status.status()), expected);
         let written = if expected == Status::SUCCESS { 8192 } else { 0 };
@@ -425,8 +423,8 @@ fn connecting_wrongly() {
 
 #[test]
 fn silent_hosts_are_given_up() {
-    let patience = Duration::from_millis(400);
-    let target = Target::with(config("64MiB"), DataSpec::Memory, false, patience);
+    let timeout = Duration::from_millis(400);
+    let target = Target::with(config("64MiB"), DataSpec::Memory, false, timeout);
     // Never sends a byte; sends half a PDU; never connects; owes data.
     let mut silent = TcpStream::connect(target.address).unwrap();
     let mut half = TcpStream::connect(target.address).unwrap();
@@ -440,7 +438,7 @@ fn silent_hosts_are_given_up() {
     assert!(started.elapsed() < Duration::from_secs(5));
     // A host that only rests is not.
     let mut queue = other.io_queue(1).unwrap();
-    std::thread::sleep(3 * patience);
+    std::thread::sleep(3 * timeout);
     assert!(queue.execute(IO.read(0, 1), &[], 4096).unwrap().status.is_success());
 }
 
@@ -513,7 +511,7 @@ fn a_load_loses_nothing() {
     options.queue.in_capsule = 16384;
     let result = load.run(target.address, &options, 1).unwrap();
     assert_eq!((result.commands, result.failed), (120_000, 0));
-    let snapshot = target.drive.snapshot();
+    let snapshot = target.drive.counters();
     assert_eq!(snapshot.counters.host_bytes, 120_000 * 4096);
     assert_eq!(snapshot.write_commands, 120_000);
     assert!(snapshot.counters.relocated_pages > 0);

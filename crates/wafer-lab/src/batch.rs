@@ -3,11 +3,13 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use rayon::prelude::*;
+use wafer_record::host::available_memory;
+use wafer_record::{Record, Snapshot};
 
+use crate::control::{Control, Progress};
+use crate::error::LabError;
 use crate::experiment::Checked;
-use crate::host::available_memory;
-use crate::run::{Control, Progress, View, run};
-use crate::{LabError, ResultRecord};
+use crate::run::run;
 
 /// How a batch is run and followed.
 pub struct Batch<'a> {
@@ -18,17 +20,14 @@ pub struct Batch<'a> {
     /// Called with the number of the experiment.
     pub progress: &'a (dyn Fn(usize, Progress) + Sync),
     /// Called with the device of a run on the way; for batches of one.
-    pub watch: Option<&'a (dyn Fn(View) + Sync)>,
+    pub watch: Option<&'a (dyn Fn(Snapshot) + Sync)>,
     /// Called as each run ends.
-    pub finished: &'a (dyn Fn(usize, &Result<ResultRecord, LabError>) + Sync),
+    pub finished: &'a (dyn Fn(usize, &Result<Record, LabError>) + Sync),
 }
 
 impl Batch<'_> {
     /// Runs all experiments; results in the order of the experiments.
-    pub fn run(
-        &self,
-        experiments: &[Checked],
-    ) -> Result<Vec<Result<ResultRecord, LabError>>, LabError> {
+    pub fn run(&self, experiments: &[Checked]) -> Result<Vec<Result<Record, LabError>>, LabError> {
         let memory = MemoryGate::new(available_memory().unwrap_or(u64::MAX));
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads.unwrap_or(0))
@@ -86,8 +85,9 @@ impl Drop for Taken<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
 
     #[test]
     fn runs_never_take_more_memory_than_there_is() {

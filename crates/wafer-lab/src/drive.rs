@@ -1,83 +1,101 @@
-//! The device as runs use it: with an observer that counts events, and placement indices resolved.
+//! The device as runs use it: with an observer that counts events.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-use wafer_core::{Command, Device, FdpEvent, NsId, Observer, Placement, RuId};
-use wafer_workload::CommandStream;
+use wafer_device::{
+    Command, Device, FdpEvent, Geometry, NsId, Observer, Placement, RuId, StreamDescription,
+};
+use wafer_record::{Event, Events, Live, ReclaimUnits, Snapshot, Wear};
 
-/// FDP events of a run by type, preconditioning left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Events {
-    /// 0x00: reclaim units given up before they were full.
-    pub ru_not_fully_written: u64,
-    /// 0x03: writes with a placement identifier that their namespace does not have.
-    pub invalid_placement_identifier: u64,
-    /// 0x80: collections that moved data.
-    pub media_reallocated: u64,
-    /// 0x81: segments written in another reclaim group than the one named.
-    pub implicitly_modified_ruh: u64,
+use crate::control::Stage;
+
+/// Maximum number of events in a [`Snapshot`].
+const NEWEST: usize = 40;
+
+/// What a run sees of its device: events, and attribution on request, which costs speed.
+#[derive(Debug)]
+pub(crate) struct Watch<const ATTRIBUTION: bool> {
+    /// Events of this stage.
+    pub(crate) events: Events,
+    /// Events of the stages before.
+    earlier: u64,
+    /// The newest since the last snapshot, the oldest first.
+    unseen: VecDeque<FdpEvent>,
+    /// The newest before it, the oldest first.
+    seen: VecDeque<Event>,
+    /// Start of the run: events have no clock of their own and get the time of their first snapshot.
+    started: Instant,
 }
 
-impl Events {
-    /// Events of all types.
-    pub fn total(&self) -> u64 {
-        let Events {
-            ru_not_fully_written,
-            invalid_placement_identifier,
-            media_reallocated,
-            implicitly_modified_ruh,
-        } = self;
-        ru_not_fully_written
-            + invalid_placement_identifier
-            + media_reallocated
-            + implicitly_modified_ruh
+impl<const ATTRIBUTION: bool> Default for Watch<ATTRIBUTION> {
+    fn default() -> Self {
+        Watch {
+            events: Events::default(),
+            earlier: 0,
+            unseen: VecDeque::new(),
+            seen: VecDeque::new(),
+            started: Instant::now(),
+        }
     }
 }
 
-/// Events that a [`View`](crate::View) has at most.
-pub(crate) const NEWEST: usize = 40;
+impl<const ATTRIBUTION: bool> Watch<ATTRIBUTION> {
+    /// Begins the next stage: events are counted from zero and numbered on.
+    pub(crate) fn restart(&mut self) {
+        self.earlier += std::mem::take(&mut self.events).total();
+    }
 
-/// What a run sees of its device: events, and attribution if it is asked for, which costs speed.
-#[derive(Debug, Default)]
-pub(crate) struct Watch<const ATTRIBUTION: bool> {
-    pub(crate) events: Events,
-    /// The newest since they were taken last, the oldest first.
-    pub(crate) newest: VecDeque<FdpEvent>,
+    /// Returns the newest events, numbered over the life of the run.
+    fn newest(&mut self, seconds: f64) -> Vec<Event> {
+        let before = (self.earlier + self.events.total()).saturating_sub(self.unseen.len() as u64);
+        for (number, event) in (before + 1..).zip(self.unseen.drain(..)) {
+            if self.seen.len() == NEWEST {
+                self.seen.pop_front();
+            }
+            self.seen.push_back(Event::of(number, seconds, &event));
+        }
+        self.seen.iter().cloned().collect()
+    }
 }
 
 impl<const ATTRIBUTION: bool> Observer for Watch<ATTRIBUTION> {
     const ATTRIBUTION: bool = ATTRIBUTION;
 
     fn event(&mut self, event: &FdpEvent) {
-        let events = &mut self.events;
-        let count = match event {
-            FdpEvent::RuNotFullyWritten { .. } => &mut events.ru_not_fully_written,
-            FdpEvent::InvalidPlacementIdentifier { .. } => &mut events.invalid_placement_identifier,
-            FdpEvent::MediaReallocated { .. } => &mut events.media_reallocated,
-            FdpEvent::ImplicitlyModifiedRuh { .. } => &mut events.implicitly_modified_ruh,
-        };
-        *count += 1;
-        if self.newest.len() == NEWEST {
-            self.newest.pop_front();
+        self.events.count(event);
+        if self.unseen.len() == NEWEST {
+            self.unseen.pop_front();
         }
-        self.newest.push_back(*event);
+        self.unseen.push_back(*event);
     }
-}
-
-/// How often reclaim units were erased, preconditioning included.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Wear {
-    /// Erases of the reclaim unit erased least.
-    pub least: u32,
-    /// Erases of the one erased most.
-    pub most: u32,
-    /// Mean over all.
-    pub mean: f64,
 }
 
 /// The device of a run.
 pub(crate) type Drive<const ATTRIBUTION: bool> = Device<Watch<ATTRIBUTION>>;
+
+/// Returns the device of a run as it is now. Walks the reclaim units.
+pub(crate) fn snapshot<const A: bool>(device: &mut Drive<A>, stage: Stage) -> Snapshot {
+    let units = ReclaimUnits::of(device);
+    let seconds = device.observer().started.elapsed().as_secs_f64();
+    Snapshot {
+        seconds,
+        counters: device.counters(),
+        handles: Snapshot::keyed(device.handle_counters(), device.gc_counters()),
+        live: Live {
+            state: match stage {
+                Stage::Preconditioning => "preconditioning",
+                Stage::Running => "running",
+            }
+            .to_owned(),
+            free_open_closed: units.free_open_closed(),
+            event_counts: device.observer().events.by_name(),
+            events: device.observer_mut().newest(seconds),
+            ..Live::default()
+        },
+        reclaim_units: Some(units),
+    }
+}
 
 pub(crate) fn wear<O: Observer>(drive: &Device<O>) -> Wear {
     let count = drive.geometry().ru_count;
@@ -89,33 +107,74 @@ pub(crate) fn wear<O: Observer>(drive: &Device<O>) -> Wear {
     }
 }
 
-/// The placement identifiers behind the indices that a workload uses: its `plids` count through the
+/// Translates the placement indices of a workload to placement identifiers. Indices count through the
 /// Reclaim Unit Handle Status of the namespace, which lists every group of every handle.
 pub(crate) struct Placements(Option<Vec<Vec<Placement>>>);
 
-/// No namespace has it: beyond every list, and not the absence of a directive.
+/// An identifier that no namespace defines: beyond every list, and not the absence of a directive.
 const UNKNOWN: Placement = Placement(u16::MAX - 1);
 
 impl Placements {
-    /// With one reclaim group index and identifier are the same; some streams know the identifiers.
-    pub(crate) fn of<O: Observer>(
-        drive: &Device<O>,
-        stream: &(impl CommandStream + ?Sized),
-    ) -> Self {
-        let geometry = drive.geometry();
-        if geometry.groups == 1 || stream.has_identifiers() {
+    /// Returns the translation for a stream. With one reclaim group, index and identifier are the same.
+    pub(crate) fn of(geometry: &Geometry, description: StreamDescription) -> Self {
+        if geometry.groups == 1 || description.identifiers {
             return Placements(None);
         }
-        let namespaces = 0..geometry.namespaces.len() as u8;
-        Placements(Some(namespaces.map(|n| drive.placements(NsId(n))).collect()))
+        // Bits of an identifier below its reclaim group.
+        let shift = 16 - u32::from(geometry.groups).next_power_of_two().trailing_zeros();
+        let table = |handles: &Vec<u16>| {
+            let each = (0..handles.len() as u16).flat_map(|handle| {
+                (0..geometry.groups).map(move |group| Placement(group << shift | handle))
+            });
+            each.collect()
+        };
+        Placements(Some(geometry.namespace_handles.iter().map(table).collect()))
     }
 
-    pub(crate) fn resolve(&self, batch: &mut [Command]) {
-        let Some(tables) = &self.0 else { return };
-        for command in batch.iter_mut().filter(|c| c.placement != Placement::NONE) {
-            let table = tables.get(usize::from(command.namespace.0));
-            let found = table.and_then(|t| t.get(usize::from(command.placement.0)));
-            command.placement = found.copied().unwrap_or(UNKNOWN);
+    /// Translates the placements of commands.
+    pub(crate) fn resolve(&self, commands: &mut [Command]) {
+        if self.0.is_some() {
+            for command in commands.iter_mut().filter(|c| c.placement != Placement::NONE) {
+                command.placement = self.identifier(command.namespace, command.placement.0);
+            }
         }
+    }
+
+    /// Returns the identifier of an index.
+    pub(crate) fn identifier(&self, namespace: NsId, index: u16) -> Placement {
+        let Some(tables) = &self.0 else { return Placement(index) };
+        let table = tables.get(namespace.index());
+        table.and_then(|t| t.get(usize::from(index))).copied().unwrap_or(UNKNOWN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wafer_device::{RgId, RuhId};
+
+    use super::*;
+
+    #[test]
+    fn events_are_numbered_over_the_life_of_a_run() {
+        let mut watch = Watch::<false>::default();
+        let event = FdpEvent::MediaReallocated { group: RgId(0), handle: Some(RuhId(2)), pages: 7 };
+        let look = |watch: &mut Watch<false>, events: u64, seconds: f64| -> Vec<Event> {
+            (0..events).for_each(|_| watch.event(&event));
+            watch.newest(seconds)
+        };
+        look(&mut watch, 3, 0.5);
+        // A hundred since, of which the newest are kept.
+        let numbers: Vec<u64> = look(&mut watch, 100, 1.0).iter().map(|e| e.number).collect();
+        assert_eq!(numbers, (64..=103).collect::<Vec<_>>());
+        // Counting begins again after preconditioning, numbering does not.
+        watch.restart();
+        let events = look(&mut watch, 2, 1.5);
+        let last = events.last().unwrap();
+        assert_eq!(
+            (last.number, last.seconds, last.kind.as_str()),
+            (105, 1.5, "media reallocated")
+        );
+        assert_eq!(last.text, "reclaim group 0, handle 2, 7 pages");
+        assert_eq!(watch.events.by_name()[2], ("media reallocated".to_owned(), 2));
     }
 }

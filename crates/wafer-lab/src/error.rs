@@ -1,41 +1,72 @@
 //! Why an experiment cannot run, or did not finish.
 
+use std::fmt;
 use std::path::PathBuf;
 
-/// What goes wrong in the lab. Every message is one line.
+/// An error of the lab. Every message is one line; causes are in the source chain.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// A configuration, argument, job file or trace that cannot work. `place` is a file and line
-    /// with its key, or the option.
-    #[error("{place}: {reason}")]
+    /// A configuration or argument that cannot work.
+    #[error("{place}: {reason}{}", with(overrides))]
     Config {
-        /// Where: `FILE:LINE: KEY`, or `--option`.
-        place: String,
-        /// Why, and where there is one, what would work.
+        /// What is wrong.
+        place: Place,
+        /// Why, and what would work if that is known.
         reason: String,
+        /// Overrides that may have made a file's value wrong, as `KEY=VALUE`.
+        overrides: Vec<String>,
     },
-    /// The workload cannot be used; the message has file, line and option.
+    /// A data file that a configuration names is nowhere to be found.
+    #[error("{place}: no such file: {}{}", file.display(), looked_in(looked))]
+    MissingData {
+        /// The key that names it.
+        place: Place,
+        /// The file, as named.
+        file: PathBuf,
+        /// Folders searched; none for an absolute path.
+        looked: Vec<PathBuf>,
+    },
+    /// A fio job file cannot be read.
+    #[error(transparent)]
+    JobFile(#[from] wafer_fio::file::FioError),
+    /// The jobs of a fio job file or their shares cannot be used.
+    #[error(transparent)]
+    Jobs(#[from] wafer_fio::WorkloadError),
+    /// A trace cannot be used.
+    #[error(transparent)]
+    Trace(#[from] wafer_trace::TraceError),
+    /// Another workload cannot be used.
     #[error("{0}")]
     Workload(String),
+    /// A workload of several cannot be used.
+    #[error("{part}")]
+    Part {
+        /// Which one.
+        part: String,
+        /// Why.
+        #[source]
+        source: Box<LabError>,
+    },
     /// The run would not fit into memory.
-    #[error("{what} needs {} of memory, {} are available", gib(*needed), gib(*available))]
+    #[error("{what} needs {} of memory, but only {} are available", gib(*needed), gib(*available))]
     Memory {
         /// The run.
         what: String,
-        /// Bytes that it needs.
+        /// Bytes needed.
         needed: u64,
-        /// Bytes that there are.
+        /// Bytes available.
         available: u64,
     },
     /// The run began and cannot go on.
     #[error("{0}")]
     Run(String),
-    /// A result could not be written.
-    #[error("{}: {source}", path.display())]
+    /// A file could not be written.
+    #[error("{}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// The system's reason.
+        #[source]
         source: std::io::Error,
     },
     /// Stopped by the user.
@@ -43,29 +74,134 @@ pub enum LabError {
     Cancelled,
 }
 
+/// What an error is about. Front ends add their own words: [`Place::Argument`] is `--pace` on a command
+/// line and `pace=` in Python.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A device, file or study, by name.
+    Named(String),
+    /// A configuration file.
+    File {
+        /// Its name.
+        file: String,
+        /// The line, counted from 1, if it is known.
+        line: Option<usize>,
+        /// The dotted key; none where the file as a whole is wrong.
+        key: Option<String>,
+    },
+    /// A key that the caller overrides.
+    Override {
+        /// What has the key.
+        of: Overridden,
+        /// The dotted key.
+        key: String,
+    },
+    /// An argument of the caller, by its name in [`Options`](crate::Options).
+    Argument(&'static str),
+}
+
+/// What an override changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overridden {
+    /// A key of the device.
+    Device,
+    /// An option of all traces.
+    Traces,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Named(name) => f.write_str(name),
+            Place::File { file, line, key } => {
+                f.write_str(file)?;
+                line.iter().try_for_each(|line| write!(f, ":{line}"))?;
+                key.iter().try_for_each(|key| write!(f, ": {key}"))
+            }
+            Place::Override { key, .. } => f.write_str(key),
+            Place::Argument(name) => f.write_str(name),
+        }
+    }
+}
+
+impl From<&str> for Place {
+    fn from(name: &str) -> Self {
+        Place::Named(name.to_owned())
+    }
+}
+
+impl From<String> for Place {
+    fn from(name: String) -> Self {
+        Place::Named(name)
+    }
+}
+
+impl From<wafer_record::RecordError> for LabError {
+    fn from(error: wafer_record::RecordError) -> Self {
+        match error {
+            wafer_record::RecordError::Input { place, reason } => LabError::config(place, reason),
+            wafer_record::RecordError::Io { path, source } => LabError::Io { path, source },
+        }
+    }
+}
+
 impl LabError {
-    /// An error in what the user gave.
-    pub fn config(place: impl Into<String>, reason: impl Into<String>) -> Self {
-        LabError::Config { place: place.into(), reason: reason.into() }
+    /// Returns an error in what the user gave.
+    pub fn config(place: impl Into<Place>, reason: impl Into<String>) -> Self {
+        LabError::Config { place: place.into(), reason: reason.into(), overrides: Vec::new() }
     }
 
-    /// The same error, of a part that has a name.
+    /// Returns an error about an argument of the caller.
+    pub fn argument(name: &'static str, reason: impl Into<String>) -> Self {
+        LabError::config(Place::Argument(name), reason)
+    }
+
+    /// Returns this error as that of a named part.
     pub(crate) fn of(self, part: &str) -> Self {
+        LabError::Part { part: part.to_owned(), source: Box::new(self) }
+    }
+
+    /// Reports whether the user's arguments or files are at fault, before anything ran.
+    pub fn is_usage(&self) -> bool {
         match self {
-            LabError::Config { place, reason } => {
-                LabError::Config { place, reason: format!("{part}: {reason}") }
-            }
-            LabError::Workload(message) => LabError::Workload(format!("{part}: {message}")),
-            LabError::Memory { what, needed, available } => {
-                LabError::Memory { what: format!("{part}: {what}"), needed, available }
-            }
-            other => other,
+            LabError::Run(_) | LabError::Io { .. } | LabError::Cancelled => false,
+            LabError::Part { source, .. } => source.is_usage(),
+            _ => true,
         }
     }
 
-    /// Whether the user's arguments or files are at fault, before anything ran.
-    pub fn is_usage(&self) -> bool {
-        matches!(self, LabError::Config { .. } | LabError::Workload(_) | LabError::Memory { .. })
+    /// Returns the error that tells what happened, without the parts around it.
+    pub fn innermost(&self) -> &LabError {
+        match self {
+            LabError::Part { source, .. } => source.innermost(),
+            other => other,
+        }
+    }
+}
+
+/// Joins an error and its causes into one line, each by `describe`.
+pub fn line(
+    error: &(dyn std::error::Error + 'static),
+    describe: impl Fn(&(dyn std::error::Error + 'static)) -> String,
+) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let texts: Vec<String> =
+        causes.map(|cause| crate::config::one_line(&describe(cause))).collect();
+    texts.join(": ")
+}
+
+fn with(overrides: &[String]) -> String {
+    match overrides {
+        [] => String::new(),
+        _ => format!(" (with {})", overrides.join(", ")),
+    }
+}
+
+fn looked_in(folders: &[PathBuf]) -> String {
+    let folders: Vec<String> = folders.iter().map(|path| path.display().to_string()).collect();
+    match folders.as_slice() {
+        [] => String::new(),
+        _ => format!("; looked in {}", folders.join(", ")),
     }
 }
 

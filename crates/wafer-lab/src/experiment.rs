@@ -3,15 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
+use wafer_record::files::read_text;
+use wafer_record::{Precondition, Volume};
 
-use crate::config::{Layers, ResolvedDevice, base_layers, resolve};
-use crate::files::read_text;
-use crate::source::{self, TraceSource, Workload};
-use crate::validate::Checks;
-use crate::{LabError, Precondition, Volume};
+use crate::checks::Checks;
+use crate::config::{Files, Layers, ResolvedDevice, base_layers, load_device, resolve};
+use crate::error::{LabError, Place};
+use crate::memory::refuse_if_short;
+use crate::source::{self, Built, SourceTarget, TraceSource, Workload};
 
-/// Points of a timeline unless told otherwise.
+/// Default number of timeline samples.
 pub const DEFAULT_SAMPLES: usize = 1000;
 
 /// One run, ready.
@@ -29,19 +32,19 @@ pub struct Experiment {
     pub pace: Option<String>,
     /// CSV file whose columns `pace` may name.
     pub pace_from: Option<PathBuf>,
-    /// Where the experiment file sets `pace`, for messages; none when an option does.
-    pub pace_place: Option<String>,
-    /// Seed of everything random.
+    /// Where the experiment file sets `pace`; none where an option does.
+    pub pace_place: Option<Place>,
+    /// Random seed.
     pub seed: u64,
-    /// Points of the timeline at most.
+    /// Maximum number of timeline samples.
     pub samples: usize,
     /// State of the device at the start.
     pub precondition: Precondition,
-    /// Keep track of whose invalidations cause relocations of whose data.
+    /// Records whose invalidations cause relocations of whose data.
     pub attribution: bool,
     /// Table of published WAF to print beside ours.
     pub compare: Option<PathBuf>,
-    /// Where it is held against that table; only from a file.
+    /// Volumes at which it is compared with that table; only from a file.
     pub checks: Option<Checks>,
 }
 
@@ -51,8 +54,8 @@ pub struct Checked {
     /// The experiment.
     pub experiment: Experiment,
     /// Options of the job file without effect on what is written.
-    pub ignored: Vec<crate::record::IgnoredOption>,
-    /// What is worth telling before the run, a line each.
+    pub ignored: Vec<wafer_record::record::IgnoredOption>,
+    /// Notes for the user before the run, one line each.
     pub notices: Vec<String>,
     /// Bytes of memory that the run takes, device and workload.
     pub memory_bytes: u64,
@@ -61,7 +64,7 @@ pub struct Checked {
     pub total_bytes: Option<u64>,
 }
 
-/// What the command line gives; each value overrides the file's.
+/// What a caller gives; each value overrides that of the experiment file.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Profile name or file.
@@ -82,23 +85,27 @@ pub struct Options {
     pub pace_from: Option<PathBuf>,
     /// Seed.
     pub seed: Option<u64>,
-    /// Points of the timeline.
+    /// Maximum number of timeline samples.
     pub samples: Option<usize>,
     /// State of the device at the start.
     pub precondition: Option<Precondition>,
-    /// Keep attribution, also where the file does not ask for it.
+    /// Record attribution, also where the file does not ask for it.
     pub attribution: bool,
     /// Table of published WAF.
     pub compare: Option<PathBuf>,
+    /// Folder with traces and other data, looked at before all others.
+    pub data_dir: Option<PathBuf>,
 }
 
 impl Options {
-    /// The workload that the options name, if they do.
+    /// Returns the workload that the options name, if any.
     fn workload(&self) -> Result<Option<Workload>, LabError> {
         match (&self.fio, self.traces.as_slice()) {
-            (Some(_), [_, ..]) => Err(LabError::config("--trace", "give this or --fio, not both")),
+            (Some(_), [_, ..]) => {
+                Err(LabError::argument("trace", "give a trace or a job file, not both"))
+            }
             (None, []) if !self.trace_set.is_empty() => {
-                Err(LabError::config("--trace-set", "there is no --trace to set it for"))
+                Err(LabError::argument("trace_set", "there is no trace to set it for"))
             }
             (None, []) => Ok(None),
             (Some(fio), []) => Workload::fio(fio).map(Some),
@@ -109,43 +116,49 @@ impl Options {
     }
 }
 
-/// An experiment file, all but its `device`.
-#[derive(Debug, Default, Deserialize)]
+/// An experiment file, all but its device and its workload.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct ExperimentFile {
+pub(crate) struct ExperimentFile {
     /// One line on what the experiment is for; for readers of the file.
     #[serde(default)]
     #[expect(dead_code, reason = "for readers of the file")]
     description: Option<String>,
     /// Host bytes to write, counted from the run's first write: multiples of the logical capacity
-    /// (`"25x"`) or a size (`"2TiB"`). Default: until the jobs end.
+    /// (`"25x"`) or a size (`"2TiB"`). Default: until the workload ends.
+    #[schemars(with = "Option<String>")]
     volume: Option<Volume>,
     /// Shares of the bytes of jobs that run at the same time, `"JOB=SHARE,..."`. Default: a closed
     /// loop from queue depths, block sizes and the device's service times.
     pace: Option<String>,
     /// CSV file, relative to the experiment file, whose columns `pace` may name.
+    #[schemars(extend("format" = "path"))]
     pace_from: Option<PathBuf>,
-    /// Seed of everything random. Default 0.
+    /// Random seed.
+    #[schemars(extend("default" = 0))]
     seed: Option<u64>,
-    /// Points of the timeline at most, at least 2. Default 1000.
+    /// Maximum number of timeline samples, at least 2.
+    #[schemars(extend("default" = DEFAULT_SAMPLES))]
     samples: Option<usize>,
-    /// State of the device before the counters start: `"fresh"` (default), `"sequential"` (one
-    /// sequential fill), `"random:N"` (N logical capacities of single-page writes at independent
-    /// uniform addresses), `"load"` (applications load their data), or several of them in this order,
-    /// joined by `+`.
+    /// State of the device before the counters start: `"fresh"`, `"sequential"` (one sequential fill),
+    /// `"random:N"` (N logical capacities of single-page writes at independent uniform addresses),
+    /// `"load"` (applications load their data), or several of them in this order, joined by `+`.
+    #[schemars(with = "Option<String>", extend("default" = "fresh"))]
     precondition: Option<Precondition>,
-    /// Whether to record whose invalidations cause relocations of whose data, for `wafer explain`:
-    /// costs about 15 % of speed. Default false.
+    /// Whether to record whose invalidations cause relocations of whose data, for `wafer explain`. It
+    /// costs about 15 % of speed.
+    #[schemars(extend("default" = false))]
     attribution: Option<bool>,
     /// CSV file of published WAF, relative to the experiment file, to print beside ours: columns
     /// `volume` (multiples of the logical capacity) and `waf`, or `host_bytes` and `media_bytes`.
+    #[schemars(extend("format" = "path"))]
     compare: Option<PathBuf>,
-    /// Volumes and tolerances of `wafer validate`.
+    /// Volumes and tolerances for `wafer validate`.
     validate: Option<Checks>,
 }
 
 impl Experiment {
-    /// The experiment of a file, with options over it.
+    /// Reads the experiment of a file, with options over it.
     pub fn from_file(path: &Path, options: &Options) -> Result<Self, LabError> {
         Self::from_text(path, &read_text(path)?, options)
     }
@@ -159,6 +172,7 @@ impl Experiment {
         let label = path.display().to_string();
         let mut layers = Layers::from_text(&label, text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
+        let files = Files::new(folder, options.data_dir.as_deref());
         let device = device_of_file(&mut layers, folder, options)?;
         let workload = match options.workload()? {
             Some(workload) => {
@@ -166,11 +180,11 @@ impl Experiment {
                 layers.remove("tenants");
                 workload
             }
-            None => source::of_file(&mut layers, folder, path)?,
+            None => source::of_file(&mut layers, &files, path)?,
         };
         let file: ExperimentFile = layers.read()?;
         if file.samples.is_some_and(|samples| samples < 2) {
-            return Err(layers.error("samples", "at least 2"));
+            return Err(layers.error("samples", "expected at least 2"));
         }
         if let Some(Err((key, reason))) = file.validate.as_ref().map(Checks::check) {
             return Err(layers.error(key, &reason));
@@ -196,21 +210,16 @@ impl Experiment {
         })
     }
 
-    /// The experiment of options alone.
+    /// Makes the experiment of options alone.
     pub fn from_options(options: &Options) -> Result<Self, LabError> {
-        let missing = |option: &str, what: &str| {
-            LabError::config(option, format!("missing; give {what}, or an experiment file"))
-        };
-        let device = options.device.as_deref().ok_or_else(|| missing("--device", "a device"))?;
-        let workload = options
-            .workload()?
-            .ok_or_else(|| missing("--fio", "a job file, or a trace with --trace"))?;
-        let device = crate::load_device(device, &options.set)?;
+        let missing = |name| LabError::argument(name, "missing; it has no default");
+        let device = options.device.as_deref().ok_or_else(|| missing("device"))?;
+        let workload = options.workload()?.ok_or_else(|| missing("workload"))?;
+        let device = load_device(device, &options.set)?;
         Ok(Self::of(device, workload, options))
     }
 
-    /// An experiment of a device and a workload at hand; of the options, those count that say
-    /// neither.
+    /// Makes an experiment of a device and a workload; options that name either are not used.
     pub fn of(device: ResolvedDevice, workload: Workload, options: &Options) -> Self {
         Experiment {
             name: format!(
@@ -233,9 +242,29 @@ impl Experiment {
         }
     }
 
-    /// The volume in bytes.
+    /// Returns the volume in bytes.
     pub fn volume_bytes(&self) -> Option<u64> {
         Some(self.volume?.bytes(self.device.logical_bytes()))
+    }
+
+    /// Returns what the workload is built for.
+    pub fn target(&self) -> SourceTarget<'_> {
+        SourceTarget {
+            device: &self.device,
+            seed: self.seed,
+            until_volume: self.volume.is_some(),
+            pace: self.pace.as_deref(),
+            pace_from: self.pace_from.as_deref(),
+            pace_place: self.pace_place.as_ref(),
+        }
+    }
+
+    /// Builds the workload.
+    ///
+    /// # Errors
+    /// What cannot work on this device, in one line with file, line and key.
+    pub fn build(&self) -> Result<Built, LabError> {
+        self.workload.build(&self.target())
     }
 
     /// Prepares the workload without running it, so that its errors come before anything runs.
@@ -243,8 +272,8 @@ impl Experiment {
     pub fn check(self) -> Result<Checked, LabError> {
         let device_bytes = self.device.geometry.memory_bytes();
         self.check_memory(device_bytes)?;
-        self.check_memory(device_bytes + source::memory_bytes(&self)?)?;
-        let built = source::build(&self)?;
+        self.check_memory(device_bytes + self.workload.memory_bytes(&self.target())?)?;
+        let built = self.build()?;
         let memory_bytes = device_bytes + built.memory_bytes;
         self.check_memory(memory_bytes)?;
         Ok(Checked {
@@ -256,34 +285,22 @@ impl Experiment {
         })
     }
 
-    /// Bytes of memory that the run takes, on whatever machine it will run.
+    /// Returns the memory that the run takes, in bytes, on any machine.
     ///
     /// # Errors
     /// What the workload cannot do on this device.
     pub fn needed_memory(&self) -> Result<u64, LabError> {
-        Ok(self.device.geometry.memory_bytes() + source::build(self)?.memory_bytes)
+        Ok(self.device.geometry.memory_bytes() + self.build()?.memory_bytes)
     }
 
     fn check_memory(&self, needed: u64) -> Result<(), LabError> {
         let what = format!("{} on device {}", self.name, self.device.name);
-        refuse_if_short(what, needed, crate::host::available_memory())
+        refuse_if_short(what, needed, wafer_record::host::available_memory())
     }
 
-    /// The same experiment with another seed.
+    /// Returns the same experiment with another seed.
     pub fn with_seed(&self, seed: u64) -> Self {
         Experiment { seed, ..self.clone() }
-    }
-}
-
-/// Refuses a run that needs more memory than there is.
-pub(crate) fn refuse_if_short(
-    what: String,
-    needed: u64,
-    available: Option<u64>,
-) -> Result<(), LabError> {
-    match available {
-        Some(available) if needed > available => Err(LabError::Memory { what, needed, available }),
-        _ => Ok(()),
     }
 }
 
@@ -295,7 +312,7 @@ fn device_of_file(
 ) -> Result<ResolvedDevice, LabError> {
     if let Some(device) = &options.device {
         layers.remove("device");
-        return crate::load_device(device, &options.set);
+        return load_device(device, &options.set);
     }
     let named = if layers.has("device.profile") { "device.profile" } else { "device" };
     let place = layers.clone();
@@ -320,21 +337,4 @@ fn device_of_file(
 
 fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(|| "run".to_owned(), |stem| stem.to_string_lossy().into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_that_does_not_fit_is_refused_with_the_estimate() {
-        let check = |available| refuse_if_short("a on device b".into(), 3 << 30, available);
-        let error = check(Some(1 << 30)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "a on device b needs 3.0 GiB of memory, 1.0 GiB are available"
-        );
-        assert!(error.is_usage());
-        assert!(check(Some(3 << 30)).is_ok() && check(None).is_ok());
-    }
 }

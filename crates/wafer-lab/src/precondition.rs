@@ -1,118 +1,25 @@
 //! What is written before a run begins to count.
 
-use std::fmt;
-use std::str::FromStr;
-
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
-use serde::{Deserialize, Serialize};
-use wafer_core::{Command, Geometry, LBA_BYTES, NsId, Op, Placement};
-use wafer_workload::CommandStream;
-
-/// State of the device when the run starts. Text form: `fresh`, or one or more of `sequential`,
-/// `random:N` and `load` in this order, joined by `+`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Precondition {
-    /// One sequential fill of every namespace, in order, by its first placement handle.
-    pub sequential: bool,
-    /// Then this many logical capacities of single-page writes at independent uniform addresses
-    /// over all namespaces.
-    pub random: f64,
-    /// Then the application loads its data, as it would at the start of the run.
-    pub load: bool,
-}
-
-impl FromStr for Precondition {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let fail = || {
-            format!(
-                "`{text}` is not a precondition; known: fresh, sequential, random:N, load, and \
-                 several of them joined by +, such as sequential+random:N"
-            )
-        };
-        let mut state = Precondition::default();
-        if text.trim() == "fresh" {
-            return Ok(state);
-        }
-        // Every part once, in the order in which they happen.
-        let mut before = 0;
-        for part in text.trim().split('+') {
-            let place = match part {
-                "sequential" => {
-                    state.sequential = true;
-                    1
-                }
-                "load" => {
-                    state.load = true;
-                    3
-                }
-                random => {
-                    let times = random.strip_prefix("random:").and_then(|n| n.parse().ok());
-                    state.random = times.ok_or_else(fail)?;
-                    if !(state.random > 0.0 && state.random <= 1000.0) {
-                        return Err(fail());
-                    }
-                    2
-                }
-            };
-            if place <= before {
-                return Err(fail());
-            }
-            before = place;
-        }
-        Ok(state)
-    }
-}
-
-impl fmt::Display for Precondition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = Vec::new();
-        if self.sequential {
-            parts.push("sequential".to_owned());
-        }
-        if self.random > 0.0 {
-            parts.push(format!("random:{}", self.random));
-        }
-        if self.load {
-            parts.push("load".to_owned());
-        }
-        f.write_str(if parts.is_empty() { "fresh" } else { "" })?;
-        f.write_str(&parts.join("+"))
-    }
-}
-
-impl From<Precondition> for String {
-    fn from(precondition: Precondition) -> String {
-        precondition.to_string()
-    }
-}
-
-impl TryFrom<String> for Precondition {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
+use wafer_device::{Command, CommandStream, Geometry, LBA_BYTES, NsId, Op, Placement, stream};
+use wafer_record::Precondition;
 
 /// Bytes of one sequential command of the fill.
 const FILL_BYTES: u64 = 1 << 20;
 
-impl Precondition {
+impl PreconditionStream {
     /// The commands that bring a device of this geometry into the state, `load` left out; none for a
     /// fresh one.
-    pub fn stream(&self, geometry: &Geometry, seed: u64) -> Option<PreconditionStream> {
+    pub fn new(precondition: &Precondition, geometry: &Geometry, seed: u64) -> Option<Self> {
         let page = geometry.page_bytes;
         let pages: Vec<u64> = geometry.namespace_bytes().iter().map(|bytes| bytes / page).collect();
         let total: u64 = pages.iter().sum();
-        let random_left = (total as f64 * self.random).round() as u64;
-        if !self.sequential && random_left == 0 {
+        let random_left = (total as f64 * precondition.random).round() as u64;
+        if !precondition.sequential && random_left == 0 {
             return None;
         }
-        let fill = if self.sequential { 0 } else { pages.len() };
+        let fill = if precondition.sequential { 0 } else { pages.len() };
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         Some(PreconditionStream { page, pages, total, fill, next_page: 0, random_left, rng })
     }
@@ -124,7 +31,7 @@ pub struct PreconditionStream {
     /// Pages of each namespace.
     pages: Vec<u64>,
     total: u64,
-    /// Namespace that the sequential fill is in; past the last when it is done.
+    /// Namespace of the sequential fill; past the last when the fill is complete.
     fill: usize,
     next_page: u64,
     random_left: u64,
@@ -132,7 +39,7 @@ pub struct PreconditionStream {
 }
 
 impl PreconditionStream {
-    /// Bytes that are still to come.
+    /// Returns the number of bytes yet to be written.
     pub fn total_bytes(&self) -> u64 {
         let fill: u64 = self.pages.iter().skip(self.fill).sum();
         (fill - self.next_page.min(fill) + self.random_left) * self.page
@@ -173,12 +80,12 @@ impl PreconditionStream {
     }
 }
 
-impl CommandStream for PreconditionStream {
-    fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
-        for _ in 0..max {
-            let Some(command) = self.command() else { return };
-            out.push(command);
-        }
+impl PreconditionStream {
+    /// Returns the commands as a stream.
+    pub fn into_stream(mut self) -> impl CommandStream {
+        stream::from_fn(move |out, max| {
+            out.extend(std::iter::from_fn(|| self.command()).take(max));
+        })
     }
 }
 

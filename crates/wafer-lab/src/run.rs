@@ -1,90 +1,35 @@
-//! One run: a device, what is written to it, and the counters on the way.
+//! One run: moves commands from a stream to a device and samples the counters.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use wafer_core::policy::VictimPolicy;
-use wafer_core::{Command, Counters, Device, FdpEvent, HandleCounters, LBA_BYTES, Observer, Op};
-use wafer_workload::CommandStream;
+use wafer_device::policy::VictimPolicy;
+use wafer_device::{
+    Batch, Command, CommandStream, Completion, Device, LBA_BYTES, Observer, StreamState,
+};
+use wafer_record::{AttributionRecord, ReclaimUnits, Record, Recorder, Reference, Timeline};
 
-use crate::attribution::AttributionRecord;
-use crate::drive::{Drive, Events, Placements, Watch, wear};
-use crate::source::{self, Built};
-use crate::timeline::{Recorder, Timeline};
-use crate::{Experiment, LabError, ReclaimUnits, Reference, ResultRecord, record};
+use crate::assemble;
+use crate::control::{Control, Progress, Stage};
+use crate::drive::{Drive, Placements, Watch, snapshot, wear};
+use crate::error::LabError;
+use crate::experiment::Experiment;
+use crate::precondition::PreconditionStream;
+use crate::source::Built;
 
-/// Commands taken from the stream at a time.
+/// Number of commands requested from the stream at once.
 const BATCH: usize = 4096;
 /// Time between two progress reports.
 const PROGRESS_EVERY: Duration = Duration::from_millis(50);
-/// A stream may yield this many commands without a write before the run gives up.
+/// Number of commands without a write after which a run stops with an error.
 const MOST_WITHOUT_WRITE: u64 = 1 << 30;
 
-/// What a run is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Writing what the precondition asks for; not counted.
-    Preconditioning,
-    /// Writing the workload.
-    Running,
-}
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// What is being done.
-    pub stage: Stage,
-    /// Host bytes done in this stage.
-    pub done: u64,
-    /// Host bytes of the stage, if known.
-    pub total: Option<u64>,
-}
-
-/// How a caller follows and stops a run.
-#[derive(Clone, Copy)]
-pub struct Control<'a> {
-    /// Set to stop the run soon.
-    pub cancel: &'a AtomicBool,
-    /// Called about every 50 ms, and once at the end of a stage.
-    pub progress: &'a (dyn Fn(Progress) + Sync),
-    /// Called as often with the device as it is then; it costs a walk over the reclaim units.
-    pub watch: Option<&'a (dyn Fn(View) + Sync)>,
-}
-
-/// The device at one moment of a run.
-#[derive(Clone, Debug)]
-pub struct View {
-    /// What the run is doing.
-    pub stage: Stage,
-    /// Counters since the run's first write, or of the preconditioning so far.
-    pub counters: Counters,
-    /// Counters of each reclaim unit handle.
-    pub handles: Vec<HandleCounters>,
-    /// Relocated data of all initially isolated handles, where there is such.
-    pub gc: Option<HandleCounters>,
-    /// The reclaim units.
-    pub reclaim_units: ReclaimUnits,
-    /// FDP events of this stage so far, by type.
-    pub events: Events,
-    /// The newest events since the last view, the oldest first; 40 at most.
-    pub newest_events: Vec<FdpEvent>,
-}
-
-impl Control<'_> {
-    /// Nobody watches, nobody stops it.
-    pub fn unattended() -> Control<'static> {
-        static NEVER: AtomicBool = AtomicBool::new(false);
-        Control { cancel: &NEVER, progress: &|_| {}, watch: None }
-    }
-}
-
-/// Runs an experiment and answers its record.
-pub fn run(experiment: &Experiment, control: Control<'_>) -> Result<ResultRecord, LabError> {
+/// Runs an experiment and returns its record.
+pub fn run(experiment: &Experiment, control: Control<'_>) -> Result<Record, LabError> {
     run_watched(experiment, None, control)
 }
 
-/// Runs an experiment with a victim policy that need not be one of a configuration's names. The
-/// record's `gc.policy` becomes `name`, so that the record does not claim another.
+/// Runs an experiment with a victim policy of the caller's. The record names it `name` in `gc.policy`.
 ///
 /// # Errors
 /// As [`run`].
@@ -93,9 +38,11 @@ pub fn run_with_policy(
     name: &str,
     policy: Box<dyn VictimPolicy>,
     control: Control<'_>,
-) -> Result<ResultRecord, LabError> {
+) -> Result<Record, LabError> {
     let mut record = run_watched(experiment, Some(policy), control)?;
-    name.clone_into(&mut record.provenance.config.gc.policy);
+    if let Some(key) = record.provenance.config.as_mut().and_then(|c| c.pointer_mut("/gc/policy")) {
+        *key = name.into();
+    }
     Ok(record)
 }
 
@@ -103,21 +50,21 @@ fn run_watched(
     experiment: &Experiment,
     policy: Option<Box<dyn VictimPolicy>>,
     control: Control<'_>,
-) -> Result<ResultRecord, LabError> {
-    let built = source::build(experiment)?;
+) -> Result<Record, LabError> {
+    let built = experiment.build()?;
     match experiment.attribution {
         true => run_built::<true>(experiment, built, policy, control),
         false => run_built::<false>(experiment, built, policy, control),
     }
 }
 
-/// With the configuration's policy, or another.
+/// Runs with `policy`, or with the policy of the configuration.
 fn run_built<const ATTRIBUTION: bool>(
     experiment: &Experiment,
     built: Built,
     policy: Option<Box<dyn VictimPolicy>>,
     control: Control<'_>,
-) -> Result<ResultRecord, LabError> {
+) -> Result<Record, LabError> {
     let started = std::time::SystemTime::now();
     let published = match &experiment.compare {
         Some(path) => {
@@ -140,24 +87,26 @@ fn run_built<const ATTRIBUTION: bool>(
 
     let clock = Instant::now();
     let seed = precondition_seed(experiment.seed);
-    if let Some(mut stream) = experiment.precondition.stream(&experiment.device.geometry, seed) {
+    if let Some(stream) =
+        PreconditionStream::new(&experiment.precondition, &experiment.device.geometry, seed)
+    {
         let total = Some(stream.total_bytes());
-        let mut pump = Pump { control, stage: Stage::Preconditioning, total, limit: None };
-        pump.drive(&mut device, &mut stream, None)?;
+        let mut pump = Pump { total, ..Pump::new(control, Stage::Preconditioning) };
+        pump.drive(&mut device, &mut stream.into_stream(), None)?;
         device.reset_counters();
-        *device.observer_mut() = Watch::default();
+        device.observer_mut().restart();
     }
     let mut stream = built.stream;
-    stream.heed_updates();
     if experiment.precondition.load {
-        let mut pump = Pump { control, stage: Stage::Preconditioning, total: None, limit: None };
-        pump.drive(&mut device, &mut Load(stream.as_mut()), None)?;
+        let mut pump = Pump::new(control, Stage::Preconditioning);
+        pump.load = true;
+        pump.drive(&mut device, stream.as_mut(), None)?;
         if device.counters().host_bytes == 0 {
             let reason = "`load`: the workload has nothing to load; an application model has";
             return Err(LabError::config("precondition", reason));
         }
         device.reset_counters();
-        *device.observer_mut() = Watch::default();
+        device.observer_mut().restart();
     }
     let precondition_seconds = clock.elapsed().as_secs_f64();
 
@@ -165,12 +114,12 @@ fn run_built<const ATTRIBUTION: bool>(
     let limit = experiment.volume_bytes();
     let total = [limit, built.total_bytes].into_iter().flatten().min();
     let mut recorder = Recorder::new(experiment.samples, total);
-    let mut pump = Pump { control, stage: Stage::Running, total, limit };
+    let mut pump = Pump { total, limit, ..Pump::new(control, Stage::Running) };
     pump.drive(&mut device, stream.as_mut(), Some(&mut recorder))?;
     let wall_seconds = clock.elapsed().as_secs_f64();
 
     let timeline: Timeline = recorder.finish(&device);
-    Ok(record::assemble(record::Outcome {
+    Ok(assemble::assemble(assemble::Outcome {
         experiment,
         started,
         counters: device.counters(),
@@ -187,21 +136,12 @@ fn run_built<const ATTRIBUTION: bool>(
     }))
 }
 
-/// A seed for the precondition that is not the workload's: SplitMix64 of the run's seed.
+/// Derives the precondition's seed, which must differ from the workload's: SplitMix64 of the run's.
 fn precondition_seed(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
-}
-
-/// The load of an application as a stream.
-struct Load<'a>(&'a mut dyn CommandStream);
-
-impl CommandStream for Load<'_> {
-    fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
-        self.0.fill_load(out, max);
-    }
 }
 
 /// Moves commands from a stream to a device.
@@ -212,9 +152,15 @@ struct Pump<'a> {
     total: Option<u64>,
     /// Host bytes at which to stop, exactly.
     limit: Option<u64>,
+    /// Takes the stream's load instead of its commands.
+    load: bool,
 }
 
-impl Pump<'_> {
+impl<'a> Pump<'a> {
+    fn new(control: Control<'a>, stage: Stage) -> Self {
+        Pump { control, stage, total: None, limit: None, load: false }
+    }
+
     fn drive<const ATTRIBUTION: bool>(
         &mut self,
         device: &mut Drive<ATTRIBUTION>,
@@ -222,8 +168,10 @@ impl Pump<'_> {
         mut recorder: Option<&mut Recorder>,
     ) -> Result<(), LabError> {
         let limit = self.limit.unwrap_or(u64::MAX);
-        let mut batch: Vec<Command> = Vec::with_capacity(BATCH);
-        let placements = Placements::of(device, stream);
+        let mut batch = Batch::with_capacity(BATCH);
+        let description = stream.description();
+        let placements = Placements::of(device.geometry(), description);
+        let mut completions = Vec::new();
         let mut reported = Instant::now();
         let mut without_write = 0;
         let mut host = device.counters().host_bytes;
@@ -232,17 +180,25 @@ impl Pump<'_> {
                 return Err(LabError::Cancelled);
             }
             batch.clear();
-            stream.fill(&mut batch, BATCH);
-            let update = stream.take_update();
-            if batch.is_empty() && update.is_none() {
+            let state = match self.load {
+                true => stream.load(&mut batch, BATCH),
+                false => stream.next(&mut batch, BATCH),
+            };
+            if batch.is_empty() {
+                if state == StreamState::Waiting {
+                    let reason = "the workload waits for a completion and no command is in flight";
+                    return Err(LabError::Run(reason.to_owned()));
+                }
                 break;
             }
-            placements.resolve(&mut batch);
+            placements.resolve(&mut batch.commands);
             let before = host;
-            host = self.apply(device, &mut batch, limit, host, recorder.as_deref_mut());
-            if let Some((namespace, placement)) = update {
-                // What the namespace does not have is not updated, as on the drive.
-                let _ = device.update_reclaim_unit(namespace, placement);
+            host = self.apply(device, &mut batch.commands, limit, host, recorder.as_deref_mut());
+            if description.waits {
+                let completion = |ticket: &u64| Completion { ticket: *ticket, time_ns: None };
+                completions.clear();
+                completions.extend(batch.tickets.iter().map(completion));
+                stream.completed(&completions);
             }
             without_write = if host > before { 0 } else { without_write + batch.len() as u64 };
             if without_write > MOST_WITHOUT_WRITE && self.limit.is_some() {
@@ -260,8 +216,8 @@ impl Pump<'_> {
         Ok(())
     }
 
-    /// Applies one batch, takes the points that fall into it, cuts it at the limit. Answers the
-    /// host bytes then.
+    /// Applies one batch up to the limit and records the samples due within it. Returns the host bytes
+    /// written since the counters were reset.
     fn apply(
         &self,
         device: &mut Device<impl Observer>,
@@ -298,35 +254,23 @@ impl Pump<'_> {
     fn report<const ATTRIBUTION: bool>(&self, device: &mut Drive<ATTRIBUTION>, done: u64) {
         (self.control.progress)(Progress { stage: self.stage, done, total: self.total });
         if let Some(watch) = self.control.watch {
-            watch(View {
-                stage: self.stage,
-                counters: device.counters(),
-                handles: device.handle_counters().to_vec(),
-                gc: device.gc_counters(),
-                reclaim_units: ReclaimUnits::of(device),
-                events: device.observer().events,
-                newest_events: device.observer_mut().newest.drain(..).collect(),
-            });
+            watch(snapshot(device, self.stage));
         }
     }
 }
 
-fn write_bytes(command: &Command) -> u64 {
-    if command.op == Op::Write { command.bytes() } else { 0 }
-}
-
 fn written(commands: &[Command]) -> u64 {
-    commands.iter().map(write_bytes).sum()
+    commands.iter().map(Command::written_bytes).sum()
 }
 
-/// The first command with which `bytes` have been written.
+/// Returns the position of the command that completes `bytes` written bytes.
 fn crossing(commands: &[Command], bytes: u64) -> Option<usize> {
     if written(commands) < bytes {
         return None;
     }
     let mut sum = 0;
     commands.iter().position(|command| {
-        sum += write_bytes(command);
+        sum += command.written_bytes();
         sum >= bytes
     })
 }

@@ -1,6 +1,13 @@
 //! Application models and tenants in experiment files: what they run, and what they refuse.
 
-use wafer_lab::{Control, Experiment, HandleKey, LabError, Options, ResultRecord, run};
+use std::path::Path;
+
+use wafer_device::{Command, NsId, Placement};
+use wafer_lab::{Control, Experiment, LabError, Options, device_from_text, run};
+use wafer_record::capture::{
+    CaptureEvent, CaptureGeometry, CaptureHeader, CaptureRecord, CaptureWriter,
+};
+use wafer_record::{HandleKey, Record};
 
 const DEVICE: &str = r#"
 volume = "2x"
@@ -28,7 +35,7 @@ fn experiment(text: &str) -> Result<Experiment, LabError> {
     Experiment::from_file(&path, &Options::default())?.check().map(|checked| checked.experiment)
 }
 
-fn record(text: &str) -> ResultRecord {
+fn record(text: &str) -> Record {
     run(&experiment(text).unwrap(), Control::unattended()).unwrap()
 }
 
@@ -38,13 +45,13 @@ fn refused(text: &str) -> String {
     message.split_once("e.toml").map_or(message.clone(), |(_, rest)| rest.to_owned())
 }
 
-fn figure(record: &ResultRecord, tenant: &str, name: &str) -> f64 {
+fn figure(record: &Record, tenant: &str, name: &str) -> f64 {
     let mut figures = record.application.iter();
     figures.find(|f| f.tenant == tenant && f.name == name).unwrap().value
 }
 
 /// Host bytes of a reclaim unit handle at the end.
-fn bytes_of(record: &ResultRecord, handle: u16) -> u64 {
+fn bytes_of(record: &Record, handle: u16) -> u64 {
     let series = record.timeline.handles.get(&HandleKey::Handle(handle));
     series.and_then(|s| s.host_bytes.last().copied()).unwrap_or(0)
 }
@@ -77,7 +84,7 @@ runtime=10d
 #[test]
 fn tenants_share_a_device_each_on_its_namespace_and_handle() {
     let record = record(TWO);
-    assert_eq!(record.provenance.workload.kind, "tenants");
+    assert_eq!(record.provenance.workload.as_ref().unwrap().kind, "tenants");
     let bytes = |handle| bytes_of(&record, handle) as f64;
     // Namespace 0's handle 1 is reclaim unit handle 2; namespace 1 has reclaim unit handle 1.
     assert!((bytes(2) / bytes(1) - 3.0).abs() < 0.01);
@@ -176,7 +183,7 @@ fn tenants_that_cannot_work_are_refused() {
     );
     assert_eq!(
         change("name = \"job\"", "name = \"store\""),
-        format!("{}: name: `store` is there twice", at(12))
+        format!("{}: name: another tenant is named `store`", at(12))
     );
     assert_eq!(
         change("rate = 3", "rat = 3"),
@@ -260,4 +267,81 @@ fn tenants_that_do_not_fit_together_are_refused_before_they_are_built() {
     let error = experiment.check().unwrap_err();
     assert!(matches!(error, LabError::Memory { needed, .. } if needed > 1 << 40), "{error}");
     assert!(error.to_string().contains("large on device warp needs"), "{error}");
+}
+
+/// Writes a capture of commands a microsecond apart, as a drive of `device` records it.
+fn capture(path: &Path, device: &str, commands: &[Command]) {
+    let resolved = device_from_text("recorded", device, &[]).unwrap();
+    let header = CaptureHeader {
+        format: "wafer.capture/1".to_owned(),
+        software: "test".to_owned(),
+        started_unix_ms: 0,
+        geometry: CaptureGeometry::from(&resolved.geometry),
+        device: resolved.config,
+        namespaces: Vec::new(),
+    };
+    let file = std::fs::File::create(path).unwrap();
+    let mut writer = CaptureWriter::new(file, &header).unwrap();
+    for (i, command) in (0..).zip(commands) {
+        let event = CaptureEvent::Command(*command);
+        writer.record(&CaptureRecord { time_ns: i * 1000, host: 0, event }).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+/// Runs captures as tenants of one device, each on a namespace of its own, whatever the pacing.
+fn captured(device: &str, pace: &str, captures: &[&[Command]]) -> Record {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "seed = 1\n[device]\n".to_owned() + device;
+    for (n, commands) in captures.iter().enumerate() {
+        capture(&folder.path().join(format!("{n}.wcap")), device, commands);
+        text += &format!(
+            "[[device.namespaces]]\nsize = \"32MiB\"\nhandles = [{}, {}]\n",
+            2 * n,
+            2 * n + 1
+        );
+    }
+    for n in 0..captures.len() {
+        text += &format!(
+            "[[tenants]]\nnamespace = {n}\n{pace}\n[tenants.workload]\ntrace = \"{n}.wcap\"\n"
+        );
+    }
+    let path = folder.path().join("e.toml");
+    std::fs::write(&path, text).unwrap();
+    let experiment = Experiment::from_file(&path, &Options::default()).unwrap();
+    run(&experiment, Control::unattended()).unwrap()
+}
+
+const SMALL: &str = "capacity = \"64MiB\"\nreclaim_unit.size = \"1MiB\"\n\
+                     overprovisioning = 0.5\nhandles = 4\n";
+
+/// An update after every tenth write leaves a reclaim unit that is not fully written.
+#[test]
+fn reclaim_unit_updates_in_the_trace_of_a_tenant_are_performed() {
+    let commands = |placement: u16| -> Vec<Command> {
+        let write = |i: u64| Command::write(i * 8, 8, Placement(placement));
+        let ten = |i: u64| {
+            let update = Command::update(NsId(0), Placement(placement));
+            (0..10).map(move |n| write(i * 10 + n)).chain([Command::flush(NsId(0)), update])
+        };
+        (0..20).flat_map(ten).collect()
+    };
+    for pace in ["", "rate = 1", "pace = \"time\""] {
+        let record = captured(SMALL, pace, &[&commands(0), &commands(1)]);
+        assert_eq!(record.summary.host_bytes, 2 * 200 * 4096, "{pace}");
+        assert_eq!(record.summary.events.unwrap().ru_not_fully_written, 40, "{pace}");
+        assert_eq!((bytes_of(&record, 0), bytes_of(&record, 3)), (200 * 4096, 200 * 4096));
+    }
+}
+
+/// Recorded identifiers name reclaim group and handle; beside them the indices of a job are translated.
+#[test]
+fn recorded_placement_identifiers_of_a_tenant_keep_their_reclaim_group() {
+    let device = format!("{SMALL}groups = 2\n");
+    // Handle 1 of group 1: the upper bit is the group.
+    let write = |i: u64| Command::write(i * 8, 8, Placement(1 << 15 | 1));
+    let commands: Vec<Command> = (0..100).map(write).collect();
+    let record = captured(&device, "", &[&commands, &commands]);
+    assert_eq!(record.summary.events.unwrap().invalid_placement_identifier, 0);
+    assert_eq!((bytes_of(&record, 1), bytes_of(&record, 3)), (100 * 4096, 100 * 4096));
 }

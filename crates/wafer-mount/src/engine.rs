@@ -4,62 +4,33 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::Serialize;
-use wafer_core::{Command, LBA_BYTES, NsId, Op, Placement};
-use wafer_target::drive::{Drive, DriveSnapshot, Namespace};
+use wafer_device::{Command, Counters, LBA_BYTES, NsId, Op, Placement};
+use wafer_drive::{Drive, Namespace};
+use wafer_record::record::Provenance;
+use wafer_record::{Record, Series, Snapshot, Timeline};
 
 /// A drive whose namespaces are arrays of bytes.
 pub struct Engine {
     drive: Drive,
     namespaces: Vec<Arc<Namespace>>,
     /// What had been counted before: preconditioning.
-    before: DriveSnapshot,
+    before: Snapshot,
+    name: String,
+    provenance: Provenance,
     flushes: AtomicU64,
     host: u16,
 }
 
-/// What the drive has counted.
-#[derive(Clone, Debug, Serialize)]
-pub struct CountersReport {
-    /// HBMW: bytes that were written.
-    pub host_bytes: u64,
-    /// MBMW.
-    pub media_bytes: u64,
-    /// MBE.
-    pub erased_bytes: u64,
-    /// MBMW / HBMW.
-    pub waf: f64,
-    /// Bytes that were read.
-    pub read_bytes: u64,
-    /// Pages that deallocate unmapped.
-    pub deallocated_pages: u64,
-    /// Pages that were written in part.
-    pub rmw_pages: u64,
-    /// Flushes.
-    pub flushes: u64,
-    /// Reclaim unit handles, from 0.
-    pub handles: Vec<HandleReport>,
-}
-
-/// Counters of one reclaim unit handle.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct HandleReport {
-    /// Bytes written through the handle.
-    pub host_bytes: u64,
-    /// These, and what was moved out of its reclaim units.
-    pub media_bytes: u64,
-}
-
 impl Engine {
-    /// The namespaces of a drive as they are now. Counting starts here.
-    pub fn new(drive: Drive) -> Self {
+    /// Takes the namespaces of a drive as they are now. Counting starts here.
+    pub fn new(drive: Drive, name: String, provenance: Provenance) -> Self {
         let namespaces = drive.namespaces().into_iter().flatten().collect();
         let before = drive.snapshot();
         let host = drive.host("mount");
-        Engine { drive, namespaces, before, flushes: AtomicU64::new(0), host }
+        Engine { drive, namespaces, before, name, provenance, flushes: AtomicU64::new(0), host }
     }
 
-    /// Bytes of each namespace.
+    /// Returns the bytes of each namespace.
     pub fn sizes(&self) -> Vec<u64> {
         self.namespaces.iter().map(|n| n.bytes).collect()
     }
@@ -71,7 +42,7 @@ impl Engine {
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Reads from `offset`; how much there was before the end of the namespace.
+    /// Reads from `offset` and returns how many bytes there are before the end of the namespace.
     ///
     /// # Errors
     /// The medium cannot be read.
@@ -90,7 +61,7 @@ impl Engine {
     /// Writes at `offset`.
     ///
     /// # Errors
-    /// The range reaches behind the end of the namespace, or the medium cannot be written.
+    /// The range reaches beyond the end of the namespace, or the medium cannot be written.
     pub fn write(&self, namespace: usize, offset: u64, data: &[u8]) -> io::Result<()> {
         let at = self.namespace(namespace)?;
         if offset.checked_add(data.len() as u64).is_none_or(|end| end > at.bytes) {
@@ -125,7 +96,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Everything written before survives a loss of power, as far as the backend can.
+    /// Flushes: everything written before survives a loss of power, as far as the backend can.
     ///
     /// # Errors
     /// The medium refuses.
@@ -152,8 +123,8 @@ impl Engine {
     ///
     /// # Errors
     /// The capture cannot be written; recording has stopped.
-    pub fn keep(&self) -> io::Result<()> {
-        self.drive.keep()
+    pub fn maintain(&self) -> io::Result<()> {
+        self.drive.maintain()
     }
 
     /// Ends the capture and makes data durable.
@@ -164,29 +135,67 @@ impl Engine {
         self.drive.close()
     }
 
-    /// What the drive has counted.
-    pub fn counters(&self) -> CountersReport {
-        let now = self.drive.snapshot();
-        let (a, b) = (&self.before.counters, &now.counters);
-        let (host_bytes, media_bytes) =
-            (b.host_bytes - a.host_bytes, b.media_bytes - a.media_bytes);
-        CountersReport {
-            host_bytes,
-            media_bytes,
-            erased_bytes: b.erased_bytes - a.erased_bytes,
-            waf: if host_bytes == 0 { 1.0 } else { media_bytes as f64 / host_bytes as f64 },
-            read_bytes: b.read_bytes - a.read_bytes,
-            deallocated_pages: b.deallocated_pages - a.deallocated_pages,
-            rmw_pages: b.rmw_pages - a.rmw_pages,
-            flushes: self.flushes.load(Ordering::Relaxed),
-            handles: (now.handles.iter().zip(&self.before.handles))
-                .map(|(now, before)| HandleReport {
-                    host_bytes: now.counters.host_bytes - before.counters.host_bytes,
-                    media_bytes: now.counters.media_bytes - before.counters.media_bytes,
-                })
-                .collect(),
+    /// Returns the record of the drive: counters since the engine was made.
+    pub fn record(&self) -> Record {
+        let mut now = self.drive.snapshot();
+        subtract(&mut now.counters, &self.before.counters);
+        for (key, counters) in &mut now.handles {
+            if let Some(before) = self.before.handles.get(key) {
+                counters.host_bytes -= before.host_bytes;
+                counters.media_bytes -= before.media_bytes;
+                counters.erased_bytes -= before.erased_bytes;
+            }
         }
+        if let Some(drive) = &mut now.live.drive {
+            drive.flushes = Some(self.flushes.load(Ordering::Relaxed));
+        }
+        let handles = (now.handles.iter())
+            .filter(|(_, c)| c.media_bytes > 0)
+            .map(|(key, c)| {
+                let (host_bytes, media_bytes) = (vec![c.host_bytes], vec![c.media_bytes]);
+                (*key, Series { host_bytes, media_bytes })
+            })
+            .collect();
+        let timeline = Timeline {
+            host_bytes: vec![now.counters.host_bytes],
+            media_bytes: vec![now.counters.media_bytes],
+            seconds: vec![now.seconds],
+            handles,
+            ..Timeline::default()
+        };
+        now.reclaim_units = Some(self.drive.reclaim_units());
+        Record::of_snapshot(self.name.clone(), self.provenance.clone(), now, timeline)
     }
+}
+
+/// Leaves the growth of counters since `before`.
+fn subtract(now: &mut Counters, before: &Counters) {
+    let Counters {
+        host_bytes,
+        media_bytes,
+        erased_bytes,
+        host_pages,
+        relocated_pages,
+        rmw_pages,
+        deallocated_pages,
+        read_bytes,
+        commands,
+        rejected,
+        forced_gc,
+        background_gc,
+    } = before;
+    now.host_bytes -= host_bytes;
+    now.media_bytes -= media_bytes;
+    now.erased_bytes -= erased_bytes;
+    now.host_pages -= host_pages;
+    now.relocated_pages -= relocated_pages;
+    now.rmw_pages -= rmw_pages;
+    now.deallocated_pages -= deallocated_pages;
+    now.read_bytes -= read_bytes;
+    now.commands -= commands;
+    now.rejected -= rejected;
+    now.forced_gc -= forced_gc;
+    now.background_gc -= background_gc;
 }
 
 #[cfg(test)]

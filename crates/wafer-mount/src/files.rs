@@ -1,8 +1,9 @@
 //! The file system: one folder, a file for each namespace, and the counters.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use fuser::{
@@ -19,8 +20,8 @@ const FOREVER: Duration = Duration::from_secs(3600);
 const NEVER: Duration = Duration::ZERO;
 /// Largest request that the kernel is asked to send.
 const LARGEST: u32 = 1 << 20;
-/// `counters.json` is said to be this long: reads of it end where its text does.
-const COUNTERS_BYTES: u64 = 1 << 16;
+/// The size that `counters.json` reports; reads of it end where its text does.
+const COUNTERS_BYTES: u64 = 1 << 20;
 const COUNTERS: &str = "counters.json";
 const BLOCK: u64 = 512;
 
@@ -29,6 +30,14 @@ pub(crate) struct Files {
     sizes: Vec<u64>,
     made: SystemTime,
     user: (u32, u32),
+    /// The record as each opener of `counters.json` found it: one reader sees one moment.
+    records: Mutex<Opened>,
+}
+
+#[derive(Default)]
+struct Opened {
+    last: u64,
+    texts: HashMap<u64, Arc<[u8]>>,
 }
 
 /// What an inode is: 1 the folder, 2 the counters, then the namespaces.
@@ -42,7 +51,17 @@ impl Files {
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
         // SAFETY: these take nothing and cannot fail.
         let user = unsafe { (libc::geteuid(), libc::getegid()) };
-        Files { sizes: engine.sizes(), engine, made: SystemTime::now(), user }
+        Files {
+            sizes: engine.sizes(),
+            engine,
+            made: SystemTime::now(),
+            user,
+            records: Mutex::default(),
+        }
+    }
+
+    fn opened(&self) -> std::sync::MutexGuard<'_, Opened> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn node(&self, inode: INodeNo) -> Option<Node> {
@@ -90,8 +109,8 @@ impl Files {
         Some((attributes, ttl))
     }
 
-    fn counters(&self) -> Vec<u8> {
-        let mut text = serde_json::to_vec_pretty(&self.engine.counters()).unwrap_or_default();
+    fn record(&self) -> Vec<u8> {
+        let mut text = serde_json::to_vec_pretty(&self.engine.record()).unwrap_or_default();
         text.push(b'\n');
         text
     }
@@ -105,7 +124,7 @@ fn errno(error: &io::Error) -> Errno {
     }
 }
 
-fn answer(reply: ReplyEmpty, result: io::Result<()>) {
+fn finish(reply: ReplyEmpty, result: io::Result<()>) {
     match result {
         Ok(()) => reply.ok(),
         Err(error) => reply.error(errno(&error)),
@@ -164,16 +183,38 @@ impl Filesystem for Files {
 
     fn open(&self, _: &Request, inode: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         match self.node(inode) {
+            Some(Node::Counters) => {
+                let text = self.record().into();
+                let mut opened = self.opened();
+                opened.last += 1;
+                let handle = opened.last;
+                opened.texts.insert(handle, text);
+                reply.opened(FileHandle(handle), FopenFlags::FOPEN_DIRECT_IO);
+            }
             Some(_) => reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO),
             None => reply.error(Errno::ENOENT),
         }
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        handle: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.opened().texts.remove(&handle.0);
+        reply.ok();
     }
 
     fn read(
         &self,
         _: &Request,
         inode: INodeNo,
-        _: FileHandle,
+        handle: FileHandle,
         offset: u64,
         size: u32,
         _: OpenFlags,
@@ -189,7 +230,7 @@ impl Filesystem for Files {
                 }
             }
             Some(Node::Counters) => {
-                let text = self.counters();
+                let text = self.opened().texts.get(&handle.0).cloned().unwrap_or_default();
                 let from = text.len().min(offset as usize);
                 let to = text.len().min(from + size as usize);
                 reply.data(&text[from..to]);
@@ -225,7 +266,7 @@ impl Filesystem for Files {
 
     fn fsync(&self, _: &Request, inode: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         match self.node(inode) {
-            Some(Node::Namespace(namespace)) => answer(reply, self.engine.flush(namespace)),
+            Some(Node::Namespace(namespace)) => finish(reply, self.engine.flush(namespace)),
             _ => reply.ok(),
         }
     }
@@ -247,7 +288,7 @@ impl Filesystem for Files {
             // Space is always there.
             0 => reply.ok(),
             libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE => {
-                answer(reply, self.engine.deallocate(namespace, offset, length));
+                finish(reply, self.engine.deallocate(namespace, offset, length));
             }
             _ => reply.error(Errno::EOPNOTSUPP),
         }

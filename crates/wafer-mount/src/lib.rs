@@ -3,17 +3,17 @@
 //! # What it is
 //! [`mount`] makes a folder with one file for each namespace, `nvme0n1`, `nvme0n2` and so on, as large as
 //! the namespace. Loop devices, file systems, swap, QEMU and any other hypervisor use them as disks. A
-//! file `counters.json` tells what the drive has counted.
+//! file `counters.json` is the record of the drive so far.
 //!
 //! # Architecture
-//! - `engine.rs`: bytes at offsets as commands of a [`Drive`](wafer_target::drive::Drive), the same that
+//! - `engine.rs`: bytes at offsets as commands of a [`Drive`](wafer_drive::Drive), the same that
 //!   `wafer serve` serves: the device counts, a backend keeps the data, a capture records;
 //! - `files.rs`: the file system (FUSE) over the engine;
 //! - `mount.rs`: mounting, unmounting, and what a server below swap needs (`memory.rs`).
 //!
 //! write is a write, read a read, `fallocate` with punch hole or zero range a deallocate, `fsync` a flush.
 //! Files are opened for direct input and output: requests arrive as programs make them, and no page
-//! cache lies between. A loop device must be told so too: `losetup --direct-io=on`.
+//! cache lies between. A loop device needs it too: `losetup --direct-io=on`.
 //!
 //! # Invariants
 //! Counters are those of the commands in the capture, in its order: a replay on the same device gives
@@ -32,5 +32,5 @@ mod files;
 mod memory;
 mod mount;
 
-pub use engine::{CountersReport, Engine, HandleReport};
+pub use engine::Engine;
 pub use mount::{MountError, MountOptions, Mounted, mount};

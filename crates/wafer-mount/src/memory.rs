@@ -6,8 +6,8 @@ use std::io;
 const PR_SET_IO_FLUSHER: libc::c_int = 57;
 
 /// Keeps all pages of this process in memory. Also marks it as part of the way to storage, so that the
-/// kernel does not write to that storage to find memory for it; that needs CAP_SYS_RESOURCE, and
-/// the answer tells whether it was granted.
+/// kernel does not write to that storage to find memory for it; that needs CAP_SYS_RESOURCE.
+/// Returns whether it was granted.
 ///
 /// # Errors
 /// When the limit on locked memory is too low, or the process may not lock any (CAP_IPC_LOCK).

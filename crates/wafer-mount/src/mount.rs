@@ -2,22 +2,22 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
-use wafer_core::{Command, DeviceConfig};
-use wafer_target::backend::DataSpec;
-use wafer_target::drive::{Drive, DriveError, DriveOptions};
-use wafer_workload::CommandStream;
+use wafer_device::{Batch, CommandStream, DeviceConfig, StreamState};
+use wafer_drive::backend::DataSpec;
+use wafer_drive::{Drive, DriveError, DriveOptions};
+use wafer_record::Record;
+use wafer_record::record::Provenance;
 
-use crate::engine::{CountersReport, Engine};
+use crate::engine::Engine;
 use crate::files::Files;
 
-/// A drive cannot be mounted. One line.
+/// Why a drive cannot be mounted.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
     /// The folder cannot be mounted on.
@@ -63,7 +63,8 @@ const FRAME: Duration = Duration::from_millis(500);
 /// Commands of preconditioning at a time.
 const BATCH: usize = 4096;
 
-/// Mounts a drive on a folder. What `precondition` yields is written first, and counts nowhere.
+/// Mounts a drive on a folder. What `precondition` yields is written first and not counted; `provenance`
+/// goes into its record.
 ///
 /// # Errors
 /// As [`MountError`] says. Nothing is mounted then.
@@ -72,6 +73,7 @@ pub fn mount(
     config: &DeviceConfig,
     precondition: Option<&mut dyn CommandStream>,
     options: &MountOptions,
+    provenance: Provenance,
 ) -> Result<Mounted, MountError> {
     let of_folder = |source: io::Error| MountError::Mount { path: folder.to_owned(), source };
     if !folder.is_dir() {
@@ -102,20 +104,20 @@ pub fn mount(
         }
     }
     if let Some(stream) = precondition {
-        let mut batch: Vec<Command> = Vec::with_capacity(BATCH);
+        let mut batch = Batch::with_capacity(BATCH);
         loop {
             batch.clear();
-            stream.fill(&mut batch, BATCH);
-            if batch.is_empty() {
+            let state = stream.next(&mut batch, BATCH);
+            drive.apply(0, &batch.commands);
+            if state != StreamState::Ready {
                 break;
             }
-            drive.apply(0, &batch);
         }
     }
     if let Some(path) = &options.record {
         drive.record(path)?;
     }
-    let engine = Arc::new(Engine::new(drive));
+    let engine = Arc::new(Engine::new(drive, folder.display().to_string(), provenance));
     let mut fuse = Config::default();
     fuse.mount_options = vec![
         MountOption::FSName("wafer".to_owned()),
@@ -136,7 +138,7 @@ pub fn mount(
         std::thread::spawn(move || {
             while !ended.load(Ordering::Relaxed) {
                 std::thread::park_timeout(FRAME);
-                if let Err(error) = engine.keep() {
+                if let Err(error) = engine.maintain() {
                     failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 }
             }
@@ -147,30 +149,30 @@ pub fn mount(
 }
 
 impl Mounted {
-    /// What is worth telling, a line each.
+    /// Returns what a user should know, a line each.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
 
-    /// What the drive has counted so far.
-    pub fn counters(&self) -> CountersReport {
-        self.engine.counters()
+    /// Returns the record of the drive so far.
+    pub fn record(&self) -> Record {
+        self.engine.record()
     }
 
-    /// Whether somebody unmounted it (`umount`).
+    /// Returns whether somebody unmounted it (`umount`).
     pub fn is_unmounted(&self) -> bool {
         self.session.as_ref().is_none_or(|s| s.guard.is_finished())
     }
 
-    /// Unmounts, ends the capture, and answers the counters.
+    /// Unmounts, ends the capture, and returns the record of the drive.
     ///
     /// # Errors
     /// When the capture or the data are incomplete.
-    pub fn unmount(mut self) -> Result<CountersReport, MountError> {
+    pub fn unmount(mut self) -> Result<Record, MountError> {
         self.end()
     }
 
-    fn end(&mut self) -> Result<CountersReport, MountError> {
+    fn end(&mut self) -> Result<Record, MountError> {
         if let Some(session) = self.session.take() {
             // Unmounted by somebody else: there is nothing to undo.
             let _ = session.umount_and_join();
@@ -183,7 +185,7 @@ impl Mounted {
         }
         match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(MountError::Incomplete(error)),
-            None => Ok(self.engine.counters()),
+            None => Ok(self.engine.record()),
         }
     }
 }

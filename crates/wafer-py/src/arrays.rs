@@ -2,12 +2,12 @@
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use wafer_core::{Command, NsId, Op, Placement};
+use wafer_device::{Command, NsId, Op, Placement};
 
 use crate::error::raise;
 
-/// First logical block, logical blocks, placement identifier, operation (0 write, 1 deallocate, 2
-/// read) and namespace from 0 of each command, in this order.
+/// The columns of a batch of commands: first logical block, number of logical blocks, placement
+/// identifier, operation ([`Op`]'s code) and namespace, counted from 0.
 pub(crate) type Columns<'py> = (
     PyReadonlyArray1<'py, u64>,
     PyReadonlyArray1<'py, u32>,
@@ -16,7 +16,7 @@ pub(crate) type Columns<'py> = (
     PyReadonlyArray1<'py, u8>,
 );
 
-/// The commands of arrays, which must have one length and be contiguous.
+/// Returns the commands of contiguous arrays of equal length.
 pub(crate) fn commands(py: Python<'_>, columns: &Columns<'_>) -> PyResult<Vec<Command>> {
     let (lba, blocks, placement, op, namespace) = (
         columns.0.as_slice()?,
@@ -31,14 +31,9 @@ pub(crate) fn commands(py: Python<'_>, columns: &Columns<'_>) -> PyResult<Vec<Co
     }
     let each = lba.iter().zip(blocks).zip(placement).zip(op).zip(namespace).enumerate();
     each.map(|(at, ((((lba, blocks), placement), op), namespace))| {
-        let op = match op {
-            0 => Op::Write,
-            1 => Op::Deallocate,
-            2 => Op::Read,
-            other => {
-                let message = format!("command {at}: operation {other} is none of 0, 1, 2");
-                return Err(raise(py, "WorkloadError", &message));
-            }
+        let Some(op) = Op::from_code(*op) else {
+            let message = format!("command {at}: unknown operation {op}; operations are 0 to 4");
+            return Err(raise(py, "WorkloadError", &message));
         };
         let (placement, namespace) = (Placement(*placement), NsId(*namespace));
         Ok(Command { lba: *lba, blocks: *blocks, placement, op, namespace })

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use wafer_lab::LabError;
+use wafer_lab::error::Place;
 
 /// An exception of `wafer._errors`.
 pub(crate) fn raise(py: Python<'_>, class: &str, message: &str) -> PyErr {
@@ -18,15 +19,40 @@ pub(crate) fn raise(py: Python<'_>, class: &str, message: &str) -> PyErr {
 
 /// The exception for an error of the lab.
 pub(crate) fn of_lab(py: Python<'_>, error: &LabError) -> PyErr {
-    let class = match error {
+    let message = wafer_lab::error::line(error, |cause| match cause.downcast_ref() {
+        Some(LabError::Config { place, reason, overrides }) => in_python(place, reason, overrides),
+        _ => cause.to_string(),
+    });
+    let class = match error.innermost() {
         LabError::Config { .. } => "ConfigError",
-        LabError::Workload(_) => "WorkloadError",
         LabError::Memory { .. } => "NotEnoughMemory",
-        LabError::Run(_) => "RunError",
-        LabError::Io { .. } => return PyOSError::new_err(error.to_string()),
-        LabError::Cancelled => return PyKeyboardInterrupt::new_err(error.to_string()),
+        LabError::Run(_) | LabError::Part { .. } => "RunError",
+        LabError::Io { .. } => return PyOSError::new_err(message),
+        LabError::Cancelled => return PyKeyboardInterrupt::new_err(message),
+        LabError::MissingData { .. }
+        | LabError::JobFile(_)
+        | LabError::Jobs(_)
+        | LabError::Trace(_)
+        | LabError::Workload(_) => "WorkloadError",
     };
-    raise(py, class, &error.to_string())
+    raise(py, class, &message)
+}
+
+/// The message with keyword arguments for overrides: `gc_policy` for `gc.policy`.
+fn in_python(place: &Place, reason: &str, overrides: &[String]) -> String {
+    let keyword = |key: &str| key.replace('.', "_");
+    let place = match place {
+        Place::Override { key, .. } => keyword(key),
+        other => other.to_string(),
+    };
+    if overrides.is_empty() {
+        return format!("{place}: {reason}");
+    }
+    let keywords = overrides.iter().map(|one| match one.split_once('=') {
+        Some((key, value)) => format!("{}={value}", keyword(key)),
+        None => one.clone(),
+    });
+    format!("{place}: {reason} (with {})", keywords.collect::<Vec<_>>().join(", "))
 }
 
 /// Where Python code that runs inside a run leaves its exception, and how it stops the run.

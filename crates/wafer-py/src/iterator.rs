@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
-use wafer_core::Command;
+use wafer_device::{Command, stream};
 use wafer_lab::source::{Built, SourceTarget};
 use wafer_lab::{LabError, Source};
-use wafer_workload::CommandStream;
 
-use crate::arrays::{self, Columns};
+use crate::arrays;
+use crate::arrays::Columns;
 use crate::error::{Trouble, raise};
 
 /// A Python callable that answers an iterator of tuples of arrays.
@@ -43,21 +43,19 @@ impl Source for IteratorSource {
     }
 
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
-        let blocks = target.device.geometry.namespace_bytes();
+        let bytes = target.device.geometry.namespace_bytes();
+        let mut pull = Pull {
+            name: self.name.clone(),
+            start: self.start.clone(),
+            iterator: None,
+            pending: Vec::new(),
+            next: 0,
+            pulled: 0,
+            namespace_blocks: bytes.iter().map(|bytes| bytes / wafer_device::LBA_BYTES).collect(),
+            trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        };
         Ok(Built {
-            stream: Box::new(Pull {
-                name: self.name.clone(),
-                start: self.start.clone(),
-                iterator: None,
-                pending: Vec::new(),
-                next: 0,
-                pulled: 0,
-                namespace_blocks: blocks
-                    .iter()
-                    .map(|bytes| bytes / wafer_core::LBA_BYTES)
-                    .collect(),
-                trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-            }),
+            stream: Box::new(stream::from_fn(move |out, max| pull.fill(out, max))),
             total_bytes: None,
             memory_bytes: 0,
             ignored: Vec::new(),
@@ -109,9 +107,8 @@ impl Pull {
         }
         Ok(true)
     }
-}
 
-impl CommandStream for Pull {
+    /// Appends up to `max` commands; fewer only at the end, or after an exception.
     fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
         let mut left = max;
         while left > 0 {

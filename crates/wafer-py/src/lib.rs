@@ -30,6 +30,7 @@ mod experiment;
 mod iterator;
 mod policy;
 mod recorded;
+mod records;
 mod requests;
 mod run;
 mod workload;
@@ -45,14 +46,14 @@ fn main(py: Python<'_>, arguments: Vec<String>) -> i32 {
 
 /// Names of the shipped device profiles.
 #[pyfunction]
-fn profiles() -> Vec<&'static str> {
-    wafer_lab::config::PROFILES.iter().map(|profile| profile.name).collect()
+fn profiles() -> Vec<String> {
+    wafer_lab::config::profiles().into_iter().map(|profile| profile.name).collect()
 }
 
 /// Names and one-line summaries of the victim policies that a configuration can name.
 #[pyfunction]
 fn policies() -> Vec<(&'static str, &'static str)> {
-    wafer_core::policy::POLICIES.iter().map(|policy| (policy.name, policy.summary)).collect()
+    wafer_device::policy::POLICIES.iter().map(|policy| (policy.name, policy.summary)).collect()
 }
 
 /// Names and one-line summaries of the application models.
@@ -64,13 +65,13 @@ fn models() -> Vec<(&'static str, &'static str)> {
 /// Bytes of memory that runs may take together; none where the system does not tell.
 #[pyfunction]
 fn available_memory() -> Option<u64> {
-    wafer_lab::host::available_memory()
+    wafer_record::host::available_memory()
 }
 
 #[pymodule]
 fn _wafer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("LBA_BYTES", wafer_core::LBA_BYTES)?;
+    module.add("LBA_BYTES", wafer_device::LBA_BYTES)?;
     module.add_class::<device::Device>()?;
     module.add_class::<workload::Workload>()?;
     module.add_class::<experiment::Experiment>()?;
@@ -83,5 +84,9 @@ fn _wafer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policies, module)?)?;
     module.add_function(wrap_pyfunction!(models, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(records::read_records, module)?)?;
+    module.add_function(wrap_pyfunction!(records::cumulative_waf, module)?)?;
+    module.add_function(wrap_pyfunction!(records::instantaneous_waf, module)?)?;
+    module.add_function(wrap_pyfunction!(records::record_schema, module)?)?;
     Ok(())
 }

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods as _};
 use pyo3::prelude::*;
-use wafer_core::policy::{Features, RuView, VictimPolicy};
-use wafer_core::{Owner, RuId};
+use wafer_device::policy::{Features, RuView, VictimPolicy};
+use wafer_device::{Owner, RuId};
 
 use crate::error::{Trouble, raise};
 

@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use wafer_workload::trace::{Format, Request, TraceReader, format};
+use wafer_trace::{Format, Request, TraceReader, format};
 
 use crate::error::raise;
 
-/// Time in nanoseconds, operation (0 write, 1 deallocate, 2 read, 3 flush), volume, process (2^32 - 1 is
-/// unknown), offset and length in bytes, placement identifier.
+/// Time in nanoseconds, operation (0 write, 1 deallocate, 2 read, 3 flush, 4 reclaim unit update), volume,
+/// process (2^32 - 1: unknown), offset and length in bytes, placement identifier.
 type Arrays<'py> = (
     Bound<'py, PyArray1<u64>>,
     Bound<'py, PyArray1<u8>>,
@@ -73,7 +73,7 @@ impl TraceRequests {
         }
         Some((
             column(py, &requests, |r| r.time_ns),
-            column(py, &requests, |r| r.kind as u8),
+            column(py, &requests, |r| r.op as u8),
             column(py, &requests, |r| r.volume),
             column(py, &requests, |r| r.process),
             column(py, &requests, |r| r.offset),

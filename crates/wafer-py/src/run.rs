@@ -6,7 +6,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use wafer_lab::{Control, LabError, Progress, ResultRecord, Stage, Workload as LabWorkload};
+use wafer_lab::{Control, LabError, Progress, Stage, Workload as LabWorkload};
+use wafer_record::Record;
 
 use crate::error::{Trouble, of_lab, raise};
 use crate::experiment::Experiment;
@@ -117,7 +118,7 @@ fn tell(
     });
 }
 
-type Outcome = Result<ResultRecord, LabError>;
+type Outcome = Result<Record, LabError>;
 
 /// Runs in a thread of its own, while this one, which may be the one that signals come to, waits for them.
 ///
@@ -165,7 +166,7 @@ fn watched(
     }
 }
 
-fn as_json(py: Python<'_>, record: &ResultRecord) -> PyResult<String> {
+fn as_json(py: Python<'_>, record: &Record) -> PyResult<String> {
     // The text of a result file of the command line.
     serde_json::to_string_pretty(record).map_err(|e| raise(py, "WaferError", &e.to_string()))
 }

@@ -68,7 +68,12 @@ impl Workload {
         repeat: bool,
     ) -> PyResult<Self> {
         let commands = arrays::commands(py, &columns)?.into();
-        Ok(Workload::of(LabWorkload::new(CommandsSource { name, commands, repeat })))
+        Ok(Workload::of(LabWorkload::new(CommandsSource {
+            name,
+            commands,
+            identifiers: false,
+            repeat,
+        })))
     }
 
     /// Commands from what `start()` answers: an iterator of tuples of arrays, as for `commands`.

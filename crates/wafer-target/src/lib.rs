@@ -1,18 +1,18 @@
-//! A drive that real hosts use: an NVMe/TCP target with Flexible Data Placement over the device model.
+//! An NVMe/TCP target with Flexible Data Placement over a drive of the device model.
 //!
 //! # What it is
-//! [`drive::Drive`] is a device model with the data of its namespaces, its events, a capture of what is asked of
-//! it, and, with a file, a state that outlives the process. [`controller::Subsystem`] gives it NVMe controllers.
-//! [`transport::Server`] lets hosts connect to them over TCP.
+//! [`controller::Subsystem`] gives a [`Drive`](wafer_drive::Drive) NVMe controllers. [`transport::Server`] lets
+//! hosts connect to them over TCP.
 //!
 //! # Architecture
 //! ```text
 //! host ==TCP==> transport/link.rs        moves bytes, keeps time
 //!               transport/connection.rs  bytes to PDUs: no input or output, what fuzzers drive
 //!               transport/queue.rs       capsules to commands and back, digests, Ready to Transfer
-//!               controller/              admin.rs, io.rs: what commands mean
-//!               drive/                   counts in wafer_core::Device, records, saves
-//!               backend/                 keeps the data: none, memory, file
+//!               controller/commands/     admin commands: checked, then executed; also logs/, features/
+//!               controller/io/           I/O commands, the same
+//!               controller/support.rs    what Identify and the effects logs say, from the handlers
+//!               wafer_drive              counts in the device, moves data, records, saves
 //! ```
 //! The device is behind one lock. Each connection collects what a batch of commands has it count and applies
 //! that in one go, before the host hears of any of them; data moves without the lock.
@@ -22,24 +22,22 @@
 //!   captures and in the journal: replaying either gives the same counters.
 //! - A completed Flush means that data and journal are in the file.
 //! - Memory is bounded for each connection whatever a host sends: one PDU of input, about two commands'
-//!   data of output, and [`controller::MAX_TRANSFER`] to 4 MiB of data under way.
+//!   data of output, and [`controller::MAX_TRANSFER`] to 4 MiB of data in flight.
 //! - A host that breaks the protocol loses its connection and disturbs no other.
 //!
 //! # Error model
-//! A command fails with a [`controller::Failure`], whose status goes on the wire and into the error log. A PDU
-//! that must not be ends the connection with a Terminate Connection Request. [`drive::DriveError`] is for
-//! whoever starts a server. Nothing that comes from a host or a file panics.
+//! A command fails with a [`controller::Failure`], whose status goes on the wire, with the location of the
+//! field into the error log. A PDU that breaks the protocol ends the connection with a Terminate Connection
+//! Request. Nothing that comes from a host panics.
 //!
 //! # What it does not implement
+//! [`controller::support_matrix`] lists commands, log pages and features. Beside those that it marks:
 //! - TLS, authentication, and transports other than TCP.
 //! - Time: commands take as long as the machine needs. Reclaim unit time limits.
-//! - Metadata and protection information, zoned namespaces, reservations, fused commands, multiple firmware
-//!   slots, self-tests, sanitize, telemetry.
+//! - Metadata and protection information, zoned namespaces, fused commands, multiple firmware slots.
 //! - Reordering or priorities among the commands of a queue: each is done before the next is looked at.
 
-pub mod backend;
 pub mod controller;
-pub mod drive;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod transport;

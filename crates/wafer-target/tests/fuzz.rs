@@ -3,9 +3,10 @@
 #[path = "../../../fuzz/bounded.rs"]
 mod bounded;
 
-use wafer_spec::zerocopy::IntoBytes as _;
-use wafer_spec::*;
-use wafer_target::fuzzing::{self, capsule, entry, opening, piece};
+use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::*;
+use wafer_target::fuzzing;
+use wafer_target::fuzzing::{capsule, entry, opening, piece};
 
 /// I/O commands beside writes that seeds begin with: opcode, CDW10, CDW12, bytes of data.
 const IO_COMMANDS: [(NvmOpcode, u32, u32, usize); 9] = [
@@ -169,7 +170,7 @@ fn pdus() -> Vec<Vec<u8>> {
         pdo: hlen,
         plen: plen.into(),
     };
-    let digest = |bytes: &[u8]| wafer_target::transport::crc32c(bytes).to_le_bytes();
+    let digest = |bytes: &[u8]| wafer_nvme::crc32c(bytes).to_le_bytes();
     let mut head = header(PduType::H2C_DATA, 0b111, 24, 24 + 4 + 512 + 4);
     head.pdo = 28;
     let data = DataPdu { header: head, datal: 512.into(), ..Default::default() };
@@ -185,10 +186,10 @@ fn pdus() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn sessions_that_mean_well_are_answered() {
+fn sessions_that_mean_well_complete() {
     let all: Vec<_> = well_meant().iter().map(|input| fuzzing::session(input)).collect();
     let has = |at: usize, note| assert!(all[at].contains(&note), "{at}: {:?}", all[at]);
-    // Identify and logs answer 4 KiB, I/O reads, R2T.
+    // Identify and logs return 4 KiB, I/O reads, R2T.
     has(0, (PduType::C2H_DATA.0, 0, 8));
     has(1, (PduType::C2H_DATA.0, 0, 2));
     has(4, (PduType::C2H_DATA.0, 0, 8));

@@ -1,4 +1,4 @@
-"""Finding the device behind a measured curve."""
+"""Calibration: infers a device from its measured host and media bytes."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ __all__ = [
     "read_curve",
 ]
 
-#: Reclaim units that GC keeps free, where that is not known.
+#: Assumed number of reclaim units that GC keeps free.
 ASSUMED_RESERVE = 3
 
-#: The workload of the published curves: 128 KiB random writes over the whole drive, each block once a pass.
+#: Workload of the published curves: 128 KiB random writes over the whole drive, each block once a pass.
 ONE_STREAM = """\
 [one-stream]
 rw=randwrite
@@ -65,42 +65,45 @@ def calibrate(
     seed: int = 1,
     progress: bool | Callable[[str, int, int], None] = False,
 ) -> Fit:
-    """Find the device behind a measured curve: over-provisioning, reclaim units, policy, separation.
+    """Infers a device from a measured curve: over-provisioning, reclaim units, policy, separation.
+
+    The search takes some hundred simulations of a scaled device and one or two with the drive's full number
+    of blocks: a minute or two on two cores. Only fio jobs can be scaled. Any other workload runs on the whole
+    drive every time, and takes accordingly longer.
 
     Args:
         path: counters over time: a CSV with ``host_bytes`` and ``media_bytes``, or the collected output of
             ``nvme fdp stats`` (text or JSON). Counters are cumulative; the first sample becomes zero.
-        capacity: logical capacity of the drive, ``"3.84TB"`` or bytes.
-        workload: what was running: a fio job as a path or :func:`wafer.fio`, or any other workload
-            (:func:`wafer.model`, :func:`wafer.trace`, :class:`wafer.Commands`, ...). Default: 128 KiB random
+        capacity: logical capacity of the drive, as text such as ``"3.84TB"`` or in bytes.
+        workload: what the drive ran: the path of a fio job, or any workload (:func:`wafer.fio`,
+            :func:`wafer.model`, :func:`wafer.trace`, :class:`wafer.Commands`, ...). Default: 128 KiB random
             writes over the whole drive with fio's random map, one stream.
-        fraction: part of the curve to fit, by host bytes; the rest checks the prediction
-            (:attr:`Fit.prediction_error`).
+        fraction: share of the curve to fit, by host bytes, in (0, 1]. The rest checks the prediction
+            (``prediction_error`` of :class:`wafer.Fit`).
         precondition: state of the drive at the first sample, as for :func:`wafer.run`. Default: fresh, that
             is erased or fully deallocated.
-        structures: what to try for policy, separation of relocated data and background GC.
-        reserve: RUs that GC keeps free, if that is known. The curve cannot tell it. Default: 3 are assumed,
-            and the intervals of over-provisioning and number of RUs reach from 1 to 2 % of all.
-        handles: reclaim unit handles of the drive, each with an open RU.
-        known: keys of the device that are known and not searched for, as in a device file: ``{"isolation":
-            "persistently"}``, ``{"namespaces": [...]}``. ``nvme fdp configs`` and ``nvme list-ns`` tell them.
-        page: mapping unit of the device that is answered.
-        threads: simulations at a time. Default: one for each core.
-        seed: seed of the simulations.
+        structures: combinations of policy, separation of relocated data and background GC to try.
+        reserve: number of RUs that GC keeps free, if known; a curve does not determine it. Default: 3, and
+            the intervals of over-provisioning and number of RUs allow for 1 RU to 2 % of all RUs.
+        handles: number of reclaim unit handles of the drive, each with an open RU.
+        known: known keys of the device, excluded from the search, as in a device file: ``{"isolation":
+            "persistently"}``, ``{"namespaces": [...]}``. See ``nvme fdp configs`` and ``nvme list-ns``.
+        page: mapping unit of the returned device.
+        threads: number of concurrent simulations. Default: one per core, at most 16.
+        seed: random seed of the simulations.
         progress: ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
 
-    Raises:
-        ConfigError: the file cannot be read, or an argument cannot work.
-        RunError: no device explains the curve at all.
+    Returns:
+        The device, the intervals of its parameters, and the error of its curve.
 
-    The search takes some hundred simulations of a smaller device and one or two of the full number of
-    blocks: a minute or two on two cores. Workloads other than fio jobs cannot be run on a smaller device;
-    all simulations are of the whole drive, and take as long as its size and their commands ask for.
+    Raises:
+        ConfigError: the file cannot be read, or an argument is invalid.
+        RunError: no device reproduces the curve, or the workload ends before the curve does.
 
     """
     started = time.monotonic()
     if not 0 < fraction <= 1:
-        raise ConfigError(f"fraction: {fraction} is not above 0 and at most 1")
+        raise ConfigError(f"fraction: {fraction} is not in (0, 1]")
     size = capacity_of(capacity)
     curve = read_curve(path, size)
     if workload is None:
@@ -116,34 +119,34 @@ def calibrate(
     if part.host_bytes[-1] < 0.5 * size:
         share = part.host_bytes[-1] / size
         raise ConfigError(
-            f"{os.fspath(path)}: the fitted part covers {share:.2f} drive writes; before the drive has been "
-            "filled it tells nothing of garbage collection"
+            f"{os.fspath(path)}: the fitted part covers {share:.2f} drive writes; garbage collection begins "
+            "only once the drive has been filled, so at least 0.5 are needed"
         )
     if part.media_bytes[-1] < 1.005 * part.host_bytes[-1]:
         raise RunError(
-            f"{os.fspath(path)}: WAF is {part.waf[-1]:.3f}: without garbage collection, nothing to fit"
+            f"{os.fspath(path)}: WAF is {part.waf[-1]:.3f}; without garbage collection, nothing to fit"
         )
 
     cancel = Cancel()
     keys = dict(known or {})
     for key in ("capacity", "page", "reclaim_unit", "overprovisioning", "gc"):
         if key in keys:
-            raise ConfigError(f"known: {key} has an argument of its own, or is what is searched for")
+            raise ConfigError(f"known: {key} has an argument of its own or is a result of the search")
     handles = int(keys.get("handles", handles))
     job: Job
     if workload.kind == "fio":
         job = ScaledJob.of(workload, size)
     elif "load" in (precondition or ""):
-        # A part of the workload is preparation, which commands that are kept do not tell.
+        # Recorded commands do not separate the workload's own preparation from the rest.
         job = FixedWork(workload, size)
     else:
         job = FixedWork.of(workload, size, float(curve.host_bytes[-1]), seed, **keys)
     bar = Bar("calibrate", unit="steps") if progress is True else None
-    tell: Tell = _silent
+    report: Report = _silent
     if bar is not None:
-        tell = bar.update
+        report = bar.update
     elif callable(progress):
-        tell = progress
+        report = progress
     measured = Measured(part, job, precondition, cancel)
     workers = threads or min(os.cpu_count() or 1, 16)
     try:
@@ -155,16 +158,16 @@ def calibrate(
             known=keys,
             threads=workers,
             seed=seed,
-            tell=_serial(tell),
+            report=_serial(report),
         )
         whole = Measured(curve, job, precondition, cancel)
         blocks = job.blocks_for(min(found.blocks, int(MOST_PAGES / whole.volume)), found.best.count)
         if len(part) == len(curve):
             checked = found.last
         else:
-            tell("prediction", 0, 1)
+            report("prediction", 0, 1)
             trial = whole.trial(found.best.whole(blocks), blocks, whole.volume, seed)
-            tell("prediction", 1, 1)
+            report("prediction", 1, 1)
             checked = trial if trial is not None else found.last
     finally:
         if bar is not None:
@@ -181,7 +184,7 @@ def calibrate(
         notes.insert(
             0,
             "WAF is above 1.05 before the drive has been filled once: it was not fresh at the first sample; "
-            "say how it was prepared with `precondition`",
+            "describe its state with `precondition`",
         )
     device = found.best.device(size, page=parse_size(page, "page"))
     best = found.structures[0].score
@@ -216,19 +219,19 @@ def calibrate(
     )
 
 
-Tell = Callable[[str, int, int], None]
+Report = Callable[[str, int, int], None]
 
 
 def _silent(stage: str, done: int, total: int) -> None:
     del stage, done, total
 
 
-def _serial(tell: Tell) -> Tell:
-    """One report at a time, though several threads report."""
+def _serial(report: Report) -> Report:
+    """Wraps a callback so that threads call it one at a time."""
     lock = threading.Lock()
 
-    def told(stage: str, done: int, total: int) -> None:
+    def locked(stage: str, done: int, total: int) -> None:
         with lock:
-            tell(stage, done, total)
+            report(stage, done, total)
 
-    return told
+    return locked

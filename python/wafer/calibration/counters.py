@@ -17,7 +17,7 @@ from wafer._errors import ConfigError
 
 __all__ = ["Curve", "read_curve"]
 
-# Names of the two columns, lower case.
+# Names of the two columns, in lower case.
 _HOST = ("host_bytes", "hbmw")
 _MEDIA = ("media_bytes", "mbmw")
 _TEXT = re.compile(r"\((HBMW|MBMW)\)\s*:\s*([0-9][0-9_,]*|0x[0-9a-fA-F]+)\b")
@@ -25,7 +25,13 @@ _TEXT = re.compile(r"\((HBMW|MBMW)\)\s*:\s*([0-9][0-9_,]*|0x[0-9a-fA-F]+)\b")
 
 @dataclass(frozen=True)
 class Curve:
-    """Host and media bytes since the first sample, both growing; the first sample is (0, 0)."""
+    """Cumulative host and media bytes of a drive, relative to the first sample.
+
+    Attributes:
+        host_bytes: bytes written by the host, strictly increasing from 0.
+        media_bytes: bytes written to the media, non-decreasing from 0; same length.
+
+    """
 
     host_bytes: npt.NDArray[np.float64]
     media_bytes: npt.NDArray[np.float64]
@@ -35,32 +41,37 @@ class Curve:
 
     @property
     def waf(self) -> npt.NDArray[np.float64]:
-        """Cumulative WAF; 1 at the first sample."""
+        """Cumulative WAF at each sample; 1 at the first."""
         return np.divide(self.media_bytes, self.host_bytes, out=np.ones(len(self)), where=self.host_bytes > 0)
 
     def until(self, host_bytes: float) -> Curve:
-        """The part up to so many host bytes."""
+        """Returns the samples up to ``host_bytes``."""
         kept = self.host_bytes <= host_bytes
         return Curve(self.host_bytes[kept], self.media_bytes[kept])
 
     def media_at(self, host_bytes: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Media bytes when the host had written so much, linear between samples."""
+        """Returns the media bytes at ``host_bytes``, interpolated linearly between samples."""
         return np.interp(np.asarray(host_bytes, dtype=np.float64), self.host_bytes, self.media_bytes)
 
 
 def read_curve(path: str | os.PathLike[str], capacity: int | None = None) -> Curve:
-    """Read a curve of one of these forms.
+    """Reads a curve in one of these formats.
 
-    - CSV with columns ``host_bytes`` and ``media_bytes`` (or ``hbmw`` and ``mbmw``), others ignored.
+    - CSV with columns ``host_bytes`` and ``media_bytes`` (or ``hbmw`` and ``mbmw``); others are ignored.
     - CSV with columns ``volume``, in multiples of ``capacity``, and ``waf``, cumulative.
-    - The output of ``nvme fdp stats``, appended again and again, as text or as JSON (objects one after
-      the other, one a line, or an array); lines between, such as dates, are ignored.
+    - Collected output of ``nvme fdp stats``, as text or as JSON (concatenated objects, one object a line, or
+      an array). Other lines, such as dates, are ignored.
 
-    Counters are cumulative. The first sample becomes zero, unless it lies within two samples' distance of
-    zero: then the counters began there. Samples without new host bytes are merged into the one before.
+    Counters are cumulative. The first sample becomes the origin, unless it lies within two sample intervals
+    of zero; the counters then started at zero. Samples without new host bytes are merged into the one before.
+
+    Args:
+        path: file to read.
+        capacity: logical capacity of the drive in bytes; only for a column ``volume``.
 
     Raises:
-        ConfigError: no such file, nothing of these forms in it, or counters that go back; with the line.
+        ConfigError: no such file, no known format, fewer than 10 samples, or counters that decrease; names
+            the file and the line.
 
     """
     file = Path(path)
@@ -74,7 +85,7 @@ def read_curve(path: str | os.PathLike[str], capacity: int | None = None) -> Cur
     return _curve(file, samples)
 
 
-# A sample: its line from 1, host bytes, media bytes.
+# Line number from 1, host bytes, media bytes.
 _Sample = tuple[int, int, int]
 
 
@@ -82,7 +93,7 @@ def _csv(file: Path, text: str, capacity: int | None) -> list[_Sample]:
     lines = text.splitlines()
     start = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
     if start is None:
-        raise ConfigError(f"{file}: empty")
+        raise ConfigError(f"{file}: the file is empty")
     rows = csv.reader(lines[start:])
     header = [name.strip().lower() for name in next(rows)]
 
@@ -91,16 +102,16 @@ def _csv(file: Path, text: str, capacity: int | None) -> list[_Sample]:
             if name in header:
                 return header.index(name)
         raise ConfigError(
-            f"{file}:{start + 1}: no column {' or '.join(names)}, and no output of `nvme fdp stats`"
+            f"{file}:{start + 1}: no column {' or '.join(names)}, and not output of `nvme fdp stats`"
         )
 
     relative = not set(_HOST) & set(header) and {"volume", "waf"} <= set(header)
     if relative and capacity is None:
-        raise ConfigError(f"{file}:{start + 1}: volume and waf: give the capacity of the drive")
+        raise ConfigError(f"{file}:{start + 1}: columns volume and waf need the capacity of the drive")
     host, media = (
         (header.index("volume"), header.index("waf")) if relative else (column(_HOST), column(_MEDIA))
     )
-    # A table of volumes begins with the first that is worth telling; counters began at zero.
+    # A table of volumes omits the origin.
     samples: list[_Sample] = [(start + 1, 0, 0)] if relative else []
     for row in rows:
         line = start + rows.line_num
@@ -180,7 +191,7 @@ def _curve(file: Path, samples: list[_Sample]) -> Curve:
     media: list[int] = []
     for line, h, m in samples:
         if host and (h < host[-1] or m < media[-1]):
-            raise ConfigError(f"{file}:{line}: counters go back; give one run without a reset")
+            raise ConfigError(f"{file}:{line}: counters decrease; expected one run without a reset")
         if host and h == host[-1] and len(host) > 1:
             media[-1] = m
         elif not host or h > host[-1]:
@@ -189,7 +200,7 @@ def _curve(file: Path, samples: list[_Sample]) -> Curve:
     if len(host) < 10:
         raise ConfigError(f"{file}: {len(host)} samples with new host bytes; at least 10 are needed")
     if 0 < host[0] <= 2 * (host[1] - host[0]):
-        # What was written before the first sample, to a new or simulated drive, is part of the curve.
+        # The counters started at zero: what was written before the first sample belongs to the curve.
         host.insert(0, 0)
         media.insert(0, 0)
     return Curve(np.asarray(host, dtype=np.float64) - host[0], np.asarray(media, dtype=np.float64) - media[0])

@@ -1,4 +1,4 @@
-"""What a calibration answers."""
+"""The result of a calibration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Fit", "Interval"]
 
 @dataclass(frozen=True)
 class Interval:
-    """A value with the bounds of its 95 % confidence interval."""
+    """A value and the bounds of its 95 % confidence interval."""
 
     low: float
     value: float
@@ -39,21 +39,28 @@ class Interval:
 
 @dataclass(frozen=True)
 class Fit:
-    """The device behind a measured curve.
+    """The device inferred from a measured curve.
 
     Attributes:
-        device: the device, at the drive's full capacity; runs like any other.
+        device: the device at the drive's full capacity, for :func:`wafer.run`.
         parameters: best values by name.
-        intervals: 95 % intervals by name: of ``net_spare`` (spare space without reserve and idle open
-            RUs), ``overprovisioning``, ``reclaim_unit_count``, ``reclaim_unit_bytes``. They reach over all
-            structures that are about as likely as the one found.
-        warnings: what the curve cannot tell, and where the fit is poor. Read them.
-        alternatives: other structures (policy, separation, background GC), with how many times larger
-            their error is.
-        error: root mean square error of cumulative WAF over the part that was fitted, a share.
-        prediction_error: largest error of cumulative WAF over the part that was *not* fitted, a share;
-            ``None`` if all was fitted.
-        runs: simulations that it took; ``seconds``: time.
+        intervals: 95 % confidence intervals by name: ``net_spare`` (spare space without the reserve and the
+            open RUs, over the logical capacity), ``overprovisioning``, ``reclaim_unit_count``,
+            ``reclaim_unit_bytes``. They cover every structure that is about as likely as the best.
+        structure: the best policy, separation and background GC.
+        warnings: what the curve does not determine, and where the fit is poor. Read them.
+        alternatives: other structures, and the factor by which their error is larger.
+        error: relative root mean square error of cumulative WAF over the fitted part.
+        prediction_error: largest relative error of cumulative WAF over the rest; ``None`` if all of the curve
+            was fitted.
+        runs: number of simulations.
+        seconds: time taken.
+        capacity: logical capacity of the drive, bytes.
+        source: file of the measured curve.
+        curve: the measured curve.
+        fitted: host bytes up to which the curve was fitted.
+        result: run of the calibrated device over the whole curve, possibly scaled.
+        candidate: the device as the search describes it.
 
     """
 
@@ -70,23 +77,21 @@ class Fit:
     capacity: int
     source: str
     curve: Curve
-    #: Host bytes up to which the curve was fitted.
     fitted: float
-    #: Our curve over the whole measured one.
     result: Result
     candidate: Candidate
 
     def predict(self, host_bytes: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Media bytes of the real drive when hosts had written so much; NaN past the measured curve."""
+        """Returns the predicted media bytes of the drive at ``host_bytes``; NaN beyond the measured curve."""
         ratio = self.result.capacity / self.capacity
         host = np.asarray(host_bytes, dtype=np.float64)
         end = float(self.result.timeline.host_bytes[-1])
-        # The run's end may fall short of the curve's by the rounding of its volume.
+        # The run may end a little before the curve, because its volume is rounded.
         at = np.where(host * ratio <= end * (1 + 1e-6), np.minimum(host * ratio, end), np.inf)
         return self.result.timeline.media_at(at) / ratio
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The device as a profile with where each value comes from; also written to ``path``."""
+        """Returns the device as a commented profile, and writes it to ``path`` if given."""
         lines = [
             f"# Calibrated by wafer {__version__} from {self.source}.",
             f"# Structure: {self.structure}.",
@@ -94,7 +99,7 @@ class Fit:
             + (
                 f", at most {100 * self.prediction_error:.2f} % over the rest."
                 if self.prediction_error is not None
-                else "; nothing was left to check a prediction."
+                else "; the whole curve was fitted, so no prediction was checked."
             ),
             "# 95 % intervals:",
             *(f"#   {name}: {interval}" for name, interval in self.intervals.items()),
@@ -106,7 +111,7 @@ class Fit:
         return text
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the measured curve, ours, and where fitting ended; needs ``wafer[analysis]``."""
+        """Plots the measured and the calibrated curve; needs ``wafer[analysis]``."""
         from wafer.figures.curves import plot_fit
 
         return plot_fit(self, ax)
@@ -117,12 +122,12 @@ class Fit:
         rows.append(f"  error over the fitted part {100 * self.error:.2f} % rms")
         if self.prediction_error is not None:
             rows.append(f"  error over the rest at most {100 * self.prediction_error:.2f} %")
-        rows += [f"  {name}: error {times:.1f} times as large" for name, times in self.alternatives.items()]
+        rows += [f"  {name}: {times:.1f} times the error" for name, times in self.alternatives.items()]
         rows += [f"  warning: {warning}" for warning in self.warnings]
         return "\n".join(rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the curves, for JSON."""
+        """Returns everything but the curves, ready for JSON."""
         return {
             "parameters": self.parameters,
             "intervals": {k: [i.low, i.value, i.high] for k, i in self.intervals.items()},

@@ -1,4 +1,4 @@
-"""A candidate device, and how far its curve is from the measured one."""
+"""Candidate devices, and the distance of their curves from the measured one."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Structure:
-    """What cannot be put into a number: policy, separation, background GC."""
+    """The categorical parameters of a device: policy, separation, background GC."""
 
     policy: str = "greedy"
-    #: Where relocated data goes: "isolation" (apart, initially isolated) or "host" (with new data).
+    #: Destination of relocated data: ``"isolation"`` (RUs of its own, initially isolated) or ``"host"``
+    #: (with new data).
     destination: str = "isolation"
+    #: Share of free RUs below which background GC runs; 0 for none.
     background_free: float = 0.0
 
     def __str__(self) -> str:
@@ -41,38 +43,39 @@ class Structure:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A device: its structure and its numbers."""
+    """A device: its structure and its numeric parameters."""
 
     structure: Structure
-    #: (physical - logical) / logical.
+    #: (physical - logical) / logical capacity.
     overprovisioning: float
-    #: Physical reclaim units.
+    #: Number of physical reclaim units.
     count: int
-    #: Reclaim units that forced GC keeps free.
+    #: Number of reclaim units that forced GC keeps free.
     reserve: int = 3
+    #: Number of reclaim unit handles, each with an open reclaim unit.
     handles: int = 8
-    #: Keys of the device that are known: a table as in a device file, as TOML or JSON has it.
+    #: Known keys of the device: a table as in a device file.
     known: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
 
     def with_(self, **changes: Any) -> Candidate:
-        """The same with other numbers."""
+        """Returns a copy with other values."""
         return replace(self, **changes)
 
     @property
     def net_spare(self) -> float:
-        """Spare space that data can use, over the logical capacity: without reserve and idle open RUs."""
+        """Spare space without the reserve and the open RUs, over the logical capacity."""
         unit = (1 + self.overprovisioning) / self.count
         return self.overprovisioning - unit * (self.reserve + self.handles)
 
     def with_net(self, count: int, net_spare: float) -> Candidate | None:
-        """The same with so many units and so much spare space; ``None`` where too few are left for data."""
+        """Returns a copy with ``count`` RUs and this net spare; ``None`` if too few RUs remain for data."""
         held = (self.reserve + self.handles) / count
         if held >= 0.9:
             return None
         return self.with_(count=count, overprovisioning=(net_spare + held) / (1 - held))
 
     def whole(self, pages: int) -> Candidate:
-        """The same net spare with a number of units, at most 1.5 % off, of which each has whole pages."""
+        """Returns a copy with the same net spare and whole pages an RU; ``count`` moves by up to 1.5 %."""
         found = self
         least = 1.0
         reach = round(0.015 * self.count)
@@ -86,7 +89,12 @@ class Candidate:
         return found
 
     def device(self, capacity: int, *, page: int = PAGE) -> Device:
-        """The device at a logical capacity; raises ConfigError where there can be none."""
+        """Returns the device with a logical capacity and a page size, both in bytes.
+
+        Raises:
+            ConfigError: no such device is possible.
+
+        """
         pages = capacity // page
         unit = max(round(pages * (1 + self.overprovisioning) / self.count), 1)
         config = {
@@ -100,7 +108,7 @@ class Candidate:
                 "policy": self.structure.policy,
                 "background_free": self.structure.background_free,
                 "background_max_valid": 0.05,
-                # Half a unit more than the reserve, so that rounding down gives it.
+                # The device rounds down: half a unit more than the reserve yields the reserve.
                 "forced_free": (self.reserve + 0.5) / self.count,
             },
         }
@@ -111,18 +119,19 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Trial:
-    """A candidate's curve beside the measured one, at the points of the measured one."""
+    """Errors of a candidate's curve at the comparison points of the measured one."""
 
     candidate: Candidate
-    #: Cumulative WAF, ours over measured, less one.
+    #: Relative error of cumulative WAF at each point.
     cumulative: Array
-    #: WAF of each stretch of the curve, the same.
+    #: Relative error of the WAF of each interval of the curve.
     interval: Array
+    #: The run, if it is kept.
     result: Result | None = field(default=None, repr=False, compare=False)
 
     @property
     def level(self) -> float:
-        """Mean error of cumulative WAF: what over-provisioning puts right."""
+        """Mean error of cumulative WAF, which over-provisioning can correct."""
         return float(np.mean(self.cumulative))
 
     @property
@@ -132,23 +141,23 @@ class Trial:
 
     @property
     def shape(self) -> float:
-        """Root mean square error of the stretches, the level taken out: what the rest has to explain."""
+        """Root mean square error of the intervals about their mean: what is left to other parameters."""
         return float(np.sqrt(np.mean((self.interval - np.mean(self.interval)) ** 2)))
 
     @property
     def score(self) -> float:
-        """Smaller is better. Cumulative errors are averages, hence smaller: they weigh five times."""
+        """Combined error; smaller is better. Cumulative errors, being averages, weigh fivefold."""
         return float(np.hypot(5 * self.rms, self.shape))
 
 
 class Measured:
-    """The measured curve at points to compare at, and the workload behind it."""
+    """The measured curve with its comparison points, and the workload that produced it."""
 
-    #: Points to compare at.
+    #: Approximate number of comparison points.
     POINTS = 160
-    #: Stretches that it is cut into at most, half of them in its first third, where its shape is.
-    STRETCHES = 40
-    #: Before half a drive write nothing tells anything of GC.
+    #: Maximum number of intervals; half of them lie in the first third, where the curve bends.
+    INTERVALS = 40
+    #: First comparison point, in drive writes: before it GC has not begun.
     FIRST = 0.5
 
     def __init__(self, curve: Curve, job: Job, precondition: str | None, cancel: Cancel) -> None:
@@ -156,14 +165,25 @@ class Measured:
         self.volume = float(curve.host_bytes[-1]) / job.capacity
 
     def points(self, volume: float) -> Array:
-        """Host bytes to compare at, to a volume: samples of the curve, not more than are needed."""
+        """Returns the comparison points up to a volume in drive writes: host bytes of thinned samples."""
         volumes = self.curve.host_bytes / self.job.capacity
         kept = self.curve.host_bytes[(volumes >= min(self.FIRST, volume / 4)) & (volumes <= volume)]
         step = max(1, -(-len(kept) // self.POINTS))
         return kept[::-1][::step][::-1]
 
     def trial(self, candidate: Candidate, blocks: int, volume: float, seed: int = 1) -> Trial | None:
-        """Run a candidate with so many blocks; ``None`` where there can be no such device."""
+        """Runs a candidate and compares it; returns ``None`` if no such device is possible.
+
+        Args:
+            candidate: the device.
+            blocks: number of pages of the run, one for each block of the workload.
+            volume: host bytes of the run, in drive writes.
+            seed: random seed.
+
+        Raises:
+            RunError: the workload ends too early.
+
+        """
         at = self.points(volume)
         try:
             device = candidate.device(blocks * self.job.page, page=self.job.page)
@@ -180,13 +200,13 @@ class Measured:
         except ConfigError:
             return None
         covers(result, wanted)
-        # Units have whole pages: with a few hundred each, over-provisioning is not quite what was asked for.
+        # RUs have whole pages: with a few hundred each, over-provisioning differs a little from the request.
         return self.compare(candidate.with_(overprovisioning=device.overprovisioning), result, at)
 
     def compare(self, candidate: Candidate, result: Result, at: Array) -> Trial:
-        """A run beside the measured curve."""
+        """Returns the errors of a run at the comparison points ``at``, in host bytes of the drive."""
         ratio = result.capacity / self.job.capacity
-        # The last point may lie past the run's end by the rounding of its volume.
+        # The run may end a little before the last point, because its volume is rounded.
         end = float(result.timeline.host_bytes[-1])
         ours = result.timeline.media_at(np.minimum(at * ratio, end)) / ratio
         theirs = self.curve.media_at(at)
@@ -201,8 +221,8 @@ class Measured:
         )
 
     def _edges(self, at: Array) -> npt.NDArray[np.int64]:
-        """Points at which stretches begin and end."""
+        """Returns the indexes of the points that bound the intervals."""
         third = at[0] + (at[-1] - at[0]) / 3
-        half = self.STRETCHES // 2
+        half = self.INTERVALS // 2
         wanted = np.concatenate([np.linspace(at[0], third, half + 1), np.linspace(third, at[-1], half + 1)])
         return np.unique(np.searchsorted(at, wanted * (1 - 1e-12)).clip(0, len(at) - 1))

@@ -1,13 +1,13 @@
-"""The same experiment on a smaller device.
+"""Scaling: runs the same experiment on a smaller device.
 
-WAF depends on the number of reclaim units and on how many *blocks* of the workload fit into one, not on
-bytes. So a job of 128 KiB blocks on a drive of terabytes is run as one of single pages on a device with as
-many pages as the drive has blocks, or fewer. What is lost is the fluctuation of a large reclaim unit being
-smaller than that of a small one; :mod:`wafer.calibration.search` ends with a run at the full number.
+WAF depends on the number of reclaim units and on the number of workload *blocks* in each, not on bytes. A job
+of 128 KiB blocks on a drive of terabytes therefore runs as a job of single pages on a device with at most as
+many pages as the drive has blocks. Fewer blocks make the fill of a reclaim unit fluctuate more, so
+:mod:`wafer.calibration.search` ends with a run at the full number of blocks.
 
-Other workloads (traces, application models, arrays) are not scaled. Their commands are taken once and run on
-the whole drive every time, with pages as large as all of them allow: a model of databases that writes blocks
-of 64 KiB is run with pages of 64 KiB, a sixteenth of the work, and nothing is lost.
+Other workloads (traces, application models, arrays) are not scaled. Their commands are recorded once and
+replayed on the whole drive, with the largest page that every command is a multiple of. A database model that
+writes blocks of 64 KiB runs with pages of 64 KiB: a sixteenth of the work, with the same result.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from wafer.workload import Workload, fio_text
 __all__ = ["PAGE", "FixedWork", "Job", "ScaledJob", "block_bytes"]
 
 PAGE = 4096
-#: The largest page that a device can have, bytes.
+#: Largest page of a device, bytes.
 LARGEST_PAGE = 65536
 
-# Sizes of blocks, and of parts of the device, in fio's job files.
+# fio options that hold block sizes, and sizes of regions of the device.
 _BLOCK_KEYS = ("bs", "blocksize", "ba", "blockalign")
 _REGION_KEYS = ("size", "io_size", "io_limit", "offset", "offset_increment", "filesize")
-# Options that give blocks of several sizes: nothing is merged then.
+# Options that mix block sizes; the page then stays at 4 KiB.
 _MIXED_KEYS = ("bsrange", "blocksize_range", "bssplit", "bs_unaligned", "blocksize_unaligned")
 _LINE = re.compile(r"^(\s*)([A-Za-z_]+)(\s*=\s*)([^#;\n]*?)(\s*)$")
 
 
 def _fio_size(text: str) -> int | None:
-    """Bytes of a plain size as fio reads it (``128k`` is binary); ``None`` for anything else."""
+    """Parses a plain fio size into bytes (``128k`` is binary); returns ``None`` for anything else."""
     match = re.fullmatch(r"([0-9]+)\s*([kmgtp]?)(i?)(b?)", text.strip().lower())
     if match is None:
         return None
@@ -49,13 +49,13 @@ def _fio_size(text: str) -> int | None:
 
 
 def _block_sizes(value: str) -> list[int] | None:
-    """Block sizes of ``128k`` or ``4k,128k,``; ``None`` where they are not plain."""
+    """Parses ``128k`` or ``4k,128k,`` into bytes; returns ``None`` unless all sizes are plain."""
     sizes = [_fio_size(part) for part in value.split(",") if part.strip()]
     return None if not sizes or None in sizes else [size for size in sizes if size is not None]
 
 
 def block_bytes(text: str) -> int:
-    """The unit in which all jobs of a file write and address, bytes: what a page of a model may be."""
+    """Returns the largest unit in which all jobs of a file write and align, in bytes: a valid page size."""
     unit = 0
     for line in text.splitlines():
         match = _LINE.match(line)
@@ -75,32 +75,34 @@ def block_bytes(text: str) -> int:
 
 @dataclass(frozen=True)
 class ScaledJob:
-    """A job file that can be had for any number of blocks."""
+    """A job file that scales to any number of blocks."""
 
     text: str
     name: str
+    #: Logical capacity of the drive, bytes.
     capacity: int
+    #: Block of the job, bytes.
     block: int
-    #: Bytes of a page of the device that is run.
+    #: Page of the simulated device, bytes.
     page: int = PAGE
 
     @classmethod
     def of(cls, workload: Workload, capacity: int) -> ScaledJob:
-        """Of a fio workload on a drive of so many bytes."""
+        """Returns the job of a fio workload on a drive of ``capacity`` bytes."""
         return cls(workload.text, workload.path, capacity, block_bytes(workload.text))
 
     @property
     def blocks(self) -> int:
-        """Blocks of the whole drive."""
+        """Number of blocks of the whole drive."""
         return self.capacity // self.block
 
     def blocks_for(self, wanted: int, count: int) -> int:
-        """Blocks for a run: at least 500 to a reclaim unit, not more than the drive has."""
+        """Returns the blocks of a run with ``count`` RUs: at least 500 an RU, at most those of the drive."""
         return min(max(wanted, 500 * count), self.blocks)
 
     def workload(self, blocks: int, seed: int = 1) -> Workload:
-        """The job for a device of so many pages, one for a block."""
-        del seed  # the run's own
+        """Returns the job for a device of ``blocks`` pages, one a block."""
+        del seed  # the run has its own
         if blocks * PAGE == self.capacity and self.block == PAGE:
             return fio_text(self.text, name=self.name)
         ratio = blocks * PAGE / self.capacity
@@ -127,34 +129,34 @@ class ScaledJob:
         return fio_text("\n".join(map(line, self.text.splitlines())) + "\n", name=self.name)
 
 
-#: Commands that are kept in memory at most, 16 bytes each.
+#: Maximum number of recorded commands, 16 bytes each.
 MOST_COMMANDS = 60_000_000
-#: Workloads that draw from a seed are taken so many times: the drive's own is like any of them.
-TIMES = 6
+#: Number of recordings of a random workload, each with its own seed: the drive's seed is unknown.
+RECORDINGS = 6
 
 
 @dataclass(frozen=True)
 class FixedWork:
-    """A workload that is what it is: it runs on the whole drive."""
+    """A workload that cannot be scaled and runs on the whole drive."""
 
     whole: Workload
     capacity: int
     page: int = PAGE
-    #: The same with other seeds.
+    #: Recordings of the same workload with other seeds.
     others: tuple[Workload, ...] = ()
 
     @property
     def blocks(self) -> int:
-        """Pages of the whole drive."""
+        """Number of pages of the whole drive."""
         return self.capacity // self.page
 
     def blocks_for(self, wanted: int, count: int) -> int:
-        """All of them."""
+        """Returns all pages of the drive."""
         del wanted, count
         return self.blocks
 
     def workload(self, blocks: int, seed: int = 1) -> Workload:
-        """The workload."""
+        """Returns one of the recordings, by seed."""
         del blocks
         return (self.whole, *self.others)[seed % (1 + len(self.others))]
 
@@ -162,18 +164,19 @@ class FixedWork:
     def of(
         cls, workload: Workload, capacity: int, host_bytes: float, seed: int, **known: object
     ) -> FixedWork:
-        """What is written up to so many host bytes, with the largest page of which no command needs a part.
+        """Records a workload up to ``host_bytes``, with the largest page that every command is a multiple of.
 
-        The commands are kept in memory, so that what makes them is asked once. Where there are too many of
-        them they are made for each run, and pages are of 4 KiB.
+        The commands stay in memory, so that they are generated only once. If there are too many, every run
+        generates them again and pages are 4 KiB.
         """
         device = whole_device(capacity, known)
         drawn = workload.kind not in ("commands", "trace", "iterator")
         found: list[Workload] = []
         unit = 0
-        for more in range(TIMES if drawn else 1):
+        recordings = RECORDINGS if drawn else 1
+        for more in range(recordings):
             on = Experiment(device, workload, seed=seed + more)
-            kept = on._inner.recorded(math.ceil(host_bytes), MOST_COMMANDS // (TIMES if drawn else 1))
+            kept = on._inner.recorded(math.ceil(host_bytes), MOST_COMMANDS // recordings)
             if kept is None:
                 return cls(workload, capacity)
             inner, blocks = kept
@@ -189,7 +192,7 @@ Job = ScaledJob | FixedWork
 
 
 def whole_device(capacity: int, known: dict[str, object]) -> Device:
-    """A device of the whole drive, to ask a workload what it writes to it."""
+    """Returns a stand-in for the whole drive, with which a workload is recorded."""
     unit = max(capacity // PAGE // 500, 2**20 // PAGE)
     config = {
         "capacity": f"{capacity // PAGE * PAGE}B",
@@ -202,18 +205,18 @@ def whole_device(capacity: int, known: dict[str, object]) -> Device:
 
 
 def covers(result: Result, host_bytes: float) -> None:
-    """Raise RunError where a workload ended before it had written so much."""
+    """Raises RunError if a workload ended before it had written ``host_bytes``."""
     if result.host_bytes < 0.999 * host_bytes - 2**20:
         ours, theirs = result.host_bytes / result.capacity, host_bytes / result.capacity
         raise RunError(
-            f"the workload ends after {ours:.2f} drive writes, the curve goes to {theirs:.2f}; "
-            "is it the one that was measured? Traces can be repeated"
+            f"the workload ends after {ours:.2f} drive writes, the curve after {theirs:.2f}; "
+            "check that it is the measured workload (a trace can be repeated)"
         )
 
 
 def capacity_of(capacity: str | int) -> int:
-    """Bytes of a drive's logical capacity."""
+    """Parses the logical capacity of a drive, at least 1 GiB, into bytes."""
     size = parse_size(capacity, "capacity")
     if size < 2**30:
-        raise ConfigError(f"capacity: {capacity} is less than 1 GiB")
+        raise ConfigError(f"capacity: {capacity} is below the minimum of 1 GiB")
     return size

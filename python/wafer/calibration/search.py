@@ -1,10 +1,10 @@
-"""From a measured curve to the device behind it.
+"""The search for the device that reproduces a measured curve.
 
-Over-provisioning sets the level of the curve, the number of reclaim units its shape; structures (policy,
-separation, background GC) differ in shape that no number puts right. So for each structure and number of
-units the over-provisioning is solved for, which is one-dimensional and monotonic, and the shapes are
-compared, with few blocks. What is close is looked at with more of them, in hundreds of runs over number of
-units and spare space (:mod:`wafer.calibration.surface`). The last step uses as many as the drive has.
+Over-provisioning sets the level of the curve and the number of reclaim units its shape. Structures (policy,
+separation, background GC) differ in a shape that no number corrects. For each structure and number of units
+the search first solves for over-provisioning, which is one-dimensional and monotonic, and compares the shapes
+with few blocks. It then explores the close structures with more blocks, in hundreds of runs over number of
+units and spare space (:mod:`wafer.calibration.surface`). The last step uses all blocks of the drive.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from wafer.calibration.surface import LEAST_BLOCKS, Region, Surface, explore
 
 __all__ = ["STRUCTURES", "Found", "search"]
 
-#: What is tried, the plainest first. Cost-age-time is left out: no curve tells it from cost-benefit.
+#: Structures to try, the simplest first, without cost-age-time: no curve distinguishes it from cost-benefit.
 STRUCTURES = (
     Structure("greedy"),
     Structure("greedy", background_free=0.10),
@@ -36,54 +36,55 @@ STRUCTURES = (
     Structure("random"),
 )
 
-#: Blocks of the device in the first steps, and the volume, in capacities, that they look at.
+#: Number of blocks in the first steps, and their volume in drive writes.
 COARSE, COARSE_VOLUME = 400_000, 6.0
-#: Page writes by the host of a run for the likelihood, of all runs of a round, and of one at full size.
+#: Host page writes of a run for the likelihood, of all runs of a round, and of a run at full size.
 RUN_PAGES, ROUND_PAGES, MOST_PAGES = 80_000_000, 1_500_000_000, 800_000_000
-#: Where so many page writes do not reach to the end with all blocks: the volume in capacities that has to do.
-#: Blocks say more: with half of them WAF is lower by 0.3 %, most where fio's random map begins anew.
+#: Minimum volume of such a run, in drive writes, if it cannot cover the whole curve with all blocks. Blocks
+#: matter more than volume: half the blocks lower WAF by 0.3 %, mostly where fio's random map starts over.
 SHORT_VOLUME = 5.0
-#: Blocks at full size.
+#: Maximum number of blocks at full size.
 FULL = 60_000_000
-#: Runs of a round.
+#: Number of runs of a round.
 LEAST_RUNS, MOST_RUNS = 20, 31
 MOST_COUNT = 10_000
 LEAST_OP, MOST_OP = 0.005, 1.5
-#: Structures that are looked at closely: so many, with so many times the error of the best at first sight.
+#: Structures explored further: their maximum number, and their maximum score relative to the best.
 MOST_CLOSE, CLOSE = 4, 4.0
-#: Likelihoods (twice their logarithms) that are alike; that may be as well; that are not worth more runs.
+#: Differences of deviance: practically equal; still possible; not worth more runs.
 ALIKE, POSSIBLE, HOPELESS = 4.0, 6.0, 60.0
 COUNTS = (150, 300, 600, 1200, 2400)
 
-Tell = Callable[[str, int, int], None]
+Report = Callable[[str, int, int], None]
 
 
 @dataclass
 class Found:
-    """What the search ends with."""
+    """The result of the search."""
 
     best: Candidate
-    #: The best of each structure at first sight, best first.
+    #: The best trial of each structure after the first steps, best first.
     structures: list[Trial]
-    #: Likelihoods of the structures that may be it.
+    #: Likelihoods of the structures that remain possible.
     surfaces: dict[Structure, Surface]
-    #: How much more than its noise the best misses.
+    #: Misfit of the best relative to noise, at least 1.
     excess: float
-    #: What the run at full size added to the logarithm of net spare.
+    #: Correction of ln net spare by the runs at full size.
     moved: float
-    #: The last run, with as many blocks as could be afforded, and with how many.
+    #: The last run at full size, and its number of blocks.
     last: Trial
     blocks: int
-    #: Share of the drive's blocks that the likelihood comes from.
+    #: Share of the drive's blocks in the runs for the likelihood.
     share: float
-    #: Reclaim units at most, in the search.
+    #: Maximum number of reclaim units in the search.
     most: float
+    #: Number of simulations.
     runs: int = 0
 
 
 class _Search:
-    def __init__(self, measured: Measured, threads: int, seed: int, tell: Tell) -> None:
-        self.measured, self.seed, self.tell = measured, seed, tell
+    def __init__(self, measured: Measured, threads: int, seed: int, report: Report) -> None:
+        self.measured, self.seed, self.report = measured, seed, report
         self.threads = threads
         self.runs = 0
         self.slope = -0.8
@@ -91,7 +92,7 @@ class _Search:
     def solve(
         self, candidate: Candidate, blocks: int, volume: float, tolerance: float, most: int = 8
     ) -> Trial | None:
-        """The over-provisioning with which the level agrees: secant steps in logarithms, bracketed."""
+        """Solves for the over-provisioning whose mean error is zero: bracketed secant steps in logarithms."""
         low, high = math.log(LEAST_OP), math.log(MOST_OP)
         at = math.log(candidate.overprovisioning)
         best: Trial | None = None
@@ -126,14 +127,14 @@ class _Search:
         return best
 
     def trial(self, candidate: Candidate, blocks: int, volume: float, seed: int) -> Trial | None:
-        """One run."""
+        """Runs one candidate and counts it."""
         self.runs += 1
         return self.measured.trial(candidate, blocks, volume, seed)
 
     def run(
         self, wanted: Sequence[tuple[Candidate, int]], blocks: int, volume: float, stage: str
     ) -> list[Trial]:
-        """Run candidates with seeds; those that can be no device are left out."""
+        """Runs candidates with their seeds in parallel; the result omits impossible devices."""
 
         def one(item: tuple[Candidate, int]) -> Trial | None:
             candidate, seed = item
@@ -145,7 +146,7 @@ class _Search:
     def each(
         self, candidates: Sequence[Candidate], blocks: int, volume: float, tolerance: float, stage: str
     ) -> list[Trial]:
-        """Solve for several, in parallel; those that can be no device are left out."""
+        """Solves for several candidates in parallel, best first; the result omits impossible devices."""
 
         def one(candidate: Candidate) -> Trial | None:
             return self.solve(candidate, blocks, volume, tolerance)
@@ -155,15 +156,15 @@ class _Search:
     def _parallel(self, one: Callable[[Any], Trial | None], items: Sequence[Any], stage: str) -> list[Trial]:
         done = 0
 
-        def told(item: Any) -> Trial | None:
+        def counted(item: Any) -> Trial | None:
             nonlocal done
             trial = one(item)
             done += 1
-            self.tell(stage, done, len(items))
+            self.report(stage, done, len(items))
             return trial
 
         with ThreadPoolExecutor(self.threads) as pool:
-            futures = [pool.submit(told, item) for item in items]
+            futures = [pool.submit(counted, item) for item in items]
             try:
                 found = [future.result() for future in futures]
             except BaseException:
@@ -181,28 +182,33 @@ def search(
     known: Mapping[str, Any] | None = None,
     threads: int = 2,
     seed: int = 1,
-    tell: Tell = lambda stage, done, total: None,
+    report: Report = lambda stage, done, total: None,
 ) -> Found:
-    """Find the device; see the module."""
+    """Finds the device that reproduces the measured curve; the module describes the steps.
+
+    Raises:
+        RunError: no device reproduces the curve.
+
+    """
     job = measured.job
-    steps = _Search(measured, threads, seed, tell)
+    steps = _Search(measured, threads, seed, report)
     coarse_volume = min(COARSE_VOLUME, measured.volume)
 
     def start(structure: Structure, count: int, op: float) -> Candidate:
         return Candidate(structure, op, count, reserve, handles, known or {})
 
-    # 1. Numbers of reclaim units with the plainest structure.
+    # 1. The number of reclaim units, with the simplest structure.
     firsts = [start(structures[0], count, 0.15) for count in COUNTS]
     counts = steps.each(firsts, job.blocks_for(COARSE, 1200), coarse_volume, 2e-3, "reclaim units")
     if not counts:
-        raise RunError("no device writes so little to its media; is this the workload of the curve?")
+        raise RunError("no device has a WAF as low as the curve; check that the workload is the measured one")
     best = counts[0].candidate
 
-    # 2. Structures, at the best number of units and around it.
+    # 2. The structures, at and around the best number of units.
     others = [start(s, best.count, best.overprovisioning) for s in structures[1:]]
     tried = steps.each(others, job.blocks_for(COARSE, 1200), coarse_volume, 2e-3, "structures")
     structured = sorted([counts[0], *tried], key=lambda trial: trial.score)
-    # A number of units that suits one structure may hide another: the next best get their own numbers.
+    # A number of units that suits one structure may hide another, so the next best get other numbers.
     close = [t for t in structured if t.score < 3 * structured[0].score][:3]
     if not any(t.candidate.structure == structures[0] for t in close):
         close.append(counts[0])
@@ -215,7 +221,7 @@ def search(
     everything = [*counts, *tried, *again]
     structured = _best_of_each(everything)
 
-    # 3. Of what is close, how likely each number of units and net spare space is.
+    # 3. The likelihood over number of units and net spare, for the close structures.
     volume = min(max(RUN_PAGES / job.blocks, SHORT_VOLUME), measured.volume)
     blocks = job.blocks_for(int(RUN_PAGES / volume), 1200)
     most = min(blocks / LEAST_BLOCKS, MOST_COUNT)
@@ -226,7 +232,7 @@ def search(
         mine = [t for t in everything if t.candidate.structure == trial.candidate.structure]
 
         def worth(surface: Surface) -> bool:
-            """Whether more runs may make it the best."""
+            """Returns whether further runs could make the structure the best."""
             both = [surface, *surfaces.values()]
             over = min(each.excess() for each in both)
             return surface.least(over) <= min(each.least(over) for each in both) + HOPELESS
@@ -242,12 +248,12 @@ def search(
         if found is not None:
             surfaces[trial.candidate.structure] = found
     if not surfaces:
-        raise RunError("too few devices could be run near what fits; is this the workload of the curve?")
+        raise RunError("too few devices near the best fit; check that the workload is the measured one")
     excess = min(surface.excess() for surface in surfaces.values())
     least = {structure: surface.least(excess) for structure, surface in surfaces.items()}
     lowest = min(least.values())
     likely = [s for s in structures if s in least and least[s] <= lowest + POSSIBLE]
-    # Of two that fit alike the plainer is the better guess.
+    # Of equally likely structures the simplest wins.
     winner = next(s for s in likely if least[s] <= lowest + ALIKE)
     surface = surfaces[winner]
     x, z = surface.centre(excess)
@@ -255,13 +261,13 @@ def search(
     if final is None:
         raise RunError("the calibrated device has no space for data")
 
-    # 4. As many blocks as the drive has, for small units fluctuate more than large ones.
+    # 4. All blocks of the drive, because units of few blocks fluctuate more.
     full = max(min(job.blocks, FULL, int(MOST_PAGES / measured.volume)), blocks)
     slope = min(surface.level_slope(x, z), -0.01)
     last: Trial | None = None
     moved = 0.0
     for turn in range(2):
-        tell("full size", turn, 2)
+        report("full size", turn, 2)
         whole = steps.trial(final.whole(full), full, measured.volume, seed)
         if whole is None:
             break
@@ -270,10 +276,10 @@ def search(
         if abs(whole.level) < (1e-3 if same else 2e-4) or turn == 1:
             break
         step = float(np.clip(-math.log1p(whole.level) / slope, -0.05, 0.05))
-        # With all as before the surface has it right on the whole, if not at this place.
+        # With unchanged blocks and volume the whole surface is correct, whatever the error at this point.
         moved += 0.0 if same else step
         final = final.with_net(final.count, final.net_spare * math.exp(step)) or final
-    tell("full size", 2, 2)
+    report("full size", 2, 2)
     if last is None:
         raise RunError("the calibrated device could not be run")
     return Found(

@@ -1,12 +1,11 @@
-"""How far a structure's curves are from the measured one, over number of reclaim units and net spare space.
+"""The likelihood of a structure over the number of reclaim units and the net spare space.
 
-A single run says little: curves of two runs of the same device differ, more where reclaim units are few, so
-that the device with the smallest error is often the one with the least noise. So the runs of a design are
-spread over a region, and what is smooth in them is taken for the device (a regression in the two numbers, for
-each stretch of the curve), what is left for the noise that the measured curve has as well. Both together are
-a likelihood (a *synthetic likelihood*, Wood, Nature 2010). Stretches next to each other are correlated:
-garbage collection comes in portions of a reclaim unit, and of what one stretch has too much the next has too
-little.
+A single run is not enough. Two runs of the same device differ, and more so with fewer reclaim units, so the
+device with the smallest error is often merely the one with the least noise. The search therefore spreads the
+runs of a design over a region. For each interval of the curve a regression in the two parameters gives the
+device's mean, and its residuals give the noise, which the measured curve has too. Together they form a
+*synthetic likelihood* (Wood, Nature 466, 2010). Neighbouring intervals are anticorrelated: garbage collection
+works in whole reclaim units, so an excess in one interval is missing in the next.
 """
 
 from __future__ import annotations
@@ -26,19 +25,23 @@ Array = npt.NDArray[np.float64]
 
 #: 95 % quantile of chi-squared with one degree of freedom.
 CHI2 = 3.84
-#: Where likelihoods are this far apart nothing needs to be known.
+#: Deviances this far above the minimum need not be known accurately.
 FAR = 20.0
-#: Reclaim units of fewer blocks are none.
+#: Minimum number of blocks in a reclaim unit.
 LEAST_BLOCKS = 100
 _LEAST_COUNT = 30
+# Terms of the regression, see `_basis`.
 _TERMS = 8
-#: Points of a region's grid, each way.
+#: Number of grid points along each axis of a region.
 _GRID = 101
 
 
 @dataclass(frozen=True)
 class Region:
-    """A band along a line: ln net spare over ln number of units."""
+    """A band around a line in the plane of x = ln number of RUs and z = ln net spare.
+
+    Local coordinates u (along x) and v (across the line) run from -1 to 1.
+    """
 
     centre: float
     half: float
@@ -47,18 +50,18 @@ class Region:
     width: float
 
     def at(self, u: Array, v: Array) -> tuple[Array, Array]:
-        """Logarithms of number and net spare, at places from -1 to 1."""
+        """Returns (x, z) at local coordinates."""
         x = self.centre + self.half * u
         return x, self.level + self.slope * (x - self.centre) + self.width * v
 
     def place(self, x: Array, z: Array) -> tuple[Array, Array]:
-        """The places of logarithms."""
+        """Returns the local coordinates of (x, z)."""
         u = (x - self.centre) / self.half
         return u, (z - self.level - self.slope * (x - self.centre)) / self.width
 
     @classmethod
     def around(cls, trials: Sequence[Trial], count: float, most: float) -> Region:
-        """Five times fewer and more units than `count`, along the net spare of trials that are level."""
+        """Returns the region from a fifth to five times ``count``, along the net spare of level trials."""
         level = [t for t in trials if abs(t.level) < 0.01 and t.candidate.net_spare > 0] or list(trials)
         x = np.array([math.log(t.candidate.count) for t in level])
         z = np.array([math.log(max(t.candidate.net_spare, 1e-4)) for t in level])
@@ -74,7 +77,7 @@ class Region:
         )
 
     def design(self, runs: int, skip: int) -> tuple[Array, Array]:
-        """Places that fill the region evenly (the R2 sequence), and go on where others ended."""
+        """Returns ``runs`` points of the R2 sequence, which fills the region evenly, from number ``skip``."""
         golden = 1.32471795724474602596
         at = np.arange(1 + skip, 1 + skip + runs)
         u, v = (np.asarray(2 * ((0.5 + at * golden**-power) % 1) - 1, dtype=np.float64) for power in (1, 2))
@@ -86,7 +89,7 @@ def _basis(u: Array, v: Array) -> Array:
 
 
 def _correlation(left: Array) -> Array:
-    """Of stretches by their distance, pooled; tapered, so that it is one."""
+    """Returns the correlation of intervals by lag, pooled and tapered to stay positive definite."""
     runs, width = left.shape
     each = left / np.sqrt(np.maximum(np.mean(left**2, axis=0), 1e-18))
     reach = min(6, width - 1)
@@ -99,7 +102,7 @@ def _correlation(left: Array) -> Array:
 
 
 class Surface:
-    """The regression through the runs of one structure in a region."""
+    """The regression over the runs of one structure in a region, and its likelihood."""
 
     def __init__(self, region: Region, trials: Sequence[Trial]) -> None:
         self.region, self.trials = region, list(trials)
@@ -111,7 +114,7 @@ class Surface:
         left = values - basis @ terms
         freedom = max(len(trials) - _TERMS, 1)
         left = left[:, :-1] * math.sqrt(len(trials) / freedom)
-        # Stretches near each other have alike noise: smoothed, for each was seen in few runs.
+        # Neighbouring intervals have similar noise, so the few runs are smoothed over them.
         power = np.pad(np.mean(left**2, axis=0), 1, mode="edge")
         spread = np.maximum(np.sqrt(np.convolve(power, [0.25, 0.5, 0.25], "valid")), 2e-4)
         self._terms, self._level = terms[:, :-1], terms[:, -1]
@@ -122,27 +125,27 @@ class Surface:
         self._norm = 2 * float(np.sum(np.log(np.diag(self._root))))
         self.u, self.v = np.meshgrid(np.linspace(-1, 1, _GRID), np.linspace(-1, 1, _GRID), indexing="ij")
         self.x, self.z = region.at(self.u, self.v)
-        #: Squared distance from the measured curve over the grid, in standard deviations.
+        #: Squared distance from the measured curve over the grid, in units of the noise.
         self.misfit, self._leverage = self._misfits()
-        self.stretches = left.shape[1]
+        self.intervals = left.shape[1]
 
     def _misfits(self) -> tuple[Array, Array]:
         basis = _basis(self.u.ravel(), self.v.ravel())
         curve = np.linalg.solve(self._root, (basis @ self._terms).T)
-        # The regression is not known exactly, least so at the region's edges.
+        # The regression has an error of its own, largest at the edges of the region.
         leverage = 1 + np.sum((basis @ self._gram) * basis, axis=1)
         misfit = np.sum(curve**2, axis=0) / leverage
         return misfit.reshape(self.u.shape), leverage.reshape(self.u.shape)
 
     def excess(self) -> float:
-        """How much more the best curve misses than noise would, 1 at least.
+        """Returns the misfit of the best curve relative to noise, at least 1.
 
-        What is left of a device that is no model of ours is correlated over long stretches, which are then
-        worth fewer.
+        If no device of the model fits, the remaining error is correlated over many intervals, which then
+        count as fewer independent ones.
         """
         at = np.unravel_index(int(np.argmin(self.misfit)), self.misfit.shape)
         least: float = float(self.misfit[at])
-        over = least / max(self.stretches - 2, 1)
+        over = least / max(self.intervals - 2, 1)
         if over <= 1.5:
             return float(max(over, 1.0))
         basis = _basis(self.u[at], self.v[at])
@@ -151,38 +154,41 @@ class Surface:
         r = min(max(r, 0.0), 0.9)
         return float(over * (1 + r) / (1 - r))
 
-    def unlikely(self, excess: float) -> Array:
-        """Minus twice the logarithm of the likelihood over the grid, but for a constant."""
-        told = self.misfit / excess + self._norm + self.stretches * np.log(self._leverage)
-        return np.asarray(told, dtype=np.float64)
+    def deviance(self, excess: float) -> Array:
+        """Returns -2 ln likelihood over the grid, up to a constant."""
+        deviance = self.misfit / excess + self._norm + self.intervals * np.log(self._leverage)
+        return np.asarray(deviance, dtype=np.float64)
 
     def least(self, excess: float = 1.0) -> float:
-        """The smallest of :meth:`unlikely`."""
-        return float(np.min(self.unlikely(excess)))
+        """Returns the minimum of the deviance."""
+        return float(np.min(self.deviance(excess)))
 
     def likely(self, excess: float) -> tuple[Array, Array]:
-        """Logarithms of number and net spare within the 95 % region."""
-        told = self.unlikely(excess)
-        kept = told <= told.min() + CHI2
+        """Returns the grid points (x, z) within the 95 % confidence region."""
+        deviance = self.deviance(excess)
+        kept = deviance <= deviance.min() + CHI2
         return self.x[kept], self.z[kept]
 
     def centre(self, excess: float) -> tuple[float, float]:
-        """Mean of the logarithms, by likelihood: where the surface is flat its lowest place is chance."""
-        told = self.unlikely(excess)
-        weight = np.exp(-(told - told.min()) / 2)
+        """Returns the likelihood-weighted mean of (x, z): on a flat surface the minimum is down to chance."""
+        deviance = self.deviance(excess)
+        weight = np.exp(-(deviance - deviance.min()) / 2)
         return float(np.average(self.x, weights=weight)), float(np.average(self.z, weights=weight))
 
     def level_slope(self, x: float, z: float) -> float:
-        """How the mean error of cumulative WAF changes with the logarithm of net spare."""
+        """Returns the derivative of the mean error of cumulative WAF by z."""
         u, v = self.region.place(np.array(x), np.array(z))
         step = 0.05
         ends = _basis(np.array([u, u]), np.array([v + step, v - step])) @ self._level
         return float(ends[0] - ends[1]) / (2 * step * self.region.width)
 
     def next(self, excess: float, most: float) -> tuple[Region, bool]:
-        """The part of the region that matters, larger where it ends at an edge; whether it is new."""
-        told = self.unlikely(excess)
-        likely = told - told.min() < FAR
+        """Returns the next region, and whether it differs enough from this one to be explored.
+
+        It covers the grid points of small deviance and grows beyond an edge that they touch.
+        """
+        deviance = self.deviance(excess)
+        likely = deviance - deviance.min() < FAR
         rows, columns = np.any(likely, axis=1), np.any(likely, axis=0)
         x, region = self.x[:, 0], self.region
         low, high = float(x[rows].min()), float(x[rows].max())
@@ -196,7 +202,7 @@ class Surface:
         if high - low < 0.6:
             middle = (high + low) / 2
             low, high = max(middle - 0.3, floor), min(middle + 0.3, ceiling)
-        best = np.array([self.z[i, int(np.argmin(told[i]))] for i in np.flatnonzero(rows)])
+        best = np.array([self.z[i, int(np.argmin(deviance[i]))] for i in np.flatnonzero(rows)])
         centre = (low + high) / 2
         slope, level = 0.0, float(np.median(best))
         if len(best) > 3:
@@ -212,7 +218,7 @@ class Surface:
         return found, wider or smaller
 
 
-#: Runs candidates with their seeds; those that can be no device are left out.
+#: Runs candidates with their seeds; the results omit impossible devices.
 Runner = Callable[[Sequence[tuple[Candidate, int]]], list[Trial]]
 
 
@@ -226,7 +232,21 @@ def explore(
     rounds: int = 4,
     worth: Callable[[Surface], bool] = lambda surface: True,
 ) -> Surface | None:
-    """Runs in a region until it is the one that matters; ``None`` where there are too few devices in it."""
+    """Runs designs of a structure in a region that follows the likelihood.
+
+    Args:
+        start: the structure and everything else that does not vary.
+        region: where to begin.
+        most: maximum number of reclaim units.
+        run: runs candidates.
+        runs: number of runs of a round.
+        rounds: maximum number of rounds.
+        worth: whether to go on after a round.
+
+    Returns:
+        The last surface, or ``None`` if the first region has too few possible devices.
+
+    """
     trials: list[Trial] = []
     surface: Surface | None = None
     for turn in range(rounds):

@@ -1,4 +1,4 @@
-"""How well a curve tells the parameters of a device, and which it cannot tell apart."""
+"""Confidence intervals of the parameters, and warnings about what a curve does not determine."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from wafer.calibration.search import Found
 
 __all__ = ["MOST_RESERVE", "intervals", "warnings"]
 
-#: Largest share of the reclaim units that GC may keep free, where nothing is known: from one unit to this.
+#: Maximum share of the reclaim units in the reserve, if the reserve is unknown; the minimum is one unit.
 #: WARP's emulator keeps 1 %.
 MOST_RESERVE = 0.02
-#: What a model's WAF is worth in net spare, at the least: no device is exactly ours.
+#: Minimum half-width of intervals of net spare, relative: no real device matches the model exactly.
 _RESOLUTION = 0.002
 
 
 def intervals(found: Found, capacity: int, reserve: int | None = None) -> dict[str, Interval]:
-    """95 % intervals of the numbers, over all structures that are about as likely as the one found.
+    """Returns the 95 % intervals by name, over all structures that are about as likely as the best.
 
-    Over-provisioning and number of units are told with all that GC may keep free, if `reserve` is not known.
+    If ``reserve`` is unknown, over-provisioning and the number of units allow for every possible reserve.
     """
     best = found.best
     regions = [surface.likely(found.excess) for surface in found.surfaces.values()]
     count = np.exp(np.concatenate([x for x, _ in regions]))
     net = np.exp(np.concatenate([z for _, z in regions]) + found.moved)
-    # What the curve tells is the units that hold data and how large they are; the others come on top.
+    # The curve determines the number and size of the units that hold data; the others add to them.
     holding = np.maximum(count - best.reserve - best.handles, 1.0)
     unit = (1 + net) / holding
     if reserve is None:
@@ -53,56 +53,55 @@ def intervals(found: Found, capacity: int, reserve: int | None = None) -> dict[s
 def warnings(
     found: Found, bounds: dict[str, Interval], volume: float, reserve: int | None = None
 ) -> list[str]:
-    """What the curve cannot tell, in words."""
+    """Returns what the curve does not determine, in sentences."""
     best: Candidate = found.best
-    told: list[str] = []
+    notes: list[str] = []
     op, net = bounds["overprovisioning"], bounds["net_spare"]
     kept = (
-        f"{best.reserve} RUs of reserve and {best.handles} open RUs are assumed, and 1 RU to "
-        f"{100 * MOST_RESERVE:g} % of them in the intervals of over-provisioning and number"
+        f"A reserve of {best.reserve} RUs and {best.handles} open RUs are assumed; the intervals of "
+        f"over-provisioning and number of RUs allow for a reserve of 1 RU to {100 * MOST_RESERVE:g} % of all"
         if reserve is None
-        else f"{best.reserve} RUs of reserve and {best.handles} open RUs are taken for granted"
+        else f"The reserve of {best.reserve} RUs and {best.handles} open RUs are taken as given"
     )
-    told.append(
-        f"over-provisioning, reserve and open RUs share the spare space: the curve tells their sum "
-        f"(net spare {100 * net.value:.1f} %), not the parts. {kept}; each RU more or less moves "
-        f"over-provisioning by {100 * (1 + best.overprovisioning) / best.count:.2f} points"
+    notes.append(
+        f"over-provisioning, reserve and open RUs share the spare space: the curve determines only the net "
+        f"spare ({100 * net.value:.1f} %). {kept}. Each RU more or less shifts over-provisioning by "
+        f"{100 * (1 + best.overprovisioning) / best.count:.2f} percentage points"
     )
     count = bounds["reclaim_unit_count"]
     if count.high / count.low > 1.5:
-        told.append(
-            f"over-provisioning and the number of RUs trade off: from {count.low:.0f} RUs to "
-            f"{count.high:.0f} RUs fit about as well, with over-provisioning from {100 * op.low:.1f} to "
-            f"{100 * op.high:.1f} %"
+        notes.append(
+            f"over-provisioning and the number of RUs trade off: {count.low:.0f} to {count.high:.0f} RUs fit "
+            f"about equally well, with over-provisioning from {100 * op.low:.1f} to {100 * op.high:.1f} %"
         )
     if count.high >= 0.95 * found.most:
-        told.append(
-            "the number of RUs is bounded on one side only: with more, blocks would be too few for each"
+        notes.append(
+            "the number of RUs is bounded only from below: the search ends where an RU has too few blocks"
         )
     if found.share < 0.99:
-        told.append(
-            f"the search ran with {100 * found.share:.0f} % of the drive's blocks, which shifts the number "
-            "of RUs: it may lie outside its interval"
+        notes.append(
+            f"the search used {100 * found.share:.0f} % of the blocks, which biases the number of RUs: "
+            "the true number may lie outside its interval"
         )
     for structure in found.surfaces:
         if structure != best.structure:
-            told.append(
-                f"{structure} fits about as well: the curve does not tell it from what was found, and "
-                "intervals reach to its numbers"
+            notes.append(
+                f"{structure} fits about equally well: the curve does not distinguish it, and the intervals "
+                "include its values"
             )
     if found.excess > 3:
-        told.append(
-            f"the best device misses the curve by {found.excess**0.5:.1f} times what two runs of one device "
-            "differ: intervals are widened by as much, and assume that what is missing is not in the level"
+        notes.append(
+            f"the best device misses the curve by {found.excess**0.5:.1f} times the noise between runs of "
+            "one device; the intervals are widened by that factor and assume that the level is correct"
         )
     if found.last.rms > 0.01:
-        told.append(
-            f"the best device misses the curve by {100 * found.last.rms:.1f} % rms: something else than "
-            "these parameters shapes it (workload, starting state, a mechanism that the model lacks)"
+        notes.append(
+            f"the best device misses the curve by {100 * found.last.rms:.1f} % rms: something other than "
+            "these parameters shapes it (the workload, the initial state, a mechanism outside the model)"
         )
     if volume < 3:
-        told.append(
-            f"the curve covers {volume:.1f} drive writes; below 3 the steady state is not seen and "
-            "intervals are optimistic"
+        notes.append(
+            f"the curve covers {volume:.1f} drive writes; below 3 it misses the steady state, and the "
+            "intervals are too narrow"
         )
-    return told
+    return notes

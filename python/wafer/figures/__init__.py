@@ -1,7 +1,7 @@
-"""Figures: of runs, sweeps and fits, and all figures of the four studies.
+"""Figures of runs, sweeps, fits and the published studies; needs ``wafer[analysis]``.
 
-``python -m wafer.figures RECORDS... --out DIR`` draws every figure of the studies whose records are there,
-as PDF and PNG. Needs ``wafer[analysis]``.
+``python -m wafer.figures RECORDS... --out DIR`` plots every study figure whose records are given, as PDF and
+PNG.
 """
 
 from __future__ import annotations
@@ -33,7 +33,12 @@ __all__ = [
 
 
 def read_material(paths: Iterable[str | os.PathLike[str]]) -> Material:
-    """Result records and ``reproduce.json`` of files and folders, with all folders in them."""
+    """Reads result records and ``reproduce.json`` from files, and from folders recursively.
+
+    Raises:
+        ConfigError: a path does not exist, or a file given by name is not a record.
+
+    """
     material = Material()
     for path in map(Path, paths):
         if not path.exists():
@@ -53,7 +58,15 @@ def read_material(paths: Iterable[str | os.PathLike[str]]) -> Material:
 def draw_all(
     paths: Iterable[str | os.PathLike[str]], out: str | os.PathLike[str]
 ) -> tuple[dict[str, list[Path]], list[str]]:
-    """Draw every figure of the studies; answers the files by figure, and the figures without records."""
+    """Plots every study figure whose records are among ``paths`` into the folder ``out``.
+
+    Returns:
+        The written files by figure, and the names of the figures without records.
+
+    Raises:
+        ConfigError: as for :func:`wafer.figures.read_material`.
+
+    """
     material = read_material(paths)
     drawn: dict[str, list[Path]] = {}
     missing: list[str] = []

@@ -1,4 +1,4 @@
-"""``python -m wafer.figures``: draw the figures of the studies."""
+"""``python -m wafer.figures``: plots the figures of the studies."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from wafer.figures import draw_all
 
 
 def main() -> int:
-    """Draw and say what was drawn; 0 done, 2 wrong arguments or no records at all."""
+    """Plots the figures and lists them; returns 0, or 2 for bad arguments or no figure at all."""
     parser = argparse.ArgumentParser(prog="python -m wafer.figures", description=__doc__)
     parser.add_argument("records", nargs="+", help="result records, reproduce.json, or folders of them")
-    parser.add_argument("--out", default="figures", help="folder for PDF and PNG files (default: figures)")
+    parser.add_argument("--out", default="figures", help="folder of the PDF and PNG files (default: figures)")
     arguments = parser.parse_args()
     try:
         drawn, missing = draw_all(arguments.records, arguments.out)
@@ -25,7 +25,7 @@ def main() -> int:
     if missing:
         print(f"no records for: {', '.join(missing)}", file=sys.stderr)
     if not drawn:
-        print("error: no figure could be drawn", file=sys.stderr)
+        print("error: no figure has records", file=sys.stderr)
         return 2
     return 0
 

@@ -1,4 +1,4 @@
-"""Curves of WAF over volume: runs, published points, fits."""
+"""Plots of WAF over volume: runs, published points, fits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["label_axes", "plot_fit", "plot_published", "plot_result"]
 
 
 def label_axes(ax: Axes, y: str = "cumulative WAF") -> Axes:
-    """Volume and WAF."""
+    """Labels the axes with volume and WAF."""
     ax.set_xlabel("host bytes / logical capacity")
     ax.set_ylabel(y)
     ax.set_xlim(left=0)
@@ -29,7 +29,16 @@ def label_axes(ax: Axes, y: str = "cumulative WAF") -> Axes:
 def plot_result(
     result: Result, ax: Axes | None = None, *, handles: bool = False, label: str | None = None, **style: Any
 ) -> Axes:
-    """Cumulative WAF of a run over its volume, and the published points that its record has."""
+    """Plots cumulative WAF over volume, with the published points of the record.
+
+    Args:
+        result: the run.
+        ax: axes to draw on. Default: new ones.
+        handles: also plot the WAF of each handle.
+        label: name of the line. Default: the name of the run.
+        style: further arguments of ``Axes.plot``.
+
+    """
     ax = axes(ax)
     style.setdefault("color", COLOURS[len(ax.lines) % len(COLOURS)])
     timeline = result.timeline
@@ -46,9 +55,9 @@ def plot_result(
 
 
 def plot_published(result: Result, ax: Axes, *, color: str, marker: str = "o") -> int:
-    """The published points of a record, hollow; answers how many lie within the run.
+    """Plots the published points of a record, hollow, and returns how many lie within the run.
 
-    Records of scaled devices may have those of the whole drive, all of which lie beyond.
+    The record of a scaled device may hold the points of the whole drive, which lie beyond its end.
     """
     drawn = 0
     for published in result.record.get("published", []):
@@ -61,7 +70,7 @@ def plot_published(result: Result, ax: Axes, *, color: str, marker: str = "o") -
 
 
 def plot_fit(fit: Fit, ax: Axes | None = None) -> Axes:
-    """The measured curve, the calibrated device's, and where fitting ended."""
+    """Plots the measured curve, the calibrated one, and the end of the fitted part."""
     ax = axes(ax)
     volume = fit.curve.host_bytes / fit.capacity
     step = max(1, len(volume) // 60)
@@ -89,13 +98,13 @@ def plot_several(
     ax: Axes,
     published: Callable[[Result], list[tuple[float, float]]] = lambda result: [],
 ) -> Axes:
-    """Several runs with a colour and a marker each; published points hollow.
+    """Plots several labelled runs, with hollow published points.
 
-    Points come from the record, or where it has none within the run from ``published``, as (volume, WAF).
+    The points come from the record or, if it has none within the run, from ``published`` as (volume, WAF).
     """
     for number, (label, result) in enumerate(results):
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-        # Later ones dashed where they may lie on an earlier one.
+        # Later lines are dashed, because they may cover an earlier one.
         line = "-" if number < 3 else (0, (4, 2))
         ax.plot(result.timeline.volume, result.timeline.waf, color=colour, label=label, linestyle=line)
         drawn = plot_published(result, ax, color=colour, marker=marker)

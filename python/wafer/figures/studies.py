@@ -1,7 +1,7 @@
-"""The figures of the four studies, from result records and from the table of ``wafer reproduce``.
+"""The figures of the published studies, from result records and the table of ``wafer reproduce``.
 
-Each figure is a function that takes what there is and answers a figure, or ``None`` where its records are
-missing. Published points are hollow, ours are lines or filled.
+Each figure is a function of the material that returns ``None`` if its records are missing. Published points
+are hollow; simulated ones are lines or filled.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ PLACEMENTS = {"fdp": "a handle each", "fdp-share": "two share a handle", "nofdp"
 
 @dataclass
 class Material:
-    """What figures are drawn from."""
+    """The records that figures are plotted from."""
 
     results: list[Result] = field(default_factory=list)
     #: Rows of ``reproduce.json``.
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def with_job(self, stem: str) -> list[Result]:
-        """Results of a job file, by its name without ending."""
+        """Returns the runs of a job file, by its name without extension."""
         return [r for r in self.results if PurePath(_workload(r)["path"]).stem == stem]
 
     def row(self, identifier: str) -> dict[str, Any] | None:
-        """A row of the reproduction by its id."""
+        """Returns a row of ``reproduce.json`` by its id."""
         return next((row for row in self.rows if row["id"] == identifier), None)
 
     def points(self, result: Result) -> list[tuple[float, float]]:
-        """Published WAF of the reproduction's rows for this run: (volume, WAF)."""
+        """Returns the published points of a run, from ``reproduce.json``, as (volume, WAF)."""
         found = []
         for row in self.rows:
             experiment, _, at = row["id"].rpartition("/")
@@ -58,13 +58,13 @@ class Material:
         return sorted(found)
 
     def study(self, name: str) -> list[dict[str, Any]]:
-        """Rows of a study that have a figure of ours."""
+        """Returns the rows of a study that have a simulated value."""
         return [r for r in self.rows if r["id"].split("/")[0] == name and r.get("ours") is not None]
 
 
 @dataclass(frozen=True)
 class StudyFigure:
-    """A figure: its file's name, what it shows, and how it is drawn."""
+    """A figure: name of its file, title, and the function that plots it."""
 
     name: str
     title: str
@@ -85,7 +85,7 @@ def _logical_rus(result: Result) -> float:
 
 
 def _first(results: Sequence[Result], isolation: str | None = None) -> Result | None:
-    """The longest run of the study's own device (greedy, eight handles), of the smallest seed."""
+    """Returns the longest run of the study's own device (greedy, eight handles) with the smallest seed."""
     kept = [
         r
         for r in results
@@ -95,11 +95,22 @@ def _first(results: Sequence[Result], isolation: str | None = None) -> Result | 
     ]
 
     def order(result: Result) -> tuple[bool, float, int]:
-        # A run that is named for its job is that job's; others vary something.
+        # A run named after its job is the study's own; others vary something.
         stem = PurePath(_workload(result)["path"]).stem
         return (stem not in result.name, -round(result.host_bytes / result.capacity, 2), result.seed)
 
     return min(kept, key=order, default=None)
+
+
+def _panel(material: Material, curves: Sequence[tuple[str, Result | None]], heading: str) -> Figure | None:
+    """Plots the runs in one panel; returns ``None`` if there are none."""
+    found = [(label, result) for label, result in curves if result is not None]
+    if not found:
+        return None
+    figure, (ax,) = grid_of_axes(1)
+    plot_several(found, ax, material.points)
+    title(ax, heading)
+    return figure
 
 
 def one_stream(material: Material) -> Figure | None:
@@ -116,17 +127,12 @@ def one_stream(material: Material) -> Figure | None:
         if device == "warp" and result.geometry["overprovisioning"] < 0.12:
             device = "warp-op10"
         found.setdefault(device, []).append(result)
-    chosen = [(label, _first(found[device])) for device, label in kinds.items() if device in found]
-    if not chosen:
-        return None
-    figure, (ax,) = grid_of_axes(1)
-    plot_several([(label, result) for label, result in chosen if result is not None], ax, material.points)
-    title(ax, "One stream (lines: wafer; hollow: measured)")
-    return figure
+    curves = [(label, _first(found.get(device, []))) for device, label in kinds.items()]
+    return _panel(material, curves, "One stream (lines: wafer; hollow: measured)")
 
 
 def three_streams(material: Material) -> Figure | None:
-    """WARP, Figs 13 and 14: three streams, three placements, II."""
+    """WARP, Figs 13 and 14: three streams in three placements, II."""
     panels = []
     for traffic, name in TRAFFIC.items():
         curves = []
@@ -152,15 +158,8 @@ def persistently_isolated(material: Material) -> Figure | None:
     curves = []
     for traffic, placement in (("zoned", "fdp"), ("zipf12", "fdp-share")):
         results = material.with_job(f"three-stream-{traffic}-{placement}")
-        first = _first(results, "persistently")
-        if first is not None:
-            curves.append((f"{TRAFFIC[traffic]}, {PLACEMENTS[placement]}", first))
-    if not curves:
-        return None
-    figure, (ax,) = grid_of_axes(1)
-    plot_several(curves, ax, material.points)
-    title(ax, "Persistently isolated, OP 10 %")
-    return figure
+        curves.append((f"{TRAFFIC[traffic]}, {PLACEMENTS[placement]}", _first(results, "persistently")))
+    return _panel(material, curves, "Persistently isolated, OP 10 %")
 
 
 #: Published WAF of each handle at x6 (FAST '26, Fig. 16; those of handles 1 and 2 are lower bounds).
@@ -197,9 +196,9 @@ def noisy_handle(material: Material) -> Figure | None:
 
 
 def save_sequential(material: Material) -> Figure | None:
-    """WARP, Fig. 15: who causes the extra media bytes."""
+    """WARP, Fig. 15: extra media bytes by the handle that causes them."""
     runs = [r for r in material.with_job("three-stream-zoned-fdp") if _device(r) == "warp"]
-    # The run that counted whose invalidations cause relocations, if there is one.
+    # Prefer the run with attribution of relocations.
     result = _first([r for r in runs if r.record.get("attribution")] or runs, "initially")
     if result is None:
         return None
@@ -261,7 +260,7 @@ def isolation_map(material: Material) -> Figure | None:
         at5 = float(result.timeline.waf_at(5))
         if unit is None or np.isnan(at5) or _device(result) != "warp-pi":
             continue
-        # The study's own figure where the name tells it: units that are never used are left out.
+        # Prefer the over-provisioning in the name: it excludes RUs that are never used.
         named = re.search(r"-op(\d+)$", result.name)
         spare = int(named[1]) / 100 if named else round(float(result.geometry["overprovisioning"]), 2)
         key = (unit, str(result.config["isolation"]))
@@ -301,14 +300,14 @@ def isolation_map(material: Material) -> Figure | None:
     return figure
 
 
-#: Label and published cumulative WAF (KIOXIA, performance brief, 2025), by the end of a run's name.
+#: Label and published cumulative WAF (KIOXIA, performance brief, 2025) by suffix of the run's name.
 _KERNEL = {
     "memory-off": ("memory to spare, FDP off", 2.2),
     "memory-on": ("memory to spare, FDP on", 1.0),
     "8gb-off": ("8 GB, FDP off", 2.8),
     "8gb-on": ("8 GB, FDP on", 1.0),
 }
-#: What stands before it: the model, and the captured build on a drive by itself and on a preconditioned one.
+#: Label by the part of the name before it: the model, and the captured build, alone and preconditioned.
 _BUILDS = {
     "": "model",
     "captured-alone": "captured build, alone",
@@ -317,7 +316,7 @@ _BUILDS = {
 
 
 def _builds(material: Material) -> dict[str, dict[str, Result]]:
-    """Runs of the kernel compilation by what they are and by scenario, the smallest seed of each."""
+    """Returns the runs of the kernel compilation by kind and scenario, with the smallest seed."""
     found: dict[str, dict[str, Result]] = {}
     for result in sorted(material.results, key=lambda r: r.seed):
         study, _, rest = result.name.rpartition("/")[-1].partition("-")
@@ -343,7 +342,7 @@ def kernel_compilation(material: Material) -> Figure | None:
             colour, marker = COLOURS[number], MARKERS[number]
             instant = timeline.instantaneous_waf
             panels[0].plot(timeline.volume, timeline.waf, color=colour, label=label)
-            # How much was written is not published: at the end of the run.
+            # The volume is not published, so the point goes to the end of the run.
             end = [timeline.volume[-1]]
             panels[0].plot(end, [published], marker=marker, color=colour, clip_on=False, **PUBLISHED)
             panels[1].plot(timeline.volume, instant, color=colour, linewidth=0.7)
@@ -366,7 +365,7 @@ _EMULATED = {
 
 
 def cachelib(material: Material) -> Figure | None:
-    """WARP: CacheLib with small-object caches (SOC) of several shares, on drive A and on the emulator."""
+    """WARP: CacheLib with small-object caches (SOC) of several sizes, on drive A and on the emulator."""
     runs: dict[str, Result] = {}
     for result in sorted(material.results, key=lambda r: r.seed):
         _, found, kind = result.name.lower().rpartition("cachelib-")
@@ -395,7 +394,7 @@ def cachelib(material: Material) -> Figure | None:
         for number, (label, colour, line, result) in enumerate(curves):
             ax.plot(result.timeline.volume, result.timeline.waf, color=colour, linestyle=line, label=label)
             marker = MARKERS[number % len(MARKERS)]
-            # The run with small units names the curve of the large ones: its own point is in the table.
+            # The record of small RUs holds the curve of large ones; its own point is in the table.
             own = result.name.endswith("small-ru")
             if own or not plot_published(result, ax, color=colour, marker=marker):
                 points = material.points(result)
@@ -403,7 +402,7 @@ def cachelib(material: Material) -> Figure | None:
                 ax.plot(at, waf, marker=marker, color=colour, **PUBLISHED)
         title(ax, f"{name} (hollow: measured)")
         label_axes(ax, "cumulative WAF" if ax is axes[0] else "")
-        # Room for the legend above the curves.
+        # Leaves room for the legend above the curves.
         ax.set_ylim(0.95, 2.5)
         legend(ax, loc="upper left", ncols=2 if len(curves) > 3 else 1)
     return figure
@@ -419,25 +418,19 @@ def f2fs(material: Material) -> Figure | None:
     placements = {"fdp": "FDP, a handle for each log", "nofdp": "no FDP"}
     sources = {False: "model", True: "recorded"}
     curves = [
-        (f"{source}, {label}", runs[captured, kind])
+        (f"{source}, {label}", runs.get((captured, kind)))
         for captured, source in sources.items()
         for kind, label in placements.items()
-        if (captured, kind) in runs
     ]
-    if not curves:
-        return None
-    figure, (ax,) = grid_of_axes(1)
-    plot_several(curves, ax, material.points)
-    title(ax, "F2FS file server (lines: wafer; hollow: measured)")
-    return figure
+    return _panel(material, curves, "F2FS file server (lines: wafer; hollow: measured)")
 
 
-#: A study with more figures than this is drawn as differences.
+#: A study with more rows than this is plotted as relative differences.
 MOST_BARS = 16
 
 
 def _differences(rows: list[dict[str, Any]], heading: str) -> Figure:
-    """How far each figure is from the published one, with the tolerance: one line a figure."""
+    """Plots the relative difference of each row from the published value, with its tolerance."""
     figure, (ax,) = grid_of_axes(1)
     figure.set_size_inches(5.5, 1.0 + 0.14 * len(rows))
     at = np.arange(len(rows))[::-1]
@@ -471,10 +464,10 @@ def _differences(rows: list[dict[str, Any]], heading: str) -> Figure:
 
 
 def _bars(study: str, heading: str) -> Callable[[Material], Figure | None]:
-    """Published and our figures of a study side by side, with tolerance and spread over seeds."""
+    """Returns a plot of published and simulated values side by side, with tolerance and spread over seeds."""
 
     def draw(material: Material) -> Figure | None:
-        # Orders are yes or no: the table has them, a bar says nothing.
+        # Orders hold or do not: the table lists them.
         rows = [row for row in material.study(study) if "/order" not in row["id"]]
         if not rows:
             return None
@@ -487,7 +480,7 @@ def _bars(study: str, heading: str) -> Callable[[Material], Figure | None]:
         ours = np.array([row["ours"] for row in rows], dtype=np.float64)
         tolerance = published * np.array([row.get("tolerance") or 0 for row in rows], dtype=np.float64)
         spread = np.array([row.get("spread") or 0 for row in rows], dtype=np.float64)
-        # WAF from its floor of 1: what lies above it is what can be saved. Ratios lie below.
+        # Bars of WAF start at 1, so that their height is the avoidable part. Ratios start at 0.
         floor = 1.0 if min(float(published.min()), float(ours.min())) >= 0.99 else 0.0
         bar: dict[str, Any] = {"width": 0.38, "bottom": floor, "capsize": 2, "error_kw": {"linewidth": 0.8}}
         ax.bar(

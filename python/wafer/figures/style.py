@@ -1,4 +1,4 @@
-"""One style for all figures: colours that everybody can tell apart, sizes for a paper's column."""
+"""The style of all figures: colours for colour-blind readers, sizes for the column of a paper."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["COLOURS", "MARKERS", "PUBLISHED", "axes", "grid_of_axes", "legend", "save", "styled", "title"]
 
-#: Okabe and Ito's palette, without yellow, which is too light for lines.
+#: Palette of Okabe and Ito (2008) without yellow, which is too light for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-#: How published points look beside our lines: hollow, in the line's colour.
+#: Style of published points: hollow, in the colour of the line.
 PUBLISHED: dict[str, Any] = {"linestyle": "none", "markerfacecolor": "none", "markersize": 4.5}
 
 WIDTH, HEIGHT = 3.5, 2.6
@@ -41,7 +41,7 @@ _RC: dict[str, Any] = {
 
 
 def pyplot() -> Any:
-    """Matplotlib's pyplot; where no display is, one that draws into files."""
+    """Returns Matplotlib's pyplot, with a file backend if there is no display."""
     matplotlib = need("matplotlib", "analysis")
     if not os.environ.get("DISPLAY") and "MPLBACKEND" not in os.environ and os.name == "posix":
         matplotlib.use("Agg", force=False)
@@ -49,24 +49,24 @@ def pyplot() -> Any:
 
 
 def styled() -> Any:
-    """A context in which everything drawn has the style, and nothing after it."""
+    """Returns a context manager that applies the style."""
     return pyplot().rc_context(_RC)
 
 
 def legend(ax: Axes, **how: Any) -> None:
-    """A legend that does not shout, also on axes of the caller's."""
+    """Adds a small legend, also to axes of the caller."""
     made = ax.legend(**{"fontsize": 7, "frameon": False, **how})
     if made.get_title().get_text():
         made.get_title().set_fontsize(7)
 
 
 def title(ax: Axes, text: str) -> None:
-    """A title of the style's size."""
+    """Sets the title of axes."""
     ax.set_title(text, fontsize=8.5)
 
 
 def axes(ax: Axes | None = None) -> Axes:
-    """The axes given, or new ones."""
+    """Returns the given axes, or new ones."""
     if ax is not None:
         return ax
     plt = pyplot()
@@ -76,7 +76,7 @@ def axes(ax: Axes | None = None) -> Axes:
 
 
 def grid_of_axes(columns: int, rows: int = 1, *, sharey: bool = True) -> tuple[Figure, Sequence[Axes]]:
-    """A figure with several axes, row by row."""
+    """Returns a new figure and its axes, row by row."""
     plt = pyplot()
     with plt.rc_context(_RC):
         size = (max(WIDTH, 2.45 * columns), HEIGHT * rows * (1 if rows == 1 else 0.9))
@@ -85,7 +85,7 @@ def grid_of_axes(columns: int, rows: int = 1, *, sharey: bool = True) -> tuple[F
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write a figure as PDF and PNG; equal figures give equal files."""
+    """Writes a figure as reproducible PDF and PNG, closes it and returns the two paths."""
     folder.mkdir(parents=True, exist_ok=True)
     plt = pyplot()
     paths = []

@@ -1,4 +1,4 @@
-"""Figures of sweeps: lines with intervals, and where one choice overtakes another."""
+"""Plots of sweeps: lines with confidence intervals, and crossovers between two choices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,21 @@ def _name(key: str) -> str:
 def plot_sweep(
     sweep: Sweep, x: str, series: str | None = None, value: str = "waf", ax: Axes | None = None
 ) -> Axes:
-    """A column over a key, a line for each value of ``series``; bars are 95 % intervals over seeds."""
+    """Plots a column over a key, with a line for each value of ``series``.
+
+    Error bars are 95 % confidence intervals over seeds.
+
+    Args:
+        sweep: finished sweep.
+        x: key on the horizontal axis.
+        series: key that gives a line each. Default: one line.
+        value: column of the rows.
+        ax: axes to draw on. Default: new ones.
+
+    Raises:
+        ConfigError: no single key of the sweep matches ``x`` or ``series``.
+
+    """
     ax = axes(ax)
     keys = [sweep.key(x), *([sweep.key(series)] if series else [])]
     groups: dict[Any, list[tuple[Any, Any]]] = {}
@@ -56,14 +70,15 @@ def plot_sweep(
 
 @dataclass(frozen=True)
 class Crossover:
-    """Where B becomes better than A along a key, between two of its values."""
+    """The crossover point along a key, above which B writes less than A."""
 
+    #: Value of the grouping key; ``None`` without one.
     group: Any
-    #: Where the lines of mean WAF cross for the last time; ``None``: nowhere.
+    #: Last crossing of the lines of mean WAF; ``None`` if they do not cross.
     at: float | None
-    #: (value of the key, share by which B writes more than A), in order of the key.
+    #: (value of the key, media bytes of B relative to A less one), ordered by key.
     changes: tuple[tuple[float, float], ...]
-    #: The same place for each seed by itself; seeds without one are left out.
+    #: The crossing for each seed that has one.
     seeds: tuple[float, ...] = ()
 
     def __str__(self) -> str:
@@ -74,19 +89,25 @@ class Crossover:
         return f"{'' if self.group is None else f'{self.group}: '}{where}; {shares}"
 
 
-# WAF over the key, the choice and the seed.
+# WAF by key, choice and seed.
 _Wafs = dict[float, dict[Any, dict[int, float]]]
 
 
 def crossover(sweep: Sweep, x: str, choice: str, a: Any, b: Any, group: str | None = None) -> list[Crossover]:
-    """Compare two values of a key along another: paired by seed, then linear between points.
+    """Returns the crossover points of two values of a key along another key.
+
+    Runs are paired by seed, and the crossover is interpolated linearly between points.
 
     Args:
-        sweep: done points.
-        x: numeric key to go along, such as ``overprovisioning``.
+        sweep: finished sweep.
+        x: numeric key along which to look for the crossover, such as ``overprovisioning``.
         choice: key whose values ``a`` and ``b`` are compared, such as ``isolation``.
-        a, b: its values. A point is worth: media bytes with b over those with a, less one.
-        group: key that gives a row each.
+        a: first value.
+        b: second value.
+        group: key whose values get a crossover each. Default: one for all.
+
+    Raises:
+        ConfigError: no point succeeded, no point has both values, or no single key matches.
 
     """
     from wafer.stats import compare
@@ -116,7 +137,7 @@ def crossover(sweep: Sweep, x: str, choice: str, a: Any, b: Any, group: str | No
 
 
 def _crossing(gaps: Mapping[float, float]) -> float | None:
-    """Where a gap last goes from not above zero to above it."""
+    """Returns where a gap last becomes positive, interpolated linearly."""
     crossing = None
     for (x0, y0), (x1, y1) in zip(gaps.items(), list(gaps.items())[1:]):
         if y0 <= 0 < y1:
@@ -133,7 +154,14 @@ def plot_crossover(
     group: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """How much more ``b`` writes to media than ``a`` along ``x``: below zero ``b`` wins."""
+    """Plots how much more ``b`` writes to the media than ``a``, in percent, over ``x``.
+
+    ``b`` is better below zero. The arguments are those of :func:`wafer.figures.crossover`.
+
+    Raises:
+        ConfigError: as for :func:`wafer.figures.crossover`.
+
+    """
     ax = axes(ax)
     for number, found in enumerate(crossover(sweep, x, choice, a, b, group)):
         colour = COLOURS[number % len(COLOURS)]

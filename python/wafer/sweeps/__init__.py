@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from wafer._errors import ConfigError
 from wafer._extras import need
@@ -13,16 +13,27 @@ from wafer.device import dotted
 from wafer.progress import Bar
 from wafer.result import Result
 from wafer.stats import Summary, summarise
-from wafer.sweeps.points import DEVICE_TABLES, Point, Spec, read_spec
+from wafer.sweeps.engine import Engine, Settings, engine_names, make_engine, register, run_points
+from wafer.sweeps.points import Point, Spec, read_spec
 from wafer.sweeps.store import Store
-from wafer.sweeps.task import Outcome
+from wafer.sweeps.task import Outcome, run_point
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Engine", "Point", "Spec", "Sweep", "read_spec", "sweep"]
-
-Engine = Literal["local", "dask", "ray"]
+__all__ = [
+    "Engine",
+    "Outcome",
+    "Point",
+    "Settings",
+    "Spec",
+    "Sweep",
+    "engine_names",
+    "read_spec",
+    "register",
+    "run_point",
+    "sweep",
+]
 
 
 class Sweep:
@@ -59,7 +70,7 @@ class Sweep:
 
     def key(self, name: str) -> str:
         """A key that varies, by its whole name or its end: ``overprovisioning``, ``gc_policy``."""
-        ends = (name, dotted(name, DEVICE_TABLES))
+        ends = (name, dotted(name))
         found = [k for k in self.keys if k == name or any(k.endswith(f".{end}") for end in ends)]
         if len(found) != 1:
             raise ConfigError(f"{name}: no single key; the sweep varies {', '.join(self.keys)}")
@@ -89,7 +100,7 @@ class Sweep:
 
 def sweep(
     grid: str | os.PathLike[str] | Mapping[str, Any],
-    engine: Engine = "local",
+    engine: str = "local",
     out: str | os.PathLike[str] | None = None,
     *,
     workers: int | None = None,
@@ -108,15 +119,16 @@ def sweep(
             Keys are those of the device (``overprovisioning``, ``"gc.policy"``), of the workload
             (``"workload.KEY"``), ``"label.NAME"`` (only a column of the rows), and ``device``,
             ``seed``, ``volume``, ``precondition``, ``pace``.
-        engine: ``"local"`` (threads), ``"dask"`` or ``"ray"`` (extras ``wafer[dask]``, ``wafer[ray]``).
+        engine: ``"local"`` (threads), ``"dask"`` or ``"ray"`` (extras ``wafer[dask]``, ``wafer[ray]``), or
+            one added with :func:`wafer.sweeps.register`.
         out: folder for records and catalogue. Default: the name of the sweep, in ``sweeps/``. A folder with
             records of the same points goes on where it stopped: nothing is run twice.
-        workers: runs at a time, for ``local`` and for a new local cluster. Default: one for each core.
+        workers: simultaneous runs, for ``local`` and for a new local cluster. Default: one for each core.
         cluster: for ``dask`` a client or a scheduler's address, for ``ray`` an address. Default: a new
             local cluster.
         memory: bytes that local runs may take together. Default: what the system has available.
         retry_failures: run points again that failed before.
-        progress: a bar on stderr.
+        progress: show a bar on stderr.
 
     A point that fails is kept as a failure, with its error, and the sweep goes on. Ctrl-C stops the runs in
     flight; what has ended is kept.
@@ -125,8 +137,8 @@ def sweep(
         ConfigError: a sweep that cannot be understood, before anything runs.
 
     """
-    if engine not in ("local", "dask", "ray"):
-        raise ConfigError(f"engine: {engine!r} is none of local, dask, ray")
+    if engine not in engine_names():
+        raise ConfigError(f"engine: {engine!r} is none of {', '.join(engine_names())}")
     spec = read_spec(grid)
     points = spec.points()
     store = Store(Path("sweeps") / spec.name if out is None else Path(out), points)
@@ -145,21 +157,10 @@ def sweep(
         if bar is not None:
             bar.update("running", ended, len(left))
 
-    count = workers or os.cpu_count() or 1
-    folder = os.fspath(spec.folder)
+    settings = Settings(os.fspath(spec.folder), workers or os.cpu_count() or 1, cluster, memory)
     try:
-        if left and engine == "local":
-            from wafer.sweeps.local import run_local
-
-            run_local(left, folder, done, workers=count, memory=memory)
-        elif left and engine == "dask":
-            from wafer.sweeps.dask_engine import run_dask
-
-            run_dask(left, folder, done, workers=count, cluster=cluster)
-        elif left:
-            from wafer.sweeps.ray_engine import run_ray
-
-            run_ray(left, folder, done, workers=count, cluster=cluster)
+        if left:
+            run_points(make_engine(engine, settings), left, done)
     finally:
         if bar is not None:
             bar.close()

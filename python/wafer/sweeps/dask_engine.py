@@ -1,27 +1,28 @@
 """Points on a Dask cluster.
 
-Dask's own scheduler knows nothing of memory that a task will take. So the points are placed here: a worker
-gets a point when it has a free thread and, by its memory limit, room for the point's device.
+Dask's scheduler does not know how much memory a task will take. So points are placed here: a worker gets a
+point when it has a free thread and, by its memory limit, room for the point's device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from wafer._errors import RunError, WaferError
+from wafer._errors import RunError
 from wafer._extras import need
+from wafer.sweeps.engine import Settings, needed_memory, too_large
 from wafer.sweeps.local import SHARE
 from wafer.sweeps.points import Point
-from wafer.sweeps.task import Outcome, memory_bytes, run_point
+from wafer.sweeps.task import Outcome, run_point
 
-__all__ = ["run_dask"]
+__all__ = ["DaskEngine"]
 
-Done = Callable[[Point, Outcome], None]
-
-#: How often a point is tried when workers die under it.
+#: How often a point is tried when its workers are lost.
 ATTEMPTS = 3
+#: Seconds to wait for the first worker.
+WORKERS_WITHIN = 120
 
 
 @dataclass
@@ -35,120 +36,111 @@ class _Worker:
         return len(self.running) < self.threads and taken + needed <= self.memory
 
 
-def run_dask(points: list[Point], folder: str, done: Done, *, workers: int, cluster: Any = None) -> None:
-    """Run all points on ``cluster``: a client, a scheduler's address, or a new local cluster."""
-    distributed = need("distributed", "dask")
-    if cluster is None:
-        made = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        )
-        with made, distributed.Client(made) as client:
-            _run(distributed, client, points, folder, done)
-    elif isinstance(cluster, str):
-        with distributed.Client(cluster) as client:
-            _run(distributed, client, points, folder, done)
-    else:
-        _run(distributed, cluster, points, folder, done)
+class DaskEngine:
+    """Runs points on ``cluster``: a client, a scheduler's address, or a new local cluster."""
 
+    def __init__(self, settings: Settings) -> None:
+        self._distributed = distributed = need("distributed", "dask")
+        self._folder = settings.folder
+        self._opened = ExitStack()
+        cluster = settings.cluster
+        if cluster is None:
+            cluster = self._opened.enter_context(
+                distributed.LocalCluster(
+                    n_workers=settings.workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+                )
+            )
+            self._client = self._opened.enter_context(distributed.Client(cluster))
+        elif isinstance(cluster, str):
+            self._client = self._opened.enter_context(distributed.Client(cluster))
+        else:
+            self._client = cluster
+        self._client.wait_for_workers(1, timeout=WORKERS_WITHIN)
+        self._waiting: list[tuple[Point, int]] = []
+        self._pool: dict[str, _Worker] = {}
+        self._running: dict[Any, str] = {}
+        self._attempts: dict[str, int] = {}
+        self._ended: list[tuple[Point, Outcome]] = []
 
-def _run(distributed: Any, client: Any, points: list[Point], folder: str, done: Done) -> None:
-    waiting: list[tuple[Point, int]] = []
-    for point in points:
-        try:
-            waiting.append((point, memory_bytes(point.experiment, folder)))
-        except (WaferError, ValueError, TypeError) as error:
-            done(point, Outcome(None, type(error).__name__, str(error)))
-    client.wait_for_workers(1, timeout=120)
-    pool: dict[str, _Worker] = {}
-    attempts: dict[str, int] = {}
-    # The largest first: they are hardest to place.
-    waiting.sort(key=lambda item: item[1])
-    running: dict[Any, str] = {}
-    try:
-        while waiting or running:
-            waiting.extend(_refresh(client, pool, running, attempts, done))
-            largest = max((worker.memory for worker in pool.values()), default=0)
-            for item in [item for item in waiting if pool and item[1] > largest]:
-                waiting.remove(item)
-                gib = [amount / 2**30 for amount in (item[1], largest)]
-                message = f"needs {gib[0]:.1f} GiB of memory, the largest worker has {gib[1]:.1f} GiB"
-                done(item[0], Outcome(None, "NotEnoughMemory", message))
-            _place(client, pool, waiting, running, folder)
-            if not running:
-                if waiting:
-                    client.wait_for_workers(1, timeout=120)
+    def submit(self, point: Point) -> None:
+        """Queue a point."""
+        needed = needed_memory(point, self._folder)
+        if isinstance(needed, Outcome):
+            self._ended.append((point, needed))
+        else:
+            self._waiting.append((point, needed))
+
+    def gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
+        """Place waiting points on workers and return those that have ended."""
+        self._refresh()
+        self._place()
+        if self._running and not self._ended:
+            with suppress(TimeoutError, self._distributed.TimeoutError):
+                self._distributed.wait(list(self._running), timeout=timeout, return_when="FIRST_COMPLETED")
+            self._collect()
+        elif self._waiting and not self._ended:
+            self._client.wait_for_workers(1, timeout=WORKERS_WITHIN)
+        ended, self._ended = self._ended, []
+        return ended
+
+    def cancel(self) -> None:
+        """Stop all runs, and the cluster if it was started here."""
+        self._client.cancel(list(self._running))
+        self._opened.close()
+
+    def _refresh(self) -> None:
+        """Learn of new workers, and queue the points of lost ones again."""
+        found = self._client.scheduler_info(n_workers=-1)["workers"]
+        for address, about in found.items():
+            limit = about.get("memory_limit") or 2**62
+            self._pool.setdefault(address, _Worker(about["nthreads"], int(SHARE * limit)))
+        for address in [address for address in self._pool if address not in found]:
+            for future, (point, needed) in self._pool.pop(address).running.items():
+                self._running.pop(future, None)
+                self._client.cancel([future], force=True)
+                self._again(point, needed, "its worker was lost")
+
+    def _place(self) -> None:
+        """Give points to workers that have room, the largest first: they are hardest to place."""
+        largest = max((worker.memory for worker in self._pool.values()), default=0)
+        self._waiting.sort(key=lambda item: item[1], reverse=True)
+        left: list[tuple[Point, int]] = []
+        for point, needed in self._waiting:
+            free = [pair for pair in self._pool.items() if pair[1].fits(needed)]
+            if self._pool and needed > largest:
+                self._ended.append((point, too_large(needed, largest, "the largest worker has")))
+            elif not free:
+                left.append((point, needed))
+            else:
+                self._start(point, needed, *min(free, key=lambda pair: len(pair[1].running)))
+        self._waiting = left
+
+    def _start(self, point: Point, needed: int, address: str, worker: _Worker) -> None:
+        where = {"workers": [address], "allow_other_workers": False, "pure": False}
+        future = self._client.submit(run_point, point.experiment, self._folder, **where)
+        worker.running[future] = (point, needed)
+        self._running[future] = address
+
+    def _collect(self) -> None:
+        for future in [future for future in self._running if future.done()]:
+            worker = self._pool.get(self._running[future])
+            if worker is None or future not in worker.running:
+                del self._running[future]
                 continue
-            try:
-                distributed.wait(list(running), timeout=1, return_when="FIRST_COMPLETED")
-            except (TimeoutError, distributed.TimeoutError):
-                continue
-            for future in [future for future in running if future.done()]:
-                worker = pool.get(running[future])
-                if worker is None or future not in worker.running:
-                    del running[future]
+            point, needed = worker.running[future]
+            if future.status == "finished":
+                try:
+                    self._ended.append((point, future.result(timeout=5)))
+                except (TimeoutError, self._distributed.TimeoutError):
+                    # The result was lost with its worker, which the next refresh notices.
                     continue
-                point, needed = worker.running[future]
-                if future.status == "finished":
-                    try:
-                        outcome = future.result(timeout=5)
-                    except (TimeoutError, distributed.TimeoutError):
-                        # A worker that is gone took the result along; the next look at the workers tells.
-                        continue
-                    done(point, outcome)
-                else:
-                    waiting.extend(_again(point, needed, attempts, done, str(future.exception())))
-                del running[future], worker.running[future]
-    except BaseException:
-        client.cancel(list(running))
-        raise
+            else:
+                self._again(point, needed, str(future.exception()))
+            del self._running[future], worker.running[future]
 
-
-def _refresh(
-    client: Any, pool: dict[str, _Worker], running: dict[Any, str], attempts: dict[str, int], done: Done
-) -> list[tuple[Point, int]]:
-    """Learn of new workers and of those that are gone; answers the points that these had."""
-    found = client.scheduler_info(n_workers=-1)["workers"]
-    for address, about in found.items():
-        limit = about.get("memory_limit") or 2**62
-        pool.setdefault(address, _Worker(about["nthreads"], int(SHARE * limit)))
-    again: list[tuple[Point, int]] = []
-    for address in [address for address in pool if address not in found]:
-        for future, (point, needed) in pool.pop(address).running.items():
-            running.pop(future, None)
-            client.cancel([future], force=True)
-            again.extend(_again(point, needed, attempts, done, "its worker was lost"))
-    return again
-
-
-def _again(
-    point: Point, needed: int, attempts: dict[str, int], done: Done, why: str
-) -> list[tuple[Point, int]]:
-    attempts[point.id] = attempts.get(point.id, 1) + 1
-    if attempts[point.id] <= ATTEMPTS:
-        return [(point, needed)]
-    done(point, Outcome(None, RunError.__name__, f"tried {ATTEMPTS} times: {why}"))
-    return []
-
-
-def _place(
-    client: Any,
-    pool: dict[str, _Worker],
-    waiting: list[tuple[Point, int]],
-    running: dict[Any, str],
-    folder: str,
-) -> None:
-    """Give points to workers that have room."""
-    for item in reversed(list(waiting)):
-        point, needed = item
-        free = [(address, worker) for address, worker in pool.items() if worker.fits(needed)]
-        if not free:
-            if all(len(worker.running) >= worker.threads for worker in pool.values()):
-                return
-            continue
-        address, worker = min(free, key=lambda pair: len(pair[1].running))
-        future = client.submit(
-            run_point, point.experiment, folder, workers=[address], allow_other_workers=False, pure=False
-        )
-        worker.running[future] = item
-        running[future] = address
-        waiting.remove(item)
+    def _again(self, point: Point, needed: int, why: str) -> None:
+        self._attempts[point.id] = self._attempts.get(point.id, 1) + 1
+        if self._attempts[point.id] <= ATTEMPTS:
+            self._waiting.append((point, needed))
+        else:
+            self._ended.append((point, Outcome(None, RunError.__name__, f"tried {ATTEMPTS} times: {why}")))

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from wafer._errors import NotEnoughMemory, WaferError
 from wafer._wafer import Cancel
 from wafer.running import available_memory
+from wafer.sweeps.engine import Settings, needed_memory, too_large
 from wafer.sweeps.points import Point
-from wafer.sweeps.task import Outcome, memory_bytes, run_point
+from wafer.sweeps.task import Outcome, run_point
 
-__all__ = ["MemoryGate", "run_local"]
+__all__ = ["SHARE", "LocalEngine", "MemoryGate"]
 
-Done = Callable[[Point, Outcome], None]
-
-#: Of the memory there is, for runs; the rest is for records, the interpreter and others.
+#: Share of the available memory that runs may take; the rest is for records and the interpreter.
 SHARE = 0.9
 
 
 class MemoryGate:
-    """Lets runs in while their memory fits."""
+    """Admits runs while their memory fits."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -29,7 +26,7 @@ class MemoryGate:
         self._changed = threading.Condition()
 
     def take(self, wanted: int, cancel: Cancel) -> int:
-        """Wait until so many bytes are free and take them; what never fits waits for all."""
+        """Wait until ``wanted`` bytes are free and take them; at most all there are."""
         wanted = min(wanted, self.total)
         with self._changed:
             while self.used + wanted > self.total and not cancel.cancelled:
@@ -38,46 +35,46 @@ class MemoryGate:
         return wanted
 
     def give(self, taken: int) -> None:
-        """Give back what was taken."""
+        """Return bytes taken."""
         with self._changed:
             self.used -= taken
             self._changed.notify_all()
 
 
-def run_local(
-    points: list[Point], folder: str, done: Done, *, workers: int, memory: int | None = None
-) -> None:
-    """Run all points, at most ``workers`` at a time and within the memory there is."""
-    cancel = Cancel()
-    available = available_memory()
-    total = memory if memory is not None else int(SHARE * available) if available else 2**63
-    gate = MemoryGate(total)
+class LocalEngine:
+    """Runs as many points at a time as there are workers, within the available memory."""
 
-    def one(point: Point) -> Outcome:
+    def __init__(self, settings: Settings) -> None:
+        available = available_memory()
+        self._folder = settings.folder
+        self._total = settings.memory or (int(SHARE * available) if available else 2**63)
+        self._gate = MemoryGate(self._total)
+        self._cancel = Cancel()
+        self._pool = ThreadPoolExecutor(settings.workers, thread_name_prefix="wafer")
+        self._running: dict[Future[Outcome], Point] = {}
+
+    def submit(self, point: Point) -> None:
+        """Queue a point."""
+        self._running[self._pool.submit(self._run, point)] = point
+
+    def gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
+        """Return the points that have ended."""
+        ended, _ = wait(self._running, timeout=timeout, return_when=FIRST_COMPLETED)
+        return [(self._running.pop(future), future.result()) for future in ended]
+
+    def cancel(self) -> None:
+        """Stop all runs."""
+        self._cancel.cancel()
+        self._pool.shutdown(cancel_futures=True)
+
+    def _run(self, point: Point) -> Outcome:
+        needed = needed_memory(point, self._folder)
+        if isinstance(needed, Outcome):
+            return needed
+        if needed > self._total:
+            return too_large(needed, self._total, "runs may take")
+        taken = self._gate.take(needed, self._cancel)
         try:
-            needed = memory_bytes(point.experiment, folder)
-        except (WaferError, ValueError, TypeError) as error:
-            return Outcome(None, type(error).__name__, str(error))
-        if needed > total:
-            told = f"needs {needed / 2**30:.1f} GiB of memory, {total / 2**30:.1f} GiB may be used"
-            return Outcome(None, NotEnoughMemory.__name__, told)
-        taken = gate.take(needed, cancel)
-        try:
-            return run_point(point.experiment, folder, cancel)
+            return run_point(point.experiment, self._folder, self._cancel)
         finally:
-            gate.give(taken)
-
-    with ThreadPoolExecutor(workers, thread_name_prefix="wafer") as pool:
-        futures: dict[Future[Outcome], Point] = {}
-        waiting = list(reversed(points))
-        try:
-            while waiting or futures:
-                while waiting and len(futures) < workers:
-                    point = waiting.pop()
-                    futures[pool.submit(one, point)] = point
-                ended, _ = wait(futures, timeout=0.5, return_when=FIRST_COMPLETED)
-                for future in ended:
-                    done(futures.pop(future), future.result())
-        except BaseException:
-            cancel.cancel()
-            raise
+            self._gate.give(taken)

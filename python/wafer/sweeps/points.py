@@ -18,7 +18,7 @@ from wafer import _toml
 from wafer._errors import ConfigError
 from wafer.device import dotted, profiles
 
-__all__ = ["DEVICE_TABLES", "Point", "Spec", "read_spec"]
+__all__ = ["Point", "Spec", "read_spec"]
 
 # Keys of a sweep that are no keys of an experiment.
 _OWN = ("name", "points", "grid", "random", "latin", "seeds", "compare", "validate")
@@ -139,12 +139,8 @@ def _key(key: str, base: Mapping[str, Any]) -> str:
     if key.startswith(_LABEL):
         return key
     if table in _TABLES:
-        return f"device.{dotted(rest, DEVICE_TABLES)}" if table == "device" else key
-    return f"device.{dotted(key, DEVICE_TABLES)}"
-
-
-# Tables of a device file, for keys with `_` in place of `.`.
-DEVICE_TABLES: dict[str, Any] = {"reclaim_unit": {}, "gc": {}, "service": {}, "handle_isolation": {}}
+        return f"device.{dotted(rest)}" if table == "device" else key
+    return f"device.{dotted(key)}"
 
 
 def _plain(value: Any) -> Any:

@@ -2,71 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
 from typing import Any
 
-from wafer._errors import WaferError
 from wafer._extras import need
+from wafer.sweeps.engine import Settings, needed_memory, too_large
 from wafer.sweeps.points import Point
-from wafer.sweeps.task import Outcome, memory_bytes, run_point
+from wafer.sweeps.task import Outcome, run_point
 
-__all__ = ["run_ray"]
-
-Done = Callable[[Point, Outcome], None]
+__all__ = ["RayEngine"]
 
 #: Tasks known to Ray at a time, for each processor.
 AHEAD = 4
 
 
-def run_ray(points: list[Point], folder: str, done: Done, *, workers: int, cluster: Any = None) -> None:
-    """Run all points on the Ray that is connected, at the address ``cluster``, or on a new local one."""
-    ray = need("ray", "ray")
-    own = not ray.is_initialized()
-    if own and cluster is not None:
-        ray.init(address=cluster, log_to_driver=False, logging_level="error")
-    elif own:
-        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="error")
-    try:
-        _run(ray, points, folder, done)
-    finally:
-        if own:
-            ray.shutdown()
+class RayEngine:
+    """Runs points on the connected Ray, at the address ``cluster``, or on a new local one."""
 
+    def __init__(self, settings: Settings) -> None:
+        self._ray = ray = need("ray", "ray")
+        self._folder = settings.folder
+        self._own = not ray.is_initialized()
+        quiet = {"log_to_driver": False, "logging_level": "error"}
+        if self._own and settings.cluster is not None:
+            ray.init(address=settings.cluster, **quiet)
+        elif self._own:
+            ray.init(num_cpus=settings.workers, include_dashboard=False, **quiet)
+        self._task = ray.remote(run_point)
+        alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        self._largest = max((resources.get("memory", 0) for resources in alive), default=0)
+        self._ahead = AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        self._waiting: deque[Point] = deque()
+        self._running: dict[Any, Point] = {}
 
-def _run(ray: Any, points: list[Point], folder: str, done: Done) -> None:
-    task = ray.remote(run_point)
-    largest = max((node["Resources"].get("memory", 0) for node in ray.nodes() if node["Alive"]), default=0)
-    ahead = AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1)
-    waiting = list(reversed(points))
-    running: dict[Any, Point] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < ahead:
-                point = waiting.pop()
-                try:
-                    needed = memory_bytes(point.experiment, folder)
-                except (WaferError, ValueError, TypeError) as error:
-                    done(point, Outcome(None, type(error).__name__, str(error)))
-                    continue
-                if needed > largest:
-                    gib = [amount / 2**30 for amount in (needed, largest)]
-                    message = f"needs {gib[0]:.1f} GiB of memory, the largest node has {gib[1]:.1f} GiB"
-                    done(point, Outcome(None, "NotEnoughMemory", message))
-                    continue
-                made = task.options(num_cpus=1, memory=needed, max_retries=2)
-                running[made.remote(point.experiment, folder)] = point
-            if not running:
-                continue
-            ended, _ = ray.wait(list(running), timeout=1.0)
-            for reference in ended:
-                point = running.pop(reference)
-                try:
-                    outcome = ray.get(reference)
-                except ray.exceptions.RayError as error:
-                    first = str(error).strip().splitlines() or [""]
-                    outcome = Outcome(None, type(error).__name__, first[0])
-                done(point, outcome)
-    except BaseException:
-        for reference in running:
-            ray.cancel(reference, force=True)
-        raise
+    def submit(self, point: Point) -> None:
+        """Queue a point."""
+        self._waiting.append(point)
+
+    def gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
+        """Hand waiting points to Ray and return those that have ended."""
+        ended = self._start()
+        if self._running and not ended:
+            ready, _ = self._ray.wait(list(self._running), timeout=timeout)
+            ended.extend((self._running.pop(task), self._outcome(task)) for task in ready)
+        return ended
+
+    def cancel(self) -> None:
+        """Stop all runs, and Ray if it was started here."""
+        for task in self._running:
+            self._ray.cancel(task, force=True)
+        if self._own:
+            self._ray.shutdown()
+
+    def _start(self) -> list[tuple[Point, Outcome]]:
+        """Hand out points; returns those that cannot run."""
+        failed: list[tuple[Point, Outcome]] = []
+        while self._waiting and len(self._running) < self._ahead:
+            point = self._waiting.popleft()
+            needed = needed_memory(point, self._folder)
+            if isinstance(needed, Outcome):
+                failed.append((point, needed))
+            elif needed > self._largest:
+                failed.append((point, too_large(needed, self._largest, "the largest node has")))
+            else:
+                task = self._task.options(num_cpus=1, memory=needed, max_retries=2)
+                self._running[task.remote(point.experiment, self._folder)] = point
+        return failed
+
+    def _outcome(self, task: Any) -> Outcome:
+        try:
+            outcome: Outcome = self._ray.get(task)
+        except self._ray.exceptions.RayError as error:
+            first = str(error).strip().splitlines() or [""]
+            return Outcome(None, type(error).__name__, first[0])
+        return outcome

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use wafer_lab::Volume;
+use wafer_record::Volume;
 
-use super::DeviceArgs;
 use super::values::share;
+use super::{DataArgs, DeviceArgs, complete};
 
 const ADVISE_EXAMPLES: &str = "\
 Examples:
@@ -14,57 +14,60 @@ Examples:
   wafer advise msr_src1_1.csv.gz --handles 4 --device drive-a --fill 0.8 --out advice/
   wafer advise --fio job.fio --device warp --set capacity=8GiB --set reclaim_unit.size=4MiB
 
-The device is made as small as a trace (--fill), and a short trace is played several times; notes say so.
-WAF is that of the part of the traffic that nothing was learned from.";
+The device is scaled down to the size of a trace (--fill), and a short trace is played several times; notes
+say so. WAF is measured on the held-out part of the traffic.";
 
 #[derive(Debug, Args)]
 #[command(after_help = ADVISE_EXAMPLES)]
 pub(crate) struct AdviseArgs {
-    /// The traffic: a trace in any format of `wafer trace formats`.
+    /// Traces, in any format of `wafer trace formats`.
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
     pub(crate) traces: Vec<PathBuf>,
 
-    /// The traffic of a fio job file instead.
+    /// fio job file to use instead of a trace.
     #[arg(long, value_name = "JOB.fio", value_hint = ValueHint::FilePath, conflicts_with = "traces")]
     pub(crate) fio: Option<PathBuf>,
 
-    /// The workload and device of an experiment file instead.
+    /// Experiment file whose workload and device to use instead.
     #[arg(long, value_name = "EXPERIMENT.toml", value_hint = ValueHint::FilePath, conflicts_with_all = ["traces", "fio"])]
     pub(crate) experiment: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
 
-    /// Set an option of the trace: from, to, volume, volumes, map, strict, format. Repeatable.
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+
+    /// Set an option of the trace, such as `from=90s` or `map=compact`. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE", add = complete::trace_keys())]
     pub(crate) trace_set: Vec<String>,
 
-    /// Handles to use at most.
+    /// Maximum number of handles.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=128))]
     pub(crate) handles: u16,
 
-    /// Share of the drive's capacity that the traffic touches: the simulated drive gets that size.
-    /// 0 simulates the device as it is.
+    /// Share of the drive's capacity that the traffic touches; the simulated drive is sized to match.
+    /// 0 keeps the device's own size.
     #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
     pub(crate) fill: f64,
 
-    /// Share of the traffic, its end, that nothing is learned from.
+    /// Share of the traffic, taken from its end, that is held out of learning.
     #[arg(long, value_name = "SHARE", default_value_t = 0.3, value_parser = share)]
     pub(crate) hold_out: f64,
 
-    /// Traffic of a workload without an end, such as a fio job. Default: four capacities.
+    /// Host bytes of a workload that does not end by itself: `4x` or a size. Default: 4x.
     #[arg(long)]
     pub(crate) volume: Option<Volume>,
 
-    /// Seed of everything random.
+    /// Random seed.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Write the placement map, a fio job, nvme-cli commands and a table of hints to this folder.
+    /// Folder for the placement map, a fio job, nvme-cli commands and a table of hints.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
 
-    /// Write the advice as JSON; `-` is stdout.
+    /// File for the advice as JSON; `-` is stdout.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) json: Option<PathBuf>,
 }

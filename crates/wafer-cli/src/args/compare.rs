@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use wafer_lab::Volume;
+use wafer_record::Volume;
 
-use super::DeviceArgs;
 use super::values::{open_rus, threads};
+use super::{DataArgs, DeviceArgs, complete};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -18,11 +18,11 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
-    /// Policies, names of `wafer policies`; `all` is every one.
-    #[arg(value_name = "POLICY", required = true)]
+    /// GC policies (see `wafer policies`); `all` is every one.
+    #[arg(value_name = "POLICY", required = true, add = complete::policies())]
     pub(crate) policies: Vec<String>,
 
-    /// Workloads: experiment files (TOML), and fio job files for the device given here.
+    /// Workloads: experiment files, and fio job files for the device given here.
     #[arg(
         long, value_name = "FILE", required = true, num_args = 1..,
         value_hint = ValueHint::FilePath
@@ -32,7 +32,10 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
 
-    /// Host bytes of each run: `9x` or a size. Default: what the experiment says.
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+
+    /// Host bytes of each run: `9x` or a size. Default: the experiment's.
     #[arg(long)]
     pub(crate) volume: Option<Volume>,
 
@@ -40,35 +43,35 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "JOB=SHARE,...")]
     pub(crate) pace: Option<String>,
 
-    /// First seed. Default: what the experiment says, or 0.
+    /// First seed. Default: the experiment's, or 0.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 
-    /// Seeds for each policy, counting up from the first; the same ones for all.
+    /// Number of seeds, counting up from the first; every policy gets the same ones.
     #[arg(
         long, value_name = "N", default_value_t = 3,
         value_parser = clap::value_parser!(u64).range(1..=1000)
     )]
     pub(crate) seeds: u64,
 
-    /// The policy that the others are compared with. Default: greedy, or else the first.
+    /// Policy to compare the others with. Default: greedy, or the first if greedy is not compared.
     #[arg(long, value_name = "POLICY")]
     pub(crate) baseline: Option<String>,
 
-    /// Also show what perfect knowledge of the future reaches with this many open reclaim units, one
-    /// seed. Takes 4 bytes of memory for each host page written.
+    /// Also show what perfect knowledge of the future reaches with this many open reclaim units, for one
+    /// seed. Takes 4 bytes of memory per host page written.
     #[arg(long, value_name = "N", value_parser = open_rus)]
     pub(crate) bound: Option<usize>,
 
-    /// Write the ranking as JSON; `-` is stdout.
+    /// File for the ranking as JSON; `-` is stdout.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) json: Option<PathBuf>,
 
-    /// Write the tables as Markdown.
+    /// File for the tables as Markdown.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) markdown: Option<PathBuf>,
 
-    /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
+    /// Maximum number of simultaneous runs. Default: one per core; fewer when memory is short.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
 }

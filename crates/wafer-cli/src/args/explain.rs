@@ -9,8 +9,8 @@ Examples:
   wafer run configs/experiments/warp-three-stream-zoned-fdp.toml --attribution --json zoned.json
   wafer explain zoned.json
 
-Names two effects of the WARP study (FAST '26): a Noisy RUH makes data of other handles move; Save
-Sequential is a sequential stream that was collected before it could invalidate itself.";
+Names two effects of the WARP study (FAST '26). A Noisy RUH causes relocations of other handles' data. Save
+Sequential: GC collects a sequential stream before it can invalidate itself.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXPLAIN_EXAMPLES)]
@@ -19,7 +19,7 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "RESULT.json", required = true, value_hint = ValueHint::FilePath)]
     pub(crate) results: Vec<PathBuf>,
 
-    /// Print JSON: costs and findings with their numbers.
+    /// Print JSON with costs, findings and their numbers.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -11,11 +11,11 @@ pub(crate) struct ListArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  wafer models\n  wafer models aerospike    its keys with their defaults, as TOML"
+    after_help = "Examples:\n  wafer models\n  wafer models aerospike    print its keys with their defaults, as TOML"
 )]
 pub(crate) struct ModelsArgs {
-    /// Print the keys of this model with their defaults, as a `[workload]` table.
-    #[arg(value_name = "NAME")]
+    /// Model whose keys to print with their defaults, as a `[workload]` table.
+    #[arg(value_name = "NAME", add = super::complete::models())]
     pub(crate) name: Option<String>,
 
     /// Print JSON.

@@ -3,38 +3,50 @@
 
 mod advise;
 mod compare;
+mod complete;
 mod config;
+mod data;
 mod device;
 mod explain;
+#[cfg(feature = "serve")]
 mod http;
 mod list;
 mod measure;
+#[cfg(feature = "mount")]
 mod mount;
 mod report;
 mod reproduce;
 mod run;
+mod schema;
+#[cfg(feature = "serve")]
 mod serve;
+#[cfg(feature = "tui")]
 mod top;
 mod trace;
 mod validate;
 mod values;
 
+pub(crate) use advise::AdviseArgs;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
-
-pub(crate) use advise::AdviseArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use config::ConfigArgs;
+pub(crate) use data::DataArgs;
 pub(crate) use device::DeviceArgs;
 pub(crate) use explain::ExplainArgs;
+#[cfg(feature = "serve")]
 pub(crate) use http::HttpArgs;
 pub(crate) use list::{ListArgs, ModelsArgs};
 pub(crate) use measure::MeasureArgs;
+#[cfg(feature = "mount")]
 pub(crate) use mount::MountArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use run::RunArgs;
+pub(crate) use schema::{SchemaArgs, SchemaOf};
+#[cfg(feature = "serve")]
 pub(crate) use serve::{InvalidPlacement, ServeArgs};
+#[cfg(feature = "tui")]
 pub(crate) use top::TopArgs;
 pub(crate) use trace::{TraceArgs, TraceCommand};
 pub(crate) use validate::ValidateArgs;
@@ -43,7 +55,7 @@ pub(crate) use validate::ValidateArgs;
 #[derive(Debug, Parser)]
 #[command(name = "wafer", version, after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Cli {
-    /// Show no progress and no notices on stderr.
+    /// Suppress progress and notices on stderr.
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 
@@ -53,75 +65,81 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  wafer devices                                            devices to choose from
+  wafer devices                                            list device profiles
   wafer run --device warp --fio job.fio --volume 5x        run a fio job file on one
   wafer run experiment.toml --json result.json             the same from one file
   wafer run --device drive-a --trace web.blkparse.gz       play a trace on one
-  wafer trace info web.blkparse.gz                         what is in a trace
-  wafer advise web.blkparse.gz --device pm9d3              how to place it on handles
-  wafer mount drive --device xd8 --set capacity=32GiB      a drive as files
-  wafer config --device drive-a --set overprovisioning=0.28  what a device resolves to
-  wafer report result.json -o report.html                  a page of charts of it
+  wafer trace info web.blkparse.gz                         inspect a trace
+  wafer advise web.blkparse.gz --device pm9d3              recommend a placement for it
+  wafer mount drive --device xd8 --set capacity=32GiB      present a drive as files
+  wafer config --device drive-a --set overprovisioning=0.28  print a resolved device
+  wafer report result.json -o report.html                  chart a result
   wafer serve --device pm9d3 --set capacity=64GiB --data file:drive.img
-                                                           an NVMe/TCP drive for real hosts
-  wafer measure /dev/nvme0 -- make -j8                     WAF of a real drive
+                                                           serve an NVMe/TCP drive to real hosts
+  wafer measure /dev/nvme0 -- make -j8                     measure the WAF of a real drive
   wafer top                                                watch a run started with --http
-  wafer validate                                           errors against measured curves
+  wafer validate                                           compare with measured curves
 
 Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run experiments: write a workload to a device and report its write amplification.
+    /// Run a workload on a simulated device and report its write amplification.
     Run(Box<RunArgs>),
-    /// Make one self-contained page of result records: charts, reclaim units, configurations.
+    /// Write a self-contained HTML page with charts, reclaim units and configurations.
     Report(ReportArgs),
     /// Measure the write amplification of a real NVMe drive while a command runs.
     Measure(MeasureArgs),
-    /// Make a folder of files that are the namespaces of a simulated drive: for loop devices, file
-    /// systems, swap and hypervisors.
+    /// Present the namespaces of a simulated drive as files, for loop devices, file systems, swap and
+    /// hypervisors.
+    #[cfg(feature = "mount")]
     Mount(MountArgs),
-    /// Say how traffic should be placed on handles, and what that would gain.
+    /// Recommend a placement of writes onto handles and predict the resulting WAF.
     Advise(Box<AdviseArgs>),
-    /// Look into traces and convert them.
+    /// Inspect and convert traces.
     #[command(subcommand)]
     Trace(TraceCommand),
     /// Watch a running drive in the terminal.
+    #[cfg(feature = "tui")]
     Top(TopArgs),
-    /// Hold the model against measured curves: the table of errors, misses included.
+    /// Compare the model with measured curves and print the errors, misses included.
     Validate(ValidateArgs),
-    /// Print published figures beside ours: the studies of KIOXIA, namespaces, Micron and WARP.
+    /// Run published studies and print their figures beside ours.
     Reproduce(ReproduceArgs),
-    /// Rank GC policies on the same workloads and seeds, with paired intervals.
+    /// Rank GC policies on the same workloads and seeds, with paired confidence intervals.
     Compare(CompareArgs),
-    /// Say in words which handle costs what in a run, and why.
+    /// Explain the WAF of a run: which handles cause it, and why.
     Explain(ExplainArgs),
-    /// Serve a device to real hosts: an NVMe/TCP target with Flexible Data Placement.
+    /// Serve a simulated drive to real hosts over NVMe/TCP.
+    #[cfg(feature = "serve")]
     Serve(Box<ServeArgs>),
-    /// List the device profiles.
+    /// List device profiles.
     Devices(ListArgs),
-    /// List the GC policies, values of gc.policy.
+    /// List GC policies, the values of `gc.policy`.
     Policies(ListArgs),
-    /// List the application models, values of workload.model, or the keys of one.
+    /// List application models, the values of `workload.model`, or print the keys of one.
     Models(ModelsArgs),
-    /// Print a device's configuration with every key resolved, as TOML.
+    /// Print a device with every key resolved, as TOML.
     Config(ConfigArgs),
-    /// Print completions for a shell.
+    /// Print the JSON Schema of records, experiment files or reproduced studies.
+    Schema(SchemaArgs),
+    /// Print the completion script of a shell.
     Completions {
-        /// The shell.
+        /// Shell.
         shell: Shell,
     },
     /// Print a manual page.
     Man {
-        /// The command to print the page of, such as `run`; none: wafer itself.
+        /// Command, such as `run`. Default: wafer itself.
         command: Option<String>,
     },
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::CommandFactory as _;
+
+    use super::*;
 
     #[test]
     fn the_command_line_is_well_formed() {

@@ -3,50 +3,55 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use wafer_lab::reproduce::Scale;
+use wafer_studies::reproduce::Scale;
 
 use super::values::threads;
+use super::{DataArgs, complete};
 
 const REPRODUCE_EXAMPLES: &str = "\
 Examples:
-  wafer reproduce                                    every study, scaled down; under 20 minutes on two cores
-  wafer reproduce warp --out warp/                   one study; table, records and page in warp/
-  wafer reproduce warp/one-stream --scale full       one experiment at real capacities
-  wafer reproduce --list                             what there is and what it takes
+  wafer reproduce                                    run every study, scaled down; under 20 minutes on two cores
+  wafer reproduce warp --out warp/                   run one study; table, records and page go into warp/
+  wafer reproduce warp/one-stream --scale full       run one experiment at real capacities
+  wafer reproduce --list                             list figures and the runs they need
 
-A row is one published figure. Class: identified, ours predicts what it was not fitted to; calibrated,
-a parameter was chosen with the figure in view; sketch, right in kind only; captured, recorded traffic
-of another size, nothing fitted; not reproduced. Misses are shown with what is known of their reason. Exit status 0 also with misses, unless --strict is given.";
+Each row is one published figure. Its class says what agreement is worth:
+  identified      the model predicts a figure it was not fitted to
+  calibrated      a parameter was chosen with the figure in view
+  sketch          parts of what was measured are not modelled
+  captured        recorded traffic of the same program at another size; nothing is fitted
+  not reproduced  the model does not give it
+Misses are shown with their known reasons. They do not change the exit status, unless --strict is given.";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPRODUCE_EXAMPLES)]
 pub(crate) struct ReproduceArgs {
-    /// STUDY, STUDY/EXPERIMENT or STUDY/FIGURE: kioxia, namespaces, micron, warp. Default: all.
-    #[arg(value_name = "STUDY[/EXPERIMENT]")]
+    /// STUDY, STUDY/EXPERIMENT or STUDY/FIGURE (see --list). Default: all.
+    #[arg(value_name = "STUDY[/EXPERIMENT]", add = complete::studies())]
     pub(crate) names: Vec<String>,
 
-    /// Size of the devices: `full`, or the pages of a scaled reclaim unit (at least 256); their number
-    /// stays. Default: 2,048 to 16,384, as each study says.
+    /// Size of the devices: `full`, or the pages of a scaled reclaim unit (at least 256). The number of
+    /// reclaim units stays. Default: the study's, 2,048 to 16,384.
     #[arg(long, value_name = "S")]
     pub(crate) scale: Option<Scale>,
 
-    /// Run each experiment with this many seeds, counting up from its own.
+    /// Number of seeds for each experiment, counting up from its own.
     #[arg(
         long, value_name = "N", default_value_t = 3,
         value_parser = clap::value_parser!(u64).range(1..=1000)
     )]
     pub(crate) seeds: u64,
 
-    /// Write the table (reproduce.json), the page (report.html), a record of each run (results/) and all
-    /// configurations (configs/) into this folder.
+    /// Folder for the table (reproduce.json), the page (report.html), the record of each run (results/)
+    /// and all configurations (configs/).
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
 
-    /// Also vary what calibrated figures rest on, one seed each.
+    /// Also vary the assumptions behind calibrated figures, with one seed each.
     #[arg(long)]
     pub(crate) sensitivity: bool,
 
-    /// Only list the figures and what would be run for them.
+    /// List the figures and the runs they need, without running anything.
     #[arg(long)]
     pub(crate) list: bool,
 
@@ -54,19 +59,22 @@ pub(crate) struct ReproduceArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Replace the generated part of this Markdown document by the tables, or make the document.
+    /// Markdown document whose generated part to replace by the tables; created if it does not exist.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) markdown: Option<PathBuf>,
 
-    /// Take the studies from this folder of experiments instead of those in the binary.
+    /// Folder of experiments with the studies to use instead of the shipped ones.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) experiments: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
 
     /// Exit with status 1 if a figure is outside its tolerance.
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
+    /// Maximum number of simultaneous runs. Default: one per core; fewer when memory is short.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
 }

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use wafer_target::backend::DataSpec;
+use wafer_drive::backend::DataSpec;
 
-use super::HttpArgs;
 use super::values::lba_bytes;
+use super::{HttpArgs, complete};
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -26,37 +26,37 @@ Ends on SIGINT or SIGTERM.";
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub(crate) struct ServeArgs {
-    /// A device profile (see `wafer devices`) or a TOML file.
-    #[arg(long, value_hint = ValueHint::FilePath)]
+    /// Device profile (see `wafer devices`) or TOML file.
+    #[arg(long, value_hint = ValueHint::FilePath, add = complete::device())]
     pub(crate) device: String,
 
-    /// Override a key of the device, dotted: `gc.policy=fifo`, `capacity=64GiB`. Repeatable.
-    #[arg(long, value_name = "KEY=VALUE")]
+    /// Override a key of the device, such as `gc.policy=fifo` or `capacity=64GiB`. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE", add = complete::device_keys())]
     pub(crate) set: Vec<String>,
 
-    /// Where data is kept: `none` (dropped, reads give zeroes), `memory`, or `file:PATH`, which also
-    /// keeps the state of the device.
+    /// Data backend: `none` (writes are dropped, reads return zeroes), `memory`, or `file:PATH`, which
+    /// also keeps the state of the device.
     #[arg(long, value_name = "PLACE", default_value = "memory")]
     pub(crate) data: DataSpec,
 
-    /// Address and port to listen on; port 0 is any.
+    /// Address and port to listen on; port 0 takes any free port.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4420")]
     pub(crate) listen: SocketAddr,
 
-    /// Record every command to this file (docs/capture-format.md).
+    /// File for a capture of every command, which `wafer run --trace` plays.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) record: Option<PathBuf>,
 
-    /// Bytes of a logical block of the namespaces that exist at the start: 512 or 4096.
+    /// Logical block size of the initial namespaces, in bytes: 512 or 4096.
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = lba_bytes)]
     pub(crate) lba: u32,
 
-    /// What becomes of a write with a placement identifier that its namespace does not have: it goes to
-    /// the default handle, as the specification says, or it fails. Either way an event is logged.
+    /// How to treat a write whose placement identifier the namespace does not define. The drive logs an
+    /// event in either case.
     #[arg(long, value_name = "CHOICE", value_enum, default_value = "default")]
     pub(crate) invalid_placement: InvalidPlacement,
 
-    /// Enable all FDP events from the start instead of waiting for a host to do it.
+    /// Enable all FDP events from the start, without waiting for a host to enable them.
     #[arg(long)]
     pub(crate) fdp_events: bool,
 
@@ -71,30 +71,29 @@ pub(crate) struct ServeArgs {
     #[arg(long, default_value = "WAFER0001")]
     pub(crate) serial: String,
 
-    /// Address that the discovery log tells hosts to connect to. Default: the one that they came to.
+    /// Address that the discovery log reports to hosts. Default: the one they connected to.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) advertise: Option<SocketAddr>,
 
-    /// Connections at a time; further ones wait.
+    /// Maximum number of simultaneous connections; further ones wait.
     #[arg(long, value_name = "N", default_value = "4096",
         value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub(crate) max_connections: u32,
 
-    /// Seed of what the device draws.
+    /// Random seed of the device.
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) seed: u64,
 
-    /// Print the address and the NQN as one line of JSON when hosts can connect, and the counters when
-    /// the server ends.
+    /// Print address and NQN as a line of JSON once hosts can connect, and the counters at the end.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What becomes of a write with an invalid placement identifier.
+/// How to treat a write with an invalid placement identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum InvalidPlacement {
-    /// It goes to the namespace's first handle.
+    /// Write it through the namespace's first handle, as the specification says.
     Default,
-    /// It fails with Invalid Field in Command.
+    /// Fail it with Invalid Field in Command.
     Error,
 }

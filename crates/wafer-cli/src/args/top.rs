@@ -10,30 +10,30 @@ const TOP_EXAMPLES: &str = "\
 Examples:
   wafer top                                                http://127.0.0.1:8080
   wafer top http://10.0.0.7:8080 --token TOKEN
-  wafer top --once                                         one look, also into a pipe
+  wafer top --once                                         print once, also into a pipe
 
 Keys: q quits, p pauses, up and down scroll.";
 
 #[derive(Debug, Args)]
 #[command(after_help = TOP_EXAMPLES)]
 pub(crate) struct TopArgs {
-    /// The address that a run or a server was given with --http.
+    /// Address that a run or a server was given with --http.
     #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080", value_hint = ValueHint::Url)]
     pub(crate) url: String,
 
-    /// The token of the server.
+    /// Token of the server.
     #[arg(long, value_name = "TOKEN", env = "WAFER_HTTP_TOKEN", hide_env_values = true, value_parser = token)]
     pub(crate) token: Option<String>,
 
-    /// Time between two looks.
+    /// Refresh interval.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
     pub(crate) interval: Duration,
 
-    /// Look once, print a table and end; what is done where stdout is no terminal.
+    /// Print one table and exit; the default if stdout is not a terminal.
     #[arg(long)]
     pub(crate) once: bool,
 
-    /// Look once and print JSON.
+    /// Print JSON once and exit.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -4,49 +4,52 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use super::DataArgs;
 use super::values::threads;
 
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
-  wafer validate                                     every curve; 10 to 20 minutes, 10 GiB of memory
-  wafer validate warp-one-stream --seeds 3           one of them, with the spread over seeds
-  wafer validate --markdown docs/validation.md       and publish the table
+  wafer validate                                     compare every curve; 10 to 20 minutes, 10 GiB of memory
+  wafer validate warp-one-stream --seeds 3           compare one, with the spread over seeds
+  wafer validate --markdown docs/studies/validation.md       update the published table
 
-Exit status 0 also with misses, unless --strict is given.";
+Misses do not change the exit status, unless --strict is given.";
 
 #[derive(Debug, Args)]
 #[command(after_help = VALIDATE_EXAMPLES)]
 pub(crate) struct ValidateArgs {
-    /// Experiments to validate, by name. Default: all that name a reference and have a `validate`
-    /// table.
+    /// Experiments, by name. Default: all that name a reference and have a `validate` table.
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
 
-    /// The folder of experiment files.
+    /// Folder of experiment files.
     #[arg(
         long, value_name = "DIR", default_value = "configs/experiments",
         value_hint = ValueHint::DirPath
     )]
     pub(crate) experiments: PathBuf,
 
-    /// Run each experiment with this many seeds, counting up from its own; the table then shows the
-    /// mean and the spread.
+    /// Number of seeds for each experiment, counting up from its own; the table then shows mean and
+    /// spread.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub(crate) seeds: Option<u64>,
 
-    /// Write the table as JSON; `-` is stdout.
+    /// File for the table as JSON; `-` is stdout.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) json: Option<PathBuf>,
 
-    /// Replace the generated part of this Markdown document by the table, or make the document.
+    /// Markdown document whose generated part to replace by the table; created if it does not exist.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) markdown: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
 
     /// Exit with status 1 if a figure is outside its tolerance.
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Runs at the same time at most. Default: one per core. Fewer run when memory is short.
+    /// Maximum number of simultaneous runs. Default: one per core; fewer when memory is short.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
 }

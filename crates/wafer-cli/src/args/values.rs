@@ -1,5 +1,6 @@
-//! Readers of values of several commands.
+//! Parsers of values that several commands take.
 
+#[cfg(feature = "serve")]
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ pub(super) fn samples(text: &str) -> Result<usize, String> {
     }
 }
 
+#[cfg(feature = "serve")]
 pub(super) fn lba_bytes(text: &str) -> Result<u32, String> {
     match text {
         "512" => Ok(512),
@@ -26,6 +28,7 @@ pub(super) fn lba_bytes(text: &str) -> Result<u32, String> {
 }
 
 /// `ADDRESS:PORT`, or a port of 127.0.0.1.
+#[cfg(feature = "serve")]
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     let alone = text.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
     let text = text.replacen("localhost:", "127.0.0.1:", 1);
@@ -34,7 +37,8 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "expected ADDRESS:PORT, such as 127.0.0.1:8080".to_owned())
 }
 
-/// What can stand in an address and a header.
+/// A token may appear in URLs and headers.
+#[cfg(any(feature = "serve", feature = "tui"))]
 pub(super) fn token(text: &str) -> Result<String, String> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     match text.bytes().all(plain) && text.len() >= 8 {

@@ -4,12 +4,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
-use wafer_lab::advise::{Advice, AdviseOptions, HeatMap, Histogram, WayKind, advise, files};
-use wafer_lab::{Experiment, LabError, Options, TraceSource, Workload, load_device, write_json};
+use wafer_advise::{Advice, AdviseOptions, HeatMap, Histogram, WayKind, advise, files};
+use wafer_lab::{Experiment, LabError, Options, TraceSource, Workload, load_device};
+use wafer_record::write_json;
 
 use super::run::{CANCEL, cancel_on_ctrl_c};
 use crate::args::AdviseArgs;
-use crate::output::{self, Align, Table};
+use crate::output;
+use crate::output::{Align, Table};
 
 pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     if args.hold_out >= 0.95 {
@@ -19,6 +21,7 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     let device_options = || Options {
         device: args.device.device.clone(),
         set: args.device.set.clone(),
+        data_dir: args.data.data_dir.clone(),
         ..Options::default()
     };
     let device = |name: Option<&str>| {

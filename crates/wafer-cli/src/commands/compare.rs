@@ -4,22 +4,24 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use wafer_lab::ranking::{Ranking, WorkloadRanking, bound, experiments, workload};
-use wafer_lab::{Batch, Checked, Control, LabError, Options, ResultRecord, write_json};
+use wafer_lab::{Batch, Checked, Control, LabError, Options};
+use wafer_record::{Record, write_json};
+use wafer_studies::ranking::{Ranking, WorkloadRanking, bound, experiments, workload};
 
 use super::run::{CANCEL, cancel_on_ctrl_c};
 use crate::args::CompareArgs;
-use crate::output::{self, Align, Table};
+use crate::output;
+use crate::output::{Align, Table};
 use crate::progress::Bar;
 
-/// Points of the timeline that a comparison needs.
+/// Timeline samples that a comparison needs.
 const SAMPLES: usize = 100;
 
 pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     let policies = policies(&args.policies);
     let baseline = match &args.baseline {
         Some(name) if !policies.contains(name) => {
-            return Err(LabError::config("--baseline", "not one of the policies compared").into());
+            return Err(LabError::config("--baseline", format!("`{name}` is not compared")).into());
         }
         Some(name) => name.clone(),
         None => policies.iter().find(|p| *p == "greedy").unwrap_or(&policies[0]).clone(),
@@ -31,6 +33,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
         pace: args.pace.clone(),
         seed: args.seed,
         samples: Some(SAMPLES),
+        data_dir: args.data.data_dir.clone(),
         ..Options::default()
     };
     let runs = experiments(&policies, &args.workloads, args.seeds, &options)?;
@@ -49,7 +52,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     };
     let results = batch.run(&checked);
     bar.finish();
-    let records: Vec<ResultRecord> = results?.into_iter().collect::<Result<_, LabError>>()?;
+    let records: Vec<Record> = results?.into_iter().collect::<Result<_, LabError>>()?;
 
     let mut ranked = Vec::new();
     let each = policies.len() * args.seeds as usize;
@@ -79,11 +82,11 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The policies named, each once; `all` is every one.
+/// Returns the policies named, each once; `all` is every one.
 fn policies(names: &[String]) -> Vec<String> {
     let mut policies: Vec<String> = Vec::new();
     for name in names {
-        let all = wafer_core::policy::POLICIES.iter().map(|p| p.name);
+        let all = wafer_device::policy::POLICIES.iter().map(|p| p.name);
         let named: Vec<String> = match name.as_str() {
             "all" => all.map(str::to_owned).collect(),
             name => vec![name.to_owned()],

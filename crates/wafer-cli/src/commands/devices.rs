@@ -1,15 +1,16 @@
 //! `wafer devices`
 
-use wafer_lab::config::{DeviceSummary, PROFILES};
+use wafer_lab::config::{DeviceSummary, profiles};
 use wafer_lab::load_device;
 
 use crate::args::ListArgs;
-use crate::output::{self, Align, Table};
+use crate::output;
+use crate::output::{Align, Table};
 
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<()> {
-    let devices = PROFILES
+    let devices = profiles()
         .iter()
-        .map(|profile| Ok(load_device(profile.name, &[])?.summary()))
+        .map(|profile| Ok(load_device(&profile.name, &[])?.summary()))
         .collect::<anyhow::Result<Vec<DeviceSummary>>>()?;
     if args.json {
         return output::json(&devices);

@@ -2,16 +2,17 @@
 
 use std::io::Write as _;
 
-use wafer_lab::{Explanation, read_records};
+use wafer_record::{Explanation, read_records};
 
 use crate::args::ExplainArgs;
-use crate::output::{self, Align, HEADER, Table};
+use crate::output;
+use crate::output::{Align, HEADER, Table};
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     let mut explanations = Vec::new();
     for path in &args.results {
         for record in read_records(path)? {
-            explanations.push(Explanation::of(&record)?);
+            explanations.push(Explanation::of(&record));
         }
     }
     if args.json {
@@ -48,30 +49,35 @@ fn print(out: &mut impl std::io::Write, e: &Explanation) -> std::io::Result<()> 
         ("empty", Align::Right),
     ]);
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let optional = |share: Option<f64>| share.map_or("-".to_owned(), percent);
+    let counted = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
     for h in &e.handles {
         table.row([
             h.handle.clone(),
             output::bytes(h.host_bytes),
-            percent(h.sequential_share),
+            optional(h.sequential_share),
             format!("{:.3}", h.waf),
             percent(h.moved_share),
-            percent(h.caused_share),
-            percent(h.own_cause),
-            h.collected.to_string(),
-            h.empty.to_string(),
+            optional(h.caused_share),
+            optional(h.own_cause),
+            counted(h.collected),
+            counted(h.empty),
         ]);
     }
-    table.print(out)?;
-    writeln!(
-        out,
-        "\nmoved, caused: share of everything relocated that is its data, that its invalidations \
-         caused\n"
-    )?;
+    if !e.handles.is_empty() {
+        table.print(out)?;
+        writeln!(
+            out,
+            "\nmoved, caused: share of all relocated bytes that is its data, that its invalidations \
+             caused"
+        )?;
+    }
+    if e.handles.iter().any(|h| h.caused_share.is_none()) {
+        writeln!(out, "Causes by handle (-) need a record of `wafer run --attribution`.")?;
+    }
+    writeln!(out)?;
     for finding in &e.findings {
         writeln!(out, "- {finding}")?;
-    }
-    if e.findings.is_empty() {
-        writeln!(out, "- No single handle stands out.")?;
     }
     Ok(())
 }

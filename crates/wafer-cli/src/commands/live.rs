@@ -2,14 +2,13 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
-use wafer_lab::record::Provenance;
-use wafer_lab::{Checked, LabError, ReclaimUnits, Stage, View};
-use wafer_live::{Config, LiveSource, Server, Snapshot};
+use wafer_lab::{Checked, LabError};
+use wafer_record::record::Provenance;
+use wafer_record::{Live as State, ReclaimUnits, Snapshot};
+use wafer_web::live::{Config, LiveSource, Server};
 
-use super::live_events::{self, RunEvents};
 use super::run::CANCEL;
 use crate::args::HttpArgs;
 use crate::output;
@@ -26,15 +25,13 @@ pub(crate) struct Live {
 /// The newest look at the device of a run.
 pub(crate) struct RunSource {
     name: String,
-    provenance: Value,
-    started: Instant,
+    provenance: Provenance,
     newest: Mutex<Newest>,
 }
 
 #[derive(Default)]
 struct Newest {
-    view: Option<View>,
-    events: RunEvents,
+    snapshot: Option<Snapshot>,
     ended: bool,
 }
 
@@ -50,15 +47,11 @@ pub(crate) fn of_run(
         return Err(LabError::config("--http", reason).into());
     };
     let experiment = &checked.experiment;
-    let provenance = Provenance::of(experiment, SystemTime::now(), checked.ignored.clone());
-    let source = Arc::new(RunSource {
-        name: experiment.name.clone(),
-        provenance: serde_json::to_value(provenance)?,
-        started: Instant::now(),
-        newest: Mutex::default(),
-    });
+    let provenance = experiment.provenance(SystemTime::now(), checked.ignored.clone());
+    let source =
+        Arc::new(RunSource { name: experiment.name.clone(), provenance, newest: Mutex::default() });
     let config = Config { listen, token: args.http_token.clone(), interval: INTERVAL };
-    let server = wafer_live::serve(source.clone(), &config)
+    let server = wafer_web::live::serve(source.clone(), &config)
         .map_err(|e| LabError::config("--http", e.to_string()))?;
     output::notice(quiet, &format!("live page: {}", server.url));
     Ok(Some(Live { source, _server: server }))
@@ -79,10 +72,8 @@ impl Live {
 
 impl RunSource {
     /// Takes the device as it is now.
-    pub(crate) fn show(&self, view: View) {
-        let mut newest = self.lock();
-        newest.events.take(&view, self.started.elapsed().as_secs_f64());
-        newest.view = Some(view);
+    pub(crate) fn show(&self, snapshot: Snapshot) {
+        self.lock().snapshot = Some(snapshot);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Newest> {
@@ -95,39 +86,24 @@ impl LiveSource for RunSource {
         self.name.clone()
     }
 
-    fn provenance(&self) -> Value {
+    fn provenance(&self) -> Provenance {
         self.provenance.clone()
     }
 
     fn snapshot(&self) -> Snapshot {
         let newest = self.lock();
-        let Some(view) = &newest.view else {
-            return Snapshot { state: "starting".to_owned(), ..Snapshot::default() };
+        let Some(snapshot) = &newest.snapshot else {
+            let live = State { state: "starting".to_owned(), ..State::default() };
+            return Snapshot { live, ..Snapshot::default() };
         };
-        let state = match view.stage {
-            _ if newest.ended => "ended",
-            Stage::Preconditioning => "preconditioning",
-            Stage::Running => "running",
-        };
-        let units = &view.reclaim_units;
-        let open = units.open.len() as u64;
-        let free = units.owner.iter().filter(|owner| **owner < 0).count() as u64;
-        let all = units.owner.len() as u64;
-        // A thinned table counts each for `stride` of them.
-        let stride = u64::from(units.stride);
-        Snapshot {
-            state: state.to_owned(),
-            counters: view.counters,
-            handles: view.handles.clone(),
-            gc: view.gc,
-            reclaim_units: [free * stride, open * stride, (all - free - open) * stride],
-            event_counts: live_events::counts(view),
-            events: newest.events.newest(),
-            ..Snapshot::default()
+        let mut snapshot = Snapshot { reclaim_units: None, ..snapshot.clone() };
+        if newest.ended {
+            snapshot.live.state = "ended".to_owned();
         }
+        snapshot
     }
 
     fn reclaim_units(&self) -> Option<ReclaimUnits> {
-        Some(self.lock().view.as_ref()?.reclaim_units.clone())
+        self.lock().snapshot.as_ref()?.reclaim_units.clone()
     }
 }

@@ -6,13 +6,14 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
 use wafer_lab::LabError;
-use wafer_lab::measure::{Growth, MeasuredRecord, NvmeCli, Session, Source, Tracker};
-use wafer_lab::metrics::{self, Waf};
-use wafer_lab::write_json;
+use wafer_lab::measure::{self, Growth, NvmeCli, Session, Source, Tracker};
+use wafer_record::metrics::Waf;
+use wafer_record::{Record, metrics, write_json};
 
 use super::run::{CANCEL, cancel_on_ctrl_c};
 use crate::args::MeasureArgs;
-use crate::output::{self, Align, HEADER, Table};
+use crate::output;
+use crate::output::{Align, HEADER, Table};
 
 /// How often the command is looked after.
 const POLL: Duration = Duration::from_millis(10);
@@ -83,7 +84,7 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
         let reason = "no reading succeeded after the first; nothing was written";
         return Err(LabError::Run(format!("{}: {reason}", args.device)).into());
     }
-    let record = MeasuredRecord::new(
+    let record = measure::record(
         Session {
             name: args.name.clone().unwrap_or_else(|| name(args)),
             started,
@@ -204,7 +205,7 @@ fn name(args: &MeasureArgs) -> String {
     }
 }
 
-fn finish(args: &MeasureArgs, record: &MeasuredRecord) -> anyhow::Result<()> {
+fn finish(args: &MeasureArgs, record: &Record) -> anyhow::Result<()> {
     let to_stdout = args.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
     match &args.json {
         Some(_) if to_stdout => output::json(record)?,
@@ -212,7 +213,7 @@ fn finish(args: &MeasureArgs, record: &MeasuredRecord) -> anyhow::Result<()> {
         None => {}
     }
     if let Some(path) = &args.report {
-        let page = wafer_report::page(&record.name, vec![serde_json::to_value(record)?])?;
+        let page = wafer_web::report::page(&record.name, vec![record.clone()])?;
         super::report::write(path, &page)?;
     }
     if !to_stdout {
@@ -221,10 +222,10 @@ fn finish(args: &MeasureArgs, record: &MeasuredRecord) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print(record: &MeasuredRecord, limit: f64) -> anyhow::Result<()> {
+fn print(record: &Record, limit: f64) -> anyhow::Result<()> {
     let mut out = output::styled();
     let (summary, timeline) = (&record.summary, &record.timeline);
-    let measured = &record.provenance.measured;
+    let Some(measured) = &record.provenance.measured else { return Ok(()) };
     let model = measured.model.as_deref().unwrap_or("unknown model");
     writeln!(
         out,

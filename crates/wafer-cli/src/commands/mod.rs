@@ -5,19 +5,25 @@ pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod devices;
 pub(crate) mod explain;
+mod figures;
+#[cfg(feature = "serve")]
 pub(crate) mod live;
+#[cfg(feature = "serve")]
 pub(crate) mod live_drive;
-mod live_events;
 pub(crate) mod measure;
 pub(crate) mod models;
+#[cfg(feature = "mount")]
 pub(crate) mod mount;
 pub(crate) mod policies;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+pub(crate) mod schema;
+#[cfg(feature = "serve")]
 pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod summary;
+#[cfg(feature = "tui")]
 pub(crate) mod top;
 pub(crate) mod trace;
 pub(crate) mod validate;

@@ -6,7 +6,8 @@ use serde::Serialize;
 use wafer_lab::{ModelInfo, find_model, models};
 
 use crate::args::ModelsArgs;
-use crate::output::{self, Align, Table};
+use crate::output;
+use crate::output::{Align, Table};
 
 #[derive(Serialize)]
 struct Row {

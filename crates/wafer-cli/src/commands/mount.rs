@@ -2,16 +2,18 @@
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
-use wafer_lab::{LabError, load_device, write_json};
-use wafer_mount::{CountersReport, MountOptions, mount};
-use wafer_workload::CommandStream;
+use wafer_device::CommandStream;
+use wafer_lab::{LabError, PreconditionStream, load_device};
+use wafer_mount::{MountOptions, mount};
+use wafer_record::{HandleKey, Kind, Record, write_json};
 
 use super::run::{CANCEL, cancel_on_ctrl_c};
 use crate::args::MountArgs;
-use crate::output::{self, Align, Table};
+use crate::output;
+use crate::output::{Align, Table};
 
 /// How soon an unmount or a signal is noticed.
 const POLL: Duration = Duration::from_millis(100);
@@ -29,9 +31,12 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
         record: args.record.clone(),
         lock_memory: args.lock_memory,
     };
-    let mut stream = args.precondition.unwrap_or_default().stream(&resolved.geometry, 0);
+    let precondition =
+        PreconditionStream::new(&args.precondition.unwrap_or_default(), &resolved.geometry, 0);
+    let mut stream = precondition.map(PreconditionStream::into_stream);
     let precondition = stream.as_mut().map(|s| s as &mut dyn CommandStream);
-    let mounted = mount(&args.folder, &resolved.config, precondition, &options)?;
+    let provenance = resolved.provenance(Kind::Drive, SystemTime::now());
+    let mounted = mount(&args.folder, &resolved.config, precondition, &options, provenance)?;
     for notice in mounted.notices() {
         output::notice(quiet, notice);
     }
@@ -46,30 +51,32 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     while !mounted.is_unmounted() && !CANCEL.load(Ordering::Relaxed) {
         std::thread::sleep(POLL);
     }
-    let counters = mounted.unmount().context(args.folder.display().to_string())?;
+    let record = mounted.unmount().context(args.folder.display().to_string())?;
     match args.json.as_deref() {
-        Some(path) if path == Path::new("-") => output::json(&counters),
-        Some(path) => Ok(write_json(path, &counters)?),
-        None => print(&counters),
+        Some(path) if path == Path::new("-") => output::json(&record),
+        Some(path) => Ok(write_json(path, &record)?),
+        None => print(&record),
     }
 }
 
-fn print(counters: &CountersReport) -> anyhow::Result<()> {
+fn print(record: &Record) -> anyhow::Result<()> {
     let mut table =
         Table::new(&[("handle", Align::Right), ("host", Align::Right), ("media", Align::Right)]);
-    for (number, handle) in counters.handles.iter().enumerate().filter(|(_, h)| h.host_bytes > 0) {
-        let (host, media) = (output::bytes(handle.host_bytes), output::bytes(handle.media_bytes));
-        table.row([number.to_string(), host, media]);
+    for (key, series) in &record.timeline.handles {
+        let end = |values: &[u64]| output::bytes(values.last().copied().unwrap_or(0));
+        if *key != HandleKey::Gc {
+            table.row([key.to_string(), end(&series.host_bytes), end(&series.media_bytes)]);
+        }
     }
     let mut out = output::styled();
     std::io::Write::write_all(
         &mut out,
         format!(
             "host {}  media {}  erased {}  WAF {:.3}\n\n",
-            output::bytes(counters.host_bytes),
-            output::bytes(counters.media_bytes),
-            output::bytes(counters.erased_bytes),
-            counters.waf
+            output::bytes(record.summary.host_bytes),
+            output::bytes(record.summary.media_bytes),
+            output::bytes(record.summary.erased_bytes.unwrap_or(0)),
+            record.summary.waf
         )
         .as_bytes(),
     )?;

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::args::ListArgs;
-use crate::output::{self, Align, Table};
+use crate::output;
+use crate::output::{Align, Table};
 
 #[derive(Serialize)]
 struct Policy {
@@ -12,7 +13,7 @@ struct Policy {
 }
 
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<()> {
-    let policies = wafer_core::policy::POLICIES;
+    let policies = wafer_device::policy::POLICIES;
     if args.json {
         let policies: Vec<Policy> =
             policies.iter().map(|p| Policy { name: p.name, summary: p.summary }).collect();

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use wafer_lab::LabError;
-use wafer_report::ReportError;
+use wafer_record::{Record, read_records};
 
 use crate::args::ReportArgs;
 use crate::output;
@@ -12,14 +11,14 @@ use crate::output;
 pub(crate) fn run(args: &ReportArgs, quiet: bool) -> anyhow::Result<()> {
     let mut records = Vec::new();
     for path in &args.records {
-        records.extend(wafer_report::read(path).map_err(usage)?);
+        records.extend(read_records(path)?);
     }
     let title = match &args.title {
         Some(title) => title.clone(),
         None => title_of(&records),
     };
     let count = records.len();
-    let page = wafer_report::page(&title, records).map_err(usage)?;
+    let page = wafer_web::report::page(&title, records)?;
     if args.output.as_os_str() == "-" {
         return output::text(&page);
     }
@@ -41,25 +40,12 @@ pub(crate) fn write(path: &Path, page: &str) -> anyhow::Result<()> {
 }
 
 /// The names of the runs, as long as they are few.
-fn title_of(records: &[serde_json::Value]) -> String {
-    let mut names: Vec<&str> = records.iter().filter_map(|r| r["name"].as_str()).collect();
+fn title_of(records: &[Record]) -> String {
+    let mut names: Vec<&str> = records.iter().map(|r| r.name.as_str()).collect();
     names.dedup();
     match names.as_slice() {
         [] => "wafer".to_owned(),
         few if few.len() <= 3 => few.join(", "),
         many => format!("{} and {} more", many[0], many.len() - 1),
-    }
-}
-
-/// A record that is none is a wrong argument.
-fn usage(error: ReportError) -> anyhow::Error {
-    match error {
-        ReportError::File { path, reason } => {
-            LabError::config(path.display().to_string(), reason).into()
-        }
-        ReportError::Record { place, key, reason } => {
-            LabError::config(format!("{place}: {key}"), reason).into()
-        }
-        other @ ReportError::Link(_) => other.into(),
     }
 }

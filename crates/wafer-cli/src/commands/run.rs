@@ -5,9 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wafer_lab::{Batch, Checked, Experiment, LabError, Reference, ResultRecord, View, write_json};
+use wafer_lab::{Batch, Checked, Experiment, LabError};
+#[cfg(feature = "serve")]
+use wafer_record::Snapshot;
+use wafer_record::{Cause, Record, Reference, write_json};
 
-use super::{live, summary};
+#[cfg(feature = "serve")]
+use super::live;
+use super::summary;
 use crate::args::RunArgs;
 use crate::output;
 use crate::progress::Bar;
@@ -36,18 +41,24 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     }
     cancel_on_ctrl_c()?;
 
+    #[cfg(feature = "serve")]
     let live = live::of_run(&args.http, &checked, quiet)?;
+    #[cfg(feature = "serve")]
     let watch = live.as_ref().map(|live| {
         let source = live.source.clone();
-        move |view: View| source.show(view)
+        move |snapshot: Snapshot| source.show(snapshot)
     });
+    #[cfg(feature = "serve")]
+    let watch = watch.as_ref().map(|watch| watch as &(dyn Fn(Snapshot) + Sync));
+    #[cfg(not(feature = "serve"))]
+    let watch = None;
     let bar = Bar::new(&experiments, quiet);
     let written: Mutex<Result<(), LabError>> = Mutex::new(Ok(()));
     let batch = Batch {
         threads: args.threads,
         cancel: &CANCEL,
         progress: &|number, progress| bar.update(number, progress),
-        watch: watch.as_ref().map(|watch| watch as &(dyn Fn(View) + Sync)),
+        watch,
         finished: &|_, result| {
             let Ok(record) = result else { return };
             if let (Err(error), Ok(mut first)) = (target.each(record), written.lock()) {
@@ -68,6 +79,7 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     }
     for record in &records {
         early_end(record, quiet);
+        rejected(record);
     }
     if failures.is_empty() || (!records.is_empty() && !CANCEL.load(Ordering::Relaxed)) {
         target.all(&records)?;
@@ -76,10 +88,10 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         }
     }
     written.into_inner().unwrap_or(Ok(()))?;
-    // There is nothing to look at of a run that failed.
     if let Some(error) = failures.into_iter().next() {
         return Err(error.into());
     }
+    #[cfg(feature = "serve")]
     if let Some(live) = live {
         live.linger(quiet);
     }
@@ -99,6 +111,15 @@ pub(crate) fn cancel_on_ctrl_c() -> Result<(), ctrlc::Error> {
 fn experiments(args: &RunArgs) -> Result<Vec<Experiment>, LabError> {
     let options = args.options();
     let given = if args.experiments.is_empty() {
+        let missing = |option: &str, what: &str| {
+            LabError::config(option, format!("missing; give {what}, or an experiment file"))
+        };
+        if options.device.is_none() {
+            return Err(missing("--device", "a device"));
+        }
+        if options.fio.is_none() && options.traces.is_empty() && options.trace_set.is_empty() {
+            return Err(missing("--fio", "a job file, or a trace with --trace"));
+        }
         vec![Experiment::from_options(&options)?]
     } else {
         let files = args.experiments.iter();
@@ -145,8 +166,8 @@ fn long_run(checked: &Checked) -> Option<String> {
 }
 
 /// Tells of a workload that ended by itself before the volume was reached.
-fn early_end(record: &ResultRecord, quiet: bool) {
-    let Some(volume) = record.provenance.workload.volume else { return };
+fn early_end(record: &Record, quiet: bool) {
+    let Some(volume) = record.provenance.workload.as_ref().and_then(|w| w.volume) else { return };
     if record.summary.host_bytes < volume.bytes(record.logical_bytes()) {
         let name = &record.name;
         let reached = output::bytes(record.summary.host_bytes);
@@ -154,13 +175,21 @@ fn early_end(record: &ResultRecord, quiet: bool) {
     }
 }
 
+/// Warns of a workload whose commands were mostly rejected, also with --quiet.
+fn rejected(record: &Record) {
+    let findings = record.findings.iter().flatten();
+    for finding in findings.filter(|f| matches!(f.cause, Cause::MostlyRejected { .. })) {
+        output::warning(&format!("{}: {finding}", record.name));
+    }
+}
+
 fn reference(experiment: &Experiment) -> Result<Option<Reference>, LabError> {
-    experiment.compare.as_deref().map(Reference::read).transpose()
+    Ok(experiment.compare.as_deref().map(Reference::read).transpose()?)
 }
 
 fn print(
     experiments: &[Experiment],
-    records: &[ResultRecord],
+    records: &[Record],
     references: &[Option<Reference>],
 ) -> anyhow::Result<()> {
     let mut out = output::styled();
@@ -172,7 +201,7 @@ fn print(
         let found = experiments
             .iter()
             .zip(references)
-            .find(|(e, _)| e.name == record.name && e.seed == record.provenance.seed);
+            .find(|(e, _)| e.name == record.name && e.seed == record.seed());
         let Some((experiment, reference)) = found else { continue };
         let mut rate = experiment.device.write_rate;
         if let (Some(path), Some(reference)) = (&experiment.compare, reference) {
@@ -222,18 +251,16 @@ impl Target {
     }
 
     /// Called as a run ends.
-    fn each(&self, record: &ResultRecord) -> Result<(), LabError> {
-        match self {
-            Target::Folder(folder) => {
-                let name = format!("{}-seed{}.json", record.name, record.provenance.seed);
-                write_json(&folder.join(name), record)
-            }
-            _ => Ok(()),
+    fn each(&self, record: &Record) -> Result<(), LabError> {
+        if let Target::Folder(folder) = self {
+            let name = format!("{}-seed{}.json", record.name, record.seed());
+            write_json(&folder.join(name), record)?;
         }
+        Ok(())
     }
 
     /// Called when all runs have ended.
-    fn all(&self, records: &[ResultRecord]) -> anyhow::Result<()> {
+    fn all(&self, records: &[Record]) -> anyhow::Result<()> {
         match (self, records) {
             (Target::Stdout { array: false }, [record]) => output::json(record),
             (Target::Stdout { .. }, records) => output::json(&records),

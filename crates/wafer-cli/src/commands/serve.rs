@@ -7,16 +7,16 @@ use anyhow::Context as _;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use wafer_drive::{Drive, DriveError, DriveOptions};
 use wafer_lab::{LabError, load_device};
 use wafer_target::controller::{Subsystem, SubsystemOptions};
-use wafer_target::drive::{Drive, DriveError, DriveOptions};
 use wafer_target::transport::{Server, ServerOptions};
 
 use super::live_drive;
 use crate::args::{InvalidPlacement, ServeArgs};
 use crate::output;
 
-/// How often what was recorded goes to its file.
+/// Interval at which the capture is flushed.
 const FLUSH_RECORD: Duration = Duration::from_secs(1);
 
 #[derive(Serialize)]
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     let closed = drive.close().context("the state of the drive cannot be saved");
     served?;
     closed?;
-    tell(args, quiet, &drive)
+    print_counters(args, quiet, &drive)
 }
 
 fn check(args: &ServeArgs) -> Result<(), LabError> {
@@ -100,7 +100,7 @@ fn check(args: &ServeArgs) -> Result<(), LabError> {
     Ok(())
 }
 
-/// What the user gave is at fault if there is no drive.
+/// Blames the arguments or the configuration if the drive cannot be made.
 fn usage(error: DriveError) -> LabError {
     match error {
         DriveError::Config(e) => LabError::config(e.key, e.message),
@@ -117,7 +117,7 @@ async fn serve(
 ) -> anyhow::Result<()> {
     let drive = Arc::clone(&subsystem.drive);
     let address = server.local_addr()?;
-    // Whoever hears that it serves may end it at once.
+    // A signal may come as soon as the address is printed.
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     if args.json {
@@ -136,33 +136,32 @@ async fn serve(
         }
         stop.send_replace(true);
     });
-    let keeper = tokio::spawn(keep(drive));
+    let maintenance = tokio::spawn(maintain(drive));
     server.run(subsystem, stopping).await;
     stopper.abort();
-    keeper.abort();
+    maintenance.abort();
     Ok(())
 }
 
-/// What the drive needs now and then.
-async fn keep(drive: Arc<Drive>) {
+/// Flushes the capture from time to time.
+async fn maintain(drive: Arc<Drive>) {
     let mut timer = tokio::time::interval(FLUSH_RECORD);
     loop {
         timer.tick().await;
         let drive = Arc::clone(&drive);
-        let kept = tokio::task::spawn_blocking(move || drive.keep()).await;
-        if let Ok(Err(error)) = kept {
+        let done = tokio::task::spawn_blocking(move || drive.maintain()).await;
+        if let Ok(Err(error)) = done {
             output::notice(false, &format!("{error}"));
         }
     }
 }
 
-/// What was counted, when the server ends.
-fn tell(args: &ServeArgs, quiet: bool, drive: &Drive) -> anyhow::Result<()> {
-    let snapshot = drive.snapshot();
+/// Prints what was counted when the server ends.
+fn print_counters(args: &ServeArgs, quiet: bool, drive: &Drive) -> anyhow::Result<()> {
+    let c = drive.counters().counters;
     if args.json {
-        return output::json_line(&snapshot);
+        return output::json_line(&live_drive::record(args, drive)?);
     }
-    let c = snapshot.counters;
     output::notice(
         quiet,
         &format!(
@@ -175,9 +174,10 @@ fn tell(args: &ServeArgs, quiet: bool, drive: &Drive) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Events of the server on stderr: `RUST_LOG` chooses which.
+/// Logs events of the server to stderr, as `RUST_LOG` chooses.
 fn log_to_stderr(quiet: bool) {
     use std::io::IsTerminal as _;
+
     use tracing_subscriber::EnvFilter;
     let default = if quiet { "error" } else { "warn" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));

@@ -2,14 +2,21 @@
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 use wafer_lab::LabError;
 
 use crate::args::Cli;
 use crate::output;
 
+/// Prints the script that makes a shell ask `wafer` for completions.
 pub(crate) fn completions(shell: Shell) -> anyhow::Result<()> {
+    let shells = Shells::builtins();
+    let name = shell.to_string();
+    let completer = shells
+        .completer(&name)
+        .ok_or_else(|| LabError::config(format!("completions {name}"), "no such shell"))?;
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "wafer", &mut script);
+    completer.write_registration("COMPLETE", "wafer", "wafer", "wafer", &mut script)?;
     output::text(&String::from_utf8_lossy(&script))
 }
 

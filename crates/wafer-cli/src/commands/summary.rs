@@ -2,17 +2,21 @@
 
 use std::io::{self, Write};
 
-use wafer_lab::{Comparison, HandleKey, ResultRecord, VOLUMES, metrics};
+use wafer_record::metrics::sparkline;
+use wafer_record::{Comparison, Record, VOLUMES};
 
-use crate::output::{self, Align, HEADER, Table};
+use crate::output;
+use crate::output::{Align, HEADER, Table};
 
 /// One run: totals, WAF over the volume, and per handle.
-pub(crate) fn one(out: &mut impl Write, record: &ResultRecord) -> io::Result<()> {
+pub(crate) fn one(out: &mut impl Write, record: &Record) -> io::Result<()> {
     let summary = &record.summary;
     writeln!(
         out,
         "{HEADER}{}{HEADER:#}, device {}, seed {}",
-        record.name, record.provenance.device, record.provenance.seed
+        record.name,
+        record.provenance.device,
+        record.seed()
     )?;
     writeln!(
         out,
@@ -20,7 +24,7 @@ pub(crate) fn one(out: &mut impl Write, record: &ResultRecord) -> io::Result<()>
         output::bytes(summary.host_bytes),
         record.volume(),
         output::bytes(summary.media_bytes),
-        output::bytes(summary.erased_bytes),
+        output::bytes(summary.erased_bytes.unwrap_or(0)),
         summary.waf
     )?;
     line(out, record)?;
@@ -30,24 +34,20 @@ pub(crate) fn one(out: &mut impl Write, record: &ResultRecord) -> io::Result<()>
 }
 
 /// Instantaneous WAF over the written volume in one line.
-fn line(out: &mut impl Write, record: &ResultRecord) -> io::Result<()> {
-    let timeline = &record.timeline;
-    let wafs: Vec<Option<f64>> =
-        metrics::instantaneous(&timeline.host_bytes, &timeline.media_bytes)
-            .into_iter()
-            .map(metrics::Waf::ratio)
-            .collect();
+fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
+    let Some(metrics) = &record.metrics else { return Ok(()) };
+    let wafs = &metrics.device.instantaneous;
     let least = wafs.iter().flatten().copied().fold(f64::INFINITY, f64::min);
     let most = wafs.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
     if most >= least {
-        let sparkline = metrics::sparkline(&wafs, 60);
+        let sparkline = sparkline(wafs, 60);
         writeln!(out, "instantaneous WAF {least:.2} to {most:.2}  {sparkline}")?;
     }
     writeln!(out)
 }
 
 /// Cumulative WAF at round volumes and at the end, and between them.
-fn volumes(out: &mut impl Write, record: &ResultRecord) -> io::Result<()> {
+fn volumes(out: &mut impl Write, record: &Record) -> io::Result<()> {
     let logical = record.logical_bytes() as f64;
     let end = record.volume();
     let mut table = Table::new(&[
@@ -77,7 +77,7 @@ fn volumes(out: &mut impl Write, record: &ResultRecord) -> io::Result<()> {
 }
 
 /// Host bytes, media bytes and WAF of each handle.
-fn handles(out: &mut impl Write, record: &ResultRecord) -> io::Result<()> {
+fn handles(out: &mut impl Write, record: &Record) -> io::Result<()> {
     let mut table = Table::new(&[
         ("handle", Align::Right),
         ("host", Align::Right),
@@ -85,28 +85,23 @@ fn handles(out: &mut impl Write, record: &ResultRecord) -> io::Result<()> {
         ("WAF", Align::Right),
         ("of extra media", Align::Right),
     ]);
-    let extra = summary_extra(record);
+    let Some(metrics) = &record.metrics else { return Ok(()) };
     for (key, series) in &record.timeline.handles {
-        let host = series.host_bytes.last().copied().unwrap_or(0);
-        let media = series.media_bytes.last().copied().unwrap_or(0);
-        let waf = if host > 0 { format!("{:.3}", media as f64 / host as f64) } else { "-".into() };
-        let moved = media.saturating_sub(host);
-        let share = 100.0 * moved as f64 / extra.max(1) as f64;
-        let name = match key {
-            HandleKey::Handle(handle) => handle.to_string(),
-            HandleKey::Gc => "gc".to_owned(),
-        };
-        table.row([name, output::bytes(host), output::bytes(media), waf, format!("{share:.1} %")]);
+        let end = |values: &[u64]| output::bytes(values.last().copied().unwrap_or(0));
+        let (waf, share) = metrics.handles.get(key).map_or((None, 0.0), |h| (h.waf, h.moved_share));
+        table.row([
+            key.to_string(),
+            end(&series.host_bytes),
+            end(&series.media_bytes),
+            waf.map_or("-".to_owned(), |waf| format!("{waf:.3}")),
+            format!("{:.1} %", 100.0 * share),
+        ]);
     }
     table.print(out)
 }
 
-fn summary_extra(record: &ResultRecord) -> u64 {
-    record.summary.media_bytes.saturating_sub(record.summary.host_bytes)
-}
-
 /// Several runs: a line each, and the spread over seeds.
-pub(crate) fn many(out: &mut impl Write, records: &[&ResultRecord]) -> io::Result<()> {
+pub(crate) fn many(out: &mut impl Write, records: &[&Record]) -> io::Result<()> {
     let mut table = Table::new(&[
         ("experiment", Align::Left),
         ("device", Align::Left),
@@ -120,7 +115,7 @@ pub(crate) fn many(out: &mut impl Write, records: &[&ResultRecord]) -> io::Resul
         table.row([
             record.name.clone(),
             record.provenance.device.clone(),
-            record.provenance.seed.to_string(),
+            record.seed().to_string(),
             format!("x{}", trimmed(record.volume())),
             output::bytes(record.summary.host_bytes),
             output::bytes(record.summary.media_bytes),
@@ -188,7 +183,7 @@ pub(crate) fn comparison(out: &mut impl Write, comparison: &Comparison) -> io::R
 /// How fast the run was, beside the time that the real device needs at least.
 pub(crate) fn speed(
     out: &mut impl Write,
-    record: &ResultRecord,
+    record: &Record,
     write_rate: Option<u64>,
 ) -> io::Result<()> {
     let (summary, performance) = (&record.summary, &record.performance);

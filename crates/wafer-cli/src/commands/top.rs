@@ -12,11 +12,12 @@ use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline};
 use ratatui::{DefaultTerminal, Frame};
 use serde_json::Value;
 use wafer_lab::LabError;
-use wafer_lab::metrics::Waf;
-use wafer_lab::record::rfc3339;
+use wafer_record::metrics::Waf;
+use wafer_record::record::rfc3339;
 
 use crate::args::TopArgs;
-use crate::output::{self, Align, Table};
+use crate::output;
+use crate::output::{Align, Table};
 
 /// Looks that the sparkline remembers.
 const MEMORY: usize = 512;
@@ -213,7 +214,7 @@ impl Screen {
     fn take(&mut self, look: Look) {
         let growth = |name: &str| look.counter(name).saturating_sub(self.last.counter(name));
         let waf = Waf::of(growth("host_bytes"), growth("media_bytes"));
-        if let Some(clamped) = waf.clamped(wafer_lab::metrics::DEFAULT_LIMIT) {
+        if let Some(clamped) = waf.clamped(wafer_record::metrics::DEFAULT_LIMIT) {
             self.wafs.push_front(((clamped - 1.0).max(0.0) * 1000.0) as u64);
             self.wafs.truncate(MEMORY);
         }
@@ -312,9 +313,10 @@ fn draw(frame: &mut Frame<'_>, screen: &Screen) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ratatui::backend::TestBackend;
     use serde_json::json;
+
+    use super::*;
 
     fn look(seconds: f64, host: u64, media: u64) -> Look {
         Look(json!({

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::Serialize;
 use wafer_lab::{LabError, TraceSource};
-use wafer_workload::trace::{FORMATS, Scan, TraceReader, write_capture};
+use wafer_trace::{FORMATS, Scan, TraceReader, write_capture};
 
 use crate::args::TraceCommand;
-use crate::output::{self, Align, Table};
+use crate::output;
+use crate::output::{Align, Table};
 
 pub(crate) fn run(command: &TraceCommand, quiet: bool) -> anyhow::Result<()> {
     match command {
@@ -96,7 +97,7 @@ impl Info {
                     write_bytes: v.writes.bytes,
                     first_byte: v.start,
                     end_byte: v.end,
-                    touched_bytes: v.granules.len() as u64 * wafer_workload::trace::GRANULE,
+                    touched_bytes: v.granules.len() as u64 * wafer_trace::GRANULE,
                 })
                 .collect(),
             processes,
@@ -212,8 +213,7 @@ fn convert(file: &Path, to: &Path, set: &[String], level: i32, quiet: bool) -> a
     for message in &scan.messages {
         output::notice(quiet, &format!("{message} (left out)"));
     }
-    let reader = TraceReader::open(file, Some(scan.format))
-        .map_err(|e| LabError::Workload(e.to_string()))?;
+    let reader = TraceReader::open(file, Some(scan.format)).map_err(LabError::Trace)?;
     let name = to.file_name().unwrap_or_default().to_string_lossy();
     let temporary = to.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
     let write = || -> anyhow::Result<()> {

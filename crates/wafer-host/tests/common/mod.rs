@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use wafer_core::DeviceConfig;
+use wafer_device::DeviceConfig;
+use wafer_drive::backend::DataSpec;
+use wafer_drive::{Drive, DriveOptions};
 use wafer_host::{Host, HostOptions};
-use wafer_target::backend::DataSpec;
 use wafer_target::controller::{Subsystem, SubsystemOptions};
-use wafer_target::drive::{Drive, DriveOptions};
 use wafer_target::transport::{Server, ServerOptions};
 
 pub(crate) const NQN: &str = "nqn.2026-11.io.wafer:test";
@@ -40,7 +40,7 @@ impl Target {
         device: DeviceConfig,
         data: DataSpec,
         refuse: bool,
-        patience: Duration,
+        timeout: Duration,
     ) -> Target {
         let drive = Arc::new(
             Drive::new(DriveOptions {
@@ -68,7 +68,7 @@ impl Target {
             .build()
             .unwrap();
         let (stop, stopping) = watch::channel(false);
-        let options = ServerOptions { patience, ..ServerOptions::default() };
+        let options = ServerOptions { timeout, ..ServerOptions::default() };
         let guard = runtime.enter();
         let server = Server::bind("127.0.0.1:0".parse().unwrap(), options).unwrap();
         let address = server.local_addr().unwrap();

@@ -2,12 +2,12 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
-use wafer_core::{
-    Bytes, Command, DeviceConfig, GcConfig, Isolation, LBA_BYTES, Placement, ReclaimUnitConfig,
-    ServiceConfig,
+use wafer_device::{
+    Bytes, Command, CommandStream, DeviceConfig, GcConfig, Isolation, LBA_BYTES, Placement,
+    ReclaimUnitConfig, ServiceConfig, stream,
 };
-use wafer_workload::job::Distribution;
-use wafer_workload::{CommandStream, JobSpec, Mixer, MixerOptions};
+use wafer_fio::job::Distribution;
+use wafer_fio::{JobSpec, Mixer, MixerOptions};
 
 const GIB: u64 = 1 << 30;
 
@@ -39,28 +39,21 @@ impl Traffic {
                 let options = MixerOptions { seed: 1, until_volume: true, ..Default::default() };
                 Box::new(Mixer::new(jobs.clone(), &options).expect("a valid workload"))
             }
-            Traffic::Uniform(block) => Box::new(Uniform {
-                rng: Xoshiro256PlusPlus::seed_from_u64(1),
-                blocks: (block / LBA_BYTES) as u32,
-                count: capacity / block,
-            }),
+            Traffic::Uniform(block) => Box::new(uniform(capacity, *block)),
         }
     }
 }
 
-struct Uniform {
-    rng: Xoshiro256PlusPlus,
-    blocks: u32,
-    count: u64,
-}
-
-impl CommandStream for Uniform {
-    fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
+/// Independent uniform writes of `block` bytes, without end.
+fn uniform(capacity: u64, block: u64) -> impl CommandStream {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let (blocks, count) = ((block / LBA_BYTES) as u32, capacity / block);
+    stream::from_fn(move |out, max| {
         out.extend((0..max).map(|_| {
-            let block = (u128::from(self.rng.next_u64()) * u128::from(self.count)) >> 64;
-            Command::write(block as u64 * u64::from(self.blocks), self.blocks, Placement(0))
+            let block = (u128::from(rng.next_u64()) * u128::from(count)) >> 64;
+            Command::write(block as u64 * u64::from(blocks), blocks, Placement(0))
         }));
-    }
+    })
 }
 
 /// 4 KiB pages, over-provisioning 10 %, greedy, initially isolated: the case of the design's figures.

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use cases::{Case, Traffic};
 use probe::Probe;
-use wafer_core::{Command, Device};
-use wafer_workload::{CommandStream, JobSpec};
+use wafer_device::{Batch, CommandStream, Device};
+use wafer_fio::JobSpec;
 
 const SLICES: usize = 15;
 const SLICE: Duration = Duration::from_millis(400);
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
 }
 
 fn header() -> String {
-    let host = wafer_lab::host::Host::this();
+    let host = wafer_record::host::Host::this();
     format!(
         "# Speed of the device\n\nMeasured by `make bench` on {}, {}, version {}.\n\
          One thread. Rates in million pages a second; *limit* is the probe, random prefetched 4-byte \
@@ -86,13 +86,13 @@ type Stream = Box<dyn CommandStream>;
 fn pump(
     device: &mut Device,
     stream: &mut Stream,
-    batch: &mut Vec<Command>,
+    batch: &mut Batch,
     until: impl Fn(&Device) -> bool,
 ) {
     while !until(device) {
         batch.clear();
-        stream.fill(batch, BATCH);
-        device.apply(batch);
+        let _ = stream.next(batch, BATCH);
+        device.apply(&batch.commands);
     }
 }
 
@@ -101,7 +101,7 @@ fn settled(case: &Case) -> (Device, Stream) {
     let capacity = device.geometry().logical_bytes();
     let fill = JobSpec::fill(capacity, 1 << 20);
     let mut fill = Traffic::Jobs(vec![fill]).stream(capacity);
-    let mut batch = Vec::with_capacity(BATCH);
+    let mut batch = Batch::with_capacity(BATCH);
     pump(&mut device, &mut fill, &mut batch, |d| d.counters().host_bytes >= capacity);
     device.reset_counters();
     let mut stream = case.traffic.stream(capacity);
@@ -118,7 +118,7 @@ fn measure(case: &Case) -> Outcome {
     let bytes_per_page = (resident() - before) as f64 / pages as f64;
     let mut probe = Probe::new(pages);
     probe.measure(SLICE);
-    let mut batch = Vec::with_capacity(BATCH);
+    let mut batch = Batch::with_capacity(BATCH);
     let (mut host, mut probes, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..SLICES {
         let limit = probe.measure(SLICE);
@@ -150,7 +150,7 @@ fn two_at_once() -> String {
     let cases = cases::all();
     let run = |seconds: f64| {
         let (mut device, mut stream) = settled(&cases[0]);
-        let mut batch = Vec::with_capacity(BATCH);
+        let mut batch = Batch::with_capacity(BATCH);
         let start = Instant::now();
         pump(&mut device, &mut stream, &mut batch, |_| start.elapsed().as_secs_f64() > seconds);
         device.counters().host_pages as f64 / start.elapsed().as_secs_f64() / 1e6

@@ -1,4 +1,4 @@
-//! A TOML document that remembers where each key was set, so that an error can say it.
+//! A TOML document that remembers where each key was set, for error messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,26 +9,29 @@ use toml_edit::ImDocument;
 
 use super::origins;
 use super::suggest::did_you_mean;
-use crate::LabError;
+use crate::error::LabError;
+use crate::error::{Overridden, Place};
 
 /// Where a key got its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(super) enum Origin {
     /// A file, by the name to show, and a line from 1.
     File(Arc<str>, usize),
-    /// `--set`.
-    Flag,
+    /// An override, `KEY=VALUE`.
+    Override,
 }
 
 /// Values with their origins. Later layers override earlier ones key by key.
 #[derive(Clone, Debug)]
-pub(crate) struct Layers {
+pub struct Layers {
     /// Name of the lowest file, for errors about keys that nothing set.
     label: Arc<str>,
     values: Table,
     origins: BTreeMap<String, Origin>,
-    /// `--set` assignments, as given.
-    flags: Vec<String>,
+    /// What overrides change, for messages.
+    overridden: Overridden,
+    /// Overrides, as given.
+    overrides: Vec<String>,
 }
 
 /// Keys of which one replaces the other when a higher layer sets it.
@@ -36,12 +39,13 @@ const EXCLUSIVE: [&str; 2] = ["overprovisioning", "reclaim_unit.count"];
 
 impl Layers {
     /// Reads one file's text; `label` is its name in messages.
-    pub(crate) fn from_text(label: &str, text: &str) -> Result<Self, LabError> {
+    pub fn from_text(label: &str, text: &str) -> Result<Self, LabError> {
         let label: Arc<str> = label.into();
         let lines = origins::LineIndex::new(text);
         let syntax = |message: &str, span: Option<std::ops::Range<usize>>| {
             let line = span.map(|s| lines.line(s.start));
-            LabError::config(at(&label, line), one_line(message))
+            let place = Place::File { file: label.to_string(), line, key: None };
+            LabError::config(place, one_line(message))
         };
         let document = ImDocument::parse(text).map_err(|e| syntax(e.message(), e.span()))?;
         let origins = origins::of_document(&document, &lines)
@@ -49,11 +53,29 @@ impl Layers {
             .map(|(key, line)| (key, Origin::File(label.clone(), line)))
             .collect();
         let values: Table = toml::from_str(text).map_err(|e| syntax(e.message(), e.span()))?;
-        Ok(Layers { label, values, origins, flags: Vec::new() })
+        Ok(Layers { values, origins, ..Layers::empty(label) })
+    }
+
+    /// Returns the options of traces as overrides give them, on top of the defaults.
+    pub fn of_traces(overrides: &[String]) -> Result<Self, LabError> {
+        let label: Arc<str> = "options of traces".into();
+        let mut layers = Layers { overridden: Overridden::Traces, ..Layers::empty(label) };
+        layers.set_all(overrides)?;
+        Ok(layers)
+    }
+
+    fn empty(label: Arc<str>) -> Self {
+        Layers {
+            label,
+            values: Table::new(),
+            origins: BTreeMap::new(),
+            overridden: Overridden::Device,
+            overrides: Vec::new(),
+        }
     }
 
     /// Lays `upper` over this: its values win.
-    pub(crate) fn lay(&mut self, upper: Layers) {
+    pub fn lay(&mut self, upper: Layers) {
         for (i, key) in EXCLUSIVE.iter().enumerate() {
             if upper.get(key).is_some() && upper.get(EXCLUSIVE[1 - i]).is_none() {
                 self.remove(EXCLUSIVE[1 - i]);
@@ -63,29 +85,29 @@ impl Layers {
             self.origins.retain(|k, _| !is_at_or_under(k, replaced));
         });
         self.origins.extend(upper.origins);
-        self.flags.extend(upper.flags);
+        self.overrides.extend(upper.overrides);
     }
 
-    /// Applies `--set KEY=VALUE` assignments, in order.
-    pub(crate) fn set_all(&mut self, assignments: &[String]) -> Result<(), LabError> {
+    /// Applies overrides `KEY=VALUE`, in order.
+    pub fn set_all(&mut self, assignments: &[String]) -> Result<(), LabError> {
         for assignment in assignments {
-            let (key, value) = parse_assignment(assignment)?;
+            let (key, value) = parse_assignment(self.overridden, assignment)?;
             for (i, exclusive) in EXCLUSIVE.iter().enumerate() {
                 let other = EXCLUSIVE[1 - i];
-                if key == *exclusive && self.origins.get(other) != Some(&Origin::Flag) {
+                if key == *exclusive && self.origins.get(other) != Some(&Origin::Override) {
                     self.remove(other);
                 }
             }
             self.origins.retain(|k, _| !is_at_or_under(k, &key));
-            insert(&mut self.values, &key, value)?;
-            self.origins.insert(key, Origin::Flag);
-            self.flags.push(assignment.clone());
+            insert(&mut self.values, self.overridden, &key, value)?;
+            self.origins.insert(key, Origin::Override);
+            self.overrides.push(assignment.clone());
         }
         Ok(())
     }
 
-    /// The value at a dotted key.
-    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+    /// Returns the value at a dotted key.
+    pub fn get(&self, key: &str) -> Option<&Value> {
         let mut segments = key.split('.');
         let mut value = self.values.get(segments.next()?)?;
         for segment in segments {
@@ -94,23 +116,23 @@ impl Layers {
         Some(value)
     }
 
-    /// Whether `--set` set this key.
-    pub(crate) fn is_flag(&self, key: &str) -> bool {
-        self.origins.get(key) == Some(&Origin::Flag)
+    /// Reports whether an override set this key.
+    pub fn is_overridden(&self, key: &str) -> bool {
+        self.origins.get(key) == Some(&Origin::Override)
     }
 
-    /// Whether a file or flag set this key.
-    pub(crate) fn has(&self, key: &str) -> bool {
+    /// Reports whether a file or an override set this key.
+    pub fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    /// Whether nothing is set.
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Reports whether nothing is set.
+    pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Removes a key and what is under it; answers its value.
-    pub(crate) fn remove(&mut self, key: &str) -> Option<Value> {
+    /// Removes a key and what is under it. Returns its value.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
         self.origins.retain(|k, _| !is_at_or_under(k, key));
         match key.rsplit_once('.') {
             None => self.values.remove(key),
@@ -119,7 +141,7 @@ impl Layers {
     }
 
     /// Removes a key; a table becomes layers of its own, with its origins.
-    pub(crate) fn split_off(&mut self, key: &str) -> Option<Result<Layers, Value>> {
+    pub fn split_off(&mut self, key: &str) -> Option<Result<Layers, Value>> {
         let origins = self
             .origins
             .iter()
@@ -129,13 +151,13 @@ impl Layers {
             .collect();
         let label = self.label.clone();
         Some(match self.remove(key)? {
-            Value::Table(values) => Ok(Layers { label, values, origins, flags: Vec::new() }),
+            Value::Table(values) => Ok(Layers { values, origins, ..Layers::empty(label) }),
             other => Err(other),
         })
     }
 
     /// Removes a list of tables; each becomes layers of its own, with its origins.
-    pub(crate) fn split_off_list(&mut self, key: &str) -> Option<Result<Vec<Layers>, Value>> {
+    pub fn split_off_list(&mut self, key: &str) -> Option<Result<Vec<Layers>, Value>> {
         let origins = std::mem::take(&mut self.origins);
         let (under, rest) = origins.into_iter().partition(|(k, _)| is_at_or_under(k, key));
         self.origins = rest;
@@ -156,13 +178,24 @@ impl Layers {
                 Value::Table(values) => values,
                 _ => Table::new(),
             };
-            Layers { label: self.label.clone(), values, origins: own.collect(), flags: Vec::new() }
+            Layers { values, origins: own.collect(), ..Layers::empty(self.label.clone()) }
         });
         Some(Ok(layers.collect()))
     }
 
+    /// Removes keys of the top level and deserializes them.
+    pub fn take<T: DeserializeOwned>(&mut self, keys: &[String]) -> Result<T, LabError> {
+        let mut part = self.clone();
+        part.values.retain(|key, _| keys.iter().any(|one| one == key));
+        let taken = part.read()?;
+        for key in keys {
+            self.remove(key);
+        }
+        Ok(taken)
+    }
+
     /// Removes a string key outside the typed part of the file.
-    pub(crate) fn take_string(&mut self, key: &str) -> Result<Option<String>, LabError> {
+    pub fn take_string(&mut self, key: &str) -> Result<Option<String>, LabError> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::String(text)) => {
@@ -176,13 +209,13 @@ impl Layers {
         }
     }
 
-    /// The values as a type whose fields are the keys.
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, LabError> {
+    /// Deserializes the values.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, LabError> {
         self.read_by(|values| serde_path_to_error::deserialize(Value::Table(values)))
     }
 
-    /// The values as what a function makes of them.
-    pub(crate) fn read_by<T>(
+    /// Deserializes the values with `make`.
+    pub fn read_by<T>(
         &self,
         make: impl FnOnce(Table) -> Result<T, serde_path_to_error::Error<toml::de::Error>>,
     ) -> Result<T, LabError> {
@@ -195,34 +228,37 @@ impl Layers {
     }
 
     /// Makes the path at a key relative to a folder, if the key has a text.
-    pub(crate) fn beside(&mut self, key: &str, folder: &std::path::Path) {
+    pub fn beside(&mut self, key: &str, folder: &std::path::Path) {
         if let Some(Value::String(path)) = self.values.get_mut(key) {
             *path = folder.join(&*path).to_string_lossy().into_owned();
         }
     }
 
-    /// The values as TOML.
-    pub(crate) fn to_text(&self) -> String {
+    /// Returns the values as TOML.
+    pub fn to_text(&self) -> String {
         self.values.to_string()
     }
 
-    /// An error about `key`, with the place that set it.
-    pub(crate) fn error(&self, key: &str, reason: &str) -> LabError {
-        let blame = match (self.origin(key), self.flags.as_slice()) {
-            (Some(Origin::File(..)), flags @ [_, ..]) => {
-                format!(" (with --set {})", flags.join(" --set "))
-            }
-            _ => String::new(),
+    /// Returns an error about `key`, with the place that set it.
+    pub fn error(&self, key: &str, reason: &str) -> LabError {
+        let overrides = match self.origin(key) {
+            Some(Origin::File(..)) => self.overrides.clone(),
+            _ => Vec::new(),
         };
-        LabError::config(self.place(key), format!("{reason}{blame}"))
+        LabError::Config { place: self.place(key), reason: reason.to_owned(), overrides }
     }
 
-    /// The file and line that set `key`, with the key.
-    pub(crate) fn place(&self, key: &str) -> String {
+    /// Returns what set `key`: a line of a file, or an override.
+    pub fn place(&self, key: &str) -> Place {
+        let file = |file: &str, line| Place::File {
+            file: file.to_owned(),
+            line,
+            key: Some(key.to_owned()),
+        };
         match self.origin(key) {
-            Some(Origin::Flag) => format!("--set {key}"),
-            Some(Origin::File(label, line)) => format!("{}: {key}", at(label, Some(*line))),
-            None => format!("{}: {key}", self.label),
+            Some(Origin::Override) => Place::Override { of: self.overridden, key: key.to_owned() },
+            Some(Origin::File(label, line)) => file(label, Some(*line)),
+            None => file(&self.label, None),
         }
     }
 
@@ -287,13 +323,9 @@ fn in_plain_words(message: &str) -> String {
     format!("expected {expected}, found {found}")
 }
 
-/// A text that may have several lines, on one.
-pub(crate) fn one_line(text: &str) -> String {
+/// Joins the lines of a text into one.
+pub fn one_line(text: &str) -> String {
     text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
-}
-
-fn at(label: &str, line: Option<usize>) -> String {
-    line.map_or_else(|| label.to_owned(), |line| format!("{label}:{line}"))
 }
 
 fn is_at_or_under(key: &str, of: &str) -> bool {
@@ -319,8 +351,9 @@ fn table_at<'a>(root: &'a mut Table, path: &str) -> Option<&'a mut Table> {
     path.split('.').try_fold(root, |table, key| table.get_mut(key)?.as_table_mut())
 }
 
-fn insert(root: &mut Table, key: &str, value: Value) -> Result<(), LabError> {
-    let bad = |part: &str| LabError::config(format!("--set {key}"), format!("{part} has no keys"));
+fn insert(root: &mut Table, of: Overridden, key: &str, value: Value) -> Result<(), LabError> {
+    let place = || Place::Override { of, key: key.to_owned() };
+    let bad = |part: &str| LabError::config(place(), format!("{part} has no keys"));
     let mut segments: Vec<&str> = key.split('.').collect();
     let leaf = segments.pop().unwrap_or_default();
     let mut table = root;
@@ -332,23 +365,25 @@ fn insert(root: &mut Table, key: &str, value: Value) -> Result<(), LabError> {
     Ok(())
 }
 
-fn parse_assignment(text: &str) -> Result<(String, Value), LabError> {
-    let place = || format!("--set {text}");
-    let (key, value) = text
-        .split_once('=')
-        .ok_or_else(|| LabError::config(place(), "expected KEY=VALUE, e.g. gc.policy=greedy"))?;
+fn parse_assignment(of: Overridden, text: &str) -> Result<(String, Value), LabError> {
+    let wrong = |key: &str, reason: String| {
+        Err(LabError::config(Place::Override { of, key: key.to_owned() }, reason))
+    };
+    let Some((key, value)) = text.split_once('=') else {
+        return wrong(text, "expected KEY=VALUE, such as gc.policy=greedy".to_owned());
+    };
     let (key, value) = (key.trim(), value.trim());
     if key.is_empty() || key.split('.').any(str::is_empty) {
-        return Err(LabError::config(place(), "expected a dotted key before `=`"));
+        return wrong(text, "expected a dotted key before `=`".to_owned());
     }
     if value.is_empty() {
-        return Err(LabError::config(format!("--set {key}"), "no value after `=`"));
+        return wrong(key, "no value after `=`".to_owned());
     }
     let parsed = toml::from_str::<Table>(&format!("value = {value}"));
     match parsed.ok().and_then(|mut table| table.remove("value")) {
         Some(value) => Ok((key.to_owned(), value)),
         None if value.starts_with(['[', '{', '"', '\'']) => {
-            Err(LabError::config(format!("--set {key}"), format!("`{value}` is not a TOML value")))
+            wrong(key, format!("`{value}` is not a TOML value"))
         }
         None => Ok((key.to_owned(), Value::String(value.to_owned()))),
     }

@@ -1,23 +1,37 @@
-//! Devices by name or file, with overrides: the resolved configuration or one line that says
-//! which key of which line cannot work.
+//! Devices by name or file, with overrides: the resolved configuration, or an error that names file,
+//! line and key.
 
+mod files;
+mod keys;
 mod layers;
 mod origins;
 mod profiles;
+pub mod schema;
 mod suggest;
 
 use std::path::Path;
 
-use serde::Serialize;
-use wafer_core::{Bytes, DeviceConfig, Geometry};
+pub use files::Files;
+pub use keys::{Key, keys};
+pub use layers::{Layers, one_line};
+pub use profiles::{Profile, profile, profiles, shipped_files, unpack};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+pub use suggest::did_you_mean;
+use wafer_device::{Bytes, DeviceConfig, Geometry};
+use wafer_record::files::read_text;
 
-pub use profiles::{PROFILES, Profile, profile};
+use crate::error::LabError;
 
-pub(crate) use layers::{Layers, one_line};
-pub(crate) use suggest::did_you_mean;
-
-use crate::LabError;
-use crate::files::read_text;
+/// What a device file says about the device, beside its configuration.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct About {
+    /// One line about the device.
+    description: Option<String>,
+    /// Most bytes per second that the media of the real drive takes; only to compare times.
+    write_rate: Option<Bytes>,
+}
 
 /// A device that can be made.
 #[derive(Clone, Debug)]
@@ -26,20 +40,20 @@ pub struct ResolvedDevice {
     pub name: String,
     /// One line about the device, from its file.
     pub description: Option<String>,
-    /// Bytes per second that the media of the real device takes at most; only to compare times.
+    /// Most bytes per second that the media of the real drive takes; only to compare times.
     pub write_rate: Option<Bytes>,
     /// Every key with its value.
     pub config: DeviceConfig,
     /// Sizes that follow.
     pub geometry: Geometry,
-    /// Things worth telling the user: a value that follows oddly from overrides.
+    /// Notes for the user, such as a value that follows oddly from overrides.
     pub notices: Vec<String>,
 }
 
-/// What `wafer devices` tells of a device.
+/// One line of a list of devices.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviceSummary {
-    /// Name for `--device`.
+    /// Name.
     pub name: String,
     /// One line.
     pub description: String,
@@ -71,12 +85,12 @@ impl ResolvedDevice {
         physical / self.geometry.logical_pages as f64 - 1.0
     }
 
-    /// The line for `wafer devices`.
+    /// Returns its line in a list of devices.
     pub fn summary(&self) -> DeviceSummary {
         let isolation = match (self.config.fdp, self.config.isolation) {
             (false, _) => "none",
-            (true, wafer_core::Isolation::Initially) => "initially",
-            (true, wafer_core::Isolation::Persistently) => "persistently",
+            (true, wafer_device::Isolation::Initially) => "initially",
+            (true, wafer_device::Isolation::Persistently) => "persistently",
         };
         DeviceSummary {
             name: self.name.clone(),
@@ -111,44 +125,34 @@ pub fn device_from_text(
     resolve(label, Layers::from_text(label, text)?, overrides)
 }
 
-/// The layers of a profile name or file; relative paths start at `folder`. `unknown` makes the
-/// error when there is neither.
-pub(crate) fn base_layers(
+/// Reads a profile by name, or a file; relative paths start at `folder`. `unknown` makes the error
+/// where there is neither.
+pub fn base_layers(
     device: &str,
     folder: &Path,
     unknown: impl FnOnce(String) -> LabError,
 ) -> Result<Layers, LabError> {
     if let Some(profile) = profile(device) {
-        return Layers::from_text(profile.path, profile.text);
+        return Layers::from_text(&profile.path, &profile.text);
     }
     let path = folder.join(device);
     if !path.exists() {
         if device.contains('/') || path.extension().is_some() {
             return Err(unknown(format!("no such file: {}", path.display())));
         }
-        let names: Vec<&str> = PROFILES.iter().map(|p| p.name).collect();
+        let names: Vec<String> = profiles().into_iter().map(|profile| profile.name).collect();
         return Err(unknown(format!("no such profile{}", did_you_mean(device, &names))));
     }
     Layers::from_text(&path.display().to_string(), &read_text(&path)?)
 }
 
 /// Applies overrides, checks everything and resolves the sizes.
-pub(crate) fn resolve(
+pub fn resolve(
     name: &str,
     mut layers: Layers,
     overrides: &[String],
 ) -> Result<ResolvedDevice, LabError> {
-    let description = layers.take_string("description")?;
-    let write_rate = match layers.get("write_rate").cloned() {
-        None => None,
-        Some(value) => {
-            let rate = value
-                .try_into()
-                .map_err(|e: toml::de::Error| layers.error("write_rate", &one_line(e.message())))?;
-            layers.remove("write_rate");
-            Some(rate)
-        }
-    };
+    let about: About = layers.take(&schema::names::<About>())?;
     layers.set_all(overrides)?;
     let config: DeviceConfig = layers.read()?;
     check_policy(&layers, &config)?;
@@ -156,14 +160,14 @@ pub(crate) fn resolve(
         Geometry::resolve(&config).map_err(|e| layers.error(&e.key, &one_line(&e.message)))?;
     let mut device = ResolvedDevice {
         name: name.to_owned(),
-        description,
-        write_rate,
+        description: about.description,
+        write_rate: about.write_rate,
         config,
         geometry,
         notices: Vec::new(),
     };
-    let resized = layers.is_flag("capacity") || layers.is_flag("reclaim_unit.size");
-    if resized && layers.has("reclaim_unit.count") && !layers.is_flag("reclaim_unit.count") {
+    let resized = layers.is_overridden("capacity") || layers.is_overridden("reclaim_unit.size");
+    if resized && layers.has("reclaim_unit.count") && !layers.is_overridden("reclaim_unit.count") {
         device.notices.push(format!(
             "reclaim_unit.count stays {} from {name}, so over-provisioning is now {:.1} %; set \
              overprovisioning or reclaim_unit.count to choose it",
@@ -175,9 +179,10 @@ pub(crate) fn resolve(
 }
 
 fn check_policy(layers: &Layers, config: &DeviceConfig) -> Result<(), LabError> {
-    let known: Vec<&str> = wafer_core::policy::POLICIES.iter().map(|policy| policy.name).collect();
+    let known: Vec<&str> =
+        wafer_device::policy::POLICIES.iter().map(|policy| policy.name).collect();
     if known.contains(&config.gc.policy.as_str()) {
-        let made = wafer_core::policy::make(&config.gc);
+        let made = wafer_device::policy::make(&config.gc);
         return made.map(|_| ()).map_err(|e| layers.error(&e.key, &one_line(&e.message)));
     }
     let reason =

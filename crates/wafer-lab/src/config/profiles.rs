@@ -1,31 +1,63 @@
-//! The device profiles that the binary carries.
+//! The configurations that the library carries: devices, workloads, experiments, published curves.
+
+use std::path::Path;
+
+use rust_embed::RustEmbed;
+
+use crate::error::LabError;
+
+#[derive(RustEmbed)]
+#[folder = "../../configs"]
+struct Shipped;
+
+/// Folder of the device profiles: a file in it is a profile, named after the file.
+const DEVICES: &str = "devices/";
 
 /// A shipped device profile.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Profile {
-    /// Name for `--device`.
-    pub name: &'static str,
-    /// Path in the repository, as messages show it.
-    pub path: &'static str,
+    /// Name.
+    pub name: String,
+    /// Path in the repository, for messages.
+    pub path: String,
     /// The file, with a source for every value.
-    pub text: &'static str,
+    pub text: String,
 }
 
-macro_rules! profiles {
-    ($($name:literal),* $(,)?) => {
-        &[$(Profile {
-            name: $name,
-            path: concat!("configs/devices/", $name, ".toml"),
-            text: include_str!(concat!("../../../../configs/devices/", $name, ".toml")),
-        }),*]
-    };
+/// Returns all shipped profiles, ordered by name.
+pub fn profiles() -> Vec<Profile> {
+    let name = |path: String| Some(path.strip_prefix(DEVICES)?.strip_suffix(".toml")?.to_owned());
+    shipped_files().filter_map(name).filter_map(|name| profile(&name)).collect()
 }
 
-/// All shipped profiles.
-pub const PROFILES: &[Profile] =
-    profiles!["warp", "warp-pi", "drive-a", "drive-b", "xd8", "micron-7450", "pm9d3"];
+/// Returns the shipped profile of a name.
+pub fn profile(name: &str) -> Option<Profile> {
+    let path = format!("{DEVICES}{name}.toml");
+    let text = String::from_utf8(Shipped::get(&path)?.data.into_owned()).ok()?;
+    Some(Profile { name: name.to_owned(), path: format!("configs/{path}"), text })
+}
 
-/// The shipped profile of a name.
-pub fn profile(name: &str) -> Option<&'static Profile> {
-    PROFILES.iter().find(|profile| profile.name == name)
+/// Returns the paths of all shipped configurations, in order.
+pub fn shipped_files() -> impl Iterator<Item = String> {
+    let mut paths: Vec<String> = Shipped::iter().map(|path| path.into_owned()).collect();
+    paths.sort();
+    paths.into_iter()
+}
+
+/// Writes all shipped configurations below `folder`, laid out as in the repository.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn unpack(folder: &Path) -> Result<(), LabError> {
+    for name in Shipped::iter() {
+        let path = folder.join(name.as_ref());
+        let failed = |source| LabError::Io { path: path.clone(), source };
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(failed)?;
+        }
+        let file =
+            Shipped::get(&name).ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))?;
+        std::fs::write(&path, file.data).map_err(failed)?;
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! "Did you mean" for names that are not known.
 
 /// `; did you mean ...?` when a known name is close, else the list of known names.
-pub(crate) fn did_you_mean(given: &str, known: &[impl AsRef<str>]) -> String {
+pub fn did_you_mean(given: &str, known: &[impl AsRef<str>]) -> String {
     let nearest = known
         .iter()
         .map(|name| (strsim::damerau_levenshtein(given, name.as_ref()), name.as_ref()))

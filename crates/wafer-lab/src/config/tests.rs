@@ -14,8 +14,8 @@ const SMALL: &str = "capacity = \"1GiB\"\n[reclaim_unit]\nsize = \"1MiB\"\ncount
 
 #[test]
 fn every_shipped_profile_resolves() {
-    for profile in PROFILES {
-        let device = load_device(profile.name, &[]).unwrap();
+    for profile in profiles() {
+        let device = load_device(&profile.name, &[]).unwrap();
         assert!(device.description.is_some(), "{}", profile.name);
         assert!(device.write_rate.is_some(), "{}", profile.name);
         assert!(device.notices.is_empty(), "{}", profile.name);
@@ -67,11 +67,11 @@ fn errors_name_the_line_or_the_flag() {
     );
     assert_eq!(
         layers(SMALL, &["capcity=1GiB"]).unwrap_err().to_string(),
-        "--set capcity: unknown key; did you mean `capacity`?"
+        "capcity: unknown key; did you mean `capacity`?"
     );
     assert_eq!(
         layers(SMALL, &["isolation=strictly"]).unwrap_err().to_string(),
-        "--set isolation: unknown value `strictly`; known: initially, persistently"
+        "isolation: unknown value `strictly`; known: initially, persistently"
     );
     assert_eq!(
         layers(&SMALL.replace("1GiB", "1GB1"), &[]).unwrap_err().to_string(),
@@ -101,7 +101,7 @@ fn an_unknown_profile_is_suggested() {
     assert_eq!(error("nowhere/x.toml", &[]), "device nowhere/x.toml: no such file: nowhere/x.toml");
     assert_eq!(
         error("warp", &["gc.policy=gredy"]),
-        "--set gc.policy: no policy `gredy`; did you mean `greedy`?"
+        "gc.policy: no policy `gredy`; did you mean `greedy`?"
     );
-    assert_eq!(error("warp", &["gc"]), "--set gc: expected KEY=VALUE, e.g. gc.policy=greedy");
+    assert_eq!(error("warp", &["gc"]), "gc: expected KEY=VALUE, such as gc.policy=greedy");
 }

@@ -213,9 +213,11 @@ fn whole(value: &Value) -> Option<u128> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use serde_json::json;
     use std::os::unix::fs::PermissionsExt as _;
+
+    use serde_json::json;
+
+    use super::*;
 
     /// nvme-cli as a shell script.
     fn fake(script: &str) -> (tempfile::TempDir, NvmeCli) {

@@ -1,8 +1,10 @@
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use wafer_device::{Placement, stream};
+use wafer_record::{HandleKey, Precondition, Volume};
 
 use super::*;
-use crate::{FioSource, HandleKey, Options, Precondition, Volume, Workload};
-use wafer_core::Placement;
+use crate::{FioSource, Options, Workload};
 
 /// Single-page writes at scattered addresses, alternating between two placement handles.
 struct Scatter {
@@ -11,7 +13,7 @@ struct Scatter {
     left: u64,
 }
 
-impl CommandStream for Scatter {
+impl Scatter {
     fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
         for _ in 0..max.min(self.left as usize) {
             self.left -= 1;
@@ -47,11 +49,12 @@ fn experiment(volume: Option<&str>, samples: usize) -> Experiment {
 
 fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> Built {
     let pages = experiment.device.geometry.logical_pages;
-    let stream = Box::new(Scatter { state: experiment.seed, pages, left: commands });
+    let mut scatter = Scatter { state: experiment.seed, pages, left: commands };
+    let stream = Box::new(stream::from_fn(move |out, max| scatter.fill(out, max)));
     Built { stream, total_bytes, memory_bytes: 0, ignored: Vec::new(), notices: Vec::new() }
 }
 
-fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> ResultRecord {
+fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> Record {
     let built = scatter(experiment, commands, total);
     run_built::<false>(experiment, built, None, Control::unattended()).unwrap()
 }
@@ -122,7 +125,7 @@ fn a_precondition_is_not_counted_but_felt() {
 fn the_same_seed_gives_the_same_digest_however_many_threads() {
     let experiments: Vec<Experiment> =
         (0..6).map(|seed| experiment(Some("5x"), 50).with_seed(seed % 3)).collect();
-    let digests = |threads: usize| -> Vec<String> {
+    let digests = |threads: usize| -> Vec<Option<String>> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         use rayon::prelude::*;
         pool.install(|| experiments.par_iter().map(|e| result(e, u64::MAX, None).digest).collect())
@@ -153,5 +156,5 @@ fn a_run_can_be_followed_and_stopped() {
 #[test]
 fn options_alone_need_a_device_and_a_job() {
     let error = Experiment::from_options(&Options::default()).unwrap_err();
-    assert_eq!(error.to_string(), "--device: missing; give a device, or an experiment file");
+    assert_eq!(error.to_string(), "device: missing; it has no default");
 }

@@ -1,12 +1,13 @@
-//! Commands held in memory: what a program computed itself.
+//! Commands held in memory, computed by a program.
 
 use std::sync::Arc;
 
-use wafer_core::{Command, LBA_BYTES, Op};
-use wafer_workload::CommandStream;
+use wafer_device::{
+    Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, StreamDescription, StreamState,
+};
 
 use super::{Built, Source, SourceTarget};
-use crate::LabError;
+use crate::error::LabError;
 
 /// A list of commands, written in order.
 #[derive(Clone, Debug)]
@@ -15,12 +16,15 @@ pub struct CommandsSource {
     pub name: String,
     /// The commands; shared between runs.
     pub commands: Arc<[Command]>,
-    /// Begin again at the first until the run's volume is reached. Without a volume: once.
+    /// Whether placements are placement identifiers; otherwise they are indices into those of the
+    /// namespace.
+    pub identifiers: bool,
+    /// Whether to repeat the commands until the run's volume is reached. Without a volume they run once.
     pub repeat: bool,
 }
 
 impl CommandsSource {
-    /// The first command that its namespace has no room for, as an error.
+    /// Refuses commands beyond the end of their namespace.
     fn check(&self, target: &SourceTarget<'_>) -> Result<(), LabError> {
         let namespaces = target.device.geometry.namespace_bytes();
         let refused = |at: usize, reason: String| {
@@ -43,7 +47,7 @@ impl CommandsSource {
     }
 
     fn written_bytes(&self) -> u64 {
-        self.commands.iter().filter(|c| c.op == Op::Write).map(Command::bytes).sum()
+        self.commands.iter().map(Command::written_bytes).sum()
     }
 }
 
@@ -56,7 +60,7 @@ impl Source for CommandsSource {
         self.name.clone()
     }
 
-    /// How many commands and their FNV-1a digest: too many to repeat them here.
+    /// Returns the number of commands and their FNV-1a digest, for there are too many to list.
     fn text(&self) -> String {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let mut add = |number: u64| hash = (hash ^ number).wrapping_mul(0x100_0000_01b3);
@@ -78,7 +82,12 @@ impl Source for CommandsSource {
             return Err(LabError::Workload(format!("{}: {reason}", self.name)));
         }
         Ok(Built {
-            stream: Box::new(Replay { commands: self.commands.clone(), next: 0, repeat }),
+            stream: Box::new(Replay {
+                commands: self.commands.clone(),
+                identifiers: self.identifiers,
+                next: 0,
+                repeat,
+            }),
             total_bytes: (!repeat).then_some(total),
             // The commands are there already, whoever runs them.
             memory_bytes: 0,
@@ -90,39 +99,67 @@ impl Source for CommandsSource {
 
 struct Replay {
     commands: Arc<[Command]>,
+    identifiers: bool,
     next: usize,
     repeat: bool,
 }
 
 impl CommandStream for Replay {
-    fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
+    fn description(&self) -> StreamDescription {
+        StreamDescription {
+            identifiers: self.identifiers,
+            queue_depth: 1,
+            loads: false,
+            timed: false,
+            waits: false,
+        }
+    }
+
+    fn load(&mut self, _: &mut Batch, _: usize) -> StreamState {
+        StreamState::Ended
+    }
+
+    fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
         let mut left = max;
         while left > 0 {
             if self.next == self.commands.len() {
                 if !self.repeat {
-                    return;
+                    return StreamState::Ended;
                 }
                 self.next = 0;
             }
             let end = self.commands.len().min(self.next + left);
-            out.extend_from_slice(&self.commands[self.next..end]);
+            batch.commands.extend_from_slice(&self.commands[self.next..end]);
             left -= end - self.next;
             self.next = end;
         }
+        StreamState::Ready
+    }
+
+    fn completed(&mut self, _: &[Completion]) {}
+
+    fn figures(&self) -> Vec<Figure> {
+        Vec::new()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use wafer_device::Placement;
+
     use super::*;
     use crate::{Control, Experiment, Options, Workload, device_from_text, run};
-    use wafer_core::Placement;
 
     fn experiment(commands: Vec<Command>, repeat: bool, volume: Option<&str>) -> Experiment {
         let text = "capacity = \"16MiB\"\noverprovisioning = 1.0\nhandles = 2\n\
                     [reclaim_unit]\nsize = \"1MiB\"\n";
         let device = device_from_text("small", text, &[]).unwrap();
-        let source = CommandsSource { name: "arrays".into(), commands: commands.into(), repeat };
+        let source = CommandsSource {
+            name: "arrays".into(),
+            commands: commands.into(),
+            identifiers: false,
+            repeat,
+        };
         let volume = volume.map(|text| text.parse().unwrap());
         Experiment::of(device, Workload::new(source), &Options { volume, ..Options::default() })
     }
@@ -140,7 +177,7 @@ mod tests {
         assert_eq!((again.summary.host_bytes, again.summary.waf), (80 << 20, 1.0));
         let ends = run(&experiment(fill(), false, Some("5x")), control()).unwrap();
         assert_eq!(ends.summary.host_bytes, 16 << 20);
-        assert_eq!(ends.provenance.workload.kind, "commands");
+        assert_eq!(ends.provenance.workload.as_ref().unwrap().kind, "commands");
     }
 
     #[test]
@@ -156,7 +193,7 @@ mod tests {
             "arrays: command 1: logical block 18446744073709551615; the last one is 32767"
         );
         assert_eq!(
-            message(past.on(wafer_core::NsId(3))),
+            message(past.on(wafer_device::NsId(3))),
             "arrays: command 1: namespace 3; the device has 1"
         );
         let error = experiment(vec![Command::deallocate(0, 8)], true, Some("1x")).check();

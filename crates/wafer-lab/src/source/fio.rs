@@ -2,22 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
-use wafer_workload::fio::{self, JobFile, Jobs, Target};
-use wafer_workload::{Mixer, MixerOptions, Pace, WorkloadError};
+use wafer_fio::file::{JobFile, Jobs, Target};
+use wafer_fio::{Mixer, MixerOptions, Pace, WorkloadError, file};
+use wafer_record::files::read_text;
+use wafer_record::record::{IgnoredOption, JobRecord};
 
 use super::{Built, Kind, Source, SourceTarget, Workload};
-use crate::LabError;
-use crate::config::{Layers, one_line};
-use crate::files::read_text;
-use crate::record::IgnoredOption;
+use crate::config::{Files, Layers, schema as schemas};
+use crate::error::LabError;
+use crate::error::Place;
 
-pub(super) const KIND: Kind = Kind { keys: &["fio", "fio_text"], parse };
+pub(super) const KIND: Kind = Kind { keys: &["fio", "fio_text"], parse, schema };
 
-#[derive(Debug, Default, Deserialize)]
+/// A fio job file: `fio` or `fio_text`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WorkloadFile {
     /// A fio job file, relative to the experiment file.
+    #[schemars(extend("format" = "path"))]
     fio: Option<PathBuf>,
     /// The text of a fio job file.
     fio_text: Option<String>,
@@ -42,7 +46,7 @@ impl FioSource {
     }
 
     /// The jobs of the file on a device.
-    fn jobs(&self, target: &SourceTarget<'_>) -> Result<Jobs, LabError> {
+    fn resolved(&self, target: &SourceTarget<'_>) -> Result<Jobs, LabError> {
         let geometry = &target.device.geometry;
         let target = Target {
             namespace_bytes: geometry.namespace_bytes(),
@@ -51,9 +55,7 @@ impl FioSource {
                 .collect(),
             page_bytes: geometry.page_bytes,
         };
-        JobFile::parse(&self.text, &self.path)
-            .and_then(|file| file.resolve(&target))
-            .map_err(|e| LabError::Workload(e.to_string()))
+        Ok(JobFile::parse(&self.text, &self.path).and_then(|file| file.resolve(&target))?)
     }
 }
 
@@ -70,11 +72,18 @@ impl Source for FioSource {
         self.text.clone()
     }
 
+    fn jobs(&self, target: &SourceTarget<'_>) -> Result<Vec<JobRecord>, LabError> {
+        Ok(super::fio_jobs::records(&self.resolved(target)?.jobs, target.device))
+    }
+
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
-        let jobs = self.jobs(target)?;
-        let refused = |e: WorkloadError| match (e, target.pace_place) {
-            (WorkloadError::Pace(reason), Some(place)) => LabError::config(place, reason),
-            (e, _) => LabError::Workload(one_line(&e.to_string())),
+        let jobs = self.resolved(target)?;
+        let refused = |e: WorkloadError| match e {
+            WorkloadError::Pace(reason) => {
+                let place = target.pace_place.cloned().unwrap_or(Place::Argument("pace"));
+                LabError::config(place, reason)
+            }
+            e => LabError::Jobs(e),
         };
         let options = MixerOptions {
             seed: target.seed,
@@ -95,10 +104,15 @@ impl Source for FioSource {
     }
 }
 
-fn parse(table: Layers, folder: &Path, path: &Path) -> Result<Workload, LabError> {
+fn schema(generator: &mut SchemaGenerator) -> Vec<Schema> {
+    let table = WorkloadFile::json_schema(generator);
+    vec![schemas::define(generator, "workload-fio", table)]
+}
+
+fn parse(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError> {
     let file: WorkloadFile = table.read()?;
     let source = match (file.fio, file.fio_text) {
-        (Some(fio), _) => FioSource::read(&folder.join(fio))?,
+        (Some(fio), _) => FioSource::read(&files.beside(fio))?,
         (None, text) => {
             FioSource { path: path.with_extension("fio_text"), text: text.unwrap_or_default() }
         }
@@ -107,7 +121,7 @@ fn parse(table: Layers, folder: &Path, path: &Path) -> Result<Workload, LabError
 }
 
 fn ignored(jobs: &Jobs) -> Vec<IgnoredOption> {
-    let told = |option: &fio::IgnoredOption| IgnoredOption {
+    let told = |option: &file::IgnoredOption| IgnoredOption {
         option: option.name.to_owned(),
         file: option.file.display().to_string(),
         line: option.line,

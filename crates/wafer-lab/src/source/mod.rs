@@ -5,6 +5,7 @@
 
 mod commands;
 mod fio;
+mod fio_jobs;
 mod model;
 mod tenants;
 mod trace;
@@ -14,17 +15,18 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-use wafer_workload::CommandStream;
-
-use crate::config::{Layers, ResolvedDevice};
-use crate::record::IgnoredOption;
-use crate::{Experiment, LabError};
-
 pub use commands::CommandsSource;
 pub use fio::FioSource;
 pub use model::{ModelSource, find_model, models};
+use schemars::{Schema, SchemaGenerator, json_schema};
 pub use tenants::TenantsSource;
+pub(crate) use tenants::schema as tenant_schema;
 pub use trace::{TraceFile, TraceSource};
+use wafer_device::CommandStream;
+use wafer_record::record::{IgnoredOption, JobRecord};
+
+use crate::config::{Files, Layers, ResolvedDevice};
+use crate::error::{LabError, Place};
 
 /// Something that commands come from: job file, application model, trace, arrays in memory.
 ///
@@ -51,6 +53,14 @@ pub trait Source: Debug + Send + Sync {
         Ok(0)
     }
 
+    /// Returns the jobs of the workload, resolved for the device; empty for a source without jobs.
+    ///
+    /// # Errors
+    /// As [`Source::build`].
+    fn jobs(&self, _target: &SourceTarget<'_>) -> Result<Vec<JobRecord>, LabError> {
+        Ok(Vec::new())
+    }
+
     /// Prepares the stream of commands.
     ///
     /// # Errors
@@ -63,16 +73,27 @@ pub trait Source: Debug + Send + Sync {
 pub struct SourceTarget<'a> {
     /// The device.
     pub device: &'a ResolvedDevice,
-    /// Seed of everything random.
+    /// Random seed.
     pub seed: u64,
-    /// The run ends at a volume: a workload whose end is a matter of time goes on until then.
+    /// Whether the run ends at a volume. A workload limited by time then continues until the volume.
     pub until_volume: bool,
     /// Shares of the bytes of jobs that run at the same time, `JOB=SHARE,...`.
     pub pace: Option<&'a str>,
     /// CSV file whose columns `pace` may name.
     pub pace_from: Option<&'a Path>,
-    /// Where an experiment file sets `pace`, for messages; none for `--pace`.
-    pub pace_place: Option<&'a str>,
+    /// Where an experiment file sets `pace`; none for an argument.
+    pub pace_place: Option<&'a Place>,
+}
+
+impl SourceTarget<'_> {
+    /// Refuses `pace`, for a workload that has no jobs to share bytes among.
+    fn refuse_pace(&self, reason: &str) -> Result<(), LabError> {
+        let place = || self.pace_place.cloned().unwrap_or(Place::Argument("pace"));
+        match self.pace {
+            Some(_) => Err(LabError::config(place(), reason)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A workload, ready to be written.
@@ -114,7 +135,7 @@ impl Workload {
     /// As for an experiment file.
     pub fn from_text(label: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
         let mut layers = Layers::from_text(label, text)?;
-        of_file(&mut layers, folder, Path::new(label))
+        of_file(&mut layers, &Files::new(folder, None), Path::new(label))
     }
 }
 
@@ -130,18 +151,26 @@ impl Deref for Workload {
 struct Kind {
     /// The keys that choose it; a table has exactly one of all kinds' keys.
     keys: &'static [&'static str],
-    /// Reads the table. Relative paths start at the folder; the path is the experiment file's.
-    parse: fn(table: Layers, folder: &Path, path: &Path) -> Result<Workload, LabError>,
+    /// Reads the table of the experiment file `path`.
+    parse: fn(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError>,
+    /// Defines the tables that it reads, and returns their schemas.
+    schema: fn(&mut SchemaGenerator) -> Vec<Schema>,
 }
 
 /// All kinds.
 const KINDS: &[Kind] = &[fio::KIND, model::KIND, trace::KIND];
 
+/// Returns the schema of a `[workload]` table: one of the tables of all kinds.
+pub(crate) fn schema(generator: &mut SchemaGenerator) -> Schema {
+    let tables: Vec<Schema> = KINDS.iter().flat_map(|kind| (kind.schema)(generator)).collect();
+    json_schema!({ "description": "What is written.", "anyOf": tables })
+}
+
 /// Reads a `[workload]` table, found at `key` of the experiment file `path`.
 pub(crate) fn parse(
     file: &mut Layers,
     key: &str,
-    folder: &Path,
+    files: &Files,
     path: &Path,
 ) -> Result<Workload, LabError> {
     let keys = || KINDS.iter().flat_map(|kind| kind.keys);
@@ -159,44 +188,23 @@ pub(crate) fn parse(
         if table.is_empty() {
             return Err(missing());
         }
-        return (fio::KIND.parse)(table, folder, path);
+        return (fio::KIND.parse)(table, files, path);
     };
     if let Some(second) = given.next() {
         let reason = format!("give {chosen} or {second}, not both");
         return Err(place.error(&format!("{key}.{second}"), &reason));
     }
     let kind = KINDS.iter().find(|kind| kind.keys.contains(chosen)).unwrap_or(&fio::KIND);
-    (kind.parse)(table, folder, path)
+    (kind.parse)(table, files, path)
 }
 
 /// Reads what an experiment file writes: `[workload]`, or `[[tenants]]`.
-pub(crate) fn of_file(file: &mut Layers, folder: &Path, path: &Path) -> Result<Workload, LabError> {
+pub(crate) fn of_file(file: &mut Layers, files: &Files, path: &Path) -> Result<Workload, LabError> {
     if !file.has("tenants") {
-        return parse(file, "workload", folder, path);
+        return parse(file, "workload", files, path);
     }
     if file.has("workload") {
         return Err(file.error("tenants", "give [workload] or [[tenants]], not both"));
     }
-    tenants::parse(file, folder, path)
-}
-
-/// Builds the workload of an experiment.
-pub(crate) fn build(experiment: &Experiment) -> Result<Built, LabError> {
-    experiment.workload.build(&target(experiment))
-}
-
-/// Bytes of memory that the workload of an experiment is known to take before it is built.
-pub(crate) fn memory_bytes(experiment: &Experiment) -> Result<u64, LabError> {
-    experiment.workload.memory_bytes(&target(experiment))
-}
-
-fn target(experiment: &Experiment) -> SourceTarget<'_> {
-    SourceTarget {
-        device: &experiment.device,
-        seed: experiment.seed,
-        until_volume: experiment.volume.is_some(),
-        pace: experiment.pace.as_deref(),
-        pace_from: experiment.pace_from.as_deref(),
-        pace_place: experiment.pace_place.as_deref(),
-    }
+    tenants::parse(file, files, path)
 }

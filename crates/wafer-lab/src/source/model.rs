@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
-use wafer_workload::model::{self, Extent, MODELS, Model, ModelInfo, Space};
+use schemars::{Schema, SchemaGenerator};
+use serde_json::json;
+use wafer_apps::model;
+use wafer_apps::model::{Extent, MODELS, Model, ModelInfo, Space};
 
 use super::{Built, Kind, Source, SourceTarget, Workload};
-use crate::LabError;
-use crate::config::{Layers, did_you_mean};
-use crate::experiment::refuse_if_short;
+use crate::config::{Files, Layers, did_you_mean, schema as schemas};
+use crate::error::LabError;
+use crate::memory::refuse_if_short;
 
-pub(super) const KIND: Kind = Kind { keys: &["model"], parse };
+pub(super) const KIND: Kind = Kind { keys: &["model"], parse, schema };
 
 /// An application model with its parameters.
 #[derive(Debug)]
@@ -39,10 +42,7 @@ impl Source for ModelSource {
     }
 
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
-        if target.pace.is_some() {
-            let reason = "shares are of the jobs of a fio job file; tenants have `rate`";
-            return Err(LabError::config("pace", reason));
-        }
+        target.refuse_pace("only jobs of a fio job file have shares; tenants have `rate`")?;
         if !target.until_volume {
             let reason = format!("the model {} never ends: give a volume", self.name);
             return Err(self.table.error("model", &reason));
@@ -50,7 +50,7 @@ impl Source for ModelSource {
         let space = space(target);
         let memory_bytes = self.model.memory_bytes(&space);
         let what = format!("the model {} on {}", self.name, target.device.name);
-        refuse_if_short(what, memory_bytes, crate::host::available_memory())?;
+        refuse_if_short(what, memory_bytes, wafer_record::host::available_memory())?;
         let stream = self
             .model
             .start(&space, target.seed)
@@ -76,12 +76,26 @@ fn space(target: &SourceTarget<'_>) -> Space {
     }
 }
 
-fn parse(mut table: Layers, folder: &Path, path: &Path) -> Result<Workload, LabError> {
+/// One table for each model: its keys beside `model`.
+fn schema(generator: &mut SchemaGenerator) -> Vec<Schema> {
+    let table = |info: &ModelInfo| {
+        let name = json!({
+            "description": "The application model.", "type": "string", "const": info.name,
+        });
+        let mut table =
+            schemas::merged(schemas::table_with("model", name), &(info.schema)(generator));
+        table.insert("description".to_owned(), info.summary.into());
+        schemas::define(generator, &format!("workload-{}", info.name), table)
+    };
+    MODELS.iter().map(table).collect()
+}
+
+fn parse(mut table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError> {
     let place = table.clone();
     let name = table.take_string("model")?.unwrap_or_default();
     let info = find(&name).map_err(|reason| place.error("model", &reason))?;
     for key in info.paths {
-        table.beside(key, folder);
+        table.beside(key, &files.folder);
     }
     let model = table.read_by(info.make)?;
     let path = path.display().to_string();
@@ -103,5 +117,5 @@ pub fn models() -> &'static [ModelInfo] {
 /// # Errors
 /// No such model; says the nearest name.
 pub fn find_model(name: &str) -> Result<&'static ModelInfo, LabError> {
-    find(name).map_err(|reason| LabError::config(name, reason))
+    find(name).map_err(|reason| LabError::argument("name", reason))
 }

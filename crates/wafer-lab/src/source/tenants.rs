@@ -2,16 +2,22 @@
 
 use std::path::Path;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
-use wafer_core::{Bytes, LBA_BYTES, NsId};
-use wafer_workload::tenants::{Pacing, PlacedRange, Tenant, TenantPlacement, Tenants};
+use serde_json::json;
+use wafer_apps::tenants::{Pacing, PlacedRange, Tenant, TenantPlacement, Tenants};
+use wafer_device::{
+    Batch, Bytes, CommandStream, Completion, Figure, LBA_BYTES, NsId, StreamDescription,
+    StreamState, stream,
+};
 
 use super::{Built, Source, SourceTarget, Workload};
-use crate::LabError;
-use crate::config::{Layers, ResolvedDevice};
+use crate::config::{Files, Layers, ResolvedDevice, schema as schemas};
+use crate::drive::Placements;
+use crate::error::LabError;
 
 /// One application of an experiment; all but its `workload`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TenantFile {
     /// Name in figures and messages. Default: `tenant0`, `tenant1`, ...
@@ -43,15 +49,18 @@ struct TenantFile {
     ranges: Vec<RangeFile>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// How tenants share the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum PaceFile {
+    /// By the commands in flight.
     ClosedLoop,
+    /// By the times of traces.
     Time,
 }
 
 /// Addresses of a namespace with a placement handle.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RangeFile {
     /// First byte, from the start of the namespace.
@@ -108,11 +117,9 @@ impl Source for TenantsSource {
     }
 
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
-        if target.pace.is_some() {
-            return Err(LabError::config("pace", "tenants have `rate`, each its own"));
-        }
+        target.refuse_pace("only jobs of a fio job file have shares; tenants have `rate`")?;
         let mut built = Built {
-            stream: Box::new(Nothing),
+            stream: Box::new(stream::from_fn(|_, _| {})),
             total_bytes: Some(0),
             memory_bytes: 0,
             ignored: vec![],
@@ -128,22 +135,30 @@ impl Source for TenantsSource {
             built.memory_bytes += one.memory_bytes;
             built.ignored.extend(one.ignored);
             built.notices.extend(one.notices);
-            depths.push(entry.file.queue_depth.unwrap_or(one.stream.queue_depth()));
+            let description = one.stream.description();
+            depths.push(entry.file.queue_depth.unwrap_or(description.queue_depth));
+            // The streams are merged, so all of them must speak of identifiers.
+            let indices = StreamDescription { identifiers: false, ..description };
+            let placements = Placements::of(&device.geometry, indices);
+            let placement = entry.placement.map(|handle| placements.identifier(NsId(0), handle).0);
+            let stream = match description.identifiers {
+                true => one.stream,
+                false => Box::new(Identified { stream: one.stream, placements }),
+            };
             tenants.push(Tenant {
                 name: entry.name.clone(),
-                stream: one.stream,
+                stream,
                 namespace: NsId(entry.file.namespace),
                 first_block: entry.file.offset.0 / LBA_BYTES,
-                placement: entry.placement.clone(),
+                placement,
             });
         }
         let shares: Vec<f64> = self.tenants.iter().filter_map(|e| e.file.rate).collect();
         let pacing = if !shares.is_empty() {
             Pacing::Shares(shares)
         } else if self.tenants[0].file.pace == Some(PaceFile::Time) {
-            for (entry, tenant) in self.tenants.iter().zip(&mut tenants) {
-                // Asking for no command is asking whether it knows times.
-                if !tenant.stream.fill_timed(&mut Vec::new(), &mut Vec::new(), 0) {
+            for (entry, tenant) in self.tenants.iter().zip(&tenants) {
+                if !tenant.stream.description().timed {
                     let kind = entry.workload.kind();
                     let reason = format!("a workload of kind {kind} has no times; use a trace");
                     return Err(entry.table.error("pace", &reason));
@@ -158,11 +173,38 @@ impl Source for TenantsSource {
     }
 }
 
-/// Stands for the stream until it is made.
-struct Nothing;
+/// A tenant's stream whose placement indices become placement identifiers.
+struct Identified {
+    stream: Box<dyn CommandStream>,
+    placements: Placements,
+}
 
-impl wafer_workload::CommandStream for Nothing {
-    fn fill(&mut self, _out: &mut Vec<wafer_core::Command>, _max: usize) {}
+impl CommandStream for Identified {
+    fn description(&self) -> StreamDescription {
+        StreamDescription { identifiers: true, ..self.stream.description() }
+    }
+
+    fn load(&mut self, batch: &mut Batch, max: usize) -> StreamState {
+        let before = batch.len();
+        let state = self.stream.load(batch, max);
+        self.placements.resolve(&mut batch.commands[before..]);
+        state
+    }
+
+    fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
+        let before = batch.len();
+        let state = self.stream.next(batch, max);
+        self.placements.resolve(&mut batch.commands[before..]);
+        state
+    }
+
+    fn completed(&mut self, completions: &[Completion]) {
+        self.stream.completed(completions);
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        self.stream.figures()
+    }
 }
 
 /// A seed for each tenant, by its position: SplitMix64 of the run's seed.
@@ -218,8 +260,17 @@ impl Entry {
     }
 }
 
+/// Returns the schema of a `[[tenants]]` table.
+pub(crate) fn schema(generator: &mut SchemaGenerator) -> Schema {
+    let workload = json!({
+        "description": "What it writes; of any kind.", "$ref": "#/$defs/workload",
+    });
+    let tenant = TenantFile::json_schema(generator);
+    schemas::merged(schemas::table_with("workload", workload), &tenant)
+}
+
 /// Reads `[[tenants]]` of an experiment file.
-pub(super) fn parse(file: &mut Layers, folder: &Path, path: &Path) -> Result<Workload, LabError> {
+pub(super) fn parse(file: &mut Layers, files: &Files, path: &Path) -> Result<Workload, LabError> {
     let place = file.clone();
     let tables = match file.split_off_list("tenants") {
         Some(Ok(tables)) if !tables.is_empty() => tables,
@@ -227,9 +278,11 @@ pub(super) fn parse(file: &mut Layers, folder: &Path, path: &Path) -> Result<Wor
     };
     let mut tenants: Vec<Entry> = Vec::new();
     for (i, table) in tables.into_iter().enumerate() {
-        let entry = entry(i, table, folder, path)?;
+        let entry = entry(i, table, files, path)?;
         if tenants.iter().any(|other| other.name == entry.name) {
-            return Err(entry.table.error("name", &format!("`{}` is there twice", entry.name)));
+            return Err(entry
+                .table
+                .error("name", &format!("another tenant is named `{}`", entry.name)));
         }
         tenants.push(entry);
     }
@@ -237,8 +290,8 @@ pub(super) fn parse(file: &mut Layers, folder: &Path, path: &Path) -> Result<Wor
     Ok(Workload::new(TenantsSource { path: path.display().to_string(), tenants }))
 }
 
-fn entry(i: usize, mut table: Layers, folder: &Path, path: &Path) -> Result<Entry, LabError> {
-    let workload = super::parse(&mut table, "workload", folder, path)?;
+fn entry(i: usize, mut table: Layers, files: &Files, path: &Path) -> Result<Entry, LabError> {
+    let workload = super::parse(&mut table, "workload", files, path)?;
     let file: TenantFile = table.read()?;
     if file.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
         return Err(table.error("rate", "expected a number above 0"));

@@ -1,16 +1,18 @@
-//! Traces: requests recorded elsewhere, in any format that wafer-workload reads.
+//! Traces: requests recorded elsewhere, in any format that wafer-trace reads.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use schemars::{JsonSchema as _, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use wafer_workload::trace::{Scan, Trace, TraceError, TraceOptions, TraceStream, TraceTarget};
+use serde_json::json;
+use wafer_trace::{Scan, Trace, TraceOptions, TraceStream, TraceTarget};
 
 use super::{Built, Kind, Source, SourceTarget, Workload};
-use crate::LabError;
-use crate::config::{Layers, one_line};
+use crate::config::{Files, Layers, one_line, schema as schemas};
+use crate::error::LabError;
 
-pub(super) const KIND: Kind = Kind { keys: &["trace", "traces"], parse };
+pub(super) const KIND: Kind = Kind { keys: &["trace", "traces"], parse, schema };
 
 /// A trace with the options of its own.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -34,10 +36,6 @@ pub struct TraceSource {
     placements: Option<Arc<[u16]>>,
 }
 
-fn refused(error: TraceError) -> LabError {
-    LabError::Workload(one_line(&error.to_string()))
-}
-
 impl TraceSource {
     /// Traces with their options. Relative paths of placement maps start at `folder`.
     pub fn new(traces: Vec<TraceFile>, folder: &Path) -> Self {
@@ -49,9 +47,7 @@ impl TraceSource {
     /// # Errors
     /// When an option is unknown or its value cannot be understood.
     pub fn from_options(files: &[PathBuf], assignments: &[String]) -> Result<Self, LabError> {
-        let mut layers = Layers::from_text("--trace-set", "")?;
-        layers.set_all(assignments).map_err(name_option)?;
-        let options: TraceOptions = layers.read().map_err(name_option)?;
+        let options: TraceOptions = Layers::of_traces(assignments)?.read()?;
         let file = |file: &PathBuf| TraceFile { file: file.clone(), options: options.clone() };
         Ok(TraceSource::new(files.iter().map(file).collect(), Path::new("")))
     }
@@ -62,7 +58,7 @@ impl TraceSource {
     /// # Errors
     /// When a key is unknown or a value cannot be understood.
     pub fn from_text(label: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
-        source(Layers::from_text(label, text)?, folder)
+        source(Layers::from_text(label, text)?, &Files::new(folder, None))
     }
 
     /// What one pass over each trace finds; the first call reads them all.
@@ -75,14 +71,14 @@ impl TraceSource {
         }
         let mut scans = Vec::new();
         for trace in &self.traces {
-            let scan = Scan::of(&trace.file, &trace.options, &|_| true).map_err(refused)?;
+            let scan = Scan::of(&trace.file, &trace.options, &|_| true)?;
             scans.push(Arc::new(scan.ok_or(LabError::Cancelled)?));
         }
         Ok(self.scans.get_or_init(|| scans))
     }
 
     /// The same traces with other ways of placing; what the scans found stays.
-    pub(crate) fn again(&self, traces: Vec<TraceFile>) -> Self {
+    pub fn again(&self, traces: Vec<TraceFile>) -> Self {
         TraceSource { traces, ..self.clone() }
     }
 
@@ -96,17 +92,6 @@ impl TraceSource {
     /// The traces.
     pub fn traces(&self) -> &[TraceFile] {
         &self.traces
-    }
-}
-
-/// Options of traces come from `--trace-set`, not from `--set`.
-fn name_option(error: LabError) -> LabError {
-    match error {
-        LabError::Config { place, reason } => {
-            let place = place.replace("--set", "--trace-set");
-            LabError::config(place.replace("--trace-trace-set", "--trace-set"), reason)
-        }
-        other => other,
     }
 }
 
@@ -129,10 +114,7 @@ impl Source for TraceSource {
     }
 
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
-        if target.pace.is_some() {
-            let reason = "traces are merged by their own times; use speed";
-            return Err(LabError::config("--pace", reason));
-        }
+        target.refuse_pace("traces are merged by their own times; use `speed`")?;
         let geometry = &target.device.geometry;
         let play = TraceTarget {
             namespace_bytes: geometry.namespace_bytes(),
@@ -152,7 +134,7 @@ impl Source for TraceSource {
                 placements: self.placements.clone().filter(|_| number == 0),
             })
             .collect();
-        let stream = TraceStream::new(&traces, &play).map_err(refused)?;
+        let stream = TraceStream::new(&traces, &play)?;
         Ok(Built {
             total_bytes: stream.total_bytes(),
             memory_bytes: stream.memory_bytes(),
@@ -164,15 +146,36 @@ impl Source for TraceSource {
 }
 
 /// `trace = "FILE"` with its options beside it, or `traces = [{ file = "FILE", ... }, ...]`.
-fn parse(table: Layers, folder: &Path, _: &Path) -> Result<Workload, LabError> {
-    source(table, folder).map(Workload::new)
+fn parse(table: Layers, files: &Files, _: &Path) -> Result<Workload, LabError> {
+    source(table, files).map(Workload::new)
 }
 
-fn source(mut table: Layers, folder: &Path) -> Result<TraceSource, LabError> {
-    let beside = |file: PathBuf| folder.join(file);
+/// A table with a trace and its options, and one with a list of them.
+fn schema(generator: &mut SchemaGenerator) -> Vec<Schema> {
+    let file = json!({
+        "description": "A trace, relative to the experiment file or in a data folder.",
+        "type": "string", "format": "path",
+    });
+    let options = TraceOptions::json_schema(generator);
+    let several = json!({
+        "description": "Traces, merged by time.", "type": "array",
+        "items": schemas::merged(schemas::table_with("file", file.clone()), &options),
+    });
+    let mut one = schemas::merged(schemas::table_with("trace", file), &options);
+    one.insert("description".to_owned(), "A trace with its options.".into());
+    let mut several = schemas::table_with("traces", several);
+    several.insert("description".to_owned(), "Several traces.".into());
+    vec![
+        schemas::define(generator, "workload-trace", one),
+        schemas::define(generator, "workload-traces", several),
+    ]
+}
+
+fn source(mut table: Layers, files: &Files) -> Result<TraceSource, LabError> {
     let traces = if table.has("trace") {
+        let place = table.place("trace");
         let file = table.take_string("trace")?.unwrap_or_default();
-        vec![TraceFile { file: beside(file.into()), options: table.read()? }]
+        vec![TraceFile { file: files.data(place, file.as_ref())?, options: table.read()? }]
     } else {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -184,8 +187,9 @@ fn source(mut table: Layers, folder: &Path) -> Result<TraceSource, LabError> {
         for (number, mut one) in several.traces.into_iter().enumerate() {
             let at = format!("traces[{number}]");
             let file = match one.remove("file") {
-                Some(toml::Value::String(file)) => beside(file.into()),
-                _ => return Err(table.error(&at, "file: missing, or no string")),
+                Some(toml::Value::String(file)) => files.data(table.place(&at), file.as_ref())?,
+                Some(_) => return Err(table.error(&at, "file: expected a string")),
+                None => return Err(table.error(&at, "file: missing; it has no default")),
             };
             let options = TraceOptions::deserialize(toml::Value::Table(one))
                 .map_err(|e| table.error(&at, &one_line(e.message())))?;
@@ -196,5 +200,5 @@ fn source(mut table: Layers, folder: &Path) -> Result<TraceSource, LabError> {
         }
         traces
     };
-    Ok(TraceSource::new(traces, folder))
+    Ok(TraceSource::new(traces, &files.folder))
 }

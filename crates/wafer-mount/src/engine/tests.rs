@@ -3,10 +3,10 @@
 use std::fs::File;
 
 use proptest::prelude::*;
-use wafer_core::{Bytes, Device, DeviceConfig};
-use wafer_target::backend::DataSpec;
-use wafer_target::drive::DriveOptions;
-use wafer_workload::trace::capture::{CaptureEvent, CaptureReader};
+use wafer_device::{Bytes, Device, DeviceConfig};
+use wafer_drive::DriveOptions;
+use wafer_drive::backend::DataSpec;
+use wafer_record::capture::{CaptureEvent, CaptureReader};
 
 use super::*;
 
@@ -61,7 +61,7 @@ proptest! {
         let path = folder.path().join("c.trace");
         let drive = drive();
         drive.record(&path).unwrap();
-        let engine = Engine::new(drive);
+        let engine = Engine::new(drive, "t".to_owned(), Default::default());
         let mut model = [vec![0u8; 5 << 20], vec![0u8; 3 << 20]];
         for step in steps {
             match step {
@@ -97,9 +97,9 @@ proptest! {
                 replay.apply(&[command]);
             }
         }
-        let counters = engine.counters();
+        let counters = engine.record().summary;
         prop_assert_eq!(counters.host_bytes, replay.counters().host_bytes);
         prop_assert_eq!(counters.media_bytes, replay.counters().media_bytes);
-        prop_assert_eq!(counters.deallocated_pages, replay.counters().deallocated_pages);
+        prop_assert_eq!(counters.deallocated_pages.unwrap(), replay.counters().deallocated_pages);
     }
 }

@@ -1,14 +1,11 @@
 //! Asynchronous events: notices that namespaces changed.
 
-use wafer_spec::{AsyncEvent, Cqe, Lid, Status, StatusField};
+use wafer_nvme::{AsyncEvent, Cqe, Lid, Status, StatusField};
 
 use super::{Controller, Kind, Subsystem};
 
-/// Changed namespaces that the log holds; with more it says that there are too many.
-pub(crate) const MAX_CHANGED: usize = 1024;
-
 impl Subsystem {
-    /// A namespace appeared, went or changed for those controllers that see it.
+    /// Notifies the controllers that `concerns` accepts of a namespace that was added, removed or changed.
     pub(crate) fn namespace_changed(&self, nsid: u32, concerns: impl Fn(&Controller) -> bool) {
         for controller in self.controllers() {
             if controller.kind == Kind::Io && concerns(&controller) {
@@ -23,7 +20,7 @@ impl Subsystem {
 }
 
 impl Controller {
-    /// Completions of asynchronous event requests that are due now.
+    /// Takes the completions of asynchronous event requests that are due.
     pub fn due_events(&self) -> Vec<Cqe> {
         let mut state = self.state();
         let mut due = Vec::new();

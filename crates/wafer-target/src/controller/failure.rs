@@ -1,6 +1,6 @@
 //! Commands that fail: the status of the completion, and the entry of the error log.
 
-use wafer_spec::{ErrorEntry, Sqe, Status, StatusField};
+use wafer_nvme::{ErrorEntry, Location, Sqe, Status, StatusField};
 
 use super::{Controller, ERROR_ENTRIES};
 
@@ -9,8 +9,8 @@ use super::{Controller, ERROR_ENTRIES};
 pub struct Failure {
     /// Status of the completion.
     pub status: Status,
-    /// Byte of the command that is at fault, where known.
-    pub location: Option<u8>,
+    /// Field at fault, where known.
+    pub location: Option<Location>,
     /// First logical block at fault.
     pub lba: u64,
     /// Whether the same command may succeed later.
@@ -29,13 +29,15 @@ impl From<Status> for Failure {
     }
 }
 
-impl Failure {
-    /// Invalid Field in Command, with the first byte of the field.
-    pub(crate) fn field(byte: u8) -> Self {
-        Failure { location: Some(byte), ..Status::INVALID_FIELD.into() }
+/// Invalid Field in Command, with the field.
+impl From<Location> for Failure {
+    fn from(location: Location) -> Self {
+        Failure { location: Some(location), ..Status::INVALID_FIELD.into() }
     }
+}
 
-    /// The medium of the data failed.
+impl Failure {
+    /// Returns a failure of the medium of the data.
     pub(crate) fn medium(error: &std::io::Error, status: Status, lba: u64) -> Self {
         tracing::error!(%error, "the data of a namespace cannot be reached");
         Failure { lba, retry: true, ..status.into() }
@@ -43,7 +45,7 @@ impl Failure {
 }
 
 impl Controller {
-    /// Enters a failure into the error log; answers the status field of the completion.
+    /// Enters a failure into the error log and returns the status field of the completion.
     pub fn fail(&self, qid: u16, sqe: &Sqe, failure: &Failure) -> StatusField {
         let field = StatusField::new().with_status(failure.status.0).with_dnr(!failure.retry);
         let mut state = self.state();
@@ -53,7 +55,7 @@ impl Controller {
             sqid: qid.into(),
             cid: sqe.cid,
             status: field.into_bits().into(),
-            location: failure.location.map_or(0xffff, u16::from).into(),
+            location: failure.location.map_or(0xffff, Location::encode).into(),
             lba: failure.lba.into(),
             nsid: sqe.nsid,
             trtype: 3,

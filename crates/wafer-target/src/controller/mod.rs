@@ -1,35 +1,39 @@
 //! NVMe controllers: what commands mean. Nothing here knows how commands travel.
 //!
 //! A [`Subsystem`] has one drive and any number of [`Controller`]s, one for each association of a host
-//! (dynamic controller model). `admin.rs` and `io.rs` take a submission queue entry and its data and
-//! answer with data and a completion, or a [`Failure`] whose status goes on the wire and into the error
-//! log.
+//! (dynamic controller model). A submission queue entry becomes a typed, checked command, and the command is
+//! executed: `commands/` has the admin commands, `io/` the I/O commands, `fabrics/` the properties, `logs/` the
+//! log pages, `features/` the features. What succeeds is a [`Reply`]; what fails is a [`Failure`], whose status
+//! goes on the wire and into the error log. `support.rs` derives from the handlers what Identify and the
+//! effects logs say.
 
-mod admin;
 mod async_event;
-mod directive;
+mod commands;
+mod fabrics;
 mod failure;
-mod fdp;
-mod feature;
+mod features;
 mod identify;
 mod io;
-mod log;
-mod management;
-mod property;
+mod logs;
+mod nsid;
 mod registry;
-
-pub use admin::admin;
-pub use failure::Failure;
-pub use io::IoQueue;
-pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
+mod support;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+pub use commands::admin;
+pub use fabrics::fabrics;
+pub use failure::Failure;
+pub use io::IoQueue;
+pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
+use support::Support;
 use tokio::sync::{Notify, watch};
-use wafer_spec::{AsyncEventConfig, Cc, ErrorEntry, HostBehavior};
+use wafer_nvme::{AsyncEventConfig, Cc, ErrorEntry, HostBehavior, Status};
 
 /// I/O queues of a controller at most.
 pub const MAX_IO_QUEUES: u16 = 64;
@@ -47,7 +51,24 @@ pub(crate) const MAX_ASYNC_EVENTS: usize = 4;
 /// Entries of the error log.
 pub(crate) const ERROR_ENTRIES: usize = 64;
 
-/// What a command that succeeded answers.
+/// Returns the codes that have a handler.
+fn support() -> Support {
+    Support {
+        admin: commands::SUPPORTED,
+        io: io::SUPPORTED,
+        fabrics: fabrics::SUPPORTED,
+        log_pages: logs::PAGES.iter().map(|page| page.lid).collect(),
+        features: features::FEATURES.iter().map(|feature| feature.fid).collect(),
+    }
+}
+
+/// Returns Markdown tables of the commands, log pages and features of the specification, and which of them
+/// the target supports.
+pub fn support_matrix() -> String {
+    support().matrix()
+}
+
+/// The outcome of a command that succeeded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     /// Dword 0 of the completion.
@@ -87,7 +108,7 @@ pub struct Controller {
     /// The subsystem.
     pub subsystem: Arc<Subsystem>,
     state: Mutex<State>,
-    /// Milliseconds after `started` at which the host was last heard of.
+    /// Milliseconds after `started` at which the keep alive timer was last restarted.
     heard: AtomicU64,
     started: Instant,
     /// Keep alive timeout in milliseconds; 0 is none.
@@ -117,7 +138,7 @@ pub(crate) struct State {
     pub(crate) write_cache: bool,
     pub(crate) host_behavior: HostBehavior,
     /// Values of features that are kept and have no effect, by identifier.
-    pub(crate) plain_features: std::collections::BTreeMap<u8, u32>,
+    pub(crate) kept_features: std::collections::BTreeMap<u8, u32>,
     /// Asynchronous event requests that were aborted and are still to be completed.
     pub(crate) aborted: Vec<u16>,
 }
@@ -127,12 +148,12 @@ impl Controller {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The host was heard of.
+    /// Restarts the keep alive timer.
     pub fn touch(&self) {
         self.heard.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// When the host is given up if it is not heard of until then.
+    /// Returns when the keep alive timer expires.
     pub fn deadline(&self) -> Option<Instant> {
         let kato = self.kato.load(Ordering::Relaxed);
         let until = self.heard.load(Ordering::Relaxed).saturating_add(kato);
@@ -153,17 +174,33 @@ impl Controller {
         self.closed.send_replace(true);
     }
 
-    /// Tells when the association has ended.
+    /// Returns a channel that is true when the association has ended.
     pub fn closed(&self) -> watch::Receiver<bool> {
         self.closed.subscribe()
     }
 
-    /// Whether the association has ended.
+    /// Returns whether the association has ended.
     pub fn is_closed(&self) -> bool {
         *self.closed.borrow()
     }
 
-    /// Whether I/O commands are taken: enabled and not shut down.
+    /// Checks that the controller is enabled.
+    pub(crate) fn check_enabled(&self) -> Result<(), Failure> {
+        if self.state().cc.en() { Ok(()) } else { Err(Status::SEQUENCE_ERROR.into()) }
+    }
+
+    /// Checks that FDP is enabled.
+    pub(crate) fn check_fdp(&self) -> Result<(), Failure> {
+        let enabled = self.subsystem.drive.fdp_enabled();
+        if enabled { Ok(()) } else { Err(Status::FDP_DISABLED.into()) }
+    }
+
+    /// Returns the commands completed on all queues.
+    pub fn completed_commands(&self) -> u64 {
+        self.commands.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether I/O commands are accepted: enabled and not shut down.
     pub fn is_ready(&self) -> bool {
         let state = self.state();
         state.cc.en() && !state.shutdown

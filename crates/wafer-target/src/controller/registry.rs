@@ -1,19 +1,21 @@
 //! The subsystem: its drive, its controllers, and how hosts connect to them.
 
 use std::collections::BTreeMap;
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use serde::Serialize;
 use tokio::sync::{Notify, watch};
-use wafer_spec::{
-    AsyncEventConfig, Cc, ConnectCommand, ConnectData, DISCOVERY_NQN, HostBehavior, MAX_NQN,
-    Status, nqn,
+use wafer_drive::Drive;
+use wafer_nvme::{
+    AsyncEventConfig, Cc, ConnectCommand, ConnectData, DISCOVERY_NQN, HostBehavior, Location,
+    MAX_NQN, Status, nqn,
 };
 
+use super::support::Support;
 use super::{Controller, Failure, MAX_IO_QUEUES, MQES_Z, State};
-use crate::drive::Drive;
 
 /// What a subsystem presents to hosts.
 #[derive(Clone, Debug)]
@@ -27,7 +29,7 @@ pub struct SubsystemOptions {
     /// Whether a write with an invalid placement identifier fails instead of going to the default
     /// handle.
     pub refuse_invalid_placement: bool,
-    /// Address that the discovery log tells hosts to connect to; none: the one they came to.
+    /// Address in the discovery log; none is the one that the host connected to.
     pub advertise: Option<(String, u16)>,
 }
 
@@ -66,6 +68,7 @@ pub struct Subsystem {
     pub options: SubsystemOptions,
     /// When it was made.
     pub started: Instant,
+    pub(crate) support: Support,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
 }
 
@@ -73,12 +76,13 @@ pub struct Subsystem {
 const LAST_CNTLID: u16 = 0xffef;
 
 impl Subsystem {
-    /// A subsystem without controllers.
+    /// Makes a subsystem without controllers.
     pub fn new(drive: Arc<Drive>, options: SubsystemOptions) -> Arc<Self> {
         Arc::new(Subsystem {
             drive,
             options,
             started: Instant::now(),
+            support: super::support(),
             controllers: Mutex::default(),
         })
     }
@@ -87,12 +91,12 @@ impl Subsystem {
         self.controllers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All controllers, by ID.
+    /// Returns all controllers, by ID.
     pub fn controllers(&self) -> Vec<Arc<Controller>> {
         self.registry().values().cloned().collect()
     }
 
-    /// Controllers for the live page.
+    /// Returns the controllers as the live page shows them.
     pub fn controller_infos(&self) -> Vec<ControllerInfo> {
         let info = |c: Arc<Controller>| ControllerInfo {
             cntlid: c.cntlid,
@@ -105,7 +109,7 @@ impl Subsystem {
         self.controllers().into_iter().map(info).collect()
     }
 
-    /// Connect on the admin queue: makes a controller.
+    /// Makes a controller: Connect on the admin queue.
     ///
     /// # Errors
     /// The status that Connect completes with.
@@ -119,14 +123,14 @@ impl Subsystem {
         let kind = match subnqn {
             DISCOVERY_NQN => Kind::Discovery,
             name if name == self.options.nqn => Kind::Io,
-            _ => return Err(invalid(256, true)),
+            _ => return Err(invalid(offset_of!(ConnectData, subnqn), true)),
         };
         if data.cntlid.get() != 0xffff {
             // The dynamic controller model: hosts cannot choose.
-            return Err(invalid(16, true));
+            return Err(invalid(offset_of!(ConnectData, cntlid), true));
         }
         if !(1..=MQES_Z).contains(&command.sqsize_z.get()) {
-            return Err(invalid(44, false));
+            return Err(invalid(offset_of!(ConnectCommand, sqsize_z), false));
         }
         let host = match kind {
             Kind::Io => self.drive.host(hostnqn),
@@ -156,7 +160,7 @@ impl Subsystem {
                 error_count: 0,
                 write_cache: true,
                 host_behavior: HostBehavior::default(),
-                plain_features: Default::default(),
+                kept_features: Default::default(),
                 aborted: Vec::new(),
             }),
             heard: AtomicU64::new(0),
@@ -171,7 +175,7 @@ impl Subsystem {
         Ok(controller)
     }
 
-    /// Connect on an I/O queue: finds the host's controller and adds the queue.
+    /// Adds an I/O queue to the host's controller: Connect on an I/O queue.
     ///
     /// # Errors
     /// The status that Connect completes with.
@@ -182,22 +186,23 @@ impl Subsystem {
     ) -> Result<Arc<Controller>, Failure> {
         let (subnqn, hostnqn) = names(command, data)?;
         if subnqn != self.options.nqn {
-            return Err(invalid(256, true));
+            return Err(invalid(offset_of!(ConnectData, subnqn), true));
         }
         let controller = self.registry().get(&data.cntlid.get()).cloned();
-        let controller = controller.ok_or_else(|| invalid(16, true))?;
+        let controller =
+            controller.ok_or_else(|| invalid(offset_of!(ConnectData, cntlid), true))?;
         if controller.kind != Kind::Io {
-            return Err(invalid(16, true));
+            return Err(invalid(offset_of!(ConnectData, cntlid), true));
         }
         if controller.hostnqn != hostnqn || controller.hostid != data.hostid {
             return Err(Status::CONNECT_INVALID_HOST.into());
         }
         let qid = command.qid.get();
         if qid > MAX_IO_QUEUES {
-            return Err(invalid(42, false));
+            return Err(invalid(offset_of!(ConnectCommand, qid), false));
         }
         if !(1..=MQES_Z).contains(&command.sqsize_z.get()) {
-            return Err(invalid(44, false));
+            return Err(invalid(offset_of!(ConnectCommand, sqsize_z), false));
         }
         if !controller.is_ready() {
             return Err(Status::SEQUENCE_ERROR.into());
@@ -208,12 +213,12 @@ impl Subsystem {
         Ok(controller)
     }
 
-    /// An I/O queue's connection is gone.
+    /// Removes an I/O queue whose connection is gone.
     pub fn disconnect_io(&self, controller: &Controller, qid: u16) {
         controller.state().queues.remove(&qid);
     }
 
-    /// The admin queue's connection is gone: so is the controller.
+    /// Removes a controller whose admin queue's connection is gone.
     pub fn remove(&self, controller: &Controller) {
         controller.close();
         let mut registry = self.registry();
@@ -223,7 +228,7 @@ impl Subsystem {
     }
 }
 
-/// Checks what both kinds of Connect have in common; answers the names of subsystem and host.
+/// Checks what both kinds of Connect have in common and returns the names of subsystem and host.
 fn names<'a>(
     command: &ConnectCommand,
     data: &'a ConnectData,
@@ -233,15 +238,17 @@ fn names<'a>(
     }
     let valid =
         |field: &'a [u8; 256]| nqn(field).filter(|n| n.starts_with("nqn.") && n.len() <= MAX_NQN);
-    let subnqn = valid(&data.subnqn).ok_or_else(|| invalid(256, true))?;
-    let hostnqn = valid(&data.hostnqn).ok_or_else(|| invalid(512, true))?;
+    let subnqn =
+        valid(&data.subnqn).ok_or_else(|| invalid(offset_of!(ConnectData, subnqn), true))?;
+    let hostnqn =
+        valid(&data.hostnqn).ok_or_else(|| invalid(offset_of!(ConnectData, hostnqn), true))?;
     Ok((subnqn, hostnqn))
 }
 
-/// Connect Invalid Parameters, at an offset of the command or of the data.
-fn invalid(offset: u16, in_data: bool) -> Failure {
-    let location = if in_data { None } else { u8::try_from(offset).ok() };
+/// Returns Connect Invalid Parameters, at an offset of the command or of the data.
+fn invalid(offset: usize, in_data: bool) -> Failure {
+    let location = (!in_data).then(|| Location::new(offset, 0));
     // `lba` carries dword 0 of the completion for this status: IPO and IATTR.
-    let lba = u64::from(offset) | u64::from(in_data) << 16;
+    let lba = offset as u64 | u64::from(in_data) << 16;
     Failure { location, lba, ..Status::CONNECT_INVALID_PARAMETERS.into() }
 }

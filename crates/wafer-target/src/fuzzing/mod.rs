@@ -8,15 +8,16 @@ mod session;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use wafer_core::DeviceConfig;
-
-use crate::backend::DataSpec;
-use crate::controller::{Subsystem, SubsystemOptions};
-use crate::drive::{Drive, DriveOptions};
-
 pub use command::{command, entry};
 pub use pdu::pdu;
 pub use session::{capsule, opening, piece, session};
+use wafer_device::DeviceConfig;
+use wafer_drive::backend::DataSpec;
+use wafer_drive::{Drive, DriveOptions, Environment};
+use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
+use wafer_nvme::*;
+
+use crate::controller::{self, Controller, Subsystem, SubsystemOptions};
 
 /// NQN of the subsystem that fuzzers talk to.
 pub const NQN: &str = "nqn.2026-11.io.wafer:fuzz";
@@ -25,18 +26,17 @@ pub const NQN: &str = "nqn.2026-11.io.wafer:fuzz";
 pub type Signature = BTreeSet<(u8, u16, u16)>;
 
 fn subsystem() -> Arc<Subsystem> {
+    subsystem_on(DataSpec::Memory, Environment::default())
+}
+
+/// Makes a subsystem with a small drive.
+pub(crate) fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subsystem> {
     let device: DeviceConfig = serde_json::from_value(serde_json::json!({
         "capacity": "4MiB", "reclaim_unit": { "size": "1MiB", "count": 14 }, "handles": 2, "groups": 1,
     }))
     .expect("a configuration");
-    let options = DriveOptions {
-        device,
-        seed: 0,
-        data: DataSpec::Memory,
-        lba_bytes: 512,
-        events_enabled: true,
-    };
-    let drive = Drive::new(options).expect("a device that works");
+    let options = DriveOptions { device, seed: 0, data, lba_bytes: 512, events_enabled: true };
+    let drive = Drive::with(options, environment).expect("a device that works");
     Subsystem::new(
         Arc::new(drive),
         SubsystemOptions {
@@ -47,4 +47,31 @@ fn subsystem() -> Arc<Subsystem> {
             advertise: None,
         },
     )
+}
+
+/// Connects a host to a subsystem and enables its controller.
+pub(crate) fn connect(subsystem: &Arc<Subsystem>) -> Arc<Controller> {
+    let connect = ConnectCommand { sqsize_z: 31.into(), ..Default::default() };
+    let data = ConnectData {
+        cntlid: 0xffff.into(),
+        subnqn: nqn_field(NQN),
+        hostnqn: nqn_field("nqn.2026-11.io.wafer:host"),
+        ..Default::default()
+    };
+    let local = "127.0.0.1:4420".to_owned();
+    let controller = subsystem.connect_admin(&connect, &data, local).expect("a controller");
+    controller::fabrics(&controller, 0, &enable()).expect("it is enabled");
+    controller
+}
+
+/// Builds the Property Set that enables a controller.
+fn enable() -> Sqe {
+    let enable = PropertyCommand {
+        opcode: AdminOpcode::FABRICS.0,
+        fctype: FabricsType::PROPERTY_SET.0,
+        offset: Property::CC.0.into(),
+        value: u64::from(Cc::new().with_en(true).into_bits()).into(),
+        ..Default::default()
+    };
+    Sqe::read_from_bytes(enable.as_bytes()).expect("64 bytes")
 }

@@ -1,5 +1,5 @@
 //! Sessions: an input is a session of several connections, and everything that comes back must
-//! make sense.
+//! be valid.
 //!
 //! An input is a list of pieces: one byte that says which connection, two bytes of length (little-endian), and so
 //! many bytes that this connection gets. It is run on a new drive, beside a host that does everything right
@@ -7,19 +7,20 @@
 
 use std::sync::Arc;
 
-use wafer_spec::zerocopy::{FromBytes as _, IntoBytes as _};
-use wafer_spec::*;
+use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
+use wafer_nvme::*;
 
-use super::{NQN, Signature, subsystem};
+use super::{NQN, Signature, enable, subsystem};
 use crate::controller::Subsystem;
 use crate::transport::{Connection, Over};
 
 /// Connections of a session.
 const CONNECTIONS: u8 = 4;
+
 /// Runs a session.
 ///
 /// # Panics
-/// If the target answers nonsense, disturbs another host, or breaks an invariant of the device.
+/// If the target sends an invalid PDU, disturbs another host, or breaks an invariant of the device.
 pub fn session(input: &[u8]) -> Signature {
     let subsystem = subsystem();
     let mut signature = Signature::new();
@@ -36,8 +37,8 @@ pub fn session(input: &[u8]) -> Signature {
     }
     let mut unused = Signature::new();
     let keep_alive = Sqe { opcode: AdminOpcode::KEEP_ALIVE.0, cid: 9.into(), ..Default::default() };
-    let answers = bystander.feed(&capsule(&keep_alive, &[]), &mut unused);
-    assert_eq!(answers, 1, "the other host gets its answer");
+    let completions = bystander.feed(&capsule(&keep_alive, &[]), &mut unused);
+    assert_eq!(completions, 1, "the other host gets its completion");
     drop(peers);
     assert_eq!(subsystem.controllers().len(), 1, "controllers go with their connections");
     subsystem.drive.check_invariants().expect("the device is whole");
@@ -57,30 +58,30 @@ impl Peer {
         Peer { connection, input: Vec::new(), over: None }
     }
 
-    /// Answers how many PDUs came back.
+    /// Feeds the connection and returns how many PDUs came back.
     fn feed(&mut self, bytes: &[u8], signature: &mut Signature) -> usize {
         if self.over.is_some() {
             return 0;
         }
         self.input.extend_from_slice(bytes);
-        let (mut out, mut answers) = (Vec::new(), 0);
+        let (mut out, mut pdus) = (Vec::new(), 0);
         loop {
             let result = self.connection.receive(&self.input, &mut out);
-            answers += check(&out, signature);
+            pdus += check(&out, signature);
             out.clear();
             match result {
-                Ok(0) => return answers,
+                Ok(0) => return pdus,
                 Ok(taken) => drop(self.input.drain(..taken)),
                 Err(over) => {
                     self.over = Some(over);
-                    return answers;
+                    return pdus;
                 }
             }
         }
     }
 }
 
-/// Takes apart what came back.
+/// Checks what came back and returns the number of PDUs.
 fn check(mut out: &[u8], signature: &mut Signature) -> usize {
     let mut count = 0;
     while !out.is_empty() {
@@ -122,7 +123,7 @@ fn check(mut out: &[u8], signature: &mut Signature) -> usize {
     count
 }
 
-/// A command capsule without digests.
+/// Builds a command capsule without digests.
 pub fn capsule(sqe: &Sqe, data: &[u8]) -> Vec<u8> {
     let hlen = size_of::<CapsuleCmd>();
     let header = PduHeader {
@@ -140,7 +141,7 @@ pub fn capsule(sqe: &Sqe, data: &[u8]) -> Vec<u8> {
     [CapsuleCmd { header, sqe }.as_bytes(), data].concat()
 }
 
-/// What a host sends to connect a queue, and for the admin queue to enable the controller.
+/// Builds what a host sends to connect a queue, and for the admin queue to enable the controller.
 pub fn opening(qid: u16, cntlid: u16) -> Vec<u8> {
     let request = IcReq {
         header: PduHeader { hlen: 128, plen: 128.into(), ..Default::default() },
@@ -164,19 +165,12 @@ pub fn opening(qid: u16, cntlid: u16) -> Vec<u8> {
     let mut bytes = request.as_bytes().to_vec();
     bytes.extend(capsule(&command(connect.as_bytes()), data.as_bytes()));
     if qid == 0 {
-        let enable = PropertyCommand {
-            opcode: AdminOpcode::FABRICS.0,
-            fctype: FabricsType::PROPERTY_SET.0,
-            offset: Property::CC.0.into(),
-            value: u64::from(Cc::new().with_en(true).into_bits()).into(),
-            ..Default::default()
-        };
-        bytes.extend(capsule(&command(enable.as_bytes()), &[]));
+        bytes.extend(capsule(&enable(), &[]));
     }
     bytes
 }
 
-/// A piece of an input.
+/// Builds a piece of an input.
 pub fn piece(connection: u8, bytes: &[u8]) -> Vec<u8> {
     let mut piece = vec![connection];
     piece.extend_from_slice(&(bytes.len() as u16).to_le_bytes());

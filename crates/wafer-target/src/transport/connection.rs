@@ -1,9 +1,10 @@
 //! One connection of a host, from its first byte to its last, without any input or output.
 
+use std::mem::offset_of;
 use std::sync::Arc;
 
-use wafer_spec::zerocopy::{FromBytes as _, IntoBytes as _};
-use wafer_spec::*;
+use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
+use wafer_nvme::*;
 
 use super::pdu::{self, Agreed, Fatal, Incoming, MAX_H2C_DATA, fatal, header_fault};
 use super::queue::Queue;
@@ -19,11 +20,11 @@ const MOST_R2TS: usize = 16;
 pub enum Over {
     /// The host disconnected its queue.
     Disconnected,
-    /// The host sent what it must not; it was told why.
+    /// The host broke the protocol; a terminate request says how.
     Fault(FatalError),
-    /// The host says that this end did wrong.
+    /// The host ended the connection with a terminate request.
     Terminated(FatalError),
-    /// Connect failed; the host was told why.
+    /// Connect failed.
     Refused,
 }
 
@@ -46,13 +47,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection that a host has made.
+    /// Makes the state of a new connection.
     pub fn new(subsystem: Arc<Subsystem>, local: String) -> Self {
         Connection { subsystem, local, phase: Phase::Initialize }
     }
 
-    /// Takes whole PDUs off `input`, until less than one is left or there is much output. Answers how many
-    /// bytes were taken.
+    /// Takes whole PDUs off `input`, until less than one is left or there is much output, and returns
+    /// how many bytes were taken.
     ///
     /// # Errors
     /// The connection is over. The output is still to be sent.
@@ -60,7 +61,7 @@ impl Connection {
         let before = out.len();
         let mut taken = 0;
         if let Phase::Queue(queue) = &mut self.phase {
-            queue.begin();
+            queue.begin_batch();
         }
         let result = loop {
             if out.len() - before >= MOST_OUTPUT {
@@ -73,7 +74,7 @@ impl Connection {
             }
         };
         if let Phase::Queue(queue) = &mut self.phase {
-            queue.settle();
+            queue.end_batch();
             // Nothing may follow a Terminate Connection Request.
             if result.is_ok() {
                 queue.events(out);
@@ -95,7 +96,7 @@ impl Connection {
         }
     }
 
-    /// The controller and the queue that the connection belongs to.
+    /// Returns the controller and the queue of the connection.
     pub fn queue(&self) -> Option<(&Arc<Controller>, u16)> {
         match &self.phase {
             Phase::Queue(queue) => Some((&queue.controller, queue.qid)),
@@ -103,15 +104,15 @@ impl Connection {
         }
     }
 
-    /// Whether the host owes data that it was asked for.
+    /// Returns whether data that the host was asked for is outstanding.
     pub fn waits_for_data(&self) -> bool {
         matches!(&self.phase, Phase::Queue(queue) if queue.waits_for_data())
     }
 
-    /// Gives up the queue, and with the admin queue the controller.
+    /// Removes the queue, and with the admin queue the controller.
     fn end(&mut self) {
         if let Phase::Queue(mut queue) = std::mem::replace(&mut self.phase, Phase::Over) {
-            queue.settle();
+            queue.end_batch();
             match queue.qid {
                 0 => self.subsystem.remove(&queue.controller),
                 qid => self.subsystem.disconnect_io(&queue.controller, qid),
@@ -159,12 +160,13 @@ impl Connection {
         if pdu.pdu_type != PduType::IC_REQ {
             return Err(fatal(FatalError::SEQUENCE, 0));
         }
-        let (request, _) = IcReq::ref_from_prefix(pdu.header).map_err(|_| header_fault(2))?;
+        let (request, _) = IcReq::ref_from_prefix(pdu.header)
+            .map_err(|_| header_fault(offset_of!(PduHeader, hlen)))?;
         if request.pfv.get() != 0 {
-            return Err(fatal(FatalError::UNSUPPORTED_PARAMETER, 8));
+            return Err(fatal(FatalError::UNSUPPORTED_PARAMETER, offset_of!(IcReq, pfv)));
         }
         if request.hpda_z > 31 {
-            return Err(header_fault(10));
+            return Err(header_fault(offset_of!(IcReq, hpda_z)));
         }
         let agreed = Agreed {
             header_digest: request.dgst & 1 != 0,
@@ -189,7 +191,8 @@ impl Connection {
         Ok(())
     }
 
-    /// The first command must be Connect, with its data in the capsule. False if it fails.
+    /// Handles the first command, which must be Connect with its data in the capsule. Returns whether it
+    /// succeeds.
     fn connect(
         &mut self,
         pdu: &Incoming<'_>,
@@ -199,11 +202,12 @@ impl Connection {
         if pdu.pdu_type != PduType::CAPSULE_CMD {
             return Err(fatal(FatalError::SEQUENCE, 0));
         }
-        let (capsule, _) = CapsuleCmd::ref_from_prefix(pdu.header).map_err(|_| header_fault(2))?;
+        let (capsule, _) = CapsuleCmd::ref_from_prefix(pdu.header)
+            .map_err(|_| header_fault(offset_of!(PduHeader, hlen)))?;
         let sqe = capsule.sqe;
         let mut cqe = Cqe { cid: sqe.cid, ..Default::default() };
         let command = ConnectCommand::read_from_bytes(sqe.as_bytes());
-        let command = command.map_err(|_| header_fault(2))?;
+        let command = command.map_err(|_| header_fault(offset_of!(PduHeader, hlen)))?;
         match self.try_connect(&sqe, &command, pdu) {
             Ok(controller) => {
                 cqe.dw0 = u32::from(controller.cntlid).into();

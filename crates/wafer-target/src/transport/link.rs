@@ -18,10 +18,10 @@ const INPUT: usize = MAX_PDU.next_power_of_two();
 /// Output buffers longer than this are given back when they are empty.
 const KEPT_OUTPUT: usize = 256 << 10;
 
-/// How long a host may take.
+/// Limits on a host.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 /// Why a connection ended.
@@ -32,12 +32,12 @@ pub(super) enum End {
     /// The host closed it.
     Closed,
     /// The host was too slow.
-    Impatient,
+    TimedOut,
     /// Its controller is gone, or the server stops.
     Stopped,
     /// The keep alive timer of its controller expired.
     KeepAlive,
-    /// The system says.
+    /// Input or output failed.
     Io(#[allow(dead_code, reason = "shown in the log")] std::io::Error),
 }
 
@@ -51,7 +51,7 @@ pub(super) async fn serve(
     let keepalive = socket2::TcpKeepalive::new().with_time(Duration::from_secs(60));
     let _ = socket2::SockRef::from(&stream).set_tcp_keepalive(&keepalive);
     let local = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
-    let blocks = subsystem.drive.blocks();
+    let blocks = subsystem.drive.may_block();
     let mut connection = Connection::new(subsystem, local);
     let mut input = vec![0; INPUT];
     let (mut filled, mut out) = (0, Vec::new());
@@ -59,15 +59,15 @@ pub(super) async fn serve(
     loop {
         let controller = connection.queue().map(|(c, qid)| (Arc::clone(c), qid));
         // A host may be silent for as long as it likes, once it is connected and owes nothing.
-        let patience =
-            (controller.is_none() || connection.waits_for_data()).then(|| heard + limits.patience);
+        let deadline =
+            (controller.is_none() || connection.waits_for_data()).then(|| heard + limits.timeout);
         let event = tokio::select! {
             read = stream.read(&mut input[filled..]) => match read {
                 Ok(0) => return End::Closed,
                 Ok(count) => Event::Read(count),
                 Err(error) => return End::Io(error),
             },
-            event = wait(controller.as_ref(), patience) => event,
+            event = wait(controller.as_ref(), deadline) => event,
             () = stopped(&mut stop) => return End::Stopped,
         };
         match event {
@@ -76,7 +76,7 @@ pub(super) async fn serve(
                 heard = Instant::now();
             }
             Event::Wake => {}
-            Event::Impatient => return End::Impatient,
+            Event::TimedOut => return End::TimedOut,
             Event::Closed => return End::Stopped,
             Event::KeepAlive => {
                 if let Some((controller, _)) = &controller {
@@ -93,10 +93,10 @@ pub(super) async fn serve(
             let result = if blocks { tokio::task::block_in_place(work) } else { work() };
             connection.events(&mut out);
             if !out.is_empty() {
-                match timeout(limits.patience, stream.write_all(&out)).await {
+                match timeout(limits.timeout, stream.write_all(&out)).await {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => return End::Io(error),
-                    Err(_) => return End::Impatient,
+                    Err(_) => return End::TimedOut,
                 }
                 out.clear();
                 out.shrink_to(KEPT_OUTPUT);
@@ -105,7 +105,7 @@ pub(super) async fn serve(
                 Ok(0) => break,
                 Ok(count) => taken += count,
                 Err(over) => {
-                    let _ = timeout(limits.patience, finish(&mut stream)).await;
+                    let _ = timeout(limits.timeout, finish(&mut stream)).await;
                     return End::Over(over);
                 }
             }
@@ -132,26 +132,26 @@ enum Event {
     Read(usize),
     Wake,
     Closed,
-    Impatient,
+    TimedOut,
     KeepAlive,
 }
 
 /// Waits for anything but data.
-async fn wait(controller: Option<&(Arc<Controller>, u16)>, patience: Option<Instant>) -> Event {
-    let impatient = async {
-        match patience {
+async fn wait(controller: Option<&(Arc<Controller>, u16)>, deadline: Option<Instant>) -> Event {
+    let timed_out = async {
+        match deadline {
             Some(at) => sleep_until(at.into()).await,
             None => std::future::pending().await,
         }
     };
     let Some((controller, qid)) = controller else {
-        impatient.await;
-        return Event::Impatient;
+        timed_out.await;
+        return Event::TimedOut;
     };
     let mut closed = controller.closed();
     let admin = *qid == 0;
     tokio::select! {
-        () = impatient => Event::Impatient,
+        () = timed_out => Event::TimedOut,
         _ = closed.wait_for(|closed| *closed) => Event::Closed,
         () = controller.wake.notified(), if admin => Event::Wake,
         () = expired(controller), if admin => Event::KeepAlive,

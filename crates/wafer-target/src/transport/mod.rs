@@ -4,7 +4,6 @@
 //! bytes; tests and fuzzers call it directly.
 
 mod connection;
-mod digest;
 mod link;
 pub(crate) mod pdu;
 mod queue;
@@ -12,5 +11,4 @@ mod server;
 mod transfer;
 
 pub use connection::{Connection, Over};
-pub use digest::crc32c;
 pub use server::{Server, ServerOptions};

@@ -1,9 +1,9 @@
 //! Taking PDUs apart and putting them together.
 
-use wafer_spec::zerocopy::{FromBytes as _, Immutable, IntoBytes};
-use wafer_spec::*;
+use std::mem::offset_of;
 
-use super::digest::crc32c;
+use wafer_nvme::zerocopy::{FromBytes as _, Immutable, IntoBytes};
+use wafer_nvme::*;
 
 /// A fault of the peer that ends the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,12 +13,14 @@ pub(crate) struct Fatal {
     pub(crate) information: u32,
 }
 
-pub(crate) fn header_fault(offset: u32) -> Fatal {
-    Fatal { error: FatalError::INVALID_HEADER, information: offset }
+/// Returns the fault of a header field at this offset.
+pub(crate) fn header_fault(offset: usize) -> Fatal {
+    fatal(FatalError::INVALID_HEADER, offset)
 }
 
-pub(crate) fn fatal(error: FatalError, information: u32) -> Fatal {
-    Fatal { error, information }
+/// Returns a fault, with the offset of the field or 0.
+pub(crate) fn fatal(error: FatalError, offset: usize) -> Fatal {
+    Fatal { error, information: offset as u32 }
 }
 
 /// Longest data of one H2CData PDU: what ICResp tells hosts.
@@ -48,7 +50,7 @@ pub(crate) struct Incoming<'a> {
     pub(crate) data_intact: bool,
 }
 
-/// Takes the first PDU off `input`; `None` if it is not there as a whole. Answers it and its length.
+/// Returns the first PDU of `input` and its length; `None` if it is not there as a whole.
 pub(crate) fn parse<'a>(
     input: &'a [u8],
     agreed: &Agreed,
@@ -61,16 +63,16 @@ pub(crate) fn parse<'a>(
         PduType::CAPSULE_CMD => (size_of::<CapsuleCmd>(), true),
         PduType::H2C_DATA => (size_of::<DataPdu>(), true),
         PduType::H2C_TERM_REQ => (size_of::<TermReq>(), false),
-        _ => return Err(header_fault(0)),
+        _ => return Err(header_fault(offset_of!(PduHeader, pdu_type))),
     };
     let plen = common.plen.get() as usize;
     if usize::from(common.hlen) != hlen {
-        return Err(header_fault(2));
+        return Err(header_fault(offset_of!(PduHeader, hlen)));
     }
     // The first and the last PDU of a connection have no digests.
     let digests = carries_data;
     if flags.hdgst() != (digests && agreed.header_digest) {
-        return Err(header_fault(1));
+        return Err(header_fault(offset_of!(PduHeader, flags)));
     }
     let head = hlen + if flags.hdgst() { DIGEST_BYTES } else { 0 };
     let pdo = usize::from(common.pdo);
@@ -78,26 +80,26 @@ pub(crate) fn parse<'a>(
     let (start, end) = if carries_data && plen > head {
         let tail = if flags.ddgst() { DIGEST_BYTES } else { 0 };
         if flags.ddgst() != agreed.data_digest {
-            return Err(header_fault(1));
+            return Err(header_fault(offset_of!(PduHeader, flags)));
         }
         if pdo < head || pdo % 4 != 0 {
-            return Err(header_fault(3));
+            return Err(header_fault(offset_of!(PduHeader, pdo)));
         }
         if plen > MAX_PDU && pdu_type == PduType::H2C_DATA {
             return Err(fatal(FatalError::LIMIT_EXCEEDED, 0));
         }
         if plen > MAX_PDU || plen < pdo + tail + 1 {
-            return Err(header_fault(4));
+            return Err(header_fault(offset_of!(PduHeader, plen)));
         }
         (pdo, plen - tail)
     } else if pdu_type == PduType::H2C_TERM_REQ {
         if !(hlen..=MAX_TERM_PLEN).contains(&plen) {
-            return Err(header_fault(4));
+            return Err(header_fault(offset_of!(PduHeader, plen)));
         }
         (hlen, plen)
     } else {
         if plen != head {
-            return Err(header_fault(4));
+            return Err(header_fault(offset_of!(PduHeader, plen)));
         }
         (head, head)
     };
@@ -107,7 +109,7 @@ pub(crate) fn parse<'a>(
     if flags.hdgst() {
         let sent = digest_at(input, hlen);
         if sent != crc32c(&input[..hlen]) {
-            return Err(fatal(FatalError::HEADER_DIGEST, sent));
+            return Err(Fatal { error: FatalError::HEADER_DIGEST, information: sent });
         }
     }
     let data = &input[start..end];
@@ -131,7 +133,7 @@ pub(crate) fn push_header(out: &mut Vec<u8>, agreed: &Agreed, pdu: impl IntoByte
     }
 }
 
-/// Common header of a PDU without data.
+/// Returns the common header of a PDU without data.
 pub(crate) fn plain_header(pdu_type: PduType, hlen: usize, agreed: &Agreed) -> PduHeader {
     let digest = if agreed.header_digest { DIGEST_BYTES } else { 0 };
     PduHeader {
@@ -149,13 +151,13 @@ pub(crate) fn push_response(out: &mut Vec<u8>, agreed: &Agreed, cqe: Cqe) {
     push_header(out, agreed, CapsuleResp { header, cqe });
 }
 
-/// Where data begins in a C2HData PDU.
+/// Returns where data begins in a C2HData PDU.
 fn data_offset(agreed: &Agreed) -> usize {
     let head = size_of::<DataPdu>() + if agreed.header_digest { DIGEST_BYTES } else { 0 };
     head.next_multiple_of(agreed.host_alignment.max(4))
 }
 
-/// Leaves room for the head of a C2HData PDU whose data is appended next. Answers where it begins.
+/// Leaves room for the head of a C2HData PDU whose data is appended next, and returns where it begins.
 pub(crate) fn begin_data(out: &mut Vec<u8>, agreed: &Agreed) -> usize {
     let start = out.len();
     out.resize(start + data_offset(agreed), 0);
@@ -163,7 +165,7 @@ pub(crate) fn begin_data(out: &mut Vec<u8>, agreed: &Agreed) -> usize {
 }
 
 /// Completes the C2HData PDU that began at `start`: everything appended since is its data. With `success`
-/// no response capsule is to follow. Without data the PDU vanishes; answers whether it is there.
+/// no response capsule is to follow. Without data the PDU vanishes; returns whether it is there.
 pub(crate) fn end_data(
     out: &mut Vec<u8>,
     agreed: &Agreed,

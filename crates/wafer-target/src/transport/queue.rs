@@ -1,14 +1,16 @@
 //! A connected queue: from capsules to completions.
 
+use std::mem::offset_of;
 use std::sync::Arc;
 
-use wafer_spec::zerocopy::{FromBytes as _, IntoBytes as _};
-use wafer_spec::*;
+use wafer_nvme::zerocopy::FromBytes as _;
+use wafer_nvme::*;
 
 use super::pdu::{self, Agreed, Fatal, Incoming, fatal, header_fault};
 use super::transfer::{Complete, Ready, Transfers};
 use crate::controller::{
     ADMIN_CAPSULE_DATA, Controller, Failure, IO_CAPSULE_DATA, IoQueue, MAX_TRANSFER, Reply, admin,
+    fabrics,
 };
 
 /// A queue of a controller.
@@ -53,35 +55,36 @@ impl Queue {
         self.agreed
     }
 
-    pub(crate) fn begin(&mut self) {
-        self.io.begin();
+    /// Begins a batch of PDUs.
+    pub(crate) fn begin_batch(&mut self) {
+        self.io.begin_batch();
     }
 
-    /// To be called before output is sent.
-    pub(crate) fn settle(&mut self) {
-        self.io.settle();
+    /// Ends a batch, before its output is sent.
+    pub(crate) fn end_batch(&mut self) {
+        self.io.end_batch();
         if self.done > 0 {
             self.controller.completed(std::mem::take(&mut self.done));
             self.controller.touch();
         }
     }
 
-    /// Whether the host owes data.
+    /// Returns whether data of the host is outstanding.
     pub(crate) fn waits_for_data(&self) -> bool {
         self.transfers.pending() > 0
     }
 
-    /// A PDU of the host. Answers whether the connection goes on.
+    /// Handles a PDU of the host and returns whether the connection goes on.
     pub(crate) fn pdu(&mut self, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> Result<bool, Fatal> {
         match pdu.pdu_type {
             PduType::CAPSULE_CMD => {
-                let (capsule, _) =
-                    CapsuleCmd::ref_from_prefix(pdu.header).map_err(|_| header_fault(2))?;
+                let (capsule, _) = CapsuleCmd::ref_from_prefix(pdu.header)
+                    .map_err(|_| header_fault(offset_of!(PduHeader, hlen)))?;
                 self.command(&capsule.sqe, pdu, out)
             }
             PduType::H2C_DATA => {
-                let (head, _) =
-                    DataPdu::ref_from_prefix(pdu.header).map_err(|_| header_fault(2))?;
+                let (head, _) = DataPdu::ref_from_prefix(pdu.header)
+                    .map_err(|_| header_fault(offset_of!(PduHeader, hlen)))?;
                 let (ready, complete) = self.transfers.data(head, pdu.data, pdu.data_intact)?;
                 self.send_ready(&ready, out);
                 if let Some(Complete { sqe, data, intact }) = complete {
@@ -106,17 +109,18 @@ impl Queue {
         let sent = pdu.data.len() as u64;
         if sent > 0 && sqe.sgl.id != Sgl::IN_CAPSULE {
             // Data that no descriptor speaks of.
-            return Err(header_fault(4));
+            return Err(header_fault(offset_of!(PduHeader, plen)));
         }
-        let fabrics = sqe.opcode == AdminOpcode::FABRICS.0;
-        if fabrics && sqe.fabrics_type() == FabricsType::DISCONNECT {
+        let is_fabrics = sqe.opcode == AdminOpcode::FABRICS.0;
+        if is_fabrics && sqe.fabrics_type() == FabricsType::DISCONNECT {
             return self.disconnect(sqe, out);
         }
         if self.transfers.uses(sqe.cid.get()) {
             self.complete(sqe, Err(Status::ID_CONFLICT.into()), out);
             return Ok(true);
         }
-        let direction = DataTransfer::of(if fabrics { sqe.fabrics_type().0 } else { sqe.opcode });
+        let direction =
+            DataTransfer::of(if is_fabrics { sqe.fabrics_type().0 } else { sqe.opcode });
         if direction != DataTransfer::HostToController {
             self.execute(sqe, &[], out);
             return Ok(true);
@@ -162,7 +166,7 @@ impl Queue {
         Ok(true)
     }
 
-    /// Bytes that a command needs of the host.
+    /// Returns the bytes that a command needs of the host.
     fn needed(&self, sqe: &Sqe) -> Result<u64, Failure> {
         if self.qid > 0 && sqe.opcode != AdminOpcode::FABRICS.0 {
             let needed = self.io.data_length(sqe)?;
@@ -189,7 +193,7 @@ impl Queue {
 
     fn execute(&mut self, sqe: &Sqe, data: &[u8], out: &mut Vec<u8>) {
         if sqe.opcode == AdminOpcode::FABRICS.0 {
-            let reply = self.fabrics(sqe);
+            let reply = fabrics(&self.controller, self.qid, sqe);
             return self.reply(sqe, reply, out);
         }
         if self.qid == 0 {
@@ -274,18 +278,6 @@ impl Queue {
         }
     }
 
-    fn fabrics(&self, sqe: &Sqe) -> Result<Reply, Failure> {
-        let command = PropertyCommand::read_from_bytes(sqe.as_bytes());
-        let command = command.map_err(|_| Status::INTERNAL_ERROR)?;
-        match sqe.fabrics_type() {
-            FabricsType::PROPERTY_GET if self.qid == 0 => self.controller.property_get(&command),
-            FabricsType::PROPERTY_SET if self.qid == 0 => self.controller.property_set(&command),
-            // A queue is connected once.
-            FabricsType::CONNECT => Err(Status::SEQUENCE_ERROR.into()),
-            _ => Err(Status::INVALID_FIELD.into()),
-        }
-    }
-
     fn disconnect(&mut self, sqe: &Sqe, out: &mut Vec<u8>) -> Result<bool, Fatal> {
         if self.qid == 0 {
             self.complete(sqe, Err(Status::INVALID_QUEUE_TYPE.into()), out);
@@ -296,7 +288,7 @@ impl Queue {
     }
 }
 
-/// Whether what a command answers fits where the host wants it.
+/// Checks that the data of a reply fits where the host wants it.
 fn check_sgl(sqe: &Sqe, length: u64) -> Result<(), Failure> {
     if sqe.sgl.id != Sgl::TRANSPORT {
         return Err(Status::INVALID_SGL_TYPE.into());

@@ -18,14 +18,14 @@ use crate::controller::Subsystem;
 pub struct ServerOptions {
     /// Connections at a time; further ones wait to be accepted.
     pub max_connections: usize,
-    /// A host must have connected its queue after so long, must send data that it was asked for, and must
-    /// take what it is sent.
-    pub patience: Duration,
+    /// Time in which a host must connect its queue, send data that it was asked for, and take what it is
+    /// sent.
+    pub timeout: Duration,
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        ServerOptions { max_connections: 4096, patience: Duration::from_secs(30) }
+        ServerOptions { max_connections: 4096, timeout: Duration::from_secs(30) }
     }
 }
 
@@ -36,7 +36,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on an address; port 0 is any. Hosts that come before [`Self::run`] wait.
+    /// Listens on an address; port 0 is any. Hosts that connect before [`Self::run`] wait.
     ///
     /// # Errors
     /// The address cannot be listened on.
@@ -47,10 +47,10 @@ impl Server {
         Ok(Server { listener: socket.listen(1024)?, options })
     }
 
-    /// The address that it listens on.
+    /// Returns the address that it listens on.
     ///
     /// # Errors
-    /// The system does not tell.
+    /// The system does not know it.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -58,7 +58,7 @@ impl Server {
     /// Serves a subsystem until `stop` is true, then ends all associations and waits for their connections.
     pub async fn run(self, subsystem: Arc<Subsystem>, mut stop: watch::Receiver<bool>) {
         let permits = Arc::new(Semaphore::new(self.options.max_connections));
-        let limits = Limits { patience: self.options.patience };
+        let limits = Limits { timeout: self.options.timeout };
         let mut tasks = JoinSet::new();
         loop {
             let accepted = tokio::select! {

@@ -4,10 +4,11 @@
 //! fits), and commands for which there is no room wait as 64 bytes.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::mem::offset_of;
 
-use wafer_spec::{DataPdu, FatalError, PduFlags, Sqe};
+use wafer_nvme::{DataPdu, FatalError, PduFlags, Sqe};
 
-use super::pdu::{Fatal, MAX_H2C_DATA, fatal};
+use super::pdu::{Fatal, MAX_H2C_DATA, fatal, header_fault};
 
 /// Bytes of all buffers of a connection together, unless a single one is longer.
 const BUFFERS: usize = 4 << 20;
@@ -79,23 +80,23 @@ impl Transfers {
         }
     }
 
-    /// Commands whose data is not there yet.
+    /// Returns how many commands wait for data.
     pub(crate) fn pending(&self) -> usize {
         self.transfers.len() + self.waiting.len()
     }
 
-    /// Whether a command identifier is in use.
+    /// Returns whether a command identifier is in use.
     pub(crate) fn uses(&self, cid: u16) -> bool {
         self.transfers.values().any(|t| t.sqe.cid.get() == cid)
             || self.waiting.iter().any(|(sqe, _)| sqe.cid.get() == cid)
     }
 
-    /// A command that sends so many bytes, more than none.
+    /// Adds a command that sends `length` bytes, at least one.
     pub(crate) fn add(&mut self, sqe: Sqe, length: u32) {
         self.waiting.push_back((sqe, length));
     }
 
-    /// What may be asked for now.
+    /// Returns what may be asked for now.
     pub(crate) fn ready(&mut self) -> Vec<Ready> {
         let mut ready = Vec::new();
         while let Some((sqe, length)) = self.waiting.front() {
@@ -139,7 +140,7 @@ impl Transfers {
         }
     }
 
-    /// Data of the host. Answers what is to be asked for next, and the command that is complete with it.
+    /// Takes data of the host and returns what to ask for next, and the command that is complete with it.
     pub(crate) fn data(
         &mut self,
         pdu: &DataPdu,
@@ -147,15 +148,15 @@ impl Transfers {
         intact: bool,
     ) -> Result<(Vec<Ready>, Option<Complete>), Fatal> {
         let ttag = pdu.ttag.get();
-        let part = self.parts.get_mut(&ttag).ok_or(fatal(FatalError::INVALID_HEADER, 10))?;
+        let part = self.parts.get_mut(&ttag).ok_or(header_fault(offset_of!(DataPdu, ttag)))?;
         let number = part.transfer;
         let transfer =
-            self.transfers.get_mut(&number).ok_or(fatal(FatalError::INVALID_HEADER, 10))?;
+            self.transfers.get_mut(&number).ok_or(header_fault(offset_of!(DataPdu, ttag)))?;
         if pdu.cccid != transfer.sqe.cid {
-            return Err(fatal(FatalError::INVALID_HEADER, 8));
+            return Err(header_fault(offset_of!(DataPdu, cccid)));
         }
         if pdu.datal.get() as usize != data.len() || data.is_empty() {
-            return Err(fatal(FatalError::INVALID_HEADER, 16));
+            return Err(header_fault(offset_of!(DataPdu, datal)));
         }
         if pdu.datao.get() != part.at {
             // Within a part data comes in order.

@@ -1,0 +1,146 @@
+//! Advice as something to use: a placement map, fio options, nvme-cli commands, hints of databases and
+//! caches.
+
+use super::{Advice, WayKind};
+
+/// Files of advice, by name.
+pub struct Files(pub Vec<(&'static str, String)>);
+
+/// Ranges that fio reads of a `dp_scheme` file.
+const FIO_RANGES: usize = 32;
+
+/// The files of a piece of advice.
+pub fn files(advice: &Advice) -> Files {
+    let mut files = Vec::new();
+    if let Some(map) = &advice.map {
+        files.push(("map.csv", map.to_csv()));
+        files.push(("dp_scheme.csv", dp_scheme(map)));
+    }
+    files.push(("job.fio", fio_job(advice)));
+    files.push(("nvme.sh", nvme(advice)));
+    files.push(("hints.md", hints(advice)));
+    Files(files)
+}
+
+fn handles(advice: &Advice) -> usize {
+    advice.groups.len().max(1)
+}
+
+fn dp_scheme(map: &wafer_trace::PlaceMap) -> String {
+    // The longest, where there are more than fio reads.
+    let csv = map.to_csv();
+    let mut ranges: Vec<(u64, u64, u64)> = csv
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let fields: Vec<u64> = line.split(',').filter_map(|f| f.parse().ok()).collect();
+            match fields[..] {
+                [1, first, bytes, handle] => Some((first, first + bytes, handle)),
+                _ => None,
+            }
+        })
+        .collect();
+    if ranges.len() > FIO_RANGES {
+        ranges.sort_by_key(|(first, end, _)| std::cmp::Reverse(end - first));
+        ranges.truncate(FIO_RANGES);
+        ranges.sort_unstable();
+    }
+    ranges.iter().map(|(first, end, handle)| format!("{first}, {end}, {handle}\n")).collect()
+}
+
+fn fio_job(advice: &Advice) -> String {
+    let list: Vec<String> = (0..handles(advice)).map(|h| h.to_string()).collect();
+    let mut text = format!(
+        "# Placement advised for {}: {}.\n# A job a group; sizes and offsets are for you to fill in.\n\
+         [global]\nfilename=/dev/ng0n1\nioengine=io_uring_cmd\ncmd_type=nvme\nfdp=1\n",
+        advice.workload, advice.best
+    );
+    if advice.map.is_some() {
+        text.push_str(&format!(
+            "\n# All of it by address:\n[by-address]\nrw=randwrite\nfdp_pli={}\nfdp_pli_select=scheme\ndp_scheme=dp_scheme.csv\n",
+            list.join(",")
+        ));
+    }
+    for group in &advice.groups {
+        text.push_str(&format!(
+            "\n# {:.1} % of the writes, {:.1} % of the addresses, mean life {:.2} GB\n[group{}]\nfdp_pli={}\n",
+            100.0 * group.write_share,
+            100.0 * group.space_share,
+            group.mean_life_bytes / 1e9,
+            group.handle,
+            group.handle
+        ));
+    }
+    text
+}
+
+fn nvme(advice: &Advice) -> String {
+    let count = handles(advice);
+    let list: Vec<String> = (0..count).map(|h| h.to_string()).collect();
+    format!(
+        "#!/bin/sh\n# FDP on, and a namespace with {count} placement handles, for {}.\n\
+         # Deletes all namespaces: read it before you run it. Needs nvme-cli 2.9 or later.\n\
+         # SIZE: logical blocks of the namespace. DEV is the controller, EG its endurance group.\n\
+         set -eu\nDEV=${{DEV:-/dev/nvme0}}\nEG=${{EG:-1}}\n: \"${{SIZE:?SIZE=logical blocks}}\"\n\
+         CNTLID=$(nvme id-ctrl \"$DEV\" | sed -n 's/^cntlid *: *//p')\n\
+         nvme fdp configs \"$DEV\" -e \"$EG\"                   # is there one with {count} handles or more?\n\
+         nvme delete-ns \"$DEV\" -n 0xffffffff\n\
+         nvme fdp feature \"$DEV\" -e \"$EG\" -c 0              # FDP on, configuration 0\n\
+         nvme create-ns \"$DEV\" -s \"$SIZE\" -c \"$SIZE\" -f 0 -e \"$EG\" -n {count} -p {}\n\
+         nvme attach-ns \"$DEV\" -n 1 -c \"$CNTLID\"\n\
+         nvme fdp status \"$DEV\" -n 1                        # placement identifiers and room\n\
+         # A write to placement handle 1:\n\
+         # nvme write \"$DEV\"n1 --start-block=0 --block-count=7 --data-size=4096 --dir-type=2 --dir-spec=1 --data=page\n",
+        advice.workload,
+        list.join(",")
+    )
+}
+
+fn hints(advice: &Advice) -> String {
+    let mut text = format!("# Placement for {}\n\n{}\n\n", advice.workload, advice.best);
+    text.push_str("| handle | writes | addresses | mean life | write life hint (Linux, RocksDB) | CacheLib |\n");
+    text.push_str("|---|---|---|---|---|---|\n");
+    let names = ["WLTH_SHORT", "WLTH_MEDIUM", "WLTH_LONG", "WLTH_EXTREME"];
+    let count = advice.groups.len();
+    for (rank, group) in advice.groups.iter().enumerate() {
+        let hint = if count <= 1 { "WLTH_NONE" } else { names[rank * 3 / (count - 1)] };
+        // Sequential overwriting is what the large-object cache does.
+        let cache = if group.spread < 0.6 {
+            "as the large-object cache (BlockCache)"
+        } else {
+            "as the small-object cache (BigHash)"
+        };
+        text.push_str(&format!(
+            "| {} | {:.1} % | {:.1} % | {:.2} GB | {hint} | {cache} |\n",
+            group.handle,
+            100.0 * group.write_share,
+            100.0 * group.space_share,
+            group.mean_life_bytes / 1e9
+        ));
+    }
+    text.push_str(
+        "\nCacheLib: `navyConfig.setEnableFDP(true)` gives each engine a handle of its own.\n",
+    );
+    if !advice.streams.is_empty() {
+        text.push_str("\n| stream | handle | writes | mean life |\n|---|---|---|---|\n");
+        for s in &advice.streams {
+            text.push_str(&format!(
+                "| {} | {} | {:.1} % | {:.2} GB |\n",
+                s.name,
+                s.handle,
+                100.0 * s.write_share,
+                s.mean_life_bytes / 1e9
+            ));
+        }
+    }
+    let oracle = advice
+        .ways
+        .iter()
+        .filter(|w| w.kind == WayKind::Oracle)
+        .map(|w| w.waf)
+        .fold(f64::INFINITY, f64::min);
+    if oracle.is_finite() {
+        text.push_str(&format!("\nWith perfect knowledge of death times: WAF {oracle:.3}.\n"));
+    }
+    text
+}

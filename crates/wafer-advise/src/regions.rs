@@ -1,0 +1,105 @@
+//! Addresses that live alike, joined: the best cut of a binary tree over all granules.
+//!
+//! Each node of the tree may be one region or two halves cut further. A region's likelihood is that of
+//! its deaths under one death rate, and of their logarithms under one mean and spread; a cut must
+//! gain more than it costs to describe. The tree is solved from the leaves up.
+
+use wafer_device::{Geometry, LBA_BYTES};
+use wafer_trace::PlaceMap;
+
+use super::group::Point;
+use super::lives::{Life, Lives};
+
+/// A region.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaf {
+    /// First granule, and one past the last.
+    pub(super) range: (usize, usize),
+    pub(super) life: Life,
+}
+
+impl Leaf {
+    pub(super) fn point(&self) -> Point {
+        Point {
+            life: self.life.mean().ln(),
+            spread: self.life.spread(),
+            weight: (self.life.writes * self.life.space).sqrt(),
+        }
+    }
+}
+
+/// What one more region must gain, natural logarithm of likelihood.
+const COST: f64 = 12.0;
+
+/// Log-likelihood of a range as one region, up to a constant that cuts do not change.
+fn likelihood(life: &Life) -> f64 {
+    let rate = if life.deaths > 0.0 && life.exposure > 0.0 {
+        life.deaths * (life.deaths / life.exposure).ln() - life.deaths
+    } else {
+        0.0
+    };
+    let shape = if life.deaths > 1.0 {
+        let mean = life.log / life.deaths;
+        // Lives of a few writes' difference are the same.
+        let variance = (life.log2 / life.deaths - mean * mean).max(0.0) + 0.01;
+        -0.5 * life.deaths * variance.ln()
+    } else {
+        0.0
+    };
+    rate + shape
+}
+
+/// The best regions, in order of address.
+pub(super) fn leaves(lives: &Lives) -> Vec<Leaf> {
+    // Levels from granules to the root: sums, and the best likelihood below.
+    let mut levels: Vec<Vec<(Life, f64, bool)>> =
+        vec![lives.of.iter().map(|life| (*life, likelihood(life), false)).collect()];
+    while levels[levels.len() - 1].len() > 1 {
+        let below = &levels[levels.len() - 1];
+        let level = below
+            .chunks(2)
+            .map(|pair| match pair {
+                [a, b] => {
+                    let mut life = a.0;
+                    life.add(&b.0);
+                    let (one, cut) = (likelihood(&life), a.1 + b.1 - COST);
+                    if cut > one { (life, cut, true) } else { (life, one, false) }
+                }
+                // The odd one at the end is passed on.
+                [a] => (a.0, a.1, true),
+                _ => (Life::default(), 0.0, false),
+            })
+            .collect();
+        levels.push(level);
+    }
+    let mut leaves = Vec::new();
+    let mut stack = vec![(levels.len() - 1, 0usize)];
+    while let Some((level, at)) = stack.pop() {
+        let Some((life, _, cut)) = levels[level].get(at) else { continue };
+        if *cut && level > 0 {
+            stack.push((level - 1, 2 * at + 1));
+            stack.push((level - 1, 2 * at));
+        } else {
+            let end = ((at + 1) << level).min(lives.of.len());
+            leaves.push(Leaf { range: (at << level, end), life: *life });
+        }
+    }
+    leaves
+}
+
+/// Regions and their groups as a map of addresses.
+pub(super) fn map(leaves: &[Leaf], groups: &[u16], lives: &Lives, geometry: &Geometry) -> PlaceMap {
+    let page_blocks = geometry.page_bytes / LBA_BYTES;
+    let mut map = PlaceMap::default();
+    for (namespace, pages) in geometry.namespaces.iter().enumerate() {
+        for (leaf, group) in leaves.iter().zip(groups) {
+            let first = (leaf.range.0 as u64 * lives.granule).max(pages.start);
+            let end = (leaf.range.1 as u64 * lives.granule).min(pages.end);
+            if first < end {
+                let (first, end) = (first - pages.start, end - pages.start);
+                map.add(namespace as u8, first * page_blocks, end * page_blocks, *group);
+            }
+        }
+    }
+    map
+}

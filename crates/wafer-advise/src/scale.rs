@@ -1,0 +1,104 @@
+//! The drive that the traffic is simulated on: the one asked for, made as small as the traffic.
+//!
+//! A trace of a few gigabytes would never make a drive of terabytes collect garbage. So the capacity is
+//! set to what the traffic touches over the fill; over-provisioning, the number of reclaim units and
+//! all shares stay, and reclaim units shrink with the capacity, down to 1 MiB.
+
+use wafer_device::{Bytes, Geometry};
+use wafer_lab::config::ResolvedDevice;
+use wafer_lab::{LabError, TraceSource};
+
+use super::AdviseOptions;
+
+/// The smallest reclaim unit.
+const SMALLEST_RU: u64 = 1 << 20;
+
+pub(super) fn device(
+    device: &ResolvedDevice,
+    traces: Option<&TraceSource>,
+    options: &AdviseOptions,
+    notices: &mut Vec<String>,
+) -> Result<ResolvedDevice, LabError> {
+    let mut simulated = device.clone();
+    let config = &mut simulated.config;
+    config.fdp = true;
+    config.groups = 1;
+    config.handles = options.handles.max(config.handles);
+    if !config.namespaces.is_empty() {
+        config.namespaces.clear();
+        notices.push("namespaces of the device are joined into one".to_owned());
+    }
+    let overprovisioning = device.overprovisioning();
+    if let (Some(fill), Some(traces)) = (options.fill, traces) {
+        let touched: u64 = traces.scans()?.iter().map(|scan| scan.touched_bytes()).sum();
+        let capacity = (touched as f64 / fill) as u64;
+        let logical = device.logical_bytes();
+        if touched > 0 && capacity < logical {
+            let count = u64::from(device.geometry.ru_count).max(1);
+            let physical = capacity as f64 * (1.0 + overprovisioning);
+            let page = config.page.0;
+            let ru = ((physical / count as f64) as u64).max(SMALLEST_RU).next_multiple_of(page);
+            config.capacity = Bytes(capacity / page * page);
+            config.reclaim_unit.size = Bytes(ru);
+            config.reclaim_unit.count = Some((physical / ru as f64).round() as u64);
+            config.overprovisioning = None;
+            notices.push(format!(
+                "simulated on {} scaled to the traffic: capacity {:.2} GiB, {} reclaim units of {:.2} MiB, \
+                 over-provisioning {:.1} %, fill {:.0} %",
+                device.name,
+                config.capacity.0 as f64 / (1u64 << 30) as f64,
+                config.reclaim_unit.count.unwrap_or(0),
+                ru as f64 / (1u64 << 20) as f64,
+                100.0 * overprovisioning,
+                100.0 * fill
+            ));
+        }
+    }
+    simulated.geometry = resolve(&mut simulated, notices)?;
+    Ok(simulated)
+}
+
+/// Resolves the geometry; a device so small that its open reclaim units do not fit gets the fewest
+/// that do.
+fn resolve(
+    simulated: &mut ResolvedDevice,
+    notices: &mut Vec<String>,
+) -> Result<Geometry, LabError> {
+    match Geometry::resolve(&simulated.config) {
+        Ok(geometry) => Ok(geometry),
+        Err(error) if error.key == "reclaim_unit.count" => {
+            let least = error.message.rsplit(' ').next().and_then(|n| n.parse::<u64>().ok());
+            let refused = || {
+                LabError::config(
+                    format!("{}: {}", simulated.name, error.key),
+                    error.message.clone(),
+                )
+            };
+            let least = least.ok_or_else(refused)?;
+            simulated.config.reclaim_unit.count = Some(least);
+            notices.push(format!(
+                "{least} reclaim units, the fewest that so small a drive works with"
+            ));
+            Geometry::resolve(&simulated.config)
+                .map_err(|e| LabError::config(format!("{}: {}", simulated.name, e.key), e.message))
+        }
+        Err(error) => {
+            Err(LabError::config(format!("{}: {}", simulated.name, error.key), error.message))
+        }
+    }
+}
+
+/// A geometry with room for more handles, for bounds that use more than the drive has.
+pub(super) fn with_handles(
+    device: &ResolvedDevice,
+    handles: usize,
+) -> Result<ResolvedDevice, LabError> {
+    let mut device = device.clone();
+    if usize::from(device.config.handles) >= handles {
+        return Ok(device);
+    }
+    device.config.handles = handles as u16;
+    let mut told = Vec::new();
+    device.geometry = resolve(&mut device, &mut told)?;
+    Ok(device)
+}

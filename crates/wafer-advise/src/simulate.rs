@@ -1,0 +1,127 @@
+//! One way to place on the drive.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use wafer_device::{Command, Device, Geometry};
+use wafer_lab::LabError;
+use wafer_lab::config::ResolvedDevice;
+
+use super::placing::{Placer, Way};
+use super::{AdviseOptions, Log, scale};
+
+/// How often the traffic is played, and what counts.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) passes: u32,
+    /// Commands that are learned from.
+    pub(super) learned: usize,
+    /// Ends of the quarters of the rest.
+    quarters: Vec<usize>,
+}
+
+/// Capacities to be written before what counts begins.
+const WARM_UP: f64 = 3.0;
+const MOST_PASSES: u32 = 200;
+
+impl Plan {
+    pub(super) fn new(log: &Log, geometry: &Geometry, options: &AdviseOptions) -> Self {
+        let all = log.commands.len();
+        // The held-out part is a share of the pages, not of the commands.
+        let target = (log.pages as f64 * (1.0 - options.hold_out)) as u64;
+        let cut = |target: u64| {
+            let mut pages = 0;
+            let reached = log.commands.iter().position(|c| {
+                if c.op == wafer_device::Op::Write {
+                    pages += super::log::pages(c, log.page_blocks).count() as u64;
+                }
+                pages >= target
+            });
+            reached.map_or(all, |n| n + 1)
+        };
+        let learned = cut(target).min(all);
+        let rest = log.pages - log.pages_of(learned);
+        let quarters = (1..=4u64)
+            .map(|q| if q == 4 { all } else { cut(log.pages - rest + rest * q / 4) })
+            .collect();
+        let passes = passes(log.pages_of(learned), log.pages, geometry);
+        Plan { passes, learned, quarters }
+    }
+
+    /// The part that is learned from alone, its second half what counts.
+    pub(super) fn learning(&self, log: &Log, geometry: &Geometry) -> Plan {
+        let half = self.learned / 2;
+        let passes = passes(log.pages_of(half), log.pages_of(self.learned), geometry);
+        Plan { passes, learned: half, quarters: vec![self.learned] }
+    }
+}
+
+/// Times to play `all` pages, of which `before` come ahead of what counts.
+fn passes(before: u64, all: u64, geometry: &Geometry) -> u32 {
+    let wanted = WARM_UP * geometry.logical_pages as f64;
+    let more = ((wanted - before as f64) / all.max(1) as f64).ceil().max(0.0);
+    (1 + more as u32).min(MOST_PASSES)
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    /// WAF of the held-out part.
+    pub(super) waf: f64,
+    pub(super) waf_learned: f64,
+    /// WAF of each quarter of the held-out part.
+    pub(super) quarters: Vec<f64>,
+}
+
+pub(super) fn run(
+    device: &ResolvedDevice,
+    log: &Log,
+    way: &Way,
+    plan: &Plan,
+    handles: usize,
+    cancel: &AtomicBool,
+) -> Result<Outcome, LabError> {
+    let device = scale::with_handles(device, handles)?;
+    let mut drive = Device::new(&device.config, 1)
+        .map_err(|e| LabError::config(format!("{}: {}", device.name, e.key), e.message))?;
+    let mut placer = Placer::new(way, log, &device.geometry);
+    let mut batch: Vec<Command> = Vec::with_capacity(8192);
+    let mut counted = vec![drive.counters()];
+    for pass in 1..=plan.passes {
+        let last = pass == plan.passes;
+        let mut stops: Vec<usize> = vec![plan.learned];
+        stops.extend(&plan.quarters);
+        if last {
+            counted = vec![drive.counters()];
+        }
+        let mut at = 0;
+        for stop in stops {
+            while at < stop {
+                let end = stop.min(at + 4096);
+                batch.clear();
+                for (number, command) in log.commands[at..end].iter().enumerate() {
+                    placer.place(at + number, command, &mut batch);
+                }
+                drive.apply(&batch);
+                at = end;
+            }
+            if cancel.load(Ordering::Relaxed) {
+                return Err(LabError::Cancelled);
+            }
+            if last {
+                counted.push(drive.counters());
+            }
+        }
+    }
+    let between = |a: usize, b: usize| {
+        let host = counted[b].host_bytes - counted[a].host_bytes;
+        let media = counted[b].media_bytes - counted[a].media_bytes;
+        (host > 0).then(|| media as f64 / host as f64)
+    };
+    let end = counted.len() - 1;
+    Ok(Outcome {
+        // Nothing written in the held-out part, or nothing held out: what there is.
+        waf: between(1, end).or_else(|| between(0, 1)).unwrap_or(1.0),
+        waf_learned: between(0, 1).unwrap_or(1.0),
+        quarters: (1..end).filter_map(|q| between(q, q + 1)).collect(),
+    })
+}

@@ -1,0 +1,56 @@
+//! Lives by stream: process, volume, size.
+
+use wafer_device::{Geometry, Op};
+
+use super::group::Point;
+use super::lives::{Life, first_pages};
+use super::log::{Labels, Log, pages, whole_pages};
+
+/// Lives of each label's writes in the first `learned` commands.
+pub(super) fn lives(log: &Log, labels: &Labels, geometry: &Geometry, learned: usize) -> Vec<Life> {
+    let mut of = vec![Life::default(); labels.names.len()];
+    // When and by whom each page was written; 0 is not mapped.
+    let mut born = vec![(0u64, 0u16); geometry.logical_pages as usize];
+    let first = first_pages(geometry);
+    let mut clock = 0u64;
+    for (command, label) in log.commands[..learned].iter().zip(&labels.of) {
+        let base = first.get(command.namespace.index()).copied().unwrap_or(0);
+        let range = match command.op {
+            Op::Write => pages(command, log.page_blocks),
+            _ => whole_pages(command, log.page_blocks),
+        };
+        for page in range.start + base..range.end + base {
+            let Some((birth, by)) = born.get_mut(page as usize) else { break };
+            if *birth > 0 {
+                of[usize::from(*by)].died((clock + 1 - *birth) as f64);
+            }
+            if command.op == Op::Write {
+                clock += 1;
+                (*birth, *by) = (clock, *label);
+                of[usize::from(*label)].writes += 1.0;
+            } else {
+                *birth = 0;
+            }
+        }
+    }
+    for (birth, by) in born.into_iter().filter(|(b, _)| *b > 0) {
+        let life = &mut of[usize::from(by)];
+        life.exposure += (clock + 1 - birth) as f64;
+        life.space += 1.0;
+    }
+    of
+}
+
+pub(super) fn points(
+    log: &Log,
+    labels: &Labels,
+    geometry: &Geometry,
+    learned: usize,
+) -> Vec<Point> {
+    let point = |life: &Life| Point {
+        life: life.mean().ln(),
+        spread: life.spread(),
+        weight: (life.writes * (life.space + 1.0)).sqrt(),
+    };
+    lives(log, labels, geometry, learned).iter().map(point).collect()
+}

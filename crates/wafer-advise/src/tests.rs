@@ -1,0 +1,278 @@
+//! Known streams with hidden labels: advice finds them, and costs no more than their labels.
+
+use std::io::Write as _;
+use std::sync::atomic::AtomicBool;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
+use wafer_lab::load_device;
+
+use super::*;
+
+/// A mixture of three streams over 64 MiB: a circular log of the first half in 64 KiB, hot random pages
+/// in the third quarter, cold random pages in the last. The third column tells the stream, or not.
+fn mixture(labelled: bool) -> tempfile::NamedTempFile {
+    mixture_at(labelled, |page| page)
+}
+
+/// The same with every page at another address.
+fn mixture_at(labelled: bool, place: impl Fn(u64) -> u64) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+    let mut draw = |n: u64| rng.next_u64() % n;
+    let mut log = 0u64;
+    for number in 0..60_000u64 {
+        let (stream, page, pages) = match draw(10) {
+            0 => {
+                log = (log + 16) % 8192;
+                (0, log, 16)
+            }
+            1..=8 => (1, 8192 + draw(4096), 1),
+            _ => (2, 12_288 + draw(4096), 1),
+        };
+        let stream = if labelled { stream } else { 0 };
+        writeln!(file, "{number} {stream} {} {} 0", place(page) * 8, pages * 8).unwrap();
+    }
+    file.flush().unwrap();
+    file
+}
+
+/// A labelled mixture whose streams are processes, so that its addresses stay those of the hidden one.
+fn by_process(labelled: &tempfile::NamedTempFile) -> tempfile::NamedTempFile {
+    let text = std::fs::read_to_string(labelled.path()).unwrap();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    for line in text.lines() {
+        let [time, stream, first, sectors, _] = line.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        let time: u64 = time.parse().unwrap();
+        writeln!(file, "8,0 0 1 0.{time:09} 1 D W {first} + {sectors} [stream{stream}]").unwrap();
+    }
+    file.flush().unwrap();
+    file
+}
+
+fn device() -> ResolvedDevice {
+    let text = "capacity = \"68MiB\"\noverprovisioning = 0.13\nhandles = 4\n\
+        [gc]\nbackground_free = 0.0\n[reclaim_unit]\nsize = \"1MiB\"\n";
+    let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    load_device(file.path().to_str().unwrap(), &[]).unwrap()
+}
+
+fn advice_on(file: &tempfile::NamedTempFile, set: &[&str], handles: u16) -> Advice {
+    let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
+    let traces = TraceSource::from_options(&[file.path().to_owned()], &set).unwrap();
+    let workload = Workload::new(traces.clone());
+    let options = AdviseOptions { handles, fill: None, ..AdviseOptions::default() };
+    let never = AtomicBool::new(false);
+    advise(&device(), &workload, Some(&traces), &options, &never, &|_| {}).unwrap()
+}
+
+fn of_kind(advice: &Advice, kind: WayKind) -> f64 {
+    advice.ways.iter().filter(|w| w.kind == kind).map(|w| w.waf).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn hidden_streams_are_found_and_placed_as_well_as_by_their_labels() {
+    let hidden = advice_on(&mixture(false), &[], 3);
+    let none = of_kind(&hidden, WayKind::None);
+    let regions = of_kind(&hidden, WayKind::Regions);
+    let truth = of_kind(&advice_on(&by_process(&mixture(true)), &[], 3), WayKind::Streams);
+    let oracle = of_kind(&hidden, WayKind::Oracle);
+    assert!(none > truth * 1.1, "the streams matter: {none:.3} without, {truth:.3} with labels");
+    assert!(regions < truth * 1.05, "{regions:.3} by regions, {truth:.3} by labels");
+    assert!(oracle < regions, "{oracle:.3} with perfect knowledge, {regions:.3} by regions");
+
+    // The groups of the best way are the streams.
+    let map = hidden.map.expect("advice by address");
+    let group = |page: u64| map.at(0, page * 8).0;
+    for (from, to) in [(0u64, 8192), (8192, 12_288), (12_288, 16_384)] {
+        let middle = group((from + to) / 2);
+        let same = (from..to).filter(|p| group(*p) == middle).count() as f64;
+        assert!(same / (to - from) as f64 > 0.95, "pages {from} to {to}");
+    }
+    assert_ne!(group(10_000), group(14_000));
+    assert_ne!(group(10_000), group(4_000));
+}
+
+/// As files of a database lie: in pieces of 256 KiB, one stream's among the others'.
+#[test]
+fn streams_that_lie_among_each_other_are_placed_as_well_as_by_their_labels() {
+    const PIECE: u64 = 64;
+    let pieces = 16_384 / PIECE;
+    // An odd factor turns the pieces' order over, each to a place of its own.
+    let place = |page: u64| page / PIECE * 45 % pieces * PIECE + page % PIECE;
+    let hidden = advice_on(&mixture_at(false, place), &[], 3);
+    let labelled = advice_on(&by_process(&mixture_at(true, place)), &[], 3);
+    let none = of_kind(&hidden, WayKind::None);
+    let regions = of_kind(&hidden, WayKind::Regions);
+    let truth = of_kind(&labelled, WayKind::Streams);
+    assert!(none > truth * 1.1, "the streams matter: {none:.3} without, {truth:.3} with labels");
+    assert!(regions < truth * 1.05, "{regions:.3} by regions, {truth:.3} by labels");
+    assert!(hidden.ways.iter().any(|w| w.name == hidden.best && w.confidence >= 1.0));
+}
+
+#[test]
+fn the_map_of_advice_gives_its_waf_when_it_is_run() {
+    let file = mixture(false);
+    let advice = advice_on(&file, &[], 4);
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files(&advice).0 {
+        assert!(!text.is_empty(), "{name}");
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let waf = |placement: &str| {
+        let options = wafer_lab::Options {
+            device: Some("warp".to_owned()),
+            traces: vec![file.path().to_owned()],
+            trace_set: vec![format!("placement={placement}")],
+            ..wafer_lab::Options::default()
+        };
+        let mut experiment = wafer_lab::Experiment::from_options(&options).unwrap();
+        experiment.device = device();
+        wafer_lab::run(&experiment, wafer_lab::Control::unattended()).unwrap().summary.waf
+    };
+    let placed = waf(&format!("map:{}", folder.path().join("map.csv").display()));
+    assert!(placed < waf("none") * 0.95, "{placed} against {}", waf("none"));
+}
+
+#[test]
+fn a_drive_is_scaled_to_the_trace() {
+    let file = mixture(false);
+    let traces = TraceSource::from_options(&[file.path().to_owned()], &[]).unwrap();
+    let options = AdviseOptions { handles: 8, fill: Some(0.8), ..AdviseOptions::default() };
+    let mut notices = Vec::new();
+    let asked = load_device("pm9d3", &[]).unwrap();
+    let scaled = scale::device(&asked, Some(&traces), &options, &mut notices).unwrap();
+    let capacity = scaled.logical_bytes() as f64;
+    assert!((capacity / (64 << 20) as f64 - 1.25).abs() < 0.01, "{capacity}");
+    assert_eq!(scaled.config.reclaim_unit.size.0, 1 << 20);
+    assert!(notices.iter().any(|n| n.contains("scaled to the traffic")), "{notices:?}");
+}
+
+#[test]
+fn lives_are_exposure_over_deaths() {
+    let mut life = lives::Life::default();
+    for _ in 0..10 {
+        life.died(100.0);
+    }
+    assert!((life.mean() - 100.0).abs() < 1e-9);
+    assert!(life.spread() < 1e-6);
+    // Ten more that have lived for 300 and still do.
+    life.exposure += 3000.0;
+    assert!((life.mean() - 400.0).abs() < 1e-9);
+}
+
+#[test]
+fn groups_are_exact_on_a_line_and_found_in_the_plane() {
+    let at = |life: f64, spread: f64| Point { life, spread, weight: 1.0 };
+    let mut points = Vec::new();
+    for i in 0..30 {
+        let wiggle = f64::from(i % 3) * 0.05;
+        points
+            .push(at([2.0, 6.0, 6.0][i as usize % 3] + wiggle, [1.28, 1.28, 0.1][i as usize % 3]));
+    }
+    let groups = group::k_means(&points, 3, 1);
+    for (i, g) in groups.iter().enumerate() {
+        assert_eq!(*g, groups[i % 3], "{groups:?}");
+    }
+    assert_eq!(group::used(&groups), 3);
+    // Mean life alone tells two of them apart.
+    let line = group::by_life(&points, 2);
+    for (i, g) in line.iter().enumerate() {
+        assert_eq!(*g, u16::from(i % 3 > 0), "{line:?}");
+    }
+}
+
+/// A script of advice, run with a program `nvme` that writes down what it is asked.
+#[test]
+fn the_script_of_advice_asks_nvme_cli_for_its_handles() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let advice = advice_on(&mixture(false), &[], 3);
+    let text = |name: &str| {
+        let found = files(&advice).0.into_iter().find(|(n, _)| *n == name);
+        found.unwrap_or_else(|| panic!("no {name}")).1
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let fake = "#!/bin/sh\necho \"$@\" >>\"$(dirname \"$0\")/asked\"\n\
+                [ \"$1\" != id-ctrl ] || printf 'vid : 0x1\\ncntlid    : 0x7\\n'\n";
+    std::fs::write(place("nvme"), fake).unwrap();
+    std::fs::set_permissions(place("nvme"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(place("nvme.sh"), text("nvme.sh")).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let run = |size: Option<&str>| {
+        let mut command = std::process::Command::new("sh");
+        command.arg(place("nvme.sh")).env("PATH", &path).env("DEV", "/dev/nvme9");
+        command.env_remove("SIZE").envs(size.map(|s| ("SIZE", s)));
+        command.output().unwrap()
+    };
+    // Without a size nothing is deleted.
+    assert!(!run(None).status.success());
+    assert!(!place("asked").exists());
+    let output = run(Some("1000"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let count = advice.groups.len();
+    assert_eq!(count, 3);
+    let asked = std::fs::read_to_string(place("asked")).unwrap();
+    assert_eq!(
+        asked.lines().collect::<Vec<_>>(),
+        [
+            "id-ctrl /dev/nvme9",
+            "fdp configs /dev/nvme9 -e 1",
+            "delete-ns /dev/nvme9 -n 0xffffffff",
+            "fdp feature /dev/nvme9 -e 1 -c 0",
+            "create-ns /dev/nvme9 -s 1000 -c 1000 -f 0 -e 1 -n 3 -p 0,1,2",
+            "attach-ns /dev/nvme9 -n 1 -c 0x7",
+            "fdp status /dev/nvme9 -n 1",
+        ]
+    );
+
+    // fio's ranges are those of the map, and the hints have a row for each handle, from short to extreme.
+    let map = advice.map.as_ref().unwrap();
+    let scheme = text("dp_scheme.csv");
+    assert_eq!(scheme.lines().count(), map.len().min(32));
+    for line in scheme.lines() {
+        let fields: Vec<u64> = line.split(", ").map(|f| f.parse().unwrap()).collect();
+        let [first, end, handle] = fields[..] else { panic!("{line}") };
+        assert!(first < end, "{line}");
+        assert_eq!(u64::from(map.at(0, first / wafer_device::LBA_BYTES).0.0), handle);
+    }
+    let job = text("job.fio");
+    assert!(job.contains("fdp=1\n") && job.contains("fdp_pli=0,1,2\n"), "{job}");
+    let hints = text("hints.md");
+    let rows: Vec<&str> = hints.lines().filter(|l| l.contains("WLTH_")).collect();
+    assert_eq!(rows.len(), 3, "{hints}");
+    assert!(rows[0].contains("WLTH_SHORT") && rows[2].contains("WLTH_EXTREME"), "{hints}");
+    assert!(hints.contains("BlockCache") && hints.contains("BigHash"), "{hints}");
+    assert!(hints.contains("With perfect knowledge of death times: WAF 1."), "{hints}");
+}
+
+/// F2FS tags nearly all user data warm, so that its handles separate nothing. Classed by file, the same
+/// traffic has something to separate; what perfect knowledge of death times reaches is a bound.
+#[test]
+fn a_file_system_that_calls_everything_warm_gains_by_finer_classes() {
+    let of = |temperature: &str| {
+        let text = format!(
+            "device = \"warp\"\n[workload]\nmodel = \"f2fs\"\ncheckpoint = \"8MiB\"\npopularity = 1.2\n\
+             handles = [0, 1, 2, 3, 4, 5, 6]\ntemperature = \"{temperature}\"\n"
+        );
+        let workload = Workload::from_text("f2fs", &text, std::path::Path::new("")).unwrap();
+        let set = ["capacity=1GiB", "reclaim_unit.size=4MiB", "reclaim_unit.count=284"];
+        let device = load_device("warp", &set.map(str::to_owned)).unwrap();
+        let options =
+            AdviseOptions { fill: None, volume: Some(6 << 30), ..AdviseOptions::default() };
+        let never = AtomicBool::new(false);
+        advise(&device, &workload, None, &options, &never, &|_| {}).unwrap()
+    };
+    let warm = of("linux");
+    let file = of("file");
+    let [none, recorded, oracle] =
+        [WayKind::None, WayKind::Recorded, WayKind::Oracle].map(|kind| of_kind(&warm, kind));
+    let finer = of_kind(&file, WayKind::Recorded);
+    assert!(recorded > none * 0.95, "warm: {recorded:.3} with handles, {none:.3} without");
+    assert!(finer < recorded * 0.95, "{finer:.3} by file, {recorded:.3} all warm");
+    assert!(oracle < finer * 0.8, "{oracle:.3} with perfect knowledge, {finer:.3} by file");
+}

@@ -1,0 +1,347 @@
+//! Aerospike: a key-value store that writes large blocks and defragments those that are half dead.
+//!
+//! What it follows (Aerospike documentation, "Storage engine", "Defragmentation", `namespace` context of the
+//! configuration reference): records are appended to a write block in memory, which goes to the drive
+//! whole when it is full; an update leaves the old copy dead in its block; a block whose live part
+//! falls below `defrag_lwm` is queued, read, and its live records are appended to a write block of
+//! defragmentation's own; blocks that hold nothing live go to the end of the queue of free blocks, and
+//! the next one to write comes from its front. A block that was defragmented is free only when the
+//! copies of its records have been flushed. Reads are served from memory for blocks among the last
+//! `post_write_queue` written.
+//!
+//! Keys follow YCSB (Cooper et al., SoCC 2010), workloads A to F.
+//!
+//! Never scale the write block or the record down with the drive: how far the deaths of blocks
+//! scatter around the order of writing depends on the records of a block.
+
+mod blocks;
+mod keys;
+
+use blocks::{Blocks, Writer};
+use keys::Keys;
+pub use keys::{KeyOrder, Ycsb};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::Table;
+use wafer_device::{Bytes, Command, CommandStream, Figure, LBA_BYTES, Op, Placement};
+use wafer_random::{Purpose, Rng};
+
+use super::application::{Application, Steps, command, placement};
+use super::interface::{Model, ModelError, ModelInfo, Space, between};
+
+pub(super) const INFO: ModelInfo = ModelInfo {
+    name: "aerospike",
+    summary: "Aerospike: write blocks, defragmentation, YCSB A to F",
+    make: super::interface::read::<AerospikeConfig>,
+    defaults: super::interface::defaults::<AerospikeConfig>,
+    schema: AerospikeConfig::json_schema,
+    paths: &[],
+};
+
+/// Aerospike on one device of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AerospikeConfig {
+    /// `write-block-size`: what is written at a time, a power of two from 4 KiB to 8 MiB. Default
+    /// 128 KiB (the studies use 32 to 256 KiB).
+    pub write_block: Bytes,
+    /// Bytes of a record on the drive, with its header, at least 64. Default 1200 B (YCSB: 10 fields
+    /// of 100 B; the rest, names and header, is an assumption).
+    pub record: Bytes,
+    /// Live records as a share of the namespace's capacity. Default 0.33 (calibrated on the
+    /// four-database figures; the studies do not give it).
+    pub fill: f64,
+    /// `defrag-lwm-pct` as a share: blocks with less live data are defragmented. Default 0.5
+    /// (Aerospike's default).
+    pub defrag_lwm: f64,
+    /// YCSB core workload: `"a"` (50 % updates), `"b"` (5 % updates), `"c"` (reads only), `"d"` (5 %
+    /// inserts), `"e"` (scans, 5 % inserts), `"f"` (50 % read-modify-write). An insert expires the oldest
+    /// record, so that `fill` stays. Default "a" (the studies).
+    pub ycsb: Ycsb,
+    /// Choice of keys: `"uniform"`, `"zipfian"` (exponent 0.99, scattered) or `"latest"` (zipfian from the
+    /// newest). Default "uniform" (the studies; YCSB's own default for A is zipfian).
+    pub keys: KeyOrder,
+    /// Send the reads too: they change no figure of writes and take time. Default true.
+    pub reads: bool,
+    /// `post-write-queue`: blocks last written whose records are read from memory. Default 256
+    /// (Aerospike's default).
+    pub post_write_queue: u32,
+    /// Deallocate a block when nothing in it lives. Default false (Aerospike on raw devices).
+    pub trim: bool,
+    /// Placement handle of the blocks of clients. Default none: no placement directive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handle: Option<u16>,
+    /// Placement handle of the blocks of defragmentation. Default none: as `handle`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub defrag_handle: Option<u16>,
+}
+
+impl Default for AerospikeConfig {
+    fn default() -> Self {
+        AerospikeConfig {
+            write_block: Bytes(128 << 10),
+            record: Bytes(1200),
+            fill: 0.33,
+            defrag_lwm: 0.5,
+            ycsb: Ycsb::A,
+            keys: KeyOrder::Uniform,
+            reads: true,
+            post_write_queue: 256,
+            trim: false,
+            handle: None,
+            defrag_handle: None,
+        }
+    }
+}
+
+/// Blocks that are never filled with records: buffers, and what waits to be flushed.
+const SPARE_BLOCKS: u64 = 16;
+
+/// Sizes that follow from the configuration and the namespace.
+struct Sizes {
+    blocks: u64,
+    per_block: u64,
+    records: u64,
+}
+
+impl AerospikeConfig {
+    fn sizes(&self, space: &Space) -> Sizes {
+        let blocks = space.first().bytes / self.write_block.0.max(1);
+        let per_block = self.write_block.0 / self.record.0.max(1);
+        let records = (self.fill * blocks as f64 * per_block as f64) as u64;
+        Sizes { blocks, per_block, records }
+    }
+
+    fn check(&self, space: &Space) -> Result<Sizes, ModelError> {
+        let block = self.write_block.0;
+        if !block.is_power_of_two() || !(4 << 10..=8 << 20).contains(&block) {
+            let message = format!("{} is not a power of two from 4KiB to 8MiB", self.write_block);
+            return Err(ModelError::new("write_block", message));
+        }
+        if self.record.0 < 64 || self.record.0 > block {
+            let message = format!(
+                "{} is not between 64B and the write block {}",
+                self.record, self.write_block
+            );
+            return Err(ModelError::new("record", message));
+        }
+        between("fill", self.fill, 0.001, 0.9)?;
+        between("defrag_lwm", self.defrag_lwm, 0.01, 0.99)?;
+        if self.ycsb == Ycsb::C && !self.reads {
+            return Err(ModelError::new("ycsb", "workload c only reads; set reads = true"));
+        }
+        if let Some(handle) = self.handle {
+            space.check_handle("handle", 0, handle)?;
+        }
+        if let Some(handle) = self.defrag_handle {
+            space.check_handle("defrag_handle", 0, handle)?;
+        }
+        let sizes = self.sizes(space);
+        let most = sizes.blocks.saturating_sub(SPARE_BLOCKS) * sizes.per_block;
+        if sizes.records == 0 || sizes.records > most {
+            let message = format!(
+                "{} write blocks of {} leave no room for {} records and {SPARE_BLOCKS} spare blocks; \
+                 lower fill or write_block, or enlarge the namespace",
+                sizes.blocks, self.write_block, sizes.records
+            );
+            return Err(ModelError::new("fill", message));
+        }
+        if sizes.blocks * sizes.per_block >= u64::from(u32::MAX) {
+            let message = format!(
+                "{} records would have room; at most 4294967294 can be simulated: enlarge record",
+                sizes.blocks * sizes.per_block
+            );
+            return Err(ModelError::new("record", message));
+        }
+        Ok(sizes)
+    }
+}
+
+impl Model for AerospikeConfig {
+    fn memory_bytes(&self, space: &Space) -> u64 {
+        let sizes = self.sizes(space);
+        sizes.blocks * (sizes.per_block * 4 + 24) + sizes.records * 4
+    }
+
+    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
+        Ok(Box::new(Steps::new(Aerospike::new(self, space, seed)?)))
+    }
+
+    fn parameters(&self) -> Table {
+        super::interface::table(self)
+    }
+}
+
+/// A running instance.
+struct Aerospike {
+    config: AerospikeConfig,
+    blocks: Blocks,
+    keys: Keys,
+    mix: Rng,
+    loaded: u64,
+    handles: [Placement; 2],
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    /// Records that clients wrote.
+    written: u64,
+    reads: u64,
+    cached: u64,
+    /// Blocks flushed for clients and for defragmentation.
+    flushed: [u64; 2],
+}
+
+impl Aerospike {
+    fn new(config: &AerospikeConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
+        let sizes = config.check(space)?;
+        let lwm = (config.defrag_lwm * sizes.per_block as f64).ceil() as u32;
+        let rng = |sub| Rng::new(seed, 0, Purpose::Application, sub);
+        let handle = placement(config.handle);
+        let blocks = Blocks::new(sizes.blocks as u32, sizes.per_block as u32, sizes.records, lwm);
+        Ok(Aerospike {
+            blocks,
+            keys: Keys::new(config.keys, sizes.records, rng(0)),
+            mix: rng(1),
+            loaded: 0,
+            handles: [handle, config.defrag_handle.map_or(handle, Placement)],
+            counts: Counts::default(),
+            config: config.clone(),
+        })
+    }
+
+    /// Writes a record, with what follows from it.
+    fn write(&mut self, record: u32, out: &mut Vec<Command>) {
+        self.counts.written += 1;
+        if self.blocks.append(record, Writer::Clients) {
+            self.flush(Writer::Clients, out);
+            while let Some(block) = self.blocks.next_defrag() {
+                self.defragment(block, out);
+            }
+        }
+    }
+
+    fn flush(&mut self, writer: Writer, out: &mut Vec<Command>) {
+        self.counts.flushed[writer as usize] += 1;
+        let block = self.blocks.flush(writer);
+        out.push(self.block_command(Op::Write, block, self.handles[writer as usize]));
+        let (trim, bytes) = (self.config.trim, self.config.write_block.0);
+        // A block freed since the last flush is written again at the next one at the earliest.
+        for block in self.blocks.freed().filter(|_| trim) {
+            out.push(command(Op::Deallocate, 0, u64::from(block) * bytes, bytes, Placement::NONE));
+        }
+    }
+
+    fn defragment(&mut self, block: u32, out: &mut Vec<Command>) {
+        if self.config.reads {
+            out.push(self.block_command(Op::Read, block, Placement::NONE));
+        }
+        let mut slot = 0;
+        while let Some((next, record)) = self.blocks.live_from(block, slot) {
+            slot = next + 1;
+            if self.blocks.append(record, Writer::Defrag) {
+                self.flush(Writer::Defrag, out);
+            }
+        }
+        self.blocks.vacate(block);
+    }
+
+    fn block_command(&self, op: Op, block: u32, placement: Placement) -> Command {
+        let bytes = self.config.write_block.0;
+        command(op, 0, u64::from(block) * bytes, bytes, placement)
+    }
+
+    fn read(&mut self, record: u32, out: &mut Vec<Command>) {
+        self.counts.reads += 1;
+        let (block, slot) = self.blocks.place(record);
+        if self.blocks.in_memory(block, self.config.post_write_queue) {
+            self.counts.cached += 1;
+        } else if self.config.reads {
+            let record = self.config.record.0;
+            let first = u64::from(block) * self.config.write_block.0 + u64::from(slot) * record;
+            let from = first / LBA_BYTES * LBA_BYTES;
+            let to = (first + record).next_multiple_of(LBA_BYTES);
+            out.push(command(Op::Read, 0, from, to - from, Placement::NONE));
+        }
+    }
+}
+
+impl Application for Aerospike {
+    fn load(&mut self, out: &mut Vec<Command>) -> bool {
+        let before = out.len();
+        while self.loaded < self.keys.records() && out.len() == before {
+            self.write(self.loaded as u32, out);
+            self.loaded += 1;
+        }
+        out.len() > before
+    }
+
+    fn step(&mut self, out: &mut Vec<Command>) {
+        let (other, change) = self.config.ycsb.draw(&mut self.mix);
+        match other {
+            keys::Other::Nothing => {}
+            keys::Other::Read(count) => {
+                let first = self.keys.draw();
+                for i in 0..count {
+                    let record = self.keys.after(first, i);
+                    self.read(record, out);
+                }
+            }
+        }
+        match change {
+            keys::Change::Nothing => {}
+            keys::Change::Update => {
+                let record = self.keys.draw();
+                self.write(record, out);
+            }
+            keys::Change::ReadUpdate => {
+                let record = self.keys.draw();
+                self.read(record, out);
+                self.write(record, out);
+            }
+            keys::Change::Insert => {
+                let record = self.keys.insert();
+                self.write(record, out);
+            }
+        }
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let counts = &self.counts;
+        let flushed = counts.flushed[0] + counts.flushed[1];
+        let written = (counts.written * self.config.record.0).max(1) as f64;
+        let stats = self.blocks.stats();
+        vec![
+            Figure::new(
+                "application_waf",
+                (flushed * self.config.write_block.0) as f64 / written,
+                "",
+                "bytes flushed over bytes of records that clients wrote",
+            ),
+            Figure::new(
+                "fill_at_defrag",
+                stats.moved as f64 / (stats.slots_freed.max(1)) as f64,
+                "",
+                "live share of blocks when they were freed, mean; write amplification is 1/(1 - this)",
+            ),
+            Figure::new("defragmented", stats.defragmented as f64, "blocks", "blocks defragmented"),
+            Figure::new(
+                "below_need",
+                stats.forced as f64,
+                "blocks",
+                "blocks above defrag_lwm taken because none was free; Aerospike would stop writes",
+            ),
+            Figure::new("free_blocks", stats.free, "", "share of the blocks that are free"),
+            Figure::new(
+                "read_from_memory",
+                counts.cached as f64 / counts.reads.max(1) as f64,
+                "",
+                "share of the reads served by blocks written last",
+            ),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

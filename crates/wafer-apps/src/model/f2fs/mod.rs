@@ -1,0 +1,519 @@
+//! F2FS under a file server: six logs, cleaning, checkpoints, and the placement that Linux gives it.
+//!
+//! What it follows (Lee et al., "F2FS", FAST '15; Linux fs/f2fs): the main area is segments of 2 MiB; six
+//! logs write to it, hot, warm and cold, for nodes and for data. User data is warm unless a hint or the
+//! file's extension says otherwise, data moved by cleaning is cold; the inode of a file is a warm
+//! node, of a directory a hot one. An update is written elsewhere and leaves the old block
+//! invalid. A new segment is taken while there are enough free ones; else the log writes into the invalid
+//! blocks of a used segment of its kind (slack space recycling, SSR), or cleaning empties the segment
+//! with the fewest valid blocks. A checkpoint writes the node blocks that changed, and the blocks of
+//! NAT, SIT and checkpoint packs in their own area, in place; segments that hold nothing valid become
+//! free with it, and `discard` then tells the drive.
+//!
+//! The file server is filebench's as the study ran it: files of 512 KiB until the file system is 80 %
+//! full, then overwrites of 256 KiB at random. Directory operations are left out.
+
+mod segments;
+
+use schemars::JsonSchema;
+use segments::{LOGS, Log, Segments};
+use serde::{Deserialize, Serialize};
+use toml::Table;
+use wafer_device::{Bytes, Command, CommandStream, Figure, Op, Placement};
+use wafer_random::{Inverse, Purpose, Ranked, Rng};
+
+use super::application::{Application, Steps, command};
+use super::interface::{Model, ModelError, ModelInfo, Space, between};
+
+pub(super) const INFO: ModelInfo = ModelInfo {
+    name: "f2fs",
+    summary: "F2FS file server: six logs, SSR, cleaning, checkpoints, temperatures as Linux gives them",
+    make: super::interface::read::<F2fsConfig>,
+    defaults: super::interface::defaults::<F2fsConfig>,
+    schema: F2fsConfig::json_schema,
+    paths: &[],
+};
+
+/// What the file system tells the drive of freed space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Discard {
+    /// Nothing (`nodiscard`).
+    None,
+    /// Segments that hold nothing valid.
+    Segment,
+    /// Every freed block (`discard`, with a granularity of one block).
+    Block,
+}
+
+/// How data finds its temperature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Temperature {
+    /// As Linux does without hints: all user data is warm.
+    Linux,
+    /// By file: the fifth of the files that is most popular is hot, the last half cold. An oracle.
+    File,
+    /// By update frequency: a file is hot when its last update is less than half the mean time between
+    /// updates of a file ago, cold when it is more than twice.
+    Frequency,
+}
+
+/// F2FS with a file server on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct F2fsConfig {
+    /// Bytes of a file, whole pages. Default 512 KiB (WARP: file server of filebench).
+    pub file: Bytes,
+    /// Bytes of an overwrite, at a multiple of itself within the file. Default 256 KiB (WARP).
+    pub overwrite: Bytes,
+    /// Share of the main area, without its reserve, that files fill. Default 0.8 (WARP).
+    pub fill: f64,
+    /// Share of the main area that is reserved for cleaning (`mkfs.f2fs -o`). Default 0.05
+    /// (mkfs.f2fs, for large volumes a few percent).
+    pub reserved: f64,
+    /// Zipf exponent of the files' popularity; 0 is uniform. Default 0 (WARP's overwrites are random).
+    pub popularity: f64,
+    /// Bytes written between checkpoints. Default 256 MiB (assumption: one a minute at the emulator's
+    /// pace; `checkpoint_interval` is 60 s).
+    pub checkpoint: Bytes,
+    /// Segments that are free when logs begin to reuse invalid blocks (SSR); `reserved` counts
+    /// apart. 0: never, cleaning only (LFS mode). Default 12 (two a log, as `need_SSR`).
+    pub ssr_below: u32,
+    /// `"none"`, `"segment"` or `"block"`: what is deallocated. Default "segment" (mount option discard;
+    /// single blocks go to the drive late, when it is idle).
+    pub discard: Discard,
+    /// `"linux"`, `"file"` or `"frequency"`: how user data is classed. Default "linux".
+    pub temperature: Temperature,
+    /// Placement handles of the logs, in this order: hot, warm, cold data, hot, warm, cold nodes,
+    /// and metadata in place. Default none: no placement directive.
+    pub handles: Vec<u16>,
+}
+
+impl Default for F2fsConfig {
+    fn default() -> Self {
+        F2fsConfig {
+            file: Bytes(512 << 10),
+            overwrite: Bytes(256 << 10),
+            fill: 0.8,
+            reserved: 0.05,
+            popularity: 0.0,
+            checkpoint: Bytes(256 << 20),
+            ssr_below: 12,
+            discard: Discard::Segment,
+            temperature: Temperature::Linux,
+            handles: Vec::new(),
+        }
+    }
+}
+
+/// A block of F2FS.
+const BLOCK: u64 = 4096;
+/// Blocks of a segment: 2 MiB.
+pub(super) const SEGMENT: u32 = 512;
+/// Data blocks that an inode addresses itself; files have to be smaller.
+const MOST_BLOCKS: u64 = 923;
+/// Entries of a NAT block and of a SIT block (Linux include/linux/f2fs_fs.h).
+const NAT_ENTRIES: u64 = 455;
+const SIT_ENTRIES: u64 = 55;
+/// Blocks of a checkpoint pack without the bitmaps: two copies of the header, summaries.
+const PACK: u64 = 8;
+/// Least segments that the main area has beyond files and reserve: an open one for each log and some
+/// to work with.
+const LEAST_SPARE: u32 = 16;
+
+struct Sizes {
+    /// Blocks of metadata in place, in front of the main area.
+    meta: u64,
+    segments: u32,
+    reserved: u32,
+    files: u64,
+}
+
+impl F2fsConfig {
+    fn sizes(&self, space: &Space) -> Sizes {
+        let blocks = space.first().bytes / BLOCK;
+        // Two copies of NAT and SIT, two packs: about a hundredth; whole segments.
+        let meta = (blocks / 100).next_multiple_of(u64::from(SEGMENT));
+        let segments = blocks.saturating_sub(meta) / u64::from(SEGMENT);
+        let reserved = (self.reserved * segments as f64).ceil();
+        let usable = (segments as f64 - reserved).max(0.0) * f64::from(SEGMENT);
+        let per_file = (self.file.0 / BLOCK + 1) as f64;
+        Sizes {
+            meta,
+            segments: u32::try_from(segments).unwrap_or(u32::MAX),
+            reserved: reserved as u32,
+            files: (self.fill * usable / per_file) as u64,
+        }
+    }
+
+    fn check(&self, space: &Space) -> Result<Sizes, ModelError> {
+        let pages = self.file.0 / BLOCK;
+        if !self.file.0.is_multiple_of(BLOCK) || !(1..=MOST_BLOCKS).contains(&pages) {
+            let message = format!("{} is not whole pages up to 3692KiB", self.file);
+            return Err(ModelError::new("file", message));
+        }
+        let whole = self.overwrite.0.is_multiple_of(BLOCK) && self.overwrite.0 > 0;
+        if !whole || !self.file.0.is_multiple_of(self.overwrite.0) {
+            let message =
+                format!("{} is not whole pages that divide {}", self.overwrite, self.file);
+            return Err(ModelError::new("overwrite", message));
+        }
+        between("fill", self.fill, 0.01, 0.98)?;
+        between("reserved", self.reserved, 0.01, 0.5)?;
+        between("popularity", self.popularity, 0.0, 4.0)?;
+        if self.popularity == 1.0 {
+            return Err(ModelError::new("popularity", "must not be exactly 1; use 0.99 or 1.01"));
+        }
+        if self.checkpoint.0 < 1 << 20 {
+            return Err(ModelError::new("checkpoint", "1MiB at least"));
+        }
+        if !self.handles.is_empty() && self.handles.len() != LOGS + 1 {
+            let message = format!("{} handles; seven, or none", self.handles.len());
+            return Err(ModelError::new("handles", message));
+        }
+        for handle in &self.handles {
+            space.check_handle("handles", 0, *handle)?;
+        }
+        let sizes = self.sizes(space);
+        let data = (sizes.files * (pages + 1)).div_ceil(u64::from(SEGMENT));
+        let spare = u64::from(sizes.segments).saturating_sub(data);
+        if sizes.files < 8 || spare < u64::from(LEAST_SPARE) {
+            let message = format!(
+                "{} segments of 2MiB hold {} files and leave {spare} segments; 8 files and \
+                 {LEAST_SPARE} segments at least: enlarge the namespace or lower fill",
+                sizes.segments, sizes.files
+            );
+            return Err(ModelError::new("fill", message));
+        }
+        if u64::from(sizes.segments) * u64::from(SEGMENT) >= u64::from(u32::MAX) {
+            return Err(ModelError::new("model", "a namespace above 16TiB"));
+        }
+        Ok(sizes)
+    }
+}
+
+impl Model for F2fsConfig {
+    fn memory_bytes(&self, space: &Space) -> u64 {
+        space.first().bytes / BLOCK * 8
+    }
+
+    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
+        Ok(Box::new(Steps::new(F2fs::new(self, space, seed)?)))
+    }
+
+    fn parameters(&self) -> Table {
+        super::interface::table(self)
+    }
+}
+
+/// Popularity of files by rank; the ranks are scattered over the files.
+struct Popularity {
+    ranked: Ranked,
+    file_of: Vec<u32>,
+    rank_of: Vec<u32>,
+}
+
+impl Popularity {
+    fn new(files: u64, exponent: f64, mut rng: Rng) -> Self {
+        let mut file_of: Vec<u32> = (0..files as u32).collect();
+        for i in (1..file_of.len()).rev() {
+            file_of.swap(i, rng.below(i as u64 + 1) as usize);
+        }
+        let mut rank_of = vec![0; file_of.len()];
+        for (rank, &file) in (0..).zip(&file_of) {
+            rank_of[file as usize] = rank;
+        }
+        Popularity {
+            ranked: Ranked::new(Inverse::zipf(files, exponent), files, 0),
+            file_of,
+            rank_of,
+        }
+    }
+
+    fn draw(&self, rng: &mut Rng) -> u64 {
+        let rank = self.ranked.rank_of(rng.next32()).min(self.file_of.len() as u64 - 1);
+        self.file_of[rank as usize].into()
+    }
+}
+
+struct F2fs {
+    config: F2fsConfig,
+    sizes: Sizes,
+    segments: Segments,
+    /// Blocks of a file, without its inode.
+    per_file: u64,
+    loaded: u64,
+    popularity: Option<Popularity>,
+    choice: Rng,
+    /// Overwrite, counted, at which a file was last written.
+    updated: Vec<u64>,
+    overwrites: u64,
+    /// Files whose inode changed since the last checkpoint.
+    dirty: Vec<u32>,
+    is_dirty: Vec<bool>,
+    since_checkpoint: u64,
+    /// Commands before this one belong to earlier steps.
+    step_at: usize,
+    /// Which of the two copies of packs, NAT and SIT is written next.
+    copy: u64,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    /// Blocks of users by temperature, hot, warm, cold.
+    user: [u64; 3],
+    nodes: u64,
+    meta: u64,
+    checkpoints: u64,
+}
+
+/// Number of what a block holds: block `b` of file `f` is `f * (per_file + 1) + b`, its inode the last.
+type Owner = u32;
+
+impl F2fs {
+    fn new(config: &F2fsConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
+        let sizes = config.check(space)?;
+        let per_file = config.file.0 / BLOCK;
+        let rng = |sub| Rng::new(seed, 0, Purpose::Application, sub);
+        let skewed = || Popularity::new(sizes.files, config.popularity, rng(1));
+        let owners = sizes.files * (per_file + 1);
+        Ok(F2fs {
+            segments: Segments::new(
+                sizes.segments,
+                owners as usize,
+                sizes.reserved.max(LOGS as u32),
+                config.ssr_below,
+                config.discard == Discard::Block,
+            ),
+            per_file,
+            loaded: 0,
+            popularity: (config.popularity > 0.0).then(skewed),
+            choice: rng(0),
+            updated: vec![0; sizes.files as usize],
+            overwrites: 0,
+            dirty: Vec::new(),
+            is_dirty: vec![false; sizes.files as usize],
+            since_checkpoint: 0,
+            step_at: 0,
+            copy: 0,
+            counts: Counts::default(),
+            sizes,
+            config: config.clone(),
+        })
+    }
+
+    fn placement(&self, log: usize) -> Placement {
+        self.config.handles.get(log).map_or(Placement::NONE, |handle| Placement(*handle))
+    }
+
+    /// Writes one block of something through a log.
+    fn write(&mut self, owner: Owner, log: Log, out: &mut Vec<Command>) {
+        let place = self.segments.write(owner, log);
+        self.emit(place, log, out);
+        self.since_checkpoint += BLOCK;
+        self.clean(out);
+    }
+
+    /// The command of a block at `place`; joined to the one before where it goes on.
+    fn emit(&self, place: u32, log: Log, out: &mut Vec<Command>) {
+        let at = (self.sizes.meta + u64::from(place)) * BLOCK;
+        let next = command(Op::Write, 0, at, BLOCK, self.placement(log as usize));
+        if out.len() > self.step_at
+            && let Some(last) = out.last_mut()
+            && last.op == Op::Write
+            && last.placement == next.placement
+            && last.lba + u64::from(last.blocks) == next.lba
+            && last.blocks < SEGMENT * 8
+        {
+            last.blocks += next.blocks;
+            return;
+        }
+        out.push(next);
+    }
+
+    /// Cleaning, while it is needed.
+    fn clean(&mut self, out: &mut Vec<Command>) {
+        while self.segments.needs_cleaning() {
+            // Segments that hold nothing valid are free only after a checkpoint.
+            if self.segments.has_prefree() {
+                self.checkpoint(out);
+                continue;
+            }
+            let Some(victim) = self.segments.victim() else { return };
+            for block in 0..SEGMENT {
+                let Some(owner) = self.segments.owner(victim, block) else { continue };
+                let inode = u64::from(owner) % (self.per_file + 1) == self.per_file;
+                let log = if inode { Log::ColdNode } else { Log::ColdData };
+                let place = self.segments.relocate(owner, log);
+                self.emit(place, log, out);
+                self.since_checkpoint += BLOCK;
+                if !inode {
+                    self.soil(u64::from(owner) / (self.per_file + 1));
+                }
+            }
+            self.segments.cleaned(victim);
+        }
+    }
+
+    fn discard_blocks(&mut self, out: &mut Vec<Command>) {
+        let meta = self.sizes.meta;
+        for place in self.segments.invalidated() {
+            let at = (meta + u64::from(place)) * BLOCK;
+            out.push(command(Op::Deallocate, 0, at, BLOCK, Placement::NONE));
+        }
+    }
+
+    /// The inode of a file has changed.
+    fn soil(&mut self, file: u64) {
+        if !std::mem::replace(&mut self.is_dirty[file as usize], true) {
+            self.dirty.push(file as u32);
+        }
+    }
+
+    fn checkpoint(&mut self, out: &mut Vec<Command>) {
+        self.counts.checkpoints += 1;
+        self.since_checkpoint = 0;
+        let mut files = std::mem::take(&mut self.dirty);
+        files.sort_unstable();
+        for &file in &files {
+            self.is_dirty[file as usize] = false;
+            let owner = u64::from(file) * (self.per_file + 1) + self.per_file;
+            let place = self.segments.write(owner as Owner, Log::WarmNode);
+            self.emit(place, Log::WarmNode, out);
+            self.counts.nodes += 1;
+        }
+        self.write_meta(&files, out);
+        if self.config.discard == Discard::Block {
+            self.discard_blocks(out);
+        }
+        let meta = self.sizes.meta;
+        let whole = self.config.discard == Discard::Segment;
+        for segment in self.segments.free_prefree() {
+            if whole {
+                let at = (meta + u64::from(segment) * u64::from(SEGMENT)) * BLOCK;
+                let bytes = u64::from(SEGMENT) * BLOCK;
+                out.push(command(Op::Deallocate, 0, at, bytes, Placement::NONE));
+            }
+        }
+    }
+
+    /// NAT, SIT and the checkpoint pack, each the older of two copies.
+    fn write_meta(&mut self, files: &[u32], out: &mut Vec<Command>) {
+        let mut nat: Vec<u64> = files.iter().map(|f| u64::from(*f) / NAT_ENTRIES).collect();
+        nat.dedup();
+        let sit: Vec<u64> = self.segments.changed(SIT_ENTRIES);
+        // Regions of the area: packs, then SIT, then NAT, each twice.
+        let region = self.sizes.meta / 8;
+        let copy = self.copy;
+        self.copy ^= 1;
+        let pack = (0..PACK).map(|b| (copy, b));
+        let sit = sit.into_iter().map(|b| (2 + copy, b));
+        let nat = nat.into_iter().map(|b| (4 + copy, b));
+        let placement = self.placement(LOGS);
+        for (part, block) in pack.chain(sit).chain(nat) {
+            // A small area has fewer blocks than tables need; they share them.
+            let at = (part * region + block % region) * BLOCK;
+            out.push(command(Op::Write, 0, at, BLOCK, placement));
+            self.counts.meta += 1;
+        }
+    }
+
+    fn temperature(&self, file: u64) -> usize {
+        match self.config.temperature {
+            Temperature::Linux => 1,
+            Temperature::File => {
+                // Uniform popularity has no ranks.
+                let Some(popularity) = &self.popularity else { return 1 };
+                let rank = f64::from(popularity.rank_of[file as usize]) / self.sizes.files as f64;
+                match rank {
+                    rank if rank < 0.2 => 0,
+                    rank if rank < 0.5 => 1,
+                    _ => 2,
+                }
+            }
+            Temperature::Frequency => {
+                let age = (self.overwrites - self.updated[file as usize]) as f64;
+                let mean = self.sizes.files as f64;
+                if age < mean / 2.0 { 0 } else { 1 + usize::from(age > mean * 2.0) }
+            }
+        }
+    }
+
+    fn write_data(&mut self, file: u64, first: u64, count: u64, out: &mut Vec<Command>) {
+        let temperature = self.temperature(file);
+        let log = [Log::HotData, Log::WarmData, Log::ColdData][temperature];
+        for block in first..first + count {
+            self.write((file * (self.per_file + 1) + block) as Owner, log, out);
+            self.counts.user[temperature] += 1;
+        }
+        self.updated[file as usize] = self.overwrites;
+        self.soil(file);
+        if self.since_checkpoint >= self.config.checkpoint.0 {
+            self.checkpoint(out);
+        }
+    }
+}
+
+impl Application for F2fs {
+    fn load(&mut self, out: &mut Vec<Command>) -> bool {
+        if self.loaded == self.sizes.files {
+            return false;
+        }
+        self.step_at = out.len();
+        self.write_data(self.loaded, 0, self.per_file, out);
+        self.loaded += 1;
+        if self.loaded == self.sizes.files {
+            self.checkpoint(out);
+        }
+        true
+    }
+
+    fn step(&mut self, out: &mut Vec<Command>) {
+        self.step_at = out.len();
+        let file = match &self.popularity {
+            Some(popularity) => popularity.draw(&mut self.choice),
+            None => self.choice.below(self.sizes.files),
+        };
+        let blocks = self.config.overwrite.0 / BLOCK;
+        let part = self.choice.below(self.per_file / blocks);
+        self.overwrites += 1;
+        self.write_data(file, part * blocks, blocks, out);
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let c = &self.counts;
+        let user = c.user.iter().sum::<u64>().max(1) as f64;
+        let stats = self.segments.stats();
+        let all = user + (c.nodes + c.meta + stats.moved) as f64;
+        vec![
+            Figure::new(
+                "warm_share",
+                c.user[1] as f64 / user,
+                "",
+                "share of user data tagged warm",
+            ),
+            Figure::new("application_waf", all / user, "", "blocks written over blocks of users"),
+            Figure::new("cleaned", stats.cleaned as f64, "segments", "segments cleaned"),
+            Figure::new(
+                "fill_at_cleaning",
+                stats.moved as f64 / (stats.cleaned.max(1) * u64::from(SEGMENT)) as f64,
+                "",
+                "valid share of segments when they were cleaned, mean",
+            ),
+            Figure::new(
+                "ssr_share",
+                stats.reused as f64 / stats.written.max(1) as f64,
+                "",
+                "share of the blocks written into invalid blocks of used segments",
+            ),
+            Figure::new("node_share", c.nodes as f64 / all, "", "share of node blocks"),
+            Figure::new("metadata_share", c.meta as f64 / all, "", "share of NAT, SIT and packs"),
+            Figure::new("checkpoints", c.checkpoints as f64, "", "checkpoints"),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! JESD219A, the endurance workload of enterprise drives: a fixed mix of sizes over three zones.
+//!
+//! JEDEC JESD219A.01, section 5 (enterprise), as the talk "FDP for applications that are not FDP-aware"
+//! restates it: sizes in percent of the commands, 50 % of the commands to the first 5 % of the
+//! addresses, 30 % to the next 15 %, 20 % to the rest, 40 % reads. The standard asks for a drive
+//! that has been written whole before: precondition it.
+//!
+//! Model assumptions: sizes and zones are independent; within a zone addresses are uniform and
+//! independent; a command below 4 KiB starts at any logical block of 512 B, a larger one on 4 KiB
+//! (`align`). Starts at any block for all sizes would make every command touch one page more.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::Table;
+use wafer_device::{Bytes, Command, CommandStream, Figure, LBA_BYTES, Op};
+use wafer_random::{Purpose, Rng};
+
+use super::application::{Application, Steps, command, placement};
+use super::interface::{Model, ModelError, ModelInfo, Space, between};
+
+pub(super) const INFO: ModelInfo = ModelInfo {
+    name: "jesd219a",
+    summary: "JESD219A enterprise endurance workload: mixed sizes, three zones, 40 % reads",
+    make: super::interface::read::<Jesd219aConfig>,
+    defaults: super::interface::defaults::<Jesd219aConfig>,
+    schema: Jesd219aConfig::json_schema,
+    paths: &[],
+};
+
+/// JESD219A, the endurance workload of enterprise drives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Jesd219aConfig {
+    /// `"512B"`: the standard's sizes from 512 B. `"4KiB"`: what is smaller than 4 KiB is 4 KiB.
+    /// Default "512B" (JESD219A.01).
+    pub smallest: Bytes,
+    /// Share of the commands that read. Default 0.4 (JESD219A.01).
+    pub reads: f64,
+    /// Commands of 4 KiB and more start on a multiple of this. Default 4 KiB (assumption: as file
+    /// systems do; the standard leaves it open).
+    pub align: Bytes,
+    /// Commands in flight. Default 256 (assumption: an endurance test keeps the drive busy).
+    pub queue_depth: u32,
+    /// Placement handle of the writes. Default none: no placement directive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handle: Option<u16>,
+}
+
+impl Default for Jesd219aConfig {
+    fn default() -> Self {
+        Jesd219aConfig {
+            smallest: Bytes(512),
+            reads: 0.4,
+            align: Bytes(4096),
+            queue_depth: 256,
+            handle: None,
+        }
+    }
+}
+
+/// Bytes and percent of the commands, JESD219A.01.
+const SIZES: [(u64, u64); 12] = [
+    (512, 4),
+    (1024, 1),
+    (1536, 1),
+    (2048, 1),
+    (2560, 1),
+    (3072, 1),
+    (3584, 1),
+    (4096, 67),
+    (8192, 10),
+    (16384, 7),
+    (32768, 3),
+    (65536, 3),
+];
+
+/// Percent of the commands, and where the zone ends, percent of the addresses.
+const ZONES: [(u64, u64); 3] = [(50, 5), (30, 20), (20, 100)];
+
+impl Model for Jesd219aConfig {
+    fn memory_bytes(&self, _space: &Space) -> u64 {
+        0
+    }
+
+    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
+        Ok(Box::new(Steps::new(Jesd219a::new(self, space, seed)?)))
+    }
+
+    fn parameters(&self) -> Table {
+        super::interface::table(self)
+    }
+}
+
+struct Jesd219a {
+    config: Jesd219aConfig,
+    /// Size of a command by percentile.
+    sizes: [u64; 100],
+    /// Zone of a command by percentile.
+    zones: [u8; 100],
+    /// First byte of each zone, and the end of the last.
+    borders: [u64; 4],
+    /// Reads below this, of 2^32.
+    reads: u64,
+    mix: Rng,
+    shape: Rng,
+    address: Rng,
+    /// Commands that read, and that write.
+    counts: [u64; 2],
+    written: u64,
+}
+
+impl Jesd219a {
+    fn new(config: &Jesd219aConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
+        if ![512, 4096].contains(&config.smallest.0) {
+            let message = format!("{} is neither 512B nor 4KiB", config.smallest);
+            return Err(ModelError::new("smallest", message));
+        }
+        between("reads", config.reads, 0.0, 0.99)?;
+        if !config.align.0.is_multiple_of(LBA_BYTES)
+            || !(LBA_BYTES..=65536).contains(&config.align.0)
+        {
+            let message = format!("{} is not a multiple of 512B up to 64KiB", config.align);
+            return Err(ModelError::new("align", message));
+        }
+        between("queue_depth", config.queue_depth.into(), 1.0, 65536.0)?;
+        if let Some(handle) = config.handle {
+            space.check_handle("handle", 0, handle)?;
+        }
+        let bytes = space.first().bytes;
+        let ends = ZONES.map(|(_, end)| bytes / 100 * end / 65536 * 65536);
+        if ends[0] < 1 << 20 {
+            let message = format!("a namespace of {} is too small: 20MiB at least", Bytes(bytes));
+            return Err(ModelError::new("model", message));
+        }
+        let mut sizes = SIZES.iter().flat_map(|&(size, n)| (0..n).map(move |_| size));
+        let mut zones =
+            ZONES.iter().zip(0u8..).flat_map(|(&(share, _), zone)| (0..share).map(move |_| zone));
+        let rng = |sub| Rng::new(seed, 0, Purpose::Application, sub);
+        Ok(Jesd219a {
+            sizes: std::array::from_fn(|_| {
+                sizes.next().expect("sizes of 100 %").max(config.smallest.0)
+            }),
+            zones: std::array::from_fn(|_| zones.next().expect("zones of 100 %")),
+            borders: [0, ends[0], ends[1], bytes],
+            reads: (config.reads * 4_294_967_296.0) as u64,
+            mix: rng(0),
+            shape: rng(1),
+            address: rng(2),
+            counts: [0; 2],
+            written: 0,
+            config: config.clone(),
+        })
+    }
+}
+
+impl Application for Jesd219a {
+    #[inline]
+    fn step(&mut self, out: &mut Vec<Command>) {
+        let read = u64::from(self.mix.next32()) < self.reads;
+        let shape = self.shape.next64();
+        let size = self.sizes[(((shape & 0xffff_ffff) * 100) >> 32) as usize];
+        let zone = usize::from(self.zones[(((shape >> 32) * 100) >> 32) as usize]);
+        let (first, end) = (self.borders[zone], self.borders[zone + 1]);
+        let align = if size < 4096 { LBA_BYTES } else { self.config.align.0 };
+        // The last start at which the command still fits.
+        let starts = (end - first - size) / align + 1;
+        let at = first + self.address.below(starts) * align;
+        let op = if read { Op::Read } else { Op::Write };
+        self.counts[usize::from(!read)] += 1;
+        self.written += if read { 0 } else { size };
+        out.push(command(op, 0, at, size, placement(self.config.handle)));
+    }
+
+    fn queue_depth(&self) -> u32 {
+        self.config.queue_depth
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let [reads, writes] = self.counts;
+        let total = (reads + writes).max(1) as f64;
+        vec![
+            Figure::new("reads", reads as f64 / total, "", "share of the commands that read"),
+            Figure::new(
+                "write_size",
+                self.written as f64 / writes.max(1) as f64,
+                "B",
+                "mean bytes of a write",
+            ),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes, zones and the share of reads are the standard's; no command leaves its zone.
+    #[test]
+    fn the_mix_is_the_standards() {
+        let bytes = 1 << 30;
+        let space = Space::single(bytes, 1);
+        let mut app = Jesd219a::new(&Jesd219aConfig::default(), &space, 3).unwrap();
+        let mut out = Vec::new();
+        let n = 1_000_000;
+        while out.len() < n {
+            app.step(&mut out);
+        }
+        let share = |of: &dyn Fn(&Command) -> bool| {
+            out.iter().filter(|c| of(c)).count() as f64 / n as f64 * 100.0
+        };
+        for (size, percent) in SIZES {
+            let found = share(&|c| c.bytes() == size);
+            assert!((found - percent as f64).abs() < 0.2, "{size}: {found} %");
+        }
+        let mut first = 0.0;
+        for (percent, end) in ZONES {
+            let end = bytes as f64 * end as f64 / 100.0;
+            let found = share(&|c| (first..end).contains(&((c.lba * LBA_BYTES) as f64 + 65536.0)));
+            assert!((found - percent as f64).abs() < 0.4, "up to {end}: {found} %");
+            first = end;
+        }
+        assert!((share(&|c| c.op == Op::Read) - 40.0).abs() < 0.3);
+        for command in &out {
+            assert!(command.lba * LBA_BYTES + command.bytes() <= bytes);
+            assert!(command.bytes() < 4096 || command.lba.is_multiple_of(8));
+        }
+    }
+
+    #[test]
+    fn four_kib_folds_the_small_sizes() {
+        let config = Jesd219aConfig { smallest: Bytes(4096), ..Default::default() };
+        let mut app = Jesd219a::new(&config, &Space::single(1 << 30, 1), 3).unwrap();
+        let mut out = Vec::new();
+        for _ in 0..100_000 {
+            app.step(&mut out);
+        }
+        let four = out.iter().filter(|c| c.bytes() == 4096).count();
+        assert!(out.iter().all(|c| c.bytes() >= 4096));
+        assert!((four as f64 / 1e5 - 0.77).abs() < 0.01);
+    }
+}

@@ -1,0 +1,249 @@
+//! Several applications on one drive: their streams merged, each on its namespace.
+//!
+//! [`Pacing`] decides whose command comes next, the same way for all tenants:
+//! - [`Pacing::Shares`]: each tenant gets its share of the written bytes, smoothly.
+//! - [`Pacing::ClosedLoop`]: a saturated drive that serves first come, first served. Each tenant keeps
+//!   its queue depth of commands waiting; the tenant of a served command queues its next one at the end.
+//!   So a tenant's share of the *commands* is its share of the commands in flight.
+//! - [`Pacing::Time`]: by the arrival times of traces.
+//!
+//! Flushes and reclaim unit updates take no turn: they accompany the tenant's next command.
+//!
+//! A tenant need not support placement: commands without a directive get the handle of their range of
+//! addresses, or the tenant's. This models a drive that tags namespaces and ranges itself.
+
+mod placing;
+mod turns;
+
+pub use placing::{PlacedRange, TenantPlacement};
+pub use turns::Pacing;
+use turns::Turns;
+use wafer_device::{
+    Batch, Command, CommandStream, Completion, Figure, NsId, StreamDescription, StreamState,
+    Surplus,
+};
+
+/// Number of commands requested from a tenant at once.
+const BATCH: usize = 256;
+/// Ticket of commands whose stream does not wait for them.
+const NO_TICKET: u64 = u64::MAX;
+
+/// One application.
+pub struct Tenant {
+    /// Name in figures and messages.
+    pub name: String,
+    /// Its commands, which address its part of the namespace from block 0.
+    pub stream: Box<dyn CommandStream>,
+    /// The namespace.
+    pub namespace: NsId,
+    /// First logical block of its part of the namespace.
+    pub first_block: u64,
+    /// Placement of commands that have none.
+    pub placement: TenantPlacement,
+}
+
+/// All tenants as one stream.
+pub struct Tenants {
+    tenants: Vec<Queue>,
+    turns: Turns,
+    timed: bool,
+    /// Whether a tenant waits for completions.
+    waits: bool,
+    /// The tenant that loads next.
+    loading: usize,
+    surplus: Surplus,
+}
+
+/// A tenant with the commands it has yet to send.
+struct Queue {
+    tenant: Tenant,
+    waiting: Batch,
+    at: usize,
+    written: u64,
+    loaded: bool,
+}
+
+impl Tenants {
+    /// Merges tenants; `pacing` has an entry for each.
+    pub fn new(tenants: Vec<Tenant>, pacing: Pacing) -> Self {
+        let turns = Turns::new(&pacing, tenants.len());
+        let queue = |tenant| Queue {
+            tenant,
+            waiting: Batch::with_capacity(BATCH),
+            at: 0,
+            written: 0,
+            loaded: false,
+        };
+        let waits = tenants.iter().any(|t: &Tenant| t.stream.description().waits);
+        let tenants = tenants.into_iter().map(queue).collect();
+        Tenants {
+            tenants,
+            turns,
+            timed: pacing == Pacing::Time,
+            waits,
+            loading: 0,
+            surplus: Surplus::default(),
+        }
+    }
+
+    /// Returns the tenant whose turn it is, whose next command is then ready.
+    fn turn(&mut self) -> Result<usize, StreamState> {
+        if self.timed {
+            return self.earliest();
+        }
+        loop {
+            let i = self.turns.next().ok_or(StreamState::Ended)?;
+            match self.tenants[i].state() {
+                StreamState::Ready => return Ok(i),
+                StreamState::Waiting => return Err(StreamState::Waiting),
+                StreamState::Ended => self.turns.ended(i),
+            }
+        }
+    }
+
+    /// Returns the tenant whose next command arrives first.
+    fn earliest(&mut self) -> Result<usize, StreamState> {
+        let mut best: Option<(u64, usize)> = None;
+        for (i, queue) in self.tenants.iter_mut().enumerate() {
+            match queue.state() {
+                StreamState::Ready => {}
+                StreamState::Waiting => return Err(StreamState::Waiting),
+                StreamState::Ended => continue,
+            }
+            let time = queue.waiting.times[queue.at];
+            if best.is_none_or(|(first, _)| time < first) {
+                best = Some((time, i));
+            }
+        }
+        best.map(|(_, i)| i).ok_or(StreamState::Ended)
+    }
+
+    /// Sends the next command of a tenant, with the flushes and updates before it.
+    fn send(&mut self, i: usize, batch: &mut Batch) {
+        let count = self.tenants.len() as u64;
+        let queue = &mut self.tenants[i];
+        loop {
+            let at = queue.at;
+            let command = queue.waiting.commands[at];
+            queue.at += 1;
+            let before = batch.len();
+            queue.tenant.place(command, &mut batch.commands);
+            if self.timed {
+                batch.times.resize(batch.commands.len(), queue.waiting.times[at]);
+            }
+            if self.waits {
+                // Tenants that do not wait have no tickets and hear of no completion.
+                let ticket =
+                    queue.waiting.tickets.get(at).map_or(NO_TICKET, |t| t * count + i as u64);
+                batch.tickets.resize(batch.commands.len(), ticket);
+            }
+            let sent = &batch.commands[before..];
+            let written = sent.iter().map(Command::written_bytes).sum();
+            queue.written += written;
+            if command.op.has_range() {
+                return self.turns.took(i, written);
+            }
+            if queue.state() != StreamState::Ready {
+                return;
+            }
+        }
+    }
+}
+
+impl Queue {
+    /// Returns whether a command is ready to be sent, after asking the stream for more if need be.
+    fn state(&mut self) -> StreamState {
+        if self.at < self.waiting.len() {
+            return StreamState::Ready;
+        }
+        self.at = 0;
+        self.waiting.clear();
+        let state = self.tenant.stream.next(&mut self.waiting, BATCH);
+        if self.waiting.is_empty() { state } else { StreamState::Ready }
+    }
+}
+
+impl Tenant {
+    /// Appends a command as the device receives it: in two where it crosses the end of a placed range.
+    fn place(&self, command: Command, out: &mut Vec<Command>) {
+        let lba = command.lba + self.first_block;
+        let command = Command { lba, namespace: self.namespace, ..command };
+        self.placement.place(command, out);
+    }
+}
+
+impl CommandStream for Tenants {
+    fn description(&self) -> StreamDescription {
+        let each = || self.tenants.iter().map(|q| q.tenant.stream.description());
+        StreamDescription {
+            identifiers: each().all(|d| d.identifiers),
+            queue_depth: each().map(|d| d.queue_depth).sum(),
+            loads: each().any(|d| d.loads),
+            timed: self.timed,
+            waits: self.waits,
+        }
+    }
+
+    /// The tenants load at the same time, a command of each in turn.
+    fn load(&mut self, batch: &mut Batch, max: usize) -> StreamState {
+        let end = batch.len() + max;
+        self.surplus.take(batch, end);
+        let mut one = Batch::default();
+        while batch.len() < end {
+            let loading = (0..self.tenants.len()).map(|n| (self.loading + n) % self.tenants.len());
+            let Some(i) = loading.into_iter().find(|i| !self.tenants[*i].loaded) else { break };
+            self.loading = i + 1;
+            let queue = &mut self.tenants[i];
+            one.clear();
+            let _ = queue.tenant.stream.load(&mut one, 1);
+            queue.loaded = one.is_empty();
+            for command in &one.commands {
+                queue.tenant.place(*command, &mut batch.commands);
+            }
+        }
+        self.surplus.keep(batch, end);
+        batch.state_at(end)
+    }
+
+    fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
+        let end = batch.len() + max;
+        self.surplus.take(batch, end);
+        while batch.len() < end {
+            match self.turn() {
+                Ok(i) => self.send(i, batch),
+                Err(state) => return state,
+            }
+        }
+        self.surplus.keep(batch, end);
+        StreamState::Ready
+    }
+
+    fn completed(&mut self, completions: &[Completion]) {
+        let count = self.tenants.len() as u64;
+        for completion in completions.iter().filter(|c| c.ticket != NO_TICKET) {
+            let own = Completion { ticket: completion.ticket / count, ..*completion };
+            let queue = &mut self.tenants[(completion.ticket % count) as usize];
+            queue.tenant.stream.completed(&[own]);
+        }
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let mut all = Vec::new();
+        for queue in &self.tenants {
+            let name = &queue.tenant.name;
+            let own = Figure::new(
+                "written",
+                queue.written as f64,
+                "B",
+                "bytes that the tenant wrote, its load included unless it was a precondition",
+            );
+            let mut figures = vec![own];
+            figures.extend(queue.tenant.stream.figures());
+            all.extend(figures.into_iter().map(|f| Figure { tenant: name.clone(), ..f }));
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,12 @@
+//! `wafer schema`
+
+use crate::args::{SchemaArgs, SchemaOf};
+use crate::output;
+
+pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
+    match args.what {
+        SchemaOf::Record => output::json(&wafer_record::schema()),
+        SchemaOf::Config => output::json(&wafer_lab::config::schema::experiment()),
+        SchemaOf::Reproduce => output::json(&wafer_studies::reproduce::schema()),
+    }
+}

@@ -1,0 +1,11 @@
+//! The `wafer` command as a program.
+
+mod explain;
+mod fuzz;
+mod measure;
+mod mount;
+mod run;
+mod schema;
+mod serve;
+mod sessions;
+mod validate;

@@ -1,0 +1,191 @@
+//! Attribution: whose writes cause relocations of whose data.
+//!
+//! Kept only for an observer that asks for it ([`Observer::ATTRIBUTION`](crate::Observer)).
+//!
+//! # Rule
+//! - The *origin* of a page is the handle through which a host last wrote it. Relocation does not
+//!   change it.
+//! - Each page that becomes invalid was *invalidated by* the handle of the write that replaced it. A
+//!   page that deallocate unmaps ended its own life: it counts as invalidated by its origin.
+//! - When a victim is collected, its valid pages of origin `j` are *caused by* handle `i` in proportion
+//!   to the pages of the victim that `i` invalidated: those pages are why it was the victim. A victim
+//!   without invalid pages (a policy that does not look, or a unit not fully written) was collected
+//!   only for space: it is caused by the handle that asked for space.
+//! - Apart from that, every collection was *demanded by* the handle whose write asked for space.
+//!
+//! The proportion of each origin is rounded to whole pages cumulatively over the handles in order, so
+//! that the sum over all causes is exactly what was moved.
+
+use crate::ids::RuhId;
+use crate::observer::Owner;
+
+/// What attribution has counted, all in pages unless a field says otherwise. Handles are rows and
+/// columns by number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attribution {
+    /// `relocated[i][j]`: relocated pages of origin `j` that invalidations by `i` caused.
+    pub relocated: Vec<Vec<u64>>,
+    /// `demanded[i][j]`: relocated pages of origin `j` in collections that a write through `i` asked
+    /// for.
+    pub demanded: Vec<Vec<u64>>,
+    /// `invalidated[i][o]`: pages invalidated by `i` in the reclaim units collected so far that held
+    /// data of owner `o`: a handle, or (the last column) relocated data of several.
+    pub invalidated: Vec<Vec<u64>>,
+    /// Collections by owner, in the same order.
+    pub collected: Vec<Collected>,
+    /// Pages of commands that began where the last command of the same handle ended.
+    pub sequential: Vec<u64>,
+}
+
+/// Collections of the reclaim units of one owner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Reclaim units.
+    pub units: u64,
+    /// Reclaim units without a valid page: their data had died by itself.
+    pub empty: u64,
+    /// Valid pages moved.
+    pub valid: u64,
+}
+
+impl Attribution {
+    /// Creates totals of zero for a device with `handles` handles.
+    pub(crate) fn new(handles: usize) -> Self {
+        let square = vec![vec![0; handles]; handles];
+        Attribution {
+            relocated: square.clone(),
+            demanded: square,
+            invalidated: vec![vec![0; handles + 1]; handles],
+            collected: vec![Collected::default(); handles + 1],
+            sequential: vec![0; handles],
+        }
+    }
+
+    /// Counts one collection: `valid` pages of each origin, `invalid` pages by each handle.
+    pub(crate) fn collection(
+        &mut self,
+        owner: Owner,
+        asking: RuhId,
+        valid: &[u32],
+        invalid: &[u32],
+    ) {
+        let handles = self.sequential.len();
+        let column = match owner {
+            Owner::Handle(handle) => handle.index(),
+            Owner::Gc => handles,
+        };
+        for (row, count) in self.invalidated.iter_mut().zip(invalid) {
+            row[column] += u64::from(*count);
+        }
+        let collected = &mut self.collected[column];
+        let moved: u64 = valid.iter().map(|v| u64::from(*v)).sum();
+        collected.units += 1;
+        collected.empty += u64::from(moved == 0);
+        collected.valid += moved;
+        let all: u64 = invalid.iter().map(|k| u64::from(*k)).sum();
+        for (origin, pages) in valid.iter().enumerate().filter(|(_, pages)| **pages > 0) {
+            let pages = u64::from(*pages);
+            self.demanded[asking.index()][origin] += pages;
+            if all == 0 {
+                self.relocated[asking.index()][origin] += pages;
+                continue;
+            }
+            let (mut seen, mut given) = (0, 0);
+            for (cause, count) in invalid.iter().enumerate() {
+                seen += u64::from(*count);
+                let due = pages * seen / all;
+                self.relocated[cause][origin] += due - given;
+                given = due;
+            }
+        }
+    }
+}
+
+/// What attribution needs to know of the device as it is now.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    /// For each handle the pages of each reclaim unit that it invalidated since that was erased; one
+    /// entry more for "unmapped". One handle's entries lie together: they stay in the cache.
+    invalid: Vec<Vec<u32>>,
+    /// Where the last command of each handle ended.
+    next_page: Vec<u64>,
+    /// Scratch memory: valid pages of each origin in the victim.
+    pub(crate) valid: Vec<u32>,
+    /// Scratch memory: pages of the victim that each handle invalidated.
+    victim: Vec<u32>,
+    pub(crate) totals: Attribution,
+}
+
+impl Ledger {
+    pub(crate) fn new(ru_count: u32, handles: usize) -> Self {
+        Ledger {
+            invalid: vec![vec![0; ru_count as usize + 1]; handles],
+            next_page: vec![u64::MAX; handles],
+            valid: vec![0; handles],
+            victim: Vec::with_capacity(handles),
+            totals: Attribution::new(handles),
+        }
+    }
+
+    /// Handle `by` invalidated `count` pages of a reclaim unit. In the path of every write.
+    #[inline(always)]
+    pub(crate) fn invalidate(&mut self, ru: u32, by: u32, count: u32) {
+        let entry = &mut self.invalid[by as usize][ru as usize];
+        // The entry of "unmapped" counts modulo 2^32 and is never looked at.
+        *entry = entry.wrapping_add(count);
+    }
+
+    /// Returns what handle `by` invalidated, by reclaim unit, for a caller that counts single pages.
+    #[inline(always)]
+    pub(crate) fn invalid_by(&mut self, by: u32) -> &mut [u32] {
+        &mut self.invalid[by as usize]
+    }
+
+    /// Returns how many pages of a reclaim unit were invalidated.
+    pub(crate) fn invalid_pages(&self, ru: u32) -> u32 {
+        self.invalid.iter().map(|by| by[ru as usize]).sum()
+    }
+
+    /// Handle `by` writes pages `first..=last`, the first of them from within (`inside`) or whole.
+    #[inline(always)]
+    pub(crate) fn written(&mut self, by: u32, first: u64, last: u64, inside: bool) {
+        let next = &mut self.next_page[by as usize];
+        // A command smaller than a page goes on in the page where the last one ended.
+        if first == *next || (inside && first.wrapping_add(1) == *next) {
+            self.totals.sequential[by as usize] += last - first + 1;
+        }
+        *next = last + 1;
+    }
+
+    /// Returns the page at which the last command of a handle ended.
+    #[inline(always)]
+    pub(crate) fn next_page(&self, by: u32) -> u64 {
+        self.next_page[by as usize]
+    }
+
+    /// Takes note of a run of commands of one page each: `sequential` of them went on where the one
+    /// before ended, and the last ended before `next`.
+    #[inline(always)]
+    pub(crate) fn written_singly(&mut self, by: u32, sequential: u64, next: u64) {
+        self.totals.sequential[by as usize] += sequential;
+        self.next_page[by as usize] = next;
+    }
+
+    /// Counts the collection of a victim, whose valid pages of each origin are in [`Self::valid`], and
+    /// forgets what was known of it.
+    pub(crate) fn collected(&mut self, victim: u32, owner: Owner, asking: RuhId) {
+        self.victim.clear();
+        let invalid = self.invalid.iter_mut().map(|by| std::mem::take(&mut by[victim as usize]));
+        self.victim.extend(invalid);
+        self.totals.collection(owner, asking, &self.valid, &self.victim);
+        self.valid.fill(0);
+    }
+
+    /// Counts anew from zero; what is known of the device as it is now stays.
+    pub(crate) fn reset(&mut self) {
+        self.totals = Attribution::new(self.totals.sequential.len());
+    }
+}
+
+#[cfg(test)]
+mod tests;

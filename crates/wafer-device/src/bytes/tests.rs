@@ -1,0 +1,17 @@
+use super::*;
+
+#[test]
+fn sizes_round_trip() {
+    for text in ["448GiB", "3841GB", "4KiB", "1MiB", "7TiB", "512B", "0B"] {
+        assert_eq!(text.parse::<Bytes>().unwrap().to_string(), text);
+    }
+    assert_eq!("3.84TB".parse(), Ok(Bytes(3_840_000_000_000)));
+    assert_eq!("1_000".parse(), Ok(Bytes(1000)));
+}
+
+#[test]
+fn nonsense_is_an_error() {
+    for text in ["", "GiB", "4XB", "-1", "1e9GiB", "99999999999TiB", "1.2.3MiB"] {
+        assert!(text.parse::<Bytes>().is_err(), "{text}");
+    }
+}

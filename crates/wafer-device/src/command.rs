@@ -1,0 +1,118 @@
+//! Everything a host asks of the device: one 16-byte value per command.
+
+use crate::ids::NsId;
+
+/// What a command does.
+///
+/// This is the one vocabulary of operations: streams, traces, captures and journals all use it. The
+/// numbers are the codes of the capture and journal formats and must not change. Format NVM has none:
+/// it reaches the device as a deallocation of the whole namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Op {
+    /// Write: maps the range to new media pages.
+    Write = 0,
+    /// Dataset management, deallocate (TRIM): unmaps every page that lies wholly in the range.
+    Deallocate = 1,
+    /// Read: counted, changes nothing.
+    Read = 2,
+    /// Flush of the volatile write cache, without address: changes and counts nothing.
+    Flush = 3,
+    /// Reclaim unit update (I/O Management Send), without address: the handle behind the placement
+    /// identifier moves to an empty reclaim unit.
+    Update = 4,
+}
+
+impl Op {
+    /// Every operation, in the order of the codes.
+    pub const ALL: [Op; 5] = [Op::Write, Op::Deallocate, Op::Read, Op::Flush, Op::Update];
+
+    /// Returns the operation with this code.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Op::ALL.get(usize::from(code)).copied()
+    }
+
+    /// Returns whether the operation addresses a range of logical blocks.
+    pub fn has_range(self) -> bool {
+        !matches!(self, Op::Flush | Op::Update)
+    }
+}
+
+/// The placement identifier (PID) of a write: directive type 2 with this value in DSPEC
+/// (NVM Command Set 1.1, Write command, CDW13), or [`Placement::NONE`] without a directive.
+///
+/// A PID holds the reclaim group in its upper RGIF bits and the placement handle, an index into
+/// the namespace's list of RUHs, in the rest (NVMe Base 2.1, 8.1.10). With one reclaim group the
+/// PID *is* the placement handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Placement(pub u16);
+
+impl Placement {
+    /// No placement directive: the namespace's first handle, reclaim group 0.
+    pub const NONE: Placement = Placement(u16::MAX);
+}
+
+/// One command of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Command {
+    /// First logical block of the namespace, in units of [`crate::LBA_BYTES`]; 0 without a range.
+    pub lba: u64,
+    /// Length in logical blocks (not zero-based). A command with a range has no effect at length 0.
+    pub blocks: u32,
+    /// Placement identifier of a write or a reclaim unit update.
+    pub placement: Placement,
+    /// The operation.
+    pub op: Op,
+    /// The namespace addressed.
+    pub namespace: NsId,
+}
+
+impl Command {
+    /// Returns a write of `blocks` logical blocks at `lba` of namespace 0.
+    pub fn write(lba: u64, blocks: u32, placement: Placement) -> Self {
+        Command { lba, blocks, placement, op: Op::Write, namespace: NsId(0) }
+    }
+
+    /// Returns a deallocation of `blocks` logical blocks at `lba` of namespace 0.
+    pub fn deallocate(lba: u64, blocks: u32) -> Self {
+        Command { lba, blocks, placement: Placement::NONE, op: Op::Deallocate, namespace: NsId(0) }
+    }
+
+    /// Returns a flush of a namespace.
+    pub fn flush(namespace: NsId) -> Self {
+        Command { lba: 0, blocks: 0, placement: Placement::NONE, op: Op::Flush, namespace }
+    }
+
+    /// Returns a reclaim unit update of one placement identifier.
+    pub fn update(namespace: NsId, placement: Placement) -> Self {
+        Command { lba: 0, blocks: 0, placement, op: Op::Update, namespace }
+    }
+
+    /// Returns the same command on another namespace.
+    pub fn on(self, namespace: NsId) -> Self {
+        Command { namespace, ..self }
+    }
+
+    /// Packs placement, operation and namespace into one number, equal for commands that differ only
+    /// in their range.
+    #[inline(always)]
+    pub(crate) fn target(&self) -> u32 {
+        u32::from(self.placement.0) | (self.op as u32) << 16 | u32::from(self.namespace.0) << 24
+    }
+
+    /// Returns the number of bytes that the command covers.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.blocks) * crate::LBA_BYTES
+    }
+
+    /// Returns the number of bytes that the command writes: 0 unless it is a write.
+    #[inline]
+    pub fn written_bytes(&self) -> u64 {
+        if self.op == Op::Write { self.bytes() } else { 0 }
+    }
+}
+
+const _: () = assert!(size_of::<Command>() == 16);

@@ -1,0 +1,55 @@
+//! What the device counts: bytes on the host side, bytes on the media side, per device and handle.
+
+use serde::{Deserialize, Serialize};
+
+/// Counters of the whole device since it was made or last reset. Statistics log page 0x22
+/// (NVMe Base 2.1, 5.1.12.1.30) holds the first three.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// HBMW: bytes that hosts wrote.
+    pub host_bytes: u64,
+    /// MBMW: bytes programmed, for hosts and by garbage collection.
+    pub media_bytes: u64,
+    /// MBE: bytes of media erased, whole reclaim units.
+    pub erased_bytes: u64,
+    /// Pages that hosts wrote, whole or in part: each is one page programmed.
+    pub host_pages: u64,
+    /// Pages that garbage collection moved.
+    pub relocated_pages: u64,
+    /// Pages that a host wrote only in part: each cost a read-modify-write.
+    pub rmw_pages: u64,
+    /// Pages that deallocate unmapped.
+    pub deallocated_pages: u64,
+    /// Bytes that hosts read.
+    pub read_bytes: u64,
+    /// Commands that were applied, rejected ones included.
+    pub commands: u64,
+    /// Commands outside their namespace, or for a namespace that does not exist: without effect.
+    pub rejected: u64,
+    /// Reclaim units garbage-collected because free ones were below the forced threshold.
+    pub forced_gc: u64,
+    /// Reclaim units garbage-collected in the background.
+    pub background_gc: u64,
+}
+
+impl Counters {
+    /// Returns the WAF, MBMW / HBMW; 1 before the first write.
+    pub fn waf(&self) -> f64 {
+        if self.host_bytes == 0 { 1.0 } else { self.media_bytes as f64 / self.host_bytes as f64 }
+    }
+}
+
+/// Counters of one reclaim unit handle, or of the open reclaim unit that garbage collection
+/// fills for all initially isolated handles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandleCounters {
+    /// Bytes that hosts wrote through the handle. For the GC entry: bytes moved into it from the
+    /// reclaim units of handles.
+    pub host_bytes: u64,
+    /// Bytes programmed for the handle: its host writes in whole pages, plus what garbage
+    /// collection moved *out of* its reclaim units. For the GC entry: its host bytes plus what
+    /// was moved again.
+    pub media_bytes: u64,
+    /// Bytes erased in reclaim units of the handle.
+    pub erased_bytes: u64,
+}

@@ -1,0 +1,335 @@
+//! The device: its parts and its queries.
+
+use crate::attribution::{Attribution, Ledger};
+use crate::command::Placement;
+use crate::config::{DeviceConfig, Isolation};
+use crate::counters::{Counters, HandleCounters};
+use crate::error::ConfigError;
+use crate::flash::mapping::{Label, PageMap};
+use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits, RuIndex, State};
+use crate::flash::segment::{NONE, Segments};
+use crate::flash::writers::Writers;
+use crate::gc::policy;
+use crate::gc::policy::VictimPolicy;
+use crate::gc::separation::Rule;
+use crate::geometry::Geometry;
+use crate::ids::{NsId, RgId, RuId, RuhId};
+use crate::layout::Slots;
+use crate::observer::{Observer, Owner};
+use crate::relocation::Relocation;
+use crate::rng::{DeviceRng, Purpose};
+
+/// A simulated FDP drive.
+///
+/// Deterministic: configuration, seed and commands decide every counter. `O` sees what happens inside;
+/// `()` sees nothing and costs nothing.
+pub struct Device<O: Observer = ()> {
+    pub(crate) geometry: Geometry,
+    pub(crate) namespaces: Vec<NamespaceLayout>,
+    pub(crate) map: PageMap,
+    pub(crate) segments: Segments,
+    /// Segments are merged when more are live.
+    pub(crate) segment_limit: usize,
+    pub(crate) rus: ReclaimUnits,
+    /// Open reclaim units: `slots_per_group` for each group; see [`Slots`].
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) layout: Slots,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) policy: Box<dyn VictimPolicy>,
+    pub(crate) policy_rng: DeviceRng,
+    /// The rule of separation within handles, if there is one.
+    pub(crate) separation: Option<Rule>,
+    pub(crate) counters: Counters,
+    /// One for each handle, then one for the shared GC reclaim units.
+    pub(crate) handles: Vec<HandleCounters>,
+    /// Host pages written since the device was made; counters may be reset, this never is.
+    pub(crate) clock: u64,
+    /// Pages that segments were opened for, plus pages unmapped. Between two moments, at most as many
+    /// pages became invalid as this grew, plus those that segments were open for at the first moment.
+    pub(crate) granted: u64,
+    /// Scratch memory of a collection: lists of (count, segment), empty between collections.
+    pub(crate) scratch: [Vec<(u32, Label)>; 3],
+    /// What attribution counts; empty unless the observer asks for it.
+    pub(crate) ledger: Ledger,
+    /// Recent write commands by handle.
+    pub(crate) writers: Writers,
+    pub(crate) observer: O,
+}
+
+/// A namespace as the write path needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NamespaceLayout {
+    pub(crate) first_page: u64,
+    /// Logical blocks of the namespace.
+    pub(crate) blocks: u64,
+    /// The slot of each placement handle in group 0.
+    pub(crate) slots: Vec<u32>,
+}
+
+impl NamespaceLayout {
+    /// Returns the layout of a namespace with these pages and reclaim unit handles; a deleted one has neither.
+    pub(crate) fn new(geometry: &Geometry, pages: &std::ops::Range<u64>, handles: &[u16]) -> Self {
+        // Without FDP there is one handle, whatever the list says.
+        let slot = |handle: &u16| u32::from((*handle).min(geometry.handles - 1));
+        NamespaceLayout {
+            first_page: pages.start,
+            blocks: (pages.end - pages.start) * geometry.blocks_per_page(),
+            slots: handles.iter().map(slot).collect(),
+        }
+    }
+
+    /// Returns the slot of a write without directive or with a placement handle of group 0, the common
+    /// cases.
+    #[inline(always)]
+    pub(crate) fn slot(&self, placement: Placement) -> Option<u32> {
+        if placement == Placement::NONE {
+            return self.slots.first().copied();
+        }
+        self.slots.get(usize::from(placement.0)).copied()
+    }
+}
+
+/// One reclaim group.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) range: std::ops::Range<u32>,
+    /// Forced GC runs while at most this many are free.
+    pub(crate) forced_free: u32,
+    /// Background GC runs while at most this many are free.
+    pub(crate) background_free: u32,
+    /// No candidate has fewer valid pages than this less [`Device::granted`].
+    pub(crate) floor: u64,
+}
+
+/// An open reclaim unit and the segment that is written.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Slot {
+    /// The reclaim unit, or [`NONE`].
+    pub(crate) ru: RuIndex,
+    /// The open segment, or [`NONE`].
+    pub(crate) segment: Label,
+    /// Pages that still fit into the segment.
+    pub(crate) segment_room: u32,
+    /// Pages that still fit into the reclaim unit, those of the segment included.
+    pub(crate) room: u32,
+}
+
+impl Slot {
+    pub(crate) const EMPTY: Slot = Slot { ru: NONE, segment: NONE, segment_room: 0, room: 0 };
+}
+
+impl Device<()> {
+    /// Creates a device: nothing is mapped, and every handle has an empty open reclaim unit. `seed` feeds
+    /// the device's random numbers (policies, divided segments).
+    ///
+    /// # Errors
+    /// As [`Geometry::resolve`]; also when memory for the map is refused.
+    pub fn new(config: &DeviceConfig, seed: u64) -> Result<Self, ConfigError> {
+        Self::with_observer(config, seed, ())
+    }
+}
+
+impl<O: Observer> Device<O> {
+    /// As [`Device::new`], with an observer.
+    ///
+    /// # Errors
+    /// As [`Device::new`].
+    pub fn with_observer(
+        config: &DeviceConfig,
+        seed: u64,
+        observer: O,
+    ) -> Result<Self, ConfigError> {
+        let policy = policy::make(&config.gc)?;
+        Self::with_geometry(Geometry::resolve(config)?, policy, seed, observer)
+    }
+
+    /// Creates a device of a resolved geometry with a policy that need not be one of
+    /// [`POLICIES`](policy::POLICIES).
+    ///
+    /// # Errors
+    /// When memory for the map is refused.
+    pub fn with_geometry(
+        geometry: Geometry,
+        policy: Box<dyn VictimPolicy>,
+        seed: u64,
+        observer: O,
+    ) -> Result<Self, ConfigError> {
+        let map = PageMap::new(geometry.logical_pages).map_err(|e| {
+            let message = format!("no memory for the map of {} pages: {e}", geometry.logical_pages);
+            ConfigError::new("capacity", message)
+        })?;
+        let rus = ReclaimUnits::new(&geometry);
+        let mut segments = Segments::new(rus.unmapped(), DeviceRng::new(seed, Purpose::Segments));
+        if geometry.separation.is_some() {
+            segments.keep_births();
+        }
+        let handles = u32::from(geometry.handles);
+        let writers = Writers::new(geometry.counts_writers());
+        let layout = Slots::new(&geometry);
+        let groups = (0..geometry.groups)
+            .map(|g| {
+                let range = geometry.group_range(g);
+                let count = range.end - range.start;
+                Group {
+                    forced_free: geometry.forced_free(count),
+                    background_free: geometry.background_free(count),
+                    floor: 0,
+                    range,
+                }
+            })
+            .collect::<Vec<_>>();
+        let pages = geometry.namespaces.iter().zip(&geometry.namespace_handles);
+        let namespaces = pages.map(|(p, list)| NamespaceLayout::new(&geometry, p, list)).collect();
+        let ledger = if O::ATTRIBUTION {
+            Ledger::new(geometry.ru_count, handles as usize)
+        } else {
+            Ledger::default()
+        };
+        let mut device = Device {
+            segment_limit: geometry.segment_limit(),
+            slots: vec![Slot::EMPTY; groups.len() * layout.per_group as usize],
+            handles: vec![HandleCounters::default(); handles as usize + 1],
+            separation: geometry.separation.map(|rule| rule.rule(&geometry.separation_sizes())),
+            policy_rng: DeviceRng::new(seed, Purpose::Policy),
+            geometry,
+            namespaces,
+            map,
+            segments,
+            rus,
+            layout,
+            groups,
+            policy,
+            counters: Counters::default(),
+            clock: 0,
+            granted: 0,
+            scratch: Default::default(),
+            ledger,
+            writers,
+            observer,
+        };
+        device.open_handles();
+        Ok(device)
+    }
+
+    /// Returns the sizes of the device.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Returns the counters since the device was made or [`Self::reset_counters`].
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Returns the counters of each handle.
+    pub fn handle_counters(&self) -> &[HandleCounters] {
+        &self.handles[..self.layout.handles as usize]
+    }
+
+    /// Returns the counters of the reclaim units that hold relocated data of all initially isolated handles;
+    /// `None` where relocated data never mixes so.
+    pub fn gc_counters(&self) -> Option<HandleCounters> {
+        let by_isolation =
+            matches!(self.geometry.relocation, Relocation::ByIsolation | Relocation::ByWriter);
+        let mixes = by_isolation && self.geometry.isolation.contains(&Isolation::Initially);
+        mixes.then(|| self.handles[self.layout.handles as usize])
+    }
+
+    /// Returns whose writes caused relocations of whose data since the device was made or
+    /// [`Self::reset_counters`]; `None` unless the observer asks for it.
+    pub fn attribution(&self) -> Option<&Attribution> {
+        O::ATTRIBUTION.then_some(&self.ledger.totals)
+    }
+
+    /// Sets all counters to zero, as after preconditioning; data and erase counts stay.
+    pub fn reset_counters(&mut self) {
+        self.counters = Counters::default();
+        self.handles.fill(HandleCounters::default());
+        self.ledger.reset();
+    }
+
+    /// Returns the observer.
+    pub fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// Returns the observer for changes.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    /// Returns the placement identifiers of a namespace in the order in which Reclaim Unit Handle Status lists
+    /// them (for each placement handle, for each group), which is the order that fio's `plids` index.
+    pub fn placements(&self, namespace: NsId) -> Vec<Placement> {
+        let Some(layout) = self.namespaces.get(usize::from(namespace.0)) else { return Vec::new() };
+        let shift = self.placement_shift();
+        (0..layout.slots.len() as u32)
+            .flat_map(|handle| {
+                (0..self.groups.len() as u32)
+                    .map(move |g| Placement(((g << shift) | handle) as u16))
+            })
+            .collect()
+    }
+
+    /// Returns the number of bits of a placement identifier below its reclaim group: 16 - RGIF.
+    pub(crate) fn placement_shift(&self) -> u32 {
+        16 - (self.groups.len() as u32).next_power_of_two().trailing_zeros()
+    }
+
+    /// Returns the number of valid pages of a reclaim unit.
+    pub fn valid_pages(&self, ru: RuId) -> u32 {
+        let pending = self.slots.iter().find(|s| s.ru == ru.0).map_or(0, |s| s.segment_room);
+        (self.rus.valid[ru.index()] & !NOT_CLOSED) - pending
+    }
+
+    /// Returns how often a reclaim unit was erased.
+    pub fn erase_count(&self, ru: RuId) -> u32 {
+        self.rus.units[ru.index()].erases
+    }
+
+    /// Returns whose data a reclaim unit holds; `None` if it is free.
+    pub fn owner(&self, ru: RuId) -> Option<Owner> {
+        let unit = &self.rus.units[ru.index()];
+        (unit.state != State::Free).then_some(unit.owner)
+    }
+
+    /// Returns whether a reclaim unit is closed: full, and a candidate for collection.
+    pub fn is_closed(&self, ru: RuId) -> bool {
+        self.rus.units[ru.index()].state == State::Closed
+    }
+
+    /// Returns the number of free reclaim units of a group.
+    pub fn free_rus(&self, group: RgId) -> usize {
+        self.rus.free[group.index()].len()
+    }
+
+    /// Returns RUAMW: pages that can still be written to the open reclaim unit of a handle.
+    pub fn available_pages(&self, group: RgId, handle: RuhId) -> u32 {
+        self.slots[group.index() * self.layout.per_group as usize + handle.index()].room
+    }
+
+    pub(crate) fn group_of(&self, slot: u32) -> u16 {
+        (slot / self.layout.per_group) as u16
+    }
+
+    pub(crate) fn owner_of(&self, slot: u32) -> Owner {
+        match slot % self.layout.per_group {
+            s if s < self.layout.handles => Owner::Handle(RuhId(s as u16)),
+            s if s == self.layout.shared_gc() => Owner::Gc,
+            s => {
+                let handle = match self.layout.host_of(s) {
+                    Some((handle, _)) => handle,
+                    None => (s - self.layout.handles - 1) / self.layout.generations,
+                };
+                Owner::Handle(RuhId(handle as u16))
+            }
+        }
+    }
+
+    pub(crate) fn owner_index(&self, owner: Owner) -> usize {
+        match owner {
+            Owner::Handle(handle) => handle.index(),
+            Owner::Gc => self.layout.handles as usize,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! FDP events (NVMe Base 2.1, FDP Events log page 0x23) as types. Encoding them is the controller's
+//! work; the time stamp is the caller's.
+
+use crate::command::Placement;
+use crate::ids::{NsId, RgId, RuhId};
+
+/// What happened to data placement, as far as the device itself notices.
+///
+/// Two event types of the specification belong to whoever has a clock or a controller: reclaim unit
+/// time limit exceeded (0x01) and controller-level reset modified handles (0x02).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FdpEvent {
+    /// 0x00: a host moved a handle to another reclaim unit before the last was fully written.
+    RuNotFullyWritten {
+        /// Reclaim group of the reclaim unit.
+        group: RgId,
+        /// The handle.
+        handle: RuhId,
+        /// Pages that were still to be written.
+        unwritten_pages: u32,
+    },
+    /// 0x03: a write named a placement identifier that its namespace does not have; it went to the
+    /// default.
+    InvalidPlacementIdentifier {
+        /// The namespace.
+        namespace: NsId,
+        /// What the write named.
+        placement: Placement,
+    },
+    /// 0x80: garbage collection moved data of a handle.
+    MediaReallocated {
+        /// Reclaim group.
+        group: RgId,
+        /// The handle whose data moved; none for data of the shared GC reclaim unit.
+        handle: Option<RuhId>,
+        /// Pages moved.
+        pages: u32,
+    },
+    /// 0x81: the device directed a handle's writes to a reclaim unit of another group, because the
+    /// group named had no space to reclaim.
+    ImplicitlyModifiedRuh {
+        /// The group that was named.
+        group: RgId,
+        /// The handle.
+        handle: RuhId,
+        /// The group that took the data.
+        used: RgId,
+    },
+}
+
+impl FdpEvent {
+    /// Returns the event type as in the log page.
+    pub fn event_type(&self) -> u8 {
+        match self {
+            FdpEvent::RuNotFullyWritten { .. } => 0x00,
+            FdpEvent::InvalidPlacementIdentifier { .. } => 0x03,
+            FdpEvent::MediaReallocated { .. } => 0x80,
+            FdpEvent::ImplicitlyModifiedRuh { .. } => 0x81,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The page map: for each logical page the label of its segment, 4 bytes a page, in huge pages.
+
+use memmap2::MmapMut;
+
+/// A segment's number in the map and in the segment table.
+pub(crate) type Label = u32;
+/// The label of unmapped pages. A fresh map is zeroed memory, so everything is unmapped.
+pub(crate) const UNMAPPED: Label = 0;
+
+/// Asks for the cache line at an address; any address is allowed.
+#[inline(always)]
+pub(crate) fn prefetch<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch never faults and reads nothing that the program sees.
+        unsafe { _mm_prefetch(address.cast(), _MM_HINT_T0) }
+    }
+    #[cfg(any(not(target_arch = "x86_64"), miri))]
+    let _ = address;
+}
+
+pub(crate) struct PageMap {
+    memory: MmapMut,
+    pages: u64,
+}
+
+impl PageMap {
+    /// Creates a map of `pages` unmapped pages. Memory is taken page by page as it is first touched.
+    pub(crate) fn new(pages: u64) -> std::io::Result<Self> {
+        let bytes = usize::try_from(pages * 4).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
+        let memory = MmapMut::map_anon(bytes)?;
+        // Random access over gigabytes is bound by TLB misses: huge pages gain a quarter. Not
+        // having them costs speed only.
+        #[cfg(all(target_os = "linux", not(miri)))]
+        let _ = memory.advise(memmap2::Advice::HugePage);
+        Ok(PageMap { memory, pages })
+    }
+
+    #[inline(always)]
+    fn entries(&mut self) -> *mut Label {
+        self.memory.as_mut_ptr().cast()
+    }
+
+    /// Asks for the cache lines of `count` entries from `page` on. Any value is allowed.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, page: u64, count: u64) {
+        let first = self.memory.as_ptr().wrapping_add((page as usize).wrapping_mul(4));
+        prefetch(first);
+        // Hardware follows longer runs by itself.
+        if count > 16 {
+            prefetch(first.wrapping_add(64));
+        }
+    }
+
+    /// Puts `label` at `page` and returns what was there.
+    #[inline(always)]
+    pub(crate) fn replace(&mut self, page: u64, label: Label) -> Label {
+        assert!(page < self.pages);
+        // SAFETY: `page` is below `pages`, and the memory holds `pages` aligned entries of any
+        // bit pattern.
+        unsafe { self.entries().add(page as usize).replace(label) }
+    }
+
+    /// Returns all entries.
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[Label] {
+        // SAFETY: the memory holds `pages` aligned entries of any bit pattern, borrowed with self.
+        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), self.pages as usize) }
+    }
+
+    /// Returns the entries of a run of pages.
+    #[inline(always)]
+    pub(crate) fn run_mut(&mut self, page: u64, count: u64) -> &mut [Label] {
+        assert!(page <= self.pages && count <= self.pages - page);
+        // SAFETY: the run lies within `pages` entries (asserted), borrowed mutably with self.
+        unsafe { std::slice::from_raw_parts_mut(self.entries().add(page as usize), count as usize) }
+    }
+}

@@ -1,0 +1,271 @@
+//! Reclaim units: their state, what they hold, and the free ones of each group.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::flash::mapping::Label;
+use crate::geometry::Geometry;
+use crate::observer::Owner;
+
+/// Index of a reclaim unit in the tables. The last index stands for "unmapped".
+pub(crate) type RuIndex = u32;
+
+/// In `ReclaimUnits::valid`: the reclaim unit is open or free, so not a candidate. The bit makes
+/// its key larger than every candidate's: a search for the smallest needs no second look.
+pub(crate) const NOT_CLOSED: u32 = 1 << 31;
+
+/// Reclaim units per block of the index for the smallest valid count.
+const BLOCK_SHIFT: u32 = 8;
+
+/// What only opening, closing and collecting touch.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ReclaimUnit {
+    /// Segments and parts, in order of writing.
+    pub(crate) segments: Vec<Label>,
+    /// Pages written since the last erase.
+    pub(crate) written: u32,
+    /// Times erased.
+    pub(crate) erases: u32,
+    pub(crate) owner: Owner,
+    /// Relocated data of several handles: pages moved here by the handle that wrote them first, as
+    /// far as shares tell. Empty for the data of one handle.
+    pub(crate) origins: Vec<f64>,
+    /// Class of what the host wrote, where the drive separates; else 0.
+    pub(crate) class: u8,
+    /// Predicted death time of the data, in host pages written to the device, where it was grouped by that;
+    /// else 0.
+    pub(crate) death_time: u64,
+    /// How often its data was moved, as far as that is kept apart; 0 where a host writes.
+    pub(crate) generation: u8,
+    pub(crate) state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum State {
+    Free,
+    Open,
+    Closed,
+}
+
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ReclaimUnits {
+    /// Valid pages of each reclaim unit, with [`NOT_CLOSED`]; one entry more for "unmapped".
+    pub(crate) valid: Vec<u32>,
+    pub(crate) units: Vec<ReclaimUnit>,
+    /// Host pages written to the device when each was closed.
+    pub(crate) closed_at: Vec<u64>,
+    /// Position of each in the order of closing.
+    pub(crate) closed_order: Vec<u64>,
+    pub(crate) next_order: u64,
+    /// Free reclaim units of each group; taken from the front, returned at the back, so that wear
+    /// is even.
+    pub(crate) free: Vec<VecDeque<RuIndex>>,
+    /// Derived from `valid`.
+    #[serde(skip)]
+    pub(crate) index: MinIndex,
+    /// Handles of the device.
+    #[serde(skip)]
+    pub(crate) handles: usize,
+    /// What policies saw at their last look at all of them; empty before the first.
+    pub(crate) seen: Vec<Seen>,
+}
+
+/// What was seen of a reclaim unit at the last look.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Seen {
+    /// Position in the order of closing, plus one: tells its present contents from former ones.
+    pub(crate) order: u64,
+    pub(crate) valid: u32,
+    /// Host pages written to the device when it was last seen to have fewer valid pages.
+    pub(crate) at: u64,
+}
+
+impl ReclaimUnits {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        let count = geometry.ru_count as usize;
+        let unit = ReclaimUnit {
+            segments: Vec::new(),
+            written: 0,
+            erases: 0,
+            owner: Owner::Gc,
+            origins: Vec::new(),
+            generation: 0,
+            class: 0,
+            death_time: 0,
+            state: State::Free,
+        };
+        ReclaimUnits {
+            valid: vec![NOT_CLOSED; count + 1],
+            units: vec![unit; count],
+            closed_at: vec![0; count],
+            closed_order: vec![0; count],
+            next_order: 0,
+            free: (0..geometry.groups).map(|g| geometry.group_range(g).collect()).collect(),
+            index: MinIndex::new(count + 1),
+            handles: usize::from(geometry.handles),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Adds what is not saved to tables whose lengths are those of `geometry`.
+    pub(crate) fn complete(&mut self, geometry: &Geometry) {
+        self.index = MinIndex::new(self.valid.len());
+        self.handles = usize::from(geometry.handles);
+    }
+
+    /// Returns the index that stands for "unmapped".
+    pub(crate) fn unmapped(&self) -> RuIndex {
+        self.units.len() as RuIndex
+    }
+
+    /// Takes a free reclaim unit of a group.
+    pub(crate) fn open(&mut self, group: u16, owner: Owner, generation: u8, class: u8) -> RuIndex {
+        let ru = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
+        let unit = &mut self.units[ru as usize];
+        assert!(unit.state == State::Free && unit.written == 0 && unit.segments.is_empty());
+        unit.state = State::Open;
+        unit.owner = owner;
+        unit.generation = generation;
+        unit.class = class;
+        unit.death_time = 0;
+        ru
+    }
+
+    /// Makes an open reclaim unit a candidate for collection.
+    pub(crate) fn close(&mut self, ru: RuIndex, now: u64) {
+        let unit = &mut self.units[ru as usize];
+        assert_eq!(unit.state, State::Open);
+        unit.state = State::Closed;
+        self.closed_at[ru as usize] = now;
+        self.closed_order[ru as usize] = self.next_order;
+        self.next_order += 1;
+        self.valid[ru as usize] &= !NOT_CLOSED;
+        self.index.touch(ru);
+    }
+
+    /// Takes note that `pages` pages of a victim with this owner and these origins were moved to a
+    /// reclaim unit of data of several handles.
+    pub(crate) fn add_origins(&mut self, to: RuIndex, pages: u32, owner: Owner, origins: &[f64]) {
+        add_origins(&mut self.units[to as usize].origins, self.handles, pages, owner, origins);
+    }
+
+    /// Erases a reclaim unit that holds no valid page.
+    pub(crate) fn erase(&mut self, ru: RuIndex, group: u16) {
+        let unit = &mut self.units[ru as usize];
+        assert!(unit.segments.is_empty() && self.valid[ru as usize] & !NOT_CLOSED == 0);
+        unit.written = 0;
+        unit.origins.clear();
+        unit.erases += 1;
+        unit.state = State::Free;
+        self.valid[ru as usize] = NOT_CLOSED;
+        self.index.touch(ru);
+        self.free[usize::from(group)].push_back(ru);
+    }
+
+    /// One of the `count` pages fewer is valid. In the path of every write.
+    #[inline(always)]
+    pub(crate) fn invalidate(&mut self, ru: RuIndex, count: u32) {
+        assert!((ru as usize) < self.valid.len());
+        // SAFETY: just checked; `index` has a block for every entry of `valid`.
+        unsafe {
+            // The entry of "unmapped" counts modulo 2^32 and is never looked at.
+            let valid = self.valid.get_unchecked_mut(ru as usize);
+            *valid = valid.wrapping_sub(count);
+            *self.index.changed.get_unchecked_mut((ru >> BLOCK_SHIFT) as usize) = 1;
+        }
+    }
+}
+
+/// Adds `pages` to the counts of a destination in the proportion of the victim's.
+pub(crate) fn add_origins(
+    counts: &mut Vec<f64>,
+    handles: usize,
+    pages: u32,
+    owner: Owner,
+    victim: &[f64],
+) {
+    counts.resize(handles, 0.0);
+    match owner {
+        Owner::Handle(handle) => counts[handle.index()] += f64::from(pages),
+        Owner::Gc => {
+            let sum: f64 = victim.iter().sum();
+            for (count, of_victim) in counts.iter_mut().zip(victim) {
+                *count += f64::from(pages) * of_victim / sum;
+            }
+        }
+    }
+}
+
+/// Finds the candidate with the fewest valid pages without looking at all reclaim units: the
+/// smallest of each block of 256 is remembered until one of the block changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MinIndex {
+    /// 1 where the block changed since `smallest` was computed.
+    changed: Vec<u8>,
+    smallest: Vec<u32>,
+}
+
+impl MinIndex {
+    fn new(entries: usize) -> Self {
+        let blocks = (entries >> BLOCK_SHIFT) + 1;
+        MinIndex { changed: vec![1; blocks], smallest: vec![0; blocks] }
+    }
+
+    #[inline(always)]
+    pub(crate) fn touch(&mut self, ru: RuIndex) {
+        self.changed[(ru >> BLOCK_SHIFT) as usize] = 1;
+    }
+
+    /// Returns the candidate of `range` with the fewest valid pages, the first of equals.
+    pub(crate) fn least_valid(&mut self, valid: &[u32], range: Range<u32>) -> Option<RuIndex> {
+        let mut best = (NOT_CLOSED, 0u32);
+        let (mut at, end) = (range.start, range.end);
+        while at < end {
+            let block = (at >> BLOCK_SHIFT) as usize;
+            let block_end = ((block as u32 + 1) << BLOCK_SHIFT).min(end);
+            let slice = &valid[at as usize..block_end as usize];
+            let whole = at & ((1 << BLOCK_SHIFT) - 1) == 0 && slice.len() == 1 << BLOCK_SHIFT;
+            let smallest = if whole {
+                if self.changed[block] == 1 {
+                    self.smallest[block] = minimum(slice);
+                    self.changed[block] = 0;
+                }
+                self.smallest[block]
+            } else {
+                minimum(slice)
+            };
+            if smallest < best.0 {
+                best = (smallest, at);
+            }
+            at = block_end;
+        }
+        if best.0 >= NOT_CLOSED {
+            return None;
+        }
+        let from = best.1 as usize;
+        let offset = valid[from..range.end as usize].iter().position(|v| *v == best.0)?;
+        Some((from + offset) as RuIndex)
+    }
+}
+
+fn minimum(values: &[u32]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { minimum_avx2(values) };
+    }
+    minimum_of(values)
+}
+
+/// Compiles the same loop for wider registers: the baseline of x86-64 has no minimum of unsigned
+/// numbers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn minimum_avx2(values: &[u32]) -> u32 {
+    minimum_of(values)
+}
+
+#[inline(always)]
+fn minimum_of(values: &[u32]) -> u32 {
+    values.iter().fold(u32::MAX, |least, v| least.min(*v))
+}

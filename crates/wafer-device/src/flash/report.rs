@@ -1,0 +1,53 @@
+//! Reports of media work to an observer that asks for it; for any other these compile to nothing.
+
+use crate::device::Device;
+use crate::flash::mapping::{Label, UNMAPPED};
+use crate::flash::reclaim::RuIndex;
+use crate::ids::RuId;
+use crate::observer::{Cause, MediaWork, Observer};
+
+impl<O: Observer> Device<O> {
+    /// Reports `pages` programmed to a reclaim unit in which `room` pages were left before.
+    #[inline(always)]
+    pub(crate) fn report_program(&mut self, ru: RuIndex, room: u32, pages: u32, cause: Cause) {
+        if O::MEDIA && pages > 0 {
+            let first = self.geometry.pages_per_ru - room;
+            self.observer.media(&MediaWork::Program { ru: RuId(ru), first, pages, cause });
+        }
+    }
+
+    /// Reports the reads of a run of logical pages: one for each run of pages in one reclaim unit.
+    pub(crate) fn report_reads(&mut self, first: u64, count: u64, cause: Cause) {
+        let mut run: Option<(RuIndex, u32)> = None;
+        for page in first..first + count {
+            let label = self.map.as_slice()[page as usize];
+            let ru = (label != UNMAPPED).then(|| self.read_from(label));
+            run = match (run, ru) {
+                (Some((at, pages)), Some(ru)) if at == ru => Some((at, pages + 1)),
+                (before, ru) => {
+                    self.report_read(before, cause);
+                    ru.map(|ru| (ru, 1))
+                }
+            };
+        }
+        self.report_read(run, cause);
+    }
+
+    fn report_read(&mut self, run: Option<(RuIndex, u32)>, cause: Cause) {
+        if let Some((ru, pages)) = run {
+            self.observer.media(&MediaWork::Read { ru: RuId(ru), pages, cause });
+        }
+    }
+
+    /// Returns the reclaim unit of a label; of a divided one, that of its first part that holds a page.
+    /// Drawing the part would change what later writes draw.
+    fn read_from(&self, label: Label) -> RuIndex {
+        let hot = &self.segments.hot;
+        if !self.segments.is_divided(label) {
+            return hot[label as usize].ru;
+        }
+        let parts = self.segments.parts(label);
+        let part = parts.iter().find(|part| hot[**part as usize].valid > 0);
+        part.map_or(0, |part| hot[*part as usize].ru)
+    }
+}

@@ -1,0 +1,346 @@
+//! Segments: runs of pages appended to one reclaim unit, re-labelled as a whole.
+//!
+//! The map names a page's segment, not its place, for all that write amplification needs is which
+//! reclaim unit a page is in and how many of its pages are valid. Relocation then moves a segment by
+//! changing one number, whatever it holds.
+//!
+//! A segment whose pages straddle the end of a destination is *divided*: its label stays in the map
+//! and stands for several *parts*, each in a reclaim unit of its own with a count. Which page
+//! belongs to which part is drawn, uniformly among the pages that are left, only when a page is
+//! overwritten: until then nothing could tell them apart. So every run is a run of a page-mapped
+//! device for some order of pages within segments (`tests/exchange.rs` constructs it), and no list of
+//! a segment's pages is needed.
+
+use crate::flash::mapping::Label;
+use crate::flash::reclaim::RuIndex;
+use crate::gc::separation::{Content, Old};
+use crate::rng::DeviceRng;
+
+/// In `Segment::ru`: the label is divided, the other bits number its division.
+pub(crate) const DIVIDED: u32 = 1 << 31;
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What a write to a page of the segment touches, kept small: 8 bytes.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Segment {
+    /// The reclaim unit, or [`DIVIDED`] and the division.
+    pub(crate) ru: RuIndex,
+    /// Valid pages. For the open segment of a handle also those that are still to be written.
+    pub(crate) valid: u32,
+}
+
+/// The content of a segment's pages at a time.
+#[derive(Clone, Copy)]
+struct SegmentContent<'a> {
+    segments: &'a Segments,
+    label: Label,
+    now: u64,
+}
+
+impl Content for SegmentContent<'_> {
+    #[inline(always)]
+    fn known(self) -> Old {
+        Old {
+            writer: u32::from(self.segments.origins[self.label as usize]),
+            lived: self.lived(),
+            death_time: self.segments.death_times[self.label as usize],
+        }
+    }
+
+    #[inline(always)]
+    fn lived(self) -> u64 {
+        self.now - self.segments.born[self.label as usize]
+    }
+}
+
+/// Table of all segments and parts.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Segments {
+    pub(crate) hot: Vec<Segment>,
+    /// The label in the map: the segment itself, or what a part is a part of.
+    pub(crate) labels: Vec<Label>,
+    /// The handle through which the pages were written; the same for all of a segment.
+    pub(crate) origins: Vec<u8>,
+    /// Host pages written to the device when each was begun; empty where nobody asks.
+    born: Vec<u64>,
+    /// Predicted death time of each, in the same unit; 0: unknown. Kept where births are.
+    death_times: Vec<u64>,
+    free: Vec<Label>,
+    /// The parts of each divided label; empty entries are free.
+    divisions: Vec<Vec<Label>>,
+    free_divisions: Vec<u32>,
+    pub(crate) rng: DeviceRng,
+    /// What was decided about single pages and segments, for the tests that follow it.
+    #[cfg(test)]
+    #[serde(skip)]
+    pub(crate) log: Vec<Decision>,
+}
+
+/// A decision of the device that the counts alone do not show.
+#[cfg(test)]
+#[derive(Clone, Debug)]
+pub(crate) enum Decision {
+    /// The page of this label that is written or unmapped now was in this reclaim unit.
+    Drawn { label: Label, ru: RuIndex },
+    /// `count` pages of this label moved.
+    Moved { label: Label, from: RuIndex, to: RuIndex, count: u32 },
+    /// While merging, the next page of this label in order of address was in this reclaim unit.
+    Named { label: Label, ru: RuIndex },
+    /// Merging is done: the labels of all pages.
+    Merged(Vec<Label>),
+    /// The page at hand now has this label, of this reclaim unit.
+    Written { label: Label, ru: RuIndex },
+}
+
+impl Segments {
+    /// Creates a table that holds only the segment of unmapped pages, on the reclaim unit index
+    /// `unmapped_ru` that stands for none.
+    pub(crate) fn new(unmapped_ru: RuIndex, rng: DeviceRng) -> Self {
+        Segments {
+            hot: vec![Segment { ru: unmapped_ru, valid: 0 }],
+            labels: vec![0],
+            origins: vec![0],
+            born: Vec::new(),
+            death_times: Vec::new(),
+            free: Vec::new(),
+            divisions: Vec::new(),
+            free_divisions: Vec::new(),
+            rng,
+            #[cfg(test)]
+            log: Vec::new(),
+        }
+    }
+
+    /// Asks for the cache line of a segment.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, label: Label) {
+        crate::flash::mapping::prefetch(self.hot.as_ptr().wrapping_add(label as usize));
+    }
+
+    /// Asks for what relocation needs of a segment, if there is one.
+    #[inline(always)]
+    pub(crate) fn prefetch_cold(&self, label: Option<&Label>) {
+        if let Some(label) = label {
+            self.prefetch(*label);
+            crate::flash::mapping::prefetch(self.labels.as_ptr().wrapping_add(*label as usize));
+        }
+    }
+
+    /// Asks for the origin of a segment, if there is one.
+    #[inline(always)]
+    pub(crate) fn prefetch_origin(&self, label: Option<&Label>) {
+        if let Some(label) = label {
+            crate::flash::mapping::prefetch(self.origins.as_ptr().wrapping_add(*label as usize));
+        }
+    }
+
+    /// Tells the tests that follow it of a page's new label.
+    #[inline(always)]
+    pub(crate) fn log_written(&mut self, label: Label) {
+        #[cfg(test)]
+        self.log.push(Decision::Written { label, ru: self.hot[label as usize].ru });
+        #[cfg(not(test))]
+        let _ = label;
+    }
+
+    /// Returns the number of segments in use.
+    pub(crate) fn live(&self) -> usize {
+        self.hot.len() - self.free.len()
+    }
+
+    /// Keeps the birth of every segment from now on.
+    pub(crate) fn keep_births(&mut self) {
+        self.born.resize(self.hot.len(), 0);
+        self.death_times.resize(self.hot.len(), 0);
+    }
+
+    /// Returns whether births are kept.
+    #[inline(always)]
+    pub(crate) fn keeps_births(&self) -> bool {
+        !self.born.is_empty()
+    }
+
+    /// Returns what is known of the content of a segment's pages, where births are kept.
+    #[inline(always)]
+    pub(crate) fn content(&self, label: Label, now: u64) -> impl Content + '_ {
+        SegmentContent { segments: self, label, now }
+    }
+
+    /// Notes the birth and the death time of a segment, where these are kept.
+    pub(crate) fn set_born(&mut self, id: Label, now: u64, death_time: u64) {
+        if self.keeps_births() {
+            self.born[id as usize] = now;
+            self.death_times[id as usize] = death_time;
+        }
+    }
+
+    /// Allocates a segment of `valid` pages written through handle `origin`.
+    pub(crate) fn allocate(&mut self, ru: RuIndex, valid: u32, origin: u8) -> Label {
+        let segment = Segment { ru, valid };
+        match self.free.pop() {
+            Some(id) => {
+                self.hot[id as usize] = segment;
+                self.labels[id as usize] = id;
+                self.origins[id as usize] = origin;
+                id
+            }
+            None => {
+                let id = self.hot.len() as Label;
+                self.hot.push(segment);
+                self.labels.push(id);
+                self.origins.push(origin);
+                if self.keeps_births() {
+                    self.born.push(0);
+                    self.death_times.push(0);
+                }
+                id
+            }
+        }
+    }
+
+    /// Gives back a segment or part that no page is in any more.
+    pub(crate) fn release(&mut self, id: Label) {
+        let label = self.labels[id as usize];
+        if label != id {
+            let division = self.division_of(label);
+            let parts = &mut self.divisions[division];
+            parts.retain(|p| *p != id);
+            if parts.is_empty() {
+                assert_eq!(self.hot[label as usize].valid, 0, "pages of a division without parts");
+                self.free_divisions.push(division as u32);
+                self.free.push(label);
+            }
+        }
+        self.free.push(id);
+    }
+
+    /// Splits segment or part `id` into its first `count` pages, which stay `id` or become the part
+    /// returned first, and the rest, returned second.
+    pub(crate) fn divide(&mut self, id: Label, count: u32) -> (Label, Label) {
+        let Segment { ru, valid } = self.hot[id as usize];
+        let label = self.labels[id as usize];
+        let origin = self.origins[id as usize];
+        assert!(ru & DIVIDED == 0 && count < valid);
+        let rest = self.allocate(ru, valid - count, origin);
+        self.inherit(rest, id);
+        self.labels[rest as usize] = label;
+        if label != id {
+            // A part divides into two parts of the same label.
+            self.hot[id as usize].valid = count;
+            let division = self.division_of(label);
+            self.divisions[division].push(rest);
+            return (id, rest);
+        }
+        let first = self.allocate(ru, count, origin);
+        self.inherit(first, id);
+        self.labels[first as usize] = label;
+        let division = match self.free_divisions.pop() {
+            Some(index) => index as usize,
+            None => {
+                self.divisions.push(Vec::new());
+                self.divisions.len() - 1
+            }
+        };
+        self.divisions[division] = vec![first, rest];
+        self.hot[id as usize].ru = DIVIDED | division as u32;
+        (first, rest)
+    }
+
+    fn inherit(&mut self, part: Label, id: Label) {
+        if self.keeps_births() {
+            self.born[part as usize] = self.born[id as usize];
+            self.death_times[part as usize] = self.death_times[id as usize];
+        }
+    }
+
+    /// Invalidates one page of the divided `label`: draws the part that the page was in, and returns
+    /// the part's reclaim unit. The label's own count must still include the page.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn invalidate_divided(&mut self, label: Label) -> RuIndex {
+        let valid = self.hot[label as usize].valid;
+        let division = self.division_of(label);
+        let mut draw = self.rng.below(valid);
+        for part in &self.divisions[division] {
+            let segment = &mut self.hot[*part as usize];
+            if draw < segment.valid {
+                segment.valid -= 1;
+                let ru = segment.ru;
+                #[cfg(test)]
+                self.log.push(Decision::Drawn { label, ru });
+                return ru;
+            }
+            draw -= segment.valid;
+        }
+        unreachable!("the parts of a label hold all its pages");
+    }
+
+    /// Returns the parts of a divided label.
+    pub(crate) fn parts(&self, label: Label) -> &[Label] {
+        &self.divisions[self.division_of(label)]
+    }
+
+    /// Returns whether `label` is divided.
+    pub(crate) fn is_divided(&self, label: Label) -> bool {
+        self.hot[label as usize].ru & DIVIDED != 0 && self.labels[label as usize] == label
+    }
+
+    /// Returns all divided labels.
+    pub(crate) fn divided(&self) -> impl Iterator<Item = Label> + '_ {
+        self.divisions.iter().filter_map(|parts| parts.first().map(|p| self.labels[*p as usize]))
+    }
+
+    /// Ends every division: parts become segments of their own, and the labels they were parts of
+    /// are free. The map must not name those labels any more.
+    pub(crate) fn end_divisions(&mut self) {
+        for (index, parts) in self.divisions.iter_mut().enumerate() {
+            let Some(first) = parts.first() else { continue };
+            self.free.push(self.labels[*first as usize]);
+            for part in parts.drain(..) {
+                self.labels[part as usize] = part;
+            }
+            self.free_divisions.push(index as u32);
+        }
+    }
+
+    /// Takes `id` out of use, as a segment whose pages another one now stands for.
+    pub(crate) fn merged(&mut self, id: Label) {
+        self.free.push(id);
+    }
+
+    fn division_of(&self, label: Label) -> usize {
+        (self.hot[label as usize].ru & !DIVIDED) as usize
+    }
+
+    /// Returns the birth of each number, where births are kept.
+    pub(crate) fn births(&self) -> &[u64] {
+        &self.born
+    }
+
+    /// Returns the predicted death time of each number, where births are kept.
+    pub(crate) fn death_times(&self) -> &[u64] {
+        &self.death_times
+    }
+
+    /// Returns the parts of each division; an entry without parts is free.
+    pub(crate) fn divisions(&self) -> &[Vec<Label>] {
+        &self.divisions
+    }
+
+    /// Checks that the list of free divisions names each free one once.
+    pub(crate) fn check_free_divisions(&self) -> Result<(), String> {
+        let mut listed = self.free_divisions.clone();
+        listed.sort_unstable();
+        let known = (0..).zip(&self.divisions).filter(|(_, parts)| parts.is_empty());
+        let same = listed.into_iter().eq(known.map(|(index, _)| index));
+        if same { Ok(()) } else { Err("free ones other than listed".to_owned()) }
+    }
+
+    /// Returns the numbers that are not in use.
+    pub(crate) fn free_list(&self) -> &[Label] {
+        &self.free
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,452 @@
+//! The path of every command: map lookup, invalidate, append. Nothing here allocates, dispatches
+//! dynamically or logs; what happens once a segment or a reclaim unit is out of line.
+
+use crate::command::{Command, Op, Placement};
+use crate::device::{Device, Slot};
+use crate::event::FdpEvent;
+use crate::flash::mapping;
+use crate::flash::mapping::{Label, UNMAPPED};
+use crate::flash::open::HostWrite;
+use crate::flash::segment::{DIVIDED, NONE};
+use crate::gc::separation::Rule;
+use crate::ids::{LBA_BYTES, NsId, RgId, RuhId};
+use crate::observer::{Cause, Observer, Owner};
+
+/// How many commands ahead the map is asked for: covers the latency of memory at 4 KiB random
+/// writes; twice or half as many is slower by a few percent.
+const LOOKAHEAD: usize = 128;
+/// Pages whose segments are looked up together.
+const CHUNK: usize = 64;
+const _: () = assert!(CHUNK <= u64::BITS as usize);
+
+impl<O: Observer> Device<O> {
+    /// Applies commands in order. Batches of hundreds are fastest: memory latency is hidden by
+    /// looking ahead within a batch.
+    ///
+    /// A command outside its namespace, one for a namespace that does not exist, and a reclaim unit
+    /// update of a placement identifier that the namespace does not define have no effect and are
+    /// counted in [`Counters::rejected`](crate::Counters::rejected).
+    pub fn apply(&mut self, commands: &[Command]) {
+        self.counters.commands += commands.len() as u64;
+        let shift = (self.geometry.page_bytes / LBA_BYTES).trailing_zeros();
+        for command in &commands[..LOOKAHEAD.min(commands.len())] {
+            self.prefetch(command, shift);
+        }
+        let mut at = 0;
+        while at < commands.len() {
+            at += self.apply_single_pages(&commands[at..], shift);
+            if let Some(command) = commands.get(at) {
+                if let Some(ahead) = commands.get(at + LOOKAHEAD) {
+                    self.prefetch(ahead, shift);
+                }
+                if let Some(ahead) = commands.get(at + CHUNK / 2) {
+                    self.prefetch_segment(ahead, shift);
+                }
+                self.apply_one(command, shift);
+                at += 1;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, command: &Command, shift: u32) {
+        // Namespace 0 is at page 0; others are rare enough to be looked up.
+        let first = match command.namespace.0 {
+            0 => 0,
+            n => self.namespaces.get(usize::from(n)).map_or(0, |n| n.first_page),
+        };
+        let page = first.wrapping_add(command.lba >> shift);
+        self.map.prefetch(page, u64::from(command.blocks) >> shift);
+    }
+
+    /// Asks for the segment of a command's first page, whose map entry has been asked for before.
+    #[inline(always)]
+    fn prefetch_segment(&self, command: &Command, shift: u32) {
+        let namespace = self.namespaces.get(usize::from(command.namespace.0));
+        let page = namespace.map_or(0, |n| n.first_page).wrapping_add(command.lba >> shift);
+        if let Some(label) = self.map.as_slice().get(page as usize) {
+            self.segments.prefetch(*label);
+        }
+    }
+
+    /// Applies the leading writes of exactly one page each with the target of the first, in
+    /// loops that keep what they share in registers. Returns how many there were.
+    #[inline(always)]
+    fn apply_single_pages(&mut self, commands: &[Command], shift: u32) -> usize {
+        if self.separation.as_ref().is_some_and(Rule::splits_all) {
+            return 0;
+        }
+        let Some(first) = commands.first() else { return 0 };
+        let Some(namespace) = self.namespaces.get(usize::from(first.namespace.0)) else { return 0 };
+        let Some(slot) = namespace.slot(first.placement) else { return 0 };
+        let (first_page, pages) = (namespace.first_page, namespace.blocks >> shift);
+        let Slot { ru, segment, segment_room, room } = self.slots[slot as usize];
+        // The last page of a segment takes the general path, which opens the next.
+        let most = commands.len().min(segment_room.saturating_sub(1) as usize);
+        let mask = (1u64 << shift) - 1;
+        let target = first.target();
+        if first.op != Op::Write || u64::from(first.blocks) != mask + 1 || most == 0 {
+            return 0;
+        }
+        let by = self.handle_of(slot);
+        if self.is_split(by) {
+            return 0;
+        }
+        let mut done = 0;
+        let mut old = [UNMAPPED; CHUNK];
+        loop {
+            // First the map of some pages, then the segments that they were in: the second random
+            // access of one page overlaps with those of its neighbours.
+            let chunk = &commands[done..most.min(done + CHUNK)];
+            let ahead = &commands[(done + LOOKAHEAD).min(commands.len())..];
+            let mut found = 0;
+            let (mut sequential, mut next) = (0, self.next_page_of(by));
+            {
+                let entries = self.map.run_mut(first_page, pages);
+                for command in chunk {
+                    let same = command.target() == target && command.blocks == first.blocks;
+                    if !same || command.lba & mask != 0 {
+                        break;
+                    }
+                    let Some(entry) = entries.get_mut((command.lba >> shift) as usize) else {
+                        break;
+                    };
+                    let label = std::mem::replace(entry, segment);
+                    self.segments.prefetch(label);
+                    if O::ATTRIBUTION {
+                        let page = first_page + (command.lba >> shift);
+                        sequential += u64::from(page == next);
+                        next = page + 1;
+                    }
+                    old[found] = label;
+                    if let Some(ahead) = ahead.get(found) {
+                        let page = (ahead.lba >> shift) as usize;
+                        mapping::prefetch(entries.as_ptr().wrapping_add(page));
+                    }
+                    found += 1;
+                }
+            }
+            if O::ATTRIBUTION && found > 0 {
+                self.ledger.written_singly(by, sequential, next);
+            }
+            self.invalidate_all(&old[..found], segment, by);
+            done += found;
+            if found < chunk.len() || done == most {
+                break;
+            }
+        }
+        let open = &mut self.slots[slot as usize];
+        open.segment_room -= done as u32;
+        open.room -= done as u32;
+        self.report_program(ru, room, done as u32, Cause::HostWrite(RuhId(by as u16)));
+        self.count_host_write(slot, done as u64 * self.geometry.page_bytes, done as u64);
+        self.writers.wrote(by, done as u32);
+        done
+    }
+
+    /// One page of each label is valid no more; `new` is their label now.
+    #[inline(always)]
+    fn invalidate_all(&mut self, labels: &[Label], new: Label, by: u32) {
+        let mut divided = 0u64;
+        let invalid = if O::ATTRIBUTION { self.ledger.invalid_by(by) } else { &mut [] };
+        for (i, label) in labels.iter().enumerate() {
+            let segment = &mut self.segments.hot[*label as usize];
+            if segment.ru & DIVIDED != 0 {
+                divided |= 1 << i;
+            } else {
+                segment.valid = segment.valid.wrapping_sub(1);
+                self.rus.invalidate(segment.ru, 1);
+                if O::ATTRIBUTION {
+                    let count = &mut invalid[segment.ru as usize];
+                    *count = count.wrapping_add(1);
+                }
+            }
+        }
+        // Divided labels are rare: they wait, so that the loop above needs no call.
+        while divided != 0 {
+            self.invalidate_divided(labels[divided.trailing_zeros() as usize], 1, by);
+            divided &= divided - 1;
+        }
+        for _ in labels {
+            self.segments.log_written(new);
+        }
+    }
+
+    #[inline(always)]
+    fn apply_one(&mut self, command: &Command, shift: u32) {
+        let blocks = u64::from(command.blocks);
+        let namespace = match self.namespaces.get(usize::from(command.namespace.0)) {
+            Some(n) if command.lba <= n.blocks && blocks <= n.blocks - command.lba => n,
+            _ => {
+                self.counters.rejected += 1;
+                return;
+            }
+        };
+        if blocks == 0 || !command.op.has_range() {
+            if command.op == Op::Update {
+                self.apply_update(command);
+            }
+            return;
+        }
+        let mask = (1u64 << shift) - 1;
+        let end = command.lba + blocks;
+        match command.op {
+            Op::Write => {
+                let first = namespace.first_page + (command.lba >> shift);
+                let last = namespace.first_page + ((end - 1) >> shift);
+                let slot = match namespace.slot(command.placement) {
+                    Some(slot) => slot,
+                    None => self.resolve_placement(command.namespace, command.placement),
+                };
+                if (command.lba | end) & mask != 0 {
+                    let head = u64::from(command.lba & mask != 0);
+                    let tail = u64::from(end & mask != 0);
+                    self.counters.rmw_pages += if first == last { 1 } else { head + tail };
+                }
+                let pages = last - first + 1;
+                self.count_host_write(slot, blocks * LBA_BYTES, pages);
+                let by = self.handle_of(slot);
+                if O::ATTRIBUTION {
+                    self.ledger.written(by, first, last, command.lba & mask != 0);
+                }
+                if O::MEDIA {
+                    let cause = Cause::ReadModifyWrite(RuhId(by as u16));
+                    if command.lba & mask != 0 {
+                        self.report_reads(first, 1, cause);
+                    }
+                    if end & mask != 0 && (first != last || command.lba & mask == 0) {
+                        self.report_reads(last, 1, cause);
+                    }
+                }
+                if self.is_split(by) {
+                    self.append_separated(slot, first, pages);
+                } else {
+                    self.append(slot, first, pages, HostWrite::by(by));
+                }
+                self.writers.wrote(by, 1);
+            }
+            Op::Deallocate => {
+                let first = namespace.first_page + ((command.lba + mask) >> shift);
+                let last = namespace.first_page + (end >> shift);
+                if first < last {
+                    self.unmap(first, last - first);
+                }
+            }
+            Op::Read => {
+                self.counters.read_bytes += blocks * LBA_BYTES;
+                if O::MEDIA {
+                    let first = namespace.first_page + (command.lba >> shift);
+                    let last = namespace.first_page + ((end - 1) >> shift);
+                    self.report_reads(first, last - first + 1, Cause::HostRead);
+                }
+            }
+            Op::Flush | Op::Update => {}
+        }
+    }
+
+    #[cold]
+    fn apply_update(&mut self, command: &Command) {
+        if self.update_reclaim_unit(command.namespace, command.placement).is_none() {
+            self.counters.rejected += 1;
+        }
+    }
+
+    /// Returns the handle of a host's slot. Host slots of group g are `g * per_group + handle`; the division is
+    /// skipped in group 0.
+    #[inline(always)]
+    pub(crate) fn handle_of(&self, slot: u32) -> u32 {
+        let slot = if slot < self.layout.per_group { slot } else { slot % self.layout.per_group };
+        if slot < self.layout.handles { slot } else { self.handle_of_class(slot) }
+    }
+
+    #[cold]
+    fn handle_of_class(&self, slot: u32) -> u32 {
+        self.layout.host_of(slot).map_or(slot, |(handle, _)| handle)
+    }
+
+    /// Returns where the last command of a handle ended, if attribution is kept.
+    #[inline(always)]
+    fn next_page_of(&self, handle: u32) -> u64 {
+        if O::ATTRIBUTION { self.ledger.next_page(handle) } else { 0 }
+    }
+
+    #[inline(always)]
+    fn count_host_write(&mut self, slot: u32, bytes: u64, pages: u64) {
+        let media = pages * self.geometry.page_bytes;
+        self.clock += pages;
+        self.counters.host_bytes += bytes;
+        self.counters.host_pages += pages;
+        self.counters.media_bytes += media;
+        let handle = self.handle_of(slot) as usize;
+        let handle = &mut self.handles[handle];
+        handle.host_bytes += bytes;
+        handle.media_bytes += media;
+    }
+
+    /// Returns whether the pages of a handle go to several open reclaim units.
+    #[inline(always)]
+    pub(crate) fn is_split(&self, handle: u32) -> bool {
+        self.separation.as_ref().is_some_and(|rule| rule.splits(handle))
+    }
+
+    /// Appends a run of pages, each to the open reclaim unit of its class.
+    fn append_separated(&mut self, home: u32, first: u64, pages: u64) {
+        let handle = self.handle_of(home);
+        for page in first..first + pages {
+            let label = self.map.as_slice()[page as usize];
+            let old = (label != UNMAPPED).then(|| self.segments.content(label, self.clock));
+            let rule = self.separation.as_ref();
+            let (class, death_time) =
+                rule.map_or((0, 0), |rule| rule.host_class(handle, old, self.clock));
+            let slot = self.layout.class_slot(home, class);
+            self.append(slot, page, 1, HostWrite { handle, death_time });
+        }
+    }
+
+    /// Appends a run of pages to the open reclaim unit of `slot`.
+    #[inline(always)]
+    fn append(&mut self, home: u32, first: u64, pages: u64, mut write: HostWrite) {
+        let (mut page, mut left, mut slot) = (first, pages, home);
+        let by = write.handle;
+        while left > 0 {
+            if self.slots[slot as usize].segment_room == 0 {
+                write.death_time = self.predict_segment(by, page);
+                slot = self.next_segment(home, write);
+            }
+            let open = &mut self.slots[slot as usize];
+            let count = left.min(u64::from(open.segment_room));
+            let Slot { ru, room, .. } = *open;
+            open.segment_room -= count as u32;
+            open.room -= count as u32;
+            let (label, full) = (open.segment, open.room == 0);
+            if count == 1 {
+                let old = self.map.replace(page, label);
+                self.invalidate(old, 1, by);
+                self.segments.log_written(label);
+            } else {
+                self.replace_run(page, count, label, by);
+            }
+            self.report_program(ru, room, count as u32, Cause::HostWrite(RuhId(by as u16)));
+            if full {
+                self.close_slot(slot);
+                self.open_slot(slot, write);
+            }
+            page += count;
+            left -= count;
+        }
+    }
+
+    /// Lets separation learn from the first page of a segment, and returns the segment's predicted death
+    /// time.
+    fn predict_segment(&mut self, by: u32, page: u64) -> u64 {
+        let label = self.map.as_slice()[page as usize];
+        let (segments, now) = (&self.segments, self.clock);
+        let old = (label != UNMAPPED).then(|| segments.content(label, now));
+        self.separation.as_mut().map_or(0, |rule| rule.begin_segment(by, old, now))
+    }
+
+    /// Puts `label` on a run of pages. Neighbours often lie in one segment: what they were is
+    /// counted in runs.
+    #[inline]
+    fn replace_run(&mut self, page: u64, count: u64, label: Label, by: u32) {
+        let mut run: (Label, u32) = (UNMAPPED, 0);
+        for i in 0..count {
+            let old = self.map.replace(page + i, label);
+            if old != run.0 {
+                self.invalidate(run.0, run.1, by);
+                run = (old, 0);
+            }
+            run.1 += 1;
+        }
+        self.invalidate(run.0, run.1, by);
+    }
+
+    /// `count` pages of segment `label` are valid no more, because of handle `by`.
+    #[inline(always)]
+    fn invalidate(&mut self, label: Label, count: u32, by: u32) {
+        let segment = &mut self.segments.hot[label as usize];
+        let ru = segment.ru;
+        if ru & DIVIDED != 0 {
+            return self.invalidate_divided(label, count, by);
+        }
+        // The segment of unmapped pages counts modulo 2^32 and is never looked at.
+        segment.valid = segment.valid.wrapping_sub(count);
+        self.rus.invalidate(ru, count);
+        if O::ATTRIBUTION {
+            self.ledger.invalidate(ru, by, count);
+        }
+    }
+
+    #[cold]
+    fn invalidate_divided(&mut self, label: Label, count: u32, by: u32) {
+        for _ in 0..count {
+            let ru = self.segments.invalidate_divided(label);
+            self.segments.hot[label as usize].valid -= 1;
+            self.rus.invalidate(ru, 1);
+            if O::ATTRIBUTION {
+                self.ledger.invalidate(ru, by, 1);
+            }
+        }
+    }
+
+    pub(crate) fn unmap(&mut self, first: u64, pages: u64) {
+        for page in first..first + pages {
+            let old = self.map.replace(page, UNMAPPED);
+            if old != UNMAPPED {
+                let origin = self.segments.origins[old as usize];
+                self.invalidate(old, 1, u32::from(origin));
+                self.segments.log_written(UNMAPPED);
+                self.granted += 1;
+                self.counters.deallocated_pages += 1;
+            }
+        }
+    }
+
+    /// Returns the slot of a placement identifier that is not a placement handle of group 0.
+    #[cold]
+    fn resolve_placement(&mut self, namespace: NsId, placement: Placement) -> u32 {
+        let shift = self.placement_shift();
+        let handles = &self.namespaces[usize::from(namespace.0)].slots;
+        let default = handles[0];
+        let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
+        let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
+        match handles.get(handle as usize) {
+            Some(slot) if (group as usize) < self.groups.len() => {
+                group * self.layout.per_group + slot
+            }
+            _ => {
+                self.observer.event(&FdpEvent::InvalidPlacementIdentifier { namespace, placement });
+                default
+            }
+        }
+    }
+
+    /// Executes [`Op::Update`]: moves the handle behind a placement identifier to an empty reclaim
+    /// unit, unless nothing was written to the current one. Returns the number of pages left unwritten
+    /// in the previous unit, or `None` for an identifier that the namespace does not define.
+    pub fn update_reclaim_unit(&mut self, namespace: NsId, placement: Placement) -> Option<u32> {
+        let layout = self.namespaces.get(usize::from(namespace.0))?;
+        let shift = self.placement_shift();
+        let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
+        let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
+        if group as usize >= self.groups.len() {
+            return None;
+        }
+        let slot = group * self.layout.per_group + layout.slots.get(handle as usize)?;
+        let open = self.slots[slot as usize];
+        if open.ru == NONE || open.room == self.geometry.pages_per_ru {
+            return Some(0);
+        }
+        self.close_slot(slot);
+        let by = self.handle_of(slot);
+        if let Owner::Handle(handle) = self.owner_of(slot) {
+            self.observer.event(&FdpEvent::RuNotFullyWritten {
+                group: RgId(group as u16),
+                handle,
+                unwritten_pages: open.room,
+            });
+        }
+        self.open_slot(slot, HostWrite::by(by));
+        Some(open.room)
+    }
+}

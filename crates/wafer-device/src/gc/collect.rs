@@ -1,0 +1,472 @@
+//! Garbage collection: when, and what happens to the valid pages of a victim.
+
+use crate::config::{Isolation, RelocationOrder};
+use crate::device::{Device, Slot};
+use crate::event::FdpEvent;
+use crate::flash::mapping::Label;
+use crate::flash::reclaim::{NOT_CLOSED, RuIndex};
+use crate::flash::segment::NONE;
+use crate::gc::policy::{RuView, VictimPolicy};
+use crate::gc::separation::Victim;
+use crate::ids::{RgId, RuId, RuhId};
+use crate::observer::{Cause, Collection, MediaWork, Observer, Owner};
+use crate::relocation::Relocation;
+
+/// How far ahead a victim's segments are asked for.
+const LIST_AHEAD: usize = 16;
+
+/// A collection in progress.
+struct Collecting {
+    group: u16,
+    victim: RuId,
+    forced: bool,
+    /// Whose data the victim holds, and its valid pages.
+    owner: Owner,
+    valid: u32,
+    /// Predicted death time of the data; 0: unknown.
+    death_time: u64,
+    /// The slot that takes the valid pages.
+    slot: u32,
+    /// Reclaim units that took pages, and how many: a victim's pages fit into the open one and one more.
+    moved: [Option<(RuIndex, u32)>; 2],
+}
+
+impl Collecting {
+    /// Begins to move pages to a reclaim unit, unless it takes them already.
+    fn moves_to(&mut self, ru: RuIndex) {
+        let known = |entry: &Option<(RuIndex, u32)>| entry.is_none_or(|(to, _)| to == ru);
+        let entry = self.moved.iter_mut().find(|entry| known(entry));
+        entry.expect("two reclaim units take all pages").get_or_insert((ru, 0));
+    }
+
+    /// Counts pages moved to a reclaim unit.
+    fn add(&mut self, ru: RuIndex, pages: u32) {
+        for (to, count) in self.moved.iter_mut().flatten() {
+            *count += if *to == ru { pages } else { 0 };
+        }
+    }
+}
+
+impl<O: Observer> Device<O> {
+    /// Returns whether a group has more free reclaim units than forced GC asks for.
+    pub(crate) fn above_reserve(&self, group: u16) -> bool {
+        let group = usize::from(group);
+        self.rus.free[group].len() > self.groups[group].forced_free as usize
+    }
+
+    /// Collects until a group is above its reserve. False if every candidate is full of valid pages,
+    /// which [`crate::Geometry::resolve`] excludes for a device of one group.
+    ///
+    /// Policies that do not look at valid pages may take full reclaim units, which gains nothing: they may
+    /// do so `full_victims` times, then the fewest valid pages decide.
+    pub(crate) fn force_gc(&mut self, group: u16, by: RuhId, full_victims: &mut usize) -> bool {
+        while !self.above_reserve(group) {
+            let Some(least) = self.view(group, true, 0, |_, rus| rus.least_valid()) else {
+                return false;
+            };
+            if self.groups.len() > 1 && self.is_full(least) {
+                return false;
+            }
+            let chosen = if *full_victims > 0 { self.select(group, true) } else { None };
+            let victim = chosen.unwrap_or(least);
+            *full_victims -= usize::from(*full_victims > 0 && self.is_full(victim));
+            self.collect(group, victim, true, by);
+        }
+        true
+    }
+
+    /// Returns how many full victims a policy may take before a host gets space: enough to take each
+    /// once, which shows that this will not change.
+    pub(crate) fn most_full_victims(&self, group: u16) -> usize {
+        2 * self.groups[usize::from(group)].range.len()
+    }
+
+    /// Collects what is nearly empty, while few reclaim units are free: the policy's choice if it is
+    /// empty enough, and as long as some candidate is.
+    pub(crate) fn background_gc(&mut self, group: u16, by: RuhId) {
+        let threshold = self.groups[usize::from(group)].background_free as usize;
+        let most = self.geometry.background_max_valid;
+        while self.rus.free[usize::from(group)].len() <= threshold && threshold > 0 {
+            // Asked for every segment: nearly always the floor tells without looking.
+            if self.groups[usize::from(group)].floor > self.granted + u64::from(most) {
+                return;
+            }
+            let Some(least) = self.view(group, false, 0, |_, rus| rus.least_valid()) else {
+                return;
+            };
+            if self.rus.valid[least.index()] > most {
+                self.groups[usize::from(group)].floor = u64::MAX;
+                return self.lower_floor(group, self.rus.valid[least.index()]);
+            }
+            match self.select(group, false) {
+                Some(victim) if self.rus.valid[victim.index()] <= most => {
+                    self.collect(group, victim, false, by);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Takes note of a candidate with so few valid pages.
+    pub(crate) fn lower_floor(&mut self, group: u16, valid: u32) {
+        let pending: u64 = self.slots.iter().map(|s| u64::from(s.segment_room)).sum();
+        let floor = &mut self.groups[usize::from(group)].floor;
+        *floor = (*floor).min((u64::from(valid) + self.granted).saturating_sub(pending));
+    }
+
+    fn is_full(&self, ru: RuId) -> bool {
+        self.rus.valid[ru.index()] == self.geometry.pages_per_ru
+    }
+
+    fn view<R>(
+        &mut self,
+        group: u16,
+        forced: bool,
+        writer: u32,
+        ask: impl FnOnce(&mut dyn VictimPolicy, &mut RuView<'_>) -> R,
+    ) -> R {
+        let range = self.groups[usize::from(group)].range.clone();
+        self.view_of(range, |policy, view| {
+            (view.forced, view.writer) = (forced, writer);
+            ask(policy, view)
+        })
+    }
+
+    /// Shows the policy a range of reclaim units.
+    pub(crate) fn view_of<R>(
+        &mut self,
+        range: std::ops::Range<u32>,
+        ask: impl FnOnce(&mut dyn VictimPolicy, &mut RuView<'_>) -> R,
+    ) -> R {
+        let mut view = RuView {
+            rus: &mut self.rus,
+            range,
+            rng: &mut self.policy_rng,
+            pages_per_ru: self.geometry.pages_per_ru,
+            now: self.clock,
+            forced: false,
+            classes: self.geometry.destination_classes(),
+            writer: 0,
+        };
+        ask(self.policy.as_mut(), &mut view)
+    }
+
+    /// Asks the policy. A choice that is not a candidate is a fault of the policy, not of the data.
+    fn select(&mut self, group: u16, forced: bool) -> Option<RuId> {
+        self.view(group, forced, 0, |policy, rus| {
+            let victim = policy.select(rus)?;
+            assert!(
+                rus.valid(victim).is_some(),
+                "the policy chose {victim}, which is no candidate"
+            );
+            Some(victim)
+        })
+    }
+
+    /// Returns the class that the policy chose for a victim's data, if it did. A class that does not exist
+    /// is a fault of the policy, not of the data.
+    fn chosen_class(&mut self, group: u16, victim: RuId, forced: bool, writer: u32) -> Option<u8> {
+        self.view(group, forced, writer, |policy, rus| {
+            let class = policy.destination(victim, rus)?;
+            assert!(
+                class < rus.classes,
+                "the policy chose class {class} for relocated data; there are {}",
+                rus.classes
+            );
+            Some(class)
+        })
+    }
+
+    /// Returns how often a victim's data was moved, or the class of its relocated data where the drive
+    /// separates.
+    fn generation_of(&mut self, victim: RuId) -> u8 {
+        let unit = &self.rus.units[victim.index()];
+        let victim = Victim {
+            class: unit.class,
+            generation: unit.generation,
+            age: self.clock - self.rus.closed_at[victim.index()],
+            death_time: unit.death_time,
+        };
+        let rule = self.separation.as_mut();
+        rule.map_or(victim.generation, |rule| rule.collect(&victim, self.clock))
+    }
+
+    /// Returns where relocated data of `owner` goes that was moved `generation` times before, or, where handles share
+    /// theirs, that of `writer`.
+    fn destination(&self, group: u16, owner: Owner, generation: u8, writer: u32) -> u32 {
+        let base = u32::from(group) * self.layout.per_group;
+        base + match (self.geometry.relocation, owner) {
+            (Relocation::ByWriter, _) => self.by_isolation(writer),
+            (Relocation::Shared, Owner::Handle(handle)) => u32::from(handle.0),
+            (Relocation::Shared, Owner::Gc) => 0,
+            (_, Owner::Gc) => self.layout.shared_gc(),
+            (Relocation::ByIsolation, Owner::Handle(handle)) => {
+                self.by_isolation(u32::from(handle.0))
+            }
+            (Relocation::ByHandle(generations), Owner::Handle(handle)) => {
+                let generation = u32::from(generation.min(generations - 1));
+                self.layout.own_gc(u32::from(handle.0), generation)
+            }
+        }
+    }
+
+    fn by_isolation(&self, handle: u32) -> u32 {
+        match self.geometry.isolation[handle as usize] {
+            Isolation::Initially => self.layout.shared_gc(),
+            Isolation::Persistently => self.layout.own_gc(handle, 0),
+        }
+    }
+
+    /// Returns where a victim's valid pages go, asking the policy.
+    fn slot_for(&mut self, group: u16, victim: RuId, forced: bool, by: RuhId) -> u32 {
+        let owner = self.rus.units[victim.index()].owner;
+        let generation = self.generation_of(victim);
+        // Drawn before the policy is asked, which may want to know.
+        let writer = match forced && self.geometry.relocation == Relocation::ByWriter {
+            true => self.writers.draw(u32::from(by.0), &mut self.policy_rng),
+            false => 0,
+        };
+        match self.chosen_class(group, victim, forced, writer) {
+            None => self.destination(group, owner, generation, writer),
+            Some(class) => self.destination(group, owner, class, u32::from(class)),
+        }
+    }
+
+    /// Moves the valid pages of a candidate and erases it, because handle `by` asks for space. At least
+    /// one reclaim unit of the group must be free.
+    fn collect(&mut self, group: u16, victim: RuId, forced: bool, by: RuhId) {
+        let valid = self.rus.valid[victim.index()];
+        assert!(valid & NOT_CLOSED == 0);
+        let slot = self.slot_for(group, victim, forced, by);
+        let unit = &mut self.rus.units[victim.index()];
+        let (owner, death_time) = (unit.owner, unit.death_time);
+        let mut list = std::mem::take(&mut unit.segments);
+        let moved = [None; 2];
+        let mut at = Collecting { group, victim, forced, owner, valid, death_time, slot, moved };
+        if O::ATTRIBUTION {
+            self.count_origins(owner, valid, &list);
+            self.ledger.collected(victim.0, owner, by);
+        }
+        if O::MEDIA && valid > 0 {
+            let cause = Cause::Relocation { victim };
+            self.observer.media(&MediaWork::Read { ru: victim, pages: valid, cause });
+        }
+        let open = self.slots[slot as usize];
+        let room = if open.ru == NONE { self.geometry.pages_per_ru } else { open.room };
+        if valid <= room {
+            self.relocate_whole(&mut at, &list);
+        } else {
+            self.relocate_across(&mut at, &list);
+        }
+        list.clear();
+        self.rus.units[victim.index()].segments = list;
+        self.note_origins(&at);
+        self.rus.valid[victim.index()] = 0;
+        self.rus.erase(victim.0, group);
+        if O::MEDIA {
+            self.observer.media(&MediaWork::Erase { ru: victim });
+        }
+        self.count_collection(&at);
+        self.observe_collection(&at);
+    }
+
+    fn observe_collection(&mut self, at: &Collecting) {
+        let group = RgId(at.group);
+        self.observer.collected(&Collection {
+            victim: at.victim,
+            group,
+            owner: at.owner,
+            valid: at.valid,
+            destinations: at.moved.map(|entry| entry.map(|(ru, _)| RuId(ru))),
+            forced: at.forced,
+        });
+        if at.valid > 0 {
+            let handle = match at.owner {
+                Owner::Handle(handle) => Some(handle),
+                Owner::Gc => None,
+            };
+            self.observer.event(&FdpEvent::MediaReallocated { group, handle, pages: at.valid });
+        }
+    }
+
+    /// Relocates a victim's segments, which all fit into the open reclaim unit.
+    fn relocate_whole(&mut self, at: &mut Collecting, list: &[Label]) {
+        for (i, id) in list.iter().enumerate() {
+            self.segments.prefetch_cold(list.get(i + LIST_AHEAD));
+            match self.segments.hot[*id as usize].valid {
+                0 => self.segments.release(*id),
+                count => {
+                    self.relocation_room(at);
+                    self.attach(at, *id, count);
+                }
+            }
+        }
+    }
+
+    /// Relocates a victim's segments, some to the open reclaim unit until it is full and the others to the
+    /// next: which, [`RelocationOrder`] says. Segments are chosen that fill the first exactly; where there
+    /// are none, one is divided.
+    fn relocate_across(&mut self, at: &mut Collecting, list: &[Label]) {
+        let room = self.relocation_room(at);
+        let mut missing = room;
+        let [mut first, mut second, mut by_count] = std::mem::take(&mut self.scratch);
+        let spread = self.geometry.relocation_order == RelocationOrder::Spread;
+        let mut seen = 0u64;
+        for (i, id) in list.iter().enumerate() {
+            self.segments.prefetch_cold(list.get(i + LIST_AHEAD));
+            let count = self.segments.hot[*id as usize].valid;
+            if count == 0 {
+                self.segments.release(*id);
+                continue;
+            }
+            seen += u64::from(count);
+            // Spread: the first destination has had its share of what was seen so far, to the
+            // nearest segment.
+            let due = if spread { seen * u64::from(room) / u64::from(at.valid) } else { u64::MAX };
+            let taken = u64::from(room - missing + count - count / 2);
+            if count <= missing && taken <= due {
+                missing -= count;
+                first.push((count, *id));
+            } else {
+                second.push((count, *id));
+            }
+        }
+        if missing > 0 {
+            by_count.extend(second.iter().enumerate().map(|(i, (count, _))| (*count, i as u32)));
+            by_count.sort_unstable();
+            self.fill_exactly(missing, &mut first, &mut second, &by_count);
+        }
+        for (count, id) in first.drain(..).chain(second.drain(..)).filter(|(count, _)| *count > 0) {
+            self.relocation_room(at);
+            self.attach(at, id, count);
+        }
+        by_count.clear();
+        self.scratch = [first, second, by_count];
+    }
+
+    /// Moves `missing` pages from `second` to `first`: the largest segments that fit, then one
+    /// exchanged for one that is larger by what is still missing, then a part of the smallest, so
+    /// that divided labels stay rare and small. `by_count` lists `second` by size; an entry of
+    /// `second` that is used up has no pages.
+    fn fill_exactly(
+        &mut self,
+        mut missing: u32,
+        first: &mut Vec<(u32, Label)>,
+        second: &mut [(u32, Label)],
+        by_count: &[(u32, u32)],
+    ) {
+        for (count, at) in by_count.iter().rev() {
+            if *count <= missing {
+                first.push(std::mem::replace(&mut second[*at as usize], (0, NONE)));
+                missing -= count;
+            }
+        }
+        if missing == 0 {
+            return;
+        }
+        let exchange = first.iter().enumerate().find_map(|(i, (count, _))| {
+            let larger = count + missing;
+            let found = by_count.binary_search_by_key(&larger, |(c, _)| *c).ok()?;
+            let at = by_count[found].1 as usize;
+            (second[at].0 == larger).then_some((i, at))
+        });
+        if let Some((i, at)) = exchange {
+            std::mem::swap(&mut first[i], &mut second[at]);
+            return;
+        }
+        let smallest = by_count.iter().map(|(_, at)| *at as usize).find(|at| second[*at].0 > 0);
+        let at = smallest.expect("a victim's pages that do not fit");
+        let (count, id) = second[at];
+        let (head, rest) = self.segments.divide(id, missing);
+        first.push((missing, head));
+        second[at] = (count - missing, rest);
+    }
+
+    /// Returns how many pages the open reclaim unit of a relocation slot can take, at least one. Opens the
+    /// next one when it is needed, not before.
+    fn relocation_room(&mut self, at: &mut Collecting) -> u32 {
+        let slot = at.slot;
+        if self.slots[slot as usize].ru == NONE {
+            let within = slot % self.layout.per_group;
+            let generation = self.layout.generation(within);
+            let class = self.layout.host_of(within).map_or(0, |(_, class)| class);
+            let ru = self.rus.open(at.group, self.owner_of(slot), generation, class);
+            if self.separation.as_ref().is_some_and(|rule| rule.is_grouped(generation)) {
+                self.rus.units[ru as usize].death_time = at.death_time;
+            }
+            let room = self.geometry.pages_per_ru;
+            self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
+        }
+        let Slot { ru, room, .. } = self.slots[slot as usize];
+        at.moves_to(ru);
+        room
+    }
+
+    fn attach(&mut self, at: &mut Collecting, id: Label, count: u32) {
+        let slot = at.slot;
+        // In a log that host and GC share, what the host had begun ends here.
+        self.end_segment(slot);
+        let Slot { ru, room, .. } = self.slots[slot as usize];
+        #[cfg(test)]
+        self.segments.log.push(crate::flash::segment::Decision::Moved {
+            label: self.segments.labels[id as usize],
+            from: self.segments.hot[id as usize].ru,
+            to: ru,
+            count,
+        });
+        self.segments.hot[id as usize].ru = ru;
+        self.rus.valid[ru as usize] += count;
+        self.rus.units[ru as usize].segments.push(id);
+        at.add(ru, count);
+        self.report_program(ru, room, count, Cause::Relocation { victim: at.victim });
+        self.slots[slot as usize].room -= count;
+        if self.slots[slot as usize].room == 0 {
+            self.close_slot(slot);
+        }
+    }
+
+    /// Counts a victim's valid pages by origin, for attribution.
+    fn count_origins(&mut self, owner: Owner, valid: u32, list: &[Label]) {
+        // Only relocated data of several handles is of several origins.
+        let mixed = self.geometry.relocation == Relocation::ByWriter;
+        if let (Owner::Handle(handle), false) = (owner, mixed) {
+            self.ledger.valid[handle.index()] = valid;
+            return;
+        }
+        for (at, id) in list.iter().enumerate() {
+            self.segments.prefetch_cold(list.get(at + LIST_AHEAD));
+            self.segments.prefetch_origin(list.get(at + LIST_AHEAD));
+            let origin = self.segments.origins[*id as usize];
+            self.ledger.valid[usize::from(origin)] += self.segments.hot[*id as usize].valid;
+        }
+    }
+
+    /// Hands the victim's origins on to where its pages went, if data of several handles mixes there.
+    fn note_origins(&mut self, at: &Collecting) {
+        let origins = std::mem::take(&mut self.rus.units[at.victim.index()].origins);
+        for (ru, pages) in at.moved.iter().flatten() {
+            if self.rus.units[*ru as usize].owner == Owner::Gc {
+                self.rus.add_origins(*ru, *pages, at.owner, &origins);
+            }
+        }
+        self.rus.units[at.victim.index()].origins = origins;
+    }
+
+    fn count_collection(&mut self, at: &Collecting) {
+        let moved = u64::from(at.valid) * self.geometry.page_bytes;
+        let erased = u64::from(self.geometry.pages_per_ru) * self.geometry.page_bytes;
+        self.counters.media_bytes += moved;
+        self.counters.relocated_pages += u64::from(at.valid);
+        self.counters.erased_bytes += erased;
+        self.counters.forced_gc += u64::from(at.forced);
+        self.counters.background_gc += u64::from(!at.forced);
+        let from = self.owner_index(at.owner);
+        self.handles[from].media_bytes += moved;
+        self.handles[from].erased_bytes += erased;
+        if at.owner != Owner::Gc && at.slot % self.layout.per_group == self.layout.shared_gc() {
+            let shared = &mut self.handles[self.layout.handles as usize];
+            shared.host_bytes += moved;
+            shared.media_bytes += moved;
+        }
+    }
+}

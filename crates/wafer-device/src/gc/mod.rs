@@ -1,0 +1,5 @@
+//! Garbage collection: when it runs, which reclaim unit it takes, and where valid pages go.
+
+pub(crate) mod collect;
+pub mod policy;
+pub(crate) mod separation;

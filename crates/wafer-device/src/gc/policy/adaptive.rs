@@ -1,0 +1,159 @@
+//! Adaptive: wafer's policy. The least relocations saved by waiting, per dead space held meanwhile,
+//! with the later relocations of the same pages counted.
+//!
+//! Collecting a reclaim unit moves its V valid pages. Each costs one relocation now and, on average, f
+//! more in the class that it is moved to. Waiting until V' of them are valid saves (V - V') (1 + f)
+//! relocations, and holds the dead space meanwhile, the integral of P - V. The index is the best ratio of
+//! the two over any time of waiting:
+//!
+//! ```text
+//! index = (1 + f) * max over t of (V - V(t)) / integral of (P - V(s)) ds from 0 to t
+//! ```
+//!
+//! It is the Lagrange multiplier at which waiting and collecting are equally good; taking the smallest
+//! makes it equal everywhere, the condition of least relocations within a given space (as for closed
+//! form T8). What a reclaim unit held in the past is sunk and does not enter. V(t) comes from the
+//! survival of the class (`survival/`), f from what became of the class's victims: with v their mean
+//! valid share, f = v (1 + f'), f' of the class that takes their pages.
+//!
+//! - One class of uniform traffic: all hazards are equal, and the order is that of greedy.
+//! - Classes of unequal hazard: spare space goes where it saves most, sqrt(p U) for T8.
+//! - A sequential stream: its reclaim units are about to be invalidated whole; they are left alone.
+//! - Background GC takes only what holds nothing: waiting is worth more than a free reclaim unit.
+//!
+//! The limit. Within a class, reclaim units differ: those of a stream whose addresses are not all
+//! rewritten equally often. A class's curve takes the hot ones for cold, and what seems cold is collected
+//! while nearly full. Where space is scarce that feeds itself: more is relocated, so less time passes
+//! before the next collection, so no reclaim unit is left to be invalidated whole. So no victim may cost more than
+//! [`LIMIT`] times the mean of recent victims, with [`LIMIT_LEAST`] more, in pages moved per page
+//! reclaimed. Optimal shares of spare space need a factor of about 3 (T8: cold classes of 80/20 and JESD219).
+//!
+//! Relocated data goes by handle and generation unless `gc.destination` says otherwise: what survives
+//! long lives long. Where there is space it asks for separation by inherited death times (`death_time.rs`):
+//! what overwrites the data of a sequential stream is invalidated with it. No parameter is meant to be set.
+//! State: see `survival/`, and 24 bytes a class.
+
+use serde::{Deserialize, Serialize};
+
+use super::survival::{Index, Known, Track};
+use super::{Learned, PolicyInfo, RuView, VictimPolicy};
+use crate::config::Destination;
+use crate::gc::separation::Separation;
+use crate::ids::RuId;
+
+pub(super) const INFO: PolicyInfo = PolicyInfo {
+    name: "adaptive",
+    summary: "wafer's: least relocations saved by waiting, later ones counted, per space held",
+    destination: Destination::Generation,
+    separation: Some(Separation::DeathTime),
+    make: |_| Ok(Box::new(Adaptive::default())),
+};
+
+/// Weight of one victim in the mean.
+const MEAN_WEIGHT: f64 = 0.002;
+/// How many times the mean cost of victims a victim may cost, in pages moved per page reclaimed.
+const LIMIT: f64 = 3.0;
+/// What it may cost in any case above that.
+const LIMIT_LEAST: f64 = 1.0;
+
+#[derive(Default, Serialize, Deserialize)]
+struct Adaptive {
+    known: Known,
+    costs: Costs,
+}
+
+/// What became of the victims of one class, fading.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Flow {
+    victims: f64,
+    /// Sum of their valid shares.
+    moved: f64,
+    /// Relocations that a page of the class is still to cost.
+    future: f64,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Costs {
+    flows: Vec<Flow>,
+    /// Mean valid share of recent victims; none before the first.
+    mean: Option<f64>,
+}
+
+impl Costs {
+    fn future(&self, class: usize) -> f64 {
+        self.flows.get(class).map_or(0.0, |flow| flow.future)
+    }
+}
+
+impl Index for Costs {
+    fn value(&self, known: &Known, track: &Track) -> f64 {
+        let valid = f64::from(track.valid);
+        // Waiting a moment; then ever longer.
+        let mut best = known.hazard(track) * valid / (known.pages - valid);
+        known.prospects(track, |then| {
+            best = best.max((valid - then.valid) / (known.pages * then.wait - then.lived));
+        });
+        best * known.device * (1.0 + self.future(known.next(known.class(track))))
+    }
+
+    fn allowed(&self, known: &Known, track: &Track) -> bool {
+        let Some(mean) = self.mean else { return true };
+        let valid = f64::from(track.valid);
+        valid / (known.pages - valid) <= LIMIT * mean / (1.0 - mean) + LIMIT_LEAST
+    }
+
+    fn chosen(&mut self, known: &Known, track: &Track, _: Option<f64>) {
+        let class = known.class(track);
+        if self.flows.len() <= class {
+            self.flows.resize(class + 1, Flow::default());
+        }
+        let share = f64::from(track.valid) / known.pages;
+        let flow = &mut self.flows[class];
+        flow.victims += 1.0;
+        flow.moved += share;
+        let mean = self.mean.get_or_insert(share);
+        *mean = (*mean + MEAN_WEIGHT * (share - *mean)).min(0.999);
+    }
+
+    fn refreshed(&mut self, known: &Known, fade: f64) {
+        for class in 0..self.flows.len() {
+            let flow = self.flows[class];
+            if flow.victims <= 0.0 {
+                continue;
+            }
+            let moved = flow.moved / flow.victims;
+            let next = known.next(class);
+            let future = if next == class {
+                moved / (1.0 - moved).max(0.01)
+            } else {
+                moved * (1.0 + self.future(next))
+            };
+            let (victims, moved) = (flow.victims * fade, flow.moved * fade);
+            self.flows[class] = Flow { victims, moved, future };
+        }
+    }
+}
+
+impl VictimPolicy for Adaptive {
+    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
+        let least = rus.least_valid()?;
+        if !rus.forced() && rus.valid(least) != Some(0) {
+            return None;
+        }
+        self.known.select(rus, &mut self.costs)
+    }
+
+    fn save(&self) -> Option<Learned> {
+        Some(Learned::pack(self))
+    }
+
+    fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
+        let saved: Adaptive = learned.unpack()?;
+        saved.known.check(rus)?;
+        if saved.costs.flows.len() > saved.known.classes() {
+            return Err(format!("{} classes have victims", saved.costs.flows.len()));
+        }
+        *self = saved;
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! Look-ahead: the least gain of waiting, over any time of waiting.
+//!
+//! Collecting a reclaim unit with V of P pages valid costs c = V / (P - V) relocations per page
+//! reclaimed, and has held d = W / (P - V) of dead space times time per page reclaimed, W summed since
+//! it was closed. From the survival of its class follow c and d after waiting: the index is the largest
+//! (c0 - c1) / (d1 - d0). A reclaim unit about to be invalidated whole, such as that of a sequential
+//! stream, has a large index long before. The Lagrange condition of least relocations in a given
+//! space, as for T8; no publication is known of this form.
+
+use super::survival::{Index, Known, Track};
+use super::{Learned, PolicyInfo, RuView, VictimPolicy};
+use crate::config::Destination;
+use crate::ids::RuId;
+
+pub(super) const INFO: PolicyInfo = PolicyInfo {
+    name: "look-ahead",
+    summary: "least relocations saved per dead space held, over any time of waiting",
+    destination: Destination::Isolation,
+    separation: None,
+    make: |_| Ok(Box::new(LookAhead(Known::default()))),
+};
+
+struct LookAhead(Known);
+
+struct Gain;
+
+impl Index for Gain {
+    fn value(&self, known: &Known, track: &Track) -> f64 {
+        let valid = f64::from(track.valid);
+        let dead = known.pages - valid;
+        let (cost, held) = (valid / dead, track.waste / dead);
+        let mut best = 0.0f64;
+        known.prospects(track, |then| {
+            let dead = known.pages - then.valid;
+            let waste = track.waste + known.pages * then.wait - then.lived;
+            let more = waste / dead - held;
+            if more > 0.0 {
+                best = best.max((cost - then.valid / dead) / more);
+            }
+        });
+        best * known.device
+    }
+}
+
+impl VictimPolicy for LookAhead {
+    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
+        self.0.select(rus, &mut Gain)
+    }
+
+    fn save(&self) -> Option<Learned> {
+        Some(Learned::pack(&self.0))
+    }
+
+    fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
+        self.0 = Known::load(learned, rus)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,178 @@
+//! Quotas: the spare space is shared among handles, and greedy chooses within the handle that has
+//! most above its share.
+//!
+//! Greedy over all handles equalises the valid share of their victims, so that spare space follows
+//! size and not need (closed form T9; WARP, FAST '26, calls the effect "noisy RUH"). A share in
+//! proportion to sqrt(writes x size) is near the best for streams that are uniform inside (closed form
+//! T8; after Stoica and Ailamaki, VLDB '13). Data that relocation has mixed counts as a stream of its
+//! own, written by relocation.
+
+use super::{Learned, PolicyInfo, RuView, VictimPolicy};
+use crate::config::Destination;
+use crate::ids::RuId;
+use crate::observer::Owner;
+
+/// How the spare space is shared.
+#[derive(Clone, Copy)]
+enum Share {
+    Equal,
+    Size,
+    SqrtWritesSize,
+    Marginal,
+}
+
+pub(super) const FIXED: PolicyInfo = PolicyInfo {
+    name: "quota-fixed",
+    summary: "spare space in equal shares for handles, greedy within",
+    destination: Destination::Isolation,
+    separation: None,
+    make: |_| Ok(Box::new(Quota::new(Share::Equal))),
+};
+
+pub(super) const PROPORTIONAL: PolicyInfo = PolicyInfo {
+    name: "quota-proportional",
+    summary: "spare space in proportion to valid pages of handles, greedy within",
+    destination: Destination::Isolation,
+    separation: None,
+    make: |_| Ok(Box::new(Quota::new(Share::Size))),
+};
+
+pub(super) const SQRT: PolicyInfo = PolicyInfo {
+    name: "quota-sqrt",
+    summary: "spare space as sqrt(writes * valid pages) of handles, greedy within",
+    destination: Destination::Isolation,
+    separation: None,
+    make: |_| Ok(Box::new(Quota::new(Share::SqrtWritesSize))),
+};
+
+pub(super) const MARGINAL: PolicyInfo = PolicyInfo {
+    name: "quota-marginal",
+    summary: "from the handle to which spare space is worth least now, greedy within",
+    destination: Destination::Isolation,
+    separation: None,
+    make: |_| Ok(Box::new(Quota::new(Share::Marginal))),
+};
+
+/// Device writes over which counts of writes fade by half.
+const HALF_LIFE: f64 = 1.0;
+
+/// What is known of one stream: a handle, or relocated data of several.
+#[derive(Clone, Copy, Default)]
+struct Stream {
+    /// Reclaim units that hosts filled, fading; for mixed data, those that relocation filled.
+    writes: f64,
+    /// Candidates of the stream.
+    units: u32,
+    valid: u64,
+    /// The candidate with the fewest valid pages.
+    least: Option<(u32, RuId)>,
+}
+
+struct Quota {
+    share: Share,
+    streams: Vec<Stream>,
+    /// Position in the order of closing, plus one, up to which closed reclaim units were counted.
+    counted: u64,
+    at: u64,
+}
+
+impl Quota {
+    fn new(share: Share) -> Self {
+        Quota { share, streams: Vec::new(), counted: 0, at: 0 }
+    }
+
+    fn observe(&mut self, rus: &RuView<'_>) {
+        let device = rus.range().len() as f64 * f64::from(rus.pages_per_ru());
+        let fade = (-((rus.now() - self.at) as f64) / device / HALF_LIFE).exp2();
+        self.at = rus.now();
+        for stream in &mut self.streams {
+            *stream = Stream { writes: stream.writes * fade, ..Stream::default() };
+        }
+        let mut last = self.counted;
+        for (ru, valid) in rus.candidates() {
+            let owner = rus.owner(ru);
+            let number = match owner {
+                Owner::Gc => 0,
+                Owner::Handle(handle) => handle.index() + 1,
+            };
+            if self.streams.len() <= number {
+                self.streams.resize(number + 1, Stream::default());
+            }
+            let stream = &mut self.streams[number];
+            let order = rus.closed_order(ru) + 1;
+            if order > self.counted && (owner == Owner::Gc || !rus.relocated(ru)) {
+                stream.writes += 1.0;
+            }
+            last = last.max(order);
+            stream.units += 1;
+            stream.valid += u64::from(valid);
+            if stream.least.is_none_or(|(least, _)| valid < least) {
+                stream.least = Some((valid, ru));
+            }
+        }
+        self.counted = last;
+    }
+
+    /// Returns how much a stream has above its share, relative to it; the largest gives the victim.
+    fn excess(&self, stream: &Stream, pages: f64) -> f64 {
+        let spare = f64::from(stream.units) * pages - stream.valid as f64;
+        // Where nothing was written or nothing is valid, any space is too much.
+        match self.share {
+            Share::Equal => spare,
+            Share::Size => spare / (stream.valid as f64).max(1.0),
+            Share::SqrtWritesSize => {
+                spare / (stream.writes.max(1e-3) * stream.valid as f64).sqrt().max(1.0)
+            }
+            Share::Marginal => -benefit(stream, pages),
+        }
+    }
+}
+
+/// Relocations that one more page of spare space saves a stream, per host page of the device: at its
+/// victim's valid share v, with w writes and s spare pages, w * v / (1 - v) / s, which is the slope of
+/// T3 at the share that was measured.
+fn benefit(stream: &Stream, pages: f64) -> f64 {
+    let Some((least, _)) = stream.least else { return f64::INFINITY };
+    let v = (f64::from(least) / pages).min(0.999);
+    let spare = (f64::from(stream.units) * pages - stream.valid as f64).max(1.0);
+    stream.writes * v / (1.0 - v) / spare
+}
+
+impl VictimPolicy for Quota {
+    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
+        self.observe(rus);
+        let pages = rus.pages_per_ru();
+        let mut best: Option<(f64, RuId)> = None;
+        for stream in &self.streams {
+            let Some((least, ru)) = stream.least else { continue };
+            if least == 0 {
+                return Some(ru);
+            }
+            // A stream whose every reclaim unit is full has nothing to give.
+            if least == pages {
+                continue;
+            }
+            let excess = self.excess(stream, f64::from(pages));
+            if best.is_none_or(|(most, _)| excess > most) {
+                best = Some((excess, ru));
+            }
+        }
+        best.map(|(_, ru)| ru)
+    }
+
+    fn save(&self) -> Option<Learned> {
+        let writes: Vec<f64> = self.streams.iter().map(|stream| stream.writes).collect();
+        Some(Learned::pack(&(writes, self.counted, self.at)))
+    }
+
+    fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
+        let (writes, counted, at): (Vec<f64>, u64, u64) = learned.unpack()?;
+        if writes.len() > 1 + rus.handles() || at > rus.now() {
+            return Err(format!("{} streams, {at} of {} pages", writes.len(), rus.now()));
+        }
+        let stream = |writes| Stream { writes, ..Stream::default() };
+        self.streams = writes.into_iter().map(stream).collect();
+        (self.counted, self.at) = (counted, at);
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! How long pages of a class stay valid after their reclaim unit was closed: hazard by age.
+
+use serde::{Deserialize, Serialize};
+
+/// Bins of age.
+pub(super) const BINS: usize = 256;
+/// Bins for each doubling of the age.
+const PER_DOUBLING: f64 = 12.0;
+/// Reclaim units of host writes up to which bins are equally wide.
+const LINEAR_RUS: f64 = 4.0;
+/// A survival of e^-25 is none.
+const MOST_HAZARD: f64 = 25.0;
+/// A bin is drawn towards the mean of its class, or the same bin of its handle, as if it had seen this
+/// much more, in mean bins.
+const PRIOR: f64 = 0.5;
+/// Of a class, at least this many pages seen for one host page each.
+const LEAST_PRIOR: f64 = 1.0;
+
+/// Ages, in host pages, at which bins begin: evenly at first, then in proportion to the age, so that
+/// 256 of them reach from one reclaim unit to the longest life on the largest drive.
+#[derive(Clone, Debug)]
+pub(super) struct Bins {
+    unit: f64,
+    pub(super) edges: Vec<f64>,
+}
+
+impl Bins {
+    pub(super) fn new(pages_per_ru: u32) -> Self {
+        let unit = LINEAR_RUS * f64::from(pages_per_ru);
+        let edge = |i| unit * ((f64::from(i) / PER_DOUBLING).exp2() - 1.0);
+        Bins { unit, edges: (0..=BINS as u32).map(edge).collect() }
+    }
+
+    pub(super) fn of(&self, age: f64) -> usize {
+        (((1.0 + age / self.unit).log2() * PER_DOUBLING) as usize).min(BINS - 1)
+    }
+}
+
+/// The lives of the pages of one class.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Curve {
+    /// Pages that became invalid at an age, fading.
+    dead: Vec<f64>,
+    /// Valid pages times host pages written meanwhile, fading.
+    exposure: Vec<f64>,
+    /// Share of the valid pages that becomes invalid per host page.
+    pub(super) hazard: Vec<f64>,
+    /// Integral of the hazard up to each edge.
+    pub(super) summed: Vec<f64>,
+    /// Share of pages valid at each edge, and its integral.
+    pub(super) survival: Vec<f64>,
+    pub(super) lived: Vec<f64>,
+}
+
+impl Curve {
+    /// Returns whether all tables have their lengths.
+    pub(super) fn is_whole(&self) -> bool {
+        let bins = [&self.dead, &self.exposure, &self.hazard];
+        let edges = [&self.summed, &self.survival, &self.lived];
+        bins.iter().all(|of| of.len() == BINS) && edges.iter().all(|of| of.len() == BINS + 1)
+    }
+
+    pub(super) fn new() -> Self {
+        Curve {
+            dead: vec![0.0; BINS],
+            exposure: vec![0.0; BINS],
+            hazard: vec![0.0; BINS],
+            summed: vec![0.0; BINS + 1],
+            survival: vec![1.0; BINS + 1],
+            lived: vec![0.0; BINS + 1],
+        }
+    }
+
+    /// Counts `died` pages, evenly between two ages, of `valid` on average.
+    pub(super) fn count(&mut self, bins: &Bins, from: f64, to: f64, died: f64, valid: f64) {
+        let rate = died / (to - from);
+        let (mut at, mut bin) = (from, bins.of(from));
+        while at < to {
+            let end = if bin == BINS - 1 { to } else { bins.edges[bin + 1].min(to) };
+            let time = (end - at).max(0.0);
+            self.dead[bin] += rate * time;
+            self.exposure[bin] += valid * time;
+            at = end;
+            bin = (bin + 1).min(BINS - 1);
+        }
+    }
+
+    /// Lets counts fade, and derives hazard and survival from them; `whole` is what is taken for granted
+    /// where little was seen.
+    pub(super) fn refresh(&mut self, bins: &Bins, fade: f64, whole: Option<&Curve>) {
+        let (mut dead, mut exposure, mut used) = (0.0, 0.0, 0.0);
+        for bin in 0..BINS {
+            self.dead[bin] *= fade;
+            self.exposure[bin] *= fade;
+            dead += self.dead[bin];
+            exposure += self.exposure[bin];
+            used += f64::from(u8::from(self.exposure[bin] > 0.0));
+        }
+        // Nothing seen: one hazard for all, which is greedy.
+        let mean = if dead > 0.0 { dead / exposure } else { 1.0 / bins.edges[BINS] };
+        let prior = (PRIOR * exposure / used.max(1.0)).max(LEAST_PRIOR);
+        for bin in 0..BINS {
+            let usual = whole.map_or(mean, |whole| whole.hazard[bin]);
+            let hazard = (self.dead[bin] + prior * usual) / (self.exposure[bin] + prior);
+            let width = bins.edges[bin + 1] - bins.edges[bin];
+            let step = hazard * width;
+            self.hazard[bin] = hazard;
+            self.summed[bin + 1] = (self.summed[bin] + step).min(MOST_HAZARD);
+            self.survival[bin + 1] = (-self.summed[bin + 1]).exp();
+            let (before, after) = (self.survival[bin], self.survival[bin + 1]);
+            let mean_alive = if step > 1e-6 { (before - after) / step } else { before };
+            self.lived[bin + 1] = self.lived[bin] + mean_alive * width;
+        }
+    }
+}
+
+/// What is expected of a reclaim unit after some waiting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prospect {
+    /// Host pages written meanwhile.
+    pub(crate) wait: f64,
+    /// Pages valid then.
+    pub(crate) valid: f64,
+    /// Integral of the valid pages over the waiting.
+    pub(crate) lived: f64,
+}
+
+impl Curve {
+    /// What is expected of `valid` pages of this age, at increasing times of waiting up to `horizon`:
+    /// every bin at first, then ever fewer.
+    pub(super) fn prospects(
+        &self,
+        bins: &Bins,
+        age: f64,
+        valid: f64,
+        horizon: f64,
+        mut see: impl FnMut(Prospect),
+    ) {
+        let bin = bins.of(age);
+        if bin == BINS - 1 {
+            return;
+        }
+        let within = (age - bins.edges[bin]) / (bins.edges[bin + 1] - bins.edges[bin]);
+        let summed = self.summed[bin] + (self.summed[bin + 1] - self.summed[bin]) * within;
+        let lived = self.lived[bin] + (self.lived[bin + 1] - self.lived[bin]) * within;
+        let scale = valid * summed.exp();
+        let (mut edge, mut steps) = (bin + 1, 0);
+        while edge < BINS {
+            let wait = bins.edges[edge] - age;
+            if wait > horizon {
+                return;
+            }
+            see(Prospect {
+                wait,
+                valid: scale * self.survival[edge],
+                lived: scale * (self.lived[edge] - lived),
+            });
+            if self.summed[edge] >= MOST_HAZARD {
+                return;
+            }
+            steps += 1;
+            edge += 1 << (steps / 4).min(3);
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! What the index policies know: how pages of each class are invalidated with age, from valid counts
+//! alone.
+//!
+//! A class is a handle and a generation, or the mixed data of several handles. Each time a policy looks
+//! at a reclaim unit it learns how many pages became invalid since its last look. Summed over reclaim units
+//! by age that is a hazard, and from it a survival curve (the actuarial estimate; reclaim units
+//! that are collected leave the count). The path of a page write keeps nothing for it.
+//!
+//! A class of which little was seen is taken for the mean of its handle: without that, its pages would
+//! seem to live for ever, and it would be collected first.
+//!
+//! State: 48 bytes for each reclaim unit, and 12 KiB for each class in use and for each handle. Work per
+//! collection: one comparison for each reclaim unit, and a look and an index for [`LOOKS`] of them in
+//! turn, for those closed since, and for the [`SHORT_LIST`] that could be chosen.
+
+mod curve;
+
+pub(crate) use curve::Prospect;
+use curve::{Bins, Curve};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Learned, RuView};
+use crate::gc::separation::death_time;
+use crate::ids::RuId;
+use crate::observer::Owner;
+
+/// Device writes over which what was seen fades by half.
+const HALF_LIFE: f64 = 2.0;
+/// Curves are derived again after this share of a device write.
+const REFRESH: f64 = 1.0 / 64.0;
+/// Between two looks at a reclaim unit at most this share of a device write may pass: else what died
+/// meanwhile is not counted.
+const MOST_TIME: f64 = 1.0 / 16.0;
+/// Reclaim units looked at for each collection, in turn.
+const LOOKS: u32 = 64;
+/// How many of the lowest indices are looked at again before the choice.
+const SHORT_LIST: usize = 12;
+/// Device writes that prospects reach.
+const HORIZON: f64 = 4.0;
+/// Classes of what the host wrote through one handle: where the drive separates, those of separation.
+const HOST_CLASSES: usize = 1 + death_time::CLASSES as usize;
+/// The class of a handle's relocated data that was grouped by death time.
+const GROUPED: usize = HOST_CLASSES + 8;
+/// Classes of one handle: what the host wrote, the generations of relocated data and what is grouped.
+const PER_HANDLE: usize = GROUPED + 1;
+
+/// Returns where a class is counted in `Known::handles`.
+fn handle_of(class: usize) -> usize {
+    class.div_ceil(PER_HANDLE)
+}
+
+/// What was seen of one reclaim unit.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Track {
+    /// Position in the order of closing, plus one: tells present contents from former ones.
+    order: u64,
+    closed: u64,
+    /// Host pages written to the device at the last look.
+    at: u64,
+    /// Invalid pages times host pages written since.
+    pub(crate) waste: f64,
+    index: f64,
+    pub(crate) valid: u32,
+    class: u16,
+}
+
+/// A value for reclaim units; the smallest is collected.
+pub(crate) trait Index: Send {
+    /// Returns the index of a reclaim unit that has valid pages.
+    fn value(&self, known: &Known, track: &Track) -> f64;
+
+    /// Returns whether a reclaim unit may be collected while another may.
+    fn allowed(&self, known: &Known, track: &Track) -> bool {
+        let _ = (known, track);
+        true
+    }
+
+    /// A victim was chosen at this index; `None` if it held nothing valid, or nothing else.
+    fn chosen(&mut self, known: &Known, track: &Track, index: Option<f64>) {
+        let _ = (known, track, index);
+    }
+
+    /// The curves were derived again after what was seen faded by this factor.
+    fn refreshed(&mut self, known: &Known, fade: f64) {
+        let _ = (known, fade);
+    }
+}
+
+/// What is known of the device.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Known {
+    tracks: Vec<Track>,
+    /// Made at the first choice.
+    #[serde(skip)]
+    bins: Option<Bins>,
+    curves: Vec<Option<Curve>>,
+    /// All classes of a handle together; the first is data of several handles.
+    handles: Vec<Curve>,
+    /// Pages of a reclaim unit.
+    #[serde(skip)]
+    pub(crate) pages: f64,
+    /// Pages of the group that is looked at.
+    #[serde(skip)]
+    pub(crate) device: f64,
+    /// Of each handle, the most generations of relocated data seen to be kept apart.
+    generations: Vec<usize>,
+    refreshed: u64,
+    turn: u32,
+    /// Scratch memory of a choice.
+    #[serde(skip)]
+    list: Vec<(f64, u32)>,
+}
+
+impl Known {
+    /// Unpacks what was learned, if it fits a device.
+    pub(crate) fn load(learned: &Learned, rus: &RuView<'_>) -> Result<Self, String> {
+        let known: Known = learned.unpack()?;
+        known.check(rus)?;
+        Ok(known)
+    }
+
+    /// Classes that curves are kept for, in use or not.
+    pub(crate) fn classes(&self) -> usize {
+        self.curves.len()
+    }
+
+    /// Checks what was learned against the device that it is loaded into: every index that it holds, and
+    /// that nothing was seen in the future.
+    pub(crate) fn check(&self, rus: &RuView<'_>) -> Result<(), String> {
+        let ensure = |holds: bool, what: &str| if holds { Ok(()) } else { Err(what.to_owned()) };
+        let (all, now) = (rus.range().len(), rus.now());
+        ensure(self.tracks.len() <= all && self.turn <= all as u32, "number of tracks")?;
+        ensure(self.refreshed <= now, "time of the curves")?;
+        ensure(self.curves.len() <= 1 + rus.handles() * PER_HANDLE, "number of curves")?;
+        let handles = self.curves.len().saturating_sub(1).div_ceil(PER_HANDLE);
+        let counted = self.handles.len() > handles || self.curves.is_empty();
+        ensure(counted && self.generations.len() >= handles, "curves of handles")?;
+        ensure(self.handles.len() <= 1 + rus.handles(), "number of handles")?;
+        ensure(self.generations.len() <= rus.handles(), "number of handles")?;
+        ensure(self.generations.iter().all(|most| *most <= 8), "generations")?;
+        let curves = self.curves.iter().flatten().chain(&self.handles);
+        ensure(curves.into_iter().all(Curve::is_whole), "length of a curve")?;
+        for (ru, track) in (0..).map(RuId).zip(&self.tracks).filter(|(_, t)| t.order > 0) {
+            let curve = self.curves.get(usize::from(track.class));
+            ensure(curve.is_some_and(Option::is_some), "a track without curve")?;
+            ensure(track.closed <= track.at && track.at <= now, "time of a track")?;
+            ensure(track.valid <= rus.pages_per_ru(), "pages of a track")?;
+            if let Some(valid) = rus.valid(ru).filter(|_| rus.closed_order(ru) + 1 == track.order) {
+                let closed = now - rus.age(ru);
+                ensure(track.valid >= valid && track.closed == closed, "a track")?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn class(&self, track: &Track) -> usize {
+        usize::from(track.class)
+    }
+
+    /// Returns the age of a reclaim unit at the last look, in host pages.
+    pub(crate) fn age(&self, track: &Track) -> f64 {
+        (track.at - track.closed) as f64
+    }
+
+    /// Returns where relocated data of a class goes, as far as that was seen.
+    pub(crate) fn next(&self, class: usize) -> usize {
+        let Some(number) = class.checked_sub(1) else { return 0 };
+        let (handle, place) = (number / PER_HANDLE, number % PER_HANDLE);
+        let first = class - place;
+        if place == GROUPED || self.grouped(handle) && (1..HOST_CLASSES).contains(&place) {
+            return first + GROUPED;
+        }
+        let generation = (place + 1).saturating_sub(HOST_CLASSES);
+        match self.generations[handle] {
+            0 if self.curves[0].is_some() => 0,
+            0 => class,
+            most => first + HOST_CLASSES - 1 + (generation + 1).min(most),
+        }
+    }
+
+    /// Returns whether a handle was seen to have relocated data grouped by death time.
+    fn grouped(&self, handle: usize) -> bool {
+        self.curves.get(1 + handle * PER_HANDLE + GROUPED).is_some_and(Option::is_some)
+    }
+
+    /// Returns the share of valid pages invalidated per host page, at the age of this reclaim unit.
+    pub(crate) fn hazard(&self, track: &Track) -> f64 {
+        match (&self.bins, &self.curves[usize::from(track.class)]) {
+            (Some(bins), Some(curve)) => curve.hazard[bins.of(self.age(track))],
+            _ => 0.0,
+        }
+    }
+
+    /// What is expected of this reclaim unit if it is left alone.
+    pub(crate) fn prospects(&self, track: &Track, see: impl FnMut(Prospect)) {
+        if let (Some(bins), Some(curve)) = (&self.bins, &self.curves[usize::from(track.class)]) {
+            let valid = f64::from(track.valid);
+            curve.prospects(bins, self.age(track), valid, HORIZON * self.device, see);
+        }
+    }
+
+    fn class_of(&mut self, rus: &RuView<'_>, ru: RuId) -> u16 {
+        let class = match rus.owner(ru) {
+            Owner::Gc => 0,
+            Owner::Handle(handle) => {
+                let place = match usize::from(rus.generation(ru)) {
+                    0 => usize::from(rus.host_class(ru)),
+                    _ if rus.death_time(ru).is_some() => GROUPED,
+                    generation => HOST_CLASSES - 1 + generation.min(8),
+                };
+                if self.generations.len() <= handle.index() {
+                    self.generations.resize(handle.index() + 1, 0);
+                }
+                let most = &mut self.generations[handle.index()];
+                if (HOST_CLASSES..GROUPED).contains(&place) {
+                    *most = (place + 1 - HOST_CLASSES).max(*most);
+                }
+                1 + handle.index() * PER_HANDLE + place
+            }
+        };
+        if self.curves.len() <= class {
+            self.curves.resize(class + 1, None);
+        }
+        self.curves[class].get_or_insert_with(Curve::new);
+        let handles = 1 + handle_of(class);
+        if self.handles.len() < handles {
+            self.handles.resize(handles, Curve::new());
+        }
+        class as u16
+    }
+
+    /// Takes note of what became of a reclaim unit since the last look.
+    fn look(&mut self, rus: &RuView<'_>, ru: RuId, valid: u32) {
+        let (order, now) = (rus.closed_order(ru) + 1, rus.now());
+        let mut track = self.tracks[ru.index()];
+        if track.order != order {
+            let class = self.class_of(rus, ru);
+            let closed = now - rus.age(ru);
+            // When it lost pages before it was closed is not known: counted as if right after.
+            let full = if now > closed { rus.pages_per_ru() } else { valid };
+            track = Track { order, closed, at: closed, valid: full, class, ..Track::default() };
+        }
+        let time = (now - track.at) as f64;
+        if time > 0.0 {
+            let died = f64::from(track.valid - valid);
+            let alive = f64::from(track.valid) - died / 2.0;
+            track.waste += (self.pages - alive) * time;
+            let from = (track.at - track.closed) as f64;
+            let class = usize::from(track.class);
+            // When in a long time pages died is not known.
+            let curve = Some(&mut self.curves[class]).filter(|_| time < MOST_TIME * self.device);
+            if let (Some(bins), Some(Some(curve))) = (&self.bins, curve) {
+                curve.count(bins, from, from + time, died, alive);
+                self.handles[handle_of(class)].count(bins, from, from + time, died, alive);
+            }
+            track.valid = valid;
+            track.at = now;
+        }
+        self.tracks[ru.index()] = track;
+    }
+
+    /// Derives the curves again if it is time. Returns the factor by which counts faded.
+    fn refresh(&mut self, now: u64) -> Option<f64> {
+        let time = (now - self.refreshed) as f64;
+        if self.refreshed != 0 && time < self.device * REFRESH {
+            return None;
+        }
+        self.refreshed = now;
+        let fade = (-time / self.device / HALF_LIFE).exp2();
+        let bins = self.bins.as_ref()?;
+        self.handles.iter_mut().for_each(|curve| curve.refresh(bins, fade, None));
+        for (class, curve) in self.curves.iter_mut().enumerate() {
+            if let Some(curve) = curve {
+                curve.refresh(bins, fade, Some(&self.handles[handle_of(class)]));
+            }
+        }
+        Some(fade)
+    }
+
+    /// Returns the candidate with the smallest index, or one without valid pages if there is one.
+    pub(crate) fn select(&mut self, rus: &mut RuView<'_>, index: &mut impl Index) -> Option<RuId> {
+        let range = rus.range();
+        self.pages = f64::from(rus.pages_per_ru());
+        self.device = range.len() as f64 * self.pages;
+        self.bins.get_or_insert_with(|| Bins::new(rus.pages_per_ru()));
+        if self.tracks.len() < range.end as usize {
+            self.tracks.resize(range.end as usize, Track::default());
+        }
+        let least = rus.least_valid()?;
+        let start = range.start;
+        self.turn = (self.turn + 1) % (range.len() as u32).div_ceil(LOOKS);
+        if rus.valid(least) == Some(0) {
+            let first = start + self.turn * LOOKS;
+            for ru in (first..range.end.min(first + LOOKS)).map(RuId) {
+                if let Some(valid) = rus.valid(ru) {
+                    self.look(rus, ru, valid);
+                }
+            }
+            self.look(rus, least, 0);
+            index.chosen(self, &self.tracks[least.index()], None);
+            return Some(least);
+        }
+        if let Some(fade) = self.refresh(rus.now()) {
+            index.refreshed(self, fade);
+        }
+        let mut list = std::mem::take(&mut self.list);
+        list.clear();
+        for number in range {
+            let ru = RuId(number);
+            let Some(valid) = rus.valid(ru) else { continue };
+            let fresh = self.tracks[ru.index()].order != rus.closed_order(ru) + 1;
+            if (number - start) / LOOKS == self.turn || fresh || ru == least {
+                self.look(rus, ru, valid);
+                self.tracks[ru.index()].index = self.value(index, ru);
+            }
+            list.push((self.tracks[ru.index()].index, number));
+        }
+        let short = SHORT_LIST.min(list.len());
+        let order = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        list.select_nth_unstable_by(short - 1, order);
+        let mut best = (f64::INFINITY, least.0);
+        for (_, number) in &list[..short] {
+            let ru = RuId(*number);
+            self.look(rus, ru, rus.valid(ru)?);
+            let value = self.value(index, ru);
+            self.tracks[ru.index()].index = value;
+            if order(&(value, ru.0), &best).is_lt() {
+                best = (value, ru.0);
+            }
+        }
+        self.list = list;
+        let (value, victim) = (best.0, RuId(best.1));
+        self.look(rus, victim, rus.valid(victim)?);
+        index.chosen(self, &self.tracks[victim.index()], Some(value).filter(|v| v.is_finite()));
+        Some(victim)
+    }
+
+    fn value(&self, index: &impl Index, ru: RuId) -> f64 {
+        let track = &self.tracks[ru.index()];
+        match track.valid {
+            0 => -1.0,
+            // Collecting it would gain nothing.
+            valid if f64::from(valid) >= self.pages => f64::INFINITY,
+            _ if !index.allowed(self, track) => f64::INFINITY,
+            _ => index.value(self, track),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+use super::midas::Midas;
+use super::multi_log::MultiLog;
+use super::sepbit::SepBit;
+use super::{Old, Separator, Sizes, Victim};
+
+fn victim(class: u8, generation: u8, age: u64) -> Victim {
+    Victim { class, generation, age, death_time: 0 }
+}
+
+/// A rule that has collected sixteen reclaim units of its short-lived class at a mean age of 100.
+fn rule<S: Separator>() -> S {
+    let sizes = Sizes { logical_pages: 1600, handles: 1, split_handles: 1, relocated_classes: 4 };
+    let mut rule = S::new(&sizes);
+    (0..16).for_each(|at| _ = rule.collect(&victim(0, 0, 70 + at * 4), 0));
+    // Neither other classes of the host nor relocated data count.
+    (0..16).for_each(|_| _ = rule.collect(&victim(1, 0, 9000), 0));
+    (0..16).for_each(|_| _ = rule.collect(&victim(0, 1, 9000), 0));
+    rule
+}
+
+fn class(rule: &impl Separator, lived: Option<u64>) -> u8 {
+    rule.host_class(0, lived.map(|lived| Old { writer: 0, lived, death_time: 0 }), 0).0
+}
+
+#[test]
+fn sepbit_compares_lives_with_those_of_the_short_lived_class() {
+    let mut rule: SepBit = rule();
+    assert_eq!([Some(99), Some(100), None].map(|lived| class(&rule, lived)), [0, 1, 1]);
+    // Survivors of the short-lived class apart; the others by age, at 4 and 16 lifespans.
+    assert_eq!(rule.collect(&victim(0, 0, 9999), 0), 0);
+    let mut by_age = |age| rule.collect(&victim(1, 0, age), 0);
+    assert_eq!([399, 400, 1599, 1600].map(&mut by_age), [1, 2, 2, 3]);
+}
+
+#[test]
+fn midas_counts_how_often_data_was_moved() {
+    let mut rule: Midas = rule();
+    assert_eq!([Some(99), Some(100)].map(|lived| class(&rule, lived)), [0, 1]);
+    let mut moved = |generation| rule.collect(&victim(0, generation, 5), 0);
+    assert_eq!([0, 1, 3, 4].map(&mut moved), [0, 1, 3, 3]);
+}
+
+#[test]
+fn multi_log_has_classes_a_factor_of_four_apart_and_keeps_them() {
+    let mut rule: MultiLog = rule();
+    let lives = [99, 100, 399, 400, 1599, 1600].map(Some);
+    assert_eq!(lives.map(|lived| class(&rule, lived)), [0, 1, 1, 2, 2, 3]);
+    assert_eq!(class(&rule, None), 3);
+    assert_eq!(rule.collect(&victim(2, 0, 5), 0), 2);
+    // What was relocated to class 2 is of generation 3.
+    assert_eq!(rule.collect(&victim(0, 3, 5), 0), 2);
+}

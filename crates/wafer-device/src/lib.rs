@@ -1,0 +1,100 @@
+//! The wafer device model: an FDP drive that counts.
+//!
+//! # What it is
+//! [`Device`] takes [`Command`]s (write, deallocate, read, flush, reclaim unit update) and counts what a
+//! drive would write to its media and erase for them. It is the device of NVMe Flexible Data Placement (NVMe Base 2.1, 8.1.10):
+//! reclaim units (RUs), reclaim groups, reclaim unit handles and placement identifiers, and garbage
+//! collection with a policy of choice. With `fdp = false` it is a conventional drive. Nothing in it is
+//! scaled down: a drive of terabytes takes 4 bytes of memory a page.
+//!
+//! # Architecture
+//! - [`DeviceConfig`] is what a file says, [`Geometry`] the resolved sizes, `layout.rs` the open RUs that
+//!   they imply.
+//! - `flash/write.rs` is the path of every command: look up the map, invalidate, append. `flash/open.rs`
+//!   opens and closes segments and RUs.
+//! - `flash/mapping.rs` and `flash/segment.rs`: the map names a page's *segment*, a run of pages appended
+//!   to one RU. Write amplification depends only on which RU a page is in and how many of its pages are
+//!   valid, so relocation re-labels whole segments. `flash/merge.rs` keeps segments few.
+//! - `flash/reclaim.rs`: the states of RUs, their valid counts, and the smallest of these.
+//! - `gc/collect.rs`: when garbage is collected and where valid pages go. [`policy`] chooses the victim,
+//!   `gc/separation` the class of a page.
+//! - `namespace.rs`: namespaces that are created and deleted while the device runs.
+//! - `state`: the whole device as a value, to save and to restore, and the check of its invariants.
+//! - [`Counters`], [`Observer`], [`MediaWork`] and [`FdpEvent`] are what comes out. With `()` as observer
+//!   the hooks vanish at compile time.
+//! - `attribution.rs`: whose writes cause relocations of whose data, for an observer that asks.
+//! - The crate `wafer-oracle` is the same device page by page, slow and obvious. Property tests compare the two.
+//!
+//! A policy sees RUs, never pages, and is asked once per collection; so it may be slow. The path of a
+//! page write has no dynamic dispatch, no allocation and no logging.
+//!
+//! # Invariants
+//! [`Device::check_invariants`] checks them from scratch:
+//! - each mapped page is valid in exactly one place, and valid counts equal the map;
+//! - free + open + closed RUs are all RUs, and at least one RU of each group is free;
+//! - media bytes are the pages that hosts wrote plus the pages relocated, times the page size;
+//! - the media bytes of the handles, with what was moved again out of shared GC RUs, are those of the
+//!   device.
+//!
+//! Configuration, seed and commands decide every counter: there is no clock, no thread, no I/O and no
+//! randomness but two generators made from the seed. How commands are cut into batches changes nothing.
+//!
+//! # Error model
+//! [`Geometry::resolve`] refuses what cannot work with a [`ConfigError`] that names the key and,
+//! where there is one, the nearest value that works. Once made, a device cannot fail or get stuck. A
+//! command that names no place of the device has no effect and is counted in [`Counters::rejected`]; a
+//! placement identifier that its namespace does not have goes to the default, with an event, as the
+//! specification asks. Internal invariants are asserted.
+//!
+//! # What it does not implement
+//! - Time: no latency, bandwidth, dies or channels. Reclaim unit time limits need a clock.
+//! - Data, encodings of log pages, and controllers: those stand above this crate.
+//! - Media faults, bad blocks, wear-out, refresh, parity, and writes of the drive's own metadata.
+//! - A single-level-cell or RAM buffer that absorbs overwrites.
+//! - Static wear levelling: free RUs are taken in order of erasing, nothing more.
+
+mod attribution;
+mod bytes;
+mod command;
+mod config;
+mod counters;
+mod device;
+mod error;
+mod event;
+mod flash;
+mod gc;
+mod geometry;
+mod ids;
+mod layout;
+mod namespace;
+mod observer;
+mod relocation;
+mod rng;
+mod state;
+pub mod stream;
+#[cfg(test)]
+mod tests;
+
+pub use attribution::{Attribution, Collected};
+pub use bytes::{Bytes, ParseBytesError};
+pub use command::{Command, Op, Placement};
+pub use config::{
+    Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
+    RelocationOrder, ServiceConfig,
+};
+pub use counters::{Counters, HandleCounters};
+pub use device::Device;
+pub use error::ConfigError;
+pub use event::FdpEvent;
+pub use gc::policy;
+pub use gc::separation::Separation;
+pub use geometry::{Geometry, MAX_GROUPS, MAX_HANDLES};
+pub use ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
+pub use namespace::NamespaceError;
+pub use observer::{Cause, Closed, Collection, MediaWork, Observer, Owner};
+pub use relocation::Relocation;
+pub use rng::DeviceRng;
+pub use state::{DeviceState, StateError};
+pub use stream::{
+    Batch, CommandStream, Completion, Figure, StreamDescription, StreamState, Surplus,
+};

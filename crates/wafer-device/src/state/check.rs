@@ -1,0 +1,418 @@
+//! What holds of every device between two commands, checked from scratch: the trust of [`Device::restore`]
+//! and the invariants of the tests. Nothing here indexes with a number that was not checked before.
+
+use std::ops::Range;
+
+use super::error::StateError;
+use crate::config::Isolation;
+use crate::device::{Device, Slot};
+use crate::flash::mapping::{Label, UNMAPPED};
+use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit, RuIndex, State};
+use crate::flash::segment::{DIVIDED, NONE};
+use crate::geometry::{Geometry, MAX_HANDLES};
+use crate::namespace::MAX_NAMESPACES;
+use crate::observer::{Observer, Owner};
+use crate::relocation::Relocation;
+
+/// No count of pages, bytes or events gets there; sums of a few do not overflow.
+const MOST: u64 = 1 << 60;
+
+type Check = Result<(), StateError>;
+
+/// What a number of the segment table stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Role {
+    Unused,
+    Unmapped,
+    Free,
+    /// A label of which parts hold the pages.
+    Divided,
+    /// A part that no reclaim unit was seen to list yet, and one that was.
+    Part,
+    ListedPart,
+    Whole,
+}
+
+fn ensure(holds: bool, field: &'static str, message: impl FnOnce() -> String) -> Check {
+    if holds { Ok(()) } else { Err(StateError::damaged(field, message())) }
+}
+
+fn length(field: &'static str, length: usize, expected: usize) -> Check {
+    ensure(length == expected, field, || format!("{length} entries, not {expected}"))
+}
+
+/// Checks the namespaces of a state: each within the capacity, none over another.
+pub(super) fn namespaces(all: &[(Range<u64>, Vec<u16>)], geometry: &Geometry) -> Check {
+    const FIELD: &str = "namespaces";
+    ensure(all.len() <= MAX_NAMESPACES, FIELD, || format!("{} of them", all.len()))?;
+    let mut taken: Vec<&Range<u64>> = Vec::new();
+    for (number, (pages, handles)) in all.iter().enumerate() {
+        ensure(pages.is_empty() == handles.is_empty(), FIELD, || {
+            format!("{number}: {pages:?} with {} handles", handles.len())
+        })?;
+        ensure(pages.start <= pages.end && pages.end <= geometry.logical_pages, FIELD, || {
+            format!("{number}: {pages:?} of {} pages", geometry.logical_pages)
+        })?;
+        ensure(handles.len() <= usize::from(MAX_HANDLES), FIELD, || {
+            format!("{number}: {} handles", handles.len())
+        })?;
+        if !pages.is_empty() {
+            taken.push(pages);
+        }
+    }
+    taken.sort_by_key(|pages| pages.start);
+    let apart = taken.windows(2).all(|pair| pair[0].end <= pair[1].start);
+    ensure(apart, FIELD, || "two have a page in common".to_owned())
+}
+
+impl<O: Observer> Device<O> {
+    /// Checks that every mapped page is valid in exactly one place, that counts equal the map, that free,
+    /// open and closed reclaim units are all there are, and that media bytes are host plus relocated
+    /// pages.
+    ///
+    /// # Errors
+    /// What does not hold.
+    pub fn check_invariants(&self) -> Result<(), String> {
+        self.check().map_err(|error| error.to_string())?;
+        if O::ATTRIBUTION { self.check_attribution() } else { Ok(()) }
+    }
+
+    /// Checks everything that the paths of commands and collections rely on.
+    pub(super) fn check(&self) -> Check {
+        self.check_tables()?;
+        self.check_times()?;
+        let roles = self.check_segments()?;
+        self.check_slots(&roles)?;
+        self.check_units()?;
+        self.check_free()?;
+        self.check_map(&roles)?;
+        self.check_counters()
+    }
+
+    fn check_tables(&self) -> Check {
+        let (segments, rus) = (&self.segments, &self.rus);
+        let (numbers, units) = (segments.hot.len(), self.geometry.ru_count as usize);
+        ensure((1..DIVIDED as usize).contains(&numbers), "segments.hot", || {
+            format!("{numbers} entries")
+        })?;
+        let births = if self.separation.is_some() { numbers } else { 0 };
+        let seen = if rus.seen.is_empty() { 0 } else { units };
+        length("segments.labels", segments.labels.len(), numbers)?;
+        length("segments.origins", segments.origins.len(), numbers)?;
+        length("segments.born", segments.births().len(), births)?;
+        length("segments.death_times", segments.death_times().len(), births)?;
+        length("rus.units", rus.units.len(), units)?;
+        length("rus.valid", rus.valid.len(), units + 1)?;
+        length("rus.closed_at", rus.closed_at.len(), units)?;
+        length("rus.closed_order", rus.closed_order.len(), units)?;
+        length("rus.free", rus.free.len(), self.groups.len())?;
+        length("rus.seen", rus.seen.len(), seen)?;
+        length("slots", self.slots.len(), self.groups.len() * self.layout.per_group as usize)?;
+        length("handles", self.handles.len(), self.layout.handles as usize + 1)?;
+        let writers = self.writers.is_whole(usize::from(self.geometry.counts_writers()));
+        ensure(writers, "writers", || "counts that do not add up".to_owned())
+    }
+
+    /// Checks that nothing happened in the future, and that no count is near its limit.
+    fn check_times(&self) -> Check {
+        let (now, rus) = (self.clock, &self.rus);
+        let small = now <= MOST && self.granted <= MOST && rus.next_order <= MOST;
+        ensure(small, "clock", || format!("{now} pages"))?;
+        let past = |times: &[u64]| times.iter().all(|time| *time <= now);
+        ensure(past(&rus.closed_at), "rus.closed_at", || format!("later than {now}"))?;
+        ensure(past(self.segments.births()), "segments.born", || format!("later than {now}"))?;
+        let seen = rus.seen.iter().all(|seen| seen.at <= now);
+        ensure(seen, "rus.seen", || format!("later than {now}"))?;
+        let ordered = rus.closed_order.iter().all(|order| *order <= rus.next_order);
+        ensure(ordered, "rus.closed_order", || format!("later than {}", rus.next_order))
+    }
+
+    /// Checks that every number of the segment table has one role, and that the tables agree on it.
+    fn check_segments(&self) -> Result<Vec<Role>, StateError> {
+        let segments = &self.segments;
+        let mut roles = vec![Role::Unused; segments.hot.len()];
+        let mut assign = |field, id: Label, from: Role, to: Role| {
+            let role = roles.get_mut(id as usize).filter(|role| **role == from);
+            let found = role.is_some();
+            role.into_iter().for_each(|role| *role = to);
+            ensure(found, field, || format!("{id} cannot be {to:?}"))
+        };
+        assign("segments.labels", UNMAPPED, Role::Unused, Role::Unmapped)?;
+        let unmapped = (segments.hot[0].ru, segments.labels[0]);
+        ensure(unmapped == (self.rus.unmapped(), 0), "segments.hot", || "0".to_owned())?;
+        for id in segments.free_list() {
+            assign("segments.free", *id, Role::Unused, Role::Free)?;
+        }
+        const DIVISIONS: &str = "segments.divisions";
+        for (index, parts) in (0..).zip(segments.divisions()) {
+            let Some(first) = parts.first() else { continue };
+            let label = segments.labels.get(*first as usize).copied().unwrap_or(NONE);
+            assign(DIVISIONS, label, Role::Unused, Role::Divided)?;
+            let whole = segments.hot[label as usize];
+            let known = (whole.ru, segments.labels[label as usize]) == (DIVIDED | index, label);
+            ensure(known, DIVISIONS, || format!("{label} is not division {index}"))?;
+            let mut held = 0;
+            for part in parts {
+                assign(DIVISIONS, *part, Role::Unused, Role::Part)?;
+                let of = segments.labels[*part as usize];
+                ensure(of == label, DIVISIONS, || format!("{part} is a part of {of}"))?;
+                held += u64::from(segments.hot[*part as usize].valid);
+            }
+            ensure(held == u64::from(whole.valid), DIVISIONS, || {
+                format!("the parts of {label} hold {held} pages, not {}", whole.valid)
+            })?;
+        }
+        segments.check_free_divisions().map_err(|m| StateError::damaged(DIVISIONS, m))?;
+        for (ru, unit) in (0..).zip(&self.rus.units) {
+            for id in &unit.segments {
+                let field = "rus.units.segments";
+                let label = segments.labels.get(*id as usize).copied().unwrap_or(NONE);
+                let roles = match label == *id {
+                    true => (Role::Unused, Role::Whole),
+                    false => (Role::Part, Role::ListedPart),
+                };
+                assign(field, *id, roles.0, roles.1)?;
+                let at = segments.hot[*id as usize].ru;
+                ensure(at == ru, field, || format!("{id} is in {at}, not in {ru}"))?;
+            }
+        }
+        let stray = roles.iter().position(|role| matches!(role, Role::Unused | Role::Part));
+        ensure(stray.is_none(), "segments.hot", || format!("{stray:?} is in no reclaim unit"))?;
+        let handles = self.layout.handles;
+        let known = segments.origins.iter().all(|origin| u32::from(*origin) < handles);
+        ensure(known, "segments.origins", || "an unknown handle".to_owned())?;
+        Ok(roles)
+    }
+
+    /// Checks that every open reclaim unit is one that the layout may have open there, and that the open
+    /// segment is its own.
+    fn check_slots(&self, roles: &[Role]) -> Check {
+        const FIELD: &str = "slots";
+        let handles = u32::from(self.geometry.handles);
+        let split = (0..handles).filter(|handle| self.is_split(*handle)).count();
+        let most = self.geometry.split_handles;
+        ensure(split <= usize::from(most), "separation", || format!("{split} handles split"))?;
+        let full = self.geometry.pages_per_ru;
+        for (number, slot) in (0..).zip(&self.slots) {
+            let Slot { ru, segment, segment_room, room } = *slot;
+            if ru == NONE {
+                let empty = segment == NONE && segment_room == 0 && room == 0;
+                ensure(empty, FIELD, || format!("{number}: room without reclaim unit"))?;
+                continue;
+            }
+            let range = &self.groups[usize::from(self.group_of(number))].range;
+            ensure(range.contains(&ru), FIELD, || format!("{number}: {ru} of another group"))?;
+            let unit = &self.rus.units[ru as usize];
+            ensure(unit.state == State::Open, FIELD, || format!("{number}: {ru} is not open"))?;
+            ensure(self.may_open(number), FIELD, || format!("{number} is never open"))?;
+            let within = number % self.layout.per_group;
+            let class = self.layout.host_of(within).map_or(0, |(_, class)| class);
+            let expected = (self.owner_of(number), self.layout.generation(within), class);
+            ensure((unit.owner, unit.generation, unit.class) == expected, FIELD, || {
+                format!("{number}: {ru} holds other data")
+            })?;
+            ensure((1..=full).contains(&room) && segment_room <= room, FIELD, || {
+                format!("{number}: {segment_room} of {room} pages left")
+            })?;
+            let valid = self.rus.valid[ru as usize] & !NOT_CLOSED;
+            let fits = valid.checked_sub(segment_room).is_some_and(|valid| valid <= full - room);
+            ensure(fits, FIELD, || format!("{number}: {valid} valid, room for {room}"))?;
+            if segment == NONE {
+                ensure(segment_room == 0, FIELD, || format!("{number}: room of no segment"))?;
+                continue;
+            }
+            let whole = roles.get(segment as usize) == Some(&Role::Whole);
+            ensure(whole, FIELD, || format!("{number}: segment {segment}"))?;
+            let open = self.segments.hot[segment as usize];
+            ensure(open.ru == ru && segment_room <= open.valid, FIELD, || {
+                format!("{number}: segment {segment} in {}", open.ru)
+            })?;
+        }
+        let mut open: Vec<RuIndex> = self.slots.iter().map(|slot| slot.ru).collect();
+        open.retain(|ru| *ru != NONE);
+        open.sort_unstable();
+        let once = open.windows(2).all(|pair| pair[0] != pair[1]);
+        ensure(once, FIELD, || "one reclaim unit in two".to_owned())?;
+        let units = self.rus.units.iter().filter(|unit| unit.state == State::Open).count();
+        ensure(units == open.len(), FIELD, || format!("{units} reclaim units are open"))
+    }
+
+    /// Returns whether the layout ever opens this slot: [`Geometry::open_per_group`] counts on it.
+    fn may_open(&self, slot: u32) -> bool {
+        if let Some((handle, class)) = self.layout.host_of(slot % self.layout.per_group) {
+            return class == 0 || self.is_split(handle);
+        }
+        match (self.geometry.relocation, self.owner_of(slot)) {
+            (Relocation::Shared, _) | (Relocation::ByHandle(_), Owner::Gc) => false,
+            (_, Owner::Gc) => self.geometry.isolation.contains(&Isolation::Initially),
+            (Relocation::ByHandle(_), _) => true,
+            (_, Owner::Handle(handle)) => {
+                self.geometry.isolation[handle.index()] == Isolation::Persistently
+            }
+        }
+    }
+
+    /// Checks that only split handles have data grouped by death time open. A policy that chooses
+    /// destinations may group more; none that a configuration names does.
+    pub(super) fn check_grouped(&self) -> Check {
+        let Some(rule) = &self.separation else { return Ok(()) };
+        for (number, _) in (0..).zip(&self.slots).filter(|(_, slot)| slot.ru != NONE) {
+            let grouped = rule.is_grouped(self.layout.generation(number % self.layout.per_group));
+            let Owner::Handle(handle) = self.owner_of(number) else { continue };
+            ensure(!grouped || self.is_split(u32::from(handle.0)), "slots", || {
+                format!("{number}: grouped data of a handle that is not split")
+            })?;
+        }
+        Ok(())
+    }
+
+    fn check_units(&self) -> Check {
+        const FIELD: &str = "rus.units";
+        let full = self.geometry.pages_per_ru;
+        for (ru, unit) in self.rus.units.iter().enumerate() {
+            let key = self.rus.valid[ru];
+            let of = |id: &Label| u64::from(self.segments.hot[*id as usize].valid);
+            let listed: u64 = unit.segments.iter().map(of).sum();
+            ensure(u64::from(key & !NOT_CLOSED) == listed, "rus.valid", || {
+                format!("{ru}: {key:#x} valid, {listed} listed")
+            })?;
+            ensure(listed <= u64::from(full), "rus.valid", || format!("{ru}: {listed} pages"))?;
+            let closed = unit.state == State::Closed;
+            ensure((key & NOT_CLOSED == 0) == closed, "rus.valid", || format!("{ru}: state"))?;
+            ensure(self.is_unit(unit), FIELD, || format!("{ru}: {unit:?}"))?;
+            let sound = match unit.state {
+                State::Free => unit.segments.is_empty() && unit.written == 0,
+                State::Open => true,
+                State::Closed => (listed..=full.into()).contains(&u64::from(unit.written)),
+            };
+            ensure(sound, FIELD, || format!("{ru}: {} pages written", unit.written))?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether owner, class and generation are some of this device.
+    fn is_unit(&self, unit: &ReclaimUnit) -> bool {
+        let owner = match unit.owner {
+            Owner::Handle(handle) => handle.0 < self.geometry.handles,
+            Owner::Gc => unit.state == State::Free || self.gc_counters().is_some(),
+        };
+        let share = |pages: &f64| pages.is_finite() && *pages >= 0.0;
+        let origins = unit.origins.is_empty() || unit.origins.len() == self.rus.handles;
+        owner
+            && u32::from(unit.class) < self.layout.classes
+            && u32::from(unit.generation) <= self.layout.generations
+            && origins
+            && unit.origins.iter().all(share)
+            && unit.erases < u32::MAX / 2
+    }
+
+    /// Checks that the free lists hold all free reclaim units of their groups, once, and that no candidate has fewer valid
+    /// pages than the floor tells.
+    fn check_free(&self) -> Check {
+        for (group, free) in self.groups.iter().zip(&self.rus.free) {
+            let state = |ru: RuIndex| self.rus.units[ru as usize].state;
+            let mut listed: Vec<RuIndex> = free.iter().copied().collect();
+            listed.sort_unstable();
+            let known = group.range.clone().filter(|ru| state(*ru) == State::Free);
+            ensure(listed.into_iter().eq(known), "rus.free", || "other than free".to_owned())?;
+            ensure(!free.is_empty(), "rus.free", || "nothing is free".to_owned())?;
+            let closed = group.range.clone().filter(|ru| state(*ru) == State::Closed);
+            let least = closed.map(|ru| u64::from(self.rus.valid[ru as usize])).min();
+            let floor = least.is_none_or(|least| group.floor <= least + self.granted);
+            ensure(floor, "floors", || format!("{} above {least:?}", group.floor))?;
+        }
+        Ok(())
+    }
+
+    /// Checks that every label of the map is one that pages can have, and that as many pages have it as the
+    /// table says.
+    fn check_map(&self, roles: &[Role]) -> Check {
+        let mut mapped = vec![0u32; roles.len()];
+        for label in self.map.as_slice() {
+            let Some(count) = mapped.get_mut(*label as usize) else {
+                return Err(StateError::Map(format!("label {label} of {}", roles.len())));
+            };
+            *count = count.saturating_add(1);
+        }
+        let mut expected: Vec<u32> = self.segments.hot.iter().map(|hot| hot.valid).collect();
+        for slot in self.slots.iter().filter(|slot| slot.segment != NONE) {
+            expected[slot.segment as usize] -= slot.segment_room;
+        }
+        for (label, role) in roles.iter().enumerate().skip(1) {
+            let pages = match role {
+                Role::Whole | Role::Divided => expected[label],
+                _ => 0,
+            };
+            if mapped[label] != pages {
+                let message = format!("label {label} has {} pages, not {pages}", mapped[label]);
+                return Err(StateError::Map(message));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_counters(&self) -> Check {
+        const FIELD: &str = "counters";
+        let c = &self.counters;
+        let all = [c.host_bytes, c.media_bytes, c.erased_bytes, c.host_pages, c.relocated_pages];
+        let more = [
+            c.rmw_pages,
+            c.deallocated_pages,
+            c.read_bytes,
+            c.commands,
+            c.forced_gc,
+            c.background_gc,
+        ];
+        let own = self.handles.iter().flat_map(|h| [h.host_bytes, h.media_bytes, h.erased_bytes]);
+        let small = all.into_iter().chain(more).chain(own).all(|count| count <= MOST)
+            && c.rejected <= c.commands;
+        ensure(small, FIELD, || "more than any device counts".to_owned())?;
+        let sum = |of: &dyn Fn(&crate::HandleCounters) -> u64| -> u128 {
+            self.handle_counters().iter().map(|handle| u128::from(of(handle))).sum()
+        };
+        let media =
+            u128::from(c.host_pages + c.relocated_pages) * u128::from(self.geometry.page_bytes);
+        ensure(u128::from(c.media_bytes) == media, FIELD, || {
+            format!("{} media bytes, expected {media}", c.media_bytes)
+        })?;
+        ensure(u128::from(c.host_bytes) == sum(&|h| h.host_bytes), FIELD, || {
+            "host bytes of the handles do not add up".to_owned()
+        })?;
+        // A page is counted where it was moved from. What enters the shared GC entry is in that
+        // entry's own bytes as well.
+        let gc = self.handles[self.layout.handles as usize];
+        let again = gc.media_bytes.checked_sub(gc.host_bytes);
+        let total = again.map(|again| sum(&|h| h.media_bytes) + u128::from(again));
+        ensure(total == Some(media), FIELD, || {
+            "media bytes of the handles do not add up".to_owned()
+        })
+    }
+
+    /// Checks that pages of a reclaim unit are valid, unwritten, or invalidated by some handle; what was moved has
+    /// a cause and somebody who asked.
+    fn check_attribution(&self) -> Result<(), String> {
+        for (ru, unit) in self.rus.units.iter().enumerate() {
+            let slot = self.slots.iter().find(|s| s.ru == ru as u32);
+            let written = match unit.state {
+                State::Free => 0,
+                State::Closed => unit.written,
+                State::Open => self.geometry.pages_per_ru - slot.map_or(0, |s| s.room),
+            };
+            let pending = slot.map_or(0, |s| s.segment_room);
+            let valid = (self.rus.valid[ru] & !NOT_CLOSED) - pending;
+            let invalid = self.ledger.invalid_pages(ru as u32);
+            if valid + invalid != written {
+                return Err(format!("{ru}: {valid} valid, {invalid} invalid, {written} written"));
+            }
+        }
+        let totals = &self.ledger.totals;
+        for table in [&totals.relocated, &totals.demanded] {
+            let sum: u64 = table.iter().flatten().sum();
+            if sum != self.counters.relocated_pages {
+                let of = self.counters.relocated_pages;
+                return Err(format!("{sum} of {of} relocated pages attributed"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! The whole device as a value, so that whoever has files can save it and continue from it later.
+//!
+//! A restored device continues exactly as the one that was saved would have: its counters, its reclaim
+//! units, its random numbers and what its policy has learned are the same. Only a policy from outside
+//! that does not implement [`VictimPolicy::save`](crate::policy::VictimPolicy::save) starts anew. The map
+//! is not part of the value, for it is as large as everything else a thousand times over: it is read and
+//! written in place.
+//!
+//! A state comes from a file, and files are damaged or crafted. [`Device::restore`] checks every length,
+//! index and count (`check.rs`) before the first command runs.
+
+mod check;
+mod error;
+
+use std::ops::Range;
+
+pub use error::StateError;
+use serde::{Deserialize, Serialize};
+
+use crate::config::DeviceConfig;
+use crate::counters::{Counters, HandleCounters};
+use crate::device::{Device, NamespaceLayout, Slot};
+use crate::flash::reclaim::ReclaimUnits;
+use crate::flash::segment::Segments;
+use crate::flash::writers::Writers;
+use crate::gc::policy::Learned;
+use crate::gc::separation::Rule;
+use crate::observer::Observer;
+use crate::rng::DeviceRng;
+
+/// Everything of a device that its configuration and its map do not say. The observer, and what attribution
+/// counts, are not part of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DeviceState {
+    /// Pages and reclaim unit handles of each namespace; both empty for one that was deleted.
+    namespaces: Vec<(Range<u64>, Vec<u16>)>,
+    segments: Segments,
+    rus: ReclaimUnits,
+    slots: Vec<Slot>,
+    floors: Vec<u64>,
+    policy_rng: DeviceRng,
+    counters: Counters,
+    handles: Vec<HandleCounters>,
+    clock: u64,
+    granted: u64,
+    writers: Writers,
+    separation: Option<Rule>,
+    learned: Option<Learned>,
+}
+
+impl<O: Observer> Device<O> {
+    /// Returns the device as it is now, without its map.
+    pub fn state(&self) -> DeviceState {
+        let (pages, handles) = (&self.geometry.namespaces, &self.geometry.namespace_handles);
+        DeviceState {
+            namespaces: pages.iter().cloned().zip(handles.iter().cloned()).collect(),
+            segments: self.segments.clone(),
+            rus: self.rus.clone(),
+            slots: self.slots.clone(),
+            floors: self.groups.iter().map(|g| g.floor).collect(),
+            policy_rng: self.policy_rng.clone(),
+            counters: self.counters,
+            handles: self.handles.clone(),
+            clock: self.clock,
+            granted: self.granted,
+            writers: self.writers.clone(),
+            separation: self.separation.clone(),
+            learned: self.policy.save(),
+        }
+    }
+
+    /// Returns the map: for each logical page a label, 4 bytes in the order of this machine.
+    pub fn map_bytes(&self) -> &[u8] {
+        zerocopy::IntoBytes::as_bytes(self.map.as_slice())
+    }
+
+    /// Makes a device of this configuration that continues from a state. `fill` gets the map to fill with
+    /// what [`Self::map_bytes`] returned. Takes a pass over the map.
+    ///
+    /// # Errors
+    /// The configuration cannot work, its sizes are not those of the state, the state is damaged, or
+    /// `fill` fails.
+    pub fn restore(
+        config: &DeviceConfig,
+        observer: O,
+        state: DeviceState,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), String>,
+    ) -> Result<Self, StateError> {
+        let whole = DeviceConfig { namespaces: Vec::new(), ..config.clone() };
+        let mut device = Self::with_observer(&whole, 0, observer)?;
+        let sizes = [
+            ("reclaim units", device.rus.units.len(), state.rus.units.len()),
+            ("open reclaim units", device.slots.len(), state.slots.len()),
+            ("reclaim groups", device.groups.len(), state.floors.len()),
+            ("handles", device.handles.len() - 1, state.handles.len().wrapping_sub(1)),
+        ];
+        for (what, ours, theirs) in sizes {
+            if ours != theirs {
+                return Err(StateError::Sizes(format!("{theirs} {what}, not {ours}")));
+            }
+        }
+        check::namespaces(&state.namespaces, &device.geometry)?;
+        let pages = device.geometry.logical_pages;
+        let map = device.map.run_mut(0, pages);
+        fill(zerocopy::IntoBytes::as_mut_bytes(map)).map_err(StateError::Map)?;
+
+        let learned = state.learned.clone();
+        device.take(state)?;
+        device.check()?;
+        device.check_grouped()?;
+        device.teach(learned)?;
+        Ok(device)
+    }
+
+    /// Takes over all values of a state except what the policy learned. None of them is used before
+    /// [`Self::check`].
+    fn take(&mut self, state: DeviceState) -> Result<(), StateError> {
+        match (&mut self.separation, state.separation) {
+            (None, None) => {}
+            (Some(rule), Some(saved)) => rule
+                .resume(saved, state.clock)
+                .map_err(|message| StateError::damaged("separation", message))?,
+            _ => return Err(StateError::damaged("separation", "another than configured")),
+        }
+        (self.geometry.namespaces, self.geometry.namespace_handles) =
+            state.namespaces.into_iter().unzip();
+        let pages = self.geometry.namespaces.iter().zip(&self.geometry.namespace_handles);
+        let layout = |(pages, list): (&Range<u64>, &Vec<u16>)| {
+            NamespaceLayout::new(&self.geometry, pages, list)
+        };
+        self.namespaces = pages.map(layout).collect();
+        self.segments = state.segments;
+        self.rus = state.rus;
+        self.rus.complete(&self.geometry);
+        self.slots = state.slots;
+        for (group, floor) in self.groups.iter_mut().zip(state.floors) {
+            group.floor = floor;
+        }
+        self.policy_rng = state.policy_rng;
+        self.counters = state.counters;
+        self.handles = state.handles;
+        self.clock = state.clock;
+        self.granted = state.granted;
+        self.writers = state.writers;
+        Ok(())
+    }
+
+    /// Gives the policy what it had learned. A policy that learns refuses to start from nothing, for the
+    /// device would not be the one that was saved.
+    fn teach(&mut self, learned: Option<Learned>) -> Result<(), StateError> {
+        let damaged = |message: String| StateError::damaged("learned", message);
+        match (self.policy.save(), learned) {
+            (None, None) => Ok(()),
+            (Some(_), Some(learned)) => {
+                let all = 0..self.geometry.ru_count;
+                self.view_of(all, |policy, rus| policy.load(&learned, rus)).map_err(damaged)
+            }
+            (Some(_), None) => Err(damaged("what the policy had learned is missing".to_owned())),
+            (None, Some(_)) => Err(damaged("the policy keeps nothing".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the whole device that look inside it. Those of its public interface are in `wafer-oracle`.
+
+mod configs;
+mod death_time;
+mod exchange;
+mod policies;

@@ -1,0 +1,54 @@
+//! The time a drive sees.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A source of time.
+pub trait Clock: Send + Sync {
+    /// Returns the time since a fixed moment; it never goes back.
+    fn monotonic(&self) -> Duration;
+
+    /// Returns the time since 1970.
+    fn wall(&self) -> Duration;
+}
+
+/// The clock of the system.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemClock(Instant);
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        SystemClock(Instant::now())
+    }
+}
+
+impl Clock for SystemClock {
+    fn monotonic(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn wall(&self) -> Duration {
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
+}
+
+/// A clock that only [`Self::advance`] moves.
+#[derive(Debug, Default)]
+pub struct ManualClock(Mutex<Duration>);
+
+impl ManualClock {
+    /// Moves the clock on.
+    pub fn advance(&self, by: Duration) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += by;
+    }
+}
+
+impl Clock for ManualClock {
+    fn monotonic(&self) -> Duration {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wall(&self) -> Duration {
+        self.monotonic()
+    }
+}

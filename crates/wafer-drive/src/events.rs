@@ -1,0 +1,165 @@
+//! The FDP event log: two rings, host events and controller events, and which events are enabled.
+
+use std::collections::VecDeque;
+
+use wafer_device::{FdpEvent, Geometry, NsId, Placement, RgId, RuhId};
+use wafer_nvme::FdpEventType;
+
+/// Events that each ring holds: what the log page can carry (63 entries of 64 bytes).
+const RING: usize = 63;
+
+/// Host events are what hosts cause, controller events what the drive does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventClass {
+    /// Types 0x00 to 0x7f.
+    Host,
+    /// Types 0x80 to 0xff.
+    Controller,
+}
+
+/// One logged event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventRecord {
+    /// Event type as in the log page.
+    pub event_type: u8,
+    /// Milliseconds of the Timestamp feature, and its attributes.
+    pub timestamp: (u64, u8),
+    /// The placement identifier, where the event has one.
+    pub placement: Option<Placement>,
+    /// The namespace, where the event has one.
+    pub namespace: Option<NsId>,
+    /// Reclaim group and handle, where the event has them.
+    pub location: Option<(RgId, RuhId)>,
+    /// Pages moved (media reallocated) or not written (RU not fully written).
+    pub pages: u32,
+}
+
+/// Event types that a drive can log, and their bit in a handle's mask. Time limits and resets that
+/// modify handles do not happen to this drive, but hosts may enable them.
+pub(super) const TYPES: [FdpEventType; 6] = [
+    FdpEventType::RU_NOT_FULLY_WRITTEN,
+    FdpEventType::RU_TIME_LIMIT,
+    FdpEventType::CONTROLLER_RESET,
+    FdpEventType::INVALID_PLACEMENT_IDENTIFIER,
+    FdpEventType::MEDIA_REALLOCATED,
+    FdpEventType::IMPLICITLY_MODIFIED_RUH,
+];
+
+#[derive(Debug)]
+pub(crate) struct EventLog {
+    host: VecDeque<EventRecord>,
+    controller: VecDeque<EventRecord>,
+    /// For each handle a bit of each of [`TYPES`].
+    enabled: Vec<u8>,
+    /// Events logged in all, the overwritten ones included, by type.
+    pub(crate) logged: [u64; TYPES.len()],
+}
+
+impl EventLog {
+    pub(crate) fn new(handles: u16, all: bool) -> Self {
+        let mask = if all { u8::MAX } else { 0 };
+        EventLog {
+            host: VecDeque::new(),
+            controller: VecDeque::new(),
+            enabled: vec![mask; usize::from(handles)],
+            logged: [0; TYPES.len()],
+        }
+    }
+
+    /// Makes an empty log with these events enabled.
+    pub(crate) fn with_masks(enabled: Vec<u8>) -> Self {
+        EventLog { enabled, ..EventLog::new(0, false) }
+    }
+
+    /// Returns the enabled events of each handle, a bit each.
+    pub(crate) fn masks(&self) -> &[u8] {
+        &self.enabled
+    }
+
+    /// Enables or disables event types for a handle. Returns false, and changes nothing, if a type is
+    /// unknown.
+    pub(crate) fn enable(&mut self, handle: RuhId, types: &[u8], enable: bool) -> bool {
+        let bits: Option<Vec<usize>> = types.iter().map(|t| bit(*t)).collect();
+        let (Some(bits), Some(mask)) = (bits, self.enabled.get_mut(handle.index())) else {
+            return false;
+        };
+        for bit in bits {
+            if enable {
+                *mask |= 1 << bit;
+            } else {
+                *mask &= !(1 << bit);
+            }
+        }
+        true
+    }
+
+    /// Returns each event type, and whether it is enabled for a handle.
+    pub(crate) fn supported(&self, handle: RuhId) -> Vec<(u8, bool)> {
+        let mask = self.enabled.get(handle.index()).copied().unwrap_or(0);
+        TYPES.iter().enumerate().map(|(at, t)| (t.0, mask & 1 << at != 0)).collect()
+    }
+
+    /// Returns the events of a class, the oldest first.
+    pub(crate) fn events(&self, class: EventClass) -> impl Iterator<Item = &EventRecord> {
+        match class {
+            EventClass::Host => self.host.iter(),
+            EventClass::Controller => self.controller.iter(),
+        }
+    }
+
+    pub(crate) fn log(&mut self, handle: RuhId, record: EventRecord) {
+        let Some(bit) = bit(record.event_type) else { return };
+        if self.enabled.get(handle.index()).copied().unwrap_or(0) & 1 << bit == 0 {
+            return;
+        }
+        self.logged[bit] += 1;
+        let ring = if record.event_type < 0x80 { &mut self.host } else { &mut self.controller };
+        if ring.len() == RING {
+            ring.pop_front();
+        }
+        ring.push_back(record);
+    }
+
+    /// Logs an event of the device. Updates by hosts are logged where placement identifier and namespace are
+    /// known, not here.
+    pub(crate) fn device_event(
+        &mut self,
+        event: &FdpEvent,
+        timestamp: (u64, u8),
+        geometry: &Geometry,
+    ) {
+        let mut record = EventRecord {
+            event_type: event.event_type(),
+            timestamp,
+            placement: None,
+            namespace: None,
+            location: None,
+            pages: 0,
+        };
+        let handle = match *event {
+            FdpEvent::RuNotFullyWritten { .. } => return,
+            FdpEvent::InvalidPlacementIdentifier { namespace, placement } => {
+                record.placement = Some(placement);
+                record.namespace = Some(namespace);
+                // The mask is per handle; the write went to the namespace's default.
+                let list = geometry.namespace_handles.get(namespace.index());
+                RuhId(list.and_then(|l| l.first()).copied().unwrap_or(0))
+            }
+            FdpEvent::MediaReallocated { group, handle, pages } => {
+                record.pages = pages;
+                let handle = handle.unwrap_or(RuhId(0));
+                record.location = Some((group, handle));
+                handle
+            }
+            FdpEvent::ImplicitlyModifiedRuh { group, handle, .. } => {
+                record.location = Some((group, handle));
+                handle
+            }
+        };
+        self.log(handle, record);
+    }
+}
+
+fn bit(event_type: u8) -> Option<usize> {
+    TYPES.iter().position(|t| t.0 == event_type)
+}

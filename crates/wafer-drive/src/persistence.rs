@@ -1,0 +1,323 @@
+//! The state a drive keeps beside its data file, from which it resumes.
+//!
+//! `FILE.state` is a checkpoint: the device, its namespaces and its counters at one moment.
+//! `FILE.journal` holds every command completed since. The device is deterministic, so that checkpoint and
+//! journal give the drive at any later moment: after a kill the journal is replayed. What changes rarely
+//! (namespaces, formats, FDP) makes a new checkpoint at once; so does a full journal.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use wafer_device::{Command, Counters, Device, DeviceConfig, DeviceState, NsId, RuhId};
+use wafer_nvme::crc32c;
+
+use super::events::EventLog;
+use super::journal::Journal;
+use super::namespace::Attachment;
+use super::{Drive, DriveError, Inner, Namespace, Pending};
+use crate::storage::{Sequential, Storage};
+
+const MAGIC: [u8; 8] = *b"WAFERSTA";
+const VERSION: u32 = 4;
+/// Journals are as large as the map, for a checkpoint costs a map, within these limits.
+const JOURNAL_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=1 << 30;
+/// Pieces in which the map is written and checked.
+const PIECE: usize = 1 << 20;
+
+/// Everything of a checkpoint but the device and its map.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    generation: u64,
+    config: DeviceConfig,
+    earlier: Counters,
+    read_commands: u64,
+    write_commands: u64,
+    unsafe_shutdowns: u64,
+    hosts: Vec<String>,
+    events_enabled: Vec<u8>,
+    namespaces: Vec<SavedNamespace>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedNamespace {
+    nsid: u32,
+    bytes: u64,
+    lba_shift: u32,
+    handles: Vec<u16>,
+    controller_specified: bool,
+    nguid: [u8; 16],
+    uuid: [u8; 16],
+    base: u64,
+    everyone: bool,
+    exceptions: BTreeSet<String>,
+}
+
+/// The files of a drive.
+pub(super) struct Persistence {
+    storage: Arc<dyn Storage>,
+    state: PathBuf,
+    journal: Journal,
+    generation: u64,
+}
+
+fn beside(data: &Path, extension: &str) -> PathBuf {
+    let mut name = data.as_os_str().to_owned();
+    name.push(extension);
+    name.into()
+}
+
+impl Persistence {
+    /// Opens the files beside a data file.
+    pub(super) fn open(
+        storage: Arc<dyn Storage>,
+        data: &Path,
+        logical_pages: u64,
+    ) -> Result<Self, DriveError> {
+        let path = beside(data, ".journal");
+        let bytes = (logical_pages * 4).clamp(*JOURNAL_BYTES.start(), *JOURNAL_BYTES.end());
+        let file = storage.open(&path);
+        let journal = file.and_then(|file| Journal::open(&*file, bytes));
+        let journal = journal.map_err(|e| DriveError::io(&path, e))?;
+        Ok(Persistence { storage, state: beside(data, ".state"), journal, generation: 0 })
+    }
+
+    /// Returns whether there is a drive already.
+    pub(super) fn exists(&self) -> bool {
+        self.storage.exists(&self.state)
+    }
+
+    /// Adds commands to the journal, before the device counts them.
+    pub(super) fn commands(&mut self, commands: &[Command]) {
+        for command in commands {
+            self.journal.push(command);
+        }
+    }
+
+    pub(super) fn room(&self) -> usize {
+        self.journal.room()
+    }
+
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.journal.sync()
+    }
+
+    pub(super) fn set_clean(&mut self) -> io::Result<()> {
+        self.journal.set_clean(true)
+    }
+}
+
+impl Drive {
+    /// Writes a checkpoint and begins the journal anew. Data goes first: a checkpoint must not speak of
+    /// what a loss of power could still take.
+    pub(super) fn checkpoint(&self, inner: &mut Inner) -> io::Result<()> {
+        let Some(mut persistence) = inner.persistence.take() else { return Ok(()) };
+        let result = self.backend.flush().and_then(|()| {
+            let generation = persistence.generation + 1;
+            let saved = self.saved(inner, generation);
+            write_state(&*persistence.storage, &persistence.state, &saved, &inner.device)?;
+            persistence.generation = generation;
+            persistence.journal.begin(generation)
+        });
+        inner.persistence = Some(persistence);
+        result
+    }
+
+    fn saved(&self, inner: &Inner, generation: u64) -> Saved {
+        let saved = |n: Arc<Namespace>| {
+            let attachment = n.attachment.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            SavedNamespace {
+                nsid: n.nsid,
+                bytes: n.bytes,
+                lba_shift: n.lba_shift,
+                handles: n.handles.iter().map(|h| h.0).collect(),
+                controller_specified: n.controller_specified,
+                nguid: n.nguid,
+                uuid: n.uuid,
+                base: n.base,
+                everyone: attachment.everyone,
+                exceptions: attachment.exceptions,
+            }
+        };
+        Saved {
+            generation,
+            config: inner.config.clone(),
+            earlier: inner.earlier,
+            read_commands: inner.read_commands,
+            write_commands: inner.write_commands,
+            unsafe_shutdowns: inner.unsafe_shutdowns,
+            hosts: inner.hosts.clone(),
+            events_enabled: inner.events.masks().to_vec(),
+            namespaces: self.namespaces().into_iter().flatten().map(saved).collect(),
+        }
+    }
+
+    /// Resumes from what an earlier server saved and returns what a user should know of it.
+    pub(super) fn load(&self, inner: &mut Inner) -> Result<Vec<String>, DriveError> {
+        let Some(mut persistence) = inner.persistence.take() else { return Ok(Vec::new()) };
+        let path = persistence.state.display().to_string();
+        let wrong = |reason: String| DriveError::State { path: path.clone(), reason };
+        let (saved, device) =
+            read_state(&*persistence.storage, &persistence.state, &self.options.device)
+                .map_err(wrong)?;
+        inner.device = device;
+        inner.config = saved.config;
+        inner.earlier = saved.earlier;
+        inner.read_commands = saved.read_commands;
+        inner.write_commands = saved.write_commands;
+        inner.unsafe_shutdowns = saved.unsafe_shutdowns;
+        inner.hosts = saved.hosts;
+        inner.events = EventLog::with_masks(saved.events_enabled);
+        self.open_namespaces(inner, saved.namespaces).map_err(|e| wrong(e.to_string()))?;
+        persistence.generation = saved.generation;
+        let mut notices = Vec::new();
+        match persistence.journal.header() {
+            Some((generation, true)) if generation == saved.generation => {}
+            Some((generation, false)) if generation == saved.generation => {
+                let commands = persistence.journal.read(generation);
+                inner.device.apply(&commands);
+                inner.unsafe_shutdowns += 1;
+                notices.push(format!(
+                    "the last server was killed; the device resumes from its last checkpoint and the {} \
+                     commands after it, so that every command reported as complete survives",
+                    commands.len()
+                ));
+            }
+            // Killed between a checkpoint and its journal: the checkpoint has everything.
+            _ => {
+                inner.unsafe_shutdowns += 1;
+                notices.push(
+                    "the last server was killed while it saved; the device resumes as it saved it, and \
+                     nothing is lost"
+                        .to_owned(),
+                );
+            }
+        }
+        inner.device.observer_mut().0.clear();
+        inner.persistence = Some(persistence);
+        let result = self.checkpoint(inner);
+        result.map_err(|e| DriveError::State { path, reason: e.to_string() })?;
+        Ok(notices)
+    }
+
+    fn open_namespaces(&self, inner: &Inner, list: Vec<SavedNamespace>) -> io::Result<()> {
+        let groups = inner.device.geometry().groups;
+        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
+        for n in list {
+            let number = n.nsid.wrapping_sub(1) as usize;
+            if number >= 255 || !inner.device.has_namespace(NsId(number as u8)) {
+                return Err(io::Error::other(format!("namespace {} is not in the device", n.nsid)));
+            }
+            if namespaces.len() <= number {
+                namespaces.resize(number + 1, None);
+            }
+            namespaces[number] = Some(Arc::new(Namespace {
+                nsid: n.nsid,
+                bytes: n.bytes,
+                lba_shift: n.lba_shift,
+                handles: n.handles.into_iter().map(RuhId).collect(),
+                controller_specified: n.controller_specified,
+                nguid: n.nguid,
+                uuid: n.uuid,
+                store: self.backend.store(n.base, n.bytes)?,
+                base: n.base,
+                groups,
+                placement_shift: 16 - u32::from(groups).next_power_of_two().trailing_zeros(),
+                attachment: Mutex::new(Attachment {
+                    everyone: n.everyone,
+                    exceptions: n.exceptions,
+                }),
+            }));
+        }
+        Ok(())
+    }
+}
+
+/// Writes a checkpoint beside the old one, then replaces it.
+fn write_state(
+    storage: &dyn Storage,
+    path: &Path,
+    saved: &Saved,
+    device: &Device<Pending>,
+) -> io::Result<()> {
+    let new = beside(path, ".new");
+    let file = storage.open(&new)?;
+    file.set_len(0)?;
+    let mut out = io::BufWriter::with_capacity(PIECE, Sequential::new(&*file)?);
+    let json = serde_json::to_vec(saved)?;
+    let state = postcard::to_allocvec(&device.state()).map_err(io::Error::other)?;
+    let mut head = MAGIC.to_vec();
+    head.extend_from_slice(&VERSION.to_le_bytes());
+    head.extend_from_slice(&(json.len() as u64).to_le_bytes());
+    head.extend_from_slice(&(state.len() as u64).to_le_bytes());
+    for part in [&head, &json, &state] {
+        out.write_all(part)?;
+        out.write_all(&crc32c(part).to_le_bytes())?;
+    }
+    for piece in device.map_bytes().chunks(PIECE) {
+        out.write_all(piece)?;
+        out.write_all(&crc32c(piece).to_le_bytes())?;
+    }
+    out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.sync()?;
+    storage.rename(&new, path)
+}
+
+fn read_state(
+    storage: &dyn Storage,
+    path: &Path,
+    options: &DeviceConfig,
+) -> Result<(Saved, Device<Pending>), String> {
+    let file = storage.open(path).map_err(|e| e.to_string())?;
+    let file = Sequential::new(&*file).map_err(|e| e.to_string())?;
+    let mut file = io::BufReader::with_capacity(PIECE, file);
+    let mut part = |length: u64| -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        let read = file.by_ref().take(length).read_to_end(&mut bytes);
+        let mut check = [0; 4];
+        let whole = read.is_ok_and(|n| n as u64 == length) && file.read_exact(&mut check).is_ok();
+        if !whole || u32::from_le_bytes(check) != crc32c(&bytes) {
+            return Err("damaged".to_owned());
+        }
+        Ok(bytes)
+    };
+    let head = part(28)?;
+    if head[..8] != MAGIC {
+        return Err("this is not the state of a drive".to_owned());
+    }
+    let number = |at: usize| {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&head[at..at + 8]);
+        u64::from_le_bytes(bytes)
+    };
+    if head[8..12] != VERSION.to_le_bytes() {
+        return Err("written by another version of wafer".to_owned());
+    }
+    let json = part(number(12))?;
+    let saved: Saved = serde_json::from_slice(&json).map_err(|e| format!("damaged: {e}"))?;
+    if let Some(key) = difference(&saved.config, options) {
+        return Err(format!("this drive was made with another `{key}`"));
+    }
+    let state = part(number(20))?;
+    let state: DeviceState = postcard::from_bytes(&state).map_err(|e| format!("damaged: {e}"))?;
+    let device = Device::restore(&saved.config, Pending::default(), state, |map| {
+        for piece in map.chunks_mut(PIECE) {
+            piece.copy_from_slice(&part(piece.len() as u64)?);
+        }
+        Ok(())
+    });
+    Ok((saved, device.map_err(|e| e.to_string())?))
+}
+
+/// Returns the first key that differs. FDP and namespaces may have changed since the drive was made.
+fn difference(saved: &DeviceConfig, given: &DeviceConfig) -> Option<String> {
+    let comparable = |config: &DeviceConfig| {
+        let config = DeviceConfig { fdp: true, namespaces: Vec::new(), ..config.clone() };
+        serde_json::to_value(config).unwrap_or_default()
+    };
+    let (saved, given) = (comparable(saved), comparable(given));
+    let keys = saved.as_object().into_iter().chain(given.as_object()).flat_map(|o| o.keys());
+    keys.into_iter().find(|key| saved.get(*key) != given.get(*key)).cloned()
+}

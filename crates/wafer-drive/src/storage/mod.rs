@@ -1,0 +1,145 @@
+//! Where a drive keeps its files: data, state, journal and captures.
+//!
+//! [`Files`] is the file system of the machine. [`FaultyStorage`] is in memory, and fails when a test says so.
+
+mod faulty;
+mod files;
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+pub use faulty::FaultyStorage;
+pub use files::Files;
+
+/// A place for files.
+pub trait Storage: Send + Sync {
+    /// Opens a file for reading and writing; makes it if it does not exist.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>>;
+
+    /// Opens a file as [`Self::open`] does, and locks it until it is dropped.
+    ///
+    /// # Errors
+    /// The file cannot be opened, is not a regular file, or another process has locked it.
+    fn open_locked(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>>;
+
+    /// Makes an empty file that is written from the start on; one that exists loses its contents.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Write + Send>>;
+
+    /// Returns whether a file exists.
+    fn exists(&self, path: &Path) -> bool;
+
+    /// Renames a file, replacing what has the new name. The new name survives a loss of power.
+    ///
+    /// # Errors
+    /// The file cannot be renamed.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+}
+
+/// An open file.
+pub trait StorageFile: Send + Sync {
+    /// Returns the length in bytes.
+    ///
+    /// # Errors
+    /// The medium fails.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Returns whether the file has no bytes.
+    ///
+    /// # Errors
+    /// The medium fails.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Cuts the file, or extends it with zeroes that take no space.
+    ///
+    /// # Errors
+    /// The medium fails.
+    fn set_len(&self, length: u64) -> io::Result<()>;
+
+    /// Fills `buffer` from `offset`.
+    ///
+    /// # Errors
+    /// The medium fails, or the file ends.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// Writes all of `data` at `offset`.
+    ///
+    /// # Errors
+    /// The medium fails, or is full.
+    fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Makes a range read as zeroes and gives its space back.
+    ///
+    /// # Errors
+    /// The medium fails.
+    fn punch_hole(&self, offset: u64, length: u64) -> io::Result<()>;
+
+    /// Makes everything written before survive a loss of power.
+    ///
+    /// # Errors
+    /// The medium fails; what survives is not known.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Maps the whole file into memory. Only the owner of a lock on the drive maps its files.
+    ///
+    /// # Errors
+    /// The file cannot be mapped.
+    fn map(&self) -> io::Result<Box<dyn SharedMemory>>;
+}
+
+/// A file mapped into memory: a byte that is stored is in the file, even if the process is killed.
+pub trait SharedMemory: Send + Sync {
+    /// Returns the bytes.
+    fn bytes(&self) -> &[u8];
+
+    /// Returns the bytes for writing.
+    fn bytes_mut(&mut self) -> &mut [u8];
+
+    /// Makes the first `length` bytes survive a loss of power.
+    ///
+    /// # Errors
+    /// The medium fails; what survives is not known.
+    fn sync(&self, length: usize) -> io::Result<()>;
+}
+
+/// Reads and writes a file from its start on.
+pub(crate) struct Sequential<'a> {
+    file: &'a dyn StorageFile,
+    at: u64,
+    length: u64,
+}
+
+impl<'a> Sequential<'a> {
+    pub(crate) fn new(file: &'a dyn StorageFile) -> io::Result<Self> {
+        Ok(Sequential { file, at: 0, length: file.len()? })
+    }
+}
+
+impl Read for Sequential<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = (self.length - self.at).min(buffer.len() as u64) as usize;
+        self.file.read_at(&mut buffer[..count], self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Write for Sequential<'_> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.file.write_at(data, self.at)?;
+        self.at += data.len() as u64;
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! Errors of job files and of shares given for their jobs.
+
+use std::path::PathBuf;
+
+/// Why a job file cannot be used. Every message is one line and names the job, option, file and line.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// A job asks for something that cannot be generated.
+    #[error("{file}:{line}: job `{job}`: {message}", file = .file.display())]
+    Job {
+        /// The job file.
+        file: PathBuf,
+        /// Line of the section's header.
+        line: u32,
+        /// Section name.
+        job: String,
+        /// What is wrong, naming the option.
+        message: String,
+    },
+    /// The shares of jobs cannot work.
+    #[error("shares of jobs: {0}")]
+    Pace(String),
+    /// A table of shares cannot be read.
+    #[error("{}", file.display())]
+    PaceIo {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A table of shares holds something else.
+    #[error("{file}:{line}: column `{column}`: {message}", file = .file.display())]
+    PaceFile {
+        /// The file.
+        file: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Column name.
+        column: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A run until a volume would never get there.
+    #[error("{file}:{line}: job `{job}`: no job of the last phase writes, so no volume is ever reached", file = .file.display())]
+    NeverWrites {
+        /// The job file.
+        file: PathBuf,
+        /// Line of the header of the last phase's first section.
+        line: u32,
+        /// Its name.
+        job: String,
+    },
+    /// There is no job to run.
+    #[error("the workload has no jobs")]
+    Empty,
+}

@@ -1,0 +1,111 @@
+//! Reads unmodified fio job files.
+//!
+//! A job file is read as fio 3.42 reads it: sections, `[global]`, `include`, `${VARIABLES}`,
+//! expressions, units, and for every option fio's own rules (see `options.c`, `init.c`,
+//! `filesetup.c` of fio). Every option of fio is declared in one table (`options.rs`): it is followed;
+//! or accepted, and reported as without effect on what is written; or refused, because it would change
+//! what is written and cannot be followed. Nothing is skipped silently.
+//!
+//! # Stricter than fio
+//! What fio accepts by accident is an error here: text after a number (`4q` is 4, `1.5m` is 1 and
+//! `60sec` 60 microseconds to fio), a blank after `=` before a unit (`bs = 4k` is 4), percentages
+//! above 100 and negative sizes, shares that add up to more than 100, a file without jobs, a random
+//! job that reaches behind the namespace.
+//!
+//! # More than fio
+//! Expressions are exact beyond 31 bits and may hold `-`. Included files and schemes are looked for
+//! beside the file that names them first.
+//!
+//! # Depends on the device
+//! Percentages, missing sizes and lists of placement indices need [`Target`]. `filename` only
+//! chooses the namespace and is not opened.
+//!
+//! # Not implemented
+//! Several files per job, zoned devices, replay of traces, `flow`, `steadystate`, `latency_target`,
+//! `exitall` between jobs that end by themselves, `random_distribution=sequence`, SPRandom, the
+//! streams directive, `$mb_memory` and `$ncpus` (a workload must not depend on the machine).
+//!
+//! # Errors
+//! [`FioError`]: one line with file, line and option. No content of a file panics.
+
+mod distribution;
+mod engine;
+mod error;
+mod expand;
+mod expr;
+mod ini;
+mod nearest;
+mod options;
+mod phase;
+mod placement;
+mod read;
+mod region;
+mod resolve;
+mod settings;
+mod target;
+mod value;
+
+use std::path::Path;
+
+pub use error::FioError;
+use ini::Section;
+use settings::{Context, Settings};
+pub use target::{IgnoredOption, Jobs, Target};
+
+/// A job file, split into sections; its options are read by [`JobFile::resolve`].
+#[derive(Clone, Debug)]
+pub struct JobFile {
+    sections: Vec<Section>,
+}
+
+impl JobFile {
+    /// Reads a job file and the files it includes.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, FioError> {
+        let path = path.as_ref();
+        let text = ini::read_text(path).map_err(|why| FioError::file(path, why))?;
+        Self::parse(&text, path)
+    }
+
+    /// Reads the text of a job file. `path` is for messages, and included files are looked for
+    /// beside it.
+    pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self, FioError> {
+        let path = path.as_ref();
+        let sections = ini::sections(text, path)?;
+        if sections.iter().all(Section::is_global) {
+            return Err(FioError::file(path, "defines no job (a section besides [global])"));
+        }
+        Ok(Self { sections })
+    }
+
+    /// The jobs of the file on a device. `${VARIABLE}`s come from the environment.
+    pub fn resolve(&self, target: &Target) -> Result<Jobs, FioError> {
+        self.resolve_with(target, &|name| match name {
+            // Names that the environment cannot hold, which the standard library may refuse loudly.
+            "" => None,
+            name if name.contains(['=', '\0']) => None,
+            name => std::env::var(name).ok(),
+        })
+    }
+
+    /// [`JobFile::resolve`] with the `${VARIABLE}`s given.
+    pub fn resolve_with(
+        &self,
+        target: &Target,
+        variables: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Jobs, FioError> {
+        let mut context = Context { page_bytes: target.page_bytes, variables, ignored: Vec::new() };
+        let mut global = Settings::default();
+        let mut all = Vec::new();
+        for section in &self.sections {
+            if section.is_global() {
+                read::apply(&mut global, &section.lines, &mut context)?;
+                continue;
+            }
+            let mut settings = global.clone();
+            read::apply(&mut settings, &section.lines, &mut context)?;
+            all.push(resolve::Job { section, settings });
+        }
+        let jobs = resolve::jobs(&all, target, &mut context)?;
+        Ok(Jobs { jobs, ignored: context.ignored })
+    }
+}

@@ -1,0 +1,297 @@
+//! From the settings of all sections to jobs: what depends on several options or on the device.
+
+use super::engine::Engine;
+use super::error::{FioError, Origin};
+use super::ini::Section;
+use super::phase::{self, Barrier};
+use super::region::{self, Blocks, Region};
+use super::settings::{Context, MAX_JOBS, Settings};
+use super::target::Target;
+use crate::job::{
+    BlockSize, DIRECTIONS, Direction, Distribution, JobSpec, Order, READ, TRIM, WRITE,
+};
+
+/// What a device transfers at least, and in multiples of.
+const SECTOR: u64 = 512;
+/// Model seconds per microsecond.
+const SECOND_US: f64 = 1e6;
+
+/// A section with all of its options, those of the global sections before it included.
+pub(super) struct Job<'a> {
+    pub(super) section: &'a Section,
+    pub(super) settings: Settings,
+}
+
+impl Job<'_> {
+    fn name(&self) -> &str {
+        self.settings.name.as_deref().unwrap_or(&self.section.name)
+    }
+
+    /// An error of an option, at the line that set it, else at the section.
+    fn error(&self, option: &'static str, message: String) -> FioError {
+        match self.settings.origin(option) {
+            Some((at, spelled)) => FioError::option(at, spelled, message),
+            None => FioError::option(&self.section.at, option, message),
+        }
+    }
+}
+
+/// Jobs of all sections, in file order, clones after each other.
+pub(super) fn jobs(
+    all: &[Job<'_>],
+    target: &Target,
+    context: &mut Context<'_>,
+) -> Result<Vec<JobSpec>, FioError> {
+    let barriers: Vec<_> = all
+        .iter()
+        .map(|job| Barrier {
+            name: job.name(),
+            stonewall: job.settings.stonewall,
+            wait_for: job.settings.wait_for.as_deref(),
+        })
+        .collect();
+    let phases =
+        phase::phases(&barriers).map_err(|(index, why)| all[index].error("wait_for", why))?;
+    check_exitall(all, &phases)?;
+
+    let mut specs = Vec::new();
+    for (job, phase) in all.iter().zip(phases) {
+        check(job)?;
+        report_unused(job, context);
+        let clones = job.settings.numjobs;
+        if specs.len() + clones as usize > MAX_JOBS as usize {
+            return Err(job.error("numjobs", format!("more than {MAX_JOBS} jobs in the file")));
+        }
+        for instance in 0..clones {
+            specs.push(spec(job, instance, phase, target)?);
+        }
+    }
+    Ok(specs)
+}
+
+/// `exitall` ends all jobs of a group with the first. Jobs have no such link; it changes nothing
+/// where a phase has one section or only jobs that run until told to stop.
+fn check_exitall(all: &[Job<'_>], phases: &[u32]) -> Result<(), FioError> {
+    let Some(setter) = all.iter().find(|job| job.settings.exitall) else { return Ok(()) };
+    for &phase in phases {
+        let mut beside = all.iter().zip(phases).filter(|&(_, p)| *p == phase).map(|(job, _)| job);
+        let endless = |job: &Job<'_>| job.settings.time_based && job.settings.runtime_us > 0;
+        if beside.clone().count() > 1 && !beside.all(endless) {
+            let why = "jobs that end with the first of a group are not supported";
+            return Err(setter.error("exitall", why.into()));
+        }
+    }
+    Ok(())
+}
+
+/// Options that exclude each other.
+fn check(job: &Job<'_>) -> Result<(), FioError> {
+    let s = &job.settings;
+    if s.rate.iter().any(|&r| r > 0) && s.rate_iops.iter().any(|&r| r > 0) {
+        return Err(job.error("rate_iops", "rate and rate_iops exclude each other".into()));
+    }
+    if s.nrfiles > 1 && s.namespace.is_none() {
+        return Err(job.error("nrfiles", "several files are not supported".into()));
+    }
+    for &direction in used(s.direction) {
+        // fio cuts the sizes of the split to the range.
+        let range = s.bsrange[direction].is_some_and(|(min, max)| min < max);
+        if range && !s.bssplit[direction].is_empty() {
+            return Err(job.error("bsrange", "a range after bssplit is not supported".into()));
+        }
+    }
+    let zoned = |d: &Distribution| matches!(d, Distribution::Zoned(_) | Distribution::ZonedAbs(_));
+    if s.lfsr && s.order == Order::Random && s.distribution.iter().any(zoned) {
+        let why = "`lfsr` with a zoned distribution is not supported";
+        return Err(job.error("random_generator", why.into()));
+    }
+    Ok(())
+}
+
+/// Reports supported options that have no effect in this job.
+fn report_unused(job: &Job<'_>, context: &mut Context<'_>) {
+    let s = &job.settings;
+    let mut unused = |name, reason| {
+        if let Some((at, _)) = s.origin(name) {
+            context.ignore(name, at, reason);
+        }
+    };
+    if !s.placement.is_on() {
+        for name in ["plids", "plid_select", "dp_scheme"] {
+            unused(name, "without effect unless fdp=1 or dataplacement=fdp");
+        }
+    }
+    if s.time_based && s.runtime_us == 0 {
+        unused("time_based", "without effect unless runtime is set");
+    }
+    if s.engine == Engine::Synchronous && s.iodepth > 1 {
+        unused("iodepth", "a synchronous I/O engine has one command in flight");
+    }
+    if s.nrfiles != 1 {
+        unused("nrfiles", "filename names the one file");
+    }
+}
+
+/// Directions of commands a job issues.
+fn used(direction: Direction) -> &'static [usize] {
+    match direction {
+        Direction::Read => &[READ],
+        Direction::Write => &[WRITE],
+        Direction::Trim => &[TRIM],
+        Direction::ReadWrite => &[READ, WRITE],
+        Direction::TrimWrite => &[WRITE, TRIM],
+    }
+}
+
+/// Block sizes of a direction, and the option that set them. `bs` counts only where neither range
+/// nor split is given, whatever their order; of these a range of one size rules when it comes last.
+fn block_size(s: &Settings, direction: usize) -> (BlockSize, &'static str) {
+    match (&s.bssplit[direction][..], s.bsrange[direction]) {
+        (_, Some((min, max))) if min == max => (BlockSize::Fixed(min), "bsrange"),
+        (_, Some((min, max))) => (BlockSize::Range { min, max }, "bsrange"),
+        (&[], None) => (BlockSize::Fixed(s.bs[direction]), "bs"),
+        (&[(size, _)], None) => (BlockSize::Fixed(size), "bssplit"),
+        (split, None) => (BlockSize::Split(split.to_vec()), "bssplit"),
+    }
+}
+
+/// The sizes that a block size is made of.
+fn bounds(size: &BlockSize) -> Vec<u64> {
+    match size {
+        BlockSize::Fixed(size) => vec![*size],
+        BlockSize::Range { min, max } => vec![*min, *max],
+        BlockSize::Split(split) => split.iter().map(|&(size, _)| size).collect(),
+    }
+}
+
+fn smallest(size: &BlockSize) -> u64 {
+    bounds(size).into_iter().min().unwrap_or(SECTOR)
+}
+
+fn check_sectors(job: &Job<'_>, option: &'static str, bytes: u64) -> Result<(), FioError> {
+    if bytes.is_multiple_of(SECTOR) {
+        return Ok(());
+    }
+    let why = format!("{bytes} is not a multiple of the {SECTOR} bytes of a sector");
+    Err(job.error(option, why))
+}
+
+fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<JobSpec, FioError> {
+    let s = &job.settings;
+    let random = s.order == Order::Random;
+    let directions = used(s.direction);
+
+    let sizes: [(BlockSize, &str); DIRECTIONS] = std::array::from_fn(|d| block_size(s, d));
+    for &direction in directions {
+        let (size, option) = &sizes[direction];
+        for bytes in bounds(size) {
+            check_sectors(job, option, bytes)?;
+        }
+    }
+    let block_size = sizes.map(|(size, _)| size);
+    let minimum: [u64; DIRECTIONS] = std::array::from_fn(|d| smallest(&block_size[d]));
+    // `blockalign` holds for random commands only, and gives up the random map.
+    let mut block_align = minimum;
+    if random {
+        for (align, given) in block_align.iter_mut().zip(s.blockalign) {
+            *align = given.unwrap_or(*align);
+        }
+        for &direction in directions {
+            check_sectors(job, "ba", block_align[direction])?;
+        }
+    }
+    // The shift register visits every block once without needing a map.
+    let random_map = !s.skewed && (s.lfsr || (!s.norandommap && block_align == minimum));
+
+    let (namespace, bytes, handles) = namespace(job, target)?;
+    let used_sizes = || directions.iter().map(|&d| &block_size[d]);
+    let blocks = Blocks {
+        smallest: minimum.into_iter().min().unwrap_or(SECTOR),
+        used: directions.iter().map(|&d| minimum[d]).min().unwrap_or(SECTOR),
+        only: used_sizes().next().and_then(|first| match first {
+            BlockSize::Fixed(size) if used_sizes().all(|s| s == first) => Some(*size),
+            _ => None,
+        }),
+    };
+    let Region { offset, size, io_size } = region::region(s, instance, bytes, &blocks)
+        .map_err(|(option, why)| job.error(option, why))?;
+    check_sectors(job, "offset", offset)?;
+    if random {
+        check_zones(job, directions, size)?;
+    }
+    let placement = s.placement.rule(handles).map_err(|(option, why)| job.error(option, why))?;
+
+    let some = |rate: u64| (rate > 0).then_some(rate);
+    Ok(JobSpec {
+        name: job.name().to_owned(),
+        instance,
+        source: source(&job.section.at),
+        phase,
+        namespace,
+        direction: s.direction,
+        order: s.order,
+        order_modifier: s.order_modifier,
+        sequencer: s.sequencer,
+        read_percent: s.read_percent,
+        percent_random: s.percent_random,
+        block_size,
+        block_size_unaligned: s.bs_unaligned,
+        block_align,
+        offset,
+        size,
+        io_size,
+        number_ios: some(s.number_ios),
+        loops: u64::from(s.loops.max(1)),
+        time_based: s.time_based && s.runtime_us > 0,
+        runtime: some(s.runtime_us).map(|us| us as f64 / SECOND_US),
+        ramp_time: s.ramp_us as f64 / SECOND_US,
+        start_delay: s.start_delay_us as f64 / SECOND_US,
+        random_map,
+        distribution: s.distribution.clone(),
+        seed: s.seed,
+        random_repeat: s.random_repeat && s.seed.is_none(),
+        iodepth: if s.engine == Engine::Synchronous { 1 } else { s.iodepth },
+        rate: s.rate.map(some),
+        rate_iops: s.rate_iops.map(|r| some(u64::from(r))),
+        thinktime_us: s.thinktime_us,
+        thinktime_blocks: u64::from(s.thinktime_blocks),
+        placement,
+    })
+}
+
+/// Index, bytes and placement handles of the job's namespace.
+fn namespace(job: &Job<'_>, target: &Target) -> Result<(u8, u64, u16), FioError> {
+    let index = job.settings.nsid.or(job.settings.namespace).unwrap_or(0);
+    match target.namespace_bytes.get(usize::from(index)) {
+        Some(&bytes) => {
+            let handles = target.namespace_handles.get(usize::from(index)).copied().unwrap_or(0);
+            Ok((index, bytes, handles))
+        }
+        None => {
+            let have = match target.namespace_bytes.len() {
+                1 => "1 namespace".into(),
+                n => format!("{n} namespaces"),
+            };
+            let why = format!("namespace {} of a device with {have}", u32::from(index) + 1);
+            let option = if job.settings.nsid.is_some() { "xnvme_dev_nsid" } else { "filename" };
+            Err(job.error(option, why))
+        }
+    }
+}
+
+fn check_zones(job: &Job<'_>, directions: &[usize], size: u64) -> Result<(), FioError> {
+    for &direction in directions {
+        if let Distribution::ZonedAbs(zones) = &job.settings.distribution[direction] {
+            let sum: u128 = zones.iter().map(|&(_, bytes)| u128::from(bytes)).sum();
+            if sum > u128::from(size) {
+                let why = format!("zones of {sum} bytes in a region of {size}");
+                return Err(job.error("random_distribution", why));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn source(at: &Origin) -> (std::path::PathBuf, u32) {
+    (at.file.to_path_buf(), at.line)
+}

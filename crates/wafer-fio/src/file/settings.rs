@@ -1,0 +1,165 @@
+//! The options of one section as values, before jobs are made of them.
+
+use std::collections::BTreeMap;
+
+use super::distribution::Split;
+use super::engine::Engine;
+use super::error::Origin;
+use super::expand::Variables;
+use super::placement::Placement;
+use super::target::IgnoredOption;
+use super::value::Amount;
+use crate::job::{DIRECTIONS, Direction, Distribution, Order, Sequencer};
+
+/// Deepest queue: the most commands that an NVMe submission queue holds.
+pub(super) const IODEPTH_MAX: u32 = 65_536;
+/// Most jobs that fio runs at once.
+pub(super) const MAX_JOBS: u32 = 4096;
+
+/// What options are read with, and the ignored ones found on the way.
+pub(super) struct Context<'a> {
+    pub(super) page_bytes: u64,
+    pub(super) variables: Variables<'a>,
+    pub(super) ignored: Vec<IgnoredOption>,
+}
+
+impl Context<'_> {
+    /// Reports an option without effect, once.
+    pub(super) fn ignore(&mut self, name: &'static str, at: &Origin, reason: &'static str) {
+        if self.ignored.iter().all(|i| i.name != name) {
+            let file = at.file.to_path_buf();
+            self.ignored.push(IgnoredOption { name, file, line: at.line, reason });
+        }
+    }
+}
+
+/// Values of all supported options, starting from fio's defaults.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    /// Where each option was set last, and as what (alias).
+    origins: BTreeMap<&'static str, (Origin, String)>,
+    pub(super) kb_base: u64,
+    pub(super) name: Option<String>,
+    pub(super) wait_for: Option<String>,
+    pub(super) stonewall: bool,
+    pub(super) exitall: bool,
+    pub(super) engine: Engine,
+    /// From `filename`.
+    pub(super) namespace: Option<u8>,
+    /// From the engine's own option, which goes before.
+    pub(super) nsid: Option<u8>,
+    pub(super) nrfiles: u32,
+
+    pub(super) direction: Direction,
+    pub(super) order: Order,
+    pub(super) order_modifier: i64,
+    pub(super) sequencer: Sequencer,
+    pub(super) read_percent: u8,
+    pub(super) percent_random: [u8; DIRECTIONS],
+
+    pub(super) bs: [u64; DIRECTIONS],
+    /// Set after `bssplit`; that clears it.
+    pub(super) bsrange: [Option<(u64, u64)>; DIRECTIONS],
+    pub(super) bssplit: [Split; DIRECTIONS],
+    pub(super) bs_unaligned: bool,
+    pub(super) blockalign: [Option<u64>; DIRECTIONS],
+
+    pub(super) size: Option<Amount>,
+    pub(super) io_size: Option<Amount>,
+    pub(super) filesize: Option<(u64, u64)>,
+    pub(super) fill_device: bool,
+    pub(super) offset: Amount,
+    pub(super) offset_increment: Amount,
+    pub(super) offset_align: Option<u64>,
+    pub(super) number_ios: u64,
+    pub(super) loops: u32,
+    pub(super) numjobs: u32,
+
+    pub(super) time_based: bool,
+    pub(super) runtime_us: u64,
+    pub(super) ramp_us: u64,
+    pub(super) start_delay_us: u64,
+
+    pub(super) norandommap: bool,
+    pub(super) lfsr: bool,
+    pub(super) distribution: [Distribution; DIRECTIONS],
+    /// A distribution besides `random` is named: it excludes the random map even where it comes
+    /// out uniform.
+    pub(super) skewed: bool,
+    pub(super) seed: Option<u64>,
+    /// `randrepeat`: every pass draws the same numbers.
+    pub(super) random_repeat: bool,
+
+    pub(super) iodepth: u32,
+    pub(super) rate: [u64; DIRECTIONS],
+    pub(super) rate_iops: [u32; DIRECTIONS],
+    pub(super) thinktime_us: u64,
+    pub(super) thinktime_blocks: u32,
+    pub(super) placement: Placement,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            origins: BTreeMap::new(),
+            kb_base: 1024,
+            name: None,
+            wait_for: None,
+            stonewall: false,
+            exitall: false,
+            engine: Engine::Asynchronous,
+            namespace: None,
+            nsid: None,
+            nrfiles: 1,
+            direction: Direction::Read,
+            order: Order::Sequential,
+            order_modifier: 0,
+            sequencer: Sequencer::Sequential,
+            read_percent: 50,
+            percent_random: [100; DIRECTIONS],
+            bs: [4096; DIRECTIONS],
+            bsrange: [None; DIRECTIONS],
+            bssplit: [Split::new(), Split::new(), Split::new()],
+            bs_unaligned: false,
+            blockalign: [None; DIRECTIONS],
+            size: None,
+            io_size: None,
+            filesize: None,
+            fill_device: false,
+            offset: Amount::Bytes(0),
+            offset_increment: Amount::Bytes(0),
+            offset_align: None,
+            number_ios: 0,
+            loops: 1,
+            numjobs: 1,
+            time_based: false,
+            runtime_us: 0,
+            ramp_us: 0,
+            start_delay_us: 0,
+            norandommap: false,
+            lfsr: false,
+            distribution: [Distribution::Uniform, Distribution::Uniform, Distribution::Uniform],
+            skewed: false,
+            seed: None,
+            random_repeat: true,
+            iodepth: 1,
+            rate: [0; DIRECTIONS],
+            rate_iops: [0; DIRECTIONS],
+            thinktime_us: 0,
+            thinktime_blocks: 1,
+            placement: Placement::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// Returns where an option was set, and how the file spells it.
+    pub(super) fn origin(&self, name: &str) -> Option<&(Origin, String)> {
+        self.origins.get(name)
+    }
+
+    /// Records where an option was set.
+    pub(super) fn set_at(&mut self, name: &'static str, at: &Origin, spelled: &str) {
+        self.origins.insert(name, (at.clone(), spelled.to_owned()));
+    }
+}

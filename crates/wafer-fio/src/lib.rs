@@ -1,0 +1,40 @@
+//! fio job files as streams of commands.
+//!
+//! # What it is
+//! A [`JobSpec`] is one job of a fio file with every option resolved, a [`JobStream`] its commands,
+//! and a [`Mixer`] all jobs of a workload as one [`CommandStream`](wafer_device::CommandStream): phases one after the other, the
+//! jobs of a phase together, by a closed loop or by given shares of the bytes.
+//!
+//! # Architecture
+//! - [`mod@file`] reads job files: text to sections, options, values, regions, phases, jobs.
+//! - `job_stream/`: the commands of one job. `address/` draws addresses, one file per distribution;
+//!   a random map remembers which blocks a pass has visited.
+//! - `mixer/`: clocks, shares and phases of many jobs.
+//! - `synthetic.rs`: jobs made in code.
+//!
+//! # Invariants
+//! The same jobs and seed give the same commands, however they are batched, on every platform; no
+//! command leaves its job's region (a sequential one may reach over its end, as in fio, never over the
+//! namespace's); a random map gives each block once a pass. The laws are fio's, and
+//! `tests/fio_fidelity.rs` holds them against the real fio.
+//!
+//! # Error model
+//! Everything that comes from outside is checked when a stream is built ([`WorkloadError`], one line
+//! that names job, option, file and line); a stream cannot fail afterwards.
+//!
+//! # What it does not implement
+//! Data, verification, several files a job, fio's zone modes, `flow`, and feedback from the device:
+//! service times are constants.
+
+mod address;
+mod error;
+pub mod file;
+pub mod job;
+mod job_stream;
+mod mixer;
+mod synthetic;
+
+pub use error::WorkloadError;
+pub use job::JobSpec;
+pub use job_stream::JobStream;
+pub use mixer::{Mixer, MixerOptions, Pace};

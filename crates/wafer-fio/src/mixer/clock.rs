@@ -1,0 +1,196 @@
+//! When a job issues its next command: model time in picoseconds, integers only, so that the order
+//! of the commands is the same on every platform and does not drift.
+//!
+//! The closed loop is a model assumption, not measured of any one drive: a job with `q` commands in
+//! flight completes one every `max(submit, (latency + bytes / bandwidth) / q)`. The defaults of
+//! [`ServiceConfig`] say what they were fitted to.
+
+use wafer_device::{Command, Op, ServiceConfig};
+
+use crate::job::{DIRECTIONS, Direction, JobSpec, READ, TRIM, WRITE};
+
+/// Model time, picoseconds since the start of the run: enough for 213 days.
+pub(crate) type Time = u64;
+
+/// Picoseconds of a second.
+pub(crate) const SECOND: f64 = 1e12;
+/// Fixed point of times per byte: 32 bits of fraction.
+const FRACTION: f64 = 4_294_967_296.0;
+
+/// No kind of command.
+const UNKNOWN: u64 = u64::MAX;
+
+/// What the time of a command depends on.
+#[inline]
+pub(crate) fn kind(command: &Command) -> u64 {
+    u64::from(command.blocks) | (command.op as u64) << 32
+}
+
+/// Seconds to model time.
+pub(crate) fn time(seconds: f64) -> Time {
+    // Saturates; negative and not-a-number become 0.
+    (seconds * SECOND).round() as Time
+}
+
+/// The pace of one job.
+#[derive(Clone, Debug)]
+pub(crate) struct Clock {
+    /// Issue time of the next command.
+    pub(crate) next: Time,
+    start: Time,
+    submit: Time,
+    latency: Time,
+    /// Transfer time per byte, fixed point.
+    transfer: u64,
+    depth: u64,
+    /// The last kind of command, and the time it takes: most jobs have one kind.
+    kind: u64,
+    step: Time,
+    /// Bytes per second and commands per second, and what was issued, per direction.
+    rate: [Option<u64>; DIRECTIONS],
+    rate_iops: [Option<u64>; DIRECTIONS],
+    issued: [(u64, u64); DIRECTIONS],
+    think: Time,
+    think_blocks: u64,
+    until_think: u64,
+    /// No rate and no think time.
+    free: bool,
+    /// Time per byte, fixed point, when shares rule.
+    share: Option<u64>,
+    /// Only written bytes count for shares.
+    writes: bool,
+}
+
+impl Clock {
+    pub(crate) fn new(spec: &JobSpec, service: &ServiceConfig, start: Time) -> Self {
+        let bandwidth = service.bandwidth.0.max(1) as f64;
+        let think = spec.thinktime_us.saturating_mul(1_000_000);
+        let rates = spec.rate.iter().chain(&spec.rate_iops);
+        let limited = rates.flatten().any(|r| *r > 0);
+        let start = start.saturating_add(time(spec.start_delay));
+        Clock {
+            next: start,
+            start,
+            submit: time(service.submit_us / 1e6),
+            latency: time(service.latency_us / 1e6),
+            transfer: (SECOND / bandwidth * FRACTION).round() as u64,
+            depth: u64::from(spec.iodepth.max(1)),
+            kind: UNKNOWN,
+            step: 0,
+            rate: spec.rate.map(|r| r.filter(|r| *r > 0)),
+            rate_iops: spec.rate_iops.map(|r| r.filter(|r| *r > 0)),
+            issued: [(0, 0); DIRECTIONS],
+            think,
+            think_blocks: spec.thinktime_blocks.max(1),
+            until_think: spec.thinktime_blocks.max(1),
+            free: think == 0 && !limited,
+            share: None,
+            writes: !matches!(spec.direction, Direction::Read | Direction::Trim),
+        }
+    }
+
+    /// Time of a command of `bytes` bytes in the closed loop; at least 1 ps, so that time goes on.
+    fn service(&self, bytes: u64) -> Time {
+        let transfer = (u128::from(bytes) * u128::from(self.transfer)) >> 32;
+        let alone = self.latency.saturating_add(transfer as u64);
+        (alone / self.depth).max(self.submit).max(1)
+    }
+
+    /// Bytes that count for shares, per second, at the job's own pace: `mean` bytes a command,
+    /// `written` of them in writes.
+    pub(crate) fn own_rate(&self, mean: f64, written: f64) -> f64 {
+        let mut seconds = self.service(mean as u64) as f64 / SECOND;
+        for d in 0..DIRECTIONS {
+            if let Some(rate) = self.rate[d] {
+                seconds = seconds.max(mean / rate as f64);
+            }
+            if let Some(rate) = self.rate_iops[d] {
+                seconds = seconds.max(1.0 / rate as f64);
+            }
+        }
+        seconds += self.think as f64 / SECOND / self.think_blocks as f64;
+        mean * if self.writes { written } else { 1.0 } / seconds
+    }
+
+    /// From `now` on the job is paced to `rate` counted bytes per second; the wait it is in
+    /// stretches or shrinks accordingly. 0: it waits until the next change.
+    pub(crate) fn pace(&mut self, now: Time, rate: f64) {
+        // A share of zero is a pace of one byte in ages: the wait can be rescaled later.
+        let per_byte = (SECOND / rate.max(1e-3) * FRACTION).round();
+        let new = (per_byte as u64).max(1);
+        self.kind = UNKNOWN;
+        if let Some(old) = self.share.replace(new)
+            && self.next > now
+            && old != new
+        {
+            let wait = u128::from(self.next - now) * u128::from(new) / u128::from(old);
+            self.next = now.saturating_add(u64::try_from(wait).unwrap_or(u64::MAX));
+        }
+    }
+
+    /// The command has been issued at `next`: moves `next` on, and returns it.
+    #[inline]
+    pub(crate) fn advance(&mut self, command: &Command) -> Time {
+        self.next = self.next.saturating_add(self.step(command));
+        if !self.free && self.share.is_none() {
+            self.limit(command);
+        }
+        self.next
+    }
+
+    /// The pace depends on nothing but the command.
+    pub(crate) fn steady(&self) -> bool {
+        self.free || self.share.is_some()
+    }
+
+    /// Time that a command takes. Rounded to picoseconds, which changes shares by less than one part in
+    /// a million.
+    #[inline]
+    pub(crate) fn step(&mut self, command: &Command) -> Time {
+        let kind = kind(command);
+        if kind != self.kind {
+            self.kind = kind;
+            self.step = self.step_of(command);
+        }
+        self.step
+    }
+
+    #[inline(never)]
+    fn step_of(&self, command: &Command) -> Time {
+        match self.share {
+            None => self.service(command.bytes()),
+            Some(_) if self.writes && command.op != Op::Write => 0,
+            Some(per_byte) => {
+                let half = u128::from(per_byte) * u128::from(command.bytes()) + (1 << 31);
+                u64::try_from(half >> 32).unwrap_or(u64::MAX).max(1)
+            }
+        }
+    }
+
+    /// `rate`, `rate_iops` and `thinktime`. As in fio a rate counts from the job's start, so a job
+    /// that has fallen behind catches up.
+    fn limit(&mut self, command: &Command) {
+        let direction = match command.op {
+            Op::Read => READ,
+            Op::Write => WRITE,
+            Op::Deallocate => TRIM,
+            Op::Flush | Op::Update => return,
+        };
+        let issued = &mut self.issued[direction];
+        *issued = (issued.0 + command.bytes(), issued.1 + 1);
+        let (bytes, commands) = *issued;
+        let due = |count: u64, rate: Option<u64>| {
+            let rate = rate?;
+            let time = u128::from(count) * 1_000_000_000_000 / u128::from(rate);
+            Some(self.start.saturating_add(u64::try_from(time).unwrap_or(u64::MAX)))
+        };
+        let by_bytes = due(bytes, self.rate[direction]);
+        let by_commands = due(commands, self.rate_iops[direction]);
+        self.next = self.next.max(by_bytes.unwrap_or(0)).max(by_commands.unwrap_or(0));
+        self.until_think -= 1;
+        if self.until_think == 0 {
+            self.until_think = self.think_blocks;
+            self.next = self.next.saturating_add(self.think);
+        }
+    }
+}

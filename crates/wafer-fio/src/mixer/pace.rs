@@ -1,0 +1,132 @@
+//! Shares of the bytes for jobs that run at the same time (`--pace`, `--pace-from`).
+//!
+//! Among the running jobs of a phase:
+//! - all named: each gets its share of the sum of their shares (so 2,1,1 is as good as
+//!   0.5,0.25,0.25), and together they are as fast as their closed loops would be;
+//! - some named: a named job gets its share of *all* bytes, as given, and the others keep their
+//!   closed-loop pace among themselves; the shares given must leave something for them;
+//! - `numjobs` clones of a named section divide its share evenly;
+//! - a job running alone needs no share.
+//!
+//! `rate` and `thinktime` of a named job do not apply. Written bytes count, or all bytes for a job
+//! that never writes.
+
+use std::path::Path;
+
+use super::pace_file::PaceFile;
+use crate::error::WorkloadError;
+
+/// Who gets which share of the bytes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pace {
+    entries: Vec<(String, Share)>,
+    file: Option<PaceFile>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Share {
+    Fixed(f64),
+    /// Column of the file, by position among those read.
+    Column(usize),
+}
+
+impl Pace {
+    /// Parses `NAME=SHARE,...`, where `SHARE` is a number or, with a file, the name of a column
+    /// (`ruh0` for `ruh0_host_bytes`). Empty text without a file: no shares.
+    pub fn parse(text: &str, pace_from: Option<&Path>) -> Result<Pace, WorkloadError> {
+        let fail = |message: String| Err(WorkloadError::Pace(message));
+        let mut pace = Pace::default();
+        let mut columns: Vec<String> = Vec::new();
+        for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+            let Some((name, value)) = part.rsplit_once('=') else {
+                return fail(format!("`{part}` is not NAME=SHARE"));
+            };
+            let (name, value) = (name.trim(), value.trim());
+            if name.is_empty() || value.is_empty() {
+                return fail(format!("`{part}` is not NAME=SHARE"));
+            }
+            if pace.entries.iter().any(|e| e.0 == name) {
+                return fail(format!("job `{name}` is named twice"));
+            }
+            let share = match value.parse::<f64>() {
+                Ok(share) if share > 0.0 && share.is_finite() => Share::Fixed(share),
+                Ok(_) => return fail(format!("`{part}`: a share must be above 0")),
+                Err(_) if pace_from.is_none() => {
+                    let hint = "to name a column, give the table of shares too";
+                    return fail(format!("`{part}`: `{value}` is not a number; {hint}"));
+                }
+                Err(_) => {
+                    columns.push(value.to_owned());
+                    Share::Column(columns.len() - 1)
+                }
+            };
+            pace.entries.push((name.to_owned(), share));
+        }
+        match pace_from {
+            Some(path) if columns.is_empty() => {
+                fail(format!("no share names a column of {}, as NAME=COLUMN", path.display()))
+            }
+            Some(path) => {
+                pace.file = Some(PaceFile::read(path, &columns)?);
+                Ok(pace)
+            }
+            None => Ok(pace),
+        }
+    }
+
+    /// No job has a share.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Every job named must exist.
+    pub(crate) fn check(&self, names: &[&str]) -> Result<(), WorkloadError> {
+        for (name, _) in &self.entries {
+            if !names.contains(&name.as_str()) {
+                let mut known = names.to_vec();
+                known.dedup();
+                return Err(WorkloadError::Pace(format!(
+                    "there is no job `{name}`; the jobs are {}",
+                    known.join(", ")
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The entry of a job.
+    pub(crate) fn entry(&self, name: &str) -> Option<usize> {
+        self.entries.iter().position(|e| e.0 == name)
+    }
+
+    /// The share of an entry when it does not change.
+    pub(crate) fn fixed(&self, entry: usize) -> Option<f64> {
+        match self.entries[entry].1 {
+            Share::Fixed(share) => Some(share),
+            Share::Column(_) => None,
+        }
+    }
+
+    /// Shares of `entries` when `written` bytes of the run are written, and the byte at which they
+    /// change. An interval that gives none of them anything (a phase that the file had and this
+    /// run has not) counts as the next one that does.
+    pub(crate) fn shares(&self, written: u64, entries: &[usize]) -> (Vec<f64>, Option<u64>) {
+        let Some(file) = &self.file else {
+            return (entries.iter().map(|&e| self.fixed(e).unwrap_or(0.0)).collect(), None);
+        };
+        let now = file.interval(written);
+        let at = |interval: usize| -> Vec<f64> {
+            let share = |&e: &usize| match self.entries[e].1 {
+                Share::Fixed(share) => share,
+                Share::Column(column) => file.share(column, interval),
+            };
+            entries.iter().map(share).collect()
+        };
+        let some = |shares: &Vec<f64>| shares.iter().any(|s| *s > 0.0);
+        let shares = (now..=file.intervals()).map(at).find(some);
+        (shares.unwrap_or_else(|| vec![1.0; entries.len()]), file.end(now))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,259 @@
+use std::io::Write as _;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::job::{Direction, Order};
+
+/// A random writer without an end, of namespace `number` so that its commands can be told apart.
+fn writer(name: &str, number: u8, block: u64, iodepth: u32) -> JobSpec {
+    let job = JobSpec::synthetic(name, Direction::Write, Order::Random, 1 << 30, block);
+    JobSpec { iodepth, time_based: true, runtime: Some(1e6), ..job.on(number, 0) }
+}
+
+fn warp() -> Vec<JobSpec> {
+    vec![
+        writer("worker0", 0, 128 << 10, 1),
+        writer("jumper", 1, 4096, 32),
+        writer("worker1", 2, 4096, 32),
+    ]
+}
+
+fn mixer(jobs: Vec<JobSpec>, pace: &str) -> Mixer {
+    let pace = Pace::parse(pace, None).unwrap();
+    Mixer::new(jobs, &MixerOptions { pace, until_volume: true, ..Default::default() }).unwrap()
+}
+
+/// Written bytes of each namespace in the next `n` commands.
+fn bytes(mixer: &mut Mixer, n: usize) -> Vec<u64> {
+    let mut out = Vec::new();
+    mixer.fill(&mut out, n);
+    let mut bytes = vec![0; 8];
+    for c in out.iter().filter(|c| c.op == wafer_device::Op::Write) {
+        bytes[c.namespace.index()] += c.bytes();
+    }
+    bytes
+}
+
+fn shares(mixer: &mut Mixer, n: usize) -> Vec<f64> {
+    let bytes = bytes(mixer, n);
+    let sum: u64 = bytes.iter().sum();
+    bytes.iter().map(|b| *b as f64 / sum as f64).collect()
+}
+
+fn near(found: &[f64], expected: &[f64]) {
+    for (f, e) in found.iter().zip(expected) {
+        assert!((f - e).abs() < 0.002, "{found:?}, not {expected:?}");
+    }
+}
+
+#[test]
+fn the_closed_loop_gives_the_measured_shares() {
+    near(&shares(&mut mixer(warp(), ""), 400_000), &[0.58, 0.21, 0.21]);
+}
+
+#[test]
+fn fixed_shares() {
+    let pace = "worker0=0.5,jumper=0.125,worker1=0.375";
+    near(&shares(&mut mixer(warp(), pace), 400_000), &[0.5, 0.125, 0.375]);
+    // They are normalised when all are named.
+    near(
+        &shares(&mut mixer(warp(), "worker0=4,jumper=1,worker1=3"), 400_000),
+        &[0.5, 0.125, 0.375],
+    );
+    // A named job gets its share of all bytes, the others split the rest as they would have.
+    near(&shares(&mut mixer(warp(), "jumper=0.4"), 400_000), &[0.4404, 0.4, 0.1596]);
+    // Clones divide the share of their section.
+    let mut jobs = warp();
+    jobs[2].name = "jumper".to_owned();
+    near(&shares(&mut mixer(jobs, "jumper=0.4,worker0=0.6"), 400_000), &[0.6, 0.2, 0.2]);
+}
+
+#[test]
+fn equal_jobs_alternate_without_drift() {
+    let mut jobs = warp();
+    jobs.remove(0);
+    for pace in ["", "jumper=1,worker1=1", "jumper=0.5"] {
+        let mut mixer = mixer(jobs.clone(), pace);
+        let mut out = Vec::new();
+        mixer.fill(&mut out, 1_000_000);
+        for (i, pair) in out.chunks(2).enumerate() {
+            let pair = [pair[0].namespace.0, pair[1].namespace.0];
+            assert_eq!(pair, [1, 2], "{pace}, pair {i}");
+        }
+    }
+}
+
+#[test]
+fn bad_shares() {
+    let error = |pace: &str| {
+        let pace = Pace::parse(pace, None).unwrap();
+        let options = MixerOptions { pace, ..Default::default() };
+        Mixer::new(warp(), &options).unwrap_err().to_string()
+    };
+    let unknown = error("worker7=0.5");
+    assert!(
+        unknown.ends_with("no job `worker7`; the jobs are worker0, jumper, worker1"),
+        "{unknown}"
+    );
+    let nothing = error("worker0=0.7,jumper=0.3");
+    assert!(nothing.contains("leave nothing for job `worker1`"), "{nothing}");
+    let none = Mixer::new(vec![], &MixerOptions::default()).unwrap_err().to_string();
+    assert_eq!(none, "the workload has no jobs");
+}
+
+#[test]
+fn phases_follow_each_other() {
+    let fill = JobSpec::fill(1 << 20, 128 << 10).on(7, 0);
+    let mut jobs = vec![fill];
+    jobs.extend(warp().into_iter().map(|j| JobSpec { phase: 1, ..j }));
+    let mut mixer = mixer(jobs, "worker0=1,jumper=1,worker1=1");
+    assert_eq!(mixer.running(), ["fill"]);
+    assert_eq!(mixer.total_bytes(), None);
+    let found = bytes(&mut mixer, 8);
+    assert_eq!(found[7], 1 << 20);
+    near(&shares(&mut mixer, 100_000), &[1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0]);
+    assert_eq!(mixer.running(), ["worker0", "jumper", "worker1"]);
+    assert_eq!(mixer.phase(), (1, 2));
+}
+
+#[test]
+fn finite_jobs_end_and_are_counted() {
+    let mut jobs = vec![
+        JobSpec::fill(1 << 20, 4096).on(0, 0),
+        JobSpec::random_overwrite(1 << 20, 4096, 3 << 20, true).on(1, 0),
+        JobSpec { phase: 4, ..JobSpec::fill(1 << 20, 8192).on(2, 0) },
+    ];
+    let finite = |jobs: Vec<JobSpec>, pace: &str| {
+        let pace = Pace::parse(pace, None).unwrap();
+        Mixer::new(jobs, &MixerOptions { pace, ..Default::default() }).unwrap()
+    };
+    let all = finite(jobs.clone(), "fill=1,overwrite=1");
+    assert_eq!(all.total_bytes(), Some(5 << 20));
+    assert!(all.memory_bytes() > 0 && all.memory_bytes() < 1 << 20);
+    let found = bytes(&mut all.clone(), 1_000_000);
+    assert_eq!(found[..3], [1 << 20, 3 << 20, 1 << 20]);
+    jobs[0].loops = 2;
+    assert_eq!(finite(jobs, "").total_bytes(), Some(6 << 20));
+}
+
+#[test]
+fn a_volume_says_how_long_where_the_file_says_nothing() {
+    let fill = JobSpec::fill(1 << 20, 4096);
+    let written = |job: &JobSpec| bytes(&mut mixer(vec![job.clone()], ""), 1_000)[0];
+    assert_eq!(written(&fill), 1_000 * 4096);
+    // What says how long ends there.
+    assert_eq!(written(&JobSpec { loops: 2, ..fill.clone() }), 2 << 20);
+    assert_eq!(written(&JobSpec { number_ios: Some(10), ..fill.clone() }), 10 * 4096);
+    // Beside a job that goes on, others end by their bytes.
+    let endless = JobSpec { time_based: true, runtime: Some(1.0), ..fill.clone().on(1, 0) };
+    assert_eq!(bytes(&mut mixer(vec![fill.clone(), endless], ""), 1_000)[0], 1 << 20);
+
+    let reads = JobSpec { direction: Direction::Read, runtime: Some(9.0), ..fill };
+    let options = MixerOptions { until_volume: true, ..Default::default() };
+    let error = Mixer::new(vec![reads], &options).unwrap_err().to_string();
+    assert!(error.ends_with("no job of the last phase writes, so no volume is ever reached"));
+}
+
+#[test]
+fn model_seconds_rule_without_a_volume() {
+    let run = |change: &dyn Fn(&mut JobSpec)| {
+        let mut job = writer("a", 0, 4096, 1);
+        change(&mut job);
+        let mut mixer = Mixer::new(vec![job], &MixerOptions::default()).unwrap();
+        let mut out = Vec::new();
+        mixer.fill(&mut out, 10_000_000);
+        (out.len(), mixer.model_seconds())
+    };
+    // 20 us and 3 us for 4 KiB at 1.365 GB/s.
+    let (n, seconds) = run(&|j| j.runtime = Some(1.0));
+    assert!((43_470..43_490).contains(&n) && (0.9999..1.0).contains(&seconds), "{n} {seconds}");
+    let (n, seconds) = run(&|j| (j.runtime, j.ramp_time, j.start_delay) = (Some(1.0), 1.0, 2.0));
+    assert!((86_950..86_970).contains(&n) && (3.999..4.0).contains(&seconds), "{n} {seconds}");
+    assert_eq!(run(&|j| (j.runtime, j.rate[1]) = (Some(2.0), Some(409_600))).0, 200);
+    assert_eq!(run(&|j| (j.runtime, j.rate_iops[1]) = (Some(2.0), Some(1000))).0, 2000);
+    let think = |j: &mut JobSpec| {
+        (j.runtime, j.thinktime_us, j.thinktime_blocks) = (Some(1.0), 1_000_000 - 240, 10);
+    };
+    assert_eq!(run(&think).0, 11);
+    // Without time_based the bytes end it first.
+    let (n, _) = run(&|j| (j.time_based, j.size, j.io_size) = (false, 1 << 20, 1 << 20));
+    assert_eq!(n, 256);
+}
+
+#[test]
+fn shares_over_time_from_a_file() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let mb = 1u64 << 20;
+    // Fill by one stream, then 3:1, then 1:3; the last interval goes on.
+    let rows = [(0, 0, 0), (64, 64, 0), (164, 139, 25), (264, 164, 100)];
+    writeln!(file, "host_bytes,media_bytes,ruh0_host_bytes,ruh2_host_bytes").unwrap();
+    for (host, first, second) in rows.map(|(a, b, c)| (a * mb, b * mb, c * mb)) {
+        writeln!(file, "{host},{host},{first},{second}").unwrap();
+    }
+    let pace = Pace::parse("a=ruh0,b=ruh2", Some(file.path())).unwrap();
+    let jobs = vec![
+        JobSpec::fill(64 << 20, 128 << 10),
+        JobSpec { phase: 1, ..writer("a", 0, 4096, 1) },
+        JobSpec { phase: 1, ..writer("b", 1, 4096, 32) },
+    ];
+    let options = MixerOptions { pace, until_volume: true, ..Default::default() };
+    let mut mixer = Mixer::new(jobs, &options).unwrap();
+    assert_eq!(bytes(&mut mixer, 512)[0], 64 << 20);
+    near(&shares(&mut mixer, 100 << 8), &[0.75, 0.25]);
+    assert_eq!(mixer.written_bytes(), 164 << 20);
+    near(&shares(&mut mixer, 100 << 8), &[0.25, 0.75]);
+    near(&shares(&mut mixer, 500 << 8), &[0.25, 0.75]);
+}
+
+#[test]
+fn a_stream_absent_for_an_interval_comes_back() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    writeln!(file, "host_bytes,x,y").unwrap();
+    for (host, x, y) in [(0, 0, 0), (50, 50, 0), (100, 75, 25), (150, 75, 75)] {
+        writeln!(file, "{},{},{}", host << 20, x << 20, y << 20).unwrap();
+    }
+    let pace = Pace::parse("a=x,b=y", Some(file.path())).unwrap();
+    let jobs = vec![writer("a", 0, 4096, 1), writer("b", 1, 4096, 1)];
+    let options = MixerOptions { pace, until_volume: true, ..Default::default() };
+    let mut mixer = Mixer::new(jobs, &options).unwrap();
+    near(&shares(&mut mixer, 50 << 8), &[1.0, 0.0]);
+    near(&shares(&mut mixer, 50 << 8), &[0.5, 0.5]);
+    near(&shares(&mut mixer, 50 << 8), &[0.0, 1.0]);
+}
+
+proptest! {
+    #[test]
+    fn batches_do_not_matter(
+        blocks in prop::collection::vec((1..33u64, 1..64u32, 0..4u32, any::<bool>()), 1..6),
+        pace: bool,
+        short_cut: bool,
+        batch in 1..600usize,
+    ) {
+        let jobs: Vec<JobSpec> = blocks.iter().enumerate().map(|(i, &(block, depth, phase, end))| {
+            let job = writer(&format!("job{i}"), i as u8, block * 4096, depth);
+            let phase = phase / 3;
+            let time_based = !end;
+            let io_size = if end { 300 * 4096 } else { job.io_size };
+            let runtime = if end { None } else { Some(0.01) };
+            JobSpec { phase, time_based, io_size, runtime, ..job }
+        }).collect();
+        let pace = if pace { "job0=0.3" } else { "" };
+        let whole = mixer(jobs, pace);
+        let mut one = Vec::new();
+        whole.clone().fill(&mut one, 4096);
+        let (mut parts, mut split) = (Vec::new(), whole);
+        if !short_cut {
+            // The first phase only, which is all there is in most cases.
+            split.phase.without_short_cut();
+        }
+        while parts.len() < 4096 {
+            let before = parts.len();
+            split.fill(&mut parts, batch.min(4096 - before));
+            if parts.len() == before {
+                break;
+            }
+        }
+        prop_assert_eq!(one, parts);
+    }
+}

@@ -1,0 +1,5 @@
+//! The initiator against the target.
+
+mod commands;
+mod common;
+mod hostile;

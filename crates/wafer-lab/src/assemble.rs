@@ -1,0 +1,123 @@
+//! The record of a run.
+
+use std::time::SystemTime;
+
+use wafer_device::{Counters, Figure};
+use wafer_record::host::{Host, peak_rss_bytes};
+use wafer_record::record::{
+    FigureRecord, GeometryRecord, IgnoredOption, Performance, Provenance, SCHEMA, Summary,
+    WorkloadRecord, rfc3339,
+};
+use wafer_record::{
+    AttributionRecord, Events, Kind, Published, ReclaimUnits, Record, Timeline, Wear,
+};
+
+use crate::config::ResolvedDevice;
+use crate::experiment::Experiment;
+
+/// What a run leaves to be recorded.
+pub(crate) struct Outcome<'a> {
+    pub(crate) experiment: &'a Experiment,
+    pub(crate) started: SystemTime,
+    pub(crate) counters: Counters,
+    pub(crate) events: Events,
+    pub(crate) wear: Wear,
+    pub(crate) attribution: Option<AttributionRecord>,
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) timeline: Timeline,
+    pub(crate) reclaim_units: ReclaimUnits,
+    pub(crate) published: Vec<Published>,
+    pub(crate) wall_seconds: f64,
+    pub(crate) precondition_seconds: f64,
+    pub(crate) ignored: Vec<IgnoredOption>,
+}
+
+pub(crate) fn assemble(outcome: Outcome<'_>) -> Record {
+    let Outcome { experiment, counters, .. } = outcome;
+    let per_second = |pages: u64| Some(pages as f64 / outcome.wall_seconds.max(1e-9));
+    let mut record = Record {
+        schema: SCHEMA.to_owned(),
+        name: experiment.name.clone(),
+        provenance: experiment.provenance(outcome.started, outcome.ignored),
+        summary: Summary {
+            events: Some(outcome.events),
+            wear: Some(outcome.wear),
+            ..Summary::from(&counters)
+        },
+        application: outcome.figures.into_iter().map(FigureRecord::from).collect(),
+        attribution: outcome.attribution,
+        findings: None,
+        digest: Some(outcome.timeline.digest()),
+        timeline: outcome.timeline,
+        metrics: None,
+        reclaim_units: Some(outcome.reclaim_units),
+        published: outcome.published,
+        live: None,
+        performance: Performance {
+            wall_seconds: outcome.wall_seconds,
+            precondition_seconds: Some(outcome.precondition_seconds),
+            host_pages_per_second: per_second(counters.host_pages),
+            media_pages_per_second: per_second(counters.host_pages + counters.relocated_pages),
+            peak_rss_bytes: Some(peak_rss_bytes()),
+        },
+    };
+    record.complete();
+    record
+}
+
+impl ResolvedDevice {
+    /// Returns the sizes of the device for a record.
+    pub fn geometry_record(&self) -> GeometryRecord {
+        let geometry = &self.geometry;
+        let group = geometry.group_range(0).len() as u32;
+        GeometryRecord {
+            page_bytes: geometry.page_bytes,
+            logical_pages: geometry.logical_pages,
+            pages_per_ru: geometry.pages_per_ru,
+            ru_count: geometry.ru_count,
+            groups: geometry.groups,
+            forced_free: geometry.forced_free(group),
+            background_free: geometry.background_free(group),
+            overprovisioning: self.overprovisioning(),
+        }
+    }
+}
+
+impl ResolvedDevice {
+    /// Returns the provenance of whatever happens to this device, started at `started`.
+    pub fn provenance(&self, kind: Kind, started: SystemTime) -> Provenance {
+        Provenance {
+            kind,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            git: Some(crate::GIT.to_owned()),
+            config: serde_json::to_value(&self.config).ok(),
+            geometry: Some(self.geometry_record()),
+            device: self.name.clone(),
+            started: Some(rfc3339(started)),
+            host: Some(Host::this()),
+            ..Provenance::default()
+        }
+    }
+}
+
+impl Experiment {
+    /// Returns the provenance of a run of this experiment.
+    pub fn provenance(&self, started: SystemTime, ignored: Vec<IgnoredOption>) -> Provenance {
+        let workload = WorkloadRecord {
+            kind: self.workload.kind().to_owned(),
+            path: self.workload.path(),
+            text: self.workload.text(),
+            volume: self.volume,
+            pace: self.pace.clone(),
+            pace_from: self.pace_from.as_deref().map(|path| path.display().to_string()),
+            precondition: self.precondition,
+            ignored,
+            jobs: self.workload.jobs(&self.target()).unwrap_or_default(),
+        };
+        Provenance {
+            workload: Some(workload),
+            seed: Some(self.seed),
+            ..self.device.provenance(Kind::Simulated, started)
+        }
+    }
+}

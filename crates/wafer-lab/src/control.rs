@@ -1,0 +1,44 @@
+//! How a caller follows and stops a run.
+
+use std::sync::atomic::AtomicBool;
+
+use wafer_record::Snapshot;
+
+/// The stage of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Writing the precondition, which is not counted.
+    Preconditioning,
+    /// Writing the workload.
+    Running,
+}
+
+/// The progress of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// The stage.
+    pub stage: Stage,
+    /// Host bytes written in this stage.
+    pub done: u64,
+    /// Host bytes that the stage will write, if known.
+    pub total: Option<u64>,
+}
+
+/// Lets a caller follow and stop a run.
+#[derive(Clone, Copy)]
+pub struct Control<'a> {
+    /// Set to stop the run soon.
+    pub cancel: &'a AtomicBool,
+    /// Called about every 50 ms, and once at the end of a stage.
+    pub progress: &'a (dyn Fn(Progress) + Sync),
+    /// Called as often with a snapshot of the device, which costs a walk over its reclaim units.
+    pub watch: Option<&'a (dyn Fn(Snapshot) + Sync)>,
+}
+
+impl Control<'_> {
+    /// Returns a control that neither follows nor stops a run.
+    pub fn unattended() -> Control<'static> {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        Control { cancel: &NEVER, progress: &|_| {}, watch: None }
+    }
+}

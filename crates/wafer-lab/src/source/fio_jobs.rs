@@ -1,0 +1,126 @@
+//! The jobs of a fio file as a record keeps them.
+
+use wafer_device::Bytes;
+use wafer_fio::job::{BlockSize, Direction, JobSpec, Order, PlacementRule, READ, TRIM, WRITE};
+use wafer_record::record::JobRecord;
+
+use crate::config::ResolvedDevice;
+
+/// Returns the jobs on a device, the clones of `numjobs` counted together.
+pub(super) fn records(jobs: &[JobSpec], device: &ResolvedDevice) -> Vec<JobRecord> {
+    let mut records: Vec<JobRecord> = Vec::new();
+    for job in jobs {
+        match records.last_mut() {
+            Some(last) if job.instance > 0 && last.name == job.name => last.count += 1,
+            _ => records.push(record(job, device)),
+        }
+    }
+    records
+}
+
+fn record(job: &JobSpec, device: &ResolvedDevice) -> JobRecord {
+    let indices = match &job.placement {
+        PlacementRule::None => Vec::new(),
+        PlacementRule::Fixed(index) => vec![*index],
+        PlacementRule::RoundRobin(indices) | PlacementRule::Random(indices) => indices.clone(),
+        PlacementRule::Scheme { ranges, plids } => {
+            let mut all: Vec<u16> =
+                ranges.iter().map(|range| range.2).chain(plids.clone()).collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        }
+    };
+    let (writes, shown) = match job.direction {
+        Direction::Read => (false, READ),
+        Direction::Trim => (false, TRIM),
+        _ => (true, WRITE),
+    };
+    JobRecord {
+        name: job.name.clone(),
+        count: 1,
+        rw: rw(job),
+        bs: block_size(&job.block_size[shown]),
+        offset: job.offset,
+        size: job.size,
+        iodepth: job.iodepth,
+        namespace: u32::from(job.namespace) + 1,
+        handles: if writes { handles(&indices, job.namespace, device) } else { Vec::new() },
+        placement_indices: indices,
+    }
+}
+
+/// Handles behind placement indices: the list of a namespace has every group of its first handle, then
+/// every group of the next. Writes without a directive go to the first.
+fn handles(indices: &[u16], namespace: u8, device: &ResolvedDevice) -> Vec<u16> {
+    let geometry = &device.geometry;
+    let Some(list) = geometry.namespace_handles.get(usize::from(namespace)) else {
+        return Vec::new();
+    };
+    let default = [0];
+    let indices = if indices.is_empty() || !device.config.fdp { &default[..] } else { indices };
+    let mut handles: Vec<u16> = (indices.iter())
+        .filter_map(|index| list.get(usize::from(index / geometry.groups)).copied())
+        .collect();
+    handles.sort_unstable();
+    handles.dedup();
+    handles
+}
+
+fn rw(job: &JobSpec) -> String {
+    let random = job.order == Order::Random;
+    match (job.direction, random) {
+        (Direction::ReadWrite, false) => "rw".to_owned(),
+        (direction, _) => {
+            let name = match direction {
+                Direction::Read => "read",
+                Direction::Write => "write",
+                Direction::Trim => "trim",
+                Direction::ReadWrite => "rw",
+                Direction::TrimWrite => "trimwrite",
+            };
+            format!("{}{name}", if random { "rand" } else { "" })
+        }
+    }
+}
+
+fn block_size(size: &BlockSize) -> String {
+    match size {
+        BlockSize::Fixed(bytes) => Bytes(*bytes).to_string(),
+        BlockSize::Range { min, max } => format!("{}-{}", Bytes(*min), Bytes(*max)),
+        BlockSize::Split(parts) => {
+            let part = |(bytes, percent): &(u64, f64)| format!("{}/{percent}", Bytes(*bytes));
+            parts.iter().map(part).collect::<Vec<_>>().join(":")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Experiment, Options, Workload};
+
+    #[test]
+    fn lists_and_ranges_of_placement_indices_name_their_handles() {
+        let text = "fio_text = \"\"\"\n[global]\nrw=randwrite\nbs=8k\nsize=1m\nfdp=1\n[both]\nplids=0,1\n\
+                    [range]\nplids=2-3\nnumjobs=2\n[reads]\nrw=read\n[off]\nfdp=0\nrw=rw\n\"\"\"\n";
+        let device = crate::load_device("warp", &[]).unwrap();
+        let text = format!("[workload]\n{text}");
+        let workload = Workload::from_text("t.toml", &text, std::path::Path::new("")).unwrap();
+        let experiment = Experiment::of(device, workload, &Options::default());
+        let jobs = experiment.workload.jobs(&experiment.target()).unwrap();
+        let told: Vec<_> = jobs
+            .iter()
+            .map(|j| (j.name.as_str(), j.count, j.rw.as_str(), &j.handles[..]))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("both", 1, "randwrite", &[0, 1][..]),
+                ("range", 2, "randwrite", &[2, 3]),
+                ("reads", 1, "read", &[]),
+                ("off", 1, "rw", &[0]),
+            ]
+        );
+        assert_eq!((jobs[0].bs.as_str(), jobs[0].size), ("8KiB", 1 << 20));
+    }
+}

@@ -1,0 +1,132 @@
+//! Byte layouts and command tables of NVMe, and nothing else.
+//!
+//! # What it is
+//! The structures of NVMe Base 2.1, the NVM Command Set 1.1, Flexible Data Placement (Base 2.1, 8.1.10),
+//! NVMe over Fabrics (Base 2.1, chapter 6) and the TCP transport 1.1, as far as the target and the
+//! initiator use them. Figures are cited by the name of the structure or field, which is the same in all
+//! revisions.
+//!
+//! # Architecture
+//! - `opcode.rs`: the table of commands; `table.rs`: what a row of it, of the log pages and of the features
+//!   says, and what follows from it.
+//! - `queue.rs`: submission and completion queue entries, SGL descriptors; `status.rs`.
+//! - `location.rs`: where a command is at fault, computed from the layouts.
+//! - `controller.rs`: controller properties. `identify.rs`, `namespace.rs`: Identify data.
+//! - `log.rs`, `fdp.rs`, `feature.rs`, `directive.rs`: log pages, FDP, features, directives.
+//! - `nvm.rs`: I/O commands. `fabrics.rs`, `tcp.rs`: connecting, discovery, PDUs.
+//!
+//! # Invariants
+//! - Memory structures are `repr(C)` of unaligned little-endian numbers (`zerocopy`): every byte string of
+//!   their size is a value, and a value is its bytes. Sizes and offsets are asserted at compile time.
+//! - Command dwords and flags are `bitfield-struct`s.
+//! - Codes are open enumerations: a transparent integer with named constants, so unknown values stay what
+//!   they are.
+//! - Fields that count from zero are named `_z`. Reserved fields are named by their offset.
+//!
+//! # Error model
+//! None: there is nothing here that can fail.
+//!
+//! # What it does not implement
+//! Logic. Transports other than TCP, zoned and key-value command sets, metadata and protection information.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod controller;
+mod digest;
+mod directive;
+mod fabrics;
+mod fdp;
+mod feature;
+mod identify;
+mod location;
+mod log;
+mod namespace;
+mod nvm;
+mod opcode;
+mod queue;
+mod status;
+mod table;
+mod tcp;
+
+pub use controller::*;
+pub use digest::crc32c;
+pub use directive::*;
+pub use fabrics::*;
+pub use fdp::*;
+pub use feature::*;
+pub use identify::*;
+pub use location::Location;
+pub use log::*;
+pub use namespace::*;
+pub use nvm::*;
+pub use opcode::*;
+pub use queue::*;
+pub use status::*;
+pub use table::{Capabilities, CommandInfo, DataLength, FeatureInfo, LogInfo, NamespaceUse, Scope};
+pub use tcp::*;
+pub use zerocopy;
+pub use zerocopy::little_endian::{U16, U32, U64, U128};
+
+/// A transparent integer with names for the values that are known.
+macro_rules! open_enum {
+    ($(#[$doc:meta])* $name:ident($inner:ty) { $($(#[$vdoc:meta])* $value:ident = $number:expr,)* }) => {
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, zerocopy::FromBytes, zerocopy::IntoBytes,
+            zerocopy::Immutable, zerocopy::KnownLayout,
+        )]
+        #[repr(transparent)]
+        pub struct $name(pub $inner);
+
+        impl $name {
+            $($(#[$vdoc])* pub const $value: $name = $name($number);)*
+
+            /// Returns the name of a known value.
+            pub const fn name(self) -> Option<&'static str> {
+                match self {
+                    $($name::$value => Some(stringify!($value)),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self.name() {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, concat!(stringify!($name), "({:#x})"), self.0),
+                }
+            }
+        }
+    };
+}
+pub(crate) use open_enum;
+
+/// A memory structure: bytes as they are in memory or on the wire.
+macro_rules! layout {
+    ($(#[$doc:meta])* pub struct $name:ident: $size:literal {
+        $($(#[$fdoc:meta])* $vis:vis $field:ident: $type:ty,)*
+    } $(at { $($at:ident: $offset:literal),* $(,)? })?) => {
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, zerocopy::FromBytes, zerocopy::IntoBytes,
+            zerocopy::Immutable, zerocopy::KnownLayout, zerocopy::Unaligned,
+        )]
+        #[repr(C)]
+        pub struct $name {
+            $($(#[$fdoc])* $vis $field: $type,)*
+        }
+        const _: () = assert!(size_of::<$name>() == $size);
+        $($(const _: () = assert!(core::mem::offset_of!($name, $at) == $offset);)*)?
+
+        impl Default for $name {
+            /// Returns all zeroes.
+            fn default() -> Self {
+                zerocopy::FromZeros::new_zeroed()
+            }
+        }
+    };
+}
+pub(crate) use layout;
+pub(crate) use table::table;

@@ -1,0 +1,312 @@
+//! Log pages (Base 2.1, 5.1.12).
+
+use bitfield_struct::bitfield;
+
+use crate::{LogInfo, Lpa, Scope, U16, U32, U64, U128, layout, table};
+
+const GROUP: Scope = Scope::EnduranceGroup;
+
+table! {
+    /// Log Page Identifier.
+    Lid, LOG_PAGES: [LogInfo] {
+        SUPPORTED = 0x00, "Supported Log Pages".lpa(Lpa::new().with_supported_pages(true));
+        ERROR = 0x01, "Error Information";
+        SMART = 0x02, "SMART / Health Information";
+        FIRMWARE = 0x03, "Firmware Slot Information";
+        CHANGED_NAMESPACES = 0x04, "Changed Attached Namespace List";
+        EFFECTS = 0x05, "Commands Supported and Effects".lpa(Lpa::new().with_effects(true));
+        SELF_TEST = 0x06, "Device Self-test";
+        TELEMETRY_HOST = 0x07, "Telemetry Host-Initiated".lpa(Lpa::new().with_telemetry(true));
+        TELEMETRY_CONTROLLER = 0x08, "Telemetry Controller-Initiated"
+            .lpa(Lpa::new().with_telemetry(true));
+        ENDURANCE_GROUP = 0x09, "Endurance Group Information".scope(GROUP);
+        PREDICTABLE_LATENCY = 0x0a, "Predictable Latency Per NVM Set";
+        PREDICTABLE_LATENCY_EVENTS = 0x0b, "Predictable Latency Event Aggregate";
+        ANA = 0x0c, "Asymmetric Namespace Access";
+        PERSISTENT_EVENT = 0x0d, "Persistent Event Log".scope(Scope::Subsystem)
+            .lpa(Lpa::new().with_persistent_event(true));
+        LBA_STATUS = 0x0e, "LBA Status Information";
+        ENDURANCE_GROUP_EVENTS = 0x0f, "Endurance Group Event Aggregate";
+        MEDIA_UNIT_STATUS = 0x10, "Media Unit Status";
+        CAPACITY_CONFIGURATIONS = 0x11, "Supported Capacity Configuration List";
+        FEATURE_EFFECTS = 0x12, "Feature Identifiers Supported and Effects";
+        MI_EFFECTS = 0x13, "NVMe-MI Commands Supported and Effects";
+        LOCKDOWN = 0x14, "Command and Feature Lockdown";
+        BOOT_PARTITION = 0x15, "Boot Partition";
+        ROTATIONAL_MEDIA = 0x16, "Rotational Media Information".scope(GROUP);
+        FDP_CONFIGURATIONS = 0x20, "FDP Configurations".scope(GROUP);
+        FDP_RUH_USAGE = 0x21, "Reclaim Unit Handle Usage".scope(GROUP);
+        FDP_STATISTICS = 0x22, "FDP Statistics".scope(GROUP);
+        FDP_EVENTS = 0x23, "FDP Events".scope(GROUP);
+        DISCOVERY = 0x70, "Discovery".discovery();
+        RESERVATION_NOTIFICATION = 0x80, "Reservation Notification";
+        SANITIZE_STATUS = 0x81, "Sanitize Status".scope(Scope::Subsystem);
+        WAFER_HANDLES = 0xc0, "Vendor specific: bytes per reclaim unit handle";
+    }
+}
+
+/// Command dword 10 of Get Log Page.
+#[bitfield(u32)]
+pub struct GetLogCdw10 {
+    /// A [`Lid`].
+    pub lid: u8,
+    /// Log Specific Parameter.
+    #[bits(7)]
+    pub lsp: u8,
+    /// Retain Asynchronous Event.
+    pub rae: bool,
+    /// Number of Dwords, low, zero-based.
+    pub numdl_z: u16,
+}
+
+/// Command dword 11 of Get Log Page.
+#[bitfield(u32)]
+pub struct GetLogCdw11 {
+    /// Number of Dwords, high.
+    pub numdu: u16,
+    /// Log Specific Identifier.
+    pub lsi: u16,
+}
+
+/// Command dword 14 of Get Log Page.
+#[bitfield(u32)]
+pub struct GetLogCdw14 {
+    /// UUID Index.
+    #[bits(7)]
+    pub uuid_index: u8,
+    #[bits(16)]
+    __: u16,
+    /// Offset Type: the offset counts entries.
+    pub ot: bool,
+    /// Command Set Identifier.
+    pub csi: u8,
+}
+
+layout! {
+    /// Error Information Log Entry.
+    pub struct ErrorEntry: 64 {
+        /// Error Count; 0 is an entry that holds nothing.
+        pub error_count: U64,
+        /// Submission Queue ID.
+        pub sqid: U16,
+        /// Command ID.
+        pub cid: U16,
+        /// Status Field, as in the completion.
+        pub status: U16,
+        /// Parameter Error Location: byte in bits 7:0, bit in 10:8; 0xffff where unknown.
+        pub location: U16,
+        /// First LBA that failed.
+        pub lba: U64,
+        /// Namespace.
+        pub nsid: U32,
+        /// Vendor Specific Information Available.
+        pub vsia: u8,
+        /// Transport Type.
+        pub trtype: u8,
+        /// Command set indicator.
+        pub csi: u8,
+        /// Opcode.
+        pub opcode: u8,
+        /// Command Specific Information.
+        pub command_specific: U64,
+        /// Transport specific.
+        pub transport_specific: U16,
+        #[doc(hidden)]
+        pub rsvd42: [u8; 21],
+        /// Log page version.
+        pub version: u8,
+    } at { status: 12, lba: 16, nsid: 24, command_specific: 32 }
+}
+
+layout! {
+    /// SMART / Health Information.
+    pub struct SmartLog: 512 {
+        /// Critical Warning.
+        pub critical_warning: u8,
+        /// Composite Temperature, kelvin.
+        pub temperature: U16,
+        /// Available Spare, percent.
+        pub available_spare: u8,
+        /// Available Spare Threshold, percent.
+        pub spare_threshold: u8,
+        /// Percentage Used.
+        pub percentage_used: u8,
+        /// Endurance Group Critical Warning Summary.
+        pub endurance_warning: u8,
+        #[doc(hidden)]
+        pub rsvd7: [u8; 25],
+        /// Data Units Read, thousands of 512 bytes, rounded up.
+        pub data_units_read: U128,
+        /// Data Units Written, thousands of 512 bytes, rounded up.
+        pub data_units_written: U128,
+        /// Host Read Commands.
+        pub host_reads: U128,
+        /// Host Write Commands.
+        pub host_writes: U128,
+        /// Controller Busy Time, minutes.
+        pub busy_minutes: U128,
+        /// Power Cycles.
+        pub power_cycles: U128,
+        /// Power On Hours.
+        pub power_on_hours: U128,
+        /// Unsafe Shutdowns.
+        pub unsafe_shutdowns: U128,
+        /// Media and Data Integrity Errors.
+        pub media_errors: U128,
+        /// Number of Error Information Log Entries over the life of the controller.
+        pub error_entries: U128,
+        /// Warning Composite Temperature Time, minutes.
+        pub warning_minutes: U32,
+        /// Critical Composite Temperature Time, minutes.
+        pub critical_minutes: U32,
+        #[doc(hidden)]
+        pub rsvd200: [u8; 312],
+    } at { temperature: 1, data_units_read: 32, host_reads: 64, error_entries: 176, warning_minutes: 192 }
+}
+
+layout! {
+    /// Firmware Slot Information.
+    pub struct FirmwareLog: 512 {
+        /// Active Firmware Info: active slot in bits 2:0.
+        pub afi: u8,
+        #[doc(hidden)]
+        pub rsvd1: [u8; 7],
+        /// Firmware revision of each slot.
+        pub slots: [[u8; 8]; 7],
+        #[doc(hidden)]
+        pub rsvd64: [u8; 448],
+    }
+}
+
+/// What a command does (Commands Supported and Effects, one entry).
+#[bitfield(u32)]
+pub struct CommandEffects {
+    /// Supported.
+    pub csupp: bool,
+    /// Changes contents of logical blocks.
+    pub lbcc: bool,
+    /// Changes capabilities of a namespace.
+    pub ncc: bool,
+    /// Changes the inventory of namespaces.
+    pub nic: bool,
+    /// Changes capabilities of the controller.
+    pub ccc: bool,
+    #[bits(11)]
+    __: u16,
+    /// Submission and execution: 1 no other command for the namespace, 2 no other at all.
+    #[bits(3)]
+    pub cse: u8,
+    /// UUID selection.
+    pub uss: bool,
+    #[bits(12)]
+    __: u16,
+}
+
+layout! {
+    /// Commands Supported and Effects.
+    pub struct EffectsLog: 4096 {
+        /// [`CommandEffects`] of each admin opcode.
+        pub admin: [U32; 256],
+        /// [`CommandEffects`] of each I/O opcode.
+        pub io: [U32; 256],
+        #[doc(hidden)]
+        pub rsvd2048: [u8; 2048],
+    }
+}
+
+layout! {
+    /// Endurance Group Information.
+    pub struct EnduranceGroupLog: 512 {
+        /// Critical Warning.
+        pub critical_warning: u8,
+        /// Endurance Group Features: bit 7 set if media units read and written are given.
+        pub egfeat: u8,
+        #[doc(hidden)]
+        pub rsvd2: u8,
+        /// Available Spare, percent.
+        pub available_spare: u8,
+        /// Available Spare Threshold, percent.
+        pub spare_threshold: u8,
+        /// Percentage Used.
+        pub percentage_used: u8,
+        /// Domain Identifier.
+        pub domain: U16,
+        #[doc(hidden)]
+        pub rsvd8: [u8; 24],
+        /// Endurance Estimate, billions of bytes.
+        pub endurance_estimate: U128,
+        /// Data Units Read, billions of bytes.
+        pub data_units_read: U128,
+        /// Data Units Written, billions of bytes.
+        pub data_units_written: U128,
+        /// Media Units Written, billions of bytes.
+        pub media_units_written: U128,
+        /// Host Read Commands.
+        pub host_reads: U128,
+        /// Host Write Commands.
+        pub host_writes: U128,
+        /// Media and Data Integrity Errors.
+        pub media_errors: U128,
+        /// Number of Error Information Log Entries.
+        pub error_entries: U128,
+        /// Total Endurance Group Capacity, bytes.
+        pub total_capacity: U128,
+        /// Unallocated Endurance Group Capacity, bytes.
+        pub unallocated_capacity: U128,
+        #[doc(hidden)]
+        pub rsvd192: [u8; 320],
+    } at { endurance_estimate: 32, media_units_written: 80, total_capacity: 160 }
+}
+
+layout! {
+    /// Supported Log Pages: one entry per identifier; bit 0 supported, bit 1 index offset supported.
+    pub struct SupportedLogs: 1024 {
+        /// Entries.
+        pub pages: [U32; 256],
+    }
+}
+
+layout! {
+    /// Feature Identifiers Supported and Effects: one entry per identifier; bit 0 supported.
+    pub struct FeatureEffectsLog: 1024 {
+        /// Entries; bits 31:20 are the scope.
+        pub features: [U32; 256],
+    }
+}
+
+layout! {
+    /// Vendor specific log page 0xC0: head. `count` entries of [`HandleBytes`] follow.
+    pub struct HandlesLog: 32 {
+        /// ASCII `WAFR`.
+        pub magic: [u8; 4],
+        /// Version of the layout, 1.
+        pub version: U16,
+        /// Entries: one per reclaim unit handle, and with `gc` set one for relocated data.
+        pub count: U16,
+        /// Bytes of the whole page.
+        pub size: U32,
+        /// 1 if the last entry is that of the reclaim units that hold relocated data of all initially
+        /// isolated handles.
+        pub gc: U32,
+        /// Pages relocated by garbage collection, bytes.
+        pub relocated_bytes: U64,
+        /// Reclaim units collected.
+        pub collections: U64,
+    } at { size: 8, relocated_bytes: 16 }
+}
+
+layout! {
+    /// Vendor specific log page 0xC0: one handle.
+    pub struct HandleBytes: 32 {
+        /// Reclaim unit handle; 0xffff for relocated data.
+        pub ruhid: U16,
+        #[doc(hidden)]
+        pub rsvd2: [u8; 6],
+        /// Bytes that hosts wrote through the handle.
+        pub host_bytes: U64,
+        /// Bytes programmed: host bytes in whole pages and what was moved out of its reclaim units.
+        pub media_bytes: U64,
+        /// Bytes erased in its reclaim units.
+        pub erased_bytes: U64,
+    } at { host_bytes: 8, media_bytes: 16, erased_bytes: 24 }
+}

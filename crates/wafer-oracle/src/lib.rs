@@ -1,0 +1,51 @@
+//! The oracle: the device model written a second time, page by page, to check the first.
+//!
+//! # What it is
+//! [`Oracle`] takes the commands of `wafer_device::Device` and follows the same rules, those of
+//! `docs/reference/device-model.md`. It is slow and obvious: every page has a definite place, valid pages are counted
+//! whenever a count is needed, and nothing is cached, batched or kept in step. Property tests drive both with
+//! the same commands and compare every counter, event, choice and reclaim unit.
+//!
+//! # What it shares with the device
+//! Plain values: the configuration, commands, identifiers, counters, events, and the table that says where a
+//! policy wants relocated data. No rule. Where the device draws random numbers, the oracle draws
+//! from a generator of its own with the same algorithm, the same seed and in the same order.
+//!
+//! # Architecture
+//! One file for each rule, with its source in the header:
+//! - `sizes.rs`: what follows from a configuration; `namespaces.rs`: what a command addresses;
+//! - `pages.rs`: the page map, segments, and the exchange argument; `merging.rs`: merging of segments;
+//! - `units.rs`: reclaim units and open logs; `writing.rs`: the path of a write;
+//! - `separation.rs`, `death_times.rs`: which log a page goes to;
+//! - `collection.rs`: when garbage is collected, and from where to where; `arrangement.rs`: which pages go
+//!   where at the end of a reclaim unit; `writers.rs`: the draw of `gc.destination = "writer"`;
+//! - `attribution.rs`: whose writes relocate whose data;
+//! - `policy.rs`: what a policy sees; `policies.rs`: the policies without memory. For those that learn,
+//!   [`Replay`] repeats the choices of the device, and the tests compare what both devices showed.
+//!
+//! # What it does not implement
+//! Checks of the configuration: it must be one that the device accepts. [`smallest_count`] states the one
+//! check that follows from the rules.
+
+mod arrangement;
+mod attribution;
+mod collection;
+mod death_times;
+mod merging;
+mod namespaces;
+mod oracle;
+mod pages;
+mod policies;
+mod policy;
+mod random;
+mod separation;
+mod sizes;
+mod units;
+mod writers;
+mod writing;
+
+pub use oracle::{Event, Oracle};
+pub use policies::named;
+pub use policy::{Asked, Candidate, Policy, Replay, View};
+pub use random::Random;
+pub use sizes::smallest_count;

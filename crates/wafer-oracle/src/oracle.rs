@@ -1,0 +1,217 @@
+//! The device: what it is made of, what a command does, and what can be asked of it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use wafer_device::{
+    Attribution, Closed, Collection, Command, Counters, DeviceConfig, FdpEvent, HandleCounters,
+    LBA_BYTES, Op, Owner, RgId, RuhId, Separation,
+};
+
+use crate::attribution;
+use crate::death_times::DeathTimes;
+use crate::namespaces::{self, Namespace};
+use crate::pages::Pages;
+use crate::policy::{Asked, Policy, Seen};
+use crate::random::Random;
+use crate::separation::Lifespans;
+use crate::sizes::Sizes;
+use crate::units::{Log, Open, State, Unit, fresh};
+use crate::writers::Writers;
+
+/// What an observer of the device hears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A reclaim unit was closed.
+    Closed(Closed),
+    /// A reclaim unit was collected.
+    Collected(Collection),
+    /// An FDP event.
+    Fdp(FdpEvent),
+}
+
+/// A device, page by page.
+pub struct Oracle {
+    pub(crate) sizes: Sizes,
+    pub(crate) namespaces: Vec<Namespace>,
+    pub(crate) pages: Pages,
+    pub(crate) units: Vec<Unit>,
+    /// Free reclaim units of each group, in order of erasing.
+    pub(crate) free: Vec<VecDeque<u32>>,
+    /// Open reclaim units by group and log.
+    pub(crate) open: BTreeMap<(u16, Log), Open>,
+    /// Host pages written.
+    pub(crate) clock: u64,
+    /// Reclaim units closed.
+    pub(crate) closings: u64,
+    pub(crate) lifespans: Option<Lifespans>,
+    pub(crate) deaths: Option<DeathTimes>,
+    pub(crate) writers: Writers,
+    /// The handle whose write asked for space last.
+    pub(crate) asking: u16,
+    pub(crate) policy: Box<dyn Policy>,
+    pub(crate) random: Random,
+    /// What the policy was shown last.
+    pub(crate) seen: Vec<Seen>,
+    pub(crate) asked: Vec<Asked>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) counters: Counters,
+    pub(crate) handles: Vec<HandleCounters>,
+    /// Counters of the relocated data of all initially isolated handles.
+    pub(crate) mixed: HandleCounters,
+    pub(crate) attribution: Attribution,
+    /// The page after the last one that each handle wrote.
+    next_page: Vec<Option<u64>>,
+}
+
+impl Oracle {
+    /// A fresh device: nothing mapped, every handle with an empty open reclaim unit in every group.
+    pub fn new(config: &DeviceConfig, policy: Box<dyn Policy>, seed: u64) -> Self {
+        let sizes = Sizes::of(config);
+        let (free, units) = fresh(&sizes);
+        let handles = usize::from(sizes.handles);
+        let by_death = sizes.separation == Some(Separation::DeathTime);
+        let mut oracle = Oracle {
+            namespaces: namespaces::configured(config, &sizes),
+            pages: Pages::new(sizes.pages, Random::of_segments(seed)),
+            seen: vec![Seen::default(); units.len()],
+            units,
+            free,
+            open: BTreeMap::new(),
+            clock: 0,
+            closings: 0,
+            lifespans: Lifespans::new(sizes.separation, sizes.pages),
+            deaths: by_death.then(|| DeathTimes::new(&sizes)),
+            writers: Writers::new(sizes.handles),
+            asking: 0,
+            policy,
+            random: Random::of_policies(seed),
+            asked: Vec::new(),
+            events: Vec::new(),
+            counters: Counters::default(),
+            handles: vec![HandleCounters::default(); handles],
+            mixed: HandleCounters::default(),
+            attribution: attribution::nothing(sizes.handles),
+            next_page: vec![None; handles],
+            sizes,
+        };
+        for group in 0..oracle.sizes.groups {
+            for handle in 0..oracle.sizes.handles {
+                oracle.open_first_class(group, handle);
+            }
+        }
+        oracle
+    }
+
+    /// Applies a command.
+    pub fn apply(&mut self, command: &Command) {
+        self.counters.commands += 1;
+        let size = self.sizes.page_blocks();
+        let blocks = u64::from(command.blocks);
+        let end = command.lba.checked_add(blocks);
+        let namespace = self.namespaces.get(command.namespace.index());
+        let (Some(namespace), Some(end)) = (namespace, end) else {
+            self.counters.rejected += 1;
+            return;
+        };
+        if end > namespace.pages * size {
+            self.counters.rejected += 1;
+            return;
+        }
+        let first = namespace.first;
+        match command.op {
+            Op::Flush => {}
+            Op::Update => {
+                if self.update_reclaim_unit(command.namespace, command.placement).is_none() {
+                    self.counters.rejected += 1;
+                }
+            }
+            _ if blocks == 0 => {}
+            Op::Read => self.counters.read_bytes += blocks * LBA_BYTES,
+            Op::Deallocate => {
+                self.deallocate(first + command.lba.div_ceil(size)..first + end / size);
+            }
+            Op::Write => {
+                let (group, handle) = self.place(command.namespace, command.placement);
+                let touched = command.lba / size..end.div_ceil(size);
+                let in_part = |page: &u64| page * size < command.lba || (page + 1) * size > end;
+                self.counters.rmw_pages += touched.clone().filter(in_part).count() as u64;
+                let pages = first + touched.start..first + touched.end;
+                let number = pages.end - pages.start;
+                let (host, media) = (blocks * LBA_BYTES, number * self.sizes.page_bytes);
+                self.counters.host_bytes += host;
+                self.counters.media_bytes += media;
+                self.counters.host_pages += number;
+                self.handles[usize::from(handle)].host_bytes += host;
+                self.handles[usize::from(handle)].media_bytes += media;
+                self.clock += number;
+                // A command that begins within a page continues the command that ended there.
+                let within = !command.lba.is_multiple_of(size);
+                let next = self.next_page[usize::from(handle)].replace(pages.end);
+                if next == Some(pages.start) || (within && next == Some(pages.start + 1)) {
+                    self.attribution.sequential[usize::from(handle)] += number;
+                }
+                self.write(pages, group, handle);
+                self.writers.wrote(handle);
+            }
+        }
+    }
+
+    /// Sets all counters to zero.
+    pub fn reset_counters(&mut self) {
+        self.counters = Counters::default();
+        self.handles.fill(HandleCounters::default());
+        self.mixed = HandleCounters::default();
+        self.attribution = attribution::nothing(self.sizes.handles);
+    }
+
+    /// Returns the counters of the device.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Returns the counters of each handle.
+    pub fn handle_counters(&self) -> &[HandleCounters] {
+        &self.handles
+    }
+
+    /// Returns the counters of the relocated data of all initially isolated handles.
+    pub fn gc_counters(&self) -> HandleCounters {
+        self.mixed
+    }
+
+    /// Returns whose writes caused relocations of whose data.
+    pub fn attribution(&self) -> &Attribution {
+        &self.attribution
+    }
+
+    /// Returns and forgets what happened.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Returns and forgets what the policy was asked.
+    pub fn take_asked(&mut self) -> Vec<Asked> {
+        std::mem::take(&mut self.asked)
+    }
+
+    /// Returns the reclaim units: owner unless free, whether closed, valid pages, times erased.
+    pub fn reclaim_units(&self) -> Vec<(Option<Owner>, bool, u32, u32)> {
+        let units = (0..).zip(&self.units);
+        let row = |(number, unit): (u32, &Unit)| {
+            let owner = (unit.state != State::Free).then(|| unit.log.owner());
+            (owner, unit.state == State::Closed, self.valid(number), unit.erases)
+        };
+        units.map(row).collect()
+    }
+
+    /// Returns the reclaim units of a group that are free.
+    pub fn free_units(&self, group: RgId) -> usize {
+        self.free[group.index()].len()
+    }
+
+    /// Returns the pages that the open reclaim unit of a handle can still take.
+    pub fn available_pages(&self, group: RgId, handle: RuhId) -> u32 {
+        let log = Log::Host { handle: handle.0, class: 0 };
+        self.open.get(&(group.0, log)).map_or(0, |open| self.room(open.unit))
+    }
+}

@@ -1,0 +1,193 @@
+//! What a policy sees, and what it is asked.
+//!
+//! Source: `docs/reference/device-model.md`, "Victims".
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use wafer_device::{Owner, RuId};
+
+use crate::oracle::Oracle;
+use crate::random::Random;
+
+/// A closed reclaim unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Its number.
+    pub ru: RuId,
+    /// Valid pages.
+    pub valid: u32,
+    /// Host pages written to the device since it was closed.
+    pub age: u64,
+    /// Its position in the order of closing.
+    pub closed_order: u64,
+    /// Whose data it holds.
+    pub owner: Owner,
+    /// How often its data was moved, as far as that is kept apart.
+    pub generation: u8,
+    /// The class of what a host wrote, where the device separates.
+    pub host_class: u8,
+    /// When its data is expected to be overwritten.
+    pub death: Option<u64>,
+    /// Times erased.
+    pub erases: u32,
+    /// Host pages written to the device since a policy was first shown fewer valid pages than before.
+    pub since_invalidation: u64,
+}
+
+/// The reclaim units of one group, as a policy sees them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// Numbers of the reclaim units of the group.
+    pub group: Range<u32>,
+    /// The closed ones, in order of number.
+    pub candidates: Vec<Candidate>,
+    /// Share of the pages of each candidate that each handle wrote first, row by row.
+    pub origins: Vec<f32>,
+    /// Pages of a reclaim unit.
+    pub unit_pages: u32,
+    /// Host pages written to the device.
+    pub now: u64,
+    /// Whether space is needed.
+    pub forced: bool,
+    /// Classes among which a policy may choose for relocated data.
+    pub classes: u8,
+    /// The handle for which a collection is made; 0 while the victim is chosen.
+    pub writer: u16,
+}
+
+/// A question to a policy, and its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// The next victim.
+    Victim(View, Option<RuId>),
+    /// The class for the relocated data of a victim.
+    Class(View, RuId, Option<u8>),
+}
+
+/// Chooses victims, as `wafer_device::policy::VictimPolicy` does for the device.
+pub trait Policy {
+    /// Returns the next victim; `None` leaves the choice to the device, or background collection undone.
+    fn select(&mut self, view: &View, random: &mut Random) -> Option<RuId>;
+
+    /// Returns the class for the relocated data of a victim; `None`: as the configuration says.
+    fn destination(&mut self, _victim: RuId, _view: &View, _random: &mut Random) -> Option<u8> {
+        None
+    }
+}
+
+/// Repeats the answers that a policy of the device gave; for policies that learn.
+#[derive(Clone, Debug, Default)]
+pub struct Replay(Arc<Mutex<VecDeque<Asked>>>);
+
+impl Replay {
+    /// Adds what the device asked its policy.
+    pub fn add(&self, asked: &[Asked]) {
+        self.0.lock().expect("no panic before").extend(asked.iter().cloned());
+    }
+
+    fn next(&self) -> Option<Asked> {
+        self.0.lock().expect("no panic before").pop_front()
+    }
+}
+
+impl Policy for Replay {
+    fn select(&mut self, _: &View, _: &mut Random) -> Option<RuId> {
+        let Some(Asked::Victim(_, victim)) = self.next() else {
+            panic!("the device did not ask for a victim here")
+        };
+        victim
+    }
+
+    fn destination(&mut self, _: RuId, _: &View, _: &mut Random) -> Option<u8> {
+        let Some(Asked::Class(_, _, class)) = self.next() else {
+            panic!("the device did not ask for a destination here")
+        };
+        class
+    }
+}
+
+/// The contents and valid pages of a reclaim unit when a policy last saw it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    closed_order: Option<u64>,
+    valid: u32,
+    /// When it was first seen so.
+    at: u64,
+}
+
+impl Oracle {
+    /// Shows a group to the policy.
+    fn view(&mut self, group: u16, forced: bool, writer: u16) -> View {
+        let (mut candidates, mut origins) = (Vec::new(), Vec::new());
+        for number in self.closed(group) {
+            let valid = self.valid(number);
+            let (unit, seen) = (&self.units[number as usize], &mut self.seen[number as usize]);
+            if seen.closed_order != Some(unit.closed_order) {
+                let closed_order = Some(unit.closed_order);
+                *seen = Seen { closed_order, valid, at: unit.closed_at };
+            } else if seen.valid != valid {
+                (seen.valid, seen.at) = (valid, self.clock);
+            }
+            let owner = unit.log.owner();
+            let sum: f64 = unit.origins.iter().sum();
+            for handle in 0..usize::from(self.sizes.handles) {
+                origins.push(match owner {
+                    Owner::Handle(owner) => f32::from(u8::from(owner.index() == handle)),
+                    Owner::Gc => (unit.origins[handle] / sum) as f32,
+                });
+            }
+            candidates.push(Candidate {
+                ru: RuId(number),
+                valid,
+                age: self.clock - unit.closed_at,
+                closed_order: unit.closed_order,
+                owner,
+                generation: unit.log.generation(),
+                host_class: unit.log.host_class(),
+                death: Some(unit.death).filter(|death| *death > 0),
+                erases: unit.erases,
+                since_invalidation: self.clock - seen.at,
+            });
+        }
+        View {
+            group: self.sizes.group(group),
+            candidates,
+            origins,
+            unit_pages: self.sizes.unit_pages,
+            now: self.clock,
+            forced,
+            classes: self.sizes.classes_to_choose(),
+            writer,
+        }
+    }
+
+    /// Asks the policy for a victim.
+    pub(crate) fn ask_victim(&mut self, group: u16, forced: bool) -> Option<u32> {
+        let view = self.view(group, forced, 0);
+        let choice = self.policy.select(&view, &mut self.random);
+        let known = |ru: RuId| view.candidates.iter().any(|candidate| candidate.ru == ru);
+        assert!(choice.is_none_or(known), "the policy chose {choice:?}, which is no candidate");
+        self.asked.push(Asked::Victim(view, choice));
+        choice.map(|ru| ru.0)
+    }
+
+    /// Asks the policy for the class of the relocated data of a victim.
+    pub(crate) fn ask_class(
+        &mut self,
+        group: u16,
+        victim: u32,
+        forced: bool,
+        writer: u16,
+    ) -> Option<u8> {
+        let (view, victim) = (self.view(group, forced, writer), RuId(victim));
+        let choice = self.policy.destination(victim, &view, &mut self.random);
+        assert!(
+            choice.is_none_or(|class| class < view.classes),
+            "the policy chose class {choice:?}"
+        );
+        self.asked.push(Asked::Class(view, victim, choice));
+        choice
+    }
+}

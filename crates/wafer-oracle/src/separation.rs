@@ -1,0 +1,81 @@
+//! Separation by lifespan: which class of a handle's logs a page belongs to.
+//!
+//! Source: `docs/reference/configuration.md`, `gc.separation`, and the papers named there. A page is written to a class by
+//! how long its last content lived: the host pages written since the segment of that content was begun.
+//! Relocated pages go by what is known of their reclaim unit.
+//!
+//! | rule | written pages | relocated pages |
+//! |---|---|---|
+//! | `sepbit` | 0: lived less than l; 1: as long or longer | 0: from class 0; 1, 2, 3: age below 4 l, below 16 l, above |
+//! | `midas` | as `sepbit` | how often they were moved, at most 3 |
+//! | `multi-log` | 0, 1, 2, 3: below 1/16, 1/4, 1 times the logical pages, above | the class in which they were written |
+//!
+//! l is the mean age of the last 16 victims of class 0 that a host filled, taken anew after every 16;
+//! infinite before. A page without old content goes to the last class.
+
+use wafer_device::Separation;
+
+use crate::units::Log;
+
+/// Victims in one mean.
+const SAMPLE: usize = 16;
+
+/// A rule and what it has learned.
+#[derive(Clone, Debug)]
+pub(crate) struct Lifespans {
+    rule: Separation,
+    logical_pages: u64,
+    /// l, as the sum of 16 ages; `None`: infinite.
+    sum: Option<u64>,
+    /// Ages of victims since the last mean.
+    ages: Vec<u64>,
+}
+
+impl Lifespans {
+    pub(crate) fn new(rule: Option<Separation>, logical_pages: u64) -> Option<Self> {
+        let rule = rule.filter(|rule| *rule != Separation::DeathTime)?;
+        Some(Lifespans { rule, logical_pages, sum: None, ages: Vec::new() })
+    }
+
+    /// Whether a time is at least `times` l.
+    fn reaches(&self, time: u64, times: u64) -> bool {
+        self.sum.is_some_and(|sum| time * SAMPLE as u64 >= times * sum)
+    }
+
+    /// The class of a written page whose last content lived so long; `None`: there was none.
+    pub(crate) fn written(&self, lived: Option<u64>) -> u8 {
+        match (self.rule, lived) {
+            (Separation::MultiLog, None) => 3,
+            (Separation::MultiLog, Some(lived)) if lived >= self.logical_pages => 3,
+            (Separation::MultiLog, Some(lived)) if lived * 4 >= self.logical_pages => 2,
+            (Separation::MultiLog, Some(lived)) if lived * 16 >= self.logical_pages => 1,
+            (Separation::MultiLog, Some(_)) => 0,
+            (_, None) => 1,
+            (_, Some(lived)) => u8::from(self.reaches(lived, 1)),
+        }
+    }
+
+    /// The class of the relocated pages of a victim of this log and age.
+    pub(crate) fn relocated(&self, from: Log, age: u64) -> u8 {
+        match (self.rule, from) {
+            (Separation::Sepbit, Log::Host { class: 0, .. }) => 0,
+            (Separation::Sepbit, _) if self.reaches(age, 16) => 3,
+            (Separation::Sepbit, _) if self.reaches(age, 4) => 2,
+            (Separation::Sepbit, _) => 1,
+            (Separation::Midas, _) => from.generation().min(3),
+            (_, Log::Host { class, .. } | Log::Moved { class, .. }) => class,
+            (_, Log::Mixed) => unreachable!("separation keeps handles apart"),
+        }
+    }
+
+    /// Learns from a victim.
+    pub(crate) fn collected(&mut self, from: Log, age: u64) {
+        if from.generation() > 0 || from.host_class() > 0 {
+            return;
+        }
+        self.ages.push(age);
+        if self.ages.len() == SAMPLE {
+            self.sum = Some(self.ages.drain(..).sum());
+        }
+    }
+}

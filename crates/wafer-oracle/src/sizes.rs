@@ -1,0 +1,260 @@
+//! What follows from a configuration: counts, thresholds, destinations.
+//!
+//! Source: `docs/reference/device-model.md`, "Sizes", "When garbage is collected", "Refused devices" and "Where
+//! relocated pages go"; for the limits of what a policy asks for, `docs/reference/policies.md`.
+
+use std::ops::Range;
+
+use wafer_device::policy::POLICIES;
+use wafer_device::{
+    Destination, DeviceConfig, GcConfig, Isolation, LBA_BYTES, RelocationOrder, Separation,
+};
+
+/// Classes of pages with a known death time, beside that of pages without one.
+pub(crate) const DEATH_CLASSES: u8 = 12;
+
+/// Spare reclaim units for each log that a policy, not the configuration, asks for.
+const SPARE_PER_LOG: u64 = 5;
+
+/// Whose data shares a log when it is relocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relocation {
+    /// The log that the host writes through the same handle.
+    HostLog,
+    /// One log for all initially isolated handles, one for each persistently isolated handle.
+    ByIsolation,
+    /// Logs of each handle, one for each class of relocated data.
+    ByHandle,
+    /// As by isolation, but of a handle that writes at the time.
+    ByWriter,
+}
+
+/// Sizes of a device.
+#[derive(Clone, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) page_bytes: u64,
+    /// Logical pages.
+    pub(crate) pages: u64,
+    /// Pages of a reclaim unit.
+    pub(crate) unit_pages: u32,
+    /// Reclaim units of all groups.
+    pub(crate) units: u32,
+    pub(crate) groups: u16,
+    pub(crate) handles: u16,
+    /// Whether each handle is persistently isolated.
+    pub(crate) persistent: Vec<bool>,
+    pub(crate) relocation: Relocation,
+    /// Classes of relocated data of a handle.
+    pub(crate) moved_classes: u8,
+    pub(crate) separation: Option<Separation>,
+    /// Handles that separation by death time may split.
+    pub(crate) split_handles: u16,
+    gc: GcConfig,
+}
+
+impl Sizes {
+    /// Resolves a configuration that the device accepts.
+    pub(crate) fn of(config: &DeviceConfig) -> Sizes {
+        let unit_bytes = config.reclaim_unit.size.0;
+        let units = match (config.reclaim_unit.count, config.overprovisioning) {
+            (Some(count), _) => count,
+            (None, op) => {
+                let physical = config.capacity.0 as f64 * (1.0 + op.unwrap_or(0.0));
+                (physical / unit_bytes as f64) as u64
+            }
+        };
+        let handles = if config.fdp { config.handles } else { 1 };
+        let isolation = |handle: u16| {
+            let own = config.handle_isolation.get(&handle.to_string());
+            *own.unwrap_or(&config.isolation) == Isolation::Persistently
+        };
+        let mut sizes = Sizes {
+            page_bytes: config.page.0,
+            pages: config.capacity.0 / config.page.0,
+            unit_pages: (unit_bytes / config.page.0) as u32,
+            units: units as u32,
+            groups: if config.fdp { config.groups } else { 1 },
+            handles,
+            persistent: (0..handles).map(isolation).collect(),
+            relocation: Relocation::ByIsolation,
+            moved_classes: 1,
+            separation: None,
+            split_handles: 0,
+            gc: config.gc.clone(),
+        };
+        sizes.place_relocated_data(config.fdp);
+        sizes
+    }
+
+    /// Where relocated data goes: as `gc.separation` or `gc.destination` says, else as the policy asks.
+    fn place_relocated_data(&mut self, fdp: bool) {
+        let gc = self.gc.clone();
+        if let Some(rule) = gc.separation {
+            self.relocation = Relocation::ByHandle;
+            self.separation = Some(rule);
+            self.moved_classes = 4;
+            if rule == Separation::DeathTime {
+                // The configuration asked for it, so one handle may be split in any case.
+                self.moved_classes = gc.generations + 1;
+                self.split_handles = self.split_handles_that_fit(gc.generations).max(1);
+            }
+            return;
+        }
+        if !fdp && !gc.separate {
+            self.relocation = Relocation::HostLog;
+            return;
+        }
+        let wish = POLICIES.iter().find(|policy| policy.name == gc.policy);
+        let wished = wish.map_or(Destination::Isolation, |policy| policy.destination);
+        (self.relocation, self.moved_classes) = match gc.destination.unwrap_or(wished) {
+            Destination::Isolation | Destination::Shared => (Relocation::ByIsolation, 1),
+            Destination::Host => (Relocation::HostLog, 1),
+            Destination::Handle => (Relocation::ByHandle, 1),
+            Destination::Generation => (Relocation::ByHandle, gc.generations),
+            Destination::Writer => (Relocation::ByWriter, 1),
+        };
+        if gc.destination.is_some() || self.relocation != Relocation::ByHandle {
+            return;
+        }
+        // A policy asked: as many generations as the spare space has room for, and then as many split handles.
+        let each = SPARE_PER_LOG * self.logs();
+        self.moved_classes = (self.spare() / each).clamp(1, u64::from(self.moved_classes)) as u8;
+        if wish.and_then(|policy| policy.separation) == Some(Separation::DeathTime) {
+            self.split_handles = self.split_handles_that_fit(self.moved_classes);
+            if self.split_handles > 0 {
+                self.separation = Some(Separation::DeathTime);
+                self.moved_classes += 1;
+            }
+        }
+    }
+
+    /// Reclaim units beyond those that the logical pages fill.
+    fn spare(&self) -> u64 {
+        u64::from(self.units).saturating_sub(self.pages.div_ceil(u64::from(self.unit_pages)))
+    }
+
+    /// Handles over all groups.
+    fn logs(&self) -> u64 {
+        u64::from(self.handles) * u64::from(self.groups)
+    }
+
+    /// A split handle has 13 logs more in each group. A fifth of the spare reclaim units may be open.
+    fn split_handles_that_fit(&self, generations: u8) -> u16 {
+        let may_be_open = self.spare() / SPARE_PER_LOG;
+        let unsplit = self.logs() * (1 + u64::from(generations));
+        let each = u64::from(self.groups) * u64::from(DEATH_CLASSES + 1);
+        (may_be_open.saturating_sub(unsplit) / each).min(u64::from(self.handles)) as u16
+    }
+
+    /// The reclaim units of a group.
+    pub(crate) fn group(&self, group: u16) -> Range<u32> {
+        let (units, groups) = (u64::from(self.units), u64::from(self.groups));
+        let start = |group: u64| (units * group / groups) as u32;
+        start(u64::from(group))..start(u64::from(group) + 1)
+    }
+
+    /// The group of a reclaim unit.
+    pub(crate) fn group_of(&self, unit: u32) -> u16 {
+        (0..self.groups).find(|group| self.group(*group).contains(&unit)).expect("a reclaim unit")
+    }
+
+    /// Forced collection runs in a group while at most this many of its reclaim units are free.
+    pub(crate) fn reserve(&self, group: u16) -> usize {
+        ((self.gc.forced_free * self.group(group).len() as f64) as usize).max(1)
+    }
+
+    /// Background collection runs in a group while at most this many of its reclaim units are free.
+    pub(crate) fn background_free(&self, group: u16) -> usize {
+        (self.gc.background_free * self.group(group).len() as f64) as usize
+    }
+
+    /// Background collection takes a victim with at most this many valid pages.
+    pub(crate) fn background_valid(&self) -> usize {
+        (self.gc.background_max_valid * f64::from(self.unit_pages)) as usize
+    }
+
+    /// Whether each run of a victim is spread over both destinations.
+    pub(crate) fn spreads(&self) -> bool {
+        self.gc.order == RelocationOrder::Spread
+    }
+
+    /// Logical blocks of a page.
+    pub(crate) fn page_blocks(&self) -> u64 {
+        self.page_bytes / LBA_BYTES
+    }
+
+    /// Classes among which a policy may choose for relocated data.
+    pub(crate) fn classes_to_choose(&self) -> u8 {
+        match self.relocation {
+            Relocation::ByWriter => self.handles as u8,
+            _ => self.moved_classes,
+        }
+    }
+
+    /// Classes of what the host writes through a handle; of a split handle with separation by death time.
+    fn host_classes(&self) -> u32 {
+        match self.separation {
+            None => 1,
+            Some(Separation::Sepbit | Separation::Midas) => 2,
+            Some(Separation::MultiLog) => 4,
+            Some(Separation::DeathTime) => 1 + u32::from(DEATH_CLASSES),
+        }
+    }
+
+    /// Reclaim units of a group that can be open at once.
+    fn most_open(&self) -> u32 {
+        let (handles, moved) = (u32::from(self.handles), u32::from(self.moved_classes));
+        let persistent = self.persistent.iter().filter(|persistent| **persistent).count() as u32;
+        match self.relocation {
+            Relocation::HostLog => handles,
+            Relocation::ByIsolation | Relocation::ByWriter => {
+                handles + persistent + u32::from(persistent < handles)
+            }
+            Relocation::ByHandle if self.separation == Some(Separation::DeathTime) => {
+                handles * moved + u32::from(self.split_handles) * self.host_classes()
+            }
+            Relocation::ByHandle => handles * (moved + self.host_classes()),
+        }
+    }
+
+    /// Whether collection can always gain space: what is neither reserved nor open holds more than all pages.
+    fn works(&self) -> bool {
+        let usable = |group| {
+            let kept = self.reserve(group) + self.most_open() as usize;
+            self.group(group).len().saturating_sub(kept) as u64
+        };
+        let usable: u64 = (0..self.groups).map(usable).sum();
+        usable * u64::from(self.unit_pages) > self.pages
+    }
+
+    /// Pages of a segment: 1/64 reclaim unit.
+    fn segment_pages(&self) -> u32 {
+        (self.unit_pages / 64).max(1)
+    }
+
+    /// Pages of a segment that begins where `left` pages of its reclaim unit are left: at most half of them.
+    pub(crate) fn segment_size(&self, left: u32) -> u32 {
+        self.segment_pages().min(left / 2).max(1)
+    }
+
+    /// Segments are merged when this many are in use. With s segments of full size to a reclaim unit and b that
+    /// halve towards its end, 4 (s + b) for each reclaim unit, or with many handles h 3 (s + b) + 2 h,
+    /// and 64.
+    pub(crate) fn most_segments(&self) -> usize {
+        let whole = self.unit_pages.div_ceil(self.segment_pages()) as usize;
+        let bits = self.segment_pages().ilog2() as usize + 2;
+        let handles = usize::from(self.handles);
+        let each = (4 * (whole + bits)).max(3 * (whole + bits) + 2 * handles);
+        self.units as usize * each + 64
+    }
+}
+
+/// Returns the smallest `reclaim_unit.count` with which a device of this configuration works.
+pub fn smallest_count(config: &DeviceConfig) -> u64 {
+    let with = |count| {
+        let mut config = config.clone();
+        config.reclaim_unit.count = Some(count);
+        Sizes::of(&config).works()
+    };
+    (1..).find(|count| with(*count)).expect("some number of reclaim units")
+}

@@ -1,0 +1,164 @@
+//! Reclaim units and the logs that fill them.
+//!
+//! Source: `docs/reference/device-model.md`, "Open RUs".
+
+use std::collections::VecDeque;
+
+use wafer_device::{Closed, Owner, RuId, RuhId};
+
+use crate::oracle::{Event, Oracle};
+use crate::pages::SegmentId;
+use crate::sizes::Sizes;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Free,
+    Open,
+    Closed,
+}
+
+/// A reclaim unit.
+#[derive(Clone, Debug)]
+pub(crate) struct Unit {
+    pub(crate) state: State,
+    /// What fills or filled it.
+    pub(crate) log: Log,
+    /// Segments in order of writing.
+    pub(crate) segments: Vec<SegmentId>,
+    /// Pages written since it was erased.
+    pub(crate) written: u32,
+    /// The handle that invalidated each page that is not valid any more.
+    pub(crate) invalidated: Vec<u16>,
+    /// When its pages are expected to be overwritten, where they were put together by that; else 0.
+    pub(crate) death: u64,
+    /// Pages moved here by the handle that wrote them, where data of several handles mixes.
+    pub(crate) origins: Vec<f64>,
+    pub(crate) erases: u32,
+    /// Host pages written to the device when it was closed.
+    pub(crate) closed_at: u64,
+    /// Its position in the order of closing.
+    pub(crate) closed_order: u64,
+}
+
+/// What is written to one open reclaim unit of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Log {
+    /// What a host writes through a handle, by class where the device separates.
+    Host { handle: u16, class: u8 },
+    /// Relocated data of all initially isolated handles.
+    Mixed,
+    /// Relocated data of one handle, by class.
+    Moved { handle: u16, class: u8 },
+}
+
+impl Log {
+    pub(crate) fn owner(self) -> Owner {
+        match self {
+            Log::Host { handle, .. } | Log::Moved { handle, .. } => Owner::Handle(RuhId(handle)),
+            Log::Mixed => Owner::Gc,
+        }
+    }
+
+    /// How often its data was moved, as far as that is kept apart.
+    pub(crate) fn generation(self) -> u8 {
+        match self {
+            Log::Host { .. } => 0,
+            Log::Mixed => 1,
+            Log::Moved { class, .. } => class + 1,
+        }
+    }
+
+    /// The class of what a host wrote.
+    pub(crate) fn host_class(self) -> u8 {
+        if let Log::Host { class, .. } = self { class } else { 0 }
+    }
+}
+
+/// The open reclaim unit of a log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Open {
+    pub(crate) unit: u32,
+    /// The segment that a host is writing.
+    pub(crate) segment: Option<SegmentId>,
+    /// Pages that it still takes.
+    pub(crate) segment_room: u32,
+}
+
+/// The free reclaim units of each group and all units, as they are at first.
+pub(crate) fn fresh(sizes: &Sizes) -> (Vec<VecDeque<u32>>, Vec<Unit>) {
+    let unit = Unit {
+        state: State::Free,
+        log: Log::Mixed,
+        segments: Vec::new(),
+        written: 0,
+        invalidated: Vec::new(),
+        death: 0,
+        origins: Vec::new(),
+        erases: 0,
+        closed_at: 0,
+        closed_order: 0,
+    };
+    let free = (0..sizes.groups).map(|group| sizes.group(group).collect()).collect();
+    (free, vec![unit; sizes.units as usize])
+}
+
+impl Oracle {
+    /// Valid pages of a reclaim unit, counted.
+    pub(crate) fn valid(&self, unit: u32) -> u32 {
+        self.units[unit as usize].segments.iter().map(|id| self.pages.valid(*id)).sum()
+    }
+
+    /// The closed reclaim units of a group.
+    pub(crate) fn closed(&self, group: u16) -> Vec<u32> {
+        let units = self.sizes.group(group);
+        units.filter(|unit| self.units[*unit as usize].state == State::Closed).collect()
+    }
+
+    /// The closed reclaim unit with the fewest valid pages, the first of equals.
+    pub(crate) fn least_valid(&self, group: u16) -> Option<u32> {
+        self.closed(group).into_iter().min_by_key(|unit| self.valid(*unit))
+    }
+
+    /// Pages that can still be written to a reclaim unit.
+    pub(crate) fn room(&self, unit: u32) -> u32 {
+        self.sizes.unit_pages - self.units[unit as usize].written
+    }
+
+    /// Opens the reclaim unit that has been free for longest.
+    pub(crate) fn open(&mut self, group: u16, log: Log, death: u64) {
+        let number = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
+        let unit = &mut self.units[number as usize];
+        assert!(unit.state == State::Free && unit.written == 0, "an erased reclaim unit");
+        (unit.state, unit.log, unit.death) = (State::Open, log, death);
+        self.open.insert((group, log), Open { unit: number, segment: None, segment_room: 0 });
+    }
+
+    /// Closes the open reclaim unit of a log: it may be collected from now on.
+    pub(crate) fn close(&mut self, group: u16, log: Log) {
+        let number = self.open.remove(&(group, log)).expect("an open reclaim unit").unit;
+        let unit = &mut self.units[number as usize];
+        unit.state = State::Closed;
+        (unit.closed_at, unit.closed_order) = (self.clock, self.closings);
+        self.closings += 1;
+        self.events.push(Event::Closed(Closed {
+            ru: RuId(number),
+            owner: log.owner(),
+            relocated: log.generation() > 0,
+            valid: self.valid(number),
+            unwritten: self.room(number),
+        }));
+    }
+
+    /// Erases a reclaim unit. It is free, behind those that were erased before.
+    pub(crate) fn erase(&mut self, number: u32) {
+        let group = self.sizes.group_of(number);
+        let unit = &mut self.units[number as usize];
+        assert!(unit.segments.is_empty(), "an erased reclaim unit holds segments");
+        unit.state = State::Free;
+        unit.written = 0;
+        unit.invalidated.clear();
+        unit.origins.clear();
+        unit.erases += 1;
+        self.free[usize::from(group)].push_back(number);
+    }
+}

@@ -1,0 +1,200 @@
+//! The path of a write: which log takes a page, when a segment begins, when a reclaim unit is opened.
+//!
+//! Source: `docs/reference/device-model.md`, "Writes", "Open RUs", "When garbage is collected" and "Refused devices"
+//! (spilling). What that page leaves open:
+//!
+//! - The clock counts host pages written. It advances by a whole command before the first of its pages is placed.
+//! - A handle is taken as split, or not, for a whole command.
+//! - A handle whose log is in the middle of a segment writes on without a look around. A command whose pages
+//!   spilled to another group stays there to the end of that segment; each page of a handle that separates, and
+//!   each command, tries the group named first.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use wafer_device::{FdpEvent, NsId, Placement, RgId, RuhId};
+
+use crate::death_times::Old;
+use crate::oracle::{Event, Oracle};
+use crate::pages::Segment;
+use crate::units::Log;
+
+/// A log of a group.
+type Place = (u16, Log);
+
+impl Oracle {
+    /// Writes pages through a handle.
+    pub(crate) fn write(&mut self, pages: Range<u64>, group: u16, handle: u16) {
+        let split = self.deaths.as_ref().is_some_and(|deaths| deaths.is_split(handle));
+        let separates = self.lifespans.is_some() || split;
+        let mut at = (group, Log::Host { handle, class: 0 });
+        let mut home = at;
+        let mut death = 0;
+        for page in pages {
+            let old = self.old(page);
+            if separates {
+                let class = self.class(handle, old, &mut death);
+                home = (group, Log::Host { handle, class });
+                at = home;
+            }
+            if self.open.get(&at).is_none_or(|open| open.segment_room == 0) {
+                if let Some(deaths) = &mut self.deaths {
+                    deaths.sample(handle, old, self.clock);
+                    death = deaths.death(handle, old, self.clock);
+                }
+                at = self.begin_segment(home, handle, death);
+            }
+            self.write_page(page, at, handle);
+            if self.room(self.open[&at].unit) == 0 {
+                self.close(at.0, at.1);
+                self.open_log(at, death, &mut self.futile_collections(at.0));
+            }
+        }
+    }
+
+    /// What a page holds.
+    fn old(&self, page: u64) -> Option<Old> {
+        let segment = self.pages.of(page)?;
+        let lived = self.clock - segment.born;
+        Some(Old { by: segment.origin, lived, death: segment.death })
+    }
+
+    /// The class of a page, where the device separates. Sets its death time.
+    fn class(&self, handle: u16, old: Option<Old>, death: &mut u64) -> u8 {
+        match (&self.lifespans, &self.deaths) {
+            (Some(lifespans), _) => lifespans.written(old.map(|old| old.lived)),
+            (None, Some(deaths)) => {
+                *death = deaths.death(handle, old, self.clock);
+                deaths.written(handle, *death, self.clock)
+            }
+            (None, None) => 0,
+        }
+    }
+
+    fn write_page(&mut self, page: u64, at: Place, handle: u16) {
+        if let Some((unit, _)) = self.pages.invalidate(page) {
+            self.units[unit as usize].invalidated.push(handle);
+        }
+        let open = self.open.get_mut(&at).expect("a segment was begun");
+        open.segment_room -= 1;
+        self.pages.append(open.segment.expect("a segment was begun"), page);
+        self.units[open.unit as usize].written += 1;
+    }
+
+    /// Unmaps pages.
+    pub(crate) fn deallocate(&mut self, pages: Range<u64>) {
+        for page in pages {
+            if let Some((unit, origin)) = self.pages.invalidate(page) {
+                self.units[unit as usize].invalidated.push(origin);
+                self.counters.deallocated_pages += 1;
+            }
+        }
+    }
+
+    /// Looks around, and begins a segment of a host's log or of what takes its place. Returns which.
+    fn begin_segment(&mut self, home: Place, handle: u16, death: u64) -> Place {
+        self.asking = handle;
+        self.background_collection(home.0);
+        if self.segments_in_use() >= self.sizes.most_segments() {
+            self.merge_segments();
+        }
+        let at = self.open_somewhere(home, death);
+        let unit = self.open[&at].unit;
+        if self.open[&at].segment_room == 0 {
+            let (born, pages) = (self.clock, Vec::new());
+            let segment = Segment { unit, pages, origin: handle, born, death, division: None };
+            let segment = self.pages.begin(segment);
+            self.units[unit as usize].segments.push(segment);
+            let segment_room = self.sizes.segment_size(self.room(unit));
+            let open = self.open.get_mut(&at).expect("opened above");
+            (open.segment, open.segment_room) = (Some(segment), segment_room);
+        }
+        at
+    }
+
+    /// Segments, parts and divided segments in use, and the one that stands for unmapped pages.
+    fn segments_in_use(&self) -> usize {
+        let listed: usize = self.units.iter().map(|unit| unit.segments.len()).sum();
+        1 + listed + self.pages.divisions.len()
+    }
+
+    /// The log, open; or that of the same handle in the group with the most free reclaim units.
+    fn open_somewhere(&mut self, home: Place, death: u64) -> Place {
+        if self.keep_open(home, death) {
+            return home;
+        }
+        let mut groups: Vec<u16> = (0..self.sizes.groups).collect();
+        groups.sort_by_key(|group| Reverse(self.free[usize::from(*group)].len()));
+        for group in groups {
+            let other = (group, home.1);
+            if self.keep_open(other, death) {
+                let Log::Host { handle, .. } = home.1 else { unreachable!("a host writes") };
+                self.events.push(Event::Fdp(FdpEvent::ImplicitlyModifiedRuh {
+                    group: RgId(home.0),
+                    handle: RuhId(handle),
+                    used: RgId(group),
+                }));
+                return other;
+            }
+        }
+        unreachable!("no group has space to reclaim")
+    }
+
+    /// Opens a log until it is. Where hosts and collections share it, the collection that restores the reserve may
+    /// fill what was opened.
+    fn keep_open(&mut self, at: Place, death: u64) -> bool {
+        let mut futile = self.futile_collections(at.0);
+        while !self.open.contains_key(&at) {
+            if !self.open_log(at, death, &mut futile) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Full victims that a policy may choose in one round.
+    fn futile_collections(&self, group: u16) -> usize {
+        2 * self.sizes.group(group).len()
+    }
+
+    /// Opens a closed log of a host: restores the reserve if it is short, takes a free reclaim unit, and restores
+    /// the reserve. Returns false if the group has no space to reclaim.
+    pub(crate) fn open_log(&mut self, at: Place, death: u64, futile: &mut usize) -> bool {
+        let (group, Log::Host { handle, .. }) = at else { unreachable!("a host writes") };
+        self.asking = handle;
+        if !self.forced_collection(group, futile) {
+            return false;
+        }
+        // A collection may have opened it.
+        if !self.open.contains_key(&at) {
+            let death = self.deaths.as_ref().map_or(0, |deaths| deaths.of_unit(at.1, death));
+            self.open(group, at.1, death);
+            self.forced_collection(group, futile);
+        }
+        true
+    }
+
+    /// Opens the log of a handle in a group, with no death time.
+    pub(crate) fn open_first_class(&mut self, group: u16, handle: u16) {
+        let mut futile = self.futile_collections(group);
+        self.open_log((group, Log::Host { handle, class: 0 }), 0, &mut futile);
+    }
+
+    /// Reclaim unit update: closes the open reclaim unit of a handle, unless nothing was written to it. Returns
+    /// the pages left unwritten; `None` if the namespace does not have the placement identifier.
+    pub fn update_reclaim_unit(&mut self, namespace: NsId, placement: Placement) -> Option<u32> {
+        let (group, handle) = self.find_placement(namespace, placement)?;
+        let log = Log::Host { handle, class: 0 };
+        let room = self.open.get(&(group, log)).map(|open| self.room(open.unit));
+        let Some(unwritten_pages) = room.filter(|room| *room < self.sizes.unit_pages) else {
+            return Some(0);
+        };
+        self.close(group, log);
+        let (group_id, handle_id) = (RgId(group), RuhId(handle));
+        let event =
+            FdpEvent::RuNotFullyWritten { group: group_id, handle: handle_id, unwritten_pages };
+        self.events.push(Event::Fdp(event));
+        self.open_first_class(group, handle);
+        Some(unwritten_pages)
+    }
+}

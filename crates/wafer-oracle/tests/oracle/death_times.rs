@@ -1,0 +1,168 @@
+//! Separation by death time, on traffic in which a stream overwrites another that goes round.
+
+use proptest::prelude::*;
+use wafer_device::policy::POLICIES;
+use wafer_device::{
+    Bytes, Command, Destination, Device, DeviceConfig, Geometry, Isolation, Placement,
+    ReclaimUnitConfig, Relocation, RelocationOrder, Separation,
+};
+use wafer_oracle::smallest_count;
+
+use crate::agreement::agree;
+use crate::configs::{BLOCKS, Case, PAGE, Step, fill};
+use crate::devices;
+use crate::restored::goes_on;
+use crate::traffic::random;
+
+/// Pages of a reclaim unit, and logical reclaim units.
+const PAGES: u64 = 16;
+const RUS: u64 = 240;
+const ALL: u64 = PAGES * RUS;
+
+fn device(policy: &str, separation: Option<Separation>) -> DeviceConfig {
+    let mut config = devices::config(policy, Isolation::Initially);
+    config.page = Bytes(PAGE);
+    config.capacity = Bytes(ALL * PAGE);
+    config.reclaim_unit = ReclaimUnitConfig { size: Bytes(PAGES * PAGE), count: Some(RUS + 60) };
+    config.handles = 3;
+    config.gc.destination = separation.is_none().then_some(Destination::Generation);
+    config.gc.separation = separation;
+    config
+}
+
+/// A fill, then of five pages three in order over the first nine tenths through handle 0, one at
+/// random over the same through handle 2 and one over the rest through handle 1.
+fn three_streams(volume: u64, mut seed: u64) -> Vec<Command> {
+    let (all, most) = (ALL, ALL * 9 / 10);
+    let write = |page: u64, handle| Command::write(page * BLOCKS, BLOCKS as u32, Placement(handle));
+    let fill = (0..all).map(|page| write(page, u16::from(page >= most)));
+    let mut next = 0;
+    let mixed = (0..volume * all).map(|at| match at % 5 {
+        0 => write(most + random(&mut seed, all - most), 1),
+        1 => write(random(&mut seed, most), 2),
+        _ => {
+            next = (next + 1) % most;
+            write(next, 0)
+        }
+    });
+    fill.chain(mixed).collect()
+}
+
+#[test]
+fn pages_that_overwrite_a_regular_stream_are_relocated_less() {
+    let moved = |separation| {
+        let mut device = Device::new(&device("adaptive", separation), 1).unwrap();
+        let commands = three_streams(13, 1);
+        let (learning, counted) = commands.split_at(7 * ALL as usize);
+        device.apply(learning);
+        device.reset_counters();
+        device.apply(counted);
+        assert_eq!(device.check_invariants(), Ok(()));
+        let counters = device.handle_counters()[2];
+        counters.media_bytes as f64 / counters.host_bytes as f64 - 1.0
+    };
+    let (together, apart) = (moved(None), moved(Some(Separation::DeathTime)));
+    assert!(apart < 0.8 * together, "{apart}, together {together}");
+}
+
+#[test]
+fn as_many_handles_are_split_as_the_spare_space_has_room_for() {
+    // Three handles with three generations; 13 more for each that is split; a fifth of the spare space.
+    let split = |spare: u64| {
+        let mut config = device("adaptive", None);
+        config.gc.destination = None;
+        config.reclaim_unit.count = Some(RUS + spare);
+        let geometry = Geometry::resolve(&config).unwrap();
+        (geometry.separation.is_some(), geometry.relocation)
+    };
+    let expected = [(false, Relocation::ByHandle(3)), (true, Relocation::ByHandle(4))];
+    assert_eq!([124, 125].map(split), expected);
+    let geometry = |policy| Geometry::resolve(&device(policy, None)).unwrap();
+    assert_eq!(geometry("adaptive").separation, None, "a destination was asked for");
+    // A configuration that asks for it has one at least.
+    let config = device("greedy", Some(Separation::DeathTime));
+    assert_eq!(Geometry::resolve(&config).unwrap().split_handles, 1);
+}
+
+/// Streams that go round, one or two, each over its part of the pages; what others overwrite there at random, and a
+/// page deallocated now and then. From half of the time on, handles may have changed roles.
+fn streams(
+    config: &DeviceConfig,
+    (volume, regular, run, change): (u64, u64, u64, bool),
+    mut seed: u64,
+) -> Vec<Step> {
+    let all = config.capacity.0 / PAGE;
+    let part = all / regular;
+    let mut next = [0; 2];
+    let mut steps: Vec<Step> = fill(config).collect();
+    let count = volume * all / run;
+    for at in 0..count {
+        let mut below = |bound| random(&mut seed, bound);
+        let stream = below(regular);
+        let from = stream * part;
+        let write = |page, pages, handle| {
+            let changed = change && at > count / 2;
+            let placement = Placement(if changed { 3 - handle } else { handle } as u16);
+            Command::write(page * BLOCKS, (pages * BLOCKS) as u32, placement)
+        };
+        steps.push(Step::Command(match below(64) {
+            0 => Command::deallocate((from + below(part)) * BLOCKS, BLOCKS as u32),
+            1..26 => write(from + below(part), 1, regular + below(4 - regular)),
+            _ => {
+                let cursor = &mut next[stream as usize];
+                let pages = (1 + below(2 * run - 1)).min(part - *cursor);
+                let command = write(from + *cursor, pages, stream);
+                *cursor = (*cursor + pages) % part;
+                command
+            }
+        }));
+    }
+    steps
+}
+
+/// Devices that learn death times, with such streams.
+fn learns() -> impl Strategy<Value = Case> {
+    let kind = (0..POLICIES.len(), any::<bool>(), 1..4u8, any::<bool>(), any::<bool>());
+    let sizes = (40..90u64, prop_oneof![4 => Just(16u64), 1 => 128..200u64], 0..60u64);
+    let traffic = (4..14u64, 1..3u64, 1..6u64, any::<bool>());
+    (kind, sizes, traffic, any::<u64>()).prop_map(|(kind, sizes, traffic, seed)| {
+        let (policy, asks, generations, own, spread) = kind;
+        let (rus, pages, spare) = sizes;
+        let mut config = device(POLICIES[policy].name, Some(Separation::DeathTime));
+        config.handles = 4;
+        config.gc.generations = generations;
+        config.gc.order = if spread { RelocationOrder::Spread } else { RelocationOrder::Written };
+        config.isolation = if own { Isolation::Persistently } else { Isolation::Initially };
+        config.capacity = Bytes(rus * pages * PAGE);
+        config.reclaim_unit = ReclaimUnitConfig { size: Bytes(pages * PAGE), count: None };
+        config.reclaim_unit.count = Some(smallest_count(&config) + spare);
+        if asks {
+            // The policy asks for it, and gets it for as many handles as there is space for.
+            config.gc.policy = "adaptive".to_owned();
+            config.gc.separation = None;
+            config.gc.destination = None;
+            config.reclaim_unit.count = Some(rus + 5 * (4 * (1 + u64::from(generations)) + spare));
+        }
+        let steps = streams(&config, traffic, seed);
+        Case { config, steps, batch: 9, seed }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn death_times_are_inherited(case in learns()) {
+        agree(&case)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+
+    #[test]
+    fn what_was_learned_is_restored(case in learns(), parts in 2..5usize) {
+        prop_assume!(case.config.gc.separation.is_some());
+        goes_on(&case, parts)?;
+    }
+}

@@ -1,0 +1,62 @@
+//! Commands by the thousand, from a seed: enough of them that devices collect and learn.
+
+use wafer_device::{Command, DeviceConfig, NsId, Placement};
+
+use crate::configs::{BLOCKS, PAGE, Step, fill};
+
+/// Returns a number below `bound` that looks random: SplitMix64.
+pub(crate) fn random(state: &mut u64, bound: u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((u128::from(z ^ (z >> 31)) * u128::from(bound)) >> 64) as u64
+}
+
+/// A fill, then writes of `volume` times the capacity: single pages, most of them to a hot part, in order or in
+/// runs of up to `longest` times `grain` pages, a few in part; now and then a run is deallocated and a handle
+/// updated.
+pub(crate) fn mixed(
+    config: &DeviceConfig,
+    volume: u64,
+    (longest, grain): (u64, u64),
+    mut seed: u64,
+) -> Vec<Step> {
+    let capacity = config.capacity.0 / PAGE;
+    let sizes: Vec<u64> = match &config.namespaces[..] {
+        [] => vec![capacity],
+        list => list.iter().map(|namespace| namespace.size.0 / PAGE).collect(),
+    };
+    let mut steps: Vec<Step> = fill(config).collect();
+    let (mut written, mut next) = (0, 0);
+    while written < volume * capacity {
+        let mut below = |bound: u64| random(&mut seed, bound);
+        let number = below(sizes.len() as u64) as usize;
+        let (namespace, pages) = (NsId(number as u8), sizes[number]);
+        let run = (grain * (1 + below(longest))).min(pages);
+        let anywhere = below((pages - run) / grain + 1) * grain;
+        let placement = Placement(below(4) as u16);
+        let write = |page: u64, pages: u64| {
+            Command::write(page * BLOCKS, (pages * BLOCKS) as u32, placement)
+        };
+        let command = match below(32) {
+            0 => {
+                steps.push(Step::Update(namespace, placement));
+                continue;
+            }
+            1..3 => Command::deallocate(anywhere * BLOCKS, (run * BLOCKS) as u32),
+            3..6 => write(anywhere, run),
+            6..10 => {
+                next = if next + run > pages { 0 } else { next };
+                next += run;
+                write(next - run, run)
+            }
+            10..12 => Command::write(below(pages * BLOCKS - 300), 1 + below(300) as u32, placement),
+            12..18 => write(below(pages), 1),
+            _ => write(below(pages.div_ceil(8)), 1),
+        };
+        written += u64::from(command.blocks).div_ceil(BLOCKS);
+        steps.push(Step::Command(command.on(namespace)));
+    }
+    steps
+}

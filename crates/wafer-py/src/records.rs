@@ -1,0 +1,53 @@
+//! Records and their metrics, as `wafer-record` reads and computes them.
+
+use numpy::{IntoPyArray as _, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use wafer_record::metrics::{self, Waf};
+use wafer_record::records_of_text;
+
+use crate::error::raise;
+
+/// Reads the records of a text and returns each as JSON, with metrics and findings.
+#[pyfunction]
+pub(crate) fn read_records(py: Python<'_>, label: &str, text: &str) -> PyResult<Vec<String>> {
+    let wrong = |message: String| raise(py, "ConfigError", &message);
+    let records = records_of_text(label, text).map_err(|e| wrong(e.to_string()))?;
+    let json = |record| serde_json::to_string_pretty(record).map_err(|e| wrong(e.to_string()));
+    records.iter().map(json).collect()
+}
+
+/// Returns the cumulative WAF at each sample; 1 where hosts have written nothing.
+#[pyfunction]
+pub(crate) fn cumulative_waf<'py>(
+    py: Python<'py>,
+    host_bytes: PyReadonlyArray1<'py, u64>,
+    media_bytes: PyReadonlyArray1<'py, u64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let wafs = metrics::cumulative(host_bytes.as_slice()?, media_bytes.as_slice()?);
+    let values: Vec<f64> = wafs.into_iter().map(|waf| waf.ratio().unwrap_or(1.0)).collect();
+    Ok(values.into_pyarray(py))
+}
+
+/// Returns the WAF between each sample and the one before; infinite where only the media was written,
+/// not a number where nothing was.
+#[pyfunction]
+pub(crate) fn instantaneous_waf<'py>(
+    py: Python<'py>,
+    host_bytes: PyReadonlyArray1<'py, u64>,
+    media_bytes: PyReadonlyArray1<'py, u64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let wafs = metrics::instantaneous(host_bytes.as_slice()?, media_bytes.as_slice()?);
+    let value = |waf: Waf| match waf {
+        Waf::Ratio(ratio) => ratio,
+        Waf::Idle => f64::NAN,
+        Waf::Unbounded => f64::INFINITY,
+    };
+    Ok(wafs.into_iter().map(value).collect::<Vec<f64>>().into_pyarray(py))
+}
+
+/// Returns the JSON Schema of records.
+#[pyfunction]
+pub(crate) fn record_schema(py: Python<'_>) -> PyResult<String> {
+    serde_json::to_string(&wafer_record::schema())
+        .map_err(|e| raise(py, "WaferError", &e.to_string()))
+}

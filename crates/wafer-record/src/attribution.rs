@@ -1,0 +1,82 @@
+//! Attribution in the result record: whose writes cause relocations of whose data. The rule stands
+//! at [`wafer_device::Attribution`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wafer_device::{Collected, Device, Observer};
+
+/// Attribution of a run, in bytes, preconditioning left out. Rows and columns are in the order of
+/// `handles`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AttributionRecord {
+    /// Handles that were written or whose data was moved.
+    pub handles: Vec<String>,
+    /// Host bytes of each handle.
+    pub host_bytes: Vec<u64>,
+    /// Of those, bytes of commands that began where the last command of the same handle ended.
+    pub sequential_bytes: Vec<u64>,
+    /// Row `i`, column `j`: bytes relocated that were written through `j`, because `i` invalidated
+    /// pages of the victims. All entries together are everything relocated.
+    pub relocated_bytes: Vec<Vec<u64>>,
+    /// Row `i`, column `j`: bytes relocated that were written through `j`, in collections that a write
+    /// through `i` asked for.
+    pub demanded_bytes: Vec<Vec<u64>>,
+    /// Owners of reclaim units: the handles, then `gc` for relocated data of several handles.
+    pub owners: Vec<String>,
+    /// Row `i`, column `o`: bytes that writes through `i` invalidated in the collected reclaim units
+    /// of owner `o`.
+    pub invalidated_bytes: Vec<Vec<u64>>,
+    /// Collections by owner.
+    pub collected: Vec<CollectedRecord>,
+}
+
+/// Collections of the reclaim units of one owner.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CollectedRecord {
+    /// Reclaim units.
+    pub reclaim_units: u64,
+    /// Of those, reclaim units without a valid page: hosts had invalidated all their data.
+    pub empty: u64,
+    /// Bytes moved out of them.
+    pub relocated_bytes: u64,
+}
+
+impl AttributionRecord {
+    /// What a device has counted; `None` if it was not asked to.
+    pub fn of(device: &Device<impl Observer>) -> Option<Self> {
+        let totals = device.attribution()?;
+        let page = device.geometry().page_bytes;
+        let host = device.handle_counters();
+        let used: Vec<usize> = (0..host.len())
+            .filter(|h| {
+                let tables = [&totals.relocated, &totals.demanded];
+                let moved = |t: &&Vec<Vec<u64>>| t.iter().any(|row| row[*h] > 0);
+                let caused = |t: &&Vec<Vec<u64>>| t[*h].iter().any(|pages| *pages > 0);
+                host[*h].host_bytes > 0 || tables.iter().any(|t| moved(t) || caused(t))
+            })
+            .collect();
+        let gc = host.len();
+        let owners: Vec<usize> =
+            used.iter().copied().chain((totals.collected[gc].units > 0).then_some(gc)).collect();
+        let name = |o: &usize| if *o == gc { "gc".to_owned() } else { o.to_string() };
+        let bytes = |table: &[Vec<u64>], columns: &[usize]| -> Vec<Vec<u64>> {
+            let row = |i: &usize| columns.iter().map(|j| table[*i][*j] * page).collect();
+            used.iter().map(row).collect()
+        };
+        let collected = |c: &Collected| CollectedRecord {
+            reclaim_units: c.units,
+            empty: c.empty,
+            relocated_bytes: c.valid * page,
+        };
+        Some(AttributionRecord {
+            handles: used.iter().map(name).collect(),
+            host_bytes: used.iter().map(|h| host[*h].host_bytes).collect(),
+            sequential_bytes: used.iter().map(|h| totals.sequential[*h] * page).collect(),
+            relocated_bytes: bytes(&totals.relocated, &used),
+            demanded_bytes: bytes(&totals.demanded, &used),
+            invalidated_bytes: bytes(&totals.invalidated, &owners),
+            collected: owners.iter().map(|o| collected(&totals.collected[*o])).collect(),
+            owners: owners.iter().map(name).collect(),
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! `wafer.capture/1`: what hosts asked of a drive, as recorded by `wafer serve --record`.
+//!
+//! The layout is in `docs/reference/capture-format.md`: a header (magic, version, JSON about the device), then
+//! zstd frames whose contents, one after the other, are records of 24 bytes. Each frame ends on a
+//! record, so a file that was cut off (the recorder was killed) is good up to its last whole frame.
+
+mod reader;
+mod record;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use reader::CaptureReader;
+pub use record::{CaptureEvent, CaptureRecord};
+use serde::{Deserialize, Serialize};
+use wafer_device::{DeviceConfig, Geometry};
+pub use writer::CaptureWriter;
+
+/// The first eight bytes of a capture.
+pub const MAGIC: [u8; 8] = *b"WAFERCAP";
+/// The version that this module writes and the only one that it reads.
+pub const VERSION: u16 = 1;
+/// Bytes of one record.
+pub const RECORD_BYTES: usize = 24;
+/// Longest header that is read, in bytes: far more than 255 namespaces need.
+const MAX_HEADER: u32 = 16 << 20;
+
+/// What a capture says of the drive that it was recorded on, as it was when recording began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaptureHeader {
+    /// Always `wafer.capture/1`.
+    pub format: String,
+    /// Name and version of the recorder.
+    pub software: String,
+    /// Start of the recording, milliseconds since 1970; records count from here.
+    pub started_unix_ms: u64,
+    /// The device's configuration, every key resolved.
+    pub device: DeviceConfig,
+    /// Sizes that follow from it.
+    pub geometry: CaptureGeometry,
+    /// Namespaces at the start; later ones are in the records.
+    pub namespaces: Vec<CaptureNamespace>,
+}
+
+/// Sizes of the recorded drive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaptureGeometry {
+    /// Bytes of a page, the mapping unit.
+    pub page_bytes: u64,
+    /// Logical pages.
+    pub logical_pages: u64,
+    /// Pages of a reclaim unit.
+    pub pages_per_ru: u32,
+    /// Reclaim units.
+    pub ru_count: u32,
+    /// Reclaim groups.
+    pub groups: u16,
+    /// Reclaim unit handles in use.
+    pub handles: u16,
+}
+
+impl From<&Geometry> for CaptureGeometry {
+    fn from(geometry: &Geometry) -> Self {
+        CaptureGeometry {
+            page_bytes: geometry.page_bytes,
+            logical_pages: geometry.logical_pages,
+            pages_per_ru: geometry.pages_per_ru,
+            ru_count: geometry.ru_count,
+            groups: geometry.groups,
+            handles: geometry.handles,
+        }
+    }
+}
+
+/// A namespace of the recorded drive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaptureNamespace {
+    /// The number that records use, from 0: NSID less one.
+    pub namespace: u8,
+    /// Capacity in units of 512 bytes.
+    pub blocks: u64,
+    /// Bytes of a logical block as hosts see it, 512 or 4096.
+    pub lba_bytes: u32,
+    /// The reclaim unit handles behind its placement handles.
+    pub handles: Vec<u16>,
+}
+
+/// Why a capture cannot be read. One line each.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The file does not begin with [`MAGIC`].
+    #[error("this is no capture: it does not begin with `WAFERCAP`")]
+    NotACapture,
+    /// A version that this module does not know.
+    #[error("capture version {0}; this program reads version {VERSION}")]
+    Version(u16),
+    /// The header is not the JSON that it should be.
+    #[error("the header of the capture is damaged: {0}")]
+    Header(String),
+    /// A record that no recorder writes.
+    #[error("record {number} of the capture is damaged: {reason}")]
+    Record {
+        /// Which record, from 0.
+        number: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file cannot be read, or a zstd frame is damaged.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}

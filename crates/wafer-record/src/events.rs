@@ -1,0 +1,115 @@
+//! FDP events and wear.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wafer_device::FdpEvent;
+
+use crate::Event;
+
+/// Number of FDP events by type, without those of preconditioning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Events {
+    /// 0x00, reclaim unit not fully written: a host moved a handle to another reclaim unit early.
+    pub ru_not_fully_written: u64,
+    /// 0x03, invalid placement identifier: the namespace of the write does not define it.
+    pub invalid_placement_identifier: u64,
+    /// 0x80, media reallocated: GC relocated data.
+    pub media_reallocated: u64,
+    /// 0x81, implicitly modified handle: data was written to another reclaim group than the one named.
+    pub implicitly_modified_ruh: u64,
+}
+
+impl Events {
+    /// Returns the number of events of all types.
+    pub fn total(&self) -> u64 {
+        let Events {
+            ru_not_fully_written,
+            invalid_placement_identifier,
+            media_reallocated,
+            implicitly_modified_ruh,
+        } = self;
+        ru_not_fully_written
+            + invalid_placement_identifier
+            + media_reallocated
+            + implicitly_modified_ruh
+    }
+}
+
+/// Erases per reclaim unit, preconditioning included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Wear {
+    /// Erases of the least worn reclaim unit.
+    pub least: u32,
+    /// Erases of the most worn reclaim unit.
+    pub most: u32,
+    /// Mean over all reclaim units.
+    pub mean: f64,
+}
+
+/// Names of the types of FDP events (NVMe Base 2.1, FDP Events log page), by number.
+const TYPES: [(u8, &str); 6] = [
+    (0x00, "reclaim unit not fully written"),
+    (0x01, "reclaim unit time limit exceeded"),
+    (0x02, "reset modified handles"),
+    (0x03, "invalid placement identifier"),
+    (0x80, "media reallocated"),
+    (0x81, "implicitly modified handle"),
+];
+
+/// Returns the name of an event type.
+pub fn event_name(number: u8) -> String {
+    let known = TYPES.iter().find(|(n, _)| *n == number);
+    known.map_or_else(|| format!("type {number:#04x}"), |(_, name)| (*name).to_owned())
+}
+
+impl Events {
+    /// Counts an event.
+    pub fn count(&mut self, event: &FdpEvent) {
+        *match event {
+            FdpEvent::RuNotFullyWritten { .. } => &mut self.ru_not_fully_written,
+            FdpEvent::InvalidPlacementIdentifier { .. } => &mut self.invalid_placement_identifier,
+            FdpEvent::MediaReallocated { .. } => &mut self.media_reallocated,
+            FdpEvent::ImplicitlyModifiedRuh { .. } => &mut self.implicitly_modified_ruh,
+        } += 1;
+    }
+
+    /// Returns the number of events by name of their type; empty before the first.
+    pub fn by_name(&self) -> Vec<(String, u64)> {
+        if self.total() == 0 {
+            return Vec::new();
+        }
+        [
+            (0x00, self.ru_not_fully_written),
+            (0x03, self.invalid_placement_identifier),
+            (0x80, self.media_reallocated),
+            (0x81, self.implicitly_modified_ruh),
+        ]
+        .map(|(number, count)| (event_name(number), count))
+        .to_vec()
+    }
+}
+
+impl Event {
+    /// Describes an event of a device.
+    pub fn of(number: u64, seconds: f64, event: &FdpEvent) -> Self {
+        let text = match event {
+            FdpEvent::RuNotFullyWritten { group, handle, unwritten_pages } => {
+                format!("reclaim group {group}, handle {handle}, {unwritten_pages} pages")
+            }
+            FdpEvent::InvalidPlacementIdentifier { namespace, placement } => {
+                let namespace = u32::from(namespace.0) + 1;
+                format!("namespace {namespace}, placement identifier {}", placement.0)
+            }
+            FdpEvent::MediaReallocated { group, handle: Some(handle), pages } => {
+                format!("reclaim group {group}, handle {handle}, {pages} pages")
+            }
+            FdpEvent::MediaReallocated { group, handle: None, pages } => {
+                format!("reclaim group {group}, relocated data, {pages} pages")
+            }
+            FdpEvent::ImplicitlyModifiedRuh { group, handle, used } => {
+                format!("reclaim group {group}, handle {handle}, written to group {used}")
+            }
+        };
+        Event { number, seconds, kind: event_name(event.event_type()), text }
+    }
+}

@@ -1,0 +1,146 @@
+//! Findings that follow from the counters of any record.
+
+use super::{Cause, HandleCost, HandleKey, Record, ratio};
+use crate::Series;
+
+/// Below this share of the host writes, added writes need no explanation.
+const NEGLIGIBLE: f64 = 0.005;
+/// Below this share of the host writes, added writes are few.
+const FEW: f64 = 0.1;
+/// Relocated data that is relocated again is mentioned from this share of all relocated bytes.
+const AGAIN: f64 = 0.1;
+/// The last tenth of a run is mentioned if its WAF exceeds that of the whole run by this factor.
+const RISING: f64 = 1.05;
+/// A timeline with fewer points has no last tenth worth mentioning.
+const FEWEST_POINTS: usize = 20;
+/// Pages written in part are mentioned from this share of the host's pages.
+const PARTIAL: f64 = 0.01;
+
+/// Returns the causes that the counters show.
+pub(super) fn causes(record: &Record) -> Vec<Cause> {
+    let s = &record.summary;
+    let mut causes = Vec::new();
+    if let (Some(_), Some(rejected), Some(commands)) = (s.mostly_rejected(), s.rejected, s.commands)
+    {
+        causes.push(Cause::MostlyRejected { rejected, commands });
+    }
+    if s.host_bytes == 0 {
+        causes.push(Cause::NothingWritten);
+        return causes;
+    }
+    let (waf, added) = (ratio(s.media_bytes, s.host_bytes), s.added_bytes());
+    if ratio(added, s.host_bytes) < FEW {
+        causes.push(Cause::Clean { waf });
+    } else {
+        causes.push(Cause::AddedWrites { waf, share: ratio(added, s.media_bytes), bytes: added });
+    }
+    if ratio(added, s.host_bytes) < NEGLIGIBLE {
+        return causes;
+    }
+    causes.extend(victims(record));
+    causes.extend(streams(record, added));
+    causes.extend(rising(record, waf));
+    let partial = ratio(s.rmw_pages.unwrap_or(0), s.host_pages.unwrap_or(0));
+    if partial > PARTIAL {
+        causes.push(Cause::PartialWrites { share: partial });
+    }
+    causes
+}
+
+fn victims(record: &Record) -> Option<Cause> {
+    let s = &record.summary;
+    let collected = s.forced_gc? + s.background_gc?;
+    let pages = u64::from(record.provenance.geometry.as_ref()?.pages_per_ru);
+    (collected > 0)
+        .then(|| ratio(s.relocated_pages.unwrap_or(0), collected * pages))
+        .map(|valid_share| Cause::Victims { valid_share })
+}
+
+fn streams(record: &Record, added: u64) -> Vec<Cause> {
+    let jobs = |handle: u16| -> Vec<String> {
+        let jobs = record.provenance.workload.iter().flat_map(|w| &w.jobs);
+        jobs.filter(|job| job.handles.contains(&handle)).map(|job| job.name.clone()).collect()
+    };
+    let written: Vec<(u16, &Series)> = (record.timeline.handles.iter())
+        .filter_map(|(key, s)| match key {
+            HandleKey::Handle(handle) if end(&s.host_bytes) > 0 => Some((*handle, s)),
+            _ => None,
+        })
+        .collect();
+    let mut causes = Vec::new();
+    match written[..] {
+        [] => {}
+        [(handle, _)] => {
+            let config = record.provenance.config.as_ref();
+            let fdp = config.and_then(|c| c.get("fdp")?.as_bool()).unwrap_or(true);
+            let name = handle.to_string();
+            causes.push(Cause::OneStream { handle: name, fdp, jobs: jobs(handle) });
+        }
+        _ => {
+            let costliest = written.iter().max_by_key(|(handle, s)| (moved(s), u16::MAX - handle));
+            if let Some((handle, s)) = costliest.filter(|(_, s)| moved(s) > 0) {
+                causes.push(Cause::CostliestHandle {
+                    handle: handle.to_string(),
+                    moved_share: ratio(moved(s), added),
+                    host_share: ratio(end(&s.host_bytes), record.summary.host_bytes),
+                    waf: ratio(end(&s.media_bytes), end(&s.host_bytes)),
+                    jobs: jobs(*handle),
+                });
+            }
+        }
+    }
+    let again = record.timeline.handles.get(&HandleKey::Gc).map_or(0, moved);
+    if ratio(again, added) > AGAIN {
+        let handles = record.timeline.handles.len() as u64 - 1;
+        causes.push(Cause::RelocatedAgain { share: ratio(again, added), handles });
+    }
+    causes
+}
+
+fn rising(record: &Record, whole: f64) -> Option<Cause> {
+    let (host, media) = (&record.timeline.host_bytes, &record.timeline.media_bytes);
+    let points = host.len();
+    if points < FEWEST_POINTS {
+        return None;
+    }
+    let from = points * 9 / 10;
+    let grown = host[points - 1].saturating_sub(host[from]);
+    let waf = ratio(media[points - 1].saturating_sub(media[from]), grown);
+    (waf > whole * RISING).then_some(Cause::Rising { waf })
+}
+
+/// Returns the relocated bytes and the cost of each handle, as far as counters show them.
+pub(super) fn costs(record: &Record) -> (u64, Vec<HandleCost>) {
+    let handles = &record.timeline.handles;
+    let page = record.provenance.geometry.as_ref().map(|g| g.page_bytes);
+    let all: u64 = handles.values().map(moved).sum();
+    let relocated = match (record.summary.relocated_pages, page) {
+        (Some(pages), Some(page)) => pages * page,
+        _ => record.summary.added_bytes(),
+    };
+    let cost = |(key, s): (&HandleKey, &Series)| HandleCost {
+        handle: key.to_string(),
+        host_bytes: end(&s.host_bytes),
+        sequential_share: None,
+        waf: if end(&s.host_bytes) == 0 {
+            1.0
+        } else {
+            ratio(end(&s.media_bytes), end(&s.host_bytes))
+        },
+        moved_share: ratio(moved(s), all),
+        caused_share: None,
+        own_cause: None,
+        collected: None,
+        empty: None,
+        moved_bytes: moved(s),
+    };
+    (relocated, handles.iter().map(cost).collect())
+}
+
+fn end(values: &[u64]) -> u64 {
+    values.last().copied().unwrap_or(0)
+}
+
+fn moved(s: &Series) -> u64 {
+    end(&s.media_bytes).saturating_sub(end(&s.host_bytes))
+}

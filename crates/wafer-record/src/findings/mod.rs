@@ -1,0 +1,261 @@
+//! Why a WAF is high: findings from the counters of a record, and from its attribution where it has one.
+//!
+//! Computed here once, when a record is made; `wafer explain`, pages and Python show them. To add a
+//! finding: a variant of [`Cause`] with its sentence in `sentence.rs`, and a rule in `counted.rs` or
+//! `attributed.rs`.
+
+mod attributed;
+mod compared;
+mod counted;
+mod sentence;
+
+pub use compared::comparison;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::text::ratio;
+use crate::{AttributionRecord, HandleKey, Record};
+
+/// A finding: a cause with its numbers, and the sentence about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// The cause and its numbers.
+    #[serde(flatten)]
+    pub cause: Cause,
+    /// The finding in one sentence.
+    pub title: String,
+    /// The reason, or what to do about it; may be empty.
+    pub text: String,
+}
+
+/// A cause of write amplification, or of its absence. Shares lie between 0 and 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Cause {
+    /// Hosts wrote nothing.
+    NothingWritten,
+    /// More than half of the commands were rejected.
+    MostlyRejected {
+        /// Rejected commands.
+        rejected: u64,
+        /// All commands.
+        commands: u64,
+    },
+    /// The media wrote less than a tenth more than hosts.
+    Clean {
+        /// WAF of the device.
+        waf: f64,
+    },
+    /// The media wrote more than hosts.
+    AddedWrites {
+        /// WAF of the device.
+        waf: f64,
+        /// Share of the media bytes that hosts did not write.
+        share: f64,
+        /// Bytes that hosts did not write.
+        bytes: u64,
+    },
+    /// How much was still valid in collected reclaim units.
+    Victims {
+        /// Share of valid pages.
+        valid_share: f64,
+    },
+    /// All data went through one handle.
+    OneStream {
+        /// The handle.
+        handle: String,
+        /// Whether FDP is enabled.
+        fdp: bool,
+        /// Jobs that share the handle.
+        jobs: Vec<String>,
+    },
+    /// The handle out of whose reclaim units most was relocated.
+    CostliestHandle {
+        /// The handle.
+        handle: String,
+        /// Share of all relocated bytes.
+        moved_share: f64,
+        /// Share of the host writes.
+        host_share: f64,
+        /// WAF of the handle.
+        waf: f64,
+        /// Jobs that write through the handle.
+        jobs: Vec<String>,
+    },
+    /// Relocated data that was relocated again.
+    RelocatedAgain {
+        /// Share of all relocated bytes.
+        share: f64,
+        /// Number of handles whose relocated data shares a reclaim unit.
+        handles: u64,
+    },
+    /// The WAF at the end is higher than over the whole run.
+    Rising {
+        /// WAF of the last tenth of the run.
+        waf: f64,
+    },
+    /// Hosts wrote many pages only in part.
+    PartialWrites {
+        /// Share of the host's pages.
+        share: f64,
+    },
+    /// Noisy RUH: a handle whose invalidations cause relocations of other handles' data.
+    NoisyRuh {
+        /// The handle.
+        handle: String,
+        /// Bytes of other handles relocated per host byte of this one.
+        per_host_byte: f64,
+        /// The handles concerned, and what this one adds to their WAF.
+        inflates: Vec<Added>,
+    },
+    /// Save Sequential: a sequential stream that was collected too early.
+    SaveSequential {
+        /// The handle.
+        handle: String,
+        /// Share of its bytes that are sequential.
+        sequential_share: f64,
+        /// Share of all relocated bytes that is its data.
+        moved_share: f64,
+        /// Share of all relocated bytes that its invalidations caused.
+        caused_share: f64,
+        /// Its reclaim units collected.
+        collected: u64,
+        /// Of those, reclaim units without a valid page.
+        empty: u64,
+        /// Of the bytes invalidated in its reclaim units, the share that other handles invalidated.
+        punched_by_others: f64,
+    },
+    /// A handle that causes nearly all its cost itself.
+    OwnCost {
+        /// The handle.
+        handle: String,
+        /// WAF of its data.
+        waf: f64,
+        /// Share of its relocations that its own invalidations caused.
+        own_cause: f64,
+    },
+    /// Two runs beside each other: the one with the lowest and the one with the highest WAF.
+    Comparison {
+        /// The run with the lower WAF.
+        best: String,
+        /// The run with the higher WAF.
+        worst: String,
+        /// WAF of the first.
+        best_waf: f64,
+        /// WAF of the second.
+        worst_waf: f64,
+        /// Keys of the provenance in which they differ, with both values.
+        differences: Vec<String>,
+    },
+    /// Runs whose WAF differs by less than 1 %.
+    SameWaf,
+}
+
+/// A contribution to the WAF of a handle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Added {
+    /// The handle.
+    pub handle: String,
+    /// Relocated bytes per host byte of that handle.
+    pub waf: f64,
+}
+
+impl From<Cause> for Finding {
+    fn from(cause: Cause) -> Self {
+        let (title, text) = sentence::of(&cause);
+        Finding { cause, title, text }
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.title)?;
+        if self.text.is_empty() { Ok(()) } else { write!(f, " {}", self.text) }
+    }
+}
+
+impl Finding {
+    /// Computes the findings of a record: from its counters, then from its attribution.
+    pub fn all(record: &Record) -> Vec<Finding> {
+        let mut causes = counted::causes(record);
+        let attribution = record.attribution.as_ref().filter(|a| attributed::check(a).is_ok());
+        if let (true, Some(attribution)) = (record.summary.host_bytes > 0, attribution) {
+            causes.extend(attributed::causes(record.summary.host_bytes, attribution));
+        }
+        causes.into_iter().map(Finding::from).collect()
+    }
+}
+
+/// The explanation of one record: its handles and its findings.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// Name of the run.
+    pub name: String,
+    /// WAF of the device.
+    pub waf: f64,
+    /// Bytes relocated.
+    pub relocated_bytes: u64,
+    /// Cost of each handle.
+    pub handles: Vec<HandleCost>,
+    /// Findings, from the whole device to single handles.
+    pub findings: Vec<Finding>,
+}
+
+/// Cost of one handle. Fields without a value need `wafer run --attribution`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HandleCost {
+    /// The handle.
+    pub handle: String,
+    /// Bytes that hosts wrote through it.
+    pub host_bytes: u64,
+    /// Share of those in commands that begin where the last command of the handle ended.
+    pub sequential_share: Option<f64>,
+    /// With attribution 1 + bytes of its data relocated, wherever they were by then, per host byte; else
+    /// its media bytes over its host bytes.
+    pub waf: f64,
+    /// Share of all relocated bytes that is its data; without attribution, that was in its reclaim units.
+    pub moved_share: f64,
+    /// Share of all relocated bytes that its invalidations caused.
+    pub caused_share: Option<f64>,
+    /// Of its relocated data, the share that its own invalidations caused.
+    pub own_cause: Option<f64>,
+    /// Its reclaim units that were collected.
+    pub collected: Option<u64>,
+    /// Of those, reclaim units without a valid page.
+    pub empty: Option<u64>,
+    /// Bytes relocated out of its reclaim units.
+    pub moved_bytes: u64,
+}
+
+impl Explanation {
+    /// Explains a record.
+    pub fn of(record: &Record) -> Self {
+        let attribution = record.attribution.as_ref().filter(|a| attributed::check(a).is_ok());
+        let (relocated_bytes, handles) = match attribution {
+            Some(attribution) => attributed::costs(attribution),
+            None => counted::costs(record),
+        };
+        Explanation {
+            name: record.name.clone(),
+            waf: record.summary.waf,
+            relocated_bytes,
+            handles,
+            findings: record.findings.clone().unwrap_or_else(|| Finding::all(record)),
+        }
+    }
+
+    /// Whether a Noisy RUH was found.
+    pub fn noisy_ruh(&self) -> bool {
+        self.findings.iter().any(|f| matches!(f.cause, Cause::NoisyRuh { .. }))
+    }
+
+    /// Whether Save Sequential was found.
+    pub fn save_sequential(&self) -> bool {
+        self.findings.iter().any(|f| matches!(f.cause, Cause::SaveSequential { .. }))
+    }
+}
+
+pub(crate) use attributed::check as check_attribution;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! The sentences about causes.
+
+use super::Cause;
+use crate::text::{bytes, percent};
+
+/// Returns the title of a finding and the text that follows it.
+pub(super) fn of(cause: &Cause) -> (String, String) {
+    match cause {
+        Cause::NothingWritten => ("Nothing was written yet.".to_owned(), String::new()),
+        Cause::MostlyRejected { rejected, commands } => (
+            format!("The device rejected {rejected} of {commands} commands."),
+            "They lie outside their namespace, or name a namespace that does not exist. The workload was \
+             made for a larger device, or needs remapping."
+                .to_owned(),
+        ),
+        Cause::Clean { waf } => (
+            format!("WAF {waf:.3}: little is relocated."),
+            "Reclaim units were empty, or nearly so, when they were collected.".to_owned(),
+        ),
+        Cause::AddedWrites { waf, share, bytes: added } => (
+            format!("WAF {waf:.3}: hosts did not write {} of the media writes.", percent(*share)),
+            format!("These {} were relocated by GC or added by read-modify-write.", bytes(*added)),
+        ),
+        Cause::Victims { valid_share } => (
+            format!("A collected reclaim unit still held {} valid pages.", percent(*valid_share)),
+            if *valid_share > 0.1 {
+                "Pages in the same reclaim unit were invalidated at different times. If a whole reclaim \
+                 unit were invalidated at once, GC would cost nothing."
+            } else {
+                "Most pages of a reclaim unit were invalidated together."
+            }
+            .to_owned(),
+        ),
+        Cause::OneStream { handle, fdp, jobs } => one_stream(handle, *fdp, jobs),
+        Cause::CostliestHandle { handle, moved_share, host_share, waf, jobs } => (
+            format!(
+                "{} of the relocated data came out of reclaim units of handle {handle}{}.",
+                percent(*moved_share),
+                in_brackets(jobs)
+            ),
+            format!("It has {} of the host writes and a WAF of {waf:.3}.", percent(*host_share)),
+        ),
+        Cause::RelocatedAgain { share, handles } => (
+            format!("{} of the relocated data was relocated again.", percent(*share)),
+            if *handles > 1 {
+                format!(
+                    "Relocated data of {handles} initially isolated handles shares reclaim units. \
+                     Persistent isolation keeps it apart."
+                )
+            } else {
+                "It is data that lives long: what survives one collection often survives the next."
+                    .to_owned()
+            },
+        ),
+        Cause::Rising { waf } => (
+            format!("The last tenth of the run had a WAF of {waf:.3}."),
+            "The cumulative WAF is still rising towards it.".to_owned(),
+        ),
+        Cause::PartialWrites { share } => (
+            format!("Hosts wrote {} of their pages only in part.", percent(*share)),
+            "Each cost a read-modify-write: block sizes below the page, or not aligned to it.".to_owned(),
+        ),
+        Cause::NoisyRuh { handle, per_host_byte, inflates } => {
+            let added: Vec<String> = (inflates.iter())
+                .map(|a| format!("it adds {:.2} to the WAF of handle {}", a.waf, a.handle))
+                .collect();
+            (
+                format!("Noisy RUH: handle {handle}."),
+                format!(
+                    "For each byte written through it, {per_host_byte:.2} bytes of other handles are \
+                     relocated: {}. Its writes invalidate pages among data that stays valid, and GC \
+                     selects victims among the reclaim units of all handles.",
+                    added.join(", ")
+                ),
+            )
+        }
+        Cause::SaveSequential {
+            handle,
+            sequential_share,
+            moved_share,
+            caused_share,
+            collected,
+            empty,
+            punched_by_others,
+        } => (
+            format!("Save Sequential: handle {handle}."),
+            format!(
+                "{} of its bytes are sequential, so its writes would invalidate whole reclaim units one \
+                 after the other; of {collected} collected, {empty} were empty. The others were collected \
+                 too early: {} of all relocated bytes is its data, and {} was caused by its own \
+                 invalidations. Other handles invalidated {} of the invalid bytes in its reclaim units.",
+                percent(*sequential_share),
+                percent(*moved_share),
+                percent(*caused_share),
+                percent(*punched_by_others)
+            ),
+        ),
+        Cause::OwnCost { handle, waf, own_cause } => (
+            format!("Handle {handle} causes its own cost."),
+            format!(
+                "WAF {waf:.2}, {} of it by its own invalidations. Separating its data further, or more \
+                 over-provisioning, would help; changing other handles would not.",
+                percent(*own_cause)
+            ),
+        ),
+        Cause::Comparison { best, worst, best_waf, worst_waf, differences } => (
+            format!(
+                "{best} writes {} less to the media per host byte than {worst} (WAF {best_waf:.3} and \
+                 {worst_waf:.3}).",
+                percent(1.0 - best_waf / worst_waf)
+            ),
+            if differences.is_empty() {
+                String::new()
+            } else {
+                format!("They differ in {}.", differences.join("; "))
+            },
+        ),
+        Cause::SameWaf => ("The runs have the same WAF within 1 %.".to_owned(), String::new()),
+    }
+}
+
+fn one_stream(handle: &str, fdp: bool, jobs: &[String]) -> (String, String) {
+    let several = jobs.len() > 1;
+    let title = match (fdp, several) {
+        (false, _) => "FDP is off: all data shares one stream.".to_owned(),
+        (true, true) => format!("{} jobs share handle {handle}, the only one in use.", jobs.len()),
+        (true, false) => format!("All data went through handle {handle}."),
+    };
+    let text = if several {
+        format!(
+            "{} fill the same reclaim units. If their data lives for different times, a handle for each \
+             of them keeps it apart{}.",
+            listed(jobs),
+            if fdp { "" } else { " (`fdp = true`)" }
+        )
+    } else {
+        "Pages that are overwritten often share reclaim units with pages that are not.".to_owned()
+    };
+    (title, text)
+}
+
+fn in_brackets(jobs: &[String]) -> String {
+    if jobs.is_empty() { String::new() } else { format!(" ({})", listed(jobs)) }
+}
+
+fn listed(jobs: &[String]) -> String {
+    const MOST: usize = 8;
+    let more = if jobs.len() > MOST { ", …" } else { "" };
+    format!("{}{more}", jobs[..jobs.len().min(MOST)].join(", "))
+}

@@ -1,0 +1,113 @@
+//! Tables whose cause is known.
+
+use super::attributed::{causes, check, costs};
+use super::*;
+use crate::CollectedRecord;
+
+/// Two handles of 1,000 bytes each; the first writes `sequential` of them sequentially.
+fn two(sequential: u64, relocated: [[u64; 2]; 2]) -> AttributionRecord {
+    let rows = |table: [[u64; 2]; 2]| table.iter().map(|row| row.to_vec()).collect::<Vec<_>>();
+    let names = || vec!["0".to_owned(), "1".to_owned()];
+    AttributionRecord {
+        handles: names(),
+        host_bytes: vec![1000, 1000],
+        sequential_bytes: vec![sequential, 0],
+        relocated_bytes: rows(relocated),
+        demanded_bytes: rows(relocated),
+        owners: names(),
+        invalidated_bytes: rows([[300, 0], [100, 400]]),
+        collected: vec![CollectedRecord { reclaim_units: 9, empty: 1, relocated_bytes: 7 }; 2],
+    }
+}
+
+fn explain(a: &AttributionRecord) -> Explanation {
+    check(a).unwrap();
+    let (relocated_bytes, handles) = costs(a);
+    let findings = causes(2000, a).into_iter().map(Finding::from).collect();
+    let waf = 1.0 + relocated_bytes as f64 / 2000.0;
+    Explanation { name: "case".to_owned(), waf, relocated_bytes, handles, findings }
+}
+
+#[test]
+fn little_relocated_is_no_cause() {
+    let e = explain(&two(1000, [[5, 0], [0, 20]]));
+    assert_eq!(e.findings, []);
+}
+
+#[test]
+fn invalidations_among_the_data_of_others_are_noisy() {
+    // Handle 1 moves 600 bytes of handle 0 for 1,000 it writes, and none of its own.
+    let e = explain(&two(0, [[20, 0], [600, 0]]));
+    let [Finding { cause: Cause::NoisyRuh { handle, per_host_byte, inflates }, .. }] =
+        &e.findings[..]
+    else {
+        panic!("{:?}", e.findings)
+    };
+    assert_eq!((handle.as_str(), *per_host_byte), ("1", 0.6));
+    assert_eq!(inflates, &[Added { handle: "0".to_owned(), waf: 0.6 }]);
+    assert!((e.handles[0].waf - 1.62).abs() < 1e-12);
+    assert!((e.handles[1].caused_share.unwrap() - 600.0 / 620.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_sequential_stream_that_moves_was_collected_too_early() {
+    let e = explain(&two(900, [[300, 0], [100, 0]]));
+    let Some(Cause::SaveSequential { handle, moved_share, punched_by_others, .. }) =
+        e.findings.iter().map(|f| &f.cause).find(|c| matches!(c, Cause::SaveSequential { .. }))
+    else {
+        panic!("{:?}", e.findings)
+    };
+    assert_eq!((handle.as_str(), *moved_share, *punched_by_others), ("0", 1.0, 0.25));
+    // The same data written at random is not.
+    assert!(!explain(&two(100, [[300, 0], [100, 0]])).save_sequential());
+    // Nor if hardly anything of it moves.
+    assert!(!explain(&two(900, [[30, 0], [0, 400]])).save_sequential());
+}
+
+#[test]
+fn a_handle_that_pays_for_itself_is_not_noisy() {
+    let e = explain(&two(0, [[0, 0], [10, 900]]));
+    assert!(!e.noisy_ruh() && !e.save_sequential());
+    let [Finding { cause: Cause::OwnCost { handle, own_cause, .. }, .. }] = &e.findings[..] else {
+        panic!("{:?}", e.findings)
+    };
+    assert_eq!((handle.as_str(), *own_cause), ("1", 1.0));
+}
+
+#[test]
+fn tables_that_do_not_fit_are_refused() {
+    let mut a = two(0, [[0, 0], [0, 0]]);
+    a.relocated_bytes[1].pop();
+    assert_eq!(check(&a).unwrap_err(), "its tables are not all of 2 handles");
+}
+
+/// A drive that was sent commands and wrote so many bytes.
+fn drive(commands: u64, rejected: u64, host_bytes: u64) -> Record {
+    let counters = wafer_device::Counters {
+        commands,
+        rejected,
+        host_bytes,
+        media_bytes: host_bytes,
+        ..Default::default()
+    };
+    let snapshot = crate::Snapshot { counters, ..Default::default() };
+    let timeline = crate::Timeline {
+        host_bytes: vec![host_bytes],
+        media_bytes: vec![host_bytes],
+        ..Default::default()
+    };
+    Record::of_snapshot("d".to_owned(), Default::default(), snapshot, timeline)
+}
+
+#[test]
+fn a_workload_that_is_mostly_rejected_says_so() {
+    let kinds = |record: Record| -> Vec<String> {
+        record.findings.unwrap().into_iter().map(|f| f.title).collect()
+    };
+    assert_eq!(kinds(drive(10, 6, 4096))[0], "The device rejected 6 of 10 commands.");
+    assert_eq!(kinds(drive(10, 5, 4096)).len(), 1, "half is not most");
+    assert_eq!(
+        kinds(drive(2, 2, 0)),
+        ["The device rejected 2 of 2 commands.", "Nothing was written yet."]
+    );
+}

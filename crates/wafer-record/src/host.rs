@@ -1,0 +1,63 @@
+//! The machine that a run is made on.
+
+use std::fs;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a result record says of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// Name of the machine.
+    pub hostname: String,
+    /// Processor model.
+    pub cpu: String,
+    /// Logical processors.
+    pub cpus: usize,
+    /// Operating system and kernel release.
+    pub kernel: String,
+}
+
+impl Host {
+    /// This machine; "unknown" where the system does not tell.
+    pub fn this() -> Self {
+        let first_line = |path: &str| {
+            let text = fs::read_to_string(path).ok()?;
+            Some(text.lines().next()?.trim().to_owned())
+        };
+        let unknown = || "unknown".to_owned();
+        let cpu = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("model name"))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        });
+        let release = first_line("/proc/sys/kernel/osrelease");
+        Host {
+            hostname: first_line("/proc/sys/kernel/hostname").unwrap_or_else(unknown),
+            cpu: cpu.unwrap_or_else(unknown),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            kernel: release
+                .map_or_else(unknown, |release| format!("{} {release}", std::env::consts::OS)),
+        }
+    }
+}
+
+/// Bytes of the line `key` of a `/proc` file that counts in kB.
+fn kilobytes(path: &str, key: &str) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
+}
+
+/// The largest resident set of this process so far, bytes; 0 where the system does not tell.
+pub fn peak_rss_bytes() -> u64 {
+    kilobytes("/proc/self/status", "VmHWM").unwrap_or(0)
+}
+
+/// Memory that runs may take together: what the system has available, and what the control group
+/// leaves. None where neither is known.
+pub fn available_memory() -> Option<u64> {
+    let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let group = number("/sys/fs/cgroup/memory.max")
+        .map(|most| most.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
+    [kilobytes("/proc/meminfo", "MemAvailable"), group].into_iter().flatten().min()
+}

@@ -1,0 +1,58 @@
+//! The record: what wafer writes down and reads back, and what follows from it.
+//!
+//! # What it is
+//! - [`Record`]: `wafer.result/1`. Simulated runs, measurements of real drives, live pages and mounted
+//!   drives write it, and every command reads it. [`schema`] is its JSON Schema.
+//! - [`Snapshot`]: a device at one moment, for progress, live pages and drives at their end.
+//! - [`Metrics`] and [`Finding`]: WAF over the run and why it is high, computed once, when a record is made.
+//! - [`Reference`]: published curves to compare with.
+//! - [`capture`]: `wafer.capture/1`, the commands that hosts sent to a drive.
+//!
+//! # Invariants
+//! - A file is complete or unchanged.
+//! - [`Timeline::digest`] is equal for equal configuration and seed, on any machine.
+//! - Every record of version 0.1.0 can be read; [`Record::complete`] adds what it lacks.
+//!
+//! # Error model
+//! [`RecordError`], one line that names the file and, where there is one, the line and key. Nothing in a
+//! file panics.
+//!
+//! # What it does not implement
+//! Running anything: `wafer-lab` does, and fills the types of this crate.
+
+mod attribution;
+pub mod capture;
+mod compare;
+mod error;
+mod events;
+pub mod files;
+mod findings;
+pub mod host;
+mod measured;
+pub mod metrics;
+mod precondition;
+mod read;
+mod reclaim_units;
+pub mod record;
+mod schema;
+mod snapshot;
+pub mod text;
+mod timeline;
+mod volume;
+
+pub use attribution::{AttributionRecord, CollectedRecord};
+pub use compare::{Comparison, ComparisonRow, Published, Reference, VOLUMES};
+pub use error::RecordError;
+pub use events::{Events, Wear, event_name};
+pub use files::write_json;
+pub use findings::{Added, Cause, Explanation, Finding, HandleCost, comparison};
+pub use measured::{Measured, Source};
+pub use metrics::Metrics;
+pub use precondition::Precondition;
+pub use read::{read_records, records_of_text};
+pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
+pub use record::{Kind, Record, Summary};
+pub use schema::schema;
+pub use snapshot::{Connection, DriveState, Event, Live, NamespaceState, Snapshot};
+pub use timeline::{HandleKey, Recorder, Series, Timeline, interpolate};
+pub use volume::Volume;

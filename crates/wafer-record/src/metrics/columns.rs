@@ -1,0 +1,288 @@
+//! WAF and bandwidth of a record, in columns that pages and Python show as they are.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Waf, cumulative, instantaneous};
+use crate::compare::{VOLUMES, interpolate};
+use crate::text::ratio;
+use crate::{HandleKey, Record, Series, Snapshot, Timeline};
+
+/// Intervals of instantaneous WAF beside one sample, as shares of the run.
+const SHARES: [f64; 3] = [0.01, 0.05, 0.1];
+
+/// WAF and bandwidth over the timeline. Ratios are rounded to six decimals.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Metrics {
+    /// Share of the media bytes that hosts did not write.
+    pub added_share: f64,
+    /// WAF of the device at each point of the timeline.
+    pub device: Ratios,
+    /// WAF of each handle at each point of the timeline, and its part in what was relocated.
+    pub handles: BTreeMap<HandleKey, HandleMetrics>,
+    /// Instantaneous WAF over longer intervals.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Interval>,
+    /// Cumulative WAF at round volumes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<AtVolume>,
+    /// Bandwidth of host writes since the point before, bytes per second; where the timeline has times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_bytes_per_second: Vec<Option<u64>>,
+    /// Bandwidth of media writes since the point before, bytes per second; where the timeline has times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media_bytes_per_second: Vec<Option<u64>>,
+}
+
+/// WAF at points: null where the host wrote nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ratios {
+    /// Media bytes over host bytes since the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cumulative: Vec<Option<f64>>,
+    /// Media bytes over host bytes since the point before.
+    pub instantaneous: Vec<Option<f64>>,
+    /// Indices of points since whose predecessor only the media was written: GC worked alone, and no
+    /// finite ratio is right. A clamped WAF shows its limit there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gc_only: Vec<u32>,
+}
+
+/// WAF of a handle, and its part in what was relocated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HandleMetrics {
+    /// Media bytes over host bytes at the end; null where hosts wrote nothing through the handle.
+    pub waf: Option<f64>,
+    /// Bytes relocated out of reclaim units of the handle.
+    pub moved_bytes: u64,
+    /// Share of all relocated bytes.
+    pub moved_share: f64,
+    /// WAF over the timeline.
+    #[serde(flatten)]
+    pub ratios: Ratios,
+}
+
+/// Instantaneous WAF over intervals of several samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Length of an interval as a share of the run.
+    pub share: f64,
+    /// Indices into the timeline at which intervals end.
+    pub points: Vec<u32>,
+    /// WAF of the device.
+    pub device: Ratios,
+    /// WAF of each handle.
+    pub handles: BTreeMap<HandleKey, Ratios>,
+}
+
+/// Cumulative WAF at a volume.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AtVolume {
+    /// Host bytes in multiples of the logical capacity.
+    pub volume: f64,
+    /// Cumulative WAF.
+    pub waf: f64,
+    /// Published WAF, from the first curve of the record that has this volume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<f64>,
+    /// (ours - published) / published, percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference_percent: Option<f64>,
+}
+
+impl Metrics {
+    /// Computes the metrics of a record.
+    pub fn of(record: &Record) -> Self {
+        let timeline = &record.timeline;
+        let summary = &record.summary;
+        let (host_rates, media_rates) = rates(timeline);
+        Metrics {
+            added_share: rounded(ratio(summary.added_bytes(), summary.media_bytes)),
+            device: Ratios::of(&timeline.host_bytes, &timeline.media_bytes),
+            handles: handles(timeline),
+            intervals: SHARES.iter().filter_map(|share| Interval::of(timeline, *share)).collect(),
+            volumes: VOLUMES.iter().filter_map(|volume| AtVolume::of(record, *volume)).collect(),
+            host_bytes_per_second: host_rates,
+            media_bytes_per_second: media_rates,
+        }
+    }
+
+    /// Computes the metrics of one point, `now`, that follows another: what a live page appends.
+    pub fn between(before: &Snapshot, now: &Snapshot) -> Self {
+        let reset = now.counters.host_bytes < before.counters.host_bytes;
+        let pair = |a: u64, b: u64| vec![if reset { 0 } else { a }, b];
+        let timeline = Timeline {
+            host_bytes: pair(before.counters.host_bytes, now.counters.host_bytes),
+            media_bytes: pair(before.counters.media_bytes, now.counters.media_bytes),
+            seconds: vec![before.seconds, now.seconds],
+            handles: (now.handles.iter())
+                .map(|(key, h)| {
+                    let b = before.handles.get(key).copied().unwrap_or_default();
+                    let host_bytes = pair(b.host_bytes, h.host_bytes);
+                    (*key, Series { host_bytes, media_bytes: pair(b.media_bytes, h.media_bytes) })
+                })
+                .collect(),
+            ..Timeline::default()
+        };
+        let (mut host_rates, mut media_rates) = rates(&timeline);
+        let mut metrics = Metrics {
+            device: Ratios::of(&timeline.host_bytes, &timeline.media_bytes),
+            handles: handles(&timeline),
+            ..Metrics::default()
+        };
+        metrics.device.drop_first();
+        metrics.handles.values_mut().for_each(|h| h.ratios.drop_first());
+        metrics.host_bytes_per_second = host_rates.split_off(1);
+        metrics.media_bytes_per_second = media_rates.split_off(1);
+        let (host, media) = (now.counters.host_bytes, now.counters.media_bytes);
+        metrics.added_share = rounded(ratio(media.saturating_sub(host), media));
+        metrics
+    }
+}
+
+impl Ratios {
+    fn of(host: &[u64], media: &[u64]) -> Self {
+        let between = instantaneous(host, media);
+        let alone = |(i, waf): (usize, &Waf)| (*waf == Waf::Unbounded).then_some(i as u32);
+        Ratios {
+            cumulative: column(cumulative(host, media)),
+            gc_only: between.iter().enumerate().filter_map(alone).collect(),
+            instantaneous: column(between),
+        }
+    }
+
+    fn at(points: &[u32], host: &[u64], media: &[u64]) -> Self {
+        let pick = |values: &[u64]| -> Vec<u64> {
+            points.iter().filter_map(|p| values.get(*p as usize).copied()).collect()
+        };
+        Ratios { cumulative: Vec::new(), ..Ratios::of(&pick(host), &pick(media)) }
+    }
+
+    fn drop_first(&mut self) {
+        self.cumulative.remove(0);
+        self.instantaneous.remove(0);
+        self.gc_only.retain(|point| *point > 0);
+        self.gc_only.iter_mut().for_each(|point| *point -= 1);
+    }
+}
+
+impl Interval {
+    /// Intervals of this share of the run, the last of which ends with the run; none where that is one
+    /// sample.
+    fn of(timeline: &Timeline, share: f64) -> Option<Self> {
+        let samples = timeline.host_bytes.len();
+        let every = (samples as f64 * share).round() as usize;
+        if every < 2 {
+            return None;
+        }
+        let points: Vec<u32> =
+            ((samples - 1) % every..samples).step_by(every).map(|at| at as u32).collect();
+        Some(Interval {
+            share,
+            device: Ratios::at(&points, &timeline.host_bytes, &timeline.media_bytes),
+            handles: (timeline.handles.iter())
+                .map(|(key, s)| (*key, Ratios::at(&points, &s.host_bytes, &s.media_bytes)))
+                .collect(),
+            points,
+        })
+    }
+}
+
+impl AtVolume {
+    fn of(record: &Record, volume: f64) -> Option<Self> {
+        let logical = record.logical_bytes();
+        let host = (volume * logical as f64).round() as u64;
+        let end = record.timeline.host_bytes.last().copied()?;
+        // A run that stops at this volume may end a block before it.
+        let reached = host > 0 && host as f64 <= end as f64 * (1.0 + 1e-6);
+        let waf = record.timeline.media_at(host.min(end)).filter(|_| reached)? / host as f64;
+        let published = record.published.iter().find_map(|curve| {
+            let points: Vec<(f64, f64)> =
+                curve.host_bytes.iter().map(|h| *h as f64).zip(curve.waf.iter().copied()).collect();
+            interpolate(&points, host as f64)
+        });
+        let difference_percent = published.map(|theirs| rounded(100.0 * (waf - theirs) / theirs));
+        Some(AtVolume { volume, waf: rounded(waf), published, difference_percent })
+    }
+}
+
+fn handles(timeline: &Timeline) -> BTreeMap<HandleKey, HandleMetrics> {
+    let end = |values: &[u64]| values.last().copied().unwrap_or(0);
+    let moved = |s: &Series| end(&s.media_bytes).saturating_sub(end(&s.host_bytes));
+    let all: u64 = timeline.handles.values().map(moved).sum();
+    let metrics = |s: &Series| HandleMetrics {
+        waf: Waf::of(end(&s.host_bytes), end(&s.media_bytes)).ratio().map(rounded),
+        moved_bytes: moved(s),
+        moved_share: rounded(ratio(moved(s), all)),
+        ratios: Ratios::of(&s.host_bytes, &s.media_bytes),
+    };
+    timeline.handles.iter().map(|(key, s)| (*key, metrics(s))).collect()
+}
+
+/// Growth per second of host and media bytes since the point before.
+fn rates(timeline: &Timeline) -> (Vec<Option<u64>>, Vec<Option<u64>>) {
+    let of = |values: &[u64]| -> Vec<Option<u64>> {
+        let mut last = (0.0, 0);
+        (timeline.seconds.iter().zip(values))
+            .map(|(at, value)| {
+                let (span, growth) = (at - last.0, value.saturating_sub(last.1));
+                last = (*at, *value);
+                (span > 0.0).then(|| (growth as f64 / span).round() as u64)
+            })
+            .collect()
+    };
+    (of(&timeline.host_bytes), of(&timeline.media_bytes))
+}
+
+fn column(values: Vec<Waf>) -> Vec<Option<f64>> {
+    values.into_iter().map(|waf| waf.ratio().map(rounded)).collect()
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use wafer_device::{Counters, HandleCounters};
+
+    use super::*;
+
+    #[test]
+    fn intervals_end_with_the_run() {
+        let timeline = Timeline {
+            host_bytes: (1..=205).collect(),
+            media_bytes: (1..=205).map(|h| 2 * h).collect(),
+            ..Timeline::default()
+        };
+        let interval = Interval::of(&timeline, 0.05).unwrap();
+        assert_eq!((interval.points[0], interval.points.last()), (4, Some(&204)));
+        assert_eq!(interval.device.instantaneous.len(), interval.points.len());
+        assert!(interval.device.instantaneous.iter().all(|waf| *waf == Some(2.0)));
+        assert!(Interval::of(&timeline, 0.001).is_none());
+    }
+
+    #[test]
+    fn a_live_point_has_the_growth_since_the_one_before() {
+        let at = |seconds: f64, host: u64, media: u64| Snapshot {
+            seconds,
+            counters: Counters { host_bytes: host, media_bytes: media, ..Counters::default() },
+            handles: Snapshot::keyed(
+                &[HandleCounters { host_bytes: host, media_bytes: media, erased_bytes: 0 }],
+                None,
+            ),
+            ..Snapshot::default()
+        };
+        let metrics = Metrics::between(&at(1.0, 100, 100), &at(3.0, 200, 400));
+        assert_eq!(metrics.device.cumulative, [Some(2.0)]);
+        assert_eq!(metrics.device.instantaneous, [Some(3.0)]);
+        assert_eq!(metrics.media_bytes_per_second, [Some(150)]);
+        let alone = Metrics::between(&at(1.0, 100, 100), &at(2.0, 100, 300));
+        assert_eq!((alone.device.instantaneous, alone.device.gc_only), (vec![None], vec![0]));
+        // Counters that were reset begin at zero.
+        let reset = Metrics::between(&at(1.0, 100, 100), &at(2.0, 10, 30));
+        assert_eq!(reset.device.instantaneous, [Some(3.0)]);
+    }
+}

@@ -1,0 +1,97 @@
+//! What is written before a run begins to count.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// State of the device when the run starts. Text form: `fresh`, or one or more of `sequential`,
+/// `random:N` and `load` in this order, joined by `+`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Precondition {
+    /// One sequential fill of every namespace, in order, by its first placement handle.
+    pub sequential: bool,
+    /// Then this many logical capacities of single-page writes at independent uniform addresses
+    /// over all namespaces.
+    pub random: f64,
+    /// Then the application loads its data, as it would at the start of the run.
+    pub load: bool,
+}
+
+impl FromStr for Precondition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fail = || {
+            format!(
+                "`{text}` is not a precondition; known: fresh, sequential, random:N, load, and \
+                 several of them joined by +, such as sequential+random:N"
+            )
+        };
+        let mut state = Precondition::default();
+        if text.trim() == "fresh" {
+            return Ok(state);
+        }
+        // Every part once, in the order in which they happen.
+        let mut before = 0;
+        for part in text.trim().split('+') {
+            let place = match part {
+                "sequential" => {
+                    state.sequential = true;
+                    1
+                }
+                "load" => {
+                    state.load = true;
+                    3
+                }
+                random => {
+                    let times = random.strip_prefix("random:").and_then(|n| n.parse().ok());
+                    state.random = times.ok_or_else(fail)?;
+                    if !(state.random > 0.0 && state.random <= 1000.0) {
+                        return Err(fail());
+                    }
+                    2
+                }
+            };
+            if place <= before {
+                return Err(fail());
+            }
+            before = place;
+        }
+        Ok(state)
+    }
+}
+
+impl fmt::Display for Precondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if self.sequential {
+            parts.push("sequential".to_owned());
+        }
+        if self.random > 0.0 {
+            parts.push(format!("random:{}", self.random));
+        }
+        if self.load {
+            parts.push("load".to_owned());
+        }
+        f.write_str(if parts.is_empty() { "fresh" } else { "" })?;
+        f.write_str(&parts.join("+"))
+    }
+}
+
+impl From<Precondition> for String {
+    fn from(precondition: Precondition) -> String {
+        precondition.to_string()
+    }
+}
+
+impl TryFrom<String> for Precondition {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}

@@ -1,0 +1,131 @@
+//! The table of reclaim units: who owns each, how much of it is valid, how often it was erased.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wafer_device::{Device, Observer, Owner, RuId};
+
+use crate::HandleKey;
+
+/// Maximum entries in a record's reclaim-unit table; a larger map cannot be resolved on a screen.
+pub const MOST_RECLAIM_UNITS: u32 = 10_000;
+
+/// Reclaim units in columns of equal length, in order of their number.
+///
+/// Of a device with more than 10,000 reclaim units, every `stride`-th is listed, from the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReclaimUnits {
+    /// Number of reclaim units of the device.
+    pub count: u32,
+    /// Distance between two listed reclaim units: 1 when all are listed.
+    pub stride: u32,
+    /// Size of a reclaim unit, pages.
+    pub pages: u32,
+    /// Handles that own a listed reclaim unit, and `gc`: the values of `owner`.
+    pub owners: Vec<HandleKey>,
+    /// Handle whose data it holds, an index into `owners`; -1 when it is free.
+    pub owner: Vec<i32>,
+    /// Number of valid pages.
+    pub valid: Vec<u32>,
+    /// Number of erases, preconditioning included.
+    pub erases: Vec<u32>,
+    /// Indices into the columns of open reclaim units.
+    pub open: Vec<u32>,
+}
+
+impl ReclaimUnits {
+    /// Checks that the columns have one length and every index is in range.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let count = self.owner.len();
+        let owners = self.owners.len() as i64;
+        let whole = self.valid.len() == count
+            && self.erases.len() == count
+            && self.owner.iter().all(|o| (-1..owners).contains(&i64::from(*o)))
+            && self.open.iter().all(|at| (*at as usize) < count);
+        if whole { Ok(()) } else { Err("the columns do not fit together".to_owned()) }
+    }
+
+    /// Returns the number of reclaim units that are free, open and closed; each listed one of a thinned
+    /// table counts for `stride`.
+    pub fn free_open_closed(&self) -> [u64; 3] {
+        let free = self.owner.iter().filter(|owner| **owner < 0).count() as u64;
+        let (open, all) = (self.open.len() as u64, self.owner.len() as u64);
+        [free, open, all - free - open].map(|count| count * u64::from(self.stride))
+    }
+
+    /// Returns the table of a device, thinned for a record.
+    pub fn of<O: Observer>(device: &Device<O>) -> Self {
+        Self::thinned(device, MOST_RECLAIM_UNITS)
+    }
+
+    /// Returns the table of a device with at most `most` entries.
+    pub fn thinned<O: Observer>(device: &Device<O>, most: u32) -> Self {
+        let geometry = device.geometry();
+        let count = geometry.ru_count;
+        let stride = count.div_ceil(most.max(1)).max(1);
+        let listed = || (0..count).step_by(stride as usize).map(RuId);
+        let key = |owner: Owner| match owner {
+            Owner::Handle(handle) => HandleKey::Handle(handle.0),
+            Owner::Gc => HandleKey::Gc,
+        };
+        let mut owners: Vec<HandleKey> =
+            listed().filter_map(|ru| device.owner(ru)).map(key).collect();
+        owners.sort_unstable();
+        owners.dedup();
+        let owner = |ru: RuId| match device.owner(ru) {
+            Some(owner) => owners.binary_search(&key(owner)).map_or(-1, |index| index as i32),
+            None => -1,
+        };
+        let open = |(i, ru): (usize, RuId)| {
+            (device.owner(ru).is_some() && !device.is_closed(ru)).then_some(i as u32)
+        };
+        ReclaimUnits {
+            count,
+            stride,
+            pages: geometry.pages_per_ru,
+            owner: listed().map(owner).collect(),
+            valid: listed().map(|ru| device.valid_pages(ru)).collect(),
+            erases: listed().map(|ru| device.erase_count(ru)).collect(),
+            open: listed().enumerate().filter_map(open).collect(),
+            owners,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wafer_device::{Command, Placement};
+
+    use super::*;
+
+    fn written() -> Device {
+        let text = "capacity = \"64MiB\"\noverprovisioning = 0.5\nreclaim_unit.size = \"1MiB\"";
+        let mut device = Device::new(&toml::from_str(text).unwrap(), 1).unwrap();
+        let write = |lba, blocks| Command::write(lba, blocks, Placement::NONE);
+        device.apply(&[write(0, 8192), write(0, 1024)]);
+        device
+    }
+
+    #[test]
+    fn columns_agree_with_the_device() {
+        let device = written();
+        let table = ReclaimUnits::of(&device);
+        let count = device.geometry().ru_count;
+        assert_eq!((table.count, table.stride), (count, 1));
+        assert_eq!(table.owner.len(), count as usize);
+        assert_eq!(table.valid.iter().sum::<u32>(), 8192 / 8);
+        let free = table.owner.iter().filter(|o| **o < 0).count();
+        assert_eq!(free, device.free_rus(wafer_device::RgId(0)));
+        // Every handle holds an open reclaim unit from the start.
+        assert!(table.open.len() >= usize::from(device.geometry().handles));
+        assert!(table.open.iter().all(|i| table.owner[*i as usize] >= 0));
+    }
+
+    #[test]
+    fn a_large_device_is_thinned() {
+        let device = written();
+        let table = ReclaimUnits::thinned(&device, 10);
+        assert_eq!(table.count, device.geometry().ru_count);
+        assert_eq!(table.stride, table.count.div_ceil(10));
+        assert!(table.owner.len() <= 10 && table.owner.len() == table.erases.len());
+    }
+}

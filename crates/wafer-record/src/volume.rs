@@ -1,0 +1,103 @@
+//! How much a run writes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wafer_device::{Bytes, LBA_BYTES};
+
+/// Host bytes of a run, counted from its first write. Text form: `5x` (multiples of the logical
+/// capacity) or a size such as `2TiB`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(try_from = "Spelling", into = "String")]
+#[schemars(with = "String")]
+pub enum Volume {
+    /// Multiples of the logical capacity.
+    Multiple(f64),
+    /// Bytes.
+    Bytes(Bytes),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Spelling {
+    Text(String),
+    Number(i64),
+}
+
+impl Volume {
+    /// The volume in bytes on a device of `logical_bytes`, in whole logical blocks, at least one.
+    pub fn bytes(self, logical_bytes: u64) -> u64 {
+        let bytes = match self {
+            Volume::Multiple(times) => (logical_bytes as f64 * times).round() as u64,
+            Volume::Bytes(bytes) => bytes.0,
+        };
+        (bytes / LBA_BYTES * LBA_BYTES).max(LBA_BYTES)
+    }
+}
+
+impl FromStr for Volume {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fail =
+            || format!("`{text}` is not a volume; write 5x (capacities) or a size such as 2TiB");
+        let volume = match text.trim().strip_suffix(['x', 'X']) {
+            Some(times) => Volume::Multiple(times.trim().parse().map_err(|_| fail())?),
+            None => Volume::Bytes(text.parse().map_err(|_| fail())?),
+        };
+        match volume {
+            Volume::Multiple(times) if !(times > 0.0 && times <= 1e6) => Err(fail()),
+            Volume::Bytes(Bytes(0)) => Err(fail()),
+            volume => Ok(volume),
+        }
+    }
+}
+
+impl fmt::Display for Volume {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Volume::Multiple(times) => write!(f, "{times}x"),
+            Volume::Bytes(bytes) => bytes.fmt(f),
+        }
+    }
+}
+
+impl From<Volume> for String {
+    fn from(volume: Volume) -> String {
+        volume.to_string()
+    }
+}
+
+impl TryFrom<Spelling> for Volume {
+    type Error = String;
+
+    fn try_from(spelling: Spelling) -> Result<Self, String> {
+        match spelling {
+            Spelling::Text(text) => text.parse(),
+            Spelling::Number(bytes) => bytes.to_string().parse(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn volumes_round_trip() {
+        for text in ["5x", "2.5x", "2TiB", "100B"] {
+            assert_eq!(text.parse::<Volume>().unwrap().to_string(), text);
+        }
+        assert_eq!("2.5x".parse::<Volume>().unwrap().bytes(1 << 30), 5 << 29);
+        assert_eq!("1000".parse::<Volume>().unwrap().bytes(1 << 30), 512);
+    }
+
+    #[test]
+    fn nonsense_is_an_error() {
+        for text in ["", "x", "0x", "-1x", "nanx", "infx", "0", "-5", "5y", "1e300x"] {
+            assert!(text.parse::<Volume>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Policies side by side: the same workloads and seeds for each, ranked, with paired intervals.
+
+mod bound;
+mod markdown;
+mod student;
+
+use std::path::{Path, PathBuf};
+
+pub use bound::bound;
+use serde::Serialize;
+use wafer_lab::{Experiment, LabError, Options};
+use wafer_record::Record;
+
+/// The `schema` of a ranking.
+pub const COMPARE_SCHEMA: &str = "wafer.compare/1";
+
+/// Policies over workloads.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ranking {
+    /// [`COMPARE_SCHEMA`].
+    pub schema: &'static str,
+    /// Version of wafer.
+    pub version: String,
+    /// Commit that the binary was built from, or "unknown".
+    pub git: String,
+    /// The policy that the others are compared with.
+    pub baseline: String,
+    /// One for each workload.
+    pub workloads: Vec<WorkloadRanking>,
+    /// Each policy over all workloads, best first.
+    pub overall: Vec<Overall>,
+}
+
+/// Policies under one workload, best first.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkloadRanking {
+    /// Name of the experiment or job file.
+    pub name: String,
+    /// Device.
+    pub device: String,
+    /// Host bytes of each run.
+    pub host_bytes: u64,
+    /// Seeds that were run, the same for every policy.
+    pub seeds: Vec<u64>,
+    /// One for each policy, the least WAF first.
+    pub rows: Vec<PolicyRow>,
+    /// What perfect knowledge of the future reached, if it was asked for.
+    pub bound: Option<BoundRow>,
+}
+
+/// One policy under one workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PolicyRow {
+    /// Value of `gc.policy`.
+    pub policy: String,
+    /// WAF of the whole run, the mean over the seeds.
+    pub waf: f64,
+    /// WAF of each seed.
+    pub wafs: Vec<f64>,
+    /// WAF of the last tenth of each run, the mean over the seeds: the state that it tends to.
+    pub waf_at_end: f64,
+    /// Mean over the seeds of WAF less the baseline's with the same seed.
+    pub difference: f64,
+    /// Half the width of the 95 % interval of `difference` (Student's t over the seeds, paired); none
+    /// for one seed.
+    pub half_width: Option<f64>,
+    /// 1 - (WAF - 1) / (baseline's WAF - 1), percent: extra writes that the policy saves.
+    pub saved_percent: Option<f64>,
+    /// WAF over the least WAF of the table, less 1, percent.
+    pub above_best_percent: f64,
+    /// Seconds that the runs took together.
+    pub wall_seconds: f64,
+}
+
+/// WAF with perfect knowledge of the future (see [`crate::bound`]).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BoundRow {
+    /// Open reclaim units, one for each class of death times.
+    pub classes: usize,
+    /// WAF of the first seed.
+    pub waf: f64,
+}
+
+/// One policy over all workloads.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Overall {
+    /// Value of `gc.policy`.
+    pub policy: String,
+    /// Mean over the workloads of how far its WAF is above the least, percent.
+    pub mean_above_best_percent: f64,
+    /// The same for the workload where it is worst.
+    pub worst_above_best_percent: f64,
+    /// That workload.
+    pub worst: String,
+}
+
+/// A workload as `wafer compare` names it: an experiment file, or a fio job file for the options'
+/// device.
+pub fn workload(path: &Path, options: &Options) -> Result<Experiment, LabError> {
+    if path.extension().is_some_and(|e| e == "toml") {
+        return Experiment::from_file(path, options);
+    }
+    Experiment::from_options(&Options { fio: Some(path.to_owned()), ..options.clone() })
+}
+
+/// All runs: for every workload every policy with every seed, in this order.
+pub fn experiments(
+    policies: &[String],
+    workloads: &[PathBuf],
+    seeds: u64,
+    options: &Options,
+) -> Result<Vec<Experiment>, LabError> {
+    let mut runs = Vec::new();
+    for path in workloads {
+        for policy in policies {
+            let mut options = options.clone();
+            options.set.push(format!("gc.policy={policy}"));
+            let experiment = workload(path, &options)?;
+            runs.extend((0..seeds).map(|n| experiment.with_seed(experiment.seed.wrapping_add(n))));
+        }
+    }
+    Ok(runs)
+}
+
+impl WorkloadRanking {
+    /// Ranks the records of one workload: `seeds` for each policy, in the order of `policies`.
+    pub fn of(policies: &[String], records: &[Record], baseline: &str) -> Option<Self> {
+        let first = records.first()?;
+        let seeds = records.len() / policies.len().max(1);
+        let runs: Vec<&[Record]> = records.chunks(seeds.max(1)).collect();
+        let base = &runs[policies.iter().position(|p| p == baseline)?];
+        let mut rows: Vec<PolicyRow> = policies
+            .iter()
+            .zip(&runs)
+            .map(|(policy, runs)| PolicyRow::of(policy, runs, base))
+            .collect();
+        let least = rows.iter().map(|row| row.waf).fold(f64::INFINITY, f64::min);
+        for row in &mut rows {
+            row.above_best_percent = 100.0 * (row.waf / least - 1.0);
+        }
+        rows.sort_by(|a, b| a.waf.total_cmp(&b.waf));
+        Some(WorkloadRanking {
+            name: first.name.clone(),
+            device: first.provenance.device.clone(),
+            host_bytes: first.summary.host_bytes,
+            seeds: runs[0].iter().map(|r| r.seed()).collect(),
+            rows,
+            bound: None,
+        })
+    }
+}
+
+impl PolicyRow {
+    fn of(policy: &str, runs: &[Record], base: &[Record]) -> Self {
+        let wafs: Vec<f64> = runs.iter().map(|r| r.summary.waf).collect();
+        let differences: Vec<f64> =
+            wafs.iter().zip(base).map(|(waf, base)| waf - base.summary.waf).collect();
+        let base_extra = mean(&base.iter().map(|r| r.summary.waf - 1.0).collect::<Vec<_>>());
+        let waf = mean(&wafs);
+        PolicyRow {
+            policy: policy.to_owned(),
+            waf,
+            waf_at_end: mean(&runs.iter().map(at_end).collect::<Vec<_>>()),
+            difference: mean(&differences),
+            half_width: student::half_width(&differences),
+            saved_percent: (base_extra > 1e-6).then(|| 100.0 * (1.0 - (waf - 1.0) / base_extra)),
+            above_best_percent: 0.0,
+            wall_seconds: runs.iter().map(|r| r.performance.wall_seconds).sum(),
+            wafs,
+        }
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// WAF of the last tenth of a run, to the nearest point of its timeline.
+fn at_end(record: &Record) -> f64 {
+    let (host, media) = (&record.timeline.host_bytes, &record.timeline.media_bytes);
+    let (Some(last), Some(all)) = (host.last(), media.last()) else { return f64::NAN };
+    let from = host.partition_point(|bytes| (*bytes as f64) < 0.9 * *last as f64);
+    match host.get(from.saturating_sub(1)) {
+        Some(before) if before < last => {
+            (all - media[from.saturating_sub(1)]) as f64 / (last - before) as f64
+        }
+        _ => record.summary.waf,
+    }
+}
+
+impl Ranking {
+    /// Of these workloads, by this version.
+    pub fn new(baseline: &str, workloads: Vec<WorkloadRanking>) -> Self {
+        let mut overall: Vec<Overall> = Vec::new();
+        for row in workloads.first().map_or(&[][..], |w| &w.rows) {
+            let of = |w: &WorkloadRanking| {
+                let row = w.rows.iter().find(|r| r.policy == row.policy)?;
+                Some((row.above_best_percent, w.name.clone()))
+            };
+            let all: Vec<(f64, String)> = workloads.iter().filter_map(of).collect();
+            let worst = all.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+            overall.push(Overall {
+                policy: row.policy.clone(),
+                mean_above_best_percent: mean(&all.iter().map(|(p, _)| *p).collect::<Vec<_>>()),
+                worst_above_best_percent: worst.map_or(f64::NAN, |w| w.0),
+                worst: worst.map_or_else(String::new, |w| w.1.clone()),
+            });
+        }
+        overall.sort_by(|a, b| a.mean_above_best_percent.total_cmp(&b.mean_above_best_percent));
+        Ranking {
+            schema: COMPARE_SCHEMA,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            git: wafer_lab::GIT.to_owned(),
+            baseline: baseline.to_owned(),
+            workloads,
+            overall,
+        }
+    }
+}

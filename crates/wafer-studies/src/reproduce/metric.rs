@@ -1,0 +1,348 @@
+//! From the records of one seed to the number that stands beside a published one.
+
+use wafer_record::{Explanation, HandleKey, Record};
+
+/// What is computed. Volumes `at` are multiples of the logical capacity; without one it is the end of
+/// the run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Metric {
+    /// Cumulative WAF.
+    Waf {
+        /// Of this experiment.
+        experiment: String,
+        /// At this volume.
+        at: Option<f64>,
+    },
+    /// WAF of the last quarter of a capacity that was written.
+    RecentWaf {
+        /// Of this experiment.
+        experiment: String,
+    },
+    /// WAF of the first experiment over that of the second.
+    Ratio {
+        /// Two.
+        experiments: Vec<String>,
+        /// At this volume.
+        at: Option<f64>,
+    },
+    /// What the application of the first counts of itself, over that of the second.
+    FigureRatio {
+        /// Two.
+        experiments: Vec<String>,
+        /// The figure's name.
+        figure: String,
+    },
+    /// Cumulative WAF of a handle: its media bytes over its host bytes.
+    HandleWaf {
+        /// Of this experiment.
+        experiment: String,
+        /// The handle.
+        handle: String,
+        /// At this volume.
+        at: Option<f64>,
+    },
+    /// Of media bytes beyond host bytes, the share moved out of the reclaim units of a handle.
+    ExtraShare {
+        /// Of this experiment.
+        experiment: String,
+        /// The handle, or `gc`.
+        handle: String,
+        /// At this volume.
+        at: Option<f64>,
+    },
+    /// Of everything relocated, the share that invalidations of a handle caused.
+    CausedShare {
+        /// Of this experiment.
+        experiment: String,
+        /// The handle.
+        handle: String,
+    },
+    /// 1 if `wafer explain` finds what is expected, else 0.
+    Effect {
+        /// In this experiment.
+        experiment: String,
+        /// Which.
+        effect: Effect,
+        /// Whether it is expected to be there.
+        present: bool,
+    },
+    /// What the application counts of itself.
+    Figure {
+        /// Of this experiment.
+        experiment: String,
+        /// The application's name, if several share the device.
+        tenant: String,
+        /// The figure's name.
+        figure: String,
+    },
+    /// Share of neighbouring pairs whose WAF ascends as listed.
+    Ascending {
+        /// From the lowest to the highest.
+        experiments: Vec<String>,
+        /// At this volume.
+        at: Option<f64>,
+    },
+    /// The value from which on the first kind has a higher WAF than the other, linear between points.
+    Crossover {
+        /// Lower at first.
+        experiments: Vec<String>,
+        /// Lower in the end.
+        against: Vec<String>,
+        /// The value at each point, ascending.
+        over: Vec<f64>,
+        /// At this volume.
+        at: Option<f64>,
+    },
+}
+
+/// An effect that the WARP study names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Invalidations of one handle make data of others move.
+    NoisyRuh,
+    /// A sequential stream is collected before it invalidates itself.
+    SaveSequential,
+}
+
+impl Metric {
+    /// Names of the experiments it needs.
+    pub fn experiments(&self) -> Vec<&str> {
+        match self {
+            Metric::Waf { experiment, .. }
+            | Metric::RecentWaf { experiment }
+            | Metric::HandleWaf { experiment, .. }
+            | Metric::ExtraShare { experiment, .. }
+            | Metric::CausedShare { experiment, .. }
+            | Metric::Effect { experiment, .. }
+            | Metric::Figure { experiment, .. } => vec![experiment],
+            Metric::Ascending { experiments, .. }
+            | Metric::Ratio { experiments, .. }
+            | Metric::FigureRatio { experiments, .. } => {
+                experiments.iter().map(String::as_str).collect()
+            }
+            Metric::Crossover { experiments, against, .. } => {
+                experiments.iter().chain(against).map(String::as_str).collect()
+            }
+        }
+    }
+
+    /// Whether it needs attribution.
+    pub fn needs_attribution(&self) -> bool {
+        matches!(self, Metric::CausedShare { .. } | Metric::Effect { .. })
+    }
+
+    /// The same of another experiment, or at another volume, where it is of one experiment.
+    pub(super) fn on(&self, name: Option<&str>, volume: Option<f64>) -> Metric {
+        let mut metric = self.clone();
+        match &mut metric {
+            Metric::Waf { experiment, at }
+            | Metric::HandleWaf { experiment, at, .. }
+            | Metric::ExtraShare { experiment, at, .. } => {
+                *at = volume.or(*at);
+                if let Some(name) = name {
+                    name.clone_into(experiment);
+                }
+            }
+            Metric::CausedShare { experiment, .. }
+            | Metric::RecentWaf { experiment }
+            | Metric::Effect { experiment, .. }
+            | Metric::Figure { experiment, .. } => {
+                if let Some(name) = name {
+                    name.clone_into(experiment);
+                }
+            }
+            Metric::Ratio { .. }
+            | Metric::FigureRatio { .. }
+            | Metric::Ascending { .. }
+            | Metric::Crossover { .. } => {}
+        }
+        metric
+    }
+
+    /// In words.
+    pub fn describe(&self) -> String {
+        let when = |at: &Option<f64>| match at {
+            Some(at) => format!(" at x{at}"),
+            None => String::new(),
+        };
+        match self {
+            Metric::Waf { at, .. } => format!("WAF{}", when(at)),
+            Metric::RecentWaf { .. } => "WAF of the last quarter drive write".to_owned(),
+            Metric::Ratio { experiments, at } => {
+                let [a, b] = [0, 1].map(|i| experiments.get(i).map_or("", String::as_str));
+                format!("WAF of {a} over {b}{}", when(at))
+            }
+            Metric::FigureRatio { experiments, figure } => {
+                let [a, b] = [0, 1].map(|i| experiments.get(i).map_or("", String::as_str));
+                format!("{figure} of {a} over {b}")
+            }
+            Metric::HandleWaf { handle, at, .. } => {
+                format!("WAF of handle {handle}{}", when(at))
+            }
+            Metric::ExtraShare { handle, at, .. } => {
+                format!("share of the extra media bytes from RUs of {handle}{}", when(at))
+            }
+            Metric::CausedShare { handle, .. } => {
+                format!("share of relocations caused by handle {handle}")
+            }
+            Metric::Effect { effect, present, .. } => {
+                let name = match effect {
+                    Effect::NoisyRuh => "Noisy RUH",
+                    Effect::SaveSequential => "Save Sequential",
+                };
+                format!("{name} {}", if *present { "found" } else { "not found" })
+            }
+            Metric::Figure { figure, tenant, .. } => match tenant.as_str() {
+                "" => figure.clone(),
+                tenant => format!("{figure} of {tenant}"),
+            },
+            Metric::Ascending { at, .. } => {
+                format!("neighbours in the published order{}", when(at))
+            }
+            Metric::Crossover { at, .. } => format!("crossover of WAF{}", when(at)),
+        }
+    }
+
+    /// The number, given how to find the record of an experiment.
+    ///
+    /// # Errors
+    /// What the records lack, in words.
+    pub fn value<'a>(&self, record: &dyn Fn(&str) -> Option<&'a Record>) -> Result<f64, String> {
+        let find = |name: &str| record(name).ok_or_else(|| format!("{name} was not run"));
+        match self {
+            Metric::Waf { experiment, at } => waf(find(experiment)?, *at),
+            Metric::RecentWaf { experiment } => recent_waf(find(experiment)?),
+            Metric::Ratio { experiments, at } => match all(experiments, &find, *at)?[..] {
+                [a, b] => Ok(a / b),
+                _ => Err("not two experiments".to_owned()),
+            },
+            Metric::FigureRatio { experiments, figure } => {
+                let of = |name: &String| self::figure(find(name)?, "", figure);
+                match experiments.iter().map(of).collect::<Result<Vec<f64>, String>>()?[..] {
+                    [a, b] => Ok(a / b),
+                    _ => Err("not two experiments".to_owned()),
+                }
+            }
+            Metric::HandleWaf { experiment, handle, at } => {
+                let (host, media) = series(find(experiment)?, handle, *at)?;
+                if host > 0.0 { Ok(media / host) } else { Err(format!("handle {handle} is idle")) }
+            }
+            Metric::ExtraShare { experiment, handle, at } => {
+                let record = find(experiment)?;
+                let (host, media) = series(record, handle, *at)?;
+                let all_host = volume_bytes(record, *at)?;
+                let all = record.timeline.media_at(all_host).ok_or("no such volume")?;
+                let extra = all - all_host as f64;
+                if extra > 0.0 { Ok((media - host) / extra) } else { Ok(0.0) }
+            }
+            Metric::CausedShare { experiment, handle } => {
+                let explanation = explained(find(experiment)?)?;
+                let found = explanation.handles.iter().find(|h| h.handle == *handle);
+                found.and_then(|h| h.caused_share).ok_or_else(|| format!("no handle {handle}"))
+            }
+            Metric::Effect { experiment, effect, present } => {
+                let explanation = explained(find(experiment)?)?;
+                let found = match effect {
+                    Effect::NoisyRuh => explanation.noisy_ruh(),
+                    Effect::SaveSequential => explanation.save_sequential(),
+                };
+                Ok(f64::from(u8::from(found == *present)))
+            }
+            Metric::Figure { experiment, tenant, figure } => {
+                self::figure(find(experiment)?, tenant, figure)
+            }
+            Metric::Ascending { experiments, at } => {
+                let wafs = all(experiments, &find, *at)?;
+                let right = wafs.windows(2).filter(|pair| pair[0] < pair[1]).count();
+                Ok(right as f64 / (wafs.len() - 1) as f64)
+            }
+            Metric::Crossover { experiments, against, over, at } => {
+                let first = all(experiments, &find, *at)?;
+                let second = all(against, &find, *at)?;
+                let gaps: Vec<f64> = first.iter().zip(&second).map(|(a, b)| a - b).collect();
+                Ok(crossover(over, &gaps).unwrap_or(f64::NAN))
+            }
+        }
+    }
+}
+
+fn all<'a>(
+    names: &[String],
+    find: &dyn Fn(&str) -> Result<&'a Record, String>,
+    at: Option<f64>,
+) -> Result<Vec<f64>, String> {
+    names.iter().map(|name| waf(find(name)?, at)).collect()
+}
+
+/// Where the gap last goes from not above 0 to above it.
+fn crossover(over: &[f64], gaps: &[f64]) -> Option<f64> {
+    let at = (1..gaps.len()).rev().find(|i| gaps[i - 1] <= 0.0 && gaps[*i] > 0.0)?;
+    let (x0, x1, g0, g1) = (over[at - 1], over[at], gaps[at - 1], gaps[at]);
+    Some(x0 + (x1 - x0) * -g0 / (g1 - g0))
+}
+
+/// Host bytes of a volume; a run ends in whole logical blocks.
+/// Explains a run whose causes are known.
+fn explained(record: &Record) -> Result<Explanation, String> {
+    match record.attribution {
+        Some(_) => Ok(Explanation::of(record)),
+        None => Err(format!("{}: ran without attribution", record.name)),
+    }
+}
+
+fn volume_bytes(record: &Record, at: Option<f64>) -> Result<u64, String> {
+    let end = record.summary.host_bytes;
+    let Some(at) = at else { return Ok(end) };
+    let bytes = (at * record.logical_bytes() as f64).round() as u64;
+    if bytes <= end {
+        return Ok(bytes);
+    }
+    // A workload may end a command short of the volume that was asked for.
+    if bytes as f64 <= end as f64 * 1.001 { Ok(end) } else { Err(format!("does not reach x{at}")) }
+}
+
+fn waf(record: &Record, at: Option<f64>) -> Result<f64, String> {
+    let bytes = volume_bytes(record, at)?;
+    record.timeline.waf_at(bytes).ok_or_else(|| "nothing was written".to_owned())
+}
+
+/// WAF between a quarter of the capacity before the end and the end.
+fn recent_waf(record: &Record) -> Result<f64, String> {
+    let end = record.summary.host_bytes;
+    let start = end.saturating_sub(record.logical_bytes() / 4).max(1);
+    let media = |at| record.timeline.media_at(at).ok_or("nothing was written");
+    Ok((media(end)? - media(start)?) / (end - start).max(1) as f64)
+}
+
+fn figure(record: &Record, tenant: &str, name: &str) -> Result<f64, String> {
+    let found = record.application.iter().find(|f| f.tenant == tenant && f.name == name);
+    found.map(|f| f.value).ok_or_else(|| format!("the application has no {name}"))
+}
+
+/// Host and media bytes of a handle, linear between points.
+fn series(record: &Record, handle: &str, at: Option<f64>) -> Result<(f64, f64), String> {
+    let key = match handle {
+        "gc" => HandleKey::Gc,
+        number => HandleKey::Handle(number.parse().map_err(|_| format!("no handle {number}"))?),
+    };
+    let bytes = volume_bytes(record, at)?;
+    let found = record.timeline.handles.get(&key).ok_or_else(|| format!("no handle {handle}"))?;
+    let at = |values: &[u64]| wafer_record::interpolate(&record.timeline.host_bytes, values, bytes);
+    Ok((at(&found.host_bytes).unwrap_or(0.0), at(&found.media_bytes).unwrap_or(0.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curves_cross_between_points() {
+        let over = [0.05, 0.07, 0.10, 0.14];
+        // Published: 256 MiB reclaim units, II less PI.
+        let gaps = [-0.087, -0.011, 0.224, 0.028];
+        let x = crossover(&over, &gaps).unwrap();
+        assert!((x - 0.0714).abs() < 1e-4, "{x}");
+        assert_eq!(crossover(&over, &[1.0, 1.0, 1.0, 1.0]), None);
+        assert_eq!(crossover(&over, &[-1.0, -1.0, -1.0, -1.0]), None);
+    }
+}

@@ -1,0 +1,34 @@
+//! Published figures beside ours: studies, their runs, and the resulting table.
+//!
+//! # What it is
+//! A *study* is a folder of `configs/experiments` with a file `study.toml`. It names *experiments*, each an
+//! experiment file with overrides, and *rows*, each one published figure and the metric compared with it.
+//! All configurations are in the binary, so a study runs anywhere; traces are data, and a study whose
+//! trace is missing says so in its rows.
+//!
+//! - `study.rs`: the file and its checks. `plan.rs`: the runs that the chosen rows need.
+//! - `scale.rs`: the same experiment on a device with smaller reclaim units.
+//! - `metric.rs`: from the records of one seed to a number.
+//! - `table.rs`: rows with the mean over seeds and their spread, `wafer.reproduce/1`; `markdown.rs` and
+//!   `html.rs` show them.
+//!
+//! Misses are results like any other; nothing hides them.
+
+mod html;
+mod markdown;
+mod metric;
+mod plan;
+mod scale;
+mod study;
+mod table;
+
+pub(crate) use markdown::figures;
+pub use markdown::{COLUMNS, Column, cells};
+pub use metric::{Effect, Metric};
+pub use plan::{Choice, Plan, PlannedRun};
+pub use scale::Scale;
+pub use study::{Class, Row, Study, StudyExperiment, Sweep};
+pub use table::{
+    ExperimentRecord, Outcomes, ReproducedRow, Reproduction, SCHEMA, Sensitivity, SensitivityPoint,
+    StudyRecord, result_file, result_name, schema,
+};

@@ -1,0 +1,303 @@
+//! The runs that the chosen rows need.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+use wafer_lab::config::did_you_mean;
+use wafer_lab::{Experiment, LabError, Options};
+use wafer_record::Precondition;
+use wafer_record::files::read_text;
+
+use super::metric::Metric;
+use super::scale::Scale;
+use super::study::{Row, Study, StudyExperiment, Sweep, starts_with};
+
+/// Points of a run's timeline: volumes of a quarter of the capacity up to x25 fall on them or near.
+const SAMPLES: usize = 500;
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct PlannedRun {
+    /// `STUDY/EXPERIMENT`, and for a point of a sweep `/sweep/N`.
+    pub name: String,
+    /// What is run; its name is [`Self::name`] with `-` for `/`.
+    pub experiment: Experiment,
+}
+
+/// Rows and the runs that they need.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The studies that take part, with their chosen rows and sweeps only.
+    pub studies: Vec<Study>,
+    /// Every experiment with every seed.
+    pub runs: Vec<PlannedRun>,
+    /// Experiments whose data is missing, with the reason.
+    pub missing: Vec<(String, String)>,
+    /// Scale that was asked for, or `default`.
+    pub scale: String,
+    /// Seeds of each experiment.
+    pub seeds: u64,
+}
+
+/// What is chosen.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// `STUDY`, `STUDY/EXPERIMENT` or `STUDY/ROW`; none: everything.
+    pub names: Vec<String>,
+    /// None: each experiment's default.
+    pub scale: Option<Scale>,
+    /// Seeds of each experiment.
+    pub seeds: u64,
+    /// Whether sweeps are run too.
+    pub sensitivity: bool,
+    /// Folder with traces and other data, looked at before all others.
+    pub data_dir: Option<PathBuf>,
+}
+
+impl Plan {
+    /// The runs that a choice needs. `folder` takes scaled tables.
+    ///
+    /// # Errors
+    /// A name that fits nothing; an experiment that cannot work.
+    pub fn new(studies: &[Study], choice: &Choice, folder: &Path) -> Result<Self, LabError> {
+        for name in &choice.names {
+            check_name(studies, name)?;
+        }
+        let chosen = |id: &str| {
+            choice.names.is_empty() || choice.names.iter().any(|name| starts_with(id, name))
+        };
+        let mut plan = Plan {
+            studies: Vec::new(),
+            runs: Vec::new(),
+            missing: Vec::new(),
+            scale: choice.scale.map_or_else(|| "default".to_owned(), |s| s.to_string()),
+            seeds: choice.seeds,
+        };
+        for study in studies {
+            let full = |id: &str| format!("{}/{id}", study.name);
+            let mut part = study.clone();
+            part.rows.retain(|row| chosen(&full(&row.id)));
+            part.sweeps.retain(|s| choice.sensitivity && part.rows.iter().any(|r| r.id == s.row));
+            let mut needed: BTreeSet<&str> = BTreeSet::new();
+            needed.extend(part.rows.iter().flat_map(|row| row.metric.experiments()));
+            let by_name = study.experiments.iter().filter(|e| chosen(&full(&e.name)));
+            needed.extend(by_name.map(|e| e.name.as_str()));
+            for experiment in study.experiments.iter().filter(|e| needed.contains(e.name.as_str()))
+            {
+                let wants = |row: &&Row| {
+                    row.metric.needs_attribution()
+                        && row.metric.experiments().contains(&experiment.name.as_str())
+                };
+                let attribution = experiment.attribution || part.rows.iter().any(|r| wants(&r));
+                let name = full(&experiment.name);
+                match load(study, experiment, attribution, choice, folder) {
+                    Ok(one) => {
+                        for more in 0..choice.seeds {
+                            plan.push(name.clone(), one.with_seed(one.seed.wrapping_add(more)));
+                        }
+                    }
+                    Err(error @ LabError::MissingData { .. }) => {
+                        plan.missing.push((name, error.to_string()));
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            for sweep in &part.sweeps {
+                for (name, experiment) in sweep_experiments(study, sweep) {
+                    match load(study, &experiment, false, choice, folder) {
+                        Ok(one) => plan.push(full(&name), one),
+                        Err(LabError::MissingData { .. }) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            let any = !part.rows.is_empty() || !needed.is_empty();
+            if any {
+                plan.studies.push(part);
+            }
+        }
+        Ok(plan)
+    }
+
+    fn push(&mut self, name: String, mut experiment: Experiment) {
+        experiment.name = name.replace('/', "-");
+        self.runs.push(PlannedRun { name, experiment });
+    }
+}
+
+/// The experiments of a sweep whose points need runs of their own.
+fn sweep_experiments(study: &Study, sweep: &Sweep) -> Vec<(String, StudyExperiment)> {
+    if !sweep.has_runs() {
+        return Vec::new();
+    }
+    let row = study.rows.iter().find(|r| r.id == sweep.row);
+    let base = row.and_then(|r| study.experiment(r.metric.experiments().first()?));
+    let Some(base) = base else { return Vec::new() };
+    let point = |at: usize| {
+        let mut experiment = base.clone();
+        experiment.set.extend(sweep.set.get(at).into_iter().flatten().cloned());
+        experiment.edit.extend(sweep.edit.get(at).into_iter().flatten().cloned());
+        if let Some(pace) = sweep.pace.get(at) {
+            experiment.pace = Some(pace.clone());
+        }
+        if let Some(file) = sweep.file.get(at) {
+            experiment.file.clone_from(file);
+        }
+        (sweep_name(sweep, at), experiment)
+    };
+    (0..sweep.values.len()).map(point).collect()
+}
+
+/// Name of the run of a point of a sweep.
+pub(super) fn sweep_name(sweep: &Sweep, at: usize) -> String {
+    let vary: String =
+        sweep.vary.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+    format!("{}/sweep/{vary}/{at}", sweep.row)
+}
+
+/// The metric of a sweep's row at one of its points.
+pub(super) fn sweep_metric(row: &Row, sweep: &Sweep, at: usize) -> Metric {
+    let name = sweep.has_runs().then(|| sweep_name(sweep, at));
+    row.metric.on(name.as_deref(), sweep.at.get(at).copied())
+}
+
+fn load(
+    study: &Study,
+    experiment: &StudyExperiment,
+    attribution: bool,
+    choice: &Choice,
+    folder: &Path,
+) -> Result<Experiment, LabError> {
+    let scale = choice.scale;
+    let beside = |path: &PathBuf| study.folder.join(path);
+    let full = experiment.full.iter().filter(|_| scale == Some(Scale::Full));
+    let options = Options {
+        device: experiment.device.clone(),
+        set: full.chain(&experiment.set).cloned().collect(),
+        fio: experiment.fio.as_ref().map(beside),
+        volume: experiment.volume,
+        pace: experiment.pace.clone(),
+        pace_from: experiment.pace_from.as_ref().map(beside),
+        samples: Some(SAMPLES),
+        attribution,
+        data_dir: choice.data_dir.clone(),
+        ..Options::default()
+    };
+    let file = beside(&experiment.file);
+    let mut loaded = match experiment.edit.is_empty() {
+        true => Experiment::from_file(&file, &options)?,
+        false => {
+            let text = edited(&file, &experiment.edit)?;
+            // Lines in messages are those of the edited text.
+            let name = format!("{} (edited)", file.file_name().unwrap_or_default().display());
+            Experiment::from_text(&file.with_file_name(name), &text, &options)?
+        }
+    };
+    // Shares as numbers need no table; with a table, jobs that are not named would not be paced.
+    if experiment.pace.is_some() && experiment.pace_from.is_none() {
+        loaded.pace_from = None;
+    }
+    if experiment.pace.as_deref() == Some("") {
+        loaded.pace = None;
+    }
+    let scale = scale.unwrap_or(Scale::Pages(experiment.ru_pages.unwrap_or(study.ru_pages)));
+    scale.apply(loaded, folder)
+}
+
+/// Returns the text of an experiment file with other values.
+fn edited(file: &Path, edits: &[String]) -> Result<String, LabError> {
+    let wrong = |reason: String| LabError::config(file.display().to_string(), reason);
+    let mut table: Table =
+        toml::from_str(&read_text(file)?).map_err(|e| wrong(e.message().to_owned()))?;
+    for edit in edits {
+        let parsed = edit.split_once('=').and_then(|(key, value)| {
+            let value =
+                toml::from_str::<Table>(&format!("value = {value}")).ok()?.remove("value")?;
+            Some((key.trim(), value))
+        });
+        let (key, value) = parsed.ok_or_else(|| wrong(format!("`{edit}` is not KEY=VALUE")))?;
+        let path: Vec<&str> = key.split('.').collect();
+        if !assign(&mut table, &path, &value) {
+            return Err(wrong(format!("no table for the key `{key}`")));
+        }
+    }
+    toml::to_string(&table).map_err(|e| wrong(e.to_string()))
+}
+
+/// Sets a dotted key; `*` is every element of a list, a number one of them.
+fn assign(table: &mut Table, path: &[&str], value: &Value) -> bool {
+    match path {
+        [] => false,
+        [leaf] => {
+            table.insert((*leaf).to_owned(), value.clone());
+            true
+        }
+        [key, rest @ ..] => match (table.get_mut(*key), rest) {
+            (Some(Value::Table(below)), rest) => assign(below, rest, value),
+            (Some(Value::Array(list)), [which, rest @ ..]) => {
+                let chosen = list
+                    .iter_mut()
+                    .enumerate()
+                    .filter(|(at, _)| *which == "*" || which.parse() == Ok(*at));
+                let mut done = 0;
+                for (_, element) in chosen {
+                    let Value::Table(below) = element else { return false };
+                    if !assign(below, rest, value) {
+                        return false;
+                    }
+                    done += 1;
+                }
+                done > 0
+            }
+            _ => false,
+        },
+    }
+}
+
+/// Refuses a name that no row and no experiment has or begins with.
+fn check_name(studies: &[Study], name: &str) -> Result<(), LabError> {
+    let mut known: Vec<String> = Vec::new();
+    for study in studies {
+        known.push(study.name.clone());
+        let names =
+            study.experiments.iter().map(|e| &e.name).chain(study.rows.iter().map(|r| &r.id));
+        known.extend(names.map(|below| format!("{}/{below}", study.name)));
+    }
+    if known.iter().any(|id| starts_with(id, name)) {
+        return Ok(());
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    // Over a hundred names: without a near one the studies alone are listed.
+    let near = did_you_mean(name, &known);
+    let studies: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
+    let hint = match near.starts_with("; known") {
+        true => format!("; studies: {}", studies.join(", ")),
+        false => near,
+    };
+    Err(LabError::config(name, format!("no such study, experiment or figure{hint}")))
+}
+
+/// What a plan says of the state of a device before a run, for the document.
+pub(super) fn state(precondition: Precondition) -> String {
+    precondition.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_tenants_are_set_in_one_or_all() {
+        let text = "[[tenants]]\nrate = 1.0\n[tenants.workload]\nfill = 0.3\n[[tenants]]\nrate = 2.0\n\
+                    [tenants.workload]\nfill = 0.3\n";
+        let mut table: Table = toml::from_str(text).unwrap();
+        assert!(assign(&mut table, &["tenants", "*", "workload", "fill"], &Value::Float(0.5)));
+        assert!(assign(&mut table, &["tenants", "1", "rate"], &Value::Float(4.0)));
+        assert!(!assign(&mut table, &["tenants", "2", "rate"], &Value::Float(4.0)));
+        assert!(!assign(&mut table, &["absent", "rate"], &Value::Float(4.0)));
+        let now = toml::to_string(&table).unwrap();
+        assert_eq!(now.matches("fill = 0.5").count(), 2, "{now}");
+        assert_eq!((now.matches("rate = 1.0").count(), now.matches("rate = 4.0").count()), (1, 1));
+    }
+}

@@ -1,0 +1,142 @@
+//! Which physical pages count: the T of all forms for the rules of `wafer_core`.
+//!
+//! The forms know a device whose reclaim units (RUs) are all full when a victim is chosen. In a real
+//! one some are empty at that moment, and their pages are no spare: they lower T. What is empty
+//! follows from when `wafer_core` collects. Forced GC runs in a group while at most `f` of its RUs
+//! are free, `f = max(floor(gc.forced_free * count), 1)` ([`Geometry::forced_free`]), each time
+//! a handle has been given its next RU, and at no other time. In steady state:
+//!
+//! 1. A handle's RU fills and closes while `f + 1` are free.
+//! 2. The handle opens one of them: `f` are free, and GC begins.
+//! 3. A victim is chosen. Its valid pages move and it is erased. If that took a new RU for relocated
+//!    data, again `f` are free and the next victim is chosen; otherwise `f + 1` are, and GC ends.
+//!
+//! So **whenever a victim is chosen exactly `f` RUs are free and one more, which the host opened just
+//! now, is empty**. Open RUs of *other* handles are half empty on average, and so is each open RU for
+//! relocated data; those of handles that nothing is written to are empty. Closed RUs are full:
+//!
+//! `T = b * (count - f - 1 - (written - 1) / 2 - idle - relocation / 2)`.
+//!
+//! In one shared log (`fdp = false`, `gc.separate = false`) there is no RU for relocated data: the
+//! victim's pages go to the RU just opened, and `T = b * (count - f - 1)`.
+//!
+//! FIFO in a shared log counts pages by age and notices where in its RU a page is. Relocated pages
+//! begin an RU and spend exactly `count - f - 1` RUs' time in the log. Host pages, `1/A` of
+//! all, follow one by one while the RU fills and spend half an RU's time less on average, so
+//! [`Spare::fifo_pages`] is `T - b / (2 A)`.
+//!
+//! Background GC is left out: at the default limit of 5 % valid pages it finds no victim under the
+//! traffic of these forms.
+
+use wafer_device::{Geometry, Isolation, Relocation};
+
+/// Reclaim units of one group at the moment a victim is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spare {
+    /// Reclaim units of the group.
+    pub ru_count: u32,
+    /// Pages of each.
+    pub pages_per_ru: u32,
+    /// Free ones: `f` of the module's text.
+    pub free: u32,
+    /// Handles that are written.
+    pub written: u32,
+    /// Handles that are not, each with an empty open RU.
+    pub idle: u32,
+    /// Open RUs for relocated data.
+    pub relocation: u32,
+}
+
+impl Spare {
+    /// The group `group` of a device, when of its handles only those of `written` are written.
+    ///
+    /// `None` if there is no such group or handle, or nothing is written.
+    pub fn of(geometry: &Geometry, group: u16, written: &[u16]) -> Option<Spare> {
+        let isolation = |handle: &u16| geometry.isolation.get(usize::from(*handle)).copied();
+        let mut written = written.to_vec();
+        written.sort_unstable();
+        written.dedup();
+        let kinds: Vec<Isolation> = written.iter().map(isolation).collect::<Option<_>>()?;
+        if group >= geometry.groups || kinds.is_empty() {
+            return None;
+        }
+        let persistent = kinds.iter().filter(|i| **i == Isolation::Persistently).count() as u32;
+        let count = kinds.len() as u32;
+        let range = geometry.group_range(group);
+        let ru_count = range.end - range.start;
+        Some(Spare {
+            ru_count,
+            pages_per_ru: geometry.pages_per_ru,
+            free: geometry.forced_free(ru_count),
+            written: count,
+            idle: u32::from(geometry.handles).saturating_sub(count),
+            relocation: match geometry.relocation {
+                Relocation::Shared => 0,
+                Relocation::ByIsolation | Relocation::ByWriter => {
+                    persistent + u32::from(persistent < count)
+                }
+                Relocation::ByHandle(generations) => count * u32::from(generations),
+            },
+        })
+    }
+
+    /// Reclaim units' worth of pages that are empty when a victim is chosen.
+    pub fn empty_rus(&self) -> f64 {
+        let halves = self.written.saturating_sub(1) + self.relocation;
+        f64::from(self.free) + 1.0 + f64::from(self.idle) + f64::from(halves) / 2.0
+    }
+
+    /// T: physical pages that can hold data.
+    pub fn physical_pages(&self) -> f64 {
+        (f64::from(self.ru_count) - self.empty_rus()) * f64::from(self.pages_per_ru)
+    }
+
+    /// T as FIFO in a shared log has it, at the WAF `waf`.
+    pub fn fifo_pages(&self, waf: f64) -> f64 {
+        self.physical_pages() - f64::from(self.pages_per_ru) / (2.0 * waf)
+    }
+
+    /// Effective over-provisioning for this many logical pages; `None` where nothing is spare.
+    pub fn op(&self, logical_pages: f64) -> Option<f64> {
+        let op = self.physical_pages() / logical_pages - 1.0;
+        super::positive(op).then_some(op)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn geometry(text: &str) -> Geometry {
+        let text = format!("capacity = \"800MiB\"\nreclaim_unit.size = \"1MiB\"\n{text}");
+        Geometry::resolve(&toml::from_str(&text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn one_log() {
+        let g = geometry(
+            "reclaim_unit.count = 1000\nfdp = false\ngc.forced_free = 0.0\ngc.separate = false",
+        );
+        let spare = Spare::of(&g, 0, &[0]).unwrap();
+        assert_eq!(spare.empty_rus(), 2.0);
+        assert_eq!(spare.physical_pages(), 998.0 * 256.0);
+        assert_eq!(spare.fifo_pages(2.0), 997.75 * 256.0);
+        assert!((spare.op(800.0 * 256.0).unwrap() - 0.2475).abs() < 1e-12);
+        assert_eq!(spare.op(998.0 * 256.0), None);
+        assert_eq!(Spare::of(&g, 0, &[1]), None);
+        assert_eq!(Spare::of(&g, 1, &[0]), None);
+        assert_eq!(Spare::of(&g, 0, &[]), None);
+    }
+
+    #[test]
+    fn handles_and_relocation() {
+        let g = geometry("reclaim_unit.count = 1000\nhandles = 4");
+        // 10 free, 1 just opened, 1 half, 2 idle, half for relocated data.
+        assert_eq!(Spare::of(&g, 0, &[0, 1, 1]).unwrap().empty_rus(), 14.0);
+        let g = geometry("reclaim_unit.count = 1000\nhandles = 3\nisolation = \"persistently\"");
+        assert_eq!(Spare::of(&g, 0, &[0, 1, 2]).unwrap().empty_rus(), 13.5);
+        let g = geometry("reclaim_unit.count = 1000\nhandles = 2\ngroups = 2");
+        let spare = Spare::of(&g, 1, &[1]).unwrap();
+        assert_eq!((spare.ru_count, spare.empty_rus()), (500, 7.5));
+    }
+}

@@ -1,0 +1,5 @@
+//! Studies and closed forms.
+
+mod experiments;
+mod reproduce;
+mod theory;

@@ -1,0 +1,120 @@
+//! Any trace as a capture.
+
+use std::io::{self, Write};
+
+use wafer_device::{Bytes, Command, DeviceConfig, LBA_BYTES, NsId, Op, ReclaimUnitConfig};
+use wafer_record::capture::{
+    CaptureEvent, CaptureGeometry, CaptureHeader, CaptureNamespace, CaptureRecord, CaptureWriter,
+};
+
+use super::options::TraceOptions;
+use super::reader::TraceReader;
+use super::scan::{Filter, GRANULE, Scan, sectors};
+
+/// Writes the requests of a trace, from where the reader is, as a capture. Each volume becomes a
+/// namespace as large as its last write; processes' names are lost. The header describes a drive that the
+/// requests fit on, which is nobody's: captures of real drives have theirs. `level` is zstd's, 1 to 22.
+///
+/// # Errors
+/// When `out` cannot be written, or the trace has more than 255 volumes.
+pub fn write_capture<W: Write>(
+    mut reader: TraceReader,
+    scan: &Scan,
+    options: &TraceOptions,
+    level: i32,
+    out: W,
+) -> io::Result<W> {
+    if scan.volumes.len() > 255 {
+        let reason =
+            format!("{} volumes; a capture has at most 255 namespaces", scan.volumes.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    }
+    let header = match reader.header().map(serde_json::from_slice::<CaptureHeader>) {
+        Some(Ok(header)) => header,
+        _ => made_up(scan),
+    };
+    let mut capture = CaptureWriter::with_level(out, &header, level)?;
+    let mut filter = Filter::new(options);
+    let mut requests = Vec::new();
+    let mut last = 0;
+    while reader.read(&mut requests) {
+        for request in requests.iter().filter(|r| filter.passes(r, &reader)) {
+            // Some traces are not quite in order of time; a capture is.
+            last = request.time_ns.saturating_sub(scan.origin_ns).max(last);
+            let namespace = NsId(namespace(&reader, request.volume));
+            let mut record = |command| {
+                let event = CaptureEvent::Command(command);
+                capture.record(&CaptureRecord { time_ns: last, host: 0, event })
+            };
+            let (placement, op) = (request.placement, request.op);
+            match op {
+                Op::Flush => record(Command::flush(namespace))?,
+                Op::Update => record(Command::update(namespace, placement))?,
+                Op::Write | Op::Deallocate | Op::Read => {
+                    let (mut lba, end) = sectors(request);
+                    while lba < end {
+                        let blocks = (end - lba).min(u64::from(u32::MAX)) as u32;
+                        record(Command { lba, blocks, placement, op, namespace })?;
+                        lba += u64::from(blocks);
+                    }
+                }
+            }
+        }
+        requests.clear();
+    }
+    capture.finish()
+}
+
+/// A capture keeps its namespace numbers; volumes of other formats are numbered as they appear.
+fn namespace(reader: &TraceReader, volume: u32) -> u8 {
+    if reader.header().is_some() {
+        let name = reader.names().volumes().get(volume as usize);
+        let number = name.and_then(|name| name.parse::<u8>().ok());
+        return number.and_then(|n| n.checked_sub(1)).unwrap_or(volume as u8);
+    }
+    volume as u8
+}
+
+/// A header for requests that were recorded on no drive that is known.
+fn made_up(scan: &Scan) -> CaptureHeader {
+    let sizes: Vec<u64> =
+        scan.volumes.iter().map(|v| v.end.next_multiple_of(GRANULE).max(GRANULE)).collect();
+    let capacity: u64 = sizes.iter().sum();
+    let ru = 64 << 20;
+    let ru_count = capacity.div_ceil(ru) + capacity.div_ceil(ru) / 7 + 8;
+    CaptureHeader {
+        format: "wafer.capture/1".to_owned(),
+        software: concat!("wafer ", env!("CARGO_PKG_VERSION"), ", converted").to_owned(),
+        started_unix_ms: 0,
+        device: DeviceConfig {
+            capacity: Bytes(capacity),
+            page: Bytes(4096),
+            reclaim_unit: ReclaimUnitConfig { size: Bytes(ru), count: Some(ru_count) },
+            overprovisioning: None,
+            handles: 1,
+            groups: 1,
+            isolation: Default::default(),
+            handle_isolation: Default::default(),
+            fdp: true,
+            gc: Default::default(),
+            namespaces: Vec::new(),
+            service: Default::default(),
+        },
+        geometry: CaptureGeometry {
+            page_bytes: 4096,
+            logical_pages: capacity / 4096,
+            pages_per_ru: (ru / 4096) as u32,
+            ru_count: ru_count as u32,
+            groups: 1,
+            handles: 1,
+        },
+        namespaces: (sizes.iter().enumerate())
+            .map(|(i, bytes)| CaptureNamespace {
+                namespace: i as u8,
+                blocks: bytes / LBA_BYTES,
+                lba_bytes: 512,
+                handles: vec![0],
+            })
+            .collect(),
+    }
+}

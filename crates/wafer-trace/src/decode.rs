@@ -1,0 +1,147 @@
+//! From bytes to requests: what every format implements, and the part that all formats of lines
+//! share.
+
+use wafer_device::Op;
+
+use super::request::{Names, Request};
+
+/// Where decoded requests go.
+#[derive(Debug, Default)]
+pub(crate) struct Decoded {
+    pub(crate) requests: Vec<Request>,
+    pub(crate) names: Names,
+    pub(crate) faults: Faults,
+    /// Lines or records passed so far: the number of the one at work is one more.
+    pub(crate) position: u64,
+}
+
+/// A decoder of one format.
+pub(crate) trait Decoder: Send {
+    /// Decodes whole records from the start of `input` and answers how many bytes they took. What is
+    /// left over comes again with more behind it, unless `last` says that nothing follows.
+    fn decode(&mut self, input: &[u8], last: bool, out: &mut Decoded) -> usize;
+}
+
+/// Damaged records: the first few in words, all of them counted.
+#[derive(Clone, Debug, Default)]
+pub struct Faults {
+    /// Damaged records.
+    pub count: u64,
+    /// The first of them: line or record number from 1, and what is wrong.
+    pub first: Vec<(u64, &'static str)>,
+}
+
+/// Faults that are kept in words.
+const KEPT: usize = 8;
+
+impl Faults {
+    /// Notes a damaged record.
+    #[cold]
+    pub(crate) fn add(&mut self, position: u64, reason: &'static str) {
+        self.count += 1;
+        if self.first.len() < KEPT {
+            self.first.push((position, reason));
+        }
+    }
+}
+
+/// What a line says: a request, nothing of interest, or what is wrong with it.
+pub(crate) type Parsed = Result<Option<Request>, &'static str>;
+
+/// A format of lines.
+pub(crate) trait LineFormat: Send {
+    /// Parses one line without its end; never one that is empty or a comment (`#`).
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Parsed;
+}
+
+/// A line longer than this is damaged; no format has any near it.
+pub(crate) const LONGEST_LINE: usize = 64 << 10;
+
+/// A [`LineFormat`] as a decoder.
+pub(crate) struct Lines<F> {
+    format: F,
+    /// Within a line that is too long.
+    skipping: bool,
+}
+
+impl<F: LineFormat> Lines<F> {
+    pub(crate) fn new(format: F) -> Self {
+        Lines { format, skipping: false }
+    }
+
+    fn one(&mut self, line: &[u8], out: &mut Decoded) {
+        out.position += 1;
+        if std::mem::take(&mut self.skipping) {
+            return;
+        }
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let nothing = match line.first() {
+            None | Some(b'#') => true,
+            Some(b' ' | b'\t') => line.trim_ascii().is_empty(),
+            Some(_) => false,
+        };
+        if nothing {
+            return;
+        }
+        match self.format.line(line, &mut out.names) {
+            Ok(Some(request)) => out.requests.push(request),
+            Ok(None) => {}
+            Err(reason) => out.faults.add(out.position, reason),
+        }
+    }
+}
+
+impl<F: LineFormat> Decoder for Lines<F> {
+    fn decode(&mut self, input: &[u8], last: bool, out: &mut Decoded) -> usize {
+        let mut at = 0;
+        for end in memchr::memchr_iter(b'\n', input) {
+            self.one(&input[at..end], out);
+            at = end + 1;
+        }
+        let rest = &input[at..];
+        if last {
+            if !rest.is_empty() {
+                self.one(rest, out);
+            }
+            return input.len();
+        }
+        if rest.len() > LONGEST_LINE {
+            if !self.skipping {
+                out.faults.add(out.position + 1, "the line is longer than 64 KiB");
+            }
+            self.skipping = true;
+            return input.len();
+        }
+        at
+    }
+}
+
+/// Bytes of the unit that most formats count addresses in.
+pub(crate) const SECTOR: u64 = 512;
+
+/// Sectors as bytes.
+pub(crate) fn sectors(count: u64) -> Result<u64, &'static str> {
+    count.checked_mul(SECTOR).ok_or("an address of more than 2^64 bytes")
+}
+
+/// More than any system moves in one request: most likely a shifted column.
+pub(crate) const LARGEST_TRANSFER: u64 = 4 << 30;
+/// A request of this many bytes may deallocate a whole drive; what is longer is damage.
+pub(crate) const LARGEST: u64 = 1 << 50;
+
+/// Refuses what no drive can be asked.
+#[inline]
+pub(crate) fn checked(request: Request) -> Parsed {
+    let most = if request.op == Op::Deallocate { LARGEST } else { LARGEST_TRANSFER };
+    if request.bytes > most {
+        return Err(if most == LARGEST {
+            "a length of more than 1 PiB"
+        } else {
+            "a read or write of more than 4 GiB"
+        });
+    }
+    match request.offset.checked_add(request.bytes) {
+        None => Err("the address and length overflow"),
+        Some(_) => Ok(Some(request)),
+    }
+}

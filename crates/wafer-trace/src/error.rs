@@ -1,0 +1,71 @@
+//! What can be wrong with a trace.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::format::FORMATS;
+
+/// A trace cannot be used. One line, with the file.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file cannot be read.
+    #[error("{}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// No format fits.
+    #[error("{}: {}", path.display(), unknown(*empty))]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// It holds nothing.
+        empty: bool,
+    },
+    /// A damaged record and `strict`.
+    #[error("{first} ({count} damaged in all; without `strict` they are left out)")]
+    Damaged {
+        /// The first, with its place.
+        first: String,
+        /// Damaged records.
+        count: u64,
+    },
+    /// An option that does not fit the trace or the device.
+    #[error("{}: {reason}", path.display())]
+    Option {
+        /// The trace.
+        path: PathBuf,
+        /// What is wrong, naming the option.
+        reason: String,
+    },
+}
+
+impl TraceError {
+    pub(super) fn io(path: &Path, source: io::Error) -> Self {
+        TraceError::Io {
+            path: path.to_owned(),
+            source: io::Error::new(source.kind(), reason(&source)),
+        }
+    }
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "may not be read".to_owned(),
+        io::ErrorKind::IsADirectory => "is a folder, not a trace".to_owned(),
+        io::ErrorKind::UnexpectedEof => "ends too early".to_owned(),
+        _ => error.to_string().lines().next().unwrap_or("cannot be read").to_owned(),
+    }
+}
+
+fn unknown(empty: bool) -> String {
+    if empty {
+        return "holds no requests: the trace is empty".to_owned();
+    }
+    let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+    format!("no known format of traces; known: {}", names.join(", "))
+}

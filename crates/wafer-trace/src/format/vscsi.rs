@@ -1,0 +1,120 @@
+//! CloudPhysics vSCSI traces, versions 1 and 2.
+//!
+//! Little-endian records. Version 1, 32 bytes: sequence u32, length u32, segments u32, command u16,
+//! version u16, block u64, time u64. Version 2, 40 bytes: command u16, version u16, sequence u32, length
+//! u32, segments u32, block u64, time u64, response u64. Length in bytes, block in sectors of 512
+//! bytes, time in microseconds; the version stands in the upper byte of its field.
+
+use wafer_device::Op;
+
+use crate::decode::{Decoded, Decoder, SECTOR, checked};
+use crate::request::Request;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Version {
+    One,
+    Two,
+}
+
+impl Version {
+    fn record(self) -> usize {
+        match self {
+            Version::One => 32,
+            Version::Two => 40,
+        }
+    }
+}
+
+pub(super) struct Vscsi {
+    version: Version,
+}
+
+#[inline]
+fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut field = [0; N];
+    field.copy_from_slice(&bytes[at..at + N]);
+    field
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(field(bytes, at))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(field(bytes, at))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(field(bytes, at))
+}
+
+/// SCSI operation codes (SBC-3).
+fn op(command: u16) -> Option<Op> {
+    match command & 0xff {
+        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0x8e => Some(Op::Write),
+        0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),
+        // UNMAP; WRITE SAME, which virtual machines use to unmap and zero.
+        0x42 | 0x41 | 0x93 => Some(Op::Deallocate),
+        0x35 | 0x91 => Some(Op::Flush),
+        _ => None,
+    }
+}
+
+/// The version that the first records agree on.
+pub(super) fn version(head: &[u8]) -> Option<Version> {
+    let all = |version: Version| {
+        let mut records = head.chunks_exact(version.record()).take(8).peekable();
+        records.peek()?;
+        let (command, number) = match version {
+            Version::One => (12, 14),
+            Version::Two => (0, 2),
+        };
+        let wanted = if version == Version::One { 1 } else { 2 };
+        records
+            .all(|r| u16_at(r, number) >> 8 == wanted && op(u16_at(r, command)).is_some())
+            .then_some(version)
+    };
+    all(Version::One).or_else(|| all(Version::Two))
+}
+
+impl Vscsi {
+    pub(super) fn new(head: &[u8]) -> Self {
+        Vscsi { version: version(head).unwrap_or(Version::One) }
+    }
+}
+
+impl Decoder for Vscsi {
+    fn decode(&mut self, input: &[u8], last: bool, out: &mut Decoded) -> usize {
+        let size = self.version.record();
+        let records = input.chunks_exact(size);
+        let rest = records.remainder().len();
+        out.requests.reserve(input.len() / size);
+        for record in records {
+            out.position += 1;
+            let (command, length, block, time) = match self.version {
+                Version::One => (12, 4, 16, 24),
+                Version::Two => (0, 8, 16, 24),
+            };
+            let Some(op) = op(u16_at(record, command)) else {
+                out.faults.add(out.position, "unknown SCSI command");
+                continue;
+            };
+            let length = u64::from(u32_at(record, length));
+            let time = u64_at(record, time).wrapping_mul(1000);
+            let parsed = match u64_at(record, block).checked_mul(SECTOR) {
+                Some(offset) => checked(Request::new(op, time, offset, length)),
+                None => Err("an address of more than 2^64 bytes"),
+            };
+            match parsed {
+                Ok(request) => out.requests.extend(request),
+                Err(reason) => out.faults.add(out.position, reason),
+            }
+        }
+        if last && rest > 0 {
+            out.position += 1;
+            out.faults.add(out.position, "the record is cut short");
+            return input.len();
+        }
+        input.len() - rest
+    }
+}

@@ -1,0 +1,86 @@
+//! Bytes of a trace file: plain, gzip, zstd or xz, told apart by their first bytes, and the frames of
+//! a capture.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::Path;
+
+use liblzma::stream::{CONCATENATED, Stream};
+use wafer_record::capture;
+
+use super::per_cpu;
+
+/// Bytes looked at to tell what a file is.
+pub(super) const HEAD: usize = 256 << 10;
+
+/// A trace's bytes without compression.
+pub(super) struct Input {
+    pub(super) bytes: Box<dyn Read + Send>,
+    /// The header of a capture, whose records `bytes` then are.
+    pub(super) capture: Option<Vec<u8>>,
+}
+
+/// A capture's header is not longer.
+const LONGEST_HEADER: u32 = 16 << 20;
+/// Bytes of memory that unpacking xz may take: four times what `xz -9` makes it need.
+const XZ_MEMORY: u64 = 256 << 20;
+/// Compression within compression is followed this deep.
+const DEPTH: usize = 3;
+
+/// Opens a file.
+pub(super) fn open(path: &Path) -> io::Result<Input> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder"));
+    }
+    if let Some(files) = per_cpu::files(path) {
+        return Ok(Input { bytes: Box::new(per_cpu::Joined::open(&files)?), capture: None });
+    }
+    unpack(Box::new(file))
+}
+
+/// Removes compression and the frame of a capture.
+pub(super) fn unpack(mut bytes: Box<dyn Read + Send>) -> io::Result<Input> {
+    for _ in 0..DEPTH {
+        let mut head = Vec::with_capacity(16);
+        // Damage of an inner layer shows when it is read, not here.
+        bytes.by_ref().take(16).read_to_end(&mut head)?;
+        let all: Box<dyn Read + Send> = Box::new(Cursor::new(head.clone()).chain(bytes));
+        bytes = match head.as_slice() {
+            [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(all)),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::new(all)?),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
+                let stream = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED)?;
+                Box::new(liblzma::read::XzDecoder::new_stream(all, stream))
+            }
+            head if head.starts_with(&capture::MAGIC) => return capture_frames(all),
+            _ => return Ok(Input { bytes: all, capture: None }),
+        };
+    }
+    Ok(Input { bytes, capture: None })
+}
+
+/// The header and the records of a capture (docs/reference/capture-format.md).
+fn capture_frames(mut bytes: Box<dyn Read + Send>) -> io::Result<Input> {
+    let invalid = |reason: String| io::Error::new(io::ErrorKind::InvalidData, reason);
+    let mut fixed = [0; 16];
+    bytes.read_exact(&mut fixed)?;
+    let version = u16::from_le_bytes([fixed[8], fixed[9]]);
+    if version != capture::VERSION {
+        return Err(invalid(format!(
+            "capture version {version}; version {} is read",
+            capture::VERSION
+        )));
+    }
+    let length = u32::from_le_bytes([fixed[12], fixed[13], fixed[14], fixed[15]]);
+    if length > LONGEST_HEADER {
+        return Err(invalid(format!("a capture with a header of {length} bytes")));
+    }
+    let mut header = Vec::new();
+    bytes.by_ref().take(u64::from(length)).read_to_end(&mut header)?;
+    if header.len() as u64 != u64::from(length) {
+        return Err(invalid("a capture that ends within its header".to_owned()));
+    }
+    let records = zstd::Decoder::new(bytes)?;
+    Ok(Input { bytes: Box::new(records), capture: Some(header) })
+}

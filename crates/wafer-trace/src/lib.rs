@@ -1,0 +1,52 @@
+//! Traces: requests that were recorded elsewhere.
+//!
+//! # What it is
+//! A [`TraceReader`] gives the [`Request`]s of a file of any of the [`FORMATS`], compressed or not; a
+//! [`Trace`] is a file with [`TraceOptions`] that has been scanned once, and a [`TraceStream`] the
+//! commands of one or several of them on a device.
+//!
+//! # Architecture
+//! - `format/` has one file for each format: line formats implement `LineFormat`, binary ones `Decoder`
+//!   (`decode.rs`); its `mod.rs` lists them and detects which one a file has;
+//! - `input.rs` removes compression, `per_cpu.rs` joins blktrace's files; `reader.rs` cuts the input into pieces of bounded size;
+//! - `scan.rs` goes over a trace once: sizes, times, volumes, processes, damage;
+//! - `remap.rs` maps addresses to the device, `rules.rs` reads placement rules and `placing.rs` follows them;
+//! - `stream.rs` merges traces by time and repeats them;
+//! - the format that wafer itself records is `wafer_record::capture`.
+//!
+//! # Invariants
+//! Memory is bounded by names and touched granules, not by the length of a trace. Nothing that a file
+//! holds panics; a damaged record is counted, told with file and line, and left out, or with `strict`
+//! refused before anything runs.
+
+mod convert;
+mod decode;
+mod error;
+mod fields;
+mod format;
+mod input;
+mod options;
+mod per_cpu;
+mod place_map;
+mod placing;
+mod reader;
+mod remap;
+mod request;
+mod rules;
+mod scan;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+pub use convert::write_capture;
+pub use decode::Faults;
+pub use error::TraceError;
+pub use format::{FORMATS, Format, format};
+pub use options::{Duration, Map, Repeat, TraceOptions, Volumes};
+pub use place_map::PlaceMap;
+pub use reader::TraceReader;
+pub use remap::{Area, Fit};
+pub use request::{NO_PROCESS, Names, Request};
+pub use rules::PlacementRules;
+pub use scan::{Amount, GRANULE, Scan, VolumeScan};
+pub use stream::{Trace, TraceStream, TraceTarget};

@@ -1,0 +1,174 @@
+//! How a trace is played: which part, where on the device, how often.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use super::rules::PlacementRules;
+
+/// Options of one trace. Every field is a key of an experiment's `[workload]` table.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TraceOptions {
+    /// Format, a name of `wafer trace formats`. Default: the file's bytes tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// Begin at this time after the trace's first request: seconds, or with a unit
+    /// (`"90s"`, `"10min"`, `"2h"`, `"1d"`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Duration>,
+    /// End at this time after the trace's first request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Duration>,
+    /// Only this volume of the trace (disk, device, namespace), by its name; a number is one too.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "super::rules::name")]
+    pub volume: Option<String>,
+    /// Where the volumes of a trace lie: `"join"` (default), one behind the other; `"namespaces"`,
+    /// each on a namespace of its own.
+    pub volumes: Volumes,
+    /// How addresses are brought onto the device. Default `"auto"`.
+    pub map: Map,
+    /// What follows the end of the trace while the volume is not reached: `"same"` (default), the
+    /// trace again; `"shift"`, again with all addresses moved on; `"once"`, nothing.
+    pub repeat: Repeat,
+    /// Times go this many times faster. It decides how several traces mix. Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<f64>,
+    /// Refuse a trace with damaged records instead of leaving them out.
+    pub strict: bool,
+    /// The namespace to write to, from 1. Default: the first; of several traces, each the next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<u8>,
+    /// Placement identifiers. Default `"trace"`, those that the trace carries.
+    #[schemars(with = "String")]
+    pub placement: PlacementRules,
+}
+
+/// Where the volumes of a trace lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Volumes {
+    /// The namespaces of a capture on the namespaces of the same numbers, if the device has them all;
+    /// else as `join`.
+    #[default]
+    Auto,
+    /// One behind the other, in order of first appearance, each as long as its last address.
+    Join,
+    /// The first on the first namespace, and so on; more volumes than namespaces start over.
+    Namespaces,
+}
+
+/// How addresses are brought onto the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Map {
+    /// As they are if they fit; else compact if that fits; else compact and wrapped.
+    #[default]
+    Auto,
+    /// As they are; what lies behind the end of the namespace is left out and counted.
+    Keep,
+    /// Modulo the size of the namespace.
+    Wrap,
+    /// Multiplied so that the trace's last address becomes the namespace's; lengths stay.
+    Scale,
+    /// Only the 1 MiB granules that the trace writes, in order, without the gaps; then wrapped.
+    Compact,
+}
+
+/// What follows the end of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Repeat {
+    /// The trace again.
+    #[default]
+    Same,
+    /// The trace again, its addresses moved on by 0.618 of the namespace, modulo its size.
+    Shift,
+    /// Nothing.
+    Once,
+}
+
+/// A time span.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "Spelling", into = "String")]
+pub struct Duration(
+    /// Nanoseconds.
+    pub u64,
+);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Spelling {
+    Seconds(f64),
+    Text(String),
+}
+
+impl JsonSchema for Duration {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "number"], "format": "time span" })
+    }
+}
+
+impl FromStr for Duration {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fail = || format!("`{text}` is not a time; write seconds, or 90s, 10min, 2h, 1d");
+        let text = text.trim();
+        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let number: f64 = number.parse().map_err(|_| fail())?;
+        let seconds = match unit.trim() {
+            "" | "s" => 1.0,
+            "ms" => 1e-3,
+            "us" => 1e-6,
+            "min" | "m" => 60.0,
+            "h" => 3600.0,
+            "d" => 86_400.0,
+            _ => return Err(fail()),
+        };
+        Duration::seconds(number * seconds).ok_or_else(fail)
+    }
+}
+
+impl Duration {
+    fn seconds(seconds: f64) -> Option<Self> {
+        let fits = seconds.is_finite() && (0.0..=1e10).contains(&seconds);
+        fits.then(|| Duration((seconds * 1e9).round() as u64))
+    }
+}
+
+impl TryFrom<Spelling> for Duration {
+    type Error = String;
+
+    fn try_from(spelling: Spelling) -> Result<Self, String> {
+        match spelling {
+            Spelling::Text(text) => text.parse(),
+            Spelling::Seconds(seconds) => {
+                Duration::seconds(seconds).ok_or_else(|| format!("{seconds} is not a time"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}s", self.0 as f64 / 1e9)
+    }
+}
+
+impl From<Duration> for String {
+    fn from(duration: Duration) -> String {
+        duration.to_string()
+    }
+}

@@ -1,0 +1,398 @@
+//! Traces as commands on a device: remapped, placed, merged by time, repeated.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use wafer_device::{
+    Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, NsId, Op, Placement,
+    StreamDescription, StreamState, Surplus,
+};
+
+use super::error::TraceError;
+use super::options::{Repeat, TraceOptions, Volumes};
+use super::placing::Placer;
+use super::reader::TraceReader;
+use super::remap::{Area, Fit, Remap};
+use super::request::Request;
+use super::scan::{Filter, Scan, sectors};
+
+/// The format that records placement identifiers and numbers of namespaces.
+const CAPTURE: &str = "capture";
+
+/// A trace that has been scanned.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// What the scan found.
+    pub scan: Arc<Scan>,
+    /// How it is played.
+    pub options: TraceOptions,
+    /// Placement identifiers of the trace's requests in their order, reads and all: they stand where the
+    /// trace's own would, for `placement = "trace"`.
+    pub placements: Option<Arc<[u16]>>,
+}
+
+/// What traces are played on.
+#[derive(Clone, Debug)]
+pub struct TraceTarget<'a> {
+    /// Bytes of each namespace.
+    pub namespace_bytes: Vec<u64>,
+    /// Placement identifiers of each namespace.
+    pub namespace_handles: Vec<u16>,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Repeat traces that do not say `once`.
+    pub until_volume: bool,
+    /// Where relative paths of placement maps start.
+    pub folder: &'a Path,
+}
+
+/// Commands of one or several traces.
+#[derive(Debug)]
+pub struct TraceStream {
+    tenants: Vec<Tenant>,
+    surplus: Surplus,
+    notices: Vec<String>,
+}
+
+/// One trace while it is played.
+#[derive(Debug)]
+struct Tenant {
+    trace: Trace,
+    reader: TraceReader,
+    filter: Filter,
+    requests: Vec<Request>,
+    at: usize,
+    /// Requests of this pass that were read.
+    seen: usize,
+    remap: Remap,
+    placer: Placer,
+    repeats: bool,
+    speed: f64,
+    passes: u64,
+    /// Model time at which this pass began, nanoseconds.
+    pass_began: u64,
+    wrote_in_pass: bool,
+    counts: Counts,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    writes: u64,
+    deallocates: u64,
+    reads: u64,
+    flushes: u64,
+    /// Requests that lay behind the end of the namespace, in whole or part.
+    outside: u64,
+}
+
+impl TraceStream {
+    /// Plays traces on a device.
+    ///
+    /// # Errors
+    /// When an option does not fit the device, or a file cannot be read any more.
+    pub fn new(traces: &[Trace], target: &TraceTarget<'_>) -> Result<Self, TraceError> {
+        let mut notices = Vec::new();
+        let mut tenants = Vec::new();
+        for (number, trace) in traces.iter().enumerate() {
+            let areas = areas(trace, number, traces.len(), target)?;
+            let scan = &trace.scan;
+            let (areas, joined) = areas;
+            let (remap, fit) = Remap::new(scan, &trace.options, &areas, joined, target.page_bytes);
+            let path = scan.path.display();
+            match fit {
+                Fit::Given => {}
+                Fit::Compacted => notices.push(format!(
+                    "{path}: addresses reach behind the namespace; gaps between written granules of \
+                     1 MiB are left out (map = \"compact\")"
+                )),
+                Fit::Wrapped => notices.push(format!(
+                    "{path}: the trace writes more addresses than the namespace has; they wrap \
+                     around, so that some share a place (map = \"compact\")"
+                )),
+            }
+            notices.extend(damage(scan));
+            let handles = target.namespace_handles.get(areas[0].namespace.index()).copied();
+            let placer =
+                Placer::new(&trace.options.placement, scan, handles.unwrap_or(1), target.folder)?;
+            tenants.push(Tenant {
+                reader: TraceReader::open(&scan.path, Some(scan.format))?,
+                filter: Filter::new(&trace.options),
+                requests: Vec::new(),
+                at: 0,
+                seen: 0,
+                remap,
+                placer,
+                repeats: target.until_volume && trace.options.repeat != Repeat::Once,
+                speed: trace.options.speed.unwrap_or(1.0),
+                passes: 0,
+                pass_began: 0,
+                wrote_in_pass: false,
+                counts: Counts::default(),
+                trace: trace.clone(),
+            });
+        }
+        Ok(TraceStream { tenants, surplus: Surplus::default(), notices })
+    }
+
+    /// What is worth telling before a run, a line each.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// Bytes that will be written, if the traces are not repeated.
+    pub fn total_bytes(&self) -> Option<u64> {
+        let once = self.tenants.iter().all(|t| !t.repeats);
+        once.then(|| self.tenants.iter().map(|t| t.trace.scan.writes.bytes).sum())
+    }
+
+    /// Bytes of memory that playing takes, about.
+    pub fn memory_bytes(&self) -> u64 {
+        let granules = |t: &Tenant| -> u64 {
+            t.trace.scan.volumes.iter().map(|v| v.granules.len() as u64 * 16).sum()
+        };
+        self.tenants.iter().map(|t| (8 << 20) + granules(t)).sum()
+    }
+
+    /// Returns the tenant with the earliest request, the first of equals, and the time.
+    #[inline]
+    fn earliest(&mut self) -> Option<(u64, usize)> {
+        let mut best: Option<(u64, usize)> = None;
+        for (i, tenant) in self.tenants.iter_mut().enumerate() {
+            let Some(time) = tenant.next_time() else { continue };
+            if best.is_none_or(|(earliest, _)| time < earliest) {
+                best = Some((time, i));
+            }
+        }
+        best
+    }
+}
+
+/// What to say of a trace's damaged records.
+fn damage(scan: &Scan) -> Vec<String> {
+    let mut lines = scan.messages.clone();
+    let more = scan.faults.count - lines.len() as u64;
+    if more > 0 {
+        lines.push(format!("{}: {more} more damaged records", scan.path.display()));
+    }
+    lines.into_iter().map(|line| format!("{line} (left out)")).collect()
+}
+
+/// The namespaces of a capture by their numbers, where the device has them all.
+fn numbered(trace: &Trace, count: usize) -> Option<Vec<usize>> {
+    let number = |name: &str| name.parse::<usize>().ok()?.checked_sub(1).filter(|n| *n < count);
+    let capture = trace.scan.format.name == CAPTURE && trace.options.namespace.is_none();
+    let volumes = capture.then(|| trace.scan.volumes.iter().map(|v| number(&v.name)))?;
+    volumes.collect::<Option<Vec<_>>>().filter(|numbers| !numbers.is_empty())
+}
+
+/// The parts of namespaces that a trace writes, and whether its volumes are joined on one.
+fn areas(
+    trace: &Trace,
+    number: usize,
+    traces: usize,
+    target: &TraceTarget<'_>,
+) -> Result<(Vec<Area>, bool), TraceError> {
+    let count = target.namespace_bytes.len();
+    let whole = |n: usize| Area {
+        namespace: NsId(n as u8),
+        first: 0,
+        blocks: (target.namespace_bytes[n] / LBA_BYTES).max(1),
+    };
+    let refuse = |reason: String| TraceError::Option { path: trace.scan.path.clone(), reason };
+    let speed = trace.options.speed.unwrap_or(1.0);
+    if !(speed > 0.0 && speed.is_finite()) {
+        return Err(refuse(format!("speed: {speed} is not a positive number")));
+    }
+    if trace.options.volumes == Volumes::Namespaces {
+        return Ok(((0..count).map(whole).collect(), false));
+    }
+    if trace.options.volumes == Volumes::Auto
+        && traces == 1
+        && let Some(numbers) = numbered(trace, count)
+    {
+        return Ok((numbers.into_iter().map(whole).collect(), false));
+    }
+    let areas = match trace.options.namespace {
+        Some(n) if n == 0 || usize::from(n) > count => {
+            Err(refuse(format!("namespace: {n}; the device has namespaces 1 to {count}")))
+        }
+        Some(n) => Ok(vec![whole(usize::from(n) - 1)]),
+        None if traces <= count => Ok(vec![whole(number)]),
+        // More traces than namespaces: those of one namespace divide it evenly.
+        None => {
+            let namespace = number % count;
+            let sharing = (traces - namespace).div_ceil(count) as u64;
+            let Area { blocks, .. } = whole(namespace);
+            let page = target.page_bytes / LBA_BYTES;
+            let each = (blocks / sharing / page * page).max(1);
+            let first = each * (number / count) as u64;
+            Ok(vec![Area { namespace: NsId(namespace as u8), first, blocks: each }])
+        }
+    };
+    areas.map(|areas| (areas, true))
+}
+
+impl Tenant {
+    /// Reads on until there is a request; false at the end.
+    fn ready(&mut self) -> bool {
+        while self.at == self.requests.len() {
+            self.requests.clear();
+            self.at = 0;
+            if self.reader.read(&mut self.requests) {
+                if let Some(placements) = &self.trace.placements {
+                    let given = placements.get(self.seen..).unwrap_or_default();
+                    for (request, placement) in self.requests.iter_mut().zip(given) {
+                        request.placement = Placement(*placement);
+                    }
+                    self.seen += self.requests.len();
+                }
+                let (filter, reader) = (&mut self.filter, &self.reader);
+                self.requests.retain(|request| filter.passes(request, reader));
+            } else if !self.begin_again() {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn begin_again(&mut self) -> bool {
+        if !self.repeats || !self.wrote_in_pass {
+            return false;
+        }
+        let scan = &self.trace.scan;
+        // Read once already: if it has gone since, the trace ends here.
+        let Ok(reader) = TraceReader::open(&scan.path, Some(scan.format)) else { return false };
+        self.reader = reader;
+        self.filter = Filter::new(&self.trace.options);
+        self.seen = 0;
+        self.passes += 1;
+        self.wrote_in_pass = false;
+        let span = (scan.span_ns as f64 / self.speed) as u64;
+        self.pass_began = self.pass_began.saturating_add(span.max(1));
+        if self.trace.options.repeat == Repeat::Shift {
+            // The golden ratio: passes never fall on each other.
+            let fraction = (self.passes as f64 * 0.618_033_988_749_894_9).fract();
+            self.remap.shift_by(fraction);
+        }
+        true
+    }
+
+    fn next_time(&mut self) -> Option<u64> {
+        if !self.ready() {
+            return None;
+        }
+        let time = self.requests[self.at].time_ns.saturating_sub(self.trace.scan.origin_ns);
+        Some(self.pass_began.saturating_add((time as f64 / self.speed) as u64))
+    }
+
+    /// The commands of the next request.
+    #[inline]
+    fn take(&mut self, out: &mut Vec<Command>) {
+        let request = self.requests[self.at];
+        self.at += 1;
+        let op = request.op;
+        match op {
+            Op::Write => self.counts.writes += 1,
+            Op::Deallocate => self.counts.deallocates += 1,
+            Op::Read => self.counts.reads += 1,
+            Op::Flush => {
+                self.counts.flushes += 1;
+                return out.push(Command::flush(self.remap.namespace(request.volume)));
+            }
+            Op::Update => {
+                let namespace = self.remap.namespace(request.volume);
+                return out.push(Command::update(namespace, request.placement));
+            }
+        }
+        let placement = if op == Op::Write { self.placer.place(&request) } else { Placement::NONE };
+        let map = self.placer.map().filter(|_| op == Op::Write);
+        let (first, end) = sectors(&request);
+        let before = out.len();
+        let inside = self.remap.pieces(request.volume, first, end, |namespace, lba, blocks| {
+            let (mut lba, mut left) = (lba, blocks);
+            while left > 0 {
+                let mut blocks = left.min(u64::from(u32::MAX));
+                let mut placement = placement;
+                if let Some(map) = map {
+                    let (found, next) = map.at(namespace.0, lba);
+                    placement = found;
+                    blocks = blocks.min(next - lba);
+                }
+                out.push(Command { lba, blocks: blocks as u32, placement, op, namespace });
+                lba += blocks;
+                left -= blocks;
+            }
+        });
+        // Without a write that reaches the device another pass would bring no volume nearer.
+        self.wrote_in_pass |= op == Op::Write && out.len() > before;
+        self.counts.outside += u64::from(!inside);
+    }
+}
+
+impl CommandStream for TraceStream {
+    fn description(&self) -> StreamDescription {
+        let recorded = |t: &Tenant| t.trace.scan.format.name == CAPTURE && t.placer.is_recorded();
+        StreamDescription {
+            identifiers: self.tenants.iter().all(recorded),
+            queue_depth: 1,
+            loads: false,
+            timed: true,
+            waits: false,
+        }
+    }
+
+    fn load(&mut self, _: &mut Batch, _: usize) -> StreamState {
+        StreamState::Ended
+    }
+
+    fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
+        let end = batch.len() + max;
+        self.surplus.take(batch, end);
+        while batch.len() < end {
+            let Some((time, next)) = self.earliest() else { break };
+            self.tenants[next].take(&mut batch.commands);
+            batch.times.resize(batch.commands.len(), time);
+        }
+        self.surplus.keep(batch, end);
+        batch.state_at(end)
+    }
+
+    /// A trace states when its requests arrive, whatever becomes of them.
+    fn completed(&mut self, _: &[Completion]) {}
+
+    fn figures(&self) -> Vec<Figure> {
+        let several = self.tenants.len() > 1;
+        self.tenants
+            .iter()
+            .flat_map(|t| {
+                let tenant =
+                    if several { t.trace.scan.path.display().to_string() } else { String::new() };
+                let figure = move |name: &str, value: u64, meaning: &str| Figure {
+                    tenant: tenant.clone(),
+                    name: name.to_owned(),
+                    value: value as f64,
+                    unit: String::new(),
+                    meaning: meaning.to_owned(),
+                };
+                let Counts { writes, deallocates, reads, flushes, outside } = t.counts;
+                [
+                    figure("trace_writes", writes, "write requests played"),
+                    figure("trace_deallocates", deallocates, "deallocate requests played"),
+                    figure("trace_reads", reads, "read requests played"),
+                    figure("trace_flushes", flushes, "flush requests met"),
+                    figure(
+                        "trace_outside",
+                        outside,
+                        "requests that lay behind the end of the namespace",
+                    ),
+                    figure(
+                        "trace_damaged",
+                        t.trace.scan.faults.count,
+                        "damaged records in one pass, left out",
+                    ),
+                    figure("trace_passes", t.passes + 1, "times that the trace was begun"),
+                ]
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,209 @@
+//! Asks the source at even intervals: a bounded history, and the newest state as text.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::sync::watch;
+use wafer_record::record::Provenance;
+use wafer_record::{HandleKey, Kind, Metrics, Record, Series, Snapshot, Timeline};
+
+use crate::live::LiveSource;
+use crate::report::Page;
+
+/// Maximum number of points of the history: then every other is dropped.
+const MOST_POINTS: usize = 2000;
+
+/// What the server answers from.
+pub(crate) struct Sampler {
+    pub(crate) source: Arc<dyn LiveSource>,
+    name: String,
+    provenance: Provenance,
+    history: Mutex<History>,
+    /// The newest state as text, shared by all viewers.
+    pub(crate) newest: watch::Sender<Arc<str>>,
+    /// Viewers of the event stream.
+    pub(crate) viewers: AtomicUsize,
+}
+
+/// A snapshot with the metrics of the interval that it ends: what viewers get at each interval.
+#[derive(Serialize)]
+pub(crate) struct State {
+    #[serde(flatten)]
+    snapshot: Snapshot,
+    metrics: Metrics,
+}
+
+struct History {
+    /// Snapshots without events and reclaim units.
+    points: Vec<Snapshot>,
+    /// Every n-th sample becomes a point.
+    every: u64,
+    samples: u64,
+    before: Snapshot,
+    newest: Snapshot,
+}
+
+impl Sampler {
+    pub(crate) fn new(source: Arc<dyn LiveSource>) -> Arc<Self> {
+        let mut provenance = source.provenance();
+        provenance.kind = Kind::Live;
+        let sampler = Arc::new(Sampler {
+            name: source.name(),
+            provenance,
+            history: Mutex::new(History::new(source.snapshot())),
+            source,
+            newest: watch::Sender::new("".into()),
+            viewers: AtomicUsize::new(0),
+        });
+        sampler.sample();
+        sampler
+    }
+
+    /// Samples for ever.
+    pub(crate) async fn run(self: Arc<Self>, interval: Duration) {
+        let mut ticks = tokio::time::interval(interval);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.sample();
+        }
+    }
+
+    fn sample(&self) {
+        let snapshot = self.source.snapshot();
+        self.history().add(snapshot);
+        if self.viewers.load(Ordering::Relaxed) > 0 {
+            // Not under our own lock: the source may take its own.
+            let reclaim_units = self.source.reclaim_units();
+            let mut state = self.state();
+            state.snapshot.reclaim_units = reclaim_units;
+            // A state always serializes: it has no maps with other keys than text.
+            let text = serde_json::to_string(&state).unwrap_or_default();
+            self.newest.send_replace(text.into());
+        }
+    }
+
+    fn history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the newest snapshot.
+    pub(crate) fn newest(&self) -> Snapshot {
+        self.history().newest.clone()
+    }
+
+    /// Returns the newest state, without reclaim units.
+    pub(crate) fn state(&self) -> State {
+        let history = self.history();
+        let metrics = Metrics::between(&history.before, &history.newest);
+        State { snapshot: history.newest.clone(), metrics }
+    }
+
+    /// Returns the device as a record, with all that is kept of its history.
+    pub(crate) fn record(&self) -> Record {
+        let reclaim_units = self.source.reclaim_units();
+        let (timeline, mut newest) = {
+            let history = self.history();
+            (history.timeline(), history.newest.clone())
+        };
+        newest.reclaim_units = reclaim_units;
+        Record::of_snapshot(self.name.clone(), self.provenance.clone(), newest, timeline)
+    }
+
+    /// Returns the data of the live page.
+    pub(crate) fn page(&self) -> Page {
+        Page::new(vec![self.record()])
+    }
+}
+
+impl History {
+    fn new(newest: Snapshot) -> Self {
+        History { points: Vec::new(), every: 1, samples: 0, before: Snapshot::default(), newest }
+    }
+
+    fn add(&mut self, snapshot: Snapshot) {
+        if snapshot.counters.host_bytes < self.newest.counters.host_bytes
+            || !snapshot.handles.keys().eq(self.newest.handles.keys())
+        {
+            // The counters were reset: what came before belongs to another record.
+            self.points.clear();
+        }
+        self.before = std::mem::replace(&mut self.newest, snapshot);
+        self.samples += 1;
+        if !self.samples.is_multiple_of(self.every) {
+            return;
+        }
+        let Snapshot { seconds, counters, handles, .. } = &self.newest;
+        self.points.push(Snapshot {
+            seconds: rounded(*seconds),
+            counters: *counters,
+            handles: handles.clone(),
+            ..Snapshot::default()
+        });
+        if self.points.len() >= MOST_POINTS {
+            let mut number = 0;
+            self.points.retain(|_| {
+                number += 1;
+                number % 2 == 0
+            });
+            self.every *= 2;
+        }
+    }
+
+    fn timeline(&self) -> Timeline {
+        let series = |key: &HandleKey| {
+            let of = |p: &Snapshot| p.handles.get(key).copied().unwrap_or_default();
+            Series {
+                host_bytes: self.points.iter().map(|p| of(p).host_bytes).collect(),
+                media_bytes: self.points.iter().map(|p| of(p).media_bytes).collect(),
+            }
+        };
+        let written = |(key, c): &(&HandleKey, &wafer_device::HandleCounters)| {
+            **key == HandleKey::Gc || c.media_bytes > 0
+        };
+        let handles = self.newest.handles.iter().filter(written);
+        Timeline {
+            seconds: self.points.iter().map(|p| p.seconds).collect(),
+            host_bytes: self.points.iter().map(|p| p.counters.host_bytes).collect(),
+            media_bytes: self.points.iter().map(|p| p.counters.media_bytes).collect(),
+            handles: handles.map(|(key, _)| (*key, series(key))).collect(),
+            ..Timeline::default()
+        }
+    }
+}
+
+fn rounded(seconds: f64) -> f64 {
+    (seconds * 1e3).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use wafer_device::{Counters, HandleCounters};
+
+    use super::*;
+
+    fn snapshot(seconds: f64, host: u64) -> Snapshot {
+        let handle = HandleCounters { host_bytes: host, media_bytes: 2 * host, erased_bytes: 0 };
+        let counters = Counters { host_bytes: host, media_bytes: 2 * host, ..Counters::default() };
+        let handles = Snapshot::keyed(&[handle], None);
+        Snapshot { seconds, counters, handles, ..Snapshot::default() }
+    }
+
+    #[test]
+    fn history_is_bounded_and_keeps_its_ends() {
+        let mut history = History::new(snapshot(0.0, 0));
+        for i in 1..=100_000_u64 {
+            history.add(snapshot(i as f64, i));
+            assert!(history.points.len() < MOST_POINTS);
+        }
+        let host = history.timeline().host_bytes;
+        assert!(*host.last().unwrap() > 100_000 - 2 * history.every);
+        assert!(host[0] <= 2 * history.every);
+        assert!(host.windows(2).all(|w| w[0] < w[1]));
+        assert!(host.len() > MOST_POINTS / 4);
+        history.add(snapshot(1e6, 5));
+        assert!(history.points.len() <= 1, "a reset begins a new history");
+    }
+}

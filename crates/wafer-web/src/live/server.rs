@@ -1,0 +1,219 @@
+//! The HTTP server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Json, Response};
+use axum::routing::get;
+use rand::TryRngCore as _;
+use wafer_record::{ReclaimUnits, Record};
+
+use crate::live::access::{Access, COOKIE, Refusal, query_token};
+use crate::live::sampler::{Sampler, State as Newest};
+use crate::live::{LiveSource, metrics, stream};
+use crate::report::Page;
+
+/// A peer that takes no data for so long is cut off, so that dead viewers do not pile up.
+const PEER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How to serve.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The token that requests must show. None: on a loopback address none is needed, elsewhere one
+    /// is made.
+    pub token: Option<String>,
+    /// Time between two states.
+    pub interval: Duration,
+}
+
+/// Why serving cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// The address cannot be listened on.
+    #[error("{address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// No threads, or no random numbers for a token.
+    #[error("cannot start: {0}")]
+    Start(std::io::Error),
+}
+
+/// A server at work; dropping it stops it.
+pub struct Server {
+    /// Where it listens; the port is the one in use when 0 was asked for.
+    pub address: SocketAddr,
+    /// The address to open in a browser, with the token where one is needed.
+    pub url: String,
+    _runtime: Option<tokio::runtime::Runtime>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self._runtime.take() {
+            // Viewers never end by themselves.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Serves a source on threads of its own.
+///
+/// # Errors
+/// [`LiveError`].
+pub fn serve(source: Arc<dyn LiveSource>, config: &Config) -> Result<Server, LiveError> {
+    let failed = |source| LiveError::Listen { address: config.listen, source };
+    let listener = std::net::TcpListener::bind(config.listen).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let local = address.ip().is_loopback();
+    let token = match &config.token {
+        Some(token) => Some(token.clone()),
+        None if local => None,
+        None => Some(new_token()?),
+    };
+    let query = token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
+    let access = Access { token, local_names_only: local };
+
+    // One thread: viewers must not take the processors of the drive.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("wafer-http")
+        .enable_all()
+        .build()
+        .map_err(LiveError::Start)?;
+    let sampler = Sampler::new(source);
+    runtime.spawn(sampler.clone().run(config.interval));
+    let app = router(sampler, access);
+    {
+        let _inside = runtime.enter();
+        let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
+        let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
+            let socket = socket2::SockRef::from(&*stream);
+            // Without them the page works all the same.
+            let _ = socket.set_tcp_nodelay(true);
+            #[cfg(target_os = "linux")]
+            let _ = socket.set_tcp_user_timeout(Some(PEER_TIMEOUT));
+        });
+        runtime.spawn(async move { axum::serve(listener, app).await });
+    }
+    let url = format!("http://{address}/{query}");
+    Ok(Server { address, url, _runtime: Some(runtime) })
+}
+
+/// 128 random bits as text.
+fn new_token() -> Result<String, LiveError> {
+    let mut bytes = [0; 16];
+    let filled = rand::rngs::OsRng.try_fill_bytes(&mut bytes);
+    filled.map_err(|e| LiveError::Start(std::io::Error::other(e.to_string())))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn router(sampler: Arc<Sampler>, access: Access) -> Router {
+    Router::new()
+        .route("/", get(page))
+        .route("/web/{*path}", get(file))
+        .route("/metrics", get(scrape))
+        .route("/api/v1/page", get(page_data))
+        .route("/api/v1/record", get(record))
+        .route("/api/v1/state", get(state))
+        .route("/api/v1/reclaim-units", get(reclaim_units))
+        .route("/api/v1/events", get(stream::events))
+        .fallback(|| async { (StatusCode::NOT_FOUND, "no such page\n") })
+        .layer(middleware::from_fn_with_state(access, guard))
+        .with_state(sampler)
+}
+
+/// Checks access, refuses what could change something, and sets the headers of every answer.
+async fn guard(State(access): State<Access>, request: Request, next: Next) -> Response {
+    let uri = request.uri().clone();
+    let mut response = match access.check(&uri, request.headers()) {
+        Err(Refusal::Host) => {
+            (StatusCode::FORBIDDEN, "this address is served to the machine itself only\n")
+                .into_response()
+        }
+        Err(Refusal::Token) => (
+            StatusCode::UNAUTHORIZED,
+            "a token is needed: ?token=TOKEN or Authorization: Bearer TOKEN\n",
+        )
+            .into_response(),
+        Ok(()) if ![Method::GET, Method::HEAD].contains(request.method()) => {
+            (StatusCode::METHOD_NOT_ALLOWED, "nothing here changes anything\n").into_response()
+        }
+        Ok(()) => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    // The page keeps the token in a cookie that scripts cannot read, so that it need not stay in
+    // the address.
+    let shown = query_token(&uri).filter(|shown| access.token.as_deref() == Some(*shown));
+    if let (Some(token), "/") = (shown, uri.path()) {
+        let cookie = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict");
+        if let Ok(cookie) = cookie.parse() {
+            headers.insert(header::SET_COOKIE, cookie);
+        }
+    }
+    let policy = HeaderValue::from_static(crate::report::policy_of_pages());
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn page() -> Response {
+    answer("live.html")
+}
+
+async fn file(Path(path): Path<String>) -> Response {
+    answer(&path)
+}
+
+fn answer(path: &str) -> Response {
+    match crate::report::asset(path) {
+        Some((data, media_type)) => {
+            ([(header::CONTENT_TYPE, media_type)], data.into_owned()).into_response()
+        }
+        None => (StatusCode::NOT_FOUND, "no such file\n").into_response(),
+    }
+}
+
+async fn scrape(State(sampler): State<Arc<Sampler>>) -> Response {
+    let snapshot = sampler.newest();
+    let viewers = sampler.viewers.load(Ordering::Relaxed);
+    match metrics::text(&snapshot, viewers) {
+        Ok(text) => ([(header::CONTENT_TYPE, metrics::MEDIA_TYPE)], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
+}
+
+async fn page_data(State(sampler): State<Arc<Sampler>>) -> Json<Page> {
+    Json(sampler.page())
+}
+
+async fn record(State(sampler): State<Arc<Sampler>>) -> Json<Record> {
+    Json(sampler.record())
+}
+
+async fn state(State(sampler): State<Arc<Sampler>>) -> Json<Newest> {
+    Json(sampler.state())
+}
+
+async fn reclaim_units(State(sampler): State<Arc<Sampler>>) -> Json<Option<ReclaimUnits>> {
+    Json(sampler.source.reclaim_units())
+}

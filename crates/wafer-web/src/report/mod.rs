@@ -1,0 +1,46 @@
+//! Report pages, and the files of the front end.
+//!
+//! [`page`] makes one self-contained HTML page of records: no network, no other file. [`asset`] returns the
+//! files of `web/` for a server that shows a running drive with the same code.
+//!
+//! - `data.rs`: the JSON of records in a page, with labels and what they say beside each other.
+//! - `pack.rs`: writes columns as differences and compresses the whole, so that a report is smaller than its
+//!   records.
+//! - `link.rs`: joins the modules to one script, so that the page needs no second file.
+//! - `page.rs`: assembles shell, styles, data and scripts.
+
+mod data;
+mod link;
+mod pack;
+mod page;
+
+use std::borrow::Cow;
+
+pub use data::Page;
+pub use page::{ReportError, page, policy_of_pages};
+
+/// The files of the front end.
+#[derive(rust_embed::RustEmbed)]
+#[folder = "../../web/"]
+#[include = "js/*.js"]
+#[include = "css/*.css"]
+#[include = "vendor/*/*"]
+#[include = "live.html"]
+struct Web;
+
+/// Returns a file of the front end by its path below `web/`, with its media type.
+pub fn asset(path: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
+    let media_type = match path.rsplit('.').next()? {
+        "js" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "html" => "text/html; charset=utf-8",
+        _ => "text/plain; charset=utf-8",
+    };
+    Some((Web::get(path)?.data, media_type))
+}
+
+/// Returns the text of a file that is part of the binary.
+fn text(path: &str) -> String {
+    let file = Web::get(path).unwrap_or_else(|| panic!("web/{path} is part of the binary"));
+    String::from_utf8_lossy(&file.data).into_owned()
+}

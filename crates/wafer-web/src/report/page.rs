@@ -1,0 +1,128 @@
+//! The report page: shell, styles, data, scripts.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
+use wafer_record::Record;
+
+use crate::report::link::link;
+use crate::report::pack::pack;
+use crate::report::{Page, text};
+
+/// The content security policy of pages that a server sends: scripts and styles of its own, and no
+/// others.
+pub fn policy_of_pages() -> &'static str {
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+     img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+/// Why a page cannot be made: always a defect of wafer.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The scripts cannot be joined.
+    #[error("the page's scripts: {0}")]
+    Link(String),
+    /// The records cannot be packed.
+    #[error("the page's data")]
+    Pack(#[from] std::io::Error),
+}
+
+/// Returns a page of these records.
+///
+/// # Errors
+/// [`ReportError`].
+pub fn page(title: &str, records: Vec<Record>) -> Result<String, ReportError> {
+    let module = |name: &str| {
+        crate::report::asset(&format!("js/{name}")).map(|_| text(&format!("js/{name}")))
+    };
+    let app = link("report.js", &module).map_err(ReportError::Link)?;
+    let styles = text("vendor/uplot/uPlot.min.css") + &text("css/wafer.css");
+    let chart = text("vendor/uplot/uPlot.iife.min.js");
+    let licence = text("vendor/uplot/LICENSE");
+    let data = serde_json::to_value(Page::new(records)).map_err(std::io::Error::from)?;
+    let data = pack(data)?;
+    let title = escape(title);
+    let policy = format!(
+        "default-src 'none'; script-src {} {}; style-src {}; img-src data: blob:; base-uri 'none'; \
+         form-action 'none'",
+        hash(&chart),
+        hash(&app),
+        hash(&styles)
+    );
+    Ok(format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"wafer {version}\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n\
+         <title>{title}</title>\n<style>{styles}</style>\n</head>\n<body>\n\
+         <noscript>This report draws its charts with JavaScript.</noscript>\n\
+         <main id=\"app\" data-title=\"{title}\"></main>\n\
+         <script type=\"application/octet-stream\" id=\"data\">{data}</script>\n\
+         <!-- uPlot, {licence} -->\n\
+         <script>{chart}</script>\n<script>{app}</script>\n</body>\n</html>\n",
+        version = env!("CARGO_PKG_VERSION"),
+        licence = licence.replace("--", "-").trim(),
+    ))
+}
+
+/// The source expression of an inline script or style.
+fn hash(text: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+/// Text as it stands in HTML, within quotes too.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn record(name: &str) -> Record {
+        let record = json!({
+            "schema": "wafer.result/1", "name": name, "provenance": {},
+            "summary": { "host_bytes": 20, "media_bytes": 40, "erased_bytes": 0, "waf": 2.0 },
+            "timeline": { "host_bytes": [10, 20], "media_bytes": [10, 40], "handles": {} },
+        });
+        serde_json::from_value(record).unwrap()
+    }
+
+    #[test]
+    fn a_page_links_all_modules_and_is_the_same_every_time() {
+        let one = page("t", vec![record("a")]).unwrap();
+        assert_eq!(one, page("t", vec![record("a")]).unwrap());
+        assert!(one.contains("modules[\"report.js\"]"));
+        assert!(one.len() < 400_000, "{}", one.len());
+    }
+
+    #[test]
+    fn no_page_refers_to_anything_outside() {
+        let page = page("t", vec![record("a")]).unwrap();
+        for outside in [" src=", "@import", "url(http", "<link rel=\"stylesheet\""] {
+            assert!(!page.contains(outside), "{outside}");
+        }
+    }
+
+    #[test]
+    fn hostile_names_stay_data() {
+        let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&";
+        let page = page(hostile, vec![record(hostile)]).unwrap();
+        assert!(!page.contains("<script>alert") && !page.contains("<img"));
+        // The shell has three script elements: data, uPlot and the page's own.
+        assert_eq!(page.matches("</script>").count(), 3);
+        assert!(page.contains("&lt;/script&gt;"));
+    }
+
+    #[test]
+    fn scripts_do_not_end_their_element() {
+        assert!(!text("vendor/uplot/uPlot.iife.min.js").contains("</script"));
+        let module = |name: &str| Some(text(&format!("js/{name}")));
+        assert!(!link("report.js", &module).unwrap().contains("</script"));
+        assert!(link("live.js", &module).is_ok());
+    }
+}

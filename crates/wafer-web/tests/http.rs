@@ -1,0 +1,168 @@
+//! The server over a source that counts how often it is asked.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use wafer_device::{Counters, HandleCounters};
+use wafer_record::record::Provenance;
+use wafer_record::{Event, Live, ReclaimUnits, Snapshot};
+use wafer_web::live::{Config, LiveSource, Server, serve};
+
+#[derive(Default)]
+struct Source {
+    asked: AtomicU64,
+    units_asked: AtomicU64,
+}
+
+impl LiveSource for Source {
+    fn name(&self) -> String {
+        "a \"drive\"\n".to_owned()
+    }
+
+    fn provenance(&self) -> Provenance {
+        Provenance { version: "test".to_owned(), ..Provenance::default() }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let n = self.asked.fetch_add(1, Ordering::Relaxed);
+        let handle = HandleCounters { host_bytes: n, media_bytes: 2 * n, erased_bytes: 0 };
+        Snapshot {
+            seconds: n as f64,
+            counters: Counters { host_bytes: n, media_bytes: 2 * n, ..Counters::default() },
+            handles: Snapshot::keyed(&[handle; 2], None),
+            live: Live {
+                state: "running".to_owned(),
+                events: vec![Event {
+                    number: 1,
+                    seconds: 0.0,
+                    kind: "media reallocated".to_owned(),
+                    text: "line\nbreak".to_owned(),
+                }],
+                ..Live::default()
+            },
+            reclaim_units: None,
+        }
+    }
+
+    fn reclaim_units(&self) -> Option<ReclaimUnits> {
+        self.units_asked.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+}
+
+fn start() -> (Arc<Source>, Server) {
+    let source = Arc::new(Source::default());
+    let config = Config {
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        token: None,
+        interval: Duration::from_millis(20),
+    };
+    let server = serve(source.clone(), &config).unwrap();
+    (source, server)
+}
+
+/// Opens a request and answers its status line and what follows.
+fn request(server: &Server, path: &str) -> (String, BufReader<TcpStream>) {
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", server.address).unwrap();
+    let mut reader = BufReader::new(stream);
+    let mut status = String::new();
+    reader.read_line(&mut status).unwrap();
+    (status.trim().to_owned(), reader)
+}
+
+/// The next event of a stream: its name and data.
+fn event(reader: &mut impl std::io::BufRead) -> (String, Value) {
+    let mut name = String::new();
+    loop {
+        let mut line = String::new();
+        assert!(reader.read_line(&mut line).unwrap() > 0, "the stream ended");
+        if let Some(text) = line.strip_prefix("event: ") {
+            name = text.trim().to_owned();
+        } else if let Some(text) = line.strip_prefix("data: ") {
+            return (name, serde_json::from_str(text).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_viewer_gets_the_record_and_then_states() {
+    let (_source, server) = start();
+    let (status, mut reader) = request(&server, "/api/v1/events");
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    let (name, page) = event(&mut reader);
+    let record = &page["runs"][0]["record"];
+    assert_eq!((name.as_str(), &record["name"]), ("page", &json!("a \"drive\"\n")));
+    assert_eq!(record["live"]["events"][0]["text"], "line\nbreak");
+    let mut last = record["summary"]["host_bytes"].as_u64().unwrap();
+    for _ in 0..3 {
+        let (name, state) = event(&mut reader);
+        let host = state["counters"]["host_bytes"].as_u64().unwrap();
+        assert_eq!(name, "state");
+        assert!(host > last);
+        last = host;
+    }
+}
+
+#[test]
+fn the_source_is_asked_as_often_however_many_look() {
+    let (source, server) = start();
+    let units = || source.units_asked.load(Ordering::Relaxed);
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(units(), 0, "reclaim units are read only while somebody looks");
+    let mut viewers: Vec<_> = (0..64).map(|_| request(&server, "/api/v1/events").1).collect();
+    for viewer in &mut viewers {
+        assert_eq!(event(viewer).0, "page");
+    }
+    let (status, _) = request(&server, "/api/v1/events");
+    assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
+    let asked = || source.asked.load(Ordering::Relaxed);
+    let (before, units_before) = (asked(), units());
+    for _ in 0..5 {
+        event(&mut viewers[0]);
+    }
+    // 63 others read nothing meanwhile.
+    let (samples, walks) = (asked() - before, units() - units_before);
+    assert!(walks <= samples + 1, "{walks} walks in {samples} samples");
+    drop(viewers);
+    // A seat is free once the server notices that its viewer is gone.
+    let free = || request(&server, "/api/v1/events").0 == "HTTP/1.1 200 OK";
+    assert!((0..200).any(|_| free() || {
+        std::thread::sleep(Duration::from_millis(50));
+        false
+    }));
+}
+
+#[test]
+fn an_address_in_use_is_an_error() {
+    let (_source, server) = start();
+    let config = Config { listen: server.address, token: None, interval: Duration::from_secs(1) };
+    let error = serve(Arc::new(Source::default()), &config).err().unwrap().to_string();
+    assert!(error.starts_with(&server.address.to_string()), "{error}");
+}
+
+#[test]
+fn off_loopback_a_token_is_made() {
+    let config = Config {
+        listen: SocketAddr::from(([0, 0, 0, 0], 0)),
+        token: None,
+        interval: Duration::from_secs(1),
+    };
+    let server = serve(Arc::new(Source::default()), &config).unwrap();
+    let token = server.url.split_once("?token=").unwrap().1.to_owned();
+    assert_eq!(token.len(), 32);
+    let at = |path: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.address.port())).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        let mut status = String::new();
+        BufReader::new(stream).read_line(&mut status).unwrap();
+        status.trim().to_owned()
+    };
+    assert_eq!(at("/metrics"), "HTTP/1.1 401 Unauthorized");
+    assert_eq!(at(&format!("/metrics?token={token}")), "HTTP/1.1 200 OK");
+}

@@ -1,0 +1,57 @@
+"""Configuration of the documentation site: `make site` builds it with Sphinx.
+
+The Python reference is read from the installed `wafer` package.
+"""
+
+from sphinx.ext.napoleon import GoogleDocstring
+
+import wafer
+
+project = "wafer"
+author = copyright = "the wafer authors"
+version = release = wafer.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+
+# Generated tables and texts that other pages include.
+exclude_patterns = ["studies/calibration-blind.md", "studies/calibration-results.md", "**/*.inc.md"]
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_default_options = {"members": True}
+napoleon_google_docstring = True
+# The docstring of a property is a sentence: what stands before its first colon is not a type.
+GoogleDocstring._parse_attribute_docstring = lambda self: self._consume_to_end()
+
+# Every reference to this project must resolve; those to other projects would need their inventories.
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:.*", r"(abc|collections|numpy|os|pathlib|polars|matplotlib|typing)\..*"),
+    ("py:class", r"Axes|Figure|DataFrame|np\..*|npt\..*|list\[dict\[str"),
+    # Internal types in signatures, and short names that do not resolve from the public module.
+    ("py:class", r"wafer\._wafer\.Workload|wafer\.calibration\.scaling\..*|Settings"),
+    ("py:func", r"run|experiment"),
+]
+
+# The prompt and the output of a `console` block are not part of what a reader copies.
+copybutton_prompt_text = "$ "
+copybutton_only_copy_prompt_lines = True
+
+html_theme = "furo"
+html_title = f"wafer {release}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_theme_options = {
+    "source_repository": "https://github.com/wafer-lab/wafer/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+}

@@ -1,0 +1,117 @@
+"""What runs the points of a sweep: one protocol, three engines built in, others registered."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any, Protocol
+
+from wafer._errors import ConfigError, WaferError
+from wafer.sweeps.points import Point
+from wafer.sweeps.task import Outcome, memory_bytes
+
+__all__ = ["GROUP", "Engine", "Make", "Settings", "engine_names", "make_engine", "register", "run_points"]
+
+#: Entry point group of engines in other packages.
+GROUP = "wafer.sweep_engines"
+
+#: Seconds that one call of :meth:`Engine.gather` waits.
+WAIT = 0.5
+
+
+class Engine(Protocol):
+    """Runs points. :func:`wafer.sweeps.run_point` runs one, in any process."""
+
+    def submit(self, point: Point) -> None:
+        """Queue a point."""
+
+    def gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
+        """Return the points that have ended since the last call, each once.
+
+        Waits up to ``timeout`` seconds for the first of them.
+        """
+
+    def cancel(self) -> None:
+        """Stop what is still running and release what the engine holds. Always called at the end."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an engine is made with."""
+
+    #: Folder from which relative paths of the points start.
+    folder: str
+    #: Simultaneous runs.
+    workers: int
+    #: The ``cluster`` argument of :func:`wafer.sweep`.
+    cluster: Any = None
+    #: Bytes that all runs may take together; none: what the system has available.
+    memory: int | None = None
+
+
+Make = Callable[[Settings], Engine]
+
+_ENGINES: dict[str, Make | str] = {
+    "local": "wafer.sweeps.local:LocalEngine",
+    "dask": "wafer.sweeps.dask_engine:DaskEngine",
+    "ray": "wafer.sweeps.ray_engine:RayEngine",
+}
+
+
+def register(name: str, make: Make) -> None:
+    """Add an engine for ``wafer.sweep(..., engine=name)``.
+
+    A package can do the same with an entry point in the group ``wafer.sweep_engines``.
+    """
+    _ENGINES[name] = make
+
+
+def engine_names() -> list[str]:
+    """Names of all engines."""
+    return list(dict.fromkeys([*_ENGINES, *(point.name for point in entry_points(group=GROUP))]))
+
+
+def make_engine(name: str, settings: Settings) -> Engine:
+    """Make the engine of a name."""
+    make = _ENGINES.get(name)
+    if isinstance(make, str):
+        module, _, attribute = make.partition(":")
+        make = getattr(importlib.import_module(module), attribute)
+    for point in entry_points(group=GROUP, name=name) if make is None else ():
+        make = point.load()
+    if make is None:
+        raise ConfigError(f"engine: {name!r} is none of {', '.join(engine_names())}")
+    engine: Engine = make(settings)
+    return engine
+
+
+def run_points(engine: Engine, points: Iterable[Point], done: Callable[[Point, Outcome], None]) -> None:
+    """Run points on an engine, and call ``done`` as each ends."""
+    left = 0
+    try:
+        for point in points:
+            engine.submit(point)
+            left += 1
+        while left:
+            for point, outcome in engine.gather(WAIT):
+                left -= 1
+                done(point, outcome)
+    finally:
+        engine.cancel()
+
+
+def needed_memory(point: Point, folder: str) -> int | Outcome:
+    """Memory that a point takes, in bytes, or the outcome of a point that cannot run."""
+    try:
+        return memory_bytes(point.experiment, folder)
+    except (WaferError, ValueError, TypeError) as error:
+        return Outcome(None, type(error).__name__, str(error))
+
+
+def too_large(needed: int, available: int, of: str) -> Outcome:
+    """The outcome of a point that fits nowhere."""
+    gib = [amount / 2**30 for amount in (needed, available)]
+    message = f"needs {gib[0]:.1f} GiB of memory, but {of} {gib[1]:.1f} GiB"
+    return Outcome(None, "NotEnoughMemory", message)
