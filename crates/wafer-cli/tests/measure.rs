@@ -1,6 +1,5 @@
 //! `wafer measure` and `wafer report` with an nvme-cli made of a shell script.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -15,7 +14,7 @@ case "$1 $2" in
 "id-ctrl "*) echo '{{"mn":"FAKE FDP    ","sn":"S1","fr":"1.0","tnvmcap":1000000000}}';;
 "fdp stats")
     [ "$*" = "fdp stats /dev/nvme9 -e 1 -o json" ] || {{ echo "bad call: $*" >&2; exit 1; }}
-    n=$(cat count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > count
+    n=$(cat count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > new; mv new count
     line=$(sed -n "${{n}}p" readings); [ -n "$line" ] || line=$(tail -n 1 readings)
     [ "$line" != fail ] || {{ echo "NVMe status: Internal Error" >&2; exit 1; }}
     set -- $line
@@ -25,10 +24,11 @@ esac
 "#,
         folder.display()
     );
-    let path = folder.join("nvme");
-    std::fs::write(&path, script).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    path.display().to_string()
+    let path = folder.join("nvme").display().to_string();
+    // By another process: were the file open for writing here, a test that forks meanwhile would keep it busy.
+    let install = "printf %s \"$1\" >\"$0\" && chmod 755 \"$0\"";
+    assert!(Command::new("sh").args(["-c", install, &path, &script]).status().unwrap().success());
+    path
 }
 
 fn wafer(arguments: &[&str]) -> Output {
@@ -75,7 +75,8 @@ fn a_command_is_measured_with_missed_readings_and_a_reset() {
         "{stdout}"
     );
     let stderr = text(&output.stderr);
-    assert!(stderr.contains("missed a reading") && stderr.contains("the counters were reset"));
+    assert!(stderr.contains("missed a reading"), "{stderr}");
+    assert!(stderr.contains("the counters were reset"), "{stderr}");
     assert!(stderr.contains("cumulative  instantaneous  clamped"), "{stderr}");
 
     let record: serde_json::Value = crate::schema::valid(&std::fs::read(&json).unwrap());

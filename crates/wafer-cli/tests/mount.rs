@@ -152,7 +152,7 @@ fn files_are_disks() {
         (&1.into(), &2.into())
     );
     drop(disk);
-    assert_eq!(drive.stop()["host_bytes"], 21 * 512);
+    assert_eq!(drive.stop()["summary"]["host_bytes"], 21 * 512);
     // Another mount of the same file has the same data.
     drive.start("second.trace");
     let disk = File::open(drive.path("drive/nvme0n2")).unwrap();

@@ -49,7 +49,7 @@ pub use batch::Batch;
 pub use checks::{Checks, Standing};
 pub use config::{ResolvedDevice, device_from_text, load_device};
 pub use control::{Control, Progress, Stage};
-pub use error::LabError;
+pub use error::{LabError, line};
 pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options};
 pub use precondition::PreconditionStream;
 pub use run::{run, run_with_policy};

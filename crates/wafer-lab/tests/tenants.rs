@@ -41,7 +41,7 @@ fn record(text: &str) -> Record {
 
 /// The message without the folder.
 fn refused(text: &str) -> String {
-    let message = experiment(text).unwrap_err().to_string();
+    let message = wafer_lab::line(&experiment(text).unwrap_err(), ToString::to_string);
     message.split_once("e.toml").map_or(message.clone(), |(_, rest)| rest.to_owned())
 }
 
@@ -191,10 +191,7 @@ fn tenants_that_cannot_work_are_refused() {
     );
     assert_eq!(
         change("write_block = \"16KiB\"", "write_block = \"16\""),
-        format!(
-            "{}: write_block: tenant store: 16B is not a power of two from 4KiB to 8MiB",
-            at(9)
-        )
+        format!("{}: write_block: 16B is not a power of two from 4KiB to 8MiB", at(9))
     );
     assert_eq!(
         change(

@@ -301,7 +301,8 @@ fn files_that_are_no_traces_are_refused_in_a_line() {
     let missing = TraceReader::open(&folder.path().join("missing"), None).unwrap_err();
     assert!(crate::with_causes(&missing).ends_with("missing: no such file"));
     let is_folder = TraceReader::open(folder.path(), None).unwrap_err();
-    assert!(is_folder.to_string().ends_with("is a folder, not a trace"), "{is_folder}");
+    let message = crate::with_causes(&is_folder);
+    assert!(message.ends_with("is a folder, not a trace"), "{message}");
 }
 
 #[test]

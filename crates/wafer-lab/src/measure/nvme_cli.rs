@@ -213,7 +213,6 @@ fn whole(value: &Value) -> Option<u128> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
 
     use serde_json::json;
 
@@ -222,11 +221,14 @@ mod tests {
     /// nvme-cli as a shell script.
     fn fake(script: &str) -> (tempfile::TempDir, NvmeCli) {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("nvme");
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = folder.path().join("nvme").display().to_string();
+        // By another process: were the file open for writing here, a test that forks meanwhile would keep it busy.
+        let install = "printf '#!/bin/sh\n%s\n' \"$1\" >\"$0\" && chmod 755 \"$0\"";
+        assert!(
+            Command::new("sh").args(["-c", install, &path, script]).status().unwrap().success()
+        );
         let cli = NvmeCli {
-            program: path.display().to_string(),
+            program: path,
             device: "/dev/nvme0".to_owned(),
             endurance_group: 2,
             timeout: Duration::from_secs(20),
