@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Cursor;
 use std::path::Path;
 
-use wafer_device::Op;
+use wafer_interface::Op;
 use wafer_record::capture::{CaptureEvent, CaptureReader};
 use wafer_trace::{FORMATS, TraceReader};
 
@@ -106,10 +106,10 @@ pub(crate) fn config(input: &[u8]) -> Signature {
                 let blocks = (device.geometry().page_bytes / 512) as u32;
                 for page in 0..pages.min(256) {
                     let lba = page * u64::from(blocks);
-                    device.apply(&[wafer_device::Command::write(
+                    device.apply(&[wafer_interface::Command::write(
                         lba,
                         blocks,
-                        wafer_device::Placement::NONE,
+                        wafer_interface::Placement::NONE,
                     )]);
                 }
                 device.check_invariants().expect("the invariants hold");

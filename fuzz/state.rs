@@ -1,9 +1,8 @@
 //! A saved device under arbitrary bytes. Shared by the target of cargo-fuzz and by
 //! `crates/wafer-device/tests/fuzz.rs`.
 
-use wafer_device::{
-    Command, Device, DeviceConfig, DeviceState, Geometry, NsId, Placement, StateError,
-};
+use wafer_device::{Device, DeviceConfig, DeviceState, Geometry, StateError};
+use wafer_interface::{Command, NsId, Placement};
 
 /// Policies, and rules of separation, of the devices that states are read for.
 const KINDS: [(&str, Option<&str>); 8] = [

@@ -1,7 +1,8 @@
 //! How long pages live, by address, in pages that the host writes meanwhile.
 
 use serde::Serialize;
-use wafer_device::{Geometry, Op};
+use wafer_device::Geometry;
+use wafer_interface::Op;
 
 use super::log::{Log, pages, whole_pages};
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wafer_device::{Batch, Command, Op, Placement};
+use wafer_interface::{Batch, Command, Op, Placement};
 use wafer_lab::config::ResolvedDevice;
 use wafer_lab::source::{Built, SourceTarget, Workload};
 use wafer_lab::{LabError, TraceFile, TraceSource};

@@ -1,6 +1,7 @@
 //! Death times from the future: what placement could reach if it knew them.
 
-use wafer_device::{Geometry, Op};
+use wafer_device::Geometry;
+use wafer_interface::Op;
 
 use super::lives::first_pages;
 use super::log::{Log, pages, whole_pages};

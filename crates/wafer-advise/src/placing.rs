@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use wafer_device::{Command, Geometry, Op, Placement};
+use wafer_device::Geometry;
+use wafer_interface::{Command, Op, Placement};
 use wafer_trace::PlaceMap;
 
 use super::lives::first_pages;

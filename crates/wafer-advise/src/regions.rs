@@ -4,7 +4,8 @@
 //! its deaths under one death rate, and of their logarithms under one mean and spread; a cut must
 //! gain more than it costs to describe. The tree is solved from the leaves up.
 
-use wafer_device::{Geometry, LBA_BYTES};
+use wafer_device::Geometry;
+use wafer_interface::LBA_BYTES;
 use wafer_trace::PlaceMap;
 
 use super::group::Point;

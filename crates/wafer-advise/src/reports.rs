@@ -1,6 +1,7 @@
 //! What the advice says of groups and streams.
 
-use wafer_device::{Geometry, Op};
+use wafer_device::Geometry;
+use wafer_interface::Op;
 
 use super::lives::{Life, Lives};
 use super::log::{Log, pages};
@@ -43,7 +44,7 @@ pub(super) fn groups(
                 out.clear();
                 placer.place(at, command, &mut out);
                 for piece in out.iter().filter(|c| c.op == Op::Write) {
-                    let handle = if piece.placement == wafer_device::Placement::NONE {
+                    let handle = if piece.placement == wafer_interface::Placement::NONE {
                         0
                     } else {
                         piece.placement.0

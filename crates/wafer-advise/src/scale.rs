@@ -4,7 +4,8 @@
 //! set to what the traffic touches over the fill; over-provisioning, the number of reclaim units and
 //! all shares stay, and reclaim units shrink with the capacity, down to 1 MiB.
 
-use wafer_device::{Bytes, Geometry};
+use wafer_device::Geometry;
+use wafer_interface::Bytes;
 use wafer_lab::config::ResolvedDevice;
 use wafer_lab::{LabError, TraceSource};
 

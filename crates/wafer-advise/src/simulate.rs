@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wafer_device::{Command, Device, Geometry};
+use wafer_device::{Device, Geometry};
+use wafer_interface::Command;
 use wafer_lab::LabError;
 use wafer_lab::config::ResolvedDevice;
 
@@ -31,7 +32,7 @@ impl Plan {
         let cut = |target: u64| {
             let mut pages = 0;
             let reached = log.commands.iter().position(|c| {
-                if c.op == wafer_device::Op::Write {
+                if c.op == wafer_interface::Op::Write {
                     pages += super::log::pages(c, log.page_blocks).count() as u64;
                 }
                 pages >= target

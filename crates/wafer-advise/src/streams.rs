@@ -1,6 +1,7 @@
 //! Lives by stream: process, volume, size.
 
-use wafer_device::{Geometry, Op};
+use wafer_device::Geometry;
+use wafer_interface::Op;
 
 use super::group::Point;
 use super::lives::{Life, first_pages};

@@ -238,7 +238,7 @@ fn the_script_of_advice_asks_nvme_cli_for_its_handles() {
         let fields: Vec<u64> = line.split(", ").map(|f| f.parse().unwrap()).collect();
         let [first, end, handle] = fields[..] else { panic!("{line}") };
         assert!(first < end, "{line}");
-        assert_eq!(u64::from(map.at(0, first / wafer_device::LBA_BYTES).0.0), handle);
+        assert_eq!(u64::from(map.at(0, first / wafer_interface::LBA_BYTES).0.0), handle);
     }
     let job = text("job.fio");
     assert!(job.contains("fdp=1\n") && job.contains("fdp_pli=0,1,2\n"), "{job}");

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use wafer_apps::model::{Extent, MODELS, Space};
-use wafer_device::{Batch, Command, CommandStream, Op, Placement, StreamState, stream};
+use wafer_interface::{Batch, Command, CommandStream, Op, Placement, StreamState, stream};
 
 /// The least that a stream does.
 fn probe() -> impl CommandStream {

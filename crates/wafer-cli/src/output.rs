@@ -112,7 +112,7 @@ impl Table {
 
 /// Bytes as configurations spell them where that is short, else rounded.
 pub(crate) fn exact(bytes: u64) -> String {
-    let text = wafer_device::Bytes(bytes).to_string();
+    let text = wafer_interface::Bytes(bytes).to_string();
     if text.len() <= 8 { text } else { self::bytes(bytes) }
 }
 

@@ -5,7 +5,7 @@ mod bounded;
 #[path = "../../../fuzz/readers.rs"]
 mod readers;
 
-use wafer_device::{Command, NsId, Placement};
+use wafer_interface::{Command, NsId, Placement};
 use wafer_record::capture::{CaptureEvent, CaptureHeader, CaptureRecord, CaptureWriter};
 
 /// A capture with every kind of record.

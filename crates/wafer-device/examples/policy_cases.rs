@@ -8,10 +8,8 @@
 
 use std::time::Instant;
 
-use wafer_device::{
-    Bytes, Command, Device, DeviceConfig, GcConfig, Isolation, Placement, ReclaimUnitConfig,
-    ServiceConfig,
-};
+use wafer_device::{Device, DeviceConfig, GcConfig, Isolation, ReclaimUnitConfig};
+use wafer_interface::{Bytes, Command, Placement, ServiceConfig};
 
 /// Logical reclaim units, pages of each, and bytes of a page.
 const RUS: u64 = 1792;

@@ -1,6 +1,6 @@
 //! Attribution: whose writes cause relocations of whose data.
 //!
-//! Kept only for an observer that asks for it ([`Observer::ATTRIBUTION`](crate::Observer)).
+//! Kept only for an observer that asks for it ([`Observer::ATTRIBUTION`](wafer_interface::Observer)).
 //!
 //! # Rule
 //! - The *origin* of a page is the handle through which a host last wrote it. Relocation does not
@@ -16,8 +16,8 @@
 //! The proportion of each origin is rounded to whole pages cumulatively over the handles in order, so
 //! that the sum over all causes is exactly what was moved.
 
-use crate::ids::RuhId;
-use crate::observer::Owner;
+use wafer_interface::Owner;
+use wafer_interface::RuhId;
 
 /// What attribution has counted, all in pages unless a field says otherwise. Handles are rows and
 /// columns by number.

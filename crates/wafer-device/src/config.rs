@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bytes::Bytes;
 use crate::gc::separation::Separation;
+use wafer_interface::{Bytes, ServiceConfig};
 
 /// A device as configuration files describe it. Keys are those of `--set` (dotted).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,20 +51,6 @@ pub struct DeviceConfig {
     /// Service times. They only divide the device among jobs in a closed loop.
     #[serde(default)]
     pub service: ServiceConfig,
-}
-
-impl JsonSchema for Bytes {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Bytes".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["string", "integer"], "format": "size" })
-    }
 }
 
 /// Size and number of reclaim units.
@@ -183,22 +169,6 @@ pub struct NamespaceConfig {
     pub handles: Vec<u16>,
 }
 
-/// A command of `b` bytes of a job with `q` commands outstanding takes
-/// `max(submit, (latency + b / bandwidth) / q)`.
-///
-/// A model assumption, not a specification: the defaults give the shares 0.58 : 0.21 : 0.21 that
-/// WARP's three-stream runs show for 128 KiB at QD 1 beside two 4 KiB streams at QD 32.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ServiceConfig {
-    /// Host time to submit and complete a command, in microseconds, serial within a job.
-    pub submit_us: f64,
-    /// Time of a command without its data transfer, in microseconds.
-    pub latency_us: f64,
-    /// Data rate of a command's transfer, in bytes per second.
-    pub bandwidth: Bytes,
-}
-
 impl Default for GcConfig {
     fn default() -> Self {
         GcConfig {
@@ -214,12 +184,6 @@ impl Default for GcConfig {
             separation: None,
             order: RelocationOrder::Spread,
         }
-    }
-}
-
-impl Default for ServiceConfig {
-    fn default() -> Self {
-        ServiceConfig { submit_us: 10.0, latency_us: 20.0, bandwidth: Bytes(1_365_000_000) }
     }
 }
 

@@ -1,9 +1,7 @@
 //! The device: its parts and its queries.
 
 use crate::attribution::{Attribution, Ledger};
-use crate::command::Placement;
 use crate::config::{DeviceConfig, Isolation};
-use crate::counters::{Counters, HandleCounters};
 use crate::error::ConfigError;
 use crate::flash::mapping::{Label, PageMap};
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits, RuIndex, State};
@@ -13,11 +11,13 @@ use crate::gc::policy;
 use crate::gc::policy::VictimPolicy;
 use crate::gc::separation::Rule;
 use crate::geometry::Geometry;
-use crate::ids::{NsId, RgId, RuId, RuhId};
 use crate::layout::Slots;
-use crate::observer::{Observer, Owner};
 use crate::relocation::Relocation;
 use crate::rng::{DeviceRng, Purpose};
+use wafer_interface::Placement;
+use wafer_interface::{Counters, HandleCounters};
+use wafer_interface::{NsId, RgId, RuId, RuhId};
+use wafer_interface::{Observer, Owner};
 
 /// A simulated FDP drive.
 ///

@@ -1,11 +1,11 @@
 //! Sizes that follow from a configuration, and whether a device of these sizes can work.
 
-use crate::bytes::Bytes;
 use crate::config::{DeviceConfig, Isolation, RelocationOrder};
 use crate::error::ConfigError;
 use crate::gc::separation::Separation;
-use crate::ids::LBA_BYTES;
 use crate::relocation::Relocation;
+use wafer_interface::Bytes;
+use wafer_interface::LBA_BYTES;
 
 /// Largest number of reclaim unit handles: a placement handle list holds 128
 /// (NVMe Base 2.1, namespace management data structure).

@@ -1,7 +1,7 @@
 //! The wafer device model: an FDP drive that counts.
 //!
 //! # What it is
-//! [`Device`] takes [`Command`]s (write, deallocate, read, flush, reclaim unit update) and counts what a
+//! [`Device`] takes [`Command`](wafer_interface::Command)s (write, deallocate, read, flush, reclaim unit update) and counts what a
 //! drive would write to its media and erase for them. It is the device of NVMe Flexible Data Placement (NVMe Base 2.1, 8.1.10):
 //! reclaim units (RUs), reclaim groups, reclaim unit handles and placement identifiers, and garbage
 //! collection with a policy of choice. With `fdp = false` it is a conventional drive. Nothing in it is
@@ -20,7 +20,7 @@
 //!   `gc/separation` the class of a page.
 //! - `namespace.rs`: namespaces that are created and deleted while the device runs.
 //! - `state`: the whole device as a value, to save and to restore, and the check of its invariants.
-//! - [`Counters`], [`Observer`], [`MediaWork`] and [`FdpEvent`] are what comes out. With `()` as observer
+//! - Counters, events and the hooks of an [`Observer`](wafer_interface::Observer) are what comes out. With `()` as observer
 //!   the hooks vanish at compile time.
 //! - `attribution.rs`: whose writes cause relocations of whose data, for an observer that asks.
 //! - The crate `wafer-oracle` is the same device page by page, slow and obvious. Property tests compare the two.
@@ -42,7 +42,7 @@
 //! # Error model
 //! [`Geometry::resolve`] refuses what cannot work with a [`ConfigError`] that names the key and,
 //! where there is one, the nearest value that works. Once made, a device cannot fail or get stuck. A
-//! command that names no place of the device has no effect and is counted in [`Counters::rejected`]; a
+//! command that names no place of the device has no effect and is counted in [`Counters::rejected`](wafer_interface::Counters::rejected); a
 //! placement identifier that its namespace does not have goes to the default, with an event, as the
 //! specification asks. Internal invariants are asserted.
 //!
@@ -54,47 +54,31 @@
 //! - Static wear levelling: free RUs are taken in order of erasing, nothing more.
 
 mod attribution;
-mod bytes;
-mod command;
 mod config;
-mod counters;
 mod device;
 mod error;
-mod event;
 mod flash;
 mod gc;
 mod geometry;
-mod ids;
 mod layout;
 mod namespace;
-mod observer;
 mod relocation;
 mod rng;
 mod state;
-pub mod stream;
 #[cfg(test)]
 mod tests;
 
 pub use attribution::{Attribution, Collected};
-pub use bytes::{Bytes, ParseBytesError};
-pub use command::{Command, Op, Placement};
 pub use config::{
     Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
-    RelocationOrder, ServiceConfig,
+    RelocationOrder,
 };
-pub use counters::{Counters, HandleCounters};
 pub use device::Device;
 pub use error::ConfigError;
-pub use event::FdpEvent;
 pub use gc::policy;
 pub use gc::separation::Separation;
 pub use geometry::{Geometry, MAX_GROUPS, MAX_HANDLES};
-pub use ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
 pub use namespace::NamespaceError;
-pub use observer::{Cause, Closed, Collection, MediaWork, Observer, Owner};
 pub use relocation::Relocation;
 pub use rng::DeviceRng;
 pub use state::{DeviceState, StateError};
-pub use stream::{
-    Batch, CommandStream, Completion, Figure, StreamDescription, StreamState, Surplus,
-};

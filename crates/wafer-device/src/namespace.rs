@@ -10,8 +10,8 @@ use std::ops::Range;
 use crate::device::{Device, NamespaceLayout};
 use crate::flash::mapping::UNMAPPED;
 use crate::geometry::MAX_HANDLES;
-use crate::ids::{NsId, RuhId};
-use crate::observer::Observer;
+use wafer_interface::Observer;
+use wafer_interface::{NsId, RuhId};
 
 /// Most namespaces at a time: what [`NsId`] can number.
 pub(crate) const MAX_NAMESPACES: usize = 255;

@@ -1,9 +1,8 @@
 //! Small devices and traffic for them.
 
 use wafer_device::policy::POLICIES;
-use wafer_device::{
-    Command, Destination, DeviceConfig, Geometry, Isolation, NsId, Op, Placement, Separation,
-};
+use wafer_device::{Destination, DeviceConfig, Geometry, Isolation, Separation};
+use wafer_interface::{Command, NsId, Op, Placement};
 
 /// Bytes of a page, and pages of a reclaim unit.
 pub(crate) const PAGE: u64 = 65536;

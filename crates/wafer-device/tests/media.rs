@@ -1,6 +1,7 @@
 //! The media work that a device reports is the work that its counters count.
 
-use wafer_device::{Cause, Closed, Device, MediaWork, Observer, RuId};
+use wafer_device::Device;
+use wafer_interface::{Cause, Closed, MediaWork, Observer, RuId};
 
 use crate::devices::{PAGES, all, traffic};
 

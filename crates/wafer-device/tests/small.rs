@@ -1,7 +1,8 @@
 //! Small cases that reach all unsafe code of the device, for `scripts/miri`: the map by page and by run,
 //! the counts of reclaim units, and the index of the smallest.
 
-use wafer_device::{Command, Device, NsId, Placement, RuId};
+use wafer_device::Device;
+use wafer_interface::{Command, NsId, Placement, RuId};
 
 use crate::fuzz::target::{Outcome, config, kinds, pack, state, traffic};
 

@@ -2,7 +2,8 @@
 //! name of the field.
 
 use serde_json::{Value, json};
-use wafer_device::{Device, DeviceConfig, DeviceState, RuId, StateError};
+use wafer_device::{Device, DeviceConfig, DeviceState, StateError};
+use wafer_interface::RuId;
 
 use crate::devices::{all, config, traffic};
 

@@ -1,6 +1,6 @@
 //! Placement and events, as commands of hosts reach them.
 
-use wafer_device::{Command, Placement, RgId, RuhId};
+use wafer_interface::{Command, Placement, RgId, RuhId};
 use wafer_nvme::{FdpEventType, Status};
 
 use super::{Drive, EventRecord, Namespace};

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use wafer_device::{FdpEvent, Geometry, NsId, Placement, RgId, RuhId};
+use wafer_device::Geometry;
+use wafer_interface::{FdpEvent, NsId, Placement, RgId, RuhId};
 use wafer_nvme::FdpEventType;
 
 /// Events that each ring holds: what the log page can carry (63 entries of 64 bytes).

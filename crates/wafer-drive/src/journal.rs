@@ -7,7 +7,7 @@
 
 use std::io;
 
-use wafer_device::{Command, NsId, Op, Placement};
+use wafer_interface::{Command, NsId, Op, Placement};
 use wafer_nvme::crc32c;
 
 use crate::storage::{SharedMemory, StorageFile};

@@ -52,9 +52,8 @@ pub use namespace::{Namespace, PlacementError};
 use persistence::Persistence;
 use recorder::Recorder;
 pub use snapshot::DriveCounters;
-use wafer_device::{
-    Command, Counters, Device, DeviceConfig, FdpEvent, Geometry, NsId, Observer, RuhId,
-};
+use wafer_device::{Device, DeviceConfig, Geometry};
+use wafer_interface::{Command, Counters, FdpEvent, NsId, Observer, RuhId};
 use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 

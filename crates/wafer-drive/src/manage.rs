@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::rngs::OsRng;
 use rand::{RngCore as _, TryRngCore as _};
-use wafer_device::{Bytes, DeviceConfig, NamespaceError, RuhId};
+use wafer_device::{DeviceConfig, NamespaceError};
+use wafer_interface::{Bytes, RuhId};
 use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 
@@ -222,12 +223,12 @@ impl Drive {
 }
 
 /// Returns commands that deallocate all of a namespace.
-fn deallocation(namespace: &Namespace) -> Vec<wafer_device::Command> {
+fn deallocation(namespace: &Namespace) -> Vec<wafer_interface::Command> {
     let (mut at, end) = (0, Namespace::device_blocks(namespace.bytes));
     let mut commands = Vec::new();
     while at < end {
         let blocks = (end - at).min(1 << 31);
-        commands.push(wafer_device::Command::deallocate(at, blocks as u32).on(namespace.id()));
+        commands.push(wafer_interface::Command::deallocate(at, blocks as u32).on(namespace.id()));
         at += blocks;
     }
     commands

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wafer_device::{LBA_BYTES, NsId, Placement, RuhId};
+use wafer_interface::{LBA_BYTES, NsId, Placement, RuhId};
 use wafer_nvme::Status;
 
 use crate::backend::Store;

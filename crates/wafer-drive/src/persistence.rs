@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use wafer_device::{Command, Counters, Device, DeviceConfig, DeviceState, NsId, RuhId};
+use wafer_device::{Device, DeviceConfig, DeviceState};
+use wafer_interface::{Command, Counters, NsId, RuhId};
 use wafer_nvme::crc32c;
 
 use super::events::EventLog;

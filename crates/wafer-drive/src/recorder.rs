@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use wafer_device::Command;
+use wafer_interface::Command;
 use wafer_record::capture::{
     CaptureEvent, CaptureGeometry, CaptureHeader, CaptureNamespace, CaptureRecord, CaptureWriter,
 };

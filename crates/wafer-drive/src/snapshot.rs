@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use wafer_device::{Counters, Device, HandleCounters, Observer, RgId, RuId};
+use wafer_device::Device;
+use wafer_interface::{Counters, HandleCounters, Observer, RgId, RuId};
 use wafer_record::{
     DriveState, Event, Live, NamespaceState, ReclaimUnits, Snapshot, Summary, event_name,
 };

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use wafer_device::{Bytes, Command, DeviceConfig, NsId, Placement, RuhId};
+use wafer_device::DeviceConfig;
+use wafer_interface::{Bytes, Command, NsId, Placement, RuhId};
 
 use super::*;
 use crate::clock::ManualClock;

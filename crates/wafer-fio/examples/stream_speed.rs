@@ -5,9 +5,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use wafer_device::{Batch, CommandStream, stream};
 use wafer_fio::job::{BlockSize, Direction, Distribution, JobSpec, Order};
 use wafer_fio::{JobStream, Mixer, MixerOptions, Pace};
+use wafer_interface::{Batch, CommandStream, stream};
 
 const BATCH: usize = 1024;
 /// Commands per measurement, and measurements: the fastest counts, the machine may be busy.

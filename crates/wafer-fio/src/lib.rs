@@ -2,7 +2,7 @@
 //!
 //! # What it is
 //! A [`JobSpec`] is one job of a fio file with every option resolved, a [`JobStream`] its commands,
-//! and a [`Mixer`] all jobs of a workload as one [`CommandStream`](wafer_device::CommandStream): phases one after the other, the
+//! and a [`Mixer`] all jobs of a workload as one [`CommandStream`](wafer_interface::CommandStream): phases one after the other, the
 //! jobs of a phase together, by a closed loop or by given shares of the bytes.
 //!
 //! # Architecture

@@ -3,8 +3,8 @@
 //! Both sides have fixed seeds: a test that passes keeps passing.
 
 use crate::fio::{Io, counts, fio, ours, same_counts, same_distribution, share};
-use wafer_device::Op;
 use wafer_fio::job::{BlockSize, Direction, Distribution, JobSpec, Order, Sequencer};
+use wafer_interface::Op;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

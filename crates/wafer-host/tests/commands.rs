@@ -1,9 +1,10 @@
 //! Commands over a socket: data, counters, placement, namespaces, and clean errors.
 
 use crate::common::{NQN, Target, config};
-use wafer_device::{Command, Device, Placement};
+use wafer_device::Device;
 use wafer_drive::backend::DataSpec;
 use wafer_host::{Host, HostOptions, Io, Queue, QueueOptions};
+use wafer_interface::{Command, Placement};
 use wafer_nvme::zerocopy::{FromBytes as _, FromZeros as _, IntoBytes as _};
 use wafer_nvme::*;
 
@@ -78,9 +79,9 @@ fn the_drive_counts_as_the_device_does() {
     let mut host = target.host("counts");
     let mut queue = host.io_queue(1).unwrap();
     let mut device = Device::new(&config("64MiB"), 0).unwrap();
-    device.delete_namespace(wafer_device::NsId(0));
+    device.delete_namespace(wafer_interface::NsId(0));
     let pages = device.geometry().logical_pages;
-    let handles: Vec<_> = (0..4).map(wafer_device::RuhId).collect();
+    let handles: Vec<_> = (0..4).map(wafer_interface::RuhId).collect();
     device.create_namespace(pages, &handles).unwrap();
     let mut state = 1u64;
     let data = pattern(16, 0);

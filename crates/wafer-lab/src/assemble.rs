@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use wafer_device::{Counters, Figure};
+use wafer_interface::{Counters, Figure};
 use wafer_record::host::{Host, peak_rss_bytes};
 use wafer_record::record::{
     FigureRecord, GeometryRecord, IgnoredOption, Performance, Provenance, SCHEMA, Summary,

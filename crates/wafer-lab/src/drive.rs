@@ -3,9 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use wafer_device::{
-    Command, Device, FdpEvent, Geometry, NsId, Observer, Placement, RuId, StreamDescription,
-};
+use wafer_device::{Device, Geometry};
+use wafer_interface::{Command, FdpEvent, NsId, Observer, Placement, RuId, StreamDescription};
 use wafer_record::{Event, Events, Live, ReclaimUnits, Snapshot, Wear};
 
 use crate::control::Stage;
@@ -150,7 +149,7 @@ impl Placements {
 
 #[cfg(test)]
 mod tests {
-    use wafer_device::{RgId, RuhId};
+    use wafer_interface::{RgId, RuhId};
 
     use super::*;
 

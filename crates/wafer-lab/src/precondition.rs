@@ -2,7 +2,8 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
-use wafer_device::{Command, CommandStream, Geometry, LBA_BYTES, NsId, Op, Placement, stream};
+use wafer_device::Geometry;
+use wafer_interface::{Command, CommandStream, LBA_BYTES, NsId, Op, Placement, stream};
 use wafer_record::Precondition;
 
 /// Bytes of one sequential command of the fill.

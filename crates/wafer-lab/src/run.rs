@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use wafer_device::Device;
 use wafer_device::policy::VictimPolicy;
-use wafer_device::{
-    Batch, Command, CommandStream, Completion, Device, LBA_BYTES, Observer, StreamState,
+use wafer_interface::{
+    Batch, Command, CommandStream, Completion, LBA_BYTES, Observer, StreamState,
 };
 use wafer_record::{AttributionRecord, ReclaimUnits, Record, Recorder, Reference, Timeline};
 

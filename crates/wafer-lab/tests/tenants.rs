@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wafer_device::{Command, NsId, Placement};
+use wafer_interface::{Command, NsId, Placement};
 use wafer_lab::{Control, Experiment, LabError, Options, device_from_text, run};
 use wafer_record::capture::{
     CaptureEvent, CaptureGeometry, CaptureHeader, CaptureRecord, CaptureWriter,

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use wafer_device::{Command, Counters, LBA_BYTES, NsId, Op, Placement};
 use wafer_drive::{Drive, Namespace};
+use wafer_interface::{Command, Counters, LBA_BYTES, NsId, Op, Placement};
 use wafer_record::record::Provenance;
 use wafer_record::{Record, Series, Snapshot, Timeline};
 

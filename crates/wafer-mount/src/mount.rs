@@ -8,9 +8,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
-use wafer_device::{Batch, CommandStream, DeviceConfig, StreamState};
+use wafer_device::DeviceConfig;
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveError, DriveOptions};
+use wafer_interface::{Batch, CommandStream, StreamState};
 use wafer_record::Record;
 use wafer_record::record::Provenance;
 

@@ -5,7 +5,8 @@
 //! asked for space if none did. Cumulative counts are rounded down, so that nothing is lost. A deallocated
 //! page was invalidated by its origin.
 
-use wafer_device::{Attribution, Collected, Owner};
+use wafer_device::{Attribution, Collected};
+use wafer_interface::Owner;
 
 /// Tables for so many handles.
 pub(crate) fn nothing(handles: u16) -> Attribution {

@@ -3,7 +3,7 @@
 //! Source: `docs/reference/device-model.md`, "When garbage is collected", "Where relocated pages go", "Victims" and
 //! "Counters".
 
-use wafer_device::{Collection, FdpEvent, Owner, RgId, RuId};
+use wafer_interface::{Collection, FdpEvent, Owner, RgId, RuId};
 
 use crate::arrangement::arrange;
 use crate::attribution;

@@ -4,7 +4,8 @@
 //! lowest number and the first gap that is large enough; where only all gaps together are, the others move down
 //! to the lowest pages first, in their order, with their data.
 
-use wafer_device::{DeviceConfig, FdpEvent, NamespaceError, NsId, Placement, RuhId};
+use wafer_device::{DeviceConfig, NamespaceError};
+use wafer_interface::{FdpEvent, NsId, Placement, RuhId};
 
 use crate::oracle::{Event, Oracle};
 use crate::sizes::Sizes;

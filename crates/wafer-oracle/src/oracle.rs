@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use wafer_device::{
-    Attribution, Closed, Collection, Command, Counters, DeviceConfig, FdpEvent, HandleCounters,
-    LBA_BYTES, Op, Owner, RgId, RuhId, Separation,
+use wafer_device::{Attribution, DeviceConfig, Separation};
+use wafer_interface::{
+    Closed, Collection, Command, Counters, FdpEvent, HandleCounters, LBA_BYTES, Op, Owner, RgId,
+    RuhId,
 };
 
 use crate::attribution;

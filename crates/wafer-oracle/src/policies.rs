@@ -5,7 +5,8 @@
 
 use std::cmp::Reverse;
 
-use wafer_device::{GcConfig, RuId};
+use wafer_device::GcConfig;
+use wafer_interface::RuId;
 
 use crate::policy::{Candidate, Policy, View};
 use crate::random::Random;

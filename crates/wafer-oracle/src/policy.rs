@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use wafer_device::{Owner, RuId};
+use wafer_interface::{Owner, RuId};
 
 use crate::oracle::Oracle;
 use crate::random::Random;

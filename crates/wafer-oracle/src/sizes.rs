@@ -6,9 +6,8 @@
 use std::ops::Range;
 
 use wafer_device::policy::POLICIES;
-use wafer_device::{
-    Destination, DeviceConfig, GcConfig, Isolation, LBA_BYTES, RelocationOrder, Separation,
-};
+use wafer_device::{Destination, DeviceConfig, GcConfig, Isolation, RelocationOrder, Separation};
+use wafer_interface::LBA_BYTES;
 
 /// Classes of pages with a known death time, beside that of pages without one.
 pub(crate) const DEATH_CLASSES: u8 = 12;

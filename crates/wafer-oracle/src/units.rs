@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use wafer_device::{Closed, Owner, RuId, RuhId};
+use wafer_interface::{Closed, Owner, RuId, RuhId};
 
 use crate::oracle::{Event, Oracle};
 use crate::pages::SegmentId;

@@ -12,7 +12,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use wafer_device::{FdpEvent, NsId, Placement, RgId, RuhId};
+use wafer_interface::{FdpEvent, NsId, Placement, RgId, RuhId};
 
 use crate::death_times::Old;
 use crate::oracle::{Event, Oracle};

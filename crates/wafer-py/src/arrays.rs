@@ -2,7 +2,7 @@
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use wafer_device::{Command, NsId, Op, Placement};
+use wafer_interface::{Command, NsId, Op, Placement};
 
 use crate::error::raise;
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
-use wafer_device::{Command, stream};
+use wafer_interface::{Command, stream};
 use wafer_lab::source::{Built, SourceTarget};
 use wafer_lab::{LabError, Source};
 
@@ -51,7 +51,10 @@ impl Source for IteratorSource {
             pending: Vec::new(),
             next: 0,
             pulled: 0,
-            namespace_blocks: bytes.iter().map(|bytes| bytes / wafer_device::LBA_BYTES).collect(),
+            namespace_blocks: bytes
+                .iter()
+                .map(|bytes| bytes / wafer_interface::LBA_BYTES)
+                .collect(),
             trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         };
         Ok(Built {

@@ -71,7 +71,7 @@ fn available_memory() -> Option<u64> {
 #[pymodule]
 fn _wafer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("LBA_BYTES", wafer_device::LBA_BYTES)?;
+    module.add("LBA_BYTES", wafer_interface::LBA_BYTES)?;
     module.add_class::<device::Device>()?;
     module.add_class::<workload::Workload>()?;
     module.add_class::<experiment::Experiment>()?;

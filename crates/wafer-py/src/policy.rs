@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use numpy::{PyArray1, PyArray2, PyArrayMethods as _};
 use pyo3::prelude::*;
 use wafer_device::policy::{Features, RuView, VictimPolicy};
-use wafer_device::{Owner, RuId};
+use wafer_interface::{Owner, RuId};
 
 use crate::error::{Trouble, raise};
 

@@ -1,7 +1,7 @@
 //! The commands of a workload, generated once and kept, so that further runs cost only the device.
 
 use pyo3::prelude::*;
-use wafer_device::{Batch, Command, Op};
+use wafer_interface::{Batch, Command, Op};
 use wafer_lab::{CommandsSource, Experiment, Source, Workload as LabWorkload};
 
 use crate::error::{Trouble, of_lab};

@@ -3,7 +3,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wafer_device::{Collected, Device, Observer};
+use wafer_device::{Collected, Device};
+use wafer_interface::Observer;
 
 /// Attribution of a run, in bytes, preconditioning left out. Rows and columns are in the order of
 /// `handles`.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wafer_device::Bytes;
+use wafer_interface::Bytes;
 
 use crate::files::read_text;
 use crate::{Record, RecordError};

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wafer_device::FdpEvent;
+use wafer_interface::FdpEvent;
 
 use crate::Event;
 

@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wafer_device::{Device, Observer, Owner, RuId};
+use wafer_device::Device;
+use wafer_interface::{Observer, Owner, RuId};
 
 use crate::HandleKey;
 
@@ -93,7 +94,7 @@ impl ReclaimUnits {
 
 #[cfg(test)]
 mod tests {
-    use wafer_device::{Command, Placement};
+    use wafer_interface::{Command, Placement};
 
     use super::*;
 
@@ -114,7 +115,7 @@ mod tests {
         assert_eq!(table.owner.len(), count as usize);
         assert_eq!(table.valid.iter().sum::<u32>(), 8192 / 8);
         let free = table.owner.iter().filter(|o| **o < 0).count();
-        assert_eq!(free, device.free_rus(wafer_device::RgId(0)));
+        assert_eq!(free, device.free_rus(wafer_interface::RgId(0)));
         // Every handle holds an open reclaim unit from the start.
         assert!(table.open.len() >= usize::from(device.geometry().handles));
         assert!(table.open.iter().all(|i| table.owner[*i as usize] >= 0));

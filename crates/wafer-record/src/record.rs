@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wafer_device::{Counters, DeviceConfig, Figure};
+use wafer_device::DeviceConfig;
+use wafer_interface::{Counters, Figure};
 
 use crate::host::Host;
 use crate::{

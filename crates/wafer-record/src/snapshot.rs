@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wafer_device::{Counters, HandleCounters};
+use wafer_interface::{Counters, HandleCounters};
 
 use crate::{HandleKey, ReclaimUnits, Summary};
 

@@ -6,7 +6,8 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use wafer_device::{Device, Observer};
+use wafer_device::Device;
+use wafer_interface::Observer;
 
 /// The name of a series: `"0"`, `"1"`, ... or `"gc"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

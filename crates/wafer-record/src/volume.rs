@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wafer_device::{Bytes, LBA_BYTES};
+use wafer_interface::{Bytes, LBA_BYTES};
 
 /// Host bytes of a run, counted from its first write. Text form: `5x` (multiples of the logical
 /// capacity) or a size such as `2TiB`.

@@ -21,7 +21,8 @@
 //! background GC, which perfect knowledge does not need. Memory: 4 bytes for every host page of the
 //! run, and 20 for each physical page.
 
-use wafer_device::{Command, Geometry, NsId, Op};
+use wafer_device::Geometry;
+use wafer_interface::{Command, NsId, Op};
 
 /// Never: not within the commands that were seen.
 const NEVER: u32 = u32::MAX;
@@ -303,10 +304,8 @@ impl<'a> PerfectKnowledge<'a> {
 
 #[cfg(test)]
 mod tests {
-    use wafer_device::{
-        Bytes, Destination, Device, DeviceConfig, GcConfig, Isolation, Placement,
-        ReclaimUnitConfig, ServiceConfig,
-    };
+    use wafer_device::{Destination, Device, DeviceConfig, GcConfig, Isolation, ReclaimUnitConfig};
+    use wafer_interface::{Bytes, Placement, ServiceConfig};
 
     use super::*;
 
@@ -392,7 +391,7 @@ mod tests {
 
     fn fill() -> Vec<Command> {
         (0..200 * PAGES)
-            .map(|p| Command::write(p * 32, 32, wafer_device::Placement::NONE))
+            .map(|p| Command::write(p * 32, 32, wafer_interface::Placement::NONE))
             .collect()
     }
 

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use wafer_device::{Bytes, Command, DeviceConfig, LBA_BYTES, NsId, Op, ReclaimUnitConfig};
+use wafer_device::{DeviceConfig, ReclaimUnitConfig};
+use wafer_interface::{Bytes, Command, LBA_BYTES, NsId, Op};
 use wafer_record::capture::{
     CaptureEvent, CaptureGeometry, CaptureHeader, CaptureNamespace, CaptureRecord, CaptureWriter,
 };

@@ -1,7 +1,7 @@
 //! From bytes to requests: what every format implements, and the part that all formats of lines
 //! share.
 
-use wafer_device::Op;
+use wafer_interface::Op;
 
 use super::request::{Names, Request};
 

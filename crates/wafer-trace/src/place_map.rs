@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use wafer_device::{LBA_BYTES, Placement};
+use wafer_interface::{LBA_BYTES, Placement};
 
 use super::error::TraceError;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use glob::Pattern;
-use wafer_device::Placement;
+use wafer_interface::Placement;
 
 use super::error::TraceError;
 use super::place_map::PlaceMap;

@@ -1,6 +1,6 @@
 //! From the addresses of a trace to those of the device.
 
-use wafer_device::{LBA_BYTES, NsId};
+use wafer_interface::{LBA_BYTES, NsId};
 
 use super::options::{Map, TraceOptions};
 use super::scan::{GRANULE, Scan};

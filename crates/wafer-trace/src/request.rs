@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wafer_device::{Op, Placement};
+use wafer_interface::{Op, Placement};
 
 /// No process name is known.
 pub const NO_PROCESS: u32 = u32::MAX;

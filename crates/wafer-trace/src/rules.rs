@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use glob::Pattern;
 use serde::{Deserialize, Serialize};
-use wafer_device::Bytes;
+use wafer_interface::Bytes;
 
 use super::error::TraceError;
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use wafer_device::Op;
+use wafer_interface::Op;
 
 use super::decode::{Faults, SECTOR};
 use super::error::TraceError;

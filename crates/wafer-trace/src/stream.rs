@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wafer_device::{
+use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, NsId, Op, Placement,
     StreamDescription, StreamState, Surplus,
 };

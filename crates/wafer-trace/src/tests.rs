@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use wafer_device::{Batch, Command, CommandStream as _, LBA_BYTES, Op, Placement, StreamState};
+use wafer_interface::{Batch, Command, CommandStream as _, LBA_BYTES, Op, Placement, StreamState};
 
 use super::decode::{Decoded, Decoder};
 use super::*;

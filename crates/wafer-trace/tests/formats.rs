@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use wafer_device::{Op, Placement};
+use wafer_interface::{Op, Placement};
 use wafer_trace::{NO_PROCESS, Request, Scan, TraceOptions, TraceReader, write_capture};
 
 fn sample(name: &str) -> PathBuf {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
-use wafer_device::{Batch, CommandStream as _, LBA_BYTES, Op};
+use wafer_interface::{Batch, CommandStream as _, LBA_BYTES, Op};
 use wafer_trace::{
     FORMATS, Map, Request, Scan, Trace, TraceOptions, TraceReader, TraceStream, TraceTarget,
     Volumes, write_capture,

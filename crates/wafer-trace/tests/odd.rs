@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use wafer_device::Op;
+use wafer_interface::Op;
 use wafer_trace::{NO_PROCESS, Request, TraceReader, format};
 
 /// Requests, and messages with the folder left out.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wafer_device::{Counters, HandleCounters};
+use wafer_interface::{Counters, HandleCounters};
 use wafer_record::record::Provenance;
 use wafer_record::{Event, Live, ReclaimUnits, Snapshot};
 use wafer_web::live::{Config, LiveSource, Server, serve};

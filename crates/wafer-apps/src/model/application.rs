@@ -1,6 +1,6 @@
 //! Adapts an application that takes steps to a stream of commands.
 
-use wafer_device::{
+use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, NsId, Op, Placement,
     StreamDescription, StreamState, Surplus,
 };

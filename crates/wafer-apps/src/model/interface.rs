@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use toml::Table;
-use wafer_device::CommandStream;
+use wafer_interface::CommandStream;
 
 /// An application with its parameters.
 pub trait Model: Debug + Send + Sync {

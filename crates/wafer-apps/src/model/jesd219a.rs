@@ -12,7 +12,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Table;
-use wafer_device::{Bytes, Command, CommandStream, Figure, LBA_BYTES, Op};
+use wafer_interface::{Bytes, Command, CommandStream, Figure, LBA_BYTES, Op};
 use wafer_random::{Purpose, Rng};
 
 use super::application::{Application, Steps, command, placement};

@@ -1,7 +1,7 @@
 //! What holds for every model of the table.
 
 use toml::Table;
-use wafer_device::{Batch, Command, CommandStream, LBA_BYTES, StreamState};
+use wafer_interface::{Batch, Command, CommandStream, LBA_BYTES, StreamState};
 
 use super::*;
 

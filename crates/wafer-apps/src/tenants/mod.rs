@@ -18,7 +18,7 @@ mod turns;
 pub use placing::{PlacedRange, TenantPlacement};
 pub use turns::Pacing;
 use turns::Turns;
-use wafer_device::{
+use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, NsId, StreamDescription, StreamState,
     Surplus,
 };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use wafer_device::{Command, Placement};
+use wafer_interface::{Command, Placement};
 
 /// Logical blocks of a namespace that have a placement handle.
 #[derive(Clone, Debug, PartialEq, Eq)]

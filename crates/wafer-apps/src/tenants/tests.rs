@@ -1,7 +1,7 @@
 use proptest::prelude::*;
-use wafer_device::{Op, Placement};
 use wafer_fio::job::JobSpec;
 use wafer_fio::{Mixer, MixerOptions};
+use wafer_interface::{Op, Placement};
 
 use super::*;
 
@@ -130,8 +130,9 @@ fn commands_without_a_range_accompany_the_next_one() {
             commands.push(Command::write(i * 8, 8, Placement(3)));
         }
         let mut commands = commands.into_iter();
-        let first =
-            wafer_device::stream::from_fn(move |out, max| out.extend(commands.by_ref().take(max)));
+        let first = wafer_interface::stream::from_fn(move |out, max| {
+            out.extend(commands.by_ref().take(max))
+        });
         let tenants =
             vec![Tenant { stream: Box::new(first), ..tenant(0, 8, 0, 0) }, tenant(1, 8, 20, 0)];
         all(Tenants::new(tenants, Pacing::ClosedLoop(vec![1, 2])), 7)

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
-use wafer_device::CommandStream;
+use wafer_interface::CommandStream;
 use wafer_lab::{LabError, PreconditionStream, load_device};
 use wafer_mount::{MountOptions, mount};
 use wafer_record::{HandleKey, Kind, Record, write_json};

@@ -9,8 +9,8 @@ use crate::device::Device;
 use crate::flash::mapping::Label;
 use crate::flash::reclaim::NOT_CLOSED;
 use crate::flash::segment::{DIVIDED, NONE};
-use crate::observer::Observer;
 use crate::rng::DeviceRng;
+use wafer_interface::Observer;
 
 impl<O: Observer> Device<O> {
     /// Merges neighbouring segments of closed and relocation reclaim units up to the size of a whole

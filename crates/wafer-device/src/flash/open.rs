@@ -2,10 +2,10 @@
 //! page writes.
 
 use crate::device::{Device, Slot};
-use crate::event::FdpEvent;
 use crate::flash::segment::NONE;
-use crate::ids::{RgId, RuId, RuhId};
-use crate::observer::{Closed, Observer};
+use wafer_interface::FdpEvent;
+use wafer_interface::{Closed, Observer};
+use wafer_interface::{RgId, RuId, RuhId};
 
 /// What the path of a host write hands on to whatever opens segments and reclaim units for it.
 #[derive(Clone, Copy, Debug)]

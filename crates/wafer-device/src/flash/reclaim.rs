@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::flash::mapping::Label;
 use crate::geometry::Geometry;
-use crate::observer::Owner;
+use wafer_interface::Owner;
 
 /// Index of a reclaim unit in the tables. The last index stands for "unmapped".
 pub(crate) type RuIndex = u32;

@@ -3,8 +3,8 @@
 use crate::device::Device;
 use crate::flash::mapping::{Label, UNMAPPED};
 use crate::flash::reclaim::RuIndex;
-use crate::ids::RuId;
-use crate::observer::{Cause, MediaWork, Observer};
+use wafer_interface::RuId;
+use wafer_interface::{Cause, MediaWork, Observer};
 
 impl<O: Observer> Device<O> {
     /// Reports `pages` programmed to a reclaim unit in which `room` pages were left before.

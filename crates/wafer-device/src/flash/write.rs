@@ -1,16 +1,16 @@
 //! The path of every command: map lookup, invalidate, append. Nothing here allocates, dispatches
 //! dynamically or logs; what happens once a segment or a reclaim unit is out of line.
 
-use crate::command::{Command, Op, Placement};
 use crate::device::{Device, Slot};
-use crate::event::FdpEvent;
 use crate::flash::mapping;
 use crate::flash::mapping::{Label, UNMAPPED};
 use crate::flash::open::HostWrite;
 use crate::flash::segment::{DIVIDED, NONE};
 use crate::gc::separation::Rule;
-use crate::ids::{LBA_BYTES, NsId, RgId, RuhId};
-use crate::observer::{Cause, Observer, Owner};
+use wafer_interface::FdpEvent;
+use wafer_interface::{Cause, Observer, Owner};
+use wafer_interface::{Command, Op, Placement};
+use wafer_interface::{LBA_BYTES, NsId, RgId, RuhId};
 
 /// How many commands ahead the map is asked for: covers the latency of memory at 4 KiB random
 /// writes; twice or half as many is slower by a few percent.
@@ -25,7 +25,7 @@ impl<O: Observer> Device<O> {
     ///
     /// A command outside its namespace, one for a namespace that does not exist, and a reclaim unit
     /// update of a placement identifier that the namespace does not define have no effect and are
-    /// counted in [`Counters::rejected`](crate::Counters::rejected).
+    /// counted in [`Counters::rejected`](wafer_interface::Counters::rejected).
     pub fn apply(&mut self, commands: &[Command]) {
         self.counters.commands += commands.len() as u64;
         let shift = (self.geometry.page_bytes / LBA_BYTES).trailing_zeros();

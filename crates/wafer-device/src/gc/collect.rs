@@ -2,15 +2,15 @@
 
 use crate::config::{Isolation, RelocationOrder};
 use crate::device::{Device, Slot};
-use crate::event::FdpEvent;
 use crate::flash::mapping::Label;
 use crate::flash::reclaim::{NOT_CLOSED, RuIndex};
 use crate::flash::segment::NONE;
 use crate::gc::policy::{RuView, VictimPolicy};
 use crate::gc::separation::Victim;
-use crate::ids::{RgId, RuId, RuhId};
-use crate::observer::{Cause, Collection, MediaWork, Observer, Owner};
 use crate::relocation::Relocation;
+use wafer_interface::FdpEvent;
+use wafer_interface::{Cause, Collection, MediaWork, Observer, Owner};
+use wafer_interface::{RgId, RuId, RuhId};
 
 /// How far ahead a victim's segments are asked for.
 const LIST_AHEAD: usize = 16;

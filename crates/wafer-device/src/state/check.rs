@@ -11,8 +11,8 @@ use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit, RuIndex, State};
 use crate::flash::segment::{DIVIDED, NONE};
 use crate::geometry::{Geometry, MAX_HANDLES};
 use crate::namespace::MAX_NAMESPACES;
-use crate::observer::{Observer, Owner};
 use crate::relocation::Relocation;
+use wafer_interface::{Observer, Owner};
 
 /// No count of pages, bytes or events gets there; sums of a few do not overflow.
 const MOST: u64 = 1 << 60;
@@ -367,7 +367,7 @@ impl<O: Observer> Device<O> {
         let small = all.into_iter().chain(more).chain(own).all(|count| count <= MOST)
             && c.rejected <= c.commands;
         ensure(small, FIELD, || "more than any device counts".to_owned())?;
-        let sum = |of: &dyn Fn(&crate::HandleCounters) -> u64| -> u128 {
+        let sum = |of: &dyn Fn(&wafer_interface::HandleCounters) -> u64| -> u128 {
             self.handle_counters().iter().map(|handle| u128::from(of(handle))).sum()
         };
         let media =

@@ -18,15 +18,15 @@ pub use error::StateError;
 use serde::{Deserialize, Serialize};
 
 use crate::config::DeviceConfig;
-use crate::counters::{Counters, HandleCounters};
 use crate::device::{Device, NamespaceLayout, Slot};
 use crate::flash::reclaim::ReclaimUnits;
 use crate::flash::segment::Segments;
 use crate::flash::writers::Writers;
 use crate::gc::policy::Learned;
 use crate::gc::separation::Rule;
-use crate::observer::Observer;
 use crate::rng::DeviceRng;
+use wafer_interface::Observer;
+use wafer_interface::{Counters, HandleCounters};
 
 /// Everything of a device that its configuration and its map do not say. The observer, and what attribution
 /// counts, are not part of it.

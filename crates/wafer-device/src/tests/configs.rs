@@ -3,6 +3,8 @@
 
 use proptest::prelude::*;
 
+use wafer_interface::*;
+
 use crate::*;
 
 /// A tiny device: reclaim units of `pages_per_ru` pages of 64 KiB (1 MiB are 16), as little spare as

@@ -1,6 +1,8 @@
 //! Separation by inherited death times: what it does with WARP's three streams.
 
 use super::policies::random;
+use wafer_interface::*;
+
 use crate::*;
 
 /// Pages of a reclaim unit, and logical reclaim units.

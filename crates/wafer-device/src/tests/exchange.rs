@@ -12,6 +12,8 @@ use proptest::prelude::*;
 use super::configs::{Tiny, tiny};
 use crate::flash::mapping::{Label, UNMAPPED};
 use crate::flash::segment::Decision;
+use wafer_interface::*;
+
 use crate::*;
 
 struct Follower {

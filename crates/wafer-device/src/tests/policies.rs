@@ -1,5 +1,7 @@
 //! A device with a hot and a cold stream.
 
+use wafer_interface::*;
+
 use crate::*;
 
 pub(crate) const PAGES: u64 = 64;

@@ -1,6 +1,6 @@
 //! Commands of any job, one at a time, following fio's `fill_io_u` step by step.
 
-use wafer_device::Command;
+use wafer_interface::Command;
 
 use super::{JobStream, directions};
 use crate::job::{DIRECTIONS, Direction, JobSpec, Order, READ, Sequencer, TRIM, WRITE};

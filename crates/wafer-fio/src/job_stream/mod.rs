@@ -18,7 +18,7 @@ use limits::Limits;
 use placing::Placing;
 use plain::Plain;
 use sizes::Sizes;
-use wafer_device::{Command, LBA_BYTES, NsId, Op};
+use wafer_interface::{Command, LBA_BYTES, NsId, Op};
 use wafer_random::{Purpose, RandomMap, Rng};
 
 use crate::address::Addresses;
@@ -286,8 +286,11 @@ impl JobStream {
         let first = self.offset + at;
         let lba = first / LBA_BYTES;
         let blocks = ((first + bytes).div_ceil(LBA_BYTES) - lba) as u32;
-        let placement =
-            if direction == WRITE { self.placing.next(lba) } else { wafer_device::Placement::NONE };
+        let placement = if direction == WRITE {
+            self.placing.next(lba)
+        } else {
+            wafer_interface::Placement::NONE
+        };
         Command { lba, blocks, placement, op: op(direction), namespace: self.namespace }
     }
 }

@@ -1,6 +1,6 @@
 //! Which placement identifier a write names (fio's dataplacement.c).
 
-use wafer_device::{LBA_BYTES, Placement};
+use wafer_interface::{LBA_BYTES, Placement};
 use wafer_random::Rng;
 
 use crate::job::PlacementRule;

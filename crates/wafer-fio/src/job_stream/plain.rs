@@ -2,7 +2,7 @@
 //!
 //! They give the same commands as the general way, which the tests check, in a tight loop.
 
-use wafer_device::{Command, LBA_BYTES, Placement};
+use wafer_interface::{Command, LBA_BYTES, Placement};
 use wafer_random::{RandomMap, Rng};
 
 use super::{JobStream, directions};

@@ -149,7 +149,7 @@ fn placements() {
     let scheme = PlacementRule::Scheme { ranges, plids: vec![2] };
     assert_eq!(of(scheme), [2, 6, 6, 7, 2, 2, 2, 2]);
     let read = job(Direction::Read, Order::Sequential, 8).placed(3);
-    assert!(commands(&read, 9).iter().all(|c| c.placement == wafer_device::Placement::NONE));
+    assert!(commands(&read, 9).iter().all(|c| c.placement == wafer_interface::Placement::NONE));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! flight completes one every `max(submit, (latency + bytes / bandwidth) / q)`. The defaults of
 //! [`ServiceConfig`] say what they were fitted to.
 
-use wafer_device::{Command, Op, ServiceConfig};
+use wafer_interface::{Command, Op, ServiceConfig};
 
 use crate::job::{DIRECTIONS, Direction, JobSpec, READ, TRIM, WRITE};
 

@@ -1,6 +1,6 @@
 //! Merging a few jobs whose commands take equally long each: the tight loop of most mixed runs.
 
-use wafer_device::Command;
+use wafer_interface::Command;
 
 use super::clock::Time;
 

@@ -19,7 +19,7 @@ mod phase;
 use clock::SECOND;
 pub use pace::Pace;
 use phase::{Phase, Start};
-use wafer_device::{
+use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, ServiceConfig, StreamDescription,
     StreamState,
 };

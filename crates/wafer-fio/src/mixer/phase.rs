@@ -1,6 +1,6 @@
 //! The jobs that run at the same time, merged by their clocks.
 
-use wafer_device::{Command, Op, ServiceConfig};
+use wafer_interface::{Command, Op, ServiceConfig};
 
 use super::clock::{Clock, Time, kind, time};
 use super::lanes::{LANES, Lane, merge, take};

@@ -29,7 +29,7 @@ fn bytes(mixer: &mut Mixer, n: usize) -> Vec<u64> {
     let mut out = Vec::new();
     mixer.fill(&mut out, n);
     let mut bytes = vec![0; 8];
-    for c in out.iter().filter(|c| c.op == wafer_device::Op::Write) {
+    for c in out.iter().filter(|c| c.op == wafer_interface::Op::Write) {
         bytes[c.namespace.index()] += c.bytes();
     }
     bytes

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::process::Command as Process;
 
-use wafer_device::{LBA_BYTES, Op};
 use wafer_fio::JobStream;
 use wafer_fio::job::JobSpec;
+use wafer_interface::{LBA_BYTES, Op};
 
 /// What was done, from which byte, how many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) fn fio(options: &str) -> Vec<Io> {
 pub(crate) fn ours(spec: &JobSpec, max: usize) -> Vec<Io> {
     let mut out = Vec::new();
     JobStream::new(spec, 20_240_101, 0).expect("a good job").fill(&mut out, max);
-    let io = |c: wafer_device::Command| Io { op: c.op, at: c.lba * LBA_BYTES, bytes: c.bytes() };
+    let io = |c: wafer_interface::Command| Io { op: c.op, at: c.lba * LBA_BYTES, bytes: c.bytes() };
     out.into_iter().map(io).collect()
 }
 

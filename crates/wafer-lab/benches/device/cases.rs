@@ -2,12 +2,10 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
-use wafer_device::{
-    Bytes, Command, CommandStream, DeviceConfig, GcConfig, Isolation, LBA_BYTES, Placement,
-    ReclaimUnitConfig, ServiceConfig, stream,
-};
+use wafer_device::{DeviceConfig, GcConfig, Isolation, ReclaimUnitConfig};
 use wafer_fio::job::Distribution;
 use wafer_fio::{JobSpec, Mixer, MixerOptions};
+use wafer_interface::{Bytes, Command, CommandStream, LBA_BYTES, Placement, ServiceConfig, stream};
 
 const GIB: u64 = 1 << 30;
 

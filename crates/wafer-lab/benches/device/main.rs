@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 
 use cases::{Case, Traffic};
 use probe::Probe;
-use wafer_device::{Batch, CommandStream, Device};
+use wafer_device::Device;
 use wafer_fio::JobSpec;
+use wafer_interface::{Batch, CommandStream};
 
 const SLICES: usize = 15;
 const SLICE: Duration = Duration::from_millis(400);

@@ -18,7 +18,8 @@ pub use profiles::{Profile, profile, profiles, shipped_files, unpack};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use suggest::did_you_mean;
-use wafer_device::{Bytes, DeviceConfig, Geometry};
+use wafer_device::{DeviceConfig, Geometry};
+use wafer_interface::Bytes;
 use wafer_record::files::read_text;
 
 use crate::error::LabError;

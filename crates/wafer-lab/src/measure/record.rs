@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use wafer_device::Counters;
+use wafer_interface::Counters;
 use wafer_record::host::Host;
 use wafer_record::record::{Performance, Provenance, SCHEMA, rfc3339};
 use wafer_record::{Kind, Measured, Record, Source, Summary, Timeline};

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use wafer_device::{Placement, stream};
+use wafer_interface::{Placement, stream};
 use wafer_record::{HandleKey, Precondition, Volume};
 
 use super::*;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wafer_device::{
+use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, StreamDescription, StreamState,
 };
 
@@ -145,7 +145,7 @@ impl CommandStream for Replay {
 
 #[cfg(test)]
 mod tests {
-    use wafer_device::Placement;
+    use wafer_interface::Placement;
 
     use super::*;
     use crate::{Control, Experiment, Options, Workload, device_from_text, run};
@@ -193,7 +193,7 @@ mod tests {
             "arrays: command 1: logical block 18446744073709551615; the last one is 32767"
         );
         assert_eq!(
-            message(past.on(wafer_device::NsId(3))),
+            message(past.on(wafer_interface::NsId(3))),
             "arrays: command 1: namespace 3; the device has 1"
         );
         let error = experiment(vec![Command::deallocate(0, 8)], true, Some("1x")).check();

@@ -1,7 +1,7 @@
 //! The jobs of a fio file as a record keeps them.
 
-use wafer_device::Bytes;
 use wafer_fio::job::{BlockSize, Direction, JobSpec, Order, PlacementRule, READ, TRIM, WRITE};
+use wafer_interface::Bytes;
 use wafer_record::record::JobRecord;
 
 use crate::config::ResolvedDevice;

@@ -22,7 +22,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 pub use tenants::TenantsSource;
 pub(crate) use tenants::schema as tenant_schema;
 pub use trace::{TraceFile, TraceSource};
-use wafer_device::CommandStream;
+use wafer_interface::CommandStream;
 use wafer_record::record::{IgnoredOption, JobRecord};
 
 use crate::config::{Files, Layers, ResolvedDevice};

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;
 use wafer_apps::tenants::{Pacing, PlacedRange, Tenant, TenantPlacement, Tenants};
-use wafer_device::{
+use wafer_interface::{
     Batch, Bytes, CommandStream, Completion, Figure, LBA_BYTES, NsId, StreamDescription,
     StreamState, stream,
 };

@@ -3,9 +3,10 @@
 use std::fs::File;
 
 use proptest::prelude::*;
-use wafer_device::{Bytes, Device, DeviceConfig};
+use wafer_device::{Device, DeviceConfig};
 use wafer_drive::DriveOptions;
 use wafer_drive::backend::DataSpec;
+use wafer_interface::Bytes;
 use wafer_record::capture::{CaptureEvent, CaptureReader};
 
 use super::*;

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use wafer_device::policy::{self, Features, RuView, VictimPolicy};
 use wafer_device::{
-    Bytes, Command, Destination, Device, DeviceConfig, GcConfig, Geometry, Isolation, Placement,
-    ReclaimUnitConfig, Relocation, RuId,
+    Destination, Device, DeviceConfig, GcConfig, Geometry, Isolation, ReclaimUnitConfig, Relocation,
 };
+use wafer_interface::{Bytes, Command, Placement, RuId};
 
 use crate::devices::{config, fill as fill_all, hot_and_cold};
 use crate::traffic::random;

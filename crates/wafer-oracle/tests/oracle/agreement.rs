@@ -2,9 +2,8 @@
 
 use proptest::prelude::*;
 use wafer_device::policy::{self, VictimPolicy};
-use wafer_device::{
-    Command, Device, Geometry, NamespaceError, NsId, Observer, Placement, RgId, RuId, RuhId,
-};
+use wafer_device::{Device, Geometry, NamespaceError};
+use wafer_interface::{Command, NsId, Observer, Placement, RgId, RuId, RuhId};
 use wafer_oracle::{Oracle, Policy, Replay, named};
 
 use crate::configs::{Case, Step};

@@ -6,9 +6,10 @@ use std::ops::Range;
 use proptest::prelude::*;
 use wafer_device::policy::POLICIES;
 use wafer_device::{
-    Bytes, Command, Destination, DeviceConfig, GcConfig, Isolation, LBA_BYTES, NamespaceConfig,
-    NsId, Op, Placement, ReclaimUnitConfig, RelocationOrder, RuhId, Separation, ServiceConfig,
+    Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
+    RelocationOrder, Separation,
 };
+use wafer_interface::{Bytes, Command, LBA_BYTES, NsId, Op, Placement, RuhId, ServiceConfig};
 use wafer_oracle::smallest_count;
 
 /// Bytes and logical blocks of a page: 1 MiB, the smallest reclaim unit, has 16.

@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 use wafer_device::policy::POLICIES;
 use wafer_device::{
-    Bytes, Command, Destination, Device, DeviceConfig, Geometry, Isolation, Placement,
-    ReclaimUnitConfig, Relocation, RelocationOrder, Separation,
+    Destination, Device, DeviceConfig, Geometry, Isolation, ReclaimUnitConfig, Relocation,
+    RelocationOrder, Separation,
 };
+use wafer_interface::{Bytes, Command, Placement};
 use wafer_oracle::smallest_count;
 
 use crate::agreement::agree;

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use wafer_device::policy::{self, RuView, VictimPolicy};
-use wafer_device::{Destination, Device, DeviceConfig, Geometry, Isolation, RuId};
+use wafer_device::{Destination, Device, DeviceConfig, Geometry, Isolation};
+use wafer_interface::RuId;
 
 use crate::agreement::{agree, apply};
 use crate::configs::{Case, case, device, placed, step};

@@ -1,9 +1,7 @@
 //! A device of 200 logical reclaim units with a hot and a cold stream, large enough to compare policies.
 
-use wafer_device::{
-    Bytes, Command, Destination, Device, DeviceConfig, GcConfig, Isolation, Placement,
-    ReclaimUnitConfig, ServiceConfig,
-};
+use wafer_device::{Destination, Device, DeviceConfig, GcConfig, Isolation, ReclaimUnitConfig};
+use wafer_interface::{Bytes, Command, Placement, ServiceConfig};
 
 use crate::traffic::random;
 

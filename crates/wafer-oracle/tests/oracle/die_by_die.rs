@@ -4,9 +4,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use wafer_device::{
-    Bytes, Command, Device, Isolation, Placement, ReclaimUnitConfig, RelocationOrder,
-};
+use wafer_device::{Device, Isolation, ReclaimUnitConfig, RelocationOrder};
+use wafer_interface::{Bytes, Command, Placement};
 
 use crate::devices::config;
 use crate::traffic::random;

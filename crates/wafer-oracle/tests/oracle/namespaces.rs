@@ -1,7 +1,8 @@
 //! Namespaces that come and go: a device with gaps and moves counts like one that has neither.
 
 use proptest::prelude::*;
-use wafer_device::{Command, Device, DeviceConfig, NamespaceError, NsId, Placement, RuId, RuhId};
+use wafer_device::{Device, DeviceConfig, NamespaceError};
+use wafer_interface::{Command, NsId, Placement, RuId, RuhId};
 
 fn config() -> DeviceConfig {
     serde_json::from_value(serde_json::json!({

@@ -3,10 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use wafer_device::policy::{self, Features, RuView, VictimPolicy};
-use wafer_device::{
-    Bytes, Command, Destination, Device, Geometry, Isolation, Owner, Placement, ReclaimUnitConfig,
-    RuId, Separation,
-};
+use wafer_device::{Destination, Device, Geometry, Isolation, ReclaimUnitConfig, Separation};
+use wafer_interface::{Bytes, Command, Owner, Placement, RuId};
 use wafer_oracle::Event;
 
 use crate::devices::{PAGES, config, fill, hot_and_cold, waf};

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use wafer_device::policy::{self, RuView, VictimPolicy};
-use wafer_device::{Command, Device, DeviceConfig, Geometry, NsId, Placement, RuId, RuhId};
+use wafer_device::{Device, DeviceConfig, Geometry};
+use wafer_interface::{Command, NsId, Placement, RuId, RuhId};
 use wafer_oracle::{Policy, Random, View, named, smallest_count};
 
 use crate::agreement::{agree, agree_with, apply};

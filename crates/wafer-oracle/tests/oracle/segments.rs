@@ -4,7 +4,8 @@
 //! exchange of two pages. Agreement in every count is the exchange argument of the segment map, executed.
 
 use proptest::prelude::*;
-use wafer_device::{Command, DeviceConfig, Op, Placement, Separation};
+use wafer_device::{DeviceConfig, Separation};
+use wafer_interface::{Command, Op, Placement};
 
 use crate::agreement::agree;
 use crate::configs::{BLOCKS, Case, PAGE, Step, device, placed};

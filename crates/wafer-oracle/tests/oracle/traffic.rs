@@ -1,6 +1,7 @@
 //! Commands by the thousand, from a seed: enough of them that devices collect and learn.
 
-use wafer_device::{Command, DeviceConfig, NsId, Placement};
+use wafer_device::DeviceConfig;
+use wafer_interface::{Command, NsId, Placement};
 
 use crate::configs::{BLOCKS, PAGE, Step, fill};
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use wafer_device::policy::{Features, RuView, VictimPolicy};
-use wafer_device::{Closed, Collection, FdpEvent, Observer, RuId};
+use wafer_interface::{Closed, Collection, FdpEvent, Observer, RuId};
 use wafer_oracle::{Asked, Candidate, Event, View};
 
 /// Writes down everything that an observer hears, and whether the device keeps attribution.

@@ -1,6 +1,6 @@
 //! One record: 24 bytes.
 
-use wafer_device::{Command, NsId, Op, Placement};
+use wafer_interface::{Command, NsId, Op, Placement};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
-use wafer_device::{Bytes, Command, DeviceConfig, Geometry, NsId, Op, Placement};
+use wafer_device::{DeviceConfig, Geometry};
+use wafer_interface::{Bytes, Command, NsId, Op, Placement};
 
 use super::*;
 

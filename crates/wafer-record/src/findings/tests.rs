@@ -83,7 +83,7 @@ fn tables_that_do_not_fit_are_refused() {
 
 /// A drive that was sent commands and wrote so many bytes.
 fn drive(commands: u64, rejected: u64, host_bytes: u64) -> Record {
-    let counters = wafer_device::Counters {
+    let counters = wafer_interface::Counters {
         commands,
         rejected,
         host_bytes,

@@ -246,7 +246,7 @@ fn rounded(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use wafer_device::{Counters, HandleCounters};
+    use wafer_interface::{Counters, HandleCounters};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use wafer_device::{Batch, Command, Op};
+use wafer_interface::{Batch, Command, Op};
 use wafer_lab::{Control, Experiment, LabError};
 
 use super::BoundRow;

@@ -9,7 +9,8 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use wafer_device::{Bytes, Geometry};
+use wafer_device::Geometry;
+use wafer_interface::Bytes;
 use wafer_lab::config::ResolvedDevice;
 use wafer_lab::{Experiment, LabError};
 use wafer_record::Volume;

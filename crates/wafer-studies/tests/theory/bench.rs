@@ -1,8 +1,7 @@
 //! Devices, traffic and measurement of the tests.
 
-use wafer_device::{
-    Bytes, Command, Counters, Device, DeviceConfig, Geometry, LBA_BYTES, Placement,
-};
+use wafer_device::{Device, DeviceConfig, Geometry};
+use wafer_interface::{Bytes, Command, Counters, LBA_BYTES, Placement};
 use wafer_studies::theory::{Spare, Stream};
 
 /// 80 % of the writes to 20 % of the pages.

@@ -1,6 +1,6 @@
 //! The same configuration, seed and commands give the same counters, alone or beside others.
 
-use wafer_device::{Counters, HandleCounters, RuId};
+use wafer_interface::{Counters, HandleCounters, RuId};
 
 use super::bench::{Bench, HOT_COLD, Rng, config};
 

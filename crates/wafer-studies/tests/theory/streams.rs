@@ -1,7 +1,8 @@
 //! T6 to T9: streams of different heat.
 
 use wafer_device::policy::{RuView, VictimPolicy};
-use wafer_device::{Device, Geometry, Owner, RuId};
+use wafer_device::{Device, Geometry};
+use wafer_interface::{Owner, RuId};
 use wafer_studies::theory::split::{optimal_split, sqrt_split};
 use wafer_studies::theory::streams::{global_greedy, isolated, mixed_fifo};
 use wafer_studies::theory::{Stream, Victim};

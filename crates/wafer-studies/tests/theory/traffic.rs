@@ -1,6 +1,6 @@
 //! T10, T11, T13: overwriting in order, deallocation, partial pages.
 
-use wafer_device::{Command, LBA_BYTES, Placement};
+use wafer_interface::{Command, LBA_BYTES, Placement};
 use wafer_studies::theory::traffic::{mapped_share, partial_page_factor, trimmed};
 use wafer_studies::theory::uniform::fifo;
 use wafer_studies::theory::{Spare, Victim};

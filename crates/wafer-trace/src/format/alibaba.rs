@@ -2,7 +2,7 @@
 //!
 //! `device_id,opcode,offset,length,timestamp`: `R` or `W`, bytes, microseconds. Each device is a volume.
 
-use wafer_device::Op;
+use wafer_interface::Op;
 
 use crate::decode::{LineFormat, Parsed, checked};
 use crate::fields::{padded, split, time};

@@ -6,7 +6,7 @@
 //! (completed). RWBS: `W` write, `R` read, `D` discard, `F` alone flush. Messages, commands passed through and
 //! summaries are left alone; several outputs one behind the other are one trace.
 
-use wafer_device::Op;
+use wafer_interface::Op;
 
 use crate::decode::{LineFormat, Parsed, checked, sectors};
 use crate::fields::{number, seconds};

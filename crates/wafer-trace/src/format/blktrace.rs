@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use wafer_device::Op;
+use wafer_interface::Op;
 
 use crate::decode::{Decoded, Decoder, SECTOR, checked};
 use crate::request::{NO_PROCESS, Request};

@@ -4,7 +4,7 @@
 //! sectors, and **0 = write, 1 = read** (MQSim and SSDsim; the opposite of what one might guess). An arrival
 //! with a fraction is in milliseconds, as DiskSim itself has it.
 
-use wafer_device::Op;
+use wafer_interface::Op;
 
 use crate::decode::{LineFormat, Parsed, checked, sectors};
 use crate::fields::{number, time, words};

@@ -4,7 +4,7 @@
 //! in bytes; `FILE sync|datasync`; `FILE wait MICROSECONDS`. Version 3 begins every action with its time
 //! in milliseconds and has no `wait`. Each file is a volume.
 
-use wafer_device::Op;
+use wafer_interface::Op;
 
 use crate::decode::{LineFormat, Parsed, checked};
 use crate::fields::{number, words};

@@ -3,7 +3,7 @@
 //! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`: time as Windows FILETIME (100 ns since
 //! 1601), `Read` or `Write`, bytes. A header is left alone. Each host and disk is a volume.
 
-use wafer_device::Op;
+use wafer_interface::Op;
 
 use crate::decode::{LineFormat, Parsed, checked};
 use crate::fields::{padded, split, time};

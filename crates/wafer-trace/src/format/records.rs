@@ -4,7 +4,7 @@
 //! (namespaces made or deleted, FDP switched) is left alone; the data of a namespace that is deleted is
 //! recorded as deallocated.
 
-use wafer_device::{Op, Placement};
+use wafer_interface::{Op, Placement};
 use wafer_record::capture::RECORD_BYTES;
 
 use crate::decode::{Decoded, Decoder, SECTOR, checked};

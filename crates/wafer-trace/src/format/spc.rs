@@ -3,7 +3,7 @@
 //! `ASU,LBA,Size,Opcode,Timestamp`: sectors of 512 bytes, bytes, `r` or `w`, seconds. Each application
 //! storage unit (ASU) is a volume. Optional further columns are left alone.
 
-use wafer_device::Op;
+use wafer_interface::Op;
 
 use crate::decode::{LineFormat, Parsed, checked, sectors};
 use crate::fields::{padded, seconds, split};

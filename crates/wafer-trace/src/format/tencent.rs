@@ -2,7 +2,7 @@
 //!
 //! `Timestamp,Offset,Size,IOType,VolumeID`: seconds, sectors of 512 bytes, 0 = read and 1 = write.
 
-use wafer_device::Op;
+use wafer_interface::Op;
 
 use crate::decode::{LineFormat, Parsed, checked, sectors};
 use crate::fields::{padded, split, time};

@@ -5,7 +5,7 @@
 //! u32, segments u32, block u64, time u64, response u64. Length in bytes, block in sectors of 512
 //! bytes, time in microseconds; the version stands in the upper byte of its field.
 
-use wafer_device::Op;
+use wafer_interface::Op;
 
 use crate::decode::{Decoded, Decoder, SECTOR, checked};
 use crate::request::Request;

@@ -127,7 +127,7 @@ impl Made {
 
 #[cfg(test)]
 mod tests {
-    use wafer_device::{Counters, HandleCounters};
+    use wafer_interface::{Counters, HandleCounters};
     use wafer_record::Live;
 
     use super::*;

@@ -160,7 +160,7 @@ impl History {
                 media_bytes: self.points.iter().map(|p| of(p).media_bytes).collect(),
             }
         };
-        let written = |(key, c): &(&HandleKey, &wafer_device::HandleCounters)| {
+        let written = |(key, c): &(&HandleKey, &wafer_interface::HandleCounters)| {
             **key == HandleKey::Gc || c.media_bytes > 0
         };
         let handles = self.newest.handles.iter().filter(written);
@@ -180,7 +180,7 @@ fn rounded(seconds: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use wafer_device::{Counters, HandleCounters};
+    use wafer_interface::{Counters, HandleCounters};
 
     use super::*;
 

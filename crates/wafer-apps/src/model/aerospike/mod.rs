@@ -23,7 +23,7 @@ pub use keys::{KeyOrder, Ycsb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Table;
-use wafer_device::{Bytes, Command, CommandStream, Figure, LBA_BYTES, Op, Placement};
+use wafer_interface::{Bytes, Command, CommandStream, Figure, LBA_BYTES, Op, Placement};
 use wafer_random::{Purpose, Rng};
 
 use super::application::{Application, Steps, command, placement};

@@ -25,7 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 use traffic::{Kind, Request, Traffic};
-use wafer_device::{Bytes, Command, CommandStream, Figure, Op, Placement};
+use wafer_interface::{Bytes, Command, CommandStream, Figure, Op, Placement};
 use wafer_random::{Purpose, Rng};
 
 use super::application::{Application, Steps, command, placement};

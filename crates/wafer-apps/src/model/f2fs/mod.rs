@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use segments::{LOGS, Log, Segments};
 use serde::{Deserialize, Serialize};
 use toml::Table;
-use wafer_device::{Bytes, Command, CommandStream, Figure, Op, Placement};
+use wafer_interface::{Bytes, Command, CommandStream, Figure, Op, Placement};
 use wafer_random::{Inverse, Purpose, Ranked, Rng};
 
 use super::application::{Application, Steps, command};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wafer_device::{Command, Op};
+use wafer_interface::{Command, Op};
 
 use super::{Part, What};
 use crate::model::area::{Area, Extent};

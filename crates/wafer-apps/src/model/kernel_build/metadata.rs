@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wafer_device::{Command, Op};
+use wafer_interface::{Command, Op};
 use wafer_random::Rng;
 
 use super::{PAGE, Part};

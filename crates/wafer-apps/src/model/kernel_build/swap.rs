@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use wafer_device::{Command, Op};
+use wafer_interface::{Command, Op};
 
 use super::{PAGE, Part};
 
@@ -106,7 +106,7 @@ impl Swap {
 
 #[cfg(test)]
 mod tests {
-    use wafer_device::Placement;
+    use wafer_interface::Placement;
 
     use super::*;
 

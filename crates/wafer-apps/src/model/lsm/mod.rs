@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 use tree::{File, Merge, Tree};
-use wafer_device::{Bytes, Command, CommandStream, Figure, LBA_BYTES, Op, Placement};
+use wafer_interface::{Bytes, Command, CommandStream, Figure, LBA_BYTES, Op, Placement};
 use wafer_random::{Inverse, Purpose, Ranked, Rng};
 
 use super::aerospike::KeyOrder;

@@ -3,8 +3,8 @@
 
 use super::RuView;
 use crate::flash::reclaim::Seen;
-use crate::ids::RuId;
-use crate::observer::Owner;
+use wafer_interface::Owner;
+use wafer_interface::RuId;
 
 /// In [`Features::owner`]: relocated data of all initially isolated handles.
 pub const OWNER_GC: u16 = u16::MAX;

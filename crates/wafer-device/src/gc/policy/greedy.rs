@@ -5,7 +5,7 @@
 
 use super::{PolicyInfo, RuView, VictimPolicy};
 use crate::config::Destination;
-use crate::ids::RuId;
+use wafer_interface::RuId;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "greedy",

@@ -10,7 +10,7 @@
 use super::survival::{Index, Known, Track};
 use super::{Learned, PolicyInfo, RuView, VictimPolicy};
 use crate::config::Destination;
-use crate::ids::RuId;
+use wafer_interface::RuId;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "look-ahead",

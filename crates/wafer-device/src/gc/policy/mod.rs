@@ -26,9 +26,9 @@ use crate::config::{Destination, GcConfig};
 use crate::error::ConfigError;
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits};
 use crate::gc::separation::Separation;
-use crate::ids::{RuId, RuhId};
-use crate::observer::Owner;
 use crate::rng::DeviceRng;
+use wafer_interface::Owner;
+use wafer_interface::{RuId, RuhId};
 
 /// Chooses victims.
 ///

@@ -9,8 +9,8 @@
 
 use super::{Learned, PolicyInfo, RuView, VictimPolicy};
 use crate::config::Destination;
-use crate::ids::RuId;
-use crate::observer::Owner;
+use wafer_interface::Owner;
+use wafer_interface::RuId;
 
 /// How the spare space is shared.
 #[derive(Clone, Copy)]

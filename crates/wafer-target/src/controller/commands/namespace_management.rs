@@ -1,7 +1,7 @@
 //! Namespace Management: create and delete.
 
-use wafer_device::RuhId;
 use wafer_drive::{ENDURANCE_GROUP, NamespaceRequest};
+use wafer_interface::RuhId;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::{IdentifyCdw11, NamespaceCdw10, NamespaceCreate, Sqe, Status};
 

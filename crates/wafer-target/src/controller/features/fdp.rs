@@ -1,7 +1,7 @@
 //! Flexible Data Placement: the feature, and which events are enabled.
 
-use wafer_device::RuhId;
 use wafer_drive::ENDURANCE_GROUP;
+use wafer_interface::RuhId;
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{
     FdpEventDescriptor, FdpEventsCdw11, FdpEventsCdw12, FdpFeature, FeatureGroup, Fid, Sqe, Status,

@@ -1,6 +1,6 @@
 //! Compare.
 
-use wafer_device::{Op, Placement};
+use wafer_interface::{Op, Placement};
 use wafer_nvme::{Sqe, Status};
 
 use super::range::{Extent, Range};

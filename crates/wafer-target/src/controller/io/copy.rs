@@ -1,6 +1,6 @@
 //! Copy, descriptor format 0.
 
-use wafer_device::{Op, Placement};
+use wafer_interface::{Op, Placement};
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::{CopyCdw12, CopyRange, Sqe, Status};
 

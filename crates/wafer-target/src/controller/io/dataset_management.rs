@@ -1,6 +1,6 @@
 //! Dataset Management.
 
-use wafer_device::{Op, Placement};
+use wafer_interface::{Op, Placement};
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::{DsmCdw10, DsmCdw11, DsmRange, Sqe, Status};
 

@@ -1,6 +1,6 @@
 //! I/O Management Send: Reclaim Unit Handle Update.
 
-use wafer_device::Placement;
+use wafer_interface::Placement;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::{IoManagementCdw10, Sqe, Status, U16};
 

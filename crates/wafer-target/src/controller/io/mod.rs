@@ -22,8 +22,8 @@ mod write_zeroes;
 use std::sync::Arc;
 
 use range::Directive;
-use wafer_device::{Command, Op, Placement};
 use wafer_drive::{Drive, Namespace, Transferred};
+use wafer_interface::{Command, Op, Placement};
 use wafer_nvme::{
     CommandInfo, DataLength, DataTransfer, NvmOpcode, RwCdw12, Sqe, Status, location,
 };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use wafer_device::Placement;
 use wafer_drive::Namespace;
+use wafer_interface::Placement;
 use wafer_nvme::{DirectiveType, Location, RwCdw12, RwCdw13, Sqe};
 
 use super::{Failure, IoQueue, MAX_TRANSFER};

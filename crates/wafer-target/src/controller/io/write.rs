@@ -1,6 +1,6 @@
 //! Write.
 
-use wafer_device::Op;
+use wafer_interface::Op;
 use wafer_nvme::{RwCdw12, Sqe, Status};
 
 use super::range::{Directive, Extent, Range};

@@ -1,7 +1,7 @@
 //! The vendor specific log page: bytes of each reclaim unit handle.
 
-use wafer_device::HandleCounters;
 use wafer_drive::DriveCounters;
+use wafer_interface::HandleCounters;
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{HandleBytes, HandlesLog, Lid};
 

@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Learned, RuView};
 use crate::gc::separation::death_time;
-use crate::ids::RuId;
-use crate::observer::Owner;
+use wafer_interface::Owner;
+use wafer_interface::RuId;
 
 /// Device writes over which what was seen fades by half.
 const HALF_LIFE: f64 = 2.0;

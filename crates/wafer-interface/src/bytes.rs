@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A number of bytes. Text form: `"448GiB"` (binary), `"3.84TB"` (decimal), `"4096"`.
@@ -104,6 +105,20 @@ impl<'de> Deserialize<'de> for Bytes {
             }
         }
         deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Bytes {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Bytes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "integer"], "format": "size" })
     }
 }
 

@@ -100,7 +100,7 @@ pub enum MediaWork {
 /// Sees what the device does. Every hook is empty by default, and with `()` as observer the calls
 /// vanish at compile time.
 pub trait Observer {
-    /// Whether the device keeps [`Attribution`](crate::Attribution): costs a few percent of speed and 4
+    /// Whether the device keeps attribution, whose writes relocate whose data: costs a few percent of speed and 4
     /// bytes per handle and reclaim unit.
     const ATTRIBUTION: bool = false;
 

@@ -98,7 +98,7 @@ impl Command {
     /// Packs placement, operation and namespace into one number, equal for commands that differ only
     /// in their range.
     #[inline(always)]
-    pub(crate) fn target(&self) -> u32 {
+    pub fn target(&self) -> u32 {
         u32::from(self.placement.0) | (self.op as u32) << 16 | u32::from(self.namespace.0) << 24
     }
 

@@ -1,0 +1,36 @@
+//! The interface of a drive: what it is told, and what it reports.
+//!
+//! # What it is
+//! [`Command`]s and the [`CommandStream`]s that generate them, the identifiers and units they use, and what
+//! a device reports in return: [`Counters`], [`FdpEvent`]s, and the hooks of an [`Observer`]. Traffic (fio
+//! jobs, traces, applications) needs nothing else of a device, and a device nothing else of traffic.
+//!
+//! # Invariants
+//! A [`Command`] is 16 bytes. A [`CommandStream`] is deterministic, however its commands are batched.
+//!
+//! # Error model
+//! Only [`Bytes`] can fail: [`ParseBytesError`] for text that is not a size. A command may name a place that
+//! no device has; the device then rejects it.
+//!
+//! # What it does not implement
+//! Encodings: byte layouts of NVMe stand in `wafer-nvme`, records in `wafer-record`.
+
+mod bytes;
+mod command;
+mod counters;
+mod event;
+mod ids;
+mod observer;
+mod service;
+pub mod stream;
+
+pub use bytes::{Bytes, ParseBytesError};
+pub use command::{Command, Op, Placement};
+pub use counters::{Counters, HandleCounters};
+pub use event::FdpEvent;
+pub use ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
+pub use observer::{Cause, Closed, Collection, MediaWork, Observer, Owner};
+pub use service::ServiceConfig;
+pub use stream::{
+    Batch, CommandStream, Completion, Figure, StreamDescription, StreamState, Surplus,
+};
