@@ -64,7 +64,7 @@ docs: ## Write the generated pages and stubs: configuration, commands, NVMe supp
 
 docs-check: ## Are the generated files current, and do links, anchors and paths lead somewhere?
 	$(CARGO) test --locked --workspace --no-run
-	$(CARGO) xtask check
+	$(CARGO) test --locked --workspace --bin xtask
 	WAFER=$(DEBUG_WAFER) scripts/cli-pages --check
 	scripts/check-docs links
 	python3 -m unittest discover tests/docs

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
-use toml_edit::ImDocument;
+use toml_edit::Document;
 
 use super::origins;
 use super::suggest::did_you_mean;
@@ -47,7 +47,7 @@ impl Layers {
             let place = Place::File { file: label.to_string(), line, key: None };
             LabError::config(place, one_line(message))
         };
-        let document = ImDocument::parse(text).map_err(|e| syntax(e.message(), e.span()))?;
+        let document = Document::parse(text).map_err(|e| syntax(e.message(), e.span()))?;
         let origins = origins::of_document(&document, &lines)
             .into_iter()
             .map(|(key, line)| (key, Origin::File(label.clone(), line)))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use toml_edit::{ImDocument, Item, TableLike, Value};
+use toml_edit::{Document, Item, TableLike, Value};
 
 /// Line numbers of byte offsets.
 pub(super) struct LineIndex(Vec<usize>);
@@ -21,7 +21,7 @@ impl LineIndex {
 
 /// Dotted keys, array elements as `key[0]`, with the line where each was set.
 pub(super) fn of_document<S>(
-    document: &ImDocument<S>,
+    document: &Document<S>,
     lines: &LineIndex,
 ) -> BTreeMap<String, usize> {
     let mut walk = Walk { lines, found: BTreeMap::new() };
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn every_key_has_its_line() {
         let text = "a = 1\n[b]\nc = { d = 2 }\ne.f = [3,\n 4]\n\n[[g]]\nh = 1\n[[g]]\nh = 2\n";
-        let document = ImDocument::parse(text).unwrap();
+        let document = Document::parse(text).unwrap();
         let found = of_document(&document, &LineIndex::new(text));
         let expected = [
             ("a", 1),
