@@ -256,7 +256,7 @@ def test_an_engine_can_be_an_entry_point(tmp_path, monkeypatch):
 
 
 def run_locally(points, done, **settings):
-    engine = LocalEngine(engines.Settings(".", **settings))
+    engine = LocalEngine(engines.EngineSettings(".", **settings))
     engines.run_points(engine, points, lambda point, outcome: done.append(outcome))
 
 

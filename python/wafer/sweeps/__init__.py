@@ -13,7 +13,7 @@ from wafer.device import dotted
 from wafer.progress import Bar
 from wafer.result import Result
 from wafer.stats import Summary, summarise
-from wafer.sweeps.engine import Engine, Settings, engine_names, make_engine, register, run_points
+from wafer.sweeps.engine import Engine, EngineSettings, engine_names, make_engine, register, run_points
 from wafer.sweeps.points import Point, Spec, read_spec
 from wafer.sweeps.store import Store
 from wafer.sweeps.task import Outcome, run_point
@@ -25,7 +25,7 @@ __all__ = [
     "Engine",
     "Outcome",
     "Point",
-    "Settings",
+    "EngineSettings",
     "Spec",
     "Sweep",
     "engine_names",
@@ -157,7 +157,7 @@ def sweep(
         if bar is not None:
             bar.update("running", ended, len(left))
 
-    settings = Settings(os.fspath(spec.folder), workers or os.cpu_count() or 1, cluster, memory)
+    settings = EngineSettings(os.fspath(spec.folder), workers or os.cpu_count() or 1, cluster, memory)
     try:
         if left:
             run_points(make_engine(engine, settings), left, done)

@@ -12,7 +12,7 @@ from typing import Any
 
 from wafer._errors import RunError
 from wafer._extras import need
-from wafer.sweeps.engine import Settings, needed_memory, too_large
+from wafer.sweeps.engine import EngineSettings, needed_memory, too_large
 from wafer.sweeps.local import SHARE
 from wafer.sweeps.points import Point
 from wafer.sweeps.task import Outcome, run_point
@@ -39,7 +39,7 @@ class _Worker:
 class DaskEngine:
     """Runs points on ``cluster``: a client, a scheduler's address, or a new local cluster."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: EngineSettings) -> None:
         self._distributed = distributed = need("distributed", "dask")
         self._folder = settings.folder
         self._opened = ExitStack()

@@ -12,7 +12,16 @@ from wafer._errors import ConfigError, WaferError
 from wafer.sweeps.points import Point
 from wafer.sweeps.task import Outcome, memory_bytes
 
-__all__ = ["GROUP", "Engine", "Make", "Settings", "engine_names", "make_engine", "register", "run_points"]
+__all__ = [
+    "GROUP",
+    "Engine",
+    "Make",
+    "EngineSettings",
+    "engine_names",
+    "make_engine",
+    "register",
+    "run_points",
+]
 
 #: Entry point group of engines in other packages.
 GROUP = "wafer.sweep_engines"
@@ -38,20 +47,20 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True)
-class Settings:
+class EngineSettings:
     """What an engine is made with."""
 
     #: Folder from which relative paths of the points start.
     folder: str
     #: Simultaneous runs.
     workers: int
-    #: The ``cluster`` argument of :func:`wafer.sweep`.
+    #: The ``cluster`` argument of :func:`wafer.sweeps.sweep`.
     cluster: Any = None
     #: Bytes that all runs may take together; none: what the system has available.
     memory: int | None = None
 
 
-Make = Callable[[Settings], Engine]
+Make = Callable[[EngineSettings], Engine]
 
 _ENGINES: dict[str, Make | str] = {
     "local": "wafer.sweeps.local:LocalEngine",
@@ -73,7 +82,7 @@ def engine_names() -> list[str]:
     return list(dict.fromkeys([*_ENGINES, *(point.name for point in entry_points(group=GROUP))]))
 
 
-def make_engine(name: str, settings: Settings) -> Engine:
+def make_engine(name: str, settings: EngineSettings) -> Engine:
     """Make the engine of a name."""
     make = _ENGINES.get(name)
     if isinstance(make, str):

@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from wafer._wafer import Cancel
 from wafer.running import available_memory
-from wafer.sweeps.engine import Settings, needed_memory, too_large
+from wafer.sweeps.engine import EngineSettings, needed_memory, too_large
 from wafer.sweeps.points import Point
 from wafer.sweeps.task import Outcome, run_point
 
@@ -44,7 +44,7 @@ class MemoryGate:
 class LocalEngine:
     """Runs as many points at a time as there are workers, within the available memory."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: EngineSettings) -> None:
         available = available_memory()
         self._folder = settings.folder
         self._total = settings.memory or (int(SHARE * available) if available else 2**63)

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Any
 
 from wafer._extras import need
-from wafer.sweeps.engine import Settings, needed_memory, too_large
+from wafer.sweeps.engine import EngineSettings, needed_memory, too_large
 from wafer.sweeps.points import Point
 from wafer.sweeps.task import Outcome, run_point
 
@@ -19,7 +19,7 @@ AHEAD = 4
 class RayEngine:
     """Runs points on the connected Ray, at the address ``cluster``, or on a new local one."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: EngineSettings) -> None:
         self._ray = ray = need("ray", "ray")
         self._folder = settings.folder
         self._own = not ray.is_initialized()
