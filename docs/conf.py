@@ -38,7 +38,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(abc|collections|numpy|os|pathlib|polars|matplotlib|typing)\..*"),
     ("py:class", r"Axes|Figure|DataFrame|np\..*|npt\..*|list\[dict\[str"),
     # Internal types in signatures, and short names that do not resolve from the public module.
-    ("py:class", r"wafer\._wafer\.Workload|wafer\.calibration\.scaling\..*|DeviceKeys"),
+    ("py:class", r"wafer\._wafer\.Workload|wafer\.calibration\.scaling\..*|Settings|DeviceKeys"),
     ("py:func", r"run|experiment"),
 ]
 
