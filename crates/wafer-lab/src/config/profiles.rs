@@ -27,7 +27,9 @@ pub struct Profile {
 /// Returns all shipped profiles, ordered by name.
 pub fn profiles() -> Vec<Profile> {
     let name = |path: String| Some(path.strip_prefix(DEVICES)?.strip_suffix(".toml")?.to_owned());
-    shipped_files().filter_map(name).filter_map(|name| profile(&name)).collect()
+    let mut names: Vec<String> = shipped_files().filter_map(name).collect();
+    names.sort();
+    names.iter().filter_map(|name| profile(name)).collect()
 }
 
 /// Returns the shipped profile of a name.
