@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::link::{self, Limits};
+use super::link::{serve, stopped};
 use crate::controller::Subsystem;
 
 /// How a server treats connections.
@@ -58,7 +58,6 @@ impl Server {
     /// Serves a subsystem until `stop` is true, then ends all associations and waits for their connections.
     pub async fn run(self, subsystem: Arc<Subsystem>, mut stop: watch::Receiver<bool>) {
         let permits = Arc::new(Semaphore::new(self.options.max_connections));
-        let limits = Limits { timeout: self.options.timeout };
         let mut tasks = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -76,9 +75,9 @@ impl Server {
                 continue;
             };
             let subsystem = Arc::clone(&subsystem);
-            let stop = stop.clone();
+            let (stop, timeout) = (stop.clone(), self.options.timeout);
             tasks.spawn(async move {
-                let over = link::serve(stream, subsystem, limits, stop).await;
+                let over = serve(stream, subsystem, timeout, stop).await;
                 tracing::debug!(%peer, ?over, "connection over");
                 drop(permit);
             });
@@ -89,9 +88,4 @@ impl Server {
         }
         while tasks.join_next().await.is_some() {}
     }
-}
-
-/// Waits until `stop` is true, or its sender is gone.
-pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
 }
