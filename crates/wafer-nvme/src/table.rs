@@ -9,7 +9,7 @@ use crate::*;
 /// A code of the specification, its row, and all rows.
 macro_rules! table {
     ($(#[$doc:meta])* $code:ident, $rows:ident: [$row:ident] {
-        $($name:ident = $number:literal, $title:literal $(.$method:ident($($arg:expr),*))*;)*
+        $($name:ident = $number:literal, $title:literal $(, $clause:literal)? $({ $($field:ident: $value:expr),* $(,)? })?;)*
     }) => {
         crate::open_enum! {
             $(#[$doc])*
@@ -17,14 +17,16 @@ macro_rules! table {
         }
 
         #[doc = concat!("Every [`", stringify!($code), "`] of the specification, ascending.")]
-        pub const $rows: &[$row] = &[$($row::new($number, $title)$(.$method($($arg),*))*,)*];
+        pub const $rows: &[$row] = &[
+            $($row { $($($field: $value,)*)? ..$row::new($number, $title $(, $clause)?) },)*
+        ];
 
         impl $code {
             /// Returns the row of a known code.
             pub const fn info(self) -> Option<&'static $row> {
                 match self {
                     $($code::$name => {
-                        const ROW: &$row = &$row::new($number, $title)$(.$method($($arg),*))*;
+                        const ROW: &$row = &$row { $($($field: $value,)*)? ..$row::new($number, $title $(, $clause)?) };
                         Some(ROW)
                     })*
                     _ => None,
@@ -35,7 +37,7 @@ macro_rules! table {
 }
 pub(crate) use table;
 
-/// Capability bits of Identify Controller that commands, log pages and features claim.
+/// Capability bits of Identify Controller that a supported command, log page or feature sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
     /// Optional Admin Command Support.
@@ -62,6 +64,22 @@ impl Capabilities {
             lpa: self.lpa | other.lpa,
         }
     }
+}
+
+pub(crate) const fn oacs(bits: Oacs) -> Capabilities {
+    Capabilities { oacs: bits.into_bits(), ..Capabilities::NONE }
+}
+
+pub(crate) const fn oncs(bits: Oncs) -> Capabilities {
+    Capabilities { oncs: bits.into_bits(), ..Capabilities::NONE }
+}
+
+pub(crate) const fn ofcs(bits: u16) -> Capabilities {
+    Capabilities { ofcs: bits, ..Capabilities::NONE }
+}
+
+pub(crate) const fn lpa(bits: Lpa) -> Capabilities {
+    Capabilities { lpa: bits.into_bits(), ..Capabilities::NONE }
 }
 
 /// How a command uses its NSID.
@@ -115,57 +133,17 @@ pub struct CommandInfo {
 }
 
 impl CommandInfo {
-    pub(crate) const fn new(opcode: u8, name: &'static str) -> Self {
+    pub(crate) const fn new(opcode: u8, name: &'static str, clause: &'static str) -> Self {
         CommandInfo {
             opcode,
             name,
-            clause: "",
+            clause,
             namespace: NamespaceUse::None,
             data: DataLength::Handler,
             effects: CommandEffects::new().with_csupp(true),
             capabilities: Capabilities::NONE,
             discovery: false,
         }
-    }
-
-    pub(crate) const fn clause(mut self, clause: &'static str) -> Self {
-        self.clause = clause;
-        self
-    }
-
-    pub(crate) const fn namespace(mut self, usage: NamespaceUse) -> Self {
-        self.namespace = usage;
-        self
-    }
-
-    pub(crate) const fn data(mut self, length: DataLength) -> Self {
-        self.data = length;
-        self
-    }
-
-    pub(crate) const fn effects(mut self, effects: CommandEffects) -> Self {
-        self.effects = effects.with_csupp(true);
-        self
-    }
-
-    pub(crate) const fn oacs(mut self, bits: Oacs) -> Self {
-        self.capabilities.oacs = bits.into_bits();
-        self
-    }
-
-    pub(crate) const fn oncs(mut self, bits: Oncs) -> Self {
-        self.capabilities.oncs = bits.into_bits();
-        self
-    }
-
-    pub(crate) const fn ofcs(mut self, bits: u16) -> Self {
-        self.capabilities.ofcs = bits;
-        self
-    }
-
-    pub(crate) const fn discovery(mut self) -> Self {
-        self.discovery = true;
-        self
     }
 
     /// Returns the direction of the data.
@@ -207,21 +185,6 @@ impl LogInfo {
         let capabilities = Capabilities::NONE;
         LogInfo { lid: Lid(lid), name, scope: Scope::Controller, capabilities, discovery: false }
     }
-
-    pub(crate) const fn scope(mut self, scope: Scope) -> Self {
-        self.scope = scope;
-        self
-    }
-
-    pub(crate) const fn lpa(mut self, bits: Lpa) -> Self {
-        self.capabilities.lpa = bits.into_bits();
-        self
-    }
-
-    pub(crate) const fn discovery(mut self) -> Self {
-        self.discovery = true;
-        self
-    }
 }
 
 /// A feature.
@@ -254,31 +217,6 @@ impl FeatureInfo {
             capabilities: Capabilities::NONE,
             discovery: false,
         }
-    }
-
-    pub(crate) const fn scope(mut self, scope: Scope) -> Self {
-        self.scope = scope;
-        self
-    }
-
-    pub(crate) const fn oncs(mut self, bits: Oncs) -> Self {
-        self.capabilities.oncs = bits.into_bits();
-        self
-    }
-
-    pub(crate) const fn saveable(mut self) -> Self {
-        self.saveable = true;
-        self
-    }
-
-    pub(crate) const fn fixed(mut self) -> Self {
-        self.changeable = false;
-        self
-    }
-
-    pub(crate) const fn discovery(mut self) -> Self {
-        self.discovery = true;
-        self
     }
 
     /// Returns the entry of the Feature Identifiers Supported and Effects log: supported, and the scope in
