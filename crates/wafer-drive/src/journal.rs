@@ -128,7 +128,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::storage::{FaultyStorage, Storage as _};
+    use crate::storage::{Files, Storage as _};
 
     fn commands(count: u64) -> Vec<Command> {
         (0..count)
@@ -139,19 +139,19 @@ mod tests {
             .collect()
     }
 
-    fn open(storage: &FaultyStorage) -> Journal {
-        Journal::open(&*storage.open(Path::new("journal")).unwrap(), 4096).unwrap()
+    fn open(folder: &Path) -> Journal {
+        Journal::open(&*Files.open(&folder.join("journal")).unwrap(), 4096).unwrap()
     }
 
     #[test]
     fn records_of_the_generation_come_back_and_no_others() {
-        let storage = FaultyStorage::default();
-        let mut journal = open(&storage);
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = open(folder.path());
         assert_eq!(journal.header(), None);
         journal.begin(7).unwrap();
         commands(100).iter().for_each(|e| journal.push(e));
         drop(journal);
-        let mut journal = open(&storage);
+        let mut journal = open(folder.path());
         assert_eq!(journal.header(), Some((7, false)));
         assert_eq!(journal.read(7), commands(100));
         // A new generation hides what the old one left.
@@ -159,15 +159,15 @@ mod tests {
         commands(3).iter().for_each(|e| journal.push(e));
         journal.set_clean(true).unwrap();
         drop(journal);
-        let mut journal = open(&storage);
+        let mut journal = open(folder.path());
         assert_eq!(journal.header(), Some((8, true)));
         assert_eq!(journal.read(8), commands(3));
     }
 
     #[test]
     fn a_torn_record_ends_the_journal() {
-        let storage = FaultyStorage::default();
-        let mut journal = open(&storage);
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = open(folder.path());
         journal.begin(1).unwrap();
         commands(50).iter().for_each(|e| journal.push(e));
         journal.map.bytes_mut()[HEADER + 30 * RECORD + 3] ^= 1;

@@ -36,8 +36,6 @@ mod persistence;
 mod recorder;
 mod snapshot;
 pub mod storage;
-#[cfg(test)]
-mod tests;
 
 use std::io;
 use std::path::Path;
@@ -57,7 +55,7 @@ use wafer_interface::{Command, Counters, FdpEvent, NsId, Observer, RuhId};
 use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 
-use crate::backend::{Backend, DataSpec, file, memory, none};
+use crate::backend::{Backend, DataSpec};
 use crate::clock::{Clock, SystemClock};
 use crate::storage::{Files, Storage};
 
@@ -171,7 +169,7 @@ pub struct Drive {
     pub(crate) inner: Mutex<Inner>,
     /// By NSID less one. Changed only with `inner` locked.
     pub(crate) namespaces: RwLock<Vec<Option<Arc<Namespace>>>>,
-    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) backend: Backend,
     pub(crate) options: DriveOptions,
     environment: Environment,
     started: Duration,
@@ -193,14 +191,14 @@ impl Drive {
     /// As [`Self::new`].
     pub fn with(options: DriveOptions, environment: Environment) -> Result<Self, DriveError> {
         let mut has_data = false;
-        let backend: Box<dyn Backend> = match &options.data {
-            DataSpec::None => Box::new(none::None),
-            DataSpec::Memory => Box::new(memory::Memory),
+        let backend = match &options.data {
+            DataSpec::None => Backend::None,
+            DataSpec::Memory => Backend::Memory,
             DataSpec::File(path) => {
                 let failed = |e| DriveError::io(path, e);
                 let file = environment.storage.open_locked(path).map_err(failed)?;
                 has_data = !file.is_empty().map_err(failed)?;
-                Box::new(file::File::new(file))
+                Backend::File(file)
             }
         };
         let geometry = Geometry::resolve(&options.device)?;
@@ -315,7 +313,7 @@ impl Drive {
         inner.recorder = None;
         self.checkpoint(&mut inner)?;
         if let Some(persistence) = &mut inner.persistence {
-            persistence.set_clean()?;
+            persistence.journal.set_clean(true)?;
         }
         self.backend.flush()?;
         recorded
@@ -394,7 +392,7 @@ impl Drive {
                 inner.record_commands(host, &[Command::flush(namespace)]);
             }
             if let Some(persistence) = &inner.persistence {
-                persistence.sync()?;
+                persistence.journal.sync()?;
             }
         }
         self.backend.flush()
@@ -414,11 +412,11 @@ impl Drive {
             return inner.apply(host, commands);
         }
         for part in commands.chunks(1 << 16) {
-            if inner.persistence.as_ref().is_some_and(|p| p.room() < part.len() + 1) {
+            if inner.persistence.as_ref().is_some_and(|p| p.journal.room() < part.len() + 1) {
                 self.changed(inner);
             }
             if let Some(persistence) = &mut inner.persistence {
-                persistence.commands(part);
+                part.iter().for_each(|command| persistence.journal.push(command));
             }
             inner.apply(host, part);
         }
@@ -463,14 +461,11 @@ impl Inner {
         if self.device.observer().0.is_empty() {
             return;
         }
-        let list = std::mem::take(&mut self.device.observer_mut().0);
         let timestamp = self.timestamp();
-        for event in &list {
+        for event in &self.device.observer().0 {
             self.events.device_event(event, timestamp, self.device.geometry());
         }
-        let mut list = list;
-        list.clear();
-        self.device.observer_mut().0 = list;
+        self.device.observer_mut().0.clear();
     }
 
     pub(crate) fn timestamp(&self) -> (u64, u8) {

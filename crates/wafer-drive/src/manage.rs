@@ -99,7 +99,6 @@ impl Drive {
             store,
             base,
             groups: geometry.groups,
-            placement_shift: 16 - u32::from(geometry.groups).next_power_of_two().trailing_zeros(),
             attachment: Mutex::new(Attachment {
                 everyone: request.everyone,
                 exceptions: Default::default(),

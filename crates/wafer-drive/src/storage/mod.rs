@@ -1,15 +1,13 @@
 //! Where a drive keeps its files: data, state, journal and captures.
 //!
-//! [`Files`] is the file system of the machine. [`FaultyStorage`] is in memory, and fails when a test says so.
+//! [`Files`] is the file system of the machine. Tests replace it to inject faults.
 
-mod faulty;
 mod files;
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-pub use faulty::FaultyStorage;
 pub use files::Files;
 
 /// A place for files.
@@ -108,38 +106,4 @@ pub trait SharedMemory: Send + Sync {
     /// # Errors
     /// The medium fails; what survives is not known.
     fn sync(&self, length: usize) -> io::Result<()>;
-}
-
-/// Reads and writes a file from its start on.
-pub(crate) struct Sequential<'a> {
-    file: &'a dyn StorageFile,
-    at: u64,
-    length: u64,
-}
-
-impl<'a> Sequential<'a> {
-    pub(crate) fn new(file: &'a dyn StorageFile) -> io::Result<Self> {
-        Ok(Sequential { file, at: 0, length: file.len()? })
-    }
-}
-
-impl Read for Sequential<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = (self.length - self.at).min(buffer.len() as u64) as usize;
-        self.file.read_at(&mut buffer[..count], self.at)?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
-impl Write for Sequential<'_> {
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        self.file.write_at(data, self.at)?;
-        self.at += data.len() as u64;
-        Ok(data.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

@@ -21,8 +21,6 @@ mod namespaces;
 mod reply;
 mod subsystem;
 mod support;
-#[cfg(test)]
-mod tests;
 
 use std::sync::{Arc, Mutex};
 

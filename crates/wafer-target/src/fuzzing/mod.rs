@@ -30,7 +30,7 @@ fn subsystem() -> Arc<Subsystem> {
 }
 
 /// Makes a subsystem with a small drive.
-pub(crate) fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subsystem> {
+pub fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subsystem> {
     let device: DeviceConfig = serde_json::from_value(serde_json::json!({
         "capacity": "4MiB", "reclaim_unit": { "size": "1MiB", "count": 14 }, "handles": 2, "groups": 1,
     }))
@@ -50,7 +50,7 @@ pub(crate) fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subs
 }
 
 /// Connects a host to a subsystem and enables its controller.
-pub(crate) fn connect(subsystem: &Arc<Subsystem>) -> Arc<Controller> {
+pub fn connect(subsystem: &Arc<Subsystem>) -> Arc<Controller> {
     let connect = ConnectCommand { sqsize_z: 31.into(), ..Default::default() };
     let data = ConnectData {
         cntlid: 0xffff.into(),

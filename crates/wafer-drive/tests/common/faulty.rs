@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{SharedMemory, Storage, StorageFile};
+use wafer_drive::storage::{SharedMemory, Storage, StorageFile};
 
 /// Unit that a loss of power keeps or loses, bytes.
 const SECTOR: usize = 512;
 
 /// Keeps files in memory. Clones share them, so that one can be reopened after the drive on it is gone.
 #[derive(Clone, Debug, Default)]
-pub struct FaultyStorage(Arc<Shared>);
+pub(crate) struct FaultyStorage(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -71,18 +71,18 @@ impl Contents {
 
 impl FaultyStorage {
     /// Makes every sync fail, or succeed again.
-    pub fn fail_syncs(&self, fail: bool) {
+    pub(crate) fn fail_syncs(&self, fail: bool) {
         self.0.faults.sync.store(fail, Ordering::Relaxed);
     }
 
     /// Fills the medium once so many more bytes are written.
-    pub fn limit_space(&self, bytes: u64) {
+    pub(crate) fn limit_space(&self, bytes: u64) {
         self.0.faults.space.store(bytes, Ordering::Relaxed);
     }
 
     /// Loses power: of what was not synced, `keep` chooses the sectors that are on the medium all the same,
     /// by path and number. To be called when no file is open.
-    pub fn lose_power(&self, mut keep: impl FnMut(&Path, usize) -> bool) {
+    pub(crate) fn lose_power(&self, mut keep: impl FnMut(&Path, usize) -> bool) {
         for (path, contents) in &*self.files() {
             let mut bytes = contents.bytes();
             let Bytes { now, durable } = &mut *bytes;

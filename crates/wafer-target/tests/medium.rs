@@ -1,16 +1,18 @@
 //! Commands on a medium that fails.
 
+#[path = "../../wafer-drive/tests/common/mod.rs"]
+#[allow(dead_code)]
+mod common;
+
 use std::sync::Arc;
 
+use common::{FaultyStorage, ManualClock};
 use wafer_drive::Environment;
 use wafer_drive::backend::DataSpec;
-use wafer_drive::clock::ManualClock;
-use wafer_drive::storage::FaultyStorage;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
-
-use super::*;
-use crate::fuzzing;
+use wafer_target::controller::{IoQueue, Subsystem, admin};
+use wafer_target::fuzzing;
 
 fn subsystem(storage: &FaultyStorage) -> Arc<Subsystem> {
     let clock = Arc::new(ManualClock::default());

@@ -1,13 +1,17 @@
 //! A drive with a file: what is there after a server was killed, and after one that ended well.
 
+mod common;
+
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
+use common::{FaultyStorage, ManualClock};
 use wafer_device::DeviceConfig;
+use wafer_drive::backend::DataSpec;
+use wafer_drive::{Drive, DriveError, DriveOptions, Environment, NamespaceRequest};
 use wafer_interface::{Bytes, Command, NsId, Placement, RuhId};
-
-use super::*;
-use crate::clock::ManualClock;
-use crate::storage::FaultyStorage;
 
 fn config() -> DeviceConfig {
     serde_json::from_value(serde_json::json!({
@@ -17,14 +21,12 @@ fn config() -> DeviceConfig {
     .unwrap()
 }
 
+fn options(data: DataSpec) -> DriveOptions {
+    DriveOptions { device: config(), seed: 3, data, lba_bytes: 4096, events_enabled: false }
+}
+
 fn open(path: &Path) -> Result<Drive, DriveError> {
-    Drive::new(DriveOptions {
-        device: config(),
-        seed: 3,
-        data: DataSpec::File(path.to_owned()),
-        lba_bytes: 4096,
-        events_enabled: false,
-    })
+    Drive::new(options(DataSpec::File(path.to_owned())))
 }
 
 /// Random page writes, so many that garbage is collected.
@@ -69,8 +71,7 @@ fn a_killed_server_loses_nothing_that_it_counted() {
 
     // It goes on as a drive that was never killed.
     second.apply(0, &commands(5_000, 3));
-    let straight = Drive::new(DriveOptions { data: DataSpec::None, ..second.options.clone() });
-    let straight = straight.unwrap();
+    let straight = Drive::new(options(DataSpec::None)).unwrap();
     straight.apply(0, &commands(30_000, 1));
     straight.update(0, &straight.namespace(1).unwrap(), Placement(2)).unwrap();
     straight.apply(0, &commands(500, 2));
@@ -171,13 +172,7 @@ fn files_that_do_not_fit_are_refused() {
 /// A drive on storage that fails on demand.
 fn on(storage: &FaultyStorage) -> Result<Drive, DriveError> {
     Drive::with(
-        DriveOptions {
-            device: config(),
-            seed: 3,
-            data: DataSpec::File("drive.img".into()),
-            lba_bytes: 4096,
-            events_enabled: false,
-        },
+        options(DataSpec::File("drive.img".into())),
         Environment { storage: Arc::new(storage.clone()), clock: Arc::new(ManualClock::default()) },
     )
 }
@@ -236,13 +231,7 @@ fn what_was_flushed_survives_a_loss_of_power() {
 fn time_is_that_of_the_clock() {
     let clock = Arc::new(ManualClock::default());
     let drive = Drive::with(
-        DriveOptions {
-            device: config(),
-            seed: 0,
-            data: DataSpec::None,
-            lba_bytes: 4096,
-            events_enabled: false,
-        },
+        options(DataSpec::None),
         Environment { storage: Arc::new(FaultyStorage::default()), clock: clock.clone() },
     )
     .unwrap();
