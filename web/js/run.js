@@ -8,7 +8,7 @@ function byKey(a, b) {
 }
 
 /** Gaps are null in a record and NaN in a chart. */
-const column = (values) => Float64Array.from(values ?? [], (v) => v ?? NaN);
+export const column = (values) => Float64Array.from(values ?? [], (v) => v ?? NaN);
 
 /** WAF columns of a device or handle. */
 function ratios(metrics) {
@@ -75,7 +75,7 @@ export function last(column) {
   return column.length ? column[column.length - 1] : 0;
 }
 
-/** What axes there are: volume always, time where every run has it. */
+/** Whether time is an axis: every run must have it. Volume always is. */
 export function hasTime(runs) {
   return runs.length > 0 && runs.every((run) => run.seconds);
 }
@@ -103,7 +103,7 @@ export function leaves(value, prefix) {
   return Object.keys(value).flatMap((key) => leaves(value[key], prefix ? `${prefix}.${key}` : key));
 }
 
-/** What was run, as rows of key and one value per run; `differs` where the values are not all equal. */
+/** The configuration and workload of the runs: a row for each key, with one value per run and whether they differ. */
 export function configuration(runs) {
   const of = (run) => {
     const p = run.record.provenance;

@@ -1,4 +1,4 @@
-//! One namespace as commands see it.
+//! A namespace: its identity, its range of bytes, and its placement handles.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,7 +50,7 @@ pub(crate) struct Attachment {
     pub(crate) exceptions: BTreeSet<String>,
 }
 
-/// A placement identifier that the namespace does not have.
+/// A placement identifier that the namespace does not define.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacementError;
 
@@ -88,7 +88,7 @@ impl Namespace {
     /// Returns group and handle of a placement identifier.
     ///
     /// # Errors
-    /// The namespace does not have it.
+    /// The namespace does not define it.
     pub fn placement(&self, pid: Placement) -> Result<(u16, RuhId), PlacementError> {
         // The group is in the high bits, as many as the number of groups needs.
         let shift = 16 - u32::from(self.groups).next_power_of_two().trailing_zeros();

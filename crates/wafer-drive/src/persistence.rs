@@ -1,9 +1,9 @@
-//! The state a drive keeps beside its data file, from which it resumes.
+//! Checkpoint and journal of a drive, kept beside its data file.
 //!
 //! `FILE.state` is a checkpoint: the device, its namespaces and its counters at one moment.
-//! `FILE.journal` holds every command completed since. The device is deterministic, so that checkpoint and
-//! journal give the drive at any later moment: after a kill the journal is replayed. What changes rarely
-//! (namespaces, formats, FDP) makes a new checkpoint at once; so does a full journal.
+//! `FILE.journal` holds every command completed since. The device is deterministic, so replaying
+//! the journal on the checkpoint restores the drive after a kill. Rare changes (namespaces, formats, FDP) write
+//! a new checkpoint at once; so does a full journal.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ use crate::storage::Storage;
 
 const MAGIC: [u8; 8] = *b"WAFERSTA";
 const VERSION: u32 = 4;
-/// Journals are as large as the map, for a checkpoint costs a map, within these limits.
+/// Limits of the size of a journal. Within them it is as large as the map, because a checkpoint writes the map.
 const JOURNAL_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=1 << 30;
-/// Pieces in which the map is written and checked.
+/// Bytes of the map that one check covers.
 const PIECE: usize = 1 << 20;
 
 /// A checkpoint without the state of the device and its map. `N` is a namespace, borrowed to write it.
@@ -69,15 +69,15 @@ impl Persistence {
         Ok(Persistence { storage, state: beside(data, ".state"), journal, generation: 0 })
     }
 
-    /// Returns whether there is a drive already.
+    /// Returns whether the drive already exists.
     pub(super) fn exists(&self) -> bool {
         self.storage.exists(&self.state)
     }
 }
 
 impl Drive {
-    /// Writes a checkpoint and begins the journal anew. Data goes first: a checkpoint must not speak of
-    /// what a loss of power could still take.
+    /// Writes a checkpoint and restarts the journal. Data is flushed first: a checkpoint must not refer to data
+    /// that a loss of power could still destroy.
     pub(super) fn checkpoint(&self, inner: &mut Inner) -> io::Result<()> {
         let Some(mut persistence) = inner.persistence.take() else { return Ok(()) };
         let result = self.backend.flush().and_then(|()| {
@@ -102,7 +102,7 @@ impl Drive {
         result
     }
 
-    /// Resumes from what an earlier server saved and returns what a user should know of it.
+    /// Resumes from the files of an earlier server and returns notices for the user.
     pub(super) fn load(&self, inner: &mut Inner) -> Result<Vec<String>, DriveError> {
         let Some(mut persistence) = inner.persistence.take() else { return Ok(Vec::new()) };
         let path = persistence.state.display().to_string();
@@ -133,12 +133,12 @@ impl Drive {
                     commands.len()
                 ));
             }
-            // Killed between a checkpoint and its journal: the checkpoint has everything.
+            // Killed between a checkpoint and its journal: the checkpoint is complete.
             _ => {
                 inner.unsafe_shutdowns += 1;
                 notices.push(
-                    "the last server was killed while it saved; the device resumes as it saved it, and \
-                     nothing is lost"
+                    "the last server was killed while it saved; the device resumes from that checkpoint, \
+                     and nothing is lost"
                         .to_owned(),
                 );
             }
@@ -219,7 +219,7 @@ fn read_state(
     };
     let head = part(28)?;
     if head[..8] != MAGIC {
-        return Err("this is not the state of a drive".to_owned());
+        return Err("not the state of a drive".to_owned());
     }
     let number = |at: usize| {
         let mut bytes = [0; 8];

@@ -166,7 +166,7 @@ fn files_that_do_not_fit_are_refused() {
     assert!(refused.contains("damaged"), "{refused}");
     std::fs::remove_file(&state).unwrap();
     let refused = Drive::new(options(config())).err().unwrap().to_string();
-    assert!(refused.contains("there is data and no state"), "{refused}");
+    assert!(refused.contains("has data but no drive state"), "{refused}");
 }
 
 /// A drive on storage that fails on demand.

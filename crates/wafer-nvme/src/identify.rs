@@ -15,8 +15,6 @@ open_enum! {
         ACTIVE_NAMESPACES = 0x02,
         /// Namespace identification descriptors.
         NAMESPACE_DESCRIPTORS = 0x03,
-        /// NVM set list.
-        NVM_SETS = 0x04,
         /// I/O command set specific namespace.
         CSI_NAMESPACE = 0x05,
         /// I/O command set specific controller.
@@ -25,10 +23,6 @@ open_enum! {
         CSI_ACTIVE_NAMESPACES = 0x07,
         /// I/O command set independent namespace.
         INDEPENDENT_NAMESPACE = 0x08,
-        /// Namespace of a user data format.
-        FORMAT_NAMESPACE = 0x09,
-        /// Command set specific namespace of a user data format.
-        CSI_FORMAT_NAMESPACE = 0x0a,
         /// Allocated namespace list.
         ALLOCATED_NAMESPACES = 0x10,
         /// Allocated namespace.
@@ -37,10 +31,6 @@ open_enum! {
         ATTACHED_CONTROLLERS = 0x12,
         /// Controllers of the subsystem.
         CONTROLLERS = 0x13,
-        /// Primary controller capabilities.
-        PRIMARY_CONTROLLER = 0x14,
-        /// Secondary controller list.
-        SECONDARY_CONTROLLERS = 0x15,
         /// Namespace granularity list.
         NAMESPACE_GRANULARITY = 0x16,
         /// Endurance group list.

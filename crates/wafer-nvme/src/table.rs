@@ -1,8 +1,9 @@
-//! What the specification defines: a row for each command, log page and feature.
+//! Tables of the specification: a row for each command, log page and feature.
 //!
-//! A table gives the codes their names and is the one place of what follows from a code: the Commands
-//! Supported and Effects log, the capability bits of Identify Controller, the length of a command's data, and
-//! the support matrix. What a controller supports of it, the controller says.
+//! A table names the codes. Everything that follows from a code derives from its row: the Commands Supported
+//! and Effects log, the capability bits of Identify Controller, the length of a command's data, and the support
+//! matrix. A controller decides which rows it supports; effects, data and capability bits are given only for
+//! those that the target implements.
 
 use crate::*;
 
@@ -91,18 +92,18 @@ pub enum NamespaceUse {
     One,
     /// One namespace, or all with 0xffffffff.
     OneOrAll,
-    /// As another field says.
+    /// Depends on another field.
     Depends,
 }
 
-/// How many bytes a command moves.
+/// The length of the data that a host sends with a command.
 #[derive(Clone, Copy, Debug)]
 pub enum DataLength {
-    /// None, or what the handler of the command decides.
+    /// None, or decided by the handler of the command.
     Handler,
-    /// Logical blocks, as many as NLB says.
+    /// NLB logical blocks.
     Blocks,
-    /// Entries of so many bytes, counted by a field.
+    /// Entries of a fixed size, counted by a field.
     Entries {
         /// Bytes of an entry.
         bytes: u64,
@@ -126,7 +127,7 @@ pub struct CommandInfo {
     pub data: DataLength,
     /// Entry of the Commands Supported and Effects log.
     pub effects: CommandEffects,
-    /// Bits that say that a controller supports it.
+    /// Capability bits of a controller that supports it.
     pub capabilities: Capabilities,
     /// Whether discovery controllers may support it.
     pub discovery: bool,
@@ -152,7 +153,7 @@ impl CommandInfo {
     }
 }
 
-/// What a log page or a feature belongs to.
+/// The entity that a log page or a feature belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The controller.
@@ -172,9 +173,9 @@ pub struct LogInfo {
     pub lid: Lid,
     /// Name.
     pub name: &'static str,
-    /// What it belongs to.
+    /// Scope.
     pub scope: Scope,
-    /// Bits that say that a controller supports it.
+    /// Capability bits of a controller that supports it.
     pub capabilities: Capabilities,
     /// Whether only discovery controllers have it.
     pub discovery: bool,
@@ -194,13 +195,13 @@ pub struct FeatureInfo {
     pub fid: Fid,
     /// Name.
     pub name: &'static str,
-    /// What it belongs to.
+    /// Scope.
     pub scope: Scope,
     /// Whether a host can change it.
     pub changeable: bool,
-    /// Whether its value outlives a reset.
+    /// Whether its value can be saved over a reset.
     pub saveable: bool,
-    /// Bits that say that a controller supports it.
+    /// Capability bits of a controller that supports it.
     pub capabilities: Capabilities,
     /// Whether discovery controllers may support it.
     pub discovery: bool,

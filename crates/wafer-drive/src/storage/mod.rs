@@ -12,7 +12,7 @@ pub use files::Files;
 
 /// A place for files.
 pub trait Storage: Send + Sync {
-    /// Opens a file for reading and writing; makes it if it does not exist.
+    /// Opens a file for reading and writing. Creates it if it does not exist.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -24,10 +24,10 @@ pub trait Storage: Send + Sync {
     /// The file cannot be opened, is not a regular file, or another process has locked it.
     fn open_locked(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>>;
 
-    /// Makes an empty file that is written from the start on; one that exists loses its contents.
+    /// Creates an empty file for sequential writing, truncating an existing one.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     fn create(&self, path: &Path) -> io::Result<Box<dyn Write + Send>>;
 
     /// Returns whether a file exists.
@@ -74,7 +74,7 @@ pub trait StorageFile: Send + Sync {
     /// The medium fails, or is full.
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Makes a range read as zeroes and gives its space back.
+    /// Makes a range read as zeroes and frees its space.
     ///
     /// # Errors
     /// The medium fails.

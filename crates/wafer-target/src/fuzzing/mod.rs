@@ -1,5 +1,5 @@
-//! What fuzzers run: functions that take any bytes and panic where the target is at fault. `fuzz/` calls them
-//! with cargo-fuzz, `tests/fuzz.rs` for a bounded time.
+//! Fuzz entry points: functions that take any bytes and panic if the target is at fault. `fuzz/` runs them with
+//! cargo-fuzz, `tests/fuzz.rs` for a bounded time.
 
 mod command;
 mod pdu;
@@ -22,7 +22,7 @@ use crate::controller::{self, Controller, Subsystem, SubsystemOptions};
 /// NQN of the subsystem that fuzzers talk to.
 pub const NQN: &str = "nqn.2026-11.io.wafer:fuzz";
 
-/// What an input brought about, coarsely: two inputs that differ in it reached different code.
+/// A coarse summary of the effects of an input: inputs with different signatures reached different code.
 pub type Signature = BTreeSet<(u8, u16, u16)>;
 
 fn subsystem() -> Arc<Subsystem> {
