@@ -1,5 +1,5 @@
-// A record as the panels use it: typed arrays, labels, and what may be missing. Numbers that follow from
-// counters (WAF, findings, bandwidth) come with the record; nothing is computed here.
+// A record in the form that panels use: typed arrays, labels, and defaults for missing parts. Numbers derived
+// from counters (WAF, findings, bandwidth) come with the record; nothing is computed here.
 
 /** Order of handles: by number, `gc` last. */
 function byKey(a, b) {
@@ -80,7 +80,7 @@ export function hasTime(runs) {
   return runs.length > 0 && runs.every((run) => run.seconds);
 }
 
-/** x of a run's samples on an axis: seconds, multiples of the logical capacity, or bytes. */
+/** The axis of the charts: its label and the x values of a run, in seconds, multiples of the logical capacity, or GB. */
 export function axisOf(runs, axis) {
   const inVolumes = runs.every((run) => run.logical);
   if (axis === "time") return { label: "time (s)", of: (run) => run.seconds, at: null };
@@ -94,7 +94,7 @@ export function axisOf(runs, axis) {
   return { label: "host writes (GB)", of: (run) => run.host.map((h) => h / 1e9), at: (_, host) => host / 1e9 };
 }
 
-/** Every leaf of a configuration, dotted: [key, value as text]. */
+/** Every leaf of a configuration: [dotted key, value as text]. */
 export function leaves(value, prefix) {
   if (value === null || typeof value !== "object") return [[prefix, value === null ? "–" : String(value)]];
   if (Array.isArray(value) && value.every((v) => v === null || typeof v !== "object")) {
