@@ -2,12 +2,11 @@
 
 import { section } from "./dom.js";
 import { rate, seconds } from "./format.js";
+import { column } from "./run.js";
 import { Chart } from "./chart.js";
 import { exporters } from "./exporting.js";
 
 const show = Object.assign((value) => (Number.isFinite(value) ? rate(value) : "–"), { axis: (value) => rate(value) });
-
-const gaps = (values) => Float64Array.from(values, (v) => v ?? NaN);
 
 export function bandwidthPanel(state) {
   const chart = new Chart({ id: "bandwidth-chart", title: "Bandwidth", yLabel: "per second", format: show, formatX: seconds, least: 0, height: 220 });
@@ -19,8 +18,8 @@ export function bandwidthPanel(state) {
     if (element.hidden) return;
     const x = run.seconds;
     chart.set([
-      { label: "host", index: 0, x, y: gaps(run.metrics.host_bytes_per_second) },
-      { label: "media", index: 1, x, y: gaps(run.metrics.media_bytes_per_second) },
+      { label: "host", index: 0, x, y: column(run.metrics.host_bytes_per_second) },
+      { label: "media", index: 1, x, y: column(run.metrics.media_bytes_per_second) },
     ], "time (s)");
   };
   return { element, update, chart };

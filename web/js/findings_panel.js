@@ -1,4 +1,4 @@
-// The findings of the selected run, and what the runs say beside each other.
+// The findings of the selected run, and those of the comparison of the runs.
 
 import { el, section, show } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// Numbers as people read them: three digits and a decimal unit, as the terminal shows them.
+// Formats numbers with three digits and a decimal unit, like the terminal.
 
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 

@@ -1,4 +1,4 @@
-// The live page: the same panels as a report, over a drive that runs.
+// The live page: the panels of a report for a running drive.
 
 import { button, el } from "./dom.js";
 import { charts } from "./chart.js";
@@ -8,7 +8,7 @@ import { connectionsPanel, eventsPanel, nowPanel } from "./live_panel.js";
 import { toRun } from "./run.js";
 import { makeView } from "./view.js";
 
-/** Findings and intervals need not follow each state: they come with a new record. */
+/** Milliseconds between new records, which carry findings and intervals. States in between do not. */
 const SLOW = 5000;
 
 function main() {
@@ -16,7 +16,7 @@ function main() {
   let paused = false;
   let waiting = false;
   let slow = 0;
-  const pause = button("Pause", "Hold the page still; the drive goes on", () => {
+  const pause = button("Pause", "Freeze the page; the drive continues", () => {
     paused = !paused;
     pause.textContent = paused ? "Continue" : "Pause";
     pause.setAttribute("aria-pressed", String(paused));
@@ -41,7 +41,7 @@ function main() {
     const now = performance.now();
     if (now - slow > SLOW) renew();
   };
-  // The server's record replaces ours: with findings, intervals and a history that it keeps bounded.
+  // The server's record replaces the local one: it has findings, intervals and a bounded history.
   const renew = () => {
     slow = performance.now();
     fetch("api/v1/page").then((answer) => answer.json()).then((page) => {
@@ -49,13 +49,13 @@ function main() {
       if (paused) return;
       view.state.runs = [Object.assign(toRun(page.runs[0]), { shown: view.state.runs[0]?.shown ?? true })];
       view.update("sentences");
-    }).catch(() => { /* The stream tells of a server that is gone. */ });
+    }).catch(() => { /* The stream reports a server that is gone. */ });
   };
   const take = (page) => {
     source.page = page;
     source.record = page.runs[0].record;
   };
-  // Drawn when the browser draws: a hidden page costs nothing, and states that come faster are skipped.
+  // Draws with the browser: a hidden page costs nothing, and states between two frames are skipped.
   const soon = () => {
     if (paused || waiting) return;
     waiting = true;

@@ -1,4 +1,4 @@
-// The record of a running device: what the server sent, and each state after it.
+// The record of a running device: the record that the server sent, extended by each state after it.
 
 const push = (to, from) => Object.keys(from).forEach((key) => Array.isArray(to[key]) && key !== "gc_only" && to[key].push(...from[key]));
 
@@ -7,14 +7,14 @@ export function addState(record, state) {
   const { timeline, metrics } = record;
   const points = timeline.seconds.length;
   if (points && state.counters.host_bytes < timeline.host_bytes[points - 1]) return false;
-  // A state may come twice: with the record, and as the first of the stream.
+  // A state may arrive twice: with the record, and as the first of the stream.
   if (!points || state.seconds > timeline.seconds[points - 1]) {
     timeline.seconds.push(state.seconds);
     timeline.host_bytes.push(state.counters.host_bytes);
     timeline.media_bytes.push(state.counters.media_bytes);
     push(metrics, { host_bytes_per_second: state.metrics.host_bytes_per_second, media_bytes_per_second: state.metrics.media_bytes_per_second });
     append(metrics.device, state.metrics.device, points);
-    // A handle that is written for the first time comes with the next record.
+    // A handle that is written for the first time appears with the next record.
     for (const [key, series] of Object.entries(timeline.handles)) {
       series.host_bytes.push(state.handles[key].host_bytes);
       series.media_bytes.push(state.handles[key].media_bytes);

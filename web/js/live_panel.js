@@ -3,7 +3,7 @@
 import { el, section, show, table } from "./dom.js";
 import { bytes, count, rate, seconds, waf } from "./format.js";
 
-/** The line on top: what the drive does at this moment. */
+/** The line on top: the current state of the drive. */
 export function nowPanel(source) {
   const body = el("dl", { class: "now" });
   const entry = (name, value, id) => el("div", {}, el("dt", {}, name), el("dd", { id }, value));
@@ -41,7 +41,7 @@ export function connectionsPanel(source) {
   return { element, update };
 }
 
-/** A time stamp of a drive: since it began, or since 1970 when a host has set its clock. */
+/** A time stamp of a drive: since its start, or since 1970 if a host has set its clock. */
 function moment(value) {
   return value > 1e8 ? new Date(value * 1000).toISOString().replace("T", " ").slice(0, 19) : seconds(value);
 }

@@ -1,5 +1,5 @@
-// A record as the panels use it: typed arrays, labels, and what may be missing. Numbers that follow from
-// counters (WAF, findings, bandwidth) come with the record; nothing is computed here.
+// A record in the form that panels use: typed arrays, labels, and defaults for missing parts. Numbers derived
+// from counters (WAF, findings, bandwidth) come with the record; nothing is computed here.
 
 /** Order of handles: by number, `gc` last. */
 function byKey(a, b) {
@@ -8,7 +8,7 @@ function byKey(a, b) {
 }
 
 /** Gaps are null in a record and NaN in a chart. */
-const column = (values) => Float64Array.from(values ?? [], (v) => v ?? NaN);
+export const column = (values) => Float64Array.from(values ?? [], (v) => v ?? NaN);
 
 /** WAF columns of a device or handle. */
 function ratios(metrics) {
@@ -75,12 +75,12 @@ export function last(column) {
   return column.length ? column[column.length - 1] : 0;
 }
 
-/** What axes there are: volume always, time where every run has it. */
+/** Whether time is an axis: every run must have it. Volume always is. */
 export function hasTime(runs) {
   return runs.length > 0 && runs.every((run) => run.seconds);
 }
 
-/** x of a run's samples on an axis: seconds, multiples of the logical capacity, or bytes. */
+/** The axis of the charts: its label and the x values of a run, in seconds, multiples of the logical capacity, or GB. */
 export function axisOf(runs, axis) {
   const inVolumes = runs.every((run) => run.logical);
   if (axis === "time") return { label: "time (s)", of: (run) => run.seconds, at: null };
@@ -94,7 +94,7 @@ export function axisOf(runs, axis) {
   return { label: "host writes (GB)", of: (run) => run.host.map((h) => h / 1e9), at: (_, host) => host / 1e9 };
 }
 
-/** Every leaf of a configuration, dotted: [key, value as text]. */
+/** Every leaf of a configuration: [dotted key, value as text]. */
 export function leaves(value, prefix) {
   if (value === null || typeof value !== "object") return [[prefix, value === null ? "–" : String(value)]];
   if (Array.isArray(value) && value.every((v) => v === null || typeof v !== "object")) {
@@ -103,7 +103,7 @@ export function leaves(value, prefix) {
   return Object.keys(value).flatMap((key) => leaves(value[key], prefix ? `${prefix}.${key}` : key));
 }
 
-/** What was run, as rows of key and one value per run; `differs` where the values are not all equal. */
+/** The configuration and workload of the runs: a row for each key, with one value per run and whether they differ. */
 export function configuration(runs) {
   const of = (run) => {
     const p = run.record.provenance;

@@ -1,14 +1,14 @@
-// What the user chose, shared by the panels.
+// The choices of the user, shared by the panels.
 
 /** Limit of clamped WAF, as in KIOXIA's performance brief on FDP (2025). */
 const DEFAULT_LIMIT = 5;
 
-/** A new state; panels hear of every change. */
+/** Makes a state that notifies panels of every change. */
 export function makeState() {
   const hearers = [];
   return {
     runs: [],
-    /** What the runs say beside each other. */
+    /** Findings of the comparison of the runs. */
     comparison: [],
     metric: "cumulative",
     limit: DEFAULT_LIMIT,

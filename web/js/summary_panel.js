@@ -1,4 +1,4 @@
-// The runs: totals, WAF at round volumes, which are shown, and which one the panels below look into.
+// The runs: totals, WAF at round volumes, and which runs the chart shows.
 
 import { el, section, show, table } from "./dom.js";
 import { bytes, count, percent, times, waf } from "./format.js";

@@ -1,4 +1,4 @@
-// Fewer points for the screen, without hiding peaks: of each bucket the first, least, most and last remain.
+// Reduces points for the screen without hiding peaks: each bucket keeps its first, least, greatest and last.
 
 /** Index of the first x that is at least `value`. */
 export function lowerBound(x, value) {

@@ -62,7 +62,7 @@ function owners(units) {
   ], rows);
 }
 
-/** A handle keeps its colour whichever others own RUs: its number decides, not its place. */
+/** The colour of a handle depends on its number, not on its position in the list. */
 function hue(units, index) {
   return rgb(colour(handleIndex(units.owners[index])));
 }
@@ -92,7 +92,7 @@ class UnitMap {
     }
     this.units = units;
     this.canvas.setAttribute("aria-label",
-      `Map of ${units.owner.length} reclaim units. Arrow keys read one after the other; the table below sums them up.`);
+      `Map of ${units.owner.length} reclaim units. Arrow keys read one unit after the other; the table below summarises them.`);
     this.draw();
   }
 
@@ -104,29 +104,33 @@ class UnitMap {
     return { side, columns, rows: Math.ceil(n / columns), n };
   }
 
-  colourOf(i, free, back, hues, most) {
+  /** Returns the colour of a reclaim unit by its index, in the current mode. */
+  colours() {
     const { owner: owners, valid, pages, erases } = this.units;
-    if (this.mode === "erases") return share(most ? erases[i] / most : 0);
-    if (owners[i] < 0) return free;
-    const part = valid[i] / pages;
-    if (this.mode === "valid") return share(part);
-    return mix(mix(back, hues[owners[i]], 0.15), hues[owners[i]], part);
+    const [free, back] = [rgb(page().free), rgb(page().back)];
+    const hues = this.units.owners.map((_, i) => hue(this.units, i));
+    const most = erases.reduce((a, b) => Math.max(a, b), 0);
+    return (i) => {
+      if (this.mode === "erases") return share(most ? erases[i] / most : 0);
+      if (owners[i] < 0) return free;
+      const part = valid[i] / pages;
+      if (this.mode === "valid") return share(part);
+      return mix(mix(back, hues[owners[i]], 0.15), hues[owners[i]], part);
+    };
   }
 
   /** One pixel for each RU, then enlarged: 10,000 of them take a millisecond or two. */
   draw() {
     if (!this.units) return;
     const { side, columns, rows, n } = this.layout();
-    const { free, back, text } = page();
-    const [freeRgb, backRgb] = [rgb(free), rgb(back)];
-    const hues = this.units.owners.map((_, i) => hue(this.units, i));
-    const most = this.units.erases.reduce((a, b) => Math.max(a, b), 0);
+    const { back, text } = page();
+    const colourOf = this.colours();
     this.small.width = columns;
     this.small.height = rows;
     const small = this.small.getContext("2d");
     const image = small.createImageData(columns, rows);
     for (let i = 0; i < n; i += 1) {
-      const [r, g, b] = this.colourOf(i, freeRgb, backRgb, hues, most);
+      const [r, g, b] = colourOf(i);
       image.data.set([r, g, b, 255], 4 * i);
     }
     small.putImageData(image, 0, 0);
@@ -215,17 +219,14 @@ class UnitMap {
     const n = this.units.owner.length;
     const columns = Math.max(1, Math.ceil(Math.sqrt(n * 2)));
     const [width, height] = [columns * side, Math.ceil(n / columns) * side];
-    const { free, back } = page();
-    const [freeRgb, backRgb] = [rgb(free), rgb(back)];
-    const hues = this.units.owners.map((_, i) => hue(this.units, i));
-    const most = this.units.erases.reduce((a, b) => Math.max(a, b), 0);
+    const colourOf = this.colours();
     const paths = new Map();
     for (let i = 0; i < n; i += 1) {
-      // 32 steps of colour are as many as an eye tells apart here.
-      const key = css(this.colourOf(i, freeRgb, backRgb, hues, most).map((c) => Math.min(255, Math.round(c / 8) * 8)));
+      // 32 steps of each colour channel: the eye cannot distinguish more here.
+      const key = css(colourOf(i).map((c) => Math.min(255, Math.round(c / 8) * 8)));
       paths.set(key, `${paths.get(key) ?? ""}M${(i % columns) * side} ${Math.floor(i / columns) * side}h7v7h-7z`);
     }
-    const root = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` }, svg("rect", { width, height, fill: back }));
+    const root = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` }, svg("rect", { width, height, fill: page().back }));
     for (const [fill, d] of paths) root.append(svg("path", { d, fill }));
     return root;
   }

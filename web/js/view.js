@@ -67,7 +67,7 @@ export function makeView(root, title, subtitle, extra, tools) {
   };
 }
 
-/** Switches between what the system says, light and dark; remembered where the browser lets it. */
+/** A button that switches the theme between system, light and dark. The browser stores the choice if it can. */
 function themeButton(changed) {
   const order = ["", "light", "dark"];
   const names = { "": "Theme: system", light: "Theme: light", dark: "Theme: dark" };
@@ -77,7 +77,7 @@ function themeButton(changed) {
       if (value === undefined) return localStorage.getItem("wafer-theme");
       localStorage.setItem("wafer-theme", value);
     } catch {
-      // Pages opened from a file may have no storage; the choice then lasts as long as the page.
+      // Pages opened from a file may have no storage: the choice is then lost with the page.
     }
     return null;
   };
@@ -87,7 +87,7 @@ function themeButton(changed) {
   };
   const saved = store();
   apply(order.includes(saved) ? saved : "");
-  const node = button(names[root.dataset.theme ?? ""], "Light, dark, or as the system says", () => {
+  const node = button(names[root.dataset.theme ?? ""], "Light, dark, or the theme of the system", () => {
     const next = order[(order.indexOf(root.dataset.theme ?? "") + 1) % order.length];
     apply(next);
     store(next);

@@ -1,6 +1,5 @@
 //! The time a drive sees.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A source of time.
@@ -29,26 +28,5 @@ impl Clock for SystemClock {
 
     fn wall(&self) -> Duration {
         SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-    }
-}
-
-/// A clock that only [`Self::advance`] moves.
-#[derive(Debug, Default)]
-pub struct ManualClock(Mutex<Duration>);
-
-impl ManualClock {
-    /// Moves the clock on.
-    pub fn advance(&self, by: Duration) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += by;
-    }
-}
-
-impl Clock for ManualClock {
-    fn monotonic(&self) -> Duration {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wall(&self) -> Duration {
-        self.monotonic()
     }
 }

@@ -1,11 +1,11 @@
-//! Placement and events, as commands of hosts reach them.
+//! Commands of hosts: counting, placement, and FDP events.
 
 use wafer_interface::{Command, Placement, RgId, RuhId};
 use wafer_nvme::{FdpEventType, Status};
 
 use super::{Drive, EventRecord, Namespace};
 
-/// Commands that moved data, to be counted for SMART.
+/// Commands that moved data, which SMART counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transferred {
     /// Read and compare commands.
@@ -26,7 +26,7 @@ pub struct HandleStatus {
 }
 
 impl Drive {
-    /// Counts commands in the device, in this order, and for SMART.
+    /// Applies commands to the device, in this order, and counts those that moved data for SMART.
     pub fn apply_counted(&self, host: u16, commands: &[Command], transferred: Transferred) {
         if commands.is_empty() && transferred == Transferred::default() {
             return;
@@ -37,7 +37,7 @@ impl Drive {
         self.apply_locked(&mut inner, host, commands);
     }
 
-    /// Returns how often a server of this drive ended without saving its state.
+    /// Returns the number of times a server of this drive ended without saving its state.
     pub fn unsafe_shutdowns(&self) -> u64 {
         self.lock().unsafe_shutdowns
     }
@@ -60,13 +60,13 @@ impl Drive {
     /// Moves the handle behind a placement identifier to another reclaim unit.
     ///
     /// # Errors
-    /// `INVALID_FIELD` for an identifier that the namespace does not have.
+    /// `INVALID_FIELD` for an identifier that the namespace does not define.
     pub fn update(&self, host: u16, namespace: &Namespace, pid: Placement) -> Result<(), Status> {
         let (group, handle) = namespace.placement(pid).map_err(|_| Status::INVALID_FIELD)?;
         let mut inner = self.lock();
         let unwritten = inner.device.available_pages(RgId(group), handle);
         self.apply_locked(&mut inner, host, &[Command::update(namespace.id(), pid)]);
-        // An empty reclaim unit stays.
+        // A handle on an empty reclaim unit keeps it.
         if unwritten > 0 && unwritten < inner.device.geometry().pages_per_ru {
             let record = EventRecord {
                 event_type: FdpEventType::RU_NOT_FULLY_WRITTEN.0,
@@ -81,7 +81,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Logs a write that named an identifier which its namespace does not have and was refused.
+    /// Logs a write that was refused because its namespace does not define the placement identifier.
     pub fn refused_placement(&self, namespace: &Namespace, pid: Placement) {
         let mut inner = self.lock();
         let record = EventRecord {
@@ -99,7 +99,7 @@ impl Drive {
     /// Enables or disables event types for a handle.
     ///
     /// # Errors
-    /// `INVALID_FIELD` for a type that does not exist.
+    /// `INVALID_FIELD` for an unknown type.
     pub fn enable_events(&self, handle: RuhId, types: &[u8], enable: bool) -> Result<(), Status> {
         let done = self.lock().events.enable(handle, types, enable);
         if done { Ok(()) } else { Err(Status::INVALID_FIELD) }

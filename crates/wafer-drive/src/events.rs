@@ -9,7 +9,7 @@ use wafer_nvme::FdpEventType;
 /// Events that each ring holds: what the log page can carry (63 entries of 64 bytes).
 const RING: usize = 63;
 
-/// Host events are what hosts cause, controller events what the drive does.
+/// The two classes of events: hosts cause host events, the drive causes controller events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventClass {
     /// Types 0x00 to 0x7f.
@@ -35,8 +35,8 @@ pub struct EventRecord {
     pub pages: u32,
 }
 
-/// Event types that a drive can log, and their bit in a handle's mask. Time limits and resets that
-/// modify handles do not happen to this drive, but hosts may enable them.
+/// Event types in the order of their bits in a handle's mask. This drive never logs time limits and resets
+/// that modify handles, but hosts may enable them.
 pub(super) const TYPES: [FdpEventType; 6] = [
     FdpEventType::RU_NOT_FULLY_WRITTEN,
     FdpEventType::RU_TIME_LIMIT,
@@ -52,7 +52,7 @@ pub(crate) struct EventLog {
     controller: VecDeque<EventRecord>,
     /// For each handle a bit of each of [`TYPES`].
     enabled: Vec<u8>,
-    /// Events logged in all, the overwritten ones included, by type.
+    /// Number of events logged by type, overwritten ones included.
     pub(crate) logged: [u64; TYPES.len()],
 }
 
@@ -67,12 +67,12 @@ impl EventLog {
         }
     }
 
-    /// Makes an empty log with these events enabled.
+    /// Returns an empty log with these events enabled.
     pub(crate) fn with_masks(enabled: Vec<u8>) -> Self {
         EventLog { enabled, ..EventLog::new(0, false) }
     }
 
-    /// Returns the enabled events of each handle, a bit each.
+    /// Returns the mask of enabled events of each handle.
     pub(crate) fn masks(&self) -> &[u8] {
         &self.enabled
     }
@@ -121,8 +121,8 @@ impl EventLog {
         ring.push_back(record);
     }
 
-    /// Logs an event of the device. Updates by hosts are logged where placement identifier and namespace are
-    /// known, not here.
+    /// Logs an event of the device. [`Drive::update`](crate::Drive::update) logs the
+    /// updates of hosts, whose placement identifier and namespace it knows.
     pub(crate) fn device_event(
         &mut self,
         event: &FdpEvent,

@@ -1,9 +1,8 @@
-//! The commands that the device counted since the last checkpoint, in a memory-mapped file.
+//! The commands applied since the last checkpoint, in a memory-mapped file.
 //!
-//! A record is in the file as soon as it is stored, even if the process is killed; the records before the
-//! last [`Journal::sync`] survive a loss of power too. Each carries a check over itself, its position and
-//! the generation, so that what an earlier generation left is not taken for a record, nor one that was
-//! written by half.
+//! A stored record survives a kill of the process. The records before the last [`Journal::sync`] also survive a
+//! loss of power. Each record carries a check over itself, its position and the generation, which excludes
+//! records of earlier generations and torn ones.
 
 use std::io;
 
@@ -25,7 +24,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Opens a journal in `file`, with room for about so many bytes of records.
+    /// Opens a journal in `file`, with room for about `bytes` of records.
     pub(super) fn open(file: &dyn StorageFile, bytes: u64) -> io::Result<Self> {
         file.set_len(file.len()?.max(HEADER as u64 + bytes))?;
         let map = file.map()?;
@@ -33,7 +32,7 @@ impl Journal {
         Ok(Journal { map, generation: 0, next: 0, capacity })
     }
 
-    /// Returns the generation, and whether the last server of it ended in order.
+    /// Returns the generation, and whether its last server shut down cleanly.
     pub(super) fn header(&self) -> Option<(u64, bool)> {
         let bytes = self.map.bytes();
         if bytes[..8] != MAGIC {
@@ -53,13 +52,13 @@ impl Journal {
         self.set_clean(false)
     }
 
-    /// Stores whether the server ended in order.
+    /// Stores whether the server shut down cleanly.
     pub(super) fn set_clean(&mut self, clean: bool) -> io::Result<()> {
         self.map.bytes_mut()[16] = u8::from(clean);
         self.map.sync(HEADER)
     }
 
-    /// Returns how many records still fit.
+    /// Returns the number of records that still fit.
     pub(super) fn room(&self) -> usize {
         self.capacity - self.next
     }
@@ -128,7 +127,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::storage::{FaultyStorage, Storage as _};
+    use crate::storage::{Files, Storage as _};
 
     fn commands(count: u64) -> Vec<Command> {
         (0..count)
@@ -139,19 +138,19 @@ mod tests {
             .collect()
     }
 
-    fn open(storage: &FaultyStorage) -> Journal {
-        Journal::open(&*storage.open(Path::new("journal")).unwrap(), 4096).unwrap()
+    fn open(folder: &Path) -> Journal {
+        Journal::open(&*Files.open(&folder.join("journal")).unwrap(), 4096).unwrap()
     }
 
     #[test]
     fn records_of_the_generation_come_back_and_no_others() {
-        let storage = FaultyStorage::default();
-        let mut journal = open(&storage);
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = open(folder.path());
         assert_eq!(journal.header(), None);
         journal.begin(7).unwrap();
         commands(100).iter().for_each(|e| journal.push(e));
         drop(journal);
-        let mut journal = open(&storage);
+        let mut journal = open(folder.path());
         assert_eq!(journal.header(), Some((7, false)));
         assert_eq!(journal.read(7), commands(100));
         // A new generation hides what the old one left.
@@ -159,15 +158,15 @@ mod tests {
         commands(3).iter().for_each(|e| journal.push(e));
         journal.set_clean(true).unwrap();
         drop(journal);
-        let mut journal = open(&storage);
+        let mut journal = open(folder.path());
         assert_eq!(journal.header(), Some((8, true)));
         assert_eq!(journal.read(8), commands(3));
     }
 
     #[test]
     fn a_torn_record_ends_the_journal() {
-        let storage = FaultyStorage::default();
-        let mut journal = open(&storage);
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = open(folder.path());
         journal.begin(1).unwrap();
         commands(50).iter().for_each(|e| journal.push(e));
         journal.map.bytes_mut()[HEADER + 30 * RECORD + 3] ^= 1;

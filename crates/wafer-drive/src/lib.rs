@@ -1,15 +1,15 @@
-//! A drive: the device model, the data of its namespaces, the events it logs, and what it records.
+//! A drive: the device model, the data of its namespaces, the event log, and captures.
 //!
 //! # What it is
 //! [`Drive`] is what a target and a mount share. It knows nothing of transports, controllers or asynchronous
 //! programming: any front end can use it from any thread.
 //!
 //! # Architecture
-//! - `commands.rs`, `manage.rs`: what hosts do to the drive; `namespace.rs`: one namespace.
+//! - `commands.rs`, `manage.rs`: operations of hosts; `namespace.rs`: one namespace.
 //! - `backend/`: keeps the data: none, memory, file.
-//! - `events.rs`: the FDP event log. `recorder.rs`: captures. `snapshot.rs`: the drive as others see it.
+//! - `events.rs`: the FDP event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
 //! - `persistence.rs`, `journal.rs`: checkpoint and journal of a drive with a file.
-//! - `storage/`, `clock.rs`: the only ways to files and to time; tests replace both.
+//! - `storage/`, `clock.rs`: all access to files and to time. Tests replace both.
 //!
 //! # Invariants
 //! - Commands count in the device in the order in which they are [applied](Drive::apply), under one lock, in
@@ -18,12 +18,11 @@
 //! - If the process is killed, every command applied before survives.
 //!
 //! # Error model
-//! [`DriveError`] is for whoever makes a drive. Commands fail with the [`Status`] that a controller completes
-//! them with, or with the error of the medium. A file that an earlier drive left is checked before it is
-//! believed; none panics.
+//! Making a drive fails with [`DriveError`]. Commands fail with the [`Status`] of their completion, or with the
+//! error of the medium. Files of an earlier drive are checked before use and never cause a panic.
 //!
 //! # What it does not implement
-//! Time: a command takes as long as the machine needs. Metadata and protection information.
+//! Latency: a command takes as long as the machine needs. Metadata and protection information.
 
 pub mod backend;
 pub mod clock;
@@ -36,8 +35,6 @@ mod persistence;
 mod recorder;
 mod snapshot;
 pub mod storage;
-#[cfg(test)]
-mod tests;
 
 use std::io;
 use std::path::Path;
@@ -57,21 +54,21 @@ use wafer_interface::{Command, Counters, FdpEvent, NsId, Observer, RuhId};
 use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 
-use crate::backend::{Backend, DataSpec, file, memory, none};
+use crate::backend::{Backend, DataSpec};
 use crate::clock::{Clock, SystemClock};
 use crate::storage::{Files, Storage};
 
 /// The one endurance group of a drive.
 pub const ENDURANCE_GROUP: u16 = 1;
 
-/// What a drive is made of.
+/// The configuration of a drive.
 #[derive(Clone, Debug)]
 pub struct DriveOptions {
     /// The device.
     pub device: DeviceConfig,
-    /// Seed of what the device draws.
+    /// Random seed of the device.
     pub seed: u64,
-    /// Where data lives.
+    /// Backend of the data.
     pub data: DataSpec,
     /// Bytes of a logical block of the namespaces that exist at the start: 512 or 4096.
     pub lba_bytes: u32,
@@ -97,7 +94,7 @@ pub enum DriveError {
     /// A namespace of the configuration cannot be made.
     #[error("namespaces[{0}]: {1}")]
     Namespace(usize, String),
-    /// The files of an earlier server do not fit.
+    /// The files of an earlier server do not match.
     #[error("{path}: {reason}")]
     State {
         /// The file.
@@ -113,11 +110,11 @@ impl DriveError {
     }
 }
 
-/// FDP events of the device that wait to be logged.
+/// FDP events of the device that are not logged yet.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(pub(crate) Vec<FdpEvent>);
 
-/// Events that wait at most; a batch of commands does not cause more on a drive of sensible size.
+/// Maximum number of pending events. A batch of commands causes fewer on a drive of realistic size.
 const MOST_PENDING: usize = 4096;
 
 impl Observer for Pending {
@@ -128,29 +125,29 @@ impl Observer for Pending {
     }
 }
 
-/// What the one lock protects.
+/// The state that the one lock protects.
 pub(crate) struct Inner {
     pub(crate) device: Device<Pending>,
     pub(crate) config: DeviceConfig,
-    /// Counters of devices before the FDP configuration changed: SMART counts the life of the drive.
+    /// Counters from before the last change of the FDP configuration. SMART counts the life of the drive.
     pub(crate) earlier: Counters,
     pub(crate) events: EventLog,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) read_commands: u64,
     pub(crate) write_commands: u64,
     pub(crate) unsafe_shutdowns: u64,
-    /// Names of hosts, in order of first connection: what captures number.
+    /// Names of hosts, in order of first connection. Captures refer to hosts by position.
     pub(crate) hosts: Vec<String>,
     clock: Arc<dyn Clock>,
-    /// The Timestamp feature: what a host set, and when.
+    /// The Timestamp feature: the value that a host set, and when.
     pub(crate) timestamp: Option<(u64, Duration)>,
-    /// The files of a drive that outlives its server.
+    /// The files of a drive with persistent data.
     persistence: Option<Persistence>,
-    /// Why the files cannot be written any more.
+    /// The error after which the files are no longer written.
     persistence_error: Option<io::Error>,
 }
 
-/// What a drive needs of its machine.
+/// The services that a drive uses of its machine.
 #[derive(Clone)]
 pub struct Environment {
     /// Files.
@@ -171,7 +168,7 @@ pub struct Drive {
     pub(crate) inner: Mutex<Inner>,
     /// By NSID less one. Changed only with `inner` locked.
     pub(crate) namespaces: RwLock<Vec<Option<Arc<Namespace>>>>,
-    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) backend: Backend,
     pub(crate) options: DriveOptions,
     environment: Environment,
     started: Duration,
@@ -179,28 +176,28 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Makes a drive, with the namespaces that its configuration has.
+    /// Makes a drive, with the namespaces of its configuration.
     ///
     /// # Errors
-    /// The configuration cannot work, or the place of the data cannot be used.
+    /// The configuration is invalid, or the files cannot be used.
     pub fn new(options: DriveOptions) -> Result<Self, DriveError> {
         Self::with(options, Environment::default())
     }
 
-    /// Makes a drive as [`Self::new`] does, with other files and another clock.
+    /// Makes a drive like [`Self::new`], with another storage and clock.
     ///
     /// # Errors
     /// As [`Self::new`].
     pub fn with(options: DriveOptions, environment: Environment) -> Result<Self, DriveError> {
         let mut has_data = false;
-        let backend: Box<dyn Backend> = match &options.data {
-            DataSpec::None => Box::new(none::None),
-            DataSpec::Memory => Box::new(memory::Memory),
+        let backend = match &options.data {
+            DataSpec::None => Backend::None,
+            DataSpec::Memory => Backend::Memory,
             DataSpec::File(path) => {
                 let failed = |e| DriveError::io(path, e);
                 let file = environment.storage.open_locked(path).map_err(failed)?;
                 has_data = !file.is_empty().map_err(failed)?;
-                Box::new(file::File::new(file))
+                Backend::File(file)
             }
         };
         let geometry = Geometry::resolve(&options.device)?;
@@ -233,7 +230,7 @@ impl Drive {
             let persistence = Persistence::open(storage, &path, geometry.logical_pages)?;
             let exists = persistence.exists();
             if !exists && has_data {
-                let reason = "there is data and no state of a drive beside it; move it away";
+                let reason = "the file has data but no drive state beside it; move it away";
                 let path = path.display().to_string();
                 return Err(DriveError::State { path, reason: reason.to_owned() });
             }
@@ -260,7 +257,7 @@ impl Drive {
         Ok(drive)
     }
 
-    /// Records every command from now on.
+    /// Starts recording commands to a capture.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -280,12 +277,12 @@ impl Drive {
         self.environment.clock.monotonic().saturating_sub(self.started)
     }
 
-    /// Returns what a user should know of how the drive came to be.
+    /// Returns notices for the user about how the drive was opened.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
 
-    /// Writes what was recorded so far to the capture. To be called about once a second.
+    /// Writes the commands recorded so far to the capture. Call this about once a second.
     ///
     /// # Errors
     /// The capture or the state cannot be written; recording, or saving, has stopped.
@@ -304,25 +301,25 @@ impl Drive {
         result
     }
 
-    /// Ends the capture and makes data durable. To be called once, when no more commands come.
+    /// Ends the capture and makes data durable. Call this once, after the last command.
     ///
     /// # Errors
     /// Something cannot be written.
     pub fn close(&self) -> io::Result<()> {
-        // A capture that cannot be written must not keep the drive from being saved.
+        // The drive is saved even if the capture cannot be written.
         let recorded = self.flush_record();
         let mut inner = self.lock();
         inner.recorder = None;
         self.checkpoint(&mut inner)?;
         if let Some(persistence) = &mut inner.persistence {
-            persistence.set_clean()?;
+            persistence.journal.set_clean(true)?;
         }
         self.backend.flush()?;
         recorded
     }
 
-    /// Locks the device. A panic under the lock is a bug that the device's invariants would show; other hosts
-    /// go on.
+    /// Locks the device. After a panic under the lock, a bug that the device's invariants would show, other
+    /// hosts continue.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -357,18 +354,17 @@ impl Drive {
         self.backend.may_block()
     }
 
-    /// Returns the sizes of the device as it is now: one handle while FDP is disabled.
+    /// Returns the current geometry of the device: one handle while FDP is disabled.
     pub fn geometry(&self) -> Geometry {
         self.lock().device.geometry().clone()
     }
 
-    /// Returns the configuration that the drive was made with; a host may have changed what [`Self::config`]
-    /// returns.
+    /// Returns the configuration that the drive was made with. Hosts can change that of [`Self::config`].
     pub fn initial_config(&self) -> &DeviceConfig {
         &self.options.device
     }
 
-    /// Returns the configuration as it is now.
+    /// Returns the current configuration.
     pub fn config(&self) -> DeviceConfig {
         self.lock().config.clone()
     }
@@ -383,10 +379,10 @@ impl Drive {
         self.lock().timestamp = Some((milliseconds, self.environment.clock.monotonic()));
     }
 
-    /// Flushes: everything that completed before survives a loss of power when this returns.
+    /// Makes every command completed before survive a loss of power.
     ///
     /// # Errors
-    /// The medium refuses.
+    /// The medium fails.
     pub fn flush(&self, host: u16, namespace: Option<NsId>) -> io::Result<()> {
         {
             let mut inner = self.lock();
@@ -394,43 +390,40 @@ impl Drive {
                 inner.record_commands(host, &[Command::flush(namespace)]);
             }
             if let Some(persistence) = &inner.persistence {
-                persistence.sync()?;
+                persistence.journal.sync()?;
             }
         }
         self.backend.flush()
     }
 
-    /// Counts commands in the device, in this order.
+    /// Applies commands to the device, in this order.
     pub fn apply(&self, host: u16, commands: &[Command]) {
-        if commands.is_empty() {
-            return;
-        }
-        self.apply_locked(&mut self.lock(), host, commands);
+        self.apply_counted(host, commands, Transferred::default());
     }
 
-    /// Counts commands, once the journal has them.
+    /// Applies commands after adding them to the journal.
     pub(crate) fn apply_locked(&self, inner: &mut Inner, host: u16, commands: &[Command]) {
         if inner.persistence.is_none() {
             return inner.apply(host, commands);
         }
         for part in commands.chunks(1 << 16) {
-            if inner.persistence.as_ref().is_some_and(|p| p.room() < part.len() + 1) {
+            if inner.persistence.as_ref().is_some_and(|p| p.journal.room() < part.len() + 1) {
                 self.changed(inner);
             }
             if let Some(persistence) = &mut inner.persistence {
-                persistence.commands(part);
+                part.iter().for_each(|command| persistence.journal.push(command));
             }
             inner.apply(host, part);
         }
     }
 
-    /// Saves the drive now, where it has files.
+    /// Saves the drive now if it has files.
     pub fn save(&self) {
         self.changed(&mut self.lock());
     }
 
-    /// Saves the drive after a change that the journal does not record. If that fails the drive goes on
-    /// without its files, and [`Self::maintain`] returns the error.
+    /// Saves the drive after a change that the journal does not record. On failure the drive continues without
+    /// its files, and [`Self::maintain`] returns the error.
     pub(crate) fn changed(&self, inner: &mut Inner) {
         if let Err(error) = self.checkpoint(inner) {
             inner.persistence = None;
@@ -458,19 +451,16 @@ impl Inner {
         }
     }
 
-    /// Moves events of the device into the log.
+    /// Moves the device's events into the log.
     pub(crate) fn log_events(&mut self) {
         if self.device.observer().0.is_empty() {
             return;
         }
-        let list = std::mem::take(&mut self.device.observer_mut().0);
         let timestamp = self.timestamp();
-        for event in &list {
+        for event in &self.device.observer().0 {
             self.events.device_event(event, timestamp, self.device.geometry());
         }
-        let mut list = list;
-        list.clear();
-        self.device.observer_mut().0 = list;
+        self.device.observer_mut().0.clear();
     }
 
     pub(crate) fn timestamp(&self) -> (u64, u8) {
@@ -486,21 +476,7 @@ impl Inner {
 
     /// Returns the counters over the life of the drive.
     pub(crate) fn lifetime(&self) -> Counters {
-        let (a, b) = (self.earlier, self.device.counters());
-        Counters {
-            host_bytes: a.host_bytes + b.host_bytes,
-            media_bytes: a.media_bytes + b.media_bytes,
-            erased_bytes: a.erased_bytes + b.erased_bytes,
-            host_pages: a.host_pages + b.host_pages,
-            relocated_pages: a.relocated_pages + b.relocated_pages,
-            rmw_pages: a.rmw_pages + b.rmw_pages,
-            deallocated_pages: a.deallocated_pages + b.deallocated_pages,
-            read_bytes: a.read_bytes + b.read_bytes,
-            commands: a.commands + b.commands,
-            rejected: a.rejected + b.rejected,
-            forced_gc: a.forced_gc + b.forced_gc,
-            background_gc: a.background_gc + b.background_gc,
-        }
+        self.earlier.combine(self.device.counters(), |earlier, now| earlier + now)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What changes the drive rather than its data: namespaces, formats, FDP.
+//! Namespace management, formatting, and enabling FDP.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,9 +20,9 @@ pub struct NamespaceRequest {
     pub pages: u64,
     /// Bytes of a logical block: 512 or 4096.
     pub lba_bytes: u32,
-    /// Reclaim unit handles of its placement handles; none: the drive chooses one.
+    /// Reclaim unit handles of its placement handles. If empty, the drive chooses one.
     pub handles: Vec<RuhId>,
-    /// Whether all hosts see it at once.
+    /// Whether it is attached to all hosts.
     pub everyone: bool,
 }
 
@@ -31,43 +31,24 @@ impl Drive {
     ///
     /// # Errors
     /// The status that Namespace Management completes with.
-    pub fn create_namespace(&self, request: NamespaceRequest) -> Result<u32, Status> {
+    pub fn create_namespace(&self, mut request: NamespaceRequest) -> Result<u32, Status> {
         let mut inner = self.lock();
+        let inner = &mut *inner;
         let fdp = inner.config.fdp;
-        if !fdp && !request.handles.is_empty() && inner.device.geometry().handles == 1 {
-            // Without FDP the list is not looked at (Base 2.1, NPHNDLS: only if FDP is enabled).
-            return self.create(
-                &mut inner,
-                NamespaceRequest { handles: Vec::new(), ..request },
-                None,
-            );
-        }
-        let usage = self.usage(&inner);
-        if request.handles.is_empty() && fdp {
-            let handle = usage
-                .iter()
-                .position(|u| *u == 2)
-                .or_else(|| usage.iter().position(|u| *u == 0))
-                .ok_or(Status::INVALID_PLACEMENT_HANDLE_LIST)?;
-            return self.create(&mut inner, request, Some(RuhId(handle as u16)));
-        }
-        if request.handles.iter().any(|h| usage.get(h.index()) == Some(&2)) {
+        let controller_specified = !fdp || request.handles.is_empty();
+        let usage = self.usage(inner);
+        if !fdp {
+            // Without FDP the list is ignored (Base 2.1, NPHNDLS: only if FDP is enabled).
+            request.handles.clear();
+        } else if controller_specified {
+            let first = |used: u8| usage.iter().position(|u| *u == used);
+            let handle = first(2).or_else(|| first(0));
+            let handle = handle.ok_or(Status::INVALID_PLACEMENT_HANDLE_LIST)?;
+            request.handles.push(RuhId(handle as u16));
+        } else if request.handles.iter().any(|h| usage.get(h.index()) == Some(&2)) {
             return Err(Status::INVALID_PLACEMENT_HANDLE_LIST);
         }
-        self.create(&mut inner, request, None)
-    }
-
-    fn create(
-        &self,
-        inner: &mut Inner,
-        request: NamespaceRequest,
-        chosen: Option<RuhId>,
-    ) -> Result<u32, Status> {
-        let handles = match chosen {
-            Some(handle) => vec![handle],
-            None => request.handles,
-        };
-        let created = inner.device.create_namespace(request.pages, &handles);
+        let created = inner.device.create_namespace(request.pages, &request.handles);
         let id = created.map_err(|e| match e {
             NamespaceError::Empty => Status::INVALID_FIELD,
             NamespaceError::Capacity { .. } => Status::INSUFFICIENT_CAPACITY,
@@ -81,7 +62,7 @@ impl Drive {
         let store = match self.backend.store(base, bytes) {
             Ok(store) => store,
             Err(error) => {
-                tracing::error!(%error, "no space for a namespace");
+                tracing::error!(%error, "cannot allocate the data of a namespace");
                 inner.device.delete_namespace(id);
                 return Err(Status::INSUFFICIENT_CAPACITY);
             }
@@ -92,14 +73,13 @@ impl Drive {
             nsid: u32::from(id.0) + 1,
             bytes,
             lba_shift: request.lba_bytes.trailing_zeros(),
-            controller_specified: chosen.is_some() || !inner.config.fdp,
+            controller_specified,
             handles: handles.clone(),
             nguid: identifier(),
             uuid: uuid(),
             store,
             base,
             groups: geometry.groups,
-            placement_shift: 16 - u32::from(geometry.groups).next_power_of_two().trailing_zeros(),
             attachment: Mutex::new(Attachment {
                 everyone: request.everyone,
                 exceptions: Default::default(),
@@ -120,7 +100,7 @@ impl Drive {
     /// Deletes a namespace and its data.
     ///
     /// # Errors
-    /// There is none, or the backend cannot give back its space.
+    /// The namespace does not exist, or the backend cannot free its space.
     pub fn delete_namespace(&self, nsid: u32) -> Result<(), Status> {
         let namespace = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
         let mut inner = self.lock();
@@ -129,22 +109,22 @@ impl Drive {
             let slot = namespaces.get_mut(namespace.id().index());
             slot.and_then(Option::take).ok_or(Status::INVALID_NAMESPACE)?;
         }
-        // A replay on a drive that keeps its namespaces counts the same: it has the data deallocated.
+        // A replay of the capture on a drive that keeps its namespaces deallocates the data too.
         self.apply_locked(&mut inner, 0, &deallocation(&namespace));
         inner.device.delete_namespace(namespace.id());
         inner.record(0, CaptureEvent::DeleteNamespace(namespace.id()));
-        let given_back = namespace.store.deallocate(0, namespace.bytes);
+        let freed = namespace.store.deallocate(0, namespace.bytes);
         self.changed(&mut inner);
-        given_back.map_err(|error| {
-            tracing::error!(%error, nsid, "the space of a namespace cannot be given back");
+        freed.map_err(|error| {
+            tracing::error!(%error, nsid, "cannot free the space of a namespace");
             Status::INTERNAL_ERROR
         })
     }
 
-    /// Deallocates all of a namespace, and gives it this size of logical blocks.
+    /// Deallocates all of a namespace and sets the size of its logical blocks.
     ///
     /// # Errors
-    /// There is none, its capacity does not divide, or the backend refuses.
+    /// The namespace does not exist, or the backend fails.
     pub fn format_namespace(&self, host: u16, nsid: u32, lba_bytes: u32) -> Result<(), Status> {
         let old = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
         let mut inner = self.lock();
@@ -172,7 +152,7 @@ impl Drive {
         self.lock().config.fdp
     }
 
-    /// Enables or disables FDP. The FDP statistics start again: they count the life of a configuration.
+    /// Enables or disables FDP. The FDP statistics restart: they belong to a configuration.
     ///
     /// # Errors
     /// `SEQUENCE_ERROR` while there are namespaces.
@@ -186,7 +166,7 @@ impl Drive {
         }
         let config = DeviceConfig { fdp: enabled, ..inner.config.clone() };
         let device = empty_device(&config, self.options.seed).map_err(|error| {
-            tracing::error!(%error, "the device does not work with FDP switched");
+            tracing::error!(%error, "cannot make the device with the new FDP setting");
             Status::INTERNAL_ERROR
         })?;
         inner.earlier = inner.lifetime();
@@ -215,7 +195,7 @@ impl Drive {
         usage
     }
 
-    /// Returns the bytes that no namespace has.
+    /// Returns the bytes not allocated to any namespace.
     pub fn unallocated_bytes(&self) -> Bytes {
         let inner = self.lock();
         Bytes(inner.device.unallocated_pages() * inner.device.geometry().page_bytes)
@@ -234,8 +214,8 @@ fn deallocation(namespace: &Namespace) -> Vec<wafer_interface::Command> {
     commands
 }
 
-/// Returns the first offset of so many free bytes. It may lie beyond the capacity: only what is written
-/// takes space.
+/// Returns the first offset with this many free bytes. It may lie beyond the capacity, because only written
+/// data takes space.
 fn free_space(namespaces: &[Option<Arc<Namespace>>], bytes: u64) -> u64 {
     let mut taken: Vec<_> = namespaces.iter().flatten().map(|n| (n.base, n.bytes)).collect();
     taken.sort_unstable();

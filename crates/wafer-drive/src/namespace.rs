@@ -1,15 +1,17 @@
-//! One namespace as commands see it.
+//! A namespace: its identity, its range of bytes, and its placement handles.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use wafer_interface::{LBA_BYTES, NsId, Placement, RuhId};
 use wafer_nvme::Status;
 
-use crate::backend::Store;
+use crate::backend::{NoStore, Store};
 
-/// A namespace, shared by all controllers. A command in flight when it is deleted finishes on data that no
-/// other reads.
+/// A namespace, shared by all controllers. A command in flight when it is deleted finishes on data that
+/// nobody reads. A checkpoint of the drive saves everything but the data.
+#[derive(Serialize, Deserialize)]
 pub struct Namespace {
     /// Its NSID, from 1.
     pub nsid: u32,
@@ -19,30 +21,36 @@ pub struct Namespace {
     pub lba_shift: u32,
     /// The reclaim unit handles behind its placement handles.
     pub handles: Vec<RuhId>,
-    /// Whether the drive chose the handle, no list having been given.
+    /// Whether the drive chose the handle, because the request listed none.
     pub controller_specified: bool,
     /// Globally unique identifier.
     pub nguid: [u8; 16],
     /// UUID.
     pub uuid: [u8; 16],
     /// Its data.
+    #[serde(skip, default = "no_store")]
     pub store: Arc<dyn Store>,
     /// Where its data begins in the backend's space.
     pub(crate) base: u64,
-    /// Reclaim groups of the device, and bits of a placement identifier below the group.
+    /// Reclaim groups of the device.
+    #[serde(skip)]
     pub(crate) groups: u16,
-    pub(crate) placement_shift: u32,
+    #[serde(flatten)]
     pub(crate) attachment: Mutex<Attachment>,
 }
 
-/// Who sees a namespace: everyone but some hosts, or nobody but some.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+fn no_store() -> Arc<dyn Store> {
+    Arc::new(NoStore)
+}
+
+/// The hosts that see a namespace: all but the exceptions, or only these.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Attachment {
     pub(crate) everyone: bool,
     pub(crate) exceptions: BTreeSet<String>,
 }
 
-/// A placement identifier that the namespace does not have.
+/// A placement identifier that the namespace does not define.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacementError;
 
@@ -80,23 +88,24 @@ impl Namespace {
     /// Returns group and handle of a placement identifier.
     ///
     /// # Errors
-    /// The namespace does not have it.
+    /// The namespace does not define it.
     pub fn placement(&self, pid: Placement) -> Result<(u16, RuhId), PlacementError> {
-        let group = u32::from(pid.0).checked_shr(self.placement_shift).unwrap_or(0);
-        let handle = u32::from(pid.0) & ((1u64 << self.placement_shift) - 1) as u32;
+        // The group is in the high bits, as many as the number of groups needs.
+        let shift = 16 - u32::from(self.groups).next_power_of_two().trailing_zeros();
+        let (group, handle) = (u32::from(pid.0) >> shift, u32::from(pid.0) & ((1 << shift) - 1));
         match self.handles.get(handle as usize) {
             Some(ruh) if group < u32::from(self.groups) => Ok((group as u16, *ruh)),
             _ => Err(PlacementError),
         }
     }
 
-    /// Returns whether a host sees it.
+    /// Returns whether a host sees the namespace.
     pub fn is_attached(&self, hostnqn: &str) -> bool {
         let attachment = self.attachment.lock().unwrap_or_else(PoisonError::into_inner);
         attachment.everyone != attachment.exceptions.contains(hostnqn)
     }
 
-    /// Attaches it to, or detaches it from, the controllers of a host. Returns false if it was so already.
+    /// Attaches the namespace to the controllers of a host, or detaches it. Returns whether that changes anything.
     pub fn set_attached(&self, hostnqn: &str, attached: bool) -> bool {
         let mut attachment = self.attachment.lock().unwrap_or_else(PoisonError::into_inner);
         if attachment.everyone == attached {

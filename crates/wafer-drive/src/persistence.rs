@@ -1,36 +1,34 @@
-//! The state a drive keeps beside its data file, from which it resumes.
+//! Checkpoint and journal of a drive, kept beside its data file.
 //!
 //! `FILE.state` is a checkpoint: the device, its namespaces and its counters at one moment.
-//! `FILE.journal` holds every command completed since. The device is deterministic, so that checkpoint and
-//! journal give the drive at any later moment: after a kill the journal is replayed. What changes rarely
-//! (namespaces, formats, FDP) makes a new checkpoint at once; so does a full journal.
+//! `FILE.journal` holds every command completed since. The device is deterministic, so replaying
+//! the journal on the checkpoint restores the drive after a kill. Rare changes (namespaces, formats, FDP) write
+//! a new checkpoint at once; so does a full journal.
 
-use std::collections::BTreeSet;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use wafer_device::{Device, DeviceConfig, DeviceState};
-use wafer_interface::{Command, Counters, NsId, RuhId};
+use wafer_interface::{Counters, NsId};
 use wafer_nvme::crc32c;
 
 use super::events::EventLog;
 use super::journal::Journal;
-use super::namespace::Attachment;
 use super::{Drive, DriveError, Inner, Namespace, Pending};
-use crate::storage::{Sequential, Storage};
+use crate::storage::Storage;
 
 const MAGIC: [u8; 8] = *b"WAFERSTA";
 const VERSION: u32 = 4;
-/// Journals are as large as the map, for a checkpoint costs a map, within these limits.
+/// Limits of the size of a journal. Within them it is as large as the map, because a checkpoint writes the map.
 const JOURNAL_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=1 << 30;
-/// Pieces in which the map is written and checked.
+/// Bytes of the map that one check covers.
 const PIECE: usize = 1 << 20;
 
-/// Everything of a checkpoint but the device and its map.
+/// A checkpoint without the state of the device and its map. `N` is a namespace, borrowed to write it.
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct Saved<N> {
     generation: u64,
     config: DeviceConfig,
     earlier: Counters,
@@ -39,28 +37,14 @@ struct Saved {
     unsafe_shutdowns: u64,
     hosts: Vec<String>,
     events_enabled: Vec<u8>,
-    namespaces: Vec<SavedNamespace>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct SavedNamespace {
-    nsid: u32,
-    bytes: u64,
-    lba_shift: u32,
-    handles: Vec<u16>,
-    controller_specified: bool,
-    nguid: [u8; 16],
-    uuid: [u8; 16],
-    base: u64,
-    everyone: bool,
-    exceptions: BTreeSet<String>,
+    namespaces: Vec<N>,
 }
 
 /// The files of a drive.
 pub(super) struct Persistence {
     storage: Arc<dyn Storage>,
     state: PathBuf,
-    journal: Journal,
+    pub(super) journal: Journal,
     generation: u64,
 }
 
@@ -85,39 +69,31 @@ impl Persistence {
         Ok(Persistence { storage, state: beside(data, ".state"), journal, generation: 0 })
     }
 
-    /// Returns whether there is a drive already.
+    /// Returns whether the drive already exists.
     pub(super) fn exists(&self) -> bool {
         self.storage.exists(&self.state)
-    }
-
-    /// Adds commands to the journal, before the device counts them.
-    pub(super) fn commands(&mut self, commands: &[Command]) {
-        for command in commands {
-            self.journal.push(command);
-        }
-    }
-
-    pub(super) fn room(&self) -> usize {
-        self.journal.room()
-    }
-
-    pub(super) fn sync(&self) -> io::Result<()> {
-        self.journal.sync()
-    }
-
-    pub(super) fn set_clean(&mut self) -> io::Result<()> {
-        self.journal.set_clean(true)
     }
 }
 
 impl Drive {
-    /// Writes a checkpoint and begins the journal anew. Data goes first: a checkpoint must not speak of
-    /// what a loss of power could still take.
+    /// Writes a checkpoint and restarts the journal. Data is flushed first: a checkpoint must not refer to data
+    /// that a loss of power could still destroy.
     pub(super) fn checkpoint(&self, inner: &mut Inner) -> io::Result<()> {
         let Some(mut persistence) = inner.persistence.take() else { return Ok(()) };
         let result = self.backend.flush().and_then(|()| {
             let generation = persistence.generation + 1;
-            let saved = self.saved(inner, generation);
+            let namespaces = self.namespaces();
+            let saved = Saved {
+                generation,
+                config: inner.config.clone(),
+                earlier: inner.earlier,
+                read_commands: inner.read_commands,
+                write_commands: inner.write_commands,
+                unsafe_shutdowns: inner.unsafe_shutdowns,
+                hosts: inner.hosts.clone(),
+                events_enabled: inner.events.masks().to_vec(),
+                namespaces: namespaces.iter().flatten().map(|n| &**n).collect(),
+            };
             write_state(&*persistence.storage, &persistence.state, &saved, &inner.device)?;
             persistence.generation = generation;
             persistence.journal.begin(generation)
@@ -126,36 +102,7 @@ impl Drive {
         result
     }
 
-    fn saved(&self, inner: &Inner, generation: u64) -> Saved {
-        let saved = |n: Arc<Namespace>| {
-            let attachment = n.attachment.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            SavedNamespace {
-                nsid: n.nsid,
-                bytes: n.bytes,
-                lba_shift: n.lba_shift,
-                handles: n.handles.iter().map(|h| h.0).collect(),
-                controller_specified: n.controller_specified,
-                nguid: n.nguid,
-                uuid: n.uuid,
-                base: n.base,
-                everyone: attachment.everyone,
-                exceptions: attachment.exceptions,
-            }
-        };
-        Saved {
-            generation,
-            config: inner.config.clone(),
-            earlier: inner.earlier,
-            read_commands: inner.read_commands,
-            write_commands: inner.write_commands,
-            unsafe_shutdowns: inner.unsafe_shutdowns,
-            hosts: inner.hosts.clone(),
-            events_enabled: inner.events.masks().to_vec(),
-            namespaces: self.namespaces().into_iter().flatten().map(saved).collect(),
-        }
-    }
-
-    /// Resumes from what an earlier server saved and returns what a user should know of it.
+    /// Resumes from the files of an earlier server and returns notices for the user.
     pub(super) fn load(&self, inner: &mut Inner) -> Result<Vec<String>, DriveError> {
         let Some(mut persistence) = inner.persistence.take() else { return Ok(Vec::new()) };
         let path = persistence.state.display().to_string();
@@ -186,12 +133,12 @@ impl Drive {
                     commands.len()
                 ));
             }
-            // Killed between a checkpoint and its journal: the checkpoint has everything.
+            // Killed between a checkpoint and its journal: the checkpoint is complete.
             _ => {
                 inner.unsafe_shutdowns += 1;
                 notices.push(
-                    "the last server was killed while it saved; the device resumes as it saved it, and \
-                     nothing is lost"
+                    "the last server was killed while it saved; the device resumes from that checkpoint, \
+                     and nothing is lost"
                         .to_owned(),
                 );
             }
@@ -203,34 +150,20 @@ impl Drive {
         Ok(notices)
     }
 
-    fn open_namespaces(&self, inner: &Inner, list: Vec<SavedNamespace>) -> io::Result<()> {
-        let groups = inner.device.geometry().groups;
+    fn open_namespaces(&self, inner: &Inner, list: Vec<Namespace>) -> io::Result<()> {
         let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-        for n in list {
-            let number = n.nsid.wrapping_sub(1) as usize;
+        for mut namespace in list {
+            let number = namespace.nsid.wrapping_sub(1) as usize;
             if number >= 255 || !inner.device.has_namespace(NsId(number as u8)) {
-                return Err(io::Error::other(format!("namespace {} is not in the device", n.nsid)));
+                let reason = format!("namespace {} is not in the device", namespace.nsid);
+                return Err(io::Error::other(reason));
             }
+            namespace.store = self.backend.store(namespace.base, namespace.bytes)?;
+            namespace.groups = inner.device.geometry().groups;
             if namespaces.len() <= number {
                 namespaces.resize(number + 1, None);
             }
-            namespaces[number] = Some(Arc::new(Namespace {
-                nsid: n.nsid,
-                bytes: n.bytes,
-                lba_shift: n.lba_shift,
-                handles: n.handles.into_iter().map(RuhId).collect(),
-                controller_specified: n.controller_specified,
-                nguid: n.nguid,
-                uuid: n.uuid,
-                store: self.backend.store(n.base, n.bytes)?,
-                base: n.base,
-                groups,
-                placement_shift: 16 - u32::from(groups).next_power_of_two().trailing_zeros(),
-                attachment: Mutex::new(Attachment {
-                    everyone: n.everyone,
-                    exceptions: n.exceptions,
-                }),
-            }));
+            namespaces[number] = Some(Arc::new(namespace));
         }
         Ok(())
     }
@@ -240,13 +173,11 @@ impl Drive {
 fn write_state(
     storage: &dyn Storage,
     path: &Path,
-    saved: &Saved,
+    saved: &Saved<&Namespace>,
     device: &Device<Pending>,
 ) -> io::Result<()> {
     let new = beside(path, ".new");
-    let file = storage.open(&new)?;
-    file.set_len(0)?;
-    let mut out = io::BufWriter::with_capacity(PIECE, Sequential::new(&*file)?);
+    let mut out = io::BufWriter::with_capacity(PIECE, storage.create(&new)?);
     let json = serde_json::to_vec(saved)?;
     let state = postcard::to_allocvec(&device.state()).map_err(io::Error::other)?;
     let mut head = MAGIC.to_vec();
@@ -261,8 +192,8 @@ fn write_state(
         out.write_all(piece)?;
         out.write_all(&crc32c(piece).to_le_bytes())?;
     }
-    out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.sync()?;
+    out.flush()?;
+    storage.open(&new)?.sync()?;
     storage.rename(&new, path)
 }
 
@@ -270,23 +201,25 @@ fn read_state(
     storage: &dyn Storage,
     path: &Path,
     options: &DeviceConfig,
-) -> Result<(Saved, Device<Pending>), String> {
+) -> Result<(Saved<Namespace>, Device<Pending>), String> {
     let file = storage.open(path).map_err(|e| e.to_string())?;
-    let file = Sequential::new(&*file).map_err(|e| e.to_string())?;
-    let mut file = io::BufReader::with_capacity(PIECE, file);
+    let end = file.len().map_err(|e| e.to_string())?;
+    let mut at = 0;
+    // The file gives the length of each part, which a check follows.
     let mut part = |length: u64| -> Result<Vec<u8>, String> {
-        let mut bytes = Vec::new();
-        let read = file.by_ref().take(length).read_to_end(&mut bytes);
-        let mut check = [0; 4];
-        let whole = read.is_ok_and(|n| n as u64 == length) && file.read_exact(&mut check).is_ok();
-        if !whole || u32::from_le_bytes(check) != crc32c(&bytes) {
+        let whole = length.checked_add(4).filter(|whole| *whole <= end - at);
+        let mut bytes = vec![0; whole.ok_or("damaged")? as usize];
+        file.read_at(&mut bytes, at).map_err(|e| e.to_string())?;
+        at += bytes.len() as u64;
+        let check = bytes.split_off(length as usize);
+        if check != crc32c(&bytes).to_le_bytes() {
             return Err("damaged".to_owned());
         }
         Ok(bytes)
     };
     let head = part(28)?;
     if head[..8] != MAGIC {
-        return Err("this is not the state of a drive".to_owned());
+        return Err("not the state of a drive".to_owned());
     }
     let number = |at: usize| {
         let mut bytes = [0; 8];
@@ -297,7 +230,8 @@ fn read_state(
         return Err("written by another version of wafer".to_owned());
     }
     let json = part(number(12))?;
-    let saved: Saved = serde_json::from_slice(&json).map_err(|e| format!("damaged: {e}"))?;
+    let saved: Saved<Namespace> =
+        serde_json::from_slice(&json).map_err(|e| format!("damaged: {e}"))?;
     if let Some(key) = difference(&saved.config, options) {
         return Err(format!("this drive was made with another `{key}`"));
     }

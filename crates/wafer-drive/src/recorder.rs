@@ -12,7 +12,7 @@ use wafer_record::capture::{
 use super::{Inner, Namespace};
 use crate::clock::Clock;
 
-/// Writes what the drive does to a capture. An error stops the recording, not the drive.
+/// Writes the commands and changes of a drive to a capture. An error stops the recording, not the drive.
 pub(crate) struct Recorder {
     writer: Option<CaptureWriter<BufWriter<Box<dyn Write + Send>>>>,
     clock: Arc<dyn Clock>,
@@ -72,7 +72,7 @@ impl Recorder {
         }
     }
 
-    /// Ends the frame; tells of an error since the last time.
+    /// Ends the frame, and returns the error since the last call, if any.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         if let Some(error) = self.failed.take() {
             return Err(error);

@@ -1,4 +1,4 @@
-//! The drive as seen from outside, at one moment.
+//! Counters and state of a drive at one moment, for log pages and monitoring.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl Drive {
         let (held, logged) = (events.len() as u64, inner.events.logged.iter().sum::<u64>());
         let older = events.len().saturating_sub(NEWEST);
         let newest = events.iter().enumerate().skip(older).map(|(i, event)| Event {
-            // The rings drop the oldest: the newest has the number of all that were logged.
+            // The rings drop the oldest events, so the number of the newest is the number of events logged.
             number: (logged + i as u64 + 1).saturating_sub(held),
             seconds: event.timestamp.0 as f64 / 1e3,
             kind: event_name(event.event_type),

@@ -7,7 +7,7 @@ use wafer_nvme::*;
 
 use crate::queue::{Completion, HostError, Queue, QueueOptions};
 
-/// Who the host is, and how it connects.
+/// Identity and parameters of a host.
 #[derive(Clone, Debug)]
 pub struct HostOptions {
     /// NQN of the subsystem.
@@ -18,12 +18,12 @@ pub struct HostOptions {
     pub hostid: [u8; 16],
     /// Keep alive timeout, milliseconds; 0 is none.
     pub kato: u32,
-    /// All queues.
+    /// Parameters of all queues.
     pub queue: QueueOptions,
 }
 
 impl HostOptions {
-    /// Makes the options of a host of this name for a subsystem.
+    /// Returns the options of the host `name` for a subsystem.
     pub fn new(subnqn: &str, name: &str) -> Self {
         let mut hostid = [0; 16];
         for (slot, byte) in hostid.iter_mut().zip(name.bytes()) {
@@ -53,7 +53,7 @@ impl Host {
     /// Connects and enables a controller.
     ///
     /// # Errors
-    /// There is none, or it refuses.
+    /// The controller cannot be reached, or rejects the host.
     pub fn connect(address: SocketAddr, options: HostOptions) -> Result<Self, HostError> {
         let queue = QueueOptions { entries: 32, ..options.queue };
         let mut admin = Queue::initialize(address, queue)?;
@@ -73,7 +73,7 @@ impl Host {
     /// Connects an I/O queue.
     ///
     /// # Errors
-    /// The controller refuses.
+    /// The controller rejects the queue.
     pub fn io_queue(&self, qid: u16) -> Result<Queue, HostError> {
         let mut queue = Queue::initialize(self.address, self.options.queue)?;
         connect(&mut queue, &self.options, qid, self.cntlid, self.options.queue)?;
@@ -83,7 +83,7 @@ impl Host {
     /// Executes an admin command, which must succeed.
     ///
     /// # Errors
-    /// It does not, or the connection broke.
+    /// The command fails, or the connection broke.
     pub fn admin(
         &mut self,
         command: &'static str,
@@ -115,7 +115,7 @@ impl Host {
     /// Sends Property Set.
     ///
     /// # Errors
-    /// It fails.
+    /// The command fails.
     pub fn property_set(&mut self, property: Property, value: u64) -> Result<(), HostError> {
         let sqe = self.property(FabricsType::PROPERTY_SET, property, value);
         self.admin("property set", sqe, &[], 0).map(|_| ())
@@ -124,7 +124,7 @@ impl Host {
     /// Sends Property Get.
     ///
     /// # Errors
-    /// It fails.
+    /// The command fails.
     pub fn property_get(&mut self, property: Property) -> Result<u64, HostError> {
         let sqe = self.property(FabricsType::PROPERTY_GET, property, 0);
         self.admin("property get", sqe, &[], 0).map(|done| done.dw)
@@ -133,7 +133,7 @@ impl Host {
     /// Reads a structure of Identify, of 4,096 bytes.
     ///
     /// # Errors
-    /// It fails.
+    /// The command fails.
     pub fn identify<T: FromBytes>(&mut self, cns: Cns, nsid: u32) -> Result<T, HostError> {
         let sqe = Sqe {
             opcode: AdminOpcode::IDENTIFY.0,
@@ -143,13 +143,13 @@ impl Host {
         };
         let done = self.admin("identify", sqe, &[], 4096)?;
         T::read_from_bytes(&done.data)
-            .map_err(|_| HostError::Protocol("less than a structure".to_owned()))
+            .map_err(|_| HostError::Protocol("a truncated structure".to_owned()))
     }
 
-    /// Reads so many bytes of a log page; `lsp` and `lsi` as the page needs them.
+    /// Reads `bytes` bytes of a log page. `lsp` and `lsi` are the parameters that the page defines.
     ///
     /// # Errors
-    /// It fails.
+    /// The command fails.
     pub fn log(&mut self, lid: Lid, lsp: u8, lsi: u16, bytes: u32) -> Result<Vec<u8>, HostError> {
         let dwords_z = bytes / 4 - 1;
         let cdw10 = GetLogCdw10::new().with_lid(lid.0).with_lsp(lsp).with_numdl_z(dwords_z as u16);
@@ -171,7 +171,7 @@ impl Host {
     pub fn statistics(&mut self) -> Result<FdpStatistics, HostError> {
         let page = self.log(Lid::FDP_STATISTICS, 0, 1, 64)?;
         FdpStatistics::read_from_bytes(&page)
-            .map_err(|_| HostError::Protocol("less than a structure".to_owned()))
+            .map_err(|_| HostError::Protocol("a truncated structure".to_owned()))
     }
 }
 

@@ -38,19 +38,19 @@ pub struct Load {
     pub time: Duration,
     /// Stop after so many commands on each connection.
     pub commands: Option<u64>,
-    /// Blocks of the namespace that are used, from the first; 0 is all.
+    /// Number of blocks to use, from the first; 0 uses all.
     pub span: u64,
-    /// Placement identifiers that writes take in turn; none: no directive.
+    /// Placement identifiers that writes use in turn. If empty, writes carry no directive.
     pub pids: Vec<u16>,
-    /// Seed of addresses.
+    /// Random seed of the addresses.
     pub seed: u64,
-    /// Writes carry their address and a serial number in every block; at the end all that was written is
-    /// read and compared. Each connection then has addresses of its own, and none is written twice at a
-    /// time, so that it is known what must be there.
+    /// Whether to verify data: writes stamp every block with its address and a serial number, and at the end all
+    /// written blocks are read and compared. To make the expected data known, connections use separate
+    /// addresses and never write one twice at the same time.
     pub verify: bool,
 }
 
-/// What came of a load.
+/// The result of a load.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadResult {
     /// Commands completed.

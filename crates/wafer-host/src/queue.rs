@@ -8,13 +8,13 @@ use std::time::Duration;
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 
-/// What can go wrong with a connection.
+/// An error of a connection or a command.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The connection broke.
     #[error("connection: {0}")]
     Io(#[from] io::Error),
-    /// The controller ended the connection and said why.
+    /// The controller ended the connection with this error.
     #[error("the controller ended the connection: {0:?}")]
     Terminated(FatalError),
     /// The controller broke the protocol.
@@ -23,27 +23,27 @@ pub enum HostError {
     /// A command failed that must succeed.
     #[error("{command}: {status:?}")]
     Status {
-        /// Which.
+        /// The command.
         command: &'static str,
         /// Its status.
         status: Status,
     },
 }
 
-/// What is agreed on when connecting.
+/// Parameters of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueOptions {
     /// Header digests.
     pub header_digest: bool,
     /// Data digests.
     pub data_digest: bool,
-    /// Ready to Transfer PDUs of a command at a time.
+    /// Maximum number of outstanding Ready to Transfer PDUs of a command.
     pub r2ts: u32,
     /// Alignment of data in PDUs of the controller: 4 * (hpda + 1) bytes.
     pub hpda: u8,
     /// Entries of the submission queue.
     pub entries: u16,
-    /// Bytes of data that go into a command capsule at most.
+    /// Maximum data in a command capsule, bytes.
     pub in_capsule: u32,
     /// Whether SQ flow control is disabled, so that reads need no response capsule.
     pub no_flow_control: bool,
@@ -72,16 +72,16 @@ pub struct Completion {
     pub status: Status,
     /// Dwords 0 and 1.
     pub dw: u64,
-    /// Whether the controller says that the same command would fail again.
+    /// Do Not Retry: the same command would fail again.
     pub dnr: bool,
     /// Data that the controller sent.
     pub data: Vec<u8>,
 }
 
 struct Outstanding {
-    /// What the host sends apart from the capsule.
+    /// Data that the host sends apart from the capsule.
     send: Vec<u8>,
-    /// What the host receives.
+    /// Data that the host receives.
     receive: Vec<u8>,
     received: usize,
 }
@@ -102,10 +102,10 @@ pub struct Queue {
 const INPUT: usize = 4 << 20;
 
 impl Queue {
-    /// Connects the transport: nothing but ICReq and ICResp.
+    /// Connects the transport by ICReq and ICResp.
     ///
     /// # Errors
-    /// There is no controller, or it does not agree.
+    /// The controller cannot be reached, or rejects the parameters.
     pub fn initialize(address: SocketAddr, options: QueueOptions) -> Result<Self, HostError> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -136,7 +136,7 @@ impl Queue {
         queue.stream.write_all(request.as_bytes())?;
         queue.fill(size_of::<IcResp>())?;
         let response = IcResp::read_from_prefix(&queue.input[..]).map(|(r, _)| r);
-        let response = response.map_err(|_| HostError::Protocol("too little".to_owned()))?;
+        let response = response.map_err(|_| HostError::Protocol("a truncated PDU".to_owned()))?;
         queue.start = size_of::<IcResp>();
         if response.header.pdu_type != PduType::IC_RESP.0 || response.dgst != request.dgst {
             return Err(HostError::Protocol(format!("{response:?} for ICResp")));
@@ -150,7 +150,7 @@ impl Queue {
         &mut self.stream
     }
 
-    /// Returns how many commands are outstanding.
+    /// Returns the number of outstanding commands.
     pub fn outstanding(&self) -> usize {
         self.outstanding.len()
     }
@@ -160,8 +160,8 @@ impl Queue {
         self.outstanding.len() + 1 < usize::from(self.options.entries)
     }
 
-    /// Adds a command to those that [`Self::flush`] sends; `send` is its data, `receive` the bytes
-    /// that it returns at most. Returns its identifier.
+    /// Queues a command for the next [`Self::flush`] and returns its identifier. `send` is its data, `receive`
+    /// the maximum number of bytes that it returns.
     pub fn submit(&mut self, mut sqe: Sqe, send: &[u8], receive: usize) -> u16 {
         while self.outstanding.contains_key(&self.next_cid) {
             self.next_cid = self.next_cid.wrapping_add(1);
@@ -219,7 +219,7 @@ impl Queue {
         }
     }
 
-    /// Sends what was submitted.
+    /// Sends the submitted commands.
     ///
     /// # Errors
     /// The connection broke.
@@ -231,10 +231,10 @@ impl Queue {
         Ok(())
     }
 
-    /// Sends what was submitted and returns the next completion.
+    /// Sends the submitted commands and returns the next completion.
     ///
     /// # Errors
-    /// The connection broke, or the controller did not keep to the protocol.
+    /// The connection broke, or the controller broke the protocol.
     pub fn complete(&mut self) -> Result<Completion, HostError> {
         self.flush()?;
         loop {
@@ -244,7 +244,7 @@ impl Queue {
         }
     }
 
-    /// Appends the completions that are there already or come with the next read, at least one.
+    /// Appends all completions that have arrived, and waits for the first if none has.
     ///
     /// # Errors
     /// As [`Self::complete`].
@@ -282,7 +282,7 @@ impl Queue {
         PduHeader::ref_from_prefix(have).is_ok_and(|(h, _)| have.len() >= h.plen.get() as usize)
     }
 
-    /// Reads until so many bytes are there.
+    /// Reads until at least `bytes` bytes are buffered.
     fn fill(&mut self, bytes: usize) -> Result<(), HostError> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -306,7 +306,7 @@ impl Queue {
         let wrong = |what: &str| HostError::Protocol(what.to_owned());
         self.fill(size_of::<PduHeader>())?;
         let header = PduHeader::read_from_prefix(&self.input[self.start..self.end]);
-        let header = header.map(|(h, _)| h).map_err(|_| wrong("too little"))?;
+        let header = header.map(|(h, _)| h).map_err(|_| wrong("a truncated PDU"))?;
         let plen = header.plen.get() as usize;
         let hlen = usize::from(header.hlen);
         if plen > INPUT || plen < hlen {
@@ -318,12 +318,12 @@ impl Queue {
         let bytes = &self.input[self.start..self.start + plen];
         self.start += plen;
         if pdu_type == PduType::C2H_TERM_REQ {
-            let (term, _) =
-                TermReq::read_from_prefix(bytes).map_err(|_| wrong("half a TermReq"))?;
+            let (term, _) = TermReq::read_from_prefix(bytes)
+                .map_err(|_| wrong("a truncated terminate request"))?;
             return Err(HostError::Terminated(FatalError(term.fes.get())));
         }
         if flags.hdgst() != self.options.header_digest {
-            return Err(wrong("a PDU with or without header digest"));
+            return Err(wrong("a PDU whose header digest flag was not agreed on"));
         }
         if flags.hdgst() {
             let sent = bytes.get(hlen..hlen + DIGEST_BYTES).ok_or_else(|| wrong("no digest"))?;
@@ -333,13 +333,13 @@ impl Queue {
         }
         match pdu_type {
             PduType::CAPSULE_RESP => {
-                let (pdu, _) =
-                    CapsuleResp::read_from_prefix(bytes).map_err(|_| wrong("half a response"))?;
+                let (pdu, _) = CapsuleResp::read_from_prefix(bytes)
+                    .map_err(|_| wrong("a truncated response"))?;
                 let status = StatusField::from_bits(pdu.cqe.status.get());
                 let dw = u64::from(pdu.cqe.dw0.get()) | u64::from(pdu.cqe.dw1.get()) << 32;
                 let cid = pdu.cqe.cid.get();
                 let done = self.outstanding.remove(&cid);
-                let mut done = done.ok_or_else(|| wrong("a completion of no command"))?;
+                let mut done = done.ok_or_else(|| wrong("a completion for an unknown command"))?;
                 done.receive.truncate(done.received);
                 Ok(Some(Completion {
                     cid,
@@ -350,15 +350,16 @@ impl Queue {
                 }))
             }
             PduType::C2H_DATA => {
-                let (pdu, _) = DataPdu::read_from_prefix(bytes).map_err(|_| wrong("half a PDU"))?;
+                let (pdu, _) =
+                    DataPdu::read_from_prefix(bytes).map_err(|_| wrong("a truncated data PDU"))?;
                 let pdo = usize::from(header.pdo);
                 let length = pdu.datal.get() as usize;
                 let tail = if flags.ddgst() { DIGEST_BYTES } else { 0 };
                 if flags.ddgst() != self.options.data_digest || plen != pdo + length + tail {
-                    return Err(wrong("data of another length than it says"));
+                    return Err(wrong("data of a length that differs from its header"));
                 }
                 if pdo % (4 * (usize::from(self.options.hpda) + 1)) != 0 {
-                    return Err(wrong("data that is not aligned"));
+                    return Err(wrong("misaligned data"));
                 }
                 let data = &bytes[pdo..pdo + length];
                 if tail > 0 && bytes[pdo + length..] != crc32c(data).to_le_bytes() {
@@ -366,16 +367,16 @@ impl Queue {
                 }
                 let cid = pdu.cccid.get();
                 let waits = self.outstanding.get_mut(&cid);
-                let waits = waits.ok_or_else(|| wrong("data of no command"))?;
+                let waits = waits.ok_or_else(|| wrong("data for an unknown command"))?;
                 let at = pdu.datao.get() as usize;
                 let target = waits.receive.get_mut(at..at + length);
-                target.ok_or_else(|| wrong("more data than asked for"))?.copy_from_slice(data);
+                target.ok_or_else(|| wrong("more data than requested"))?.copy_from_slice(data);
                 waits.received += length;
                 if !flags.success() {
                     return Ok(None);
                 }
                 if !flags.last() || !self.options.no_flow_control {
-                    return Err(wrong("success where it must not be"));
+                    return Err(wrong("an unexpected success flag"));
                 }
                 let done = self.outstanding.remove(&cid);
                 Ok(done.map(|done| Completion {
@@ -387,7 +388,8 @@ impl Queue {
                 }))
             }
             PduType::R2T => {
-                let (pdu, _) = R2t::read_from_prefix(bytes).map_err(|_| wrong("half an R2T"))?;
+                let (pdu, _) =
+                    R2t::read_from_prefix(bytes).map_err(|_| wrong("a truncated R2T"))?;
                 self.send_data(&pdu)?;
                 Ok(None)
             }
@@ -395,12 +397,14 @@ impl Queue {
         }
     }
 
-    /// Sends what a Ready to Transfer asks for.
+    /// Sends the data that a Ready to Transfer requests.
     fn send_data(&mut self, r2t: &R2t) -> Result<(), HostError> {
         let cid = r2t.cccid.get();
         let (from, length) = (r2t.r2to.get() as usize, r2t.r2tl.get() as usize);
         let part = self.outstanding.get(&cid).and_then(|o| o.send.get(from..from + length));
-        let part = part.ok_or_else(|| HostError::Protocol("an R2T for nothing".to_owned()))?;
+        let part = part.ok_or_else(|| {
+            HostError::Protocol("an R2T for an unknown command or range".to_owned())
+        })?;
         let part = part.to_vec();
         let mut at = 0;
         while at < length {

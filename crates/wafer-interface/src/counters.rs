@@ -33,6 +33,24 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Combines each counter with the same counter of `other`, for sums and differences.
+    pub fn combine(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
+        Counters {
+            host_bytes: f(self.host_bytes, other.host_bytes),
+            media_bytes: f(self.media_bytes, other.media_bytes),
+            erased_bytes: f(self.erased_bytes, other.erased_bytes),
+            host_pages: f(self.host_pages, other.host_pages),
+            relocated_pages: f(self.relocated_pages, other.relocated_pages),
+            rmw_pages: f(self.rmw_pages, other.rmw_pages),
+            deallocated_pages: f(self.deallocated_pages, other.deallocated_pages),
+            read_bytes: f(self.read_bytes, other.read_bytes),
+            commands: f(self.commands, other.commands),
+            rejected: f(self.rejected, other.rejected),
+            forced_gc: f(self.forced_gc, other.forced_gc),
+            background_gc: f(self.background_gc, other.background_gc),
+        }
+    }
+
     /// Returns the WAF, MBMW / HBMW; 1 before the first write.
     pub fn waf(&self) -> f64 {
         if self.host_bytes == 0 { 1.0 } else { self.media_bytes as f64 / self.host_bytes as f64 }

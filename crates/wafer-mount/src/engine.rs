@@ -1,11 +1,11 @@
-//! Bytes at offsets of files, as commands of the drive.
+//! Turns reads and writes at byte offsets into commands of the drive.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use wafer_drive::{Drive, Namespace};
-use wafer_interface::{Command, Counters, LBA_BYTES, NsId, Op, Placement};
+use wafer_interface::{Command, LBA_BYTES, NsId, Op, Placement};
 use wafer_record::record::Provenance;
 use wafer_record::{Record, Series, Snapshot, Timeline};
 
@@ -13,7 +13,7 @@ use wafer_record::{Record, Series, Snapshot, Timeline};
 pub struct Engine {
     drive: Drive,
     namespaces: Vec<Arc<Namespace>>,
-    /// What had been counted before: preconditioning.
+    /// Counters after preconditioning, which the record excludes.
     before: Snapshot,
     name: String,
     provenance: Provenance,
@@ -22,7 +22,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Takes the namespaces of a drive as they are now. Counting starts here.
+    /// Makes an engine of the namespaces that a drive has now. Counting starts here.
     pub fn new(drive: Drive, name: String, provenance: Provenance) -> Self {
         let namespaces = drive.namespaces().into_iter().flatten().collect();
         let before = drive.snapshot();
@@ -30,7 +30,7 @@ impl Engine {
         Engine { drive, namespaces, before, name, provenance, flushes: AtomicU64::new(0), host }
     }
 
-    /// Returns the bytes of each namespace.
+    /// Returns the size of each namespace, bytes.
     pub fn sizes(&self) -> Vec<u64> {
         self.namespaces.iter().map(|n| n.bytes).collect()
     }
@@ -42,7 +42,7 @@ impl Engine {
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Reads from `offset` and returns how many bytes there are before the end of the namespace.
+    /// Reads from `offset` up to the end of the namespace and returns the number of bytes read.
     ///
     /// # Errors
     /// The medium cannot be read.
@@ -75,11 +75,11 @@ impl Engine {
         Ok(())
     }
 
-    /// Deallocates a range, cut at the end of the namespace: it reads as zeroes, and pages that lie
-    /// wholly in it are unmapped.
+    /// Deallocates a range up to the end of the namespace. It then reads as zeroes, and pages that lie
+    /// entirely in it are unmapped.
     ///
     /// # Errors
-    /// The medium refuses.
+    /// The medium fails.
     pub fn deallocate(&self, namespace: usize, offset: u64, length: u64) -> io::Result<()> {
         let at = self.namespace(namespace)?;
         let length = length.min(at.bytes.saturating_sub(offset));
@@ -87,7 +87,7 @@ impl Engine {
             return Ok(());
         }
         at.store.deallocate(offset, length)?;
-        // Only whole logical blocks: what is left of the others was made zeroes.
+        // Only whole logical blocks: parts of blocks were overwritten with zeroes.
         let (first, end) = (offset.div_ceil(LBA_BYTES), (offset + length) / LBA_BYTES);
         if first < end {
             let bytes = (end - first) * LBA_BYTES;
@@ -96,17 +96,17 @@ impl Engine {
         Ok(())
     }
 
-    /// Flushes: everything written before survives a loss of power, as far as the backend can.
+    /// Makes everything written before survive a loss of power, as far as the backend can.
     ///
     /// # Errors
-    /// The medium refuses.
+    /// The medium fails.
     pub fn flush(&self, namespace: usize) -> io::Result<()> {
         let at = self.namespace(namespace)?;
         self.flushes.fetch_add(1, Ordering::Relaxed);
         self.drive.flush(self.host, Some(at.id()))
     }
 
-    /// Counts a range, in commands as long as they can be.
+    /// Applies a range to the drive, as few commands as possible.
     fn command(&self, namespace: NsId, op: Op, offset: u64, length: u64) {
         let mut first = offset / LBA_BYTES;
         let end = (offset + length).div_ceil(LBA_BYTES);
@@ -119,7 +119,7 @@ impl Engine {
         }
     }
 
-    /// Ends a frame of the capture: what was recorded so far survives a crash of this process.
+    /// Ends a frame of the capture: commands recorded so far survive a crash of this process.
     ///
     /// # Errors
     /// The capture cannot be written; recording has stopped.
@@ -135,10 +135,10 @@ impl Engine {
         self.drive.close()
     }
 
-    /// Returns the record of the drive: counters since the engine was made.
+    /// Returns the record of the drive, with counters since the engine was made.
     pub fn record(&self) -> Record {
         let mut now = self.drive.snapshot();
-        subtract(&mut now.counters, &self.before.counters);
+        now.counters = now.counters.combine(self.before.counters, |now, before| now - before);
         for (key, counters) in &mut now.handles {
             if let Some(before) = self.before.handles.get(key) {
                 counters.host_bytes -= before.host_bytes;
@@ -166,36 +166,6 @@ impl Engine {
         now.reclaim_units = Some(self.drive.reclaim_units());
         Record::of_snapshot(self.name.clone(), self.provenance.clone(), now, timeline)
     }
-}
-
-/// Leaves the growth of counters since `before`.
-fn subtract(now: &mut Counters, before: &Counters) {
-    let Counters {
-        host_bytes,
-        media_bytes,
-        erased_bytes,
-        host_pages,
-        relocated_pages,
-        rmw_pages,
-        deallocated_pages,
-        read_bytes,
-        commands,
-        rejected,
-        forced_gc,
-        background_gc,
-    } = before;
-    now.host_bytes -= host_bytes;
-    now.media_bytes -= media_bytes;
-    now.erased_bytes -= erased_bytes;
-    now.host_pages -= host_pages;
-    now.relocated_pages -= relocated_pages;
-    now.rmw_pages -= rmw_pages;
-    now.deallocated_pages -= deallocated_pages;
-    now.read_bytes -= read_bytes;
-    now.commands -= commands;
-    now.rejected -= rejected;
-    now.forced_gc -= forced_gc;
-    now.background_gc -= background_gc;
 }
 
 #[cfg(test)]

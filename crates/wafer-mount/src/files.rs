@@ -133,7 +133,7 @@ fn finish(reply: ReplyEmpty, result: io::Result<()>) {
 
 impl Filesystem for Files {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // Where the kernel takes less it says how much, and that is what it gets.
+        // A kernel with a lower limit returns that limit.
         if let Err(most) = config.set_max_write(LARGEST) {
             let _ = config.set_max_write(most);
         }

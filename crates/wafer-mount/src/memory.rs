@@ -1,16 +1,16 @@
-//! What a server below swap needs: it must never wait for memory that only it can free.
+//! Memory of a server below swap, which must never wait for memory that only it can free.
 
 use std::io;
 
 /// `include/uapi/linux/prctl.h`.
 const PR_SET_IO_FLUSHER: libc::c_int = 57;
 
-/// Keeps all pages of this process in memory. Also marks it as part of the way to storage, so that the
-/// kernel does not write to that storage to find memory for it; that needs CAP_SYS_RESOURCE.
-/// Returns whether it was granted.
+/// Locks all pages of this process in memory. Also marks it as part of the storage path, so that the kernel
+/// does not write to that storage to free memory for it. Marking needs CAP_SYS_RESOURCE; returns whether it
+/// succeeded.
 ///
 /// # Errors
-/// When the limit on locked memory is too low, or the process may not lock any (CAP_IPC_LOCK).
+/// The limit on locked memory is too low, or the process lacks CAP_IPC_LOCK.
 pub(crate) fn lock() -> io::Result<bool> {
     // SAFETY: takes flags only, and changes no memory of ours.
     let locked = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };

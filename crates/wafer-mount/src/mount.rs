@@ -40,11 +40,11 @@ pub enum MountError {
 /// How a drive is mounted.
 #[derive(Clone, Debug)]
 pub struct MountOptions {
-    /// Where data lives.
+    /// Backend of the data.
     pub data: DataSpec,
-    /// Record all commands here.
+    /// Capture file for all commands.
     pub record: Option<PathBuf>,
-    /// Keep the server in memory, as swap on the drive needs.
+    /// Whether to lock the server in memory, which swap on the drive requires.
     pub lock_memory: bool,
 }
 
@@ -59,16 +59,16 @@ pub struct Mounted {
     notices: Vec<String>,
 }
 
-/// How often a frame of the capture ends.
+/// Interval between frames of the capture.
 const FRAME: Duration = Duration::from_millis(500);
-/// Commands of preconditioning at a time.
+/// Commands per batch of preconditioning.
 const BATCH: usize = 4096;
 
-/// Mounts a drive on a folder. What `precondition` yields is written first and not counted; `provenance`
-/// goes into its record.
+/// Mounts a drive on a folder. The commands of `precondition` are applied first and not counted;
+/// `provenance` goes into the record.
 ///
 /// # Errors
-/// As [`MountError`] says. Nothing is mounted then.
+/// [`MountError`]. Nothing is mounted then.
 pub fn mount(
     folder: &Path,
     config: &DeviceConfig,
@@ -78,10 +78,10 @@ pub fn mount(
 ) -> Result<Mounted, MountError> {
     let of_folder = |source: io::Error| MountError::Mount { path: folder.to_owned(), source };
     if !folder.is_dir() {
-        return Err(of_folder(io::Error::other("is no folder to mount on")));
+        return Err(of_folder(io::Error::other("not a directory")));
     }
     if !Path::new("/dev/fuse").exists() {
-        let reason = "there is no /dev/fuse on this machine (modprobe fuse)";
+        let reason = "cannot mount without /dev/fuse; load it with `modprobe fuse`";
         return Err(of_folder(io::Error::other(reason)));
     }
     let drive = Drive::new(DriveOptions {
@@ -96,12 +96,13 @@ pub fn mount(
         match crate::memory::lock() {
             Ok(true) => {}
             Ok(false) => notices.push(
-                "memory is locked; without CAP_SYS_RESOURCE the server is not marked as part of the way \
-                 to storage, so keep swap on this drive to a limited control group"
+                "memory is locked, but marking the server as part of the storage path needs \
+                 CAP_SYS_RESOURCE; use swap on this drive only within a limited control group"
                     .to_owned(),
             ),
-            Err(error) => notices
-                .push(format!("memory is not locked ({error}); swap on this drive may hang the machine")),
+            Err(error) => notices.push(format!(
+                "cannot lock memory ({error}); swap on this drive may hang the machine"
+            )),
         }
     }
     if let Some(stream) = precondition {
@@ -125,7 +126,7 @@ pub fn mount(
         MountOption::Subtype("wafer".to_owned()),
         MountOption::NoAtime,
     ];
-    // Loop devices read and write as the kernel, whoever set them up.
+    // Loop devices access files as the kernel, regardless of the user who set them up.
     fuse.acl = SessionACL::Owner;
     fuse.n_threads = Some(2);
     let session = Session::new(Files::new(Arc::clone(&engine)), folder, &fuse)
@@ -150,7 +151,7 @@ pub fn mount(
 }
 
 impl Mounted {
-    /// Returns what a user should know, a line each.
+    /// Returns notices for the user, one line each.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
@@ -160,7 +161,7 @@ impl Mounted {
         self.engine.record()
     }
 
-    /// Returns whether somebody unmounted it (`umount`).
+    /// Returns whether the folder was unmounted from outside (`umount`).
     pub fn is_unmounted(&self) -> bool {
         self.session.as_ref().is_none_or(|s| s.guard.is_finished())
     }
@@ -168,14 +169,14 @@ impl Mounted {
     /// Unmounts, ends the capture, and returns the record of the drive.
     ///
     /// # Errors
-    /// When the capture or the data are incomplete.
+    /// The capture or the data are incomplete.
     pub fn unmount(mut self) -> Result<Record, MountError> {
         self.end()
     }
 
     fn end(&mut self) -> Result<Record, MountError> {
         if let Some(session) = self.session.take() {
-            // Unmounted by somebody else: there is nothing to undo.
+            // Fails if it was unmounted from outside: nothing is left to undo.
             let _ = session.umount_and_join();
         }
         self.ended.store(true, Ordering::Relaxed);

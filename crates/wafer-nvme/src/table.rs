@@ -1,15 +1,16 @@
-//! What the specification defines: a row for each command, log page and feature.
+//! Tables of the specification: a row for each command, log page and feature.
 //!
-//! A table gives the codes their names and is the one place of what follows from a code: the Commands
-//! Supported and Effects log, the capability bits of Identify Controller, the length of a command's data, and
-//! the support matrix. What a controller supports of it, the controller says.
+//! A table names the codes. Everything that follows from a code derives from its row: the Commands Supported
+//! and Effects log, the capability bits of Identify Controller, the length of a command's data, and the support
+//! matrix. A controller decides which rows it supports; effects, data and capability bits are given only for
+//! those that the target implements.
 
 use crate::*;
 
 /// A code of the specification, its row, and all rows.
 macro_rules! table {
     ($(#[$doc:meta])* $code:ident, $rows:ident: [$row:ident] {
-        $($name:ident = $number:literal, $title:literal $(.$method:ident($($arg:expr),*))*;)*
+        $($name:ident = $number:literal, $title:literal $(, $clause:literal)? $({ $($field:ident: $value:expr),* $(,)? })?;)*
     }) => {
         crate::open_enum! {
             $(#[$doc])*
@@ -17,14 +18,16 @@ macro_rules! table {
         }
 
         #[doc = concat!("Every [`", stringify!($code), "`] of the specification, ascending.")]
-        pub const $rows: &[$row] = &[$($row::new($number, $title)$(.$method($($arg),*))*,)*];
+        pub const $rows: &[$row] = &[
+            $($row { $($($field: $value,)*)? ..$row::new($number, $title $(, $clause)?) },)*
+        ];
 
         impl $code {
             /// Returns the row of a known code.
             pub const fn info(self) -> Option<&'static $row> {
                 match self {
                     $($code::$name => {
-                        const ROW: &$row = &$row::new($number, $title)$(.$method($($arg),*))*;
+                        const ROW: &$row = &$row { $($($field: $value,)*)? ..$row::new($number, $title $(, $clause)?) };
                         Some(ROW)
                     })*
                     _ => None,
@@ -35,7 +38,7 @@ macro_rules! table {
 }
 pub(crate) use table;
 
-/// Capability bits of Identify Controller that commands, log pages and features claim.
+/// Capability bits of Identify Controller that a supported command, log page or feature sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
     /// Optional Admin Command Support.
@@ -64,6 +67,22 @@ impl Capabilities {
     }
 }
 
+pub(crate) const fn oacs(bits: Oacs) -> Capabilities {
+    Capabilities { oacs: bits.into_bits(), ..Capabilities::NONE }
+}
+
+pub(crate) const fn oncs(bits: Oncs) -> Capabilities {
+    Capabilities { oncs: bits.into_bits(), ..Capabilities::NONE }
+}
+
+pub(crate) const fn ofcs(bits: u16) -> Capabilities {
+    Capabilities { ofcs: bits, ..Capabilities::NONE }
+}
+
+pub(crate) const fn lpa(bits: Lpa) -> Capabilities {
+    Capabilities { lpa: bits.into_bits(), ..Capabilities::NONE }
+}
+
 /// How a command uses its NSID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamespaceUse {
@@ -73,18 +92,18 @@ pub enum NamespaceUse {
     One,
     /// One namespace, or all with 0xffffffff.
     OneOrAll,
-    /// As another field says.
+    /// Depends on another field.
     Depends,
 }
 
-/// How many bytes a command moves.
+/// The length of the data that a host sends with a command.
 #[derive(Clone, Copy, Debug)]
 pub enum DataLength {
-    /// None, or what the handler of the command decides.
+    /// None, or decided by the handler of the command.
     Handler,
-    /// Logical blocks, as many as NLB says.
+    /// NLB logical blocks.
     Blocks,
-    /// Entries of so many bytes, counted by a field.
+    /// Entries of a fixed size, counted by a field.
     Entries {
         /// Bytes of an entry.
         bytes: u64,
@@ -108,18 +127,18 @@ pub struct CommandInfo {
     pub data: DataLength,
     /// Entry of the Commands Supported and Effects log.
     pub effects: CommandEffects,
-    /// Bits that say that a controller supports it.
+    /// Capability bits of a controller that supports it.
     pub capabilities: Capabilities,
     /// Whether discovery controllers may support it.
     pub discovery: bool,
 }
 
 impl CommandInfo {
-    pub(crate) const fn new(opcode: u8, name: &'static str) -> Self {
+    pub(crate) const fn new(opcode: u8, name: &'static str, clause: &'static str) -> Self {
         CommandInfo {
             opcode,
             name,
-            clause: "",
+            clause,
             namespace: NamespaceUse::None,
             data: DataLength::Handler,
             effects: CommandEffects::new().with_csupp(true),
@@ -128,53 +147,13 @@ impl CommandInfo {
         }
     }
 
-    pub(crate) const fn clause(mut self, clause: &'static str) -> Self {
-        self.clause = clause;
-        self
-    }
-
-    pub(crate) const fn namespace(mut self, usage: NamespaceUse) -> Self {
-        self.namespace = usage;
-        self
-    }
-
-    pub(crate) const fn data(mut self, length: DataLength) -> Self {
-        self.data = length;
-        self
-    }
-
-    pub(crate) const fn effects(mut self, effects: CommandEffects) -> Self {
-        self.effects = effects.with_csupp(true);
-        self
-    }
-
-    pub(crate) const fn oacs(mut self, bits: Oacs) -> Self {
-        self.capabilities.oacs = bits.into_bits();
-        self
-    }
-
-    pub(crate) const fn oncs(mut self, bits: Oncs) -> Self {
-        self.capabilities.oncs = bits.into_bits();
-        self
-    }
-
-    pub(crate) const fn ofcs(mut self, bits: u16) -> Self {
-        self.capabilities.ofcs = bits;
-        self
-    }
-
-    pub(crate) const fn discovery(mut self) -> Self {
-        self.discovery = true;
-        self
-    }
-
     /// Returns the direction of the data.
     pub const fn direction(&self) -> DataTransfer {
         DataTransfer::of(self.opcode)
     }
 }
 
-/// What a log page or a feature belongs to.
+/// The entity that a log page or a feature belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The controller.
@@ -194,9 +173,9 @@ pub struct LogInfo {
     pub lid: Lid,
     /// Name.
     pub name: &'static str,
-    /// What it belongs to.
+    /// Scope.
     pub scope: Scope,
-    /// Bits that say that a controller supports it.
+    /// Capability bits of a controller that supports it.
     pub capabilities: Capabilities,
     /// Whether only discovery controllers have it.
     pub discovery: bool,
@@ -207,21 +186,6 @@ impl LogInfo {
         let capabilities = Capabilities::NONE;
         LogInfo { lid: Lid(lid), name, scope: Scope::Controller, capabilities, discovery: false }
     }
-
-    pub(crate) const fn scope(mut self, scope: Scope) -> Self {
-        self.scope = scope;
-        self
-    }
-
-    pub(crate) const fn lpa(mut self, bits: Lpa) -> Self {
-        self.capabilities.lpa = bits.into_bits();
-        self
-    }
-
-    pub(crate) const fn discovery(mut self) -> Self {
-        self.discovery = true;
-        self
-    }
 }
 
 /// A feature.
@@ -231,13 +195,13 @@ pub struct FeatureInfo {
     pub fid: Fid,
     /// Name.
     pub name: &'static str,
-    /// What it belongs to.
+    /// Scope.
     pub scope: Scope,
     /// Whether a host can change it.
     pub changeable: bool,
-    /// Whether its value outlives a reset.
+    /// Whether its value can be saved over a reset.
     pub saveable: bool,
-    /// Bits that say that a controller supports it.
+    /// Capability bits of a controller that supports it.
     pub capabilities: Capabilities,
     /// Whether discovery controllers may support it.
     pub discovery: bool,
@@ -254,31 +218,6 @@ impl FeatureInfo {
             capabilities: Capabilities::NONE,
             discovery: false,
         }
-    }
-
-    pub(crate) const fn scope(mut self, scope: Scope) -> Self {
-        self.scope = scope;
-        self
-    }
-
-    pub(crate) const fn oncs(mut self, bits: Oncs) -> Self {
-        self.capabilities.oncs = bits.into_bits();
-        self
-    }
-
-    pub(crate) const fn saveable(mut self) -> Self {
-        self.saveable = true;
-        self
-    }
-
-    pub(crate) const fn fixed(mut self) -> Self {
-        self.changeable = false;
-        self
-    }
-
-    pub(crate) const fn discovery(mut self) -> Self {
-        self.discovery = true;
-        self
     }
 
     /// Returns the entry of the Feature Identifiers Supported and Effects log: supported, and the scope in

@@ -3,42 +3,23 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{Backend, Store};
+use super::store::Store;
 use crate::storage::StorageFile;
 
-/// Keeps data in a file.
-pub struct File {
-    file: Arc<dyn StorageFile>,
-}
-
-impl File {
-    /// Keeps data in `file`, which is locked: two servers on one file would destroy each other's data.
-    pub fn new(file: Arc<dyn StorageFile>) -> File {
-        File { file }
-    }
-}
-
-impl Backend for File {
-    fn store(&self, base: u64, size: u64) -> io::Result<Arc<dyn Store>> {
-        let end = base.checked_add(size).ok_or(io::ErrorKind::InvalidInput)?;
-        if self.file.len()? < end {
-            self.file.set_len(end)?;
-        }
-        Ok(Arc::new(FileStore { file: Arc::clone(&self.file), base }))
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        self.file.sync()
-    }
-
-    fn may_block(&self) -> bool {
-        true
-    }
-}
-
-struct FileStore {
+pub(crate) struct FileStore {
     file: Arc<dyn StorageFile>,
     base: u64,
+}
+
+impl FileStore {
+    /// Makes a store of `size` bytes at `base` of the file, which is extended if it ends before.
+    pub(crate) fn new(file: &Arc<dyn StorageFile>, base: u64, size: u64) -> io::Result<Self> {
+        let end = base.checked_add(size).ok_or(io::ErrorKind::InvalidInput)?;
+        if file.len()? < end {
+            file.set_len(end)?;
+        }
+        Ok(FileStore { file: Arc::clone(file), base })
+    }
 }
 
 impl Store for FileStore {

@@ -2,38 +2,18 @@
 //! deallocated as a whole.
 
 use std::io;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
-use super::{Backend, Store};
+use super::store::Store;
 
 /// Bytes of a chunk.
 const CHUNK: u64 = 32 << 10;
 /// Chunks of a leaf, which is allocated when the first of them is written.
 const LEAF: u64 = 512;
 
-/// Keeps data in memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Memory;
-
-impl Backend for Memory {
-    fn store(&self, _base: u64, size: u64) -> io::Result<Arc<dyn Store>> {
-        let leaves = usize::try_from(size.div_ceil(CHUNK * LEAF))
-            .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        Ok(Arc::new(MemoryStore { leaves: (0..leaves).map(|_| OnceLock::new()).collect() }))
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn may_block(&self) -> bool {
-        false
-    }
-}
-
 type Chunk = RwLock<Option<Box<[u8]>>>;
 
-struct MemoryStore {
+pub(crate) struct MemoryStore {
     leaves: Vec<OnceLock<Box<[Chunk]>>>,
 }
 
@@ -54,6 +34,13 @@ fn pieces(offset: u64, length: u64) -> impl Iterator<Item = (u64, usize, usize, 
 }
 
 impl MemoryStore {
+    /// Makes a store of `size` bytes that allocates nothing but its list of leaves.
+    pub(crate) fn new(size: u64) -> io::Result<Self> {
+        let leaves = usize::try_from(size.div_ceil(CHUNK * LEAF))
+            .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        Ok(MemoryStore { leaves: (0..leaves).map(|_| OnceLock::new()).collect() })
+    }
+
     fn chunk(&self, chunk: u64) -> Option<&Chunk> {
         let leaf = self.leaves.get((chunk / LEAF) as usize)?.get()?;
         leaf.get((chunk % LEAF) as usize)

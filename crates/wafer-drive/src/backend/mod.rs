@@ -1,64 +1,62 @@
-//! Where user data lives. The device model counts; a backend keeps the bytes.
-//!
-//! # Contract
-//! A [`Backend`] gives one [`Store`] for each namespace: an array of bytes that reads as zeroes where
-//! nothing was written or what was written is deallocated. Callers have checked that ranges lie within
-//! the store, and give slices of the length they mean. Operations on overlapping ranges at the same time
-//! may mix, byte by byte, as NVMe allows; a store never panics for them.
+//! Where user data lives. The device model counts; a backend keeps the bytes, one [`Store`] for each
+//! namespace.
 //!
 //! | backend | data | survives the server | memory |
 //! |---|---|---|---|
-//! | [`None`](none::None) | dropped; reads give zeroes | no | none |
-//! | [`Memory`](memory::Memory) | kept in memory, allocated as it is written | no | what was written |
-//! | [`File`](file::File) | one sparse file | yes | none |
+//! | `none` | dropped; reads return zeroes | no | none |
+//! | `memory` | kept in memory, allocated as it is written | no | what was written |
+//! | `file:PATH` | one sparse file | yes | none |
 
-pub mod file;
-pub mod memory;
-pub mod none;
+mod file;
+mod memory;
+mod store;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::{fmt, io};
 
-/// The bytes of one namespace.
-pub trait Store: Send + Sync {
-    /// Reads `buffer.len()` bytes from `offset`.
-    ///
-    /// # Errors
-    /// The medium cannot be read.
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+pub(crate) use store::NoStore;
+pub use store::Store;
 
-    /// Writes `data` at `offset`.
-    ///
-    /// # Errors
-    /// The medium cannot be written, or is full.
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()>;
+use crate::storage::StorageFile;
 
-    /// Makes a range read as zeroes and gives its space back.
-    ///
-    /// # Errors
-    /// The medium refuses.
-    fn deallocate(&self, offset: u64, length: u64) -> io::Result<()>;
+/// The data of a drive.
+pub(crate) enum Backend {
+    None,
+    Memory,
+    /// The file is locked: two servers on one file would destroy each other's data.
+    File(Arc<dyn StorageFile>),
 }
 
-/// A place for the data of a drive.
-pub trait Backend: Send + Sync {
-    /// Returns the store of `size` bytes at `base` of the backend's space. Stores that exist at the same time
-    /// do not overlap; what an earlier store left at the same place was deallocated.
+impl Backend {
+    /// Returns the store of `size` bytes at `base`. Concurrent stores do not overlap, and the data of an
+    /// earlier store at the same place was deallocated.
     ///
     /// # Errors
     /// There is no space.
-    fn store(&self, base: u64, size: u64) -> io::Result<Arc<dyn Store>>;
+    pub(crate) fn store(&self, base: u64, size: u64) -> io::Result<Arc<dyn Store>> {
+        Ok(match self {
+            Backend::None => Arc::new(NoStore),
+            Backend::Memory => Arc::new(memory::MemoryStore::new(size)?),
+            Backend::File(file) => Arc::new(file::FileStore::new(file, base, size)?),
+        })
+    }
 
     /// Makes everything written before survive a loss of power.
     ///
     /// # Errors
-    /// The medium refuses.
-    fn flush(&self) -> io::Result<()>;
+    /// The medium fails.
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        if let Backend::File(file) = self { file.sync() } else { Ok(()) }
+    }
 
-    /// Returns whether operations may wait for a medium; the thread must not be shared meanwhile.
-    fn may_block(&self) -> bool;
+    /// Returns whether operations may wait for a medium.
+    pub(crate) fn may_block(&self) -> bool {
+        matches!(self, Backend::File(_))
+    }
 }
 
 /// A backend as the command line names it.
@@ -96,6 +94,3 @@ impl fmt::Display for DataSpec {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -10,8 +10,8 @@ use crate::storage::{Files, Storage as _};
 
 const SIZE: u64 = 40 << 20;
 
-fn open(path: &Path) -> file::File {
-    file::File::new(Files.open_locked(path).unwrap())
+fn open(path: &Path) -> Backend {
+    Backend::File(Files.open_locked(path).unwrap())
 }
 
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ proptest! {
 
     #[test]
     fn memory_is_an_array_of_bytes(steps in prop::collection::vec(step(), 1..60)) {
-        agree(&*memory::Memory.store(0, SIZE).unwrap(), &steps)?;
+        agree(&*Backend::Memory.store(0, SIZE).unwrap(), &steps)?;
     }
 
     #[test]

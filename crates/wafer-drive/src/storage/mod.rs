@@ -1,20 +1,18 @@
 //! Where a drive keeps its files: data, state, journal and captures.
 //!
-//! [`Files`] is the file system of the machine. [`FaultyStorage`] is in memory, and fails when a test says so.
+//! [`Files`] is the file system of the machine. Tests replace it to inject faults.
 
-mod faulty;
 mod files;
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-pub use faulty::FaultyStorage;
 pub use files::Files;
 
 /// A place for files.
 pub trait Storage: Send + Sync {
-    /// Opens a file for reading and writing; makes it if it does not exist.
+    /// Opens a file for reading and writing. Creates it if it does not exist.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -26,10 +24,10 @@ pub trait Storage: Send + Sync {
     /// The file cannot be opened, is not a regular file, or another process has locked it.
     fn open_locked(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>>;
 
-    /// Makes an empty file that is written from the start on; one that exists loses its contents.
+    /// Creates an empty file for sequential writing, truncating an existing one.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     fn create(&self, path: &Path) -> io::Result<Box<dyn Write + Send>>;
 
     /// Returns whether a file exists.
@@ -76,7 +74,7 @@ pub trait StorageFile: Send + Sync {
     /// The medium fails, or is full.
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Makes a range read as zeroes and gives its space back.
+    /// Makes a range read as zeroes and frees its space.
     ///
     /// # Errors
     /// The medium fails.
@@ -108,38 +106,4 @@ pub trait SharedMemory: Send + Sync {
     /// # Errors
     /// The medium fails; what survives is not known.
     fn sync(&self, length: usize) -> io::Result<()>;
-}
-
-/// Reads and writes a file from its start on.
-pub(crate) struct Sequential<'a> {
-    file: &'a dyn StorageFile,
-    at: u64,
-    length: u64,
-}
-
-impl<'a> Sequential<'a> {
-    pub(crate) fn new(file: &'a dyn StorageFile) -> io::Result<Self> {
-        Ok(Sequential { file, at: 0, length: file.len()? })
-    }
-}
-
-impl Read for Sequential<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = (self.length - self.at).min(buffer.len() as u64) as usize;
-        self.file.read_at(&mut buffer[..count], self.at)?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
-impl Write for Sequential<'_> {
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        self.file.write_at(data, self.at)?;
-        self.at += data.len() as u64;
-        Ok(data.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

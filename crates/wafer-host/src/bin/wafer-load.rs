@@ -24,22 +24,22 @@ struct Args {
     /// Bytes of a command.
     #[arg(long, default_value_t = 4096)]
     bs: u32,
-    /// Commands outstanding on each connection.
+    /// Outstanding commands per connection.
     #[arg(long, default_value_t = 32)]
     iodepth: u16,
-    /// Connections.
+    /// Number of connections.
     #[arg(long, default_value_t = 1)]
     connections: u16,
-    /// Seconds.
+    /// Duration, seconds.
     #[arg(long, default_value_t = 5.0)]
     runtime: f64,
-    /// Commands on each connection at most.
+    /// Maximum number of commands per connection.
     #[arg(long)]
     commands: Option<u64>,
-    /// Logical blocks that are used, from the first; 0 is all.
+    /// Number of logical blocks to use, from the first; 0 uses all.
     #[arg(long, default_value_t = 0)]
     span: u64,
-    /// Placement identifiers that writes take in turn.
+    /// Placement identifiers that writes use in turn.
     #[arg(long, value_delimiter = ',')]
     plids: Vec<u16>,
     /// Header and data digests.

@@ -7,7 +7,7 @@ use super::{Signature, connect, subsystem};
 use crate::controller;
 use crate::controller::{IoQueue, MAX_TRANSFER};
 
-/// Commands of an input at most.
+/// Maximum number of commands of an input.
 const MOST: usize = 64;
 
 /// Builds an entry of an input: which queue, the command, the length of its data, its data.

@@ -1,5 +1,5 @@
-//! What fuzzers run: functions that take any bytes and panic where the target is at fault. `fuzz/` calls them
-//! with cargo-fuzz, `tests/fuzz.rs` for a bounded time.
+//! Fuzz entry points: functions that take any bytes and panic if the target is at fault. `fuzz/` runs them with
+//! cargo-fuzz, `tests/fuzz.rs` for a bounded time.
 
 mod command;
 mod pdu;
@@ -22,7 +22,7 @@ use crate::controller::{self, Controller, Subsystem, SubsystemOptions};
 /// NQN of the subsystem that fuzzers talk to.
 pub const NQN: &str = "nqn.2026-11.io.wafer:fuzz";
 
-/// What an input brought about, coarsely: two inputs that differ in it reached different code.
+/// A coarse summary of the effects of an input: inputs with different signatures reached different code.
 pub type Signature = BTreeSet<(u8, u16, u16)>;
 
 fn subsystem() -> Arc<Subsystem> {
@@ -30,7 +30,7 @@ fn subsystem() -> Arc<Subsystem> {
 }
 
 /// Makes a subsystem with a small drive.
-pub(crate) fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subsystem> {
+pub fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subsystem> {
     let device: DeviceConfig = serde_json::from_value(serde_json::json!({
         "capacity": "4MiB", "reclaim_unit": { "size": "1MiB", "count": 14 }, "handles": 2, "groups": 1,
     }))
@@ -50,7 +50,7 @@ pub(crate) fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subs
 }
 
 /// Connects a host to a subsystem and enables its controller.
-pub(crate) fn connect(subsystem: &Arc<Subsystem>) -> Arc<Controller> {
+pub fn connect(subsystem: &Arc<Subsystem>) -> Arc<Controller> {
     let connect = ConnectCommand { sqsize_z: 31.into(), ..Default::default() };
     let data = ConnectData {
         cntlid: 0xffff.into(),

@@ -6,7 +6,7 @@ use crate::transport::pdu::{Agreed, parse};
 /// Takes PDUs off the input until there is no whole one.
 ///
 /// # Panics
-/// If the decoder takes less than it says, reads beyond a PDU, or decides before it has the whole of it.
+/// If the decoder reports a wrong length, reads beyond a PDU, or decides before the PDU is complete.
 pub fn pdu(input: &[u8]) -> Signature {
     let mut signature = Signature::new();
     let Some((options, mut rest)) = input.split_first() else { return signature };

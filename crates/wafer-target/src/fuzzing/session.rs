@@ -1,9 +1,7 @@
-//! Sessions: an input is a session of several connections, and everything that comes back must
-//! be valid.
+//! Sessions: an input is a session of several connections, and every response must be valid.
 //!
-//! An input is a list of pieces: one byte that says which connection, two bytes of length (little-endian), and so
-//! many bytes that this connection gets. It is run on a new drive, beside a host that does everything right
-//! and must not notice.
+//! An input is a list of pieces: the number of a connection in one byte, a length in two (little-endian), and the
+//! bytes for this connection. It runs on a new drive, beside a correct host that must not be disturbed.
 
 use std::sync::Arc;
 
@@ -45,7 +43,7 @@ pub fn session(input: &[u8]) -> Signature {
     signature
 }
 
-/// One end of a connection, and what was not taken yet.
+/// One end of a connection, with the input that it has not taken yet.
 struct Peer {
     connection: Connection,
     input: Vec<u8>,

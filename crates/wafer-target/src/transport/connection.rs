@@ -10,9 +10,9 @@ use super::pdu::{self, Agreed, Fatal, Incoming, MAX_H2C_DATA, fatal, header_faul
 use super::queue::Queue;
 use crate::controller::{ADMIN_CAPSULE_DATA, Controller, Failure, Subsystem};
 
-/// Output that a batch may collect before it is sent, bytes; one command may add its own data to it.
+/// Output that a batch collects before it is sent, bytes. The last command may exceed it by its data.
 const MOST_OUTPUT: usize = 1 << 20;
-/// Ready to Transfer PDUs outstanding for a command at most, whatever the host allows.
+/// Maximum number of outstanding Ready to Transfer PDUs of a command, even if the host allows more.
 const MOST_R2TS: usize = 16;
 
 /// How a connection ended.
@@ -20,7 +20,7 @@ const MOST_R2TS: usize = 16;
 pub enum Over {
     /// The host disconnected its queue.
     Disconnected,
-    /// The host broke the protocol; a terminate request says how.
+    /// The host broke the protocol. A terminate request with this error was sent.
     Fault(FatalError),
     /// The host ended the connection with a terminate request.
     Terminated(FatalError),
@@ -29,16 +29,15 @@ pub enum Over {
 }
 
 enum Phase {
-    /// Nothing but ICReq may come.
+    /// Only ICReq is valid.
     Initialize,
-    /// Nothing but Connect may come.
+    /// Only Connect is valid.
     Connect(Agreed),
     Queue(Box<Queue>),
     Over,
 }
 
-/// A connection. Bytes of the host go into [`Self::receive`]; what it appends to its output goes to the
-/// host.
+/// A connection. [`Self::receive`] takes the bytes of the host and appends output for the host.
 pub struct Connection {
     subsystem: Arc<Subsystem>,
     /// The address that the host connected to.
@@ -52,11 +51,11 @@ impl Connection {
         Connection { subsystem, local, phase: Phase::Initialize }
     }
 
-    /// Takes whole PDUs off `input`, until less than one is left or there is much output, and returns
-    /// how many bytes were taken.
+    /// Consumes complete PDUs of `input`, until none is left or the output is long, and returns the number of
+    /// bytes consumed.
     ///
     /// # Errors
-    /// The connection is over. The output is still to be sent.
+    /// The connection is over. Its output must still be sent.
     pub fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Over> {
         let before = out.len();
         let mut taken = 0;
@@ -104,7 +103,7 @@ impl Connection {
         }
     }
 
-    /// Returns whether data that the host was asked for is outstanding.
+    /// Returns whether requested data of the host is outstanding.
     pub fn waits_for_data(&self) -> bool {
         matches!(&self.phase, Phase::Queue(queue) if queue.waits_for_data())
     }

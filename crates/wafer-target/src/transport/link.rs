@@ -10,19 +10,12 @@ use tokio::time::{sleep_until, timeout};
 
 use super::connection::{Connection, Over};
 use super::pdu::MAX_PDU;
-use super::server::stopped;
 use crate::controller::{Controller, Subsystem};
 
 /// Bytes read at a time: a whole PDU of the longest kind, and a batch of short ones.
 const INPUT: usize = MAX_PDU.next_power_of_two();
 /// Output buffers longer than this are given back when they are empty.
 const KEPT_OUTPUT: usize = 256 << 10;
-
-/// Limits on a host.
-#[derive(Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) timeout: Duration,
-}
 
 /// Why a connection ended.
 #[derive(Debug)]
@@ -41,10 +34,11 @@ pub(super) enum End {
     Io(#[allow(dead_code, reason = "shown in the log")] std::io::Error),
 }
 
+/// Serves a connection to its end. `limit` is [`ServerOptions::timeout`](super::ServerOptions::timeout).
 pub(super) async fn serve(
     mut stream: TcpStream,
     subsystem: Arc<Subsystem>,
-    limits: Limits,
+    limit: Duration,
     mut stop: watch::Receiver<bool>,
 ) -> End {
     let _ = stream.set_nodelay(true);
@@ -59,8 +53,7 @@ pub(super) async fn serve(
     loop {
         let controller = connection.queue().map(|(c, qid)| (Arc::clone(c), qid));
         // A host may be silent for as long as it likes, once it is connected and owes nothing.
-        let deadline =
-            (controller.is_none() || connection.waits_for_data()).then(|| heard + limits.timeout);
+        let deadline = (controller.is_none() || connection.waits_for_data()).then(|| heard + limit);
         let event = tokio::select! {
             read = stream.read(&mut input[filled..]) => match read {
                 Ok(0) => return End::Closed,
@@ -93,7 +86,7 @@ pub(super) async fn serve(
             let result = if blocks { tokio::task::block_in_place(work) } else { work() };
             connection.events(&mut out);
             if !out.is_empty() {
-                match timeout(limits.timeout, stream.write_all(&out)).await {
+                match timeout(limit, stream.write_all(&out)).await {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => return End::Io(error),
                     Err(_) => return End::TimedOut,
@@ -105,7 +98,7 @@ pub(super) async fn serve(
                 Ok(0) => break,
                 Ok(count) => taken += count,
                 Err(over) => {
-                    let _ = timeout(limits.timeout, finish(&mut stream)).await;
+                    let _ = timeout(limit, finish(&mut stream)).await;
                     return End::Over(over);
                 }
             }
@@ -113,6 +106,11 @@ pub(super) async fn serve(
         input.copy_within(taken..filled, 0);
         filled -= taken;
     }
+}
+
+/// Waits until `stop` is true, or its sender is gone.
+pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 /// Ends sending, and waits for the host to end: a connection closed with data unread is reset, and the

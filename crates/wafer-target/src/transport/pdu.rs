@@ -1,4 +1,4 @@
-//! Taking PDUs apart and putting them together.
+//! Parsing and building PDUs.
 
 use std::mem::offset_of;
 
@@ -9,7 +9,7 @@ use wafer_nvme::*;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fatal {
     pub(crate) error: FatalError,
-    /// Offset of the field at fault, or the digest; 0 where the specification has nothing to say.
+    /// Offset of the field at fault, or the digest; 0 where the specification defines none.
     pub(crate) information: u32,
 }
 
@@ -23,19 +23,19 @@ pub(crate) fn fatal(error: FatalError, offset: usize) -> Fatal {
     Fatal { error, information: offset as u32 }
 }
 
-/// Longest data of one H2CData PDU: what ICResp tells hosts.
+/// Maximum data of one H2CData PDU, which ICResp reports.
 pub(crate) const MAX_H2C_DATA: u32 = 128 << 10;
-/// Longest PDU of a host: header, digest, the most padding that PDO can say, data, digest.
+/// Longest PDU of a host: header, digest and padding as PDO can express, then data and digest.
 pub(crate) const MAX_PDU: usize = 255 + MAX_H2C_DATA as usize + DIGEST_BYTES;
 
-/// What was agreed on for a connection.
+/// The parameters that a connection agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreed {
     pub(crate) header_digest: bool,
     pub(crate) data_digest: bool,
     /// Alignment of data in PDUs for the host, bytes.
     pub(crate) host_alignment: usize,
-    /// Ready to Transfer PDUs outstanding for a command at most.
+    /// Maximum number of outstanding Ready to Transfer PDUs of a command.
     pub(crate) r2ts: usize,
 }
 
@@ -43,14 +43,14 @@ pub(crate) struct Agreed {
 #[derive(Debug)]
 pub(crate) struct Incoming<'a> {
     pub(crate) pdu_type: PduType,
-    /// The header, as long as HLEN says.
+    /// The header, HLEN bytes.
     pub(crate) header: &'a [u8],
     pub(crate) data: &'a [u8],
-    /// Whether the data has the digest that was sent with it.
+    /// Whether the data digest is correct.
     pub(crate) data_intact: bool,
 }
 
-/// Returns the first PDU of `input` and its length; `None` if it is not there as a whole.
+/// Returns the first PDU of `input` and its length, or `None` if it is incomplete.
 pub(crate) fn parse<'a>(
     input: &'a [u8],
     agreed: &Agreed,
@@ -164,8 +164,8 @@ pub(crate) fn begin_data(out: &mut Vec<u8>, agreed: &Agreed) -> usize {
     start
 }
 
-/// Completes the C2HData PDU that began at `start`: everything appended since is its data. With `success`
-/// no response capsule is to follow. Without data the PDU vanishes; returns whether it is there.
+/// Completes the C2HData PDU that began at `start`: everything appended since is its data. With `success` no
+/// response capsule follows. Without data the PDU is dropped. Returns whether it was sent.
 pub(crate) fn end_data(
     out: &mut Vec<u8>,
     agreed: &Agreed,

@@ -25,7 +25,7 @@ pub(crate) struct Queue {
     flow_control_disabled: bool,
     transfers: Transfers,
     io: IoQueue,
-    /// Asynchronous event requests that were not completed.
+    /// Outstanding asynchronous event requests.
     deferred: usize,
     done: u64,
 }
@@ -108,7 +108,7 @@ impl Queue {
         self.head = (self.head + 1) % self.entries;
         let sent = pdu.data.len() as u64;
         if sent > 0 && sqe.sgl.id != Sgl::IN_CAPSULE {
-            // Data that no descriptor speaks of.
+            // Data without a descriptor.
             return Err(header_fault(offset_of!(PduHeader, plen)));
         }
         let is_fabrics = sqe.opcode == AdminOpcode::FABRICS.0;
@@ -166,7 +166,7 @@ impl Queue {
         Ok(true)
     }
 
-    /// Returns the bytes that a command needs of the host.
+    /// Returns the bytes that a command requires from the host.
     fn needed(&self, sqe: &Sqe) -> Result<u64, Failure> {
         if self.qid > 0 && sqe.opcode != AdminOpcode::FABRICS.0 {
             let needed = self.io.data_length(sqe)?;
@@ -227,7 +227,7 @@ impl Queue {
         let checked = reply.and_then(|reply| {
             let length = reply.data.len() as u64;
             if length > 0 {
-                // Hosts may take less than a structure has; what fits is sent.
+                // Hosts may request less than the whole structure.
                 check_sgl(sqe, length.min(u64::from(sqe.sgl.length.get()).max(1)))?;
             }
             Ok(reply)
@@ -288,7 +288,7 @@ impl Queue {
     }
 }
 
-/// Checks that the data of a reply fits where the host wants it.
+/// Checks that the data of a reply fits the descriptor of the host.
 fn check_sgl(sqe: &Sqe, length: u64) -> Result<(), Failure> {
     if sqe.sgl.id != Sgl::TRANSPORT {
         return Err(Status::INVALID_SGL_TYPE.into());

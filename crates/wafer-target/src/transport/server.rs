@@ -10,16 +10,15 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::link::{self, Limits};
+use super::link::{serve, stopped};
 use crate::controller::Subsystem;
 
-/// How a server treats connections.
+/// Limits of a server.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ServerOptions {
-    /// Connections at a time; further ones wait to be accepted.
+    /// Maximum number of connections; further ones wait to be accepted.
     pub max_connections: usize,
-    /// Time in which a host must connect its queue, send data that it was asked for, and take what it is
-    /// sent.
+    /// Time limit for a host to connect its queue, to send requested data, and to receive output.
     pub timeout: Duration,
 }
 
@@ -39,7 +38,7 @@ impl Server {
     /// Listens on an address; port 0 is any. Hosts that connect before [`Self::run`] wait.
     ///
     /// # Errors
-    /// The address cannot be listened on.
+    /// The address cannot be bound.
     pub fn bind(address: SocketAddr, options: ServerOptions) -> io::Result<Self> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         socket.set_reuseaddr(true)?;
@@ -50,7 +49,7 @@ impl Server {
     /// Returns the address that it listens on.
     ///
     /// # Errors
-    /// The system does not know it.
+    /// The operating system cannot report it.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -58,7 +57,6 @@ impl Server {
     /// Serves a subsystem until `stop` is true, then ends all associations and waits for their connections.
     pub async fn run(self, subsystem: Arc<Subsystem>, mut stop: watch::Receiver<bool>) {
         let permits = Arc::new(Semaphore::new(self.options.max_connections));
-        let limits = Limits { timeout: self.options.timeout };
         let mut tasks = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -66,19 +64,19 @@ impl Server {
                     let permit = Arc::clone(&permits).acquire_owned().await;
                     (self.listener.accept().await, permit)
                 } => accepted,
-                // Those that have ended must not pile up.
+                // Reaps finished connections.
                 Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
                 () = stopped(&mut stop) => break,
             };
             let (Ok((stream, peer)), Ok(permit)) = accepted else {
-                // Out of file descriptors, most likely: others go on, and this passes.
+                // Most likely out of file descriptors, until other connections end.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
             let subsystem = Arc::clone(&subsystem);
-            let stop = stop.clone();
+            let (stop, timeout) = (stop.clone(), self.options.timeout);
             tasks.spawn(async move {
-                let over = link::serve(stream, subsystem, limits, stop).await;
+                let over = serve(stream, subsystem, timeout, stop).await;
                 tracing::debug!(%peer, ?over, "connection over");
                 drop(permit);
             });
@@ -89,9 +87,4 @@ impl Server {
         }
         while tasks.join_next().await.is_some() {}
     }
-}
-
-/// Waits until `stop` is true, or its sender is gone.
-pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
 }

@@ -1,7 +1,7 @@
-//! Data that a host sends apart from its command, asked for with Ready to Transfer PDUs.
+//! Data that a host sends apart from its command, requested with Ready to Transfer PDUs.
 //!
-//! Memory is bounded: buffers of a connection hold at most [`BUFFERS`] bytes together (one command always
-//! fits), and commands for which there is no room wait as 64 bytes.
+//! Memory is bounded: the buffers of a connection hold [`BUFFERS`] bytes together (a single command always fits),
+//! and further commands wait as 64 bytes each.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem::offset_of;
@@ -10,9 +10,9 @@ use wafer_nvme::{DataPdu, FatalError, PduFlags, Sqe};
 
 use super::pdu::{Fatal, MAX_H2C_DATA, fatal, header_fault};
 
-/// Bytes of all buffers of a connection together, unless a single one is longer.
+/// Maximum bytes of all buffers of a connection, unless a single one is longer.
 const BUFFERS: usize = 4 << 20;
-/// A part of a transfer that is asked for by itself when a host allows several at a time.
+/// Bytes of one request if the host allows several at a time.
 const PART: u32 = 64 << 10;
 
 /// A Ready to Transfer that should be sent.
@@ -24,12 +24,12 @@ pub(crate) struct Ready {
     pub(crate) length: u32,
 }
 
-/// A command whose data is there.
+/// A command whose data is complete.
 #[derive(Debug)]
 pub(crate) struct Complete {
     pub(crate) sqe: Sqe,
     pub(crate) data: Vec<u8>,
-    /// Whether every part had the digest that was sent with it.
+    /// Whether every data digest was correct.
     pub(crate) intact: bool,
 }
 
@@ -37,13 +37,13 @@ pub(crate) struct Complete {
 struct Transfer {
     sqe: Sqe,
     data: Vec<u8>,
-    /// First byte that was not asked for yet.
+    /// First byte that was not requested yet.
     asked: u32,
     outstanding: usize,
     intact: bool,
 }
 
-/// A part that was asked for.
+/// A requested part of a transfer.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     /// Number of its transfer.
@@ -56,11 +56,11 @@ struct Part {
 /// All transfers of a connection.
 #[derive(Debug)]
 pub(crate) struct Transfers {
-    /// Parts outstanding for a command at most.
+    /// Maximum number of outstanding parts of a command.
     limit: usize,
     transfers: BTreeMap<u64, Transfer>,
     parts: BTreeMap<u16, Part>,
-    /// Commands without a buffer yet, and how much they send.
+    /// Commands without a buffer yet, with the length of their data.
     waiting: VecDeque<(Sqe, u32)>,
     bytes: usize,
     next_transfer: u64,
@@ -80,7 +80,7 @@ impl Transfers {
         }
     }
 
-    /// Returns how many commands wait for data.
+    /// Returns the number of commands that wait for data.
     pub(crate) fn pending(&self) -> usize {
         self.transfers.len() + self.waiting.len()
     }
@@ -96,7 +96,7 @@ impl Transfers {
         self.waiting.push_back((sqe, length));
     }
 
-    /// Returns what may be asked for now.
+    /// Starts waiting transfers for which there is room and returns their requests.
     pub(crate) fn ready(&mut self) -> Vec<Ready> {
         let mut ready = Vec::new();
         while let Some((sqe, length)) = self.waiting.front() {
@@ -140,7 +140,7 @@ impl Transfers {
         }
     }
 
-    /// Takes data of the host and returns what to ask for next, and the command that is complete with it.
+    /// Takes data of the host and returns the next requests, and the command that the data completes.
     pub(crate) fn data(
         &mut self,
         pdu: &DataPdu,

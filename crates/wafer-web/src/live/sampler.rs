@@ -1,4 +1,4 @@
-//! Asks the source at even intervals: a bounded history, and the newest state as text.
+//! Samples the source at even intervals: a bounded history, and the newest state as text.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,10 +12,10 @@ use wafer_record::{HandleKey, Kind, Metrics, Record, Series, Snapshot, Timeline}
 use crate::live::LiveSource;
 use crate::report::Page;
 
-/// Maximum number of points of the history: then every other is dropped.
+/// Maximum number of points of the history. Beyond it every other point is dropped.
 const MOST_POINTS: usize = 2000;
 
-/// What the server answers from.
+/// The source with its history, shared by all requests.
 pub(crate) struct Sampler {
     pub(crate) source: Arc<dyn LiveSource>,
     name: String,
@@ -27,7 +27,7 @@ pub(crate) struct Sampler {
     pub(crate) viewers: AtomicUsize,
 }
 
-/// A snapshot with the metrics of the interval that it ends: what viewers get at each interval.
+/// A snapshot with the metrics of the interval that it ends, sent to viewers at each interval.
 #[derive(Serialize)]
 pub(crate) struct State {
     #[serde(flatten)]
@@ -61,7 +61,7 @@ impl Sampler {
         sampler
     }
 
-    /// Samples for ever.
+    /// Samples forever.
     pub(crate) async fn run(self: Arc<Self>, interval: Duration) {
         let mut ticks = tokio::time::interval(interval);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -75,7 +75,7 @@ impl Sampler {
         let snapshot = self.source.snapshot();
         self.history().add(snapshot);
         if self.viewers.load(Ordering::Relaxed) > 0 {
-            // Not under our own lock: the source may take its own.
+            // Without holding the lock of the history: the source may take a lock too.
             let reclaim_units = self.source.reclaim_units();
             let mut state = self.state();
             state.snapshot.reclaim_units = reclaim_units;
@@ -101,7 +101,7 @@ impl Sampler {
         State { snapshot: history.newest.clone(), metrics }
     }
 
-    /// Returns the device as a record, with all that is kept of its history.
+    /// Returns the device as a record, with its history.
     pub(crate) fn record(&self) -> Record {
         let reclaim_units = self.source.reclaim_units();
         let (timeline, mut newest) = {

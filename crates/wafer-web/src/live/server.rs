@@ -50,11 +50,11 @@ pub enum LiveError {
     Start(std::io::Error),
 }
 
-/// A server at work; dropping it stops it.
+/// A running server. Dropping it stops it.
 pub struct Server {
-    /// Where it listens; the port is the one in use when 0 was asked for.
+    /// The bound address, with the actual port if 0 was requested.
     pub address: SocketAddr,
-    /// The address to open in a browser, with the token where one is needed.
+    /// The URL for a browser, with the token if one is required.
     pub url: String,
     _runtime: Option<tokio::runtime::Runtime>,
 }
@@ -62,13 +62,13 @@ pub struct Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(runtime) = self._runtime.take() {
-            // Viewers never end by themselves.
+            // Connections of viewers do not end on their own.
             runtime.shutdown_background();
         }
     }
 }
 
-/// Serves a source on threads of its own.
+/// Serves a source on separate threads.
 ///
 /// # Errors
 /// [`LiveError`].

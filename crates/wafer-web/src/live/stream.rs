@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 use crate::live::sampler::Sampler;
 
-/// Viewers at the same time at most.
+/// Maximum number of concurrent viewers.
 pub(crate) const MOST_VIEWERS: usize = 64;
 
 /// Counts a viewer as long as it lives.

@@ -1,14 +1,14 @@
-//! Records as a page takes them.
+//! The data of a page.
 
 use serde::Serialize;
 use wafer_record::{Finding, Record, comparison};
 
-/// The data of a page: what a report embeds and a server sends.
+/// The data of a page, embedded in a report or sent by a server.
 #[derive(Debug, Serialize)]
 pub struct Page {
     /// The runs in order.
     runs: Vec<Run>,
-    /// What the runs say beside each other.
+    /// Findings of the comparison of the runs.
     comparison: Vec<Finding>,
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-/// One script that does what loading the module `entry` does. `load` gives the text of a module by
+/// Returns one script that is equivalent to loading the module `entry`. `load` returns the text of a module by
 /// its file name.
 pub(crate) fn link(entry: &str, load: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut linker = Linker { load, done: BTreeMap::new(), script: String::new() };
@@ -64,14 +64,14 @@ impl Linker<'_> {
     }
 }
 
-/// The names and the file of an import.
+/// Parses the names and the file of an import.
 fn import(line: &str) -> Option<(String, String)> {
     let rest = line.strip_prefix("import { ")?.strip_suffix("\";")?;
     let (names, from) = rest.split_once(" } from \"./")?;
     Some((names.to_owned(), from.to_owned()))
 }
 
-/// The name that a declaration exports.
+/// Parses the name that a declaration exports.
 fn exported(declaration: &str) -> Option<String> {
     let kinds = ["function* ", "function ", "async function ", "class ", "const "];
     let rest = kinds.iter().find_map(|kind| declaration.strip_prefix(kind))?;

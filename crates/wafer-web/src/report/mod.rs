@@ -3,7 +3,7 @@
 //! [`page`] makes one self-contained HTML page of records: no network, no other file. [`asset`] returns the
 //! files of `web/` for a server that shows a running drive with the same code.
 //!
-//! - `data.rs`: the JSON of records in a page, with labels and what they say beside each other.
+//! - `data.rs`: the JSON of records in a page, with labels and the findings of their comparison.
 //! - `pack.rs`: writes columns as differences and compresses the whole, so that a report is smaller than its
 //!   records.
 //! - `link.rs`: joins the modules to one script, so that the page needs no second file.

@@ -1,4 +1,4 @@
-//! Makes records small for a page: counters as differences, then gzip, then base64.
+//! Packs records for a page: counters as differences, then gzip, then base64.
 
 use std::io::Write as _;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 /// Columns shorter than this stay as they are.
 const SHORT: usize = 16;
 
-/// Returns data as the text that `web/js/data.js` unpacks.
+/// Packs data as text for `web/js/data.js`.
 pub(crate) fn pack(data: Value) -> std::io::Result<String> {
     let data = differences(data);
     // No time stamp in the head: the same records give the same page.
@@ -38,7 +38,7 @@ fn differences(value: Value) -> Value {
     }
 }
 
-/// All items as integers that a page can add up without rounding: below 2^53.
+/// Returns all items as integers that JavaScript adds exactly: up to 2^53.
 fn integers(items: &[Value]) -> Option<Vec<i64>> {
     const EXACT: i64 = 1 << 53;
     items.iter().map(|item| item.as_i64().filter(|n| (-EXACT..=EXACT).contains(n))).collect()

@@ -9,14 +9,13 @@ use crate::report::link::link;
 use crate::report::pack::pack;
 use crate::report::{Page, text};
 
-/// The content security policy of pages that a server sends: scripts and styles of its own, and no
-/// others.
+/// Returns the content security policy of served pages: only scripts and styles of the server.
 pub fn policy_of_pages() -> &'static str {
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
      img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-/// Why a page cannot be made: always a defect of wafer.
+/// An error while making a page, always a defect of wafer.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The scripts cannot be joined.
@@ -67,12 +66,12 @@ pub fn page(title: &str, records: Vec<Record>) -> Result<String, ReportError> {
     ))
 }
 
-/// The source expression of an inline script or style.
+/// Returns the source expression of an inline script or style.
 fn hash(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
-/// Text as it stands in HTML, within quotes too.
+/// Escapes text for HTML, including quoted attributes.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

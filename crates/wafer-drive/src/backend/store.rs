@@ -1,0 +1,46 @@
+//! The bytes of one namespace.
+
+use std::io;
+
+/// An array of bytes that reads as zeroes where nothing was written or what was written is deallocated.
+///
+/// Callers check that ranges lie within the store. Concurrent operations on overlapping ranges may mix byte
+/// by byte, as NVMe allows; a store never panics because of them.
+pub trait Store: Send + Sync {
+    /// Reads `buffer.len()` bytes from `offset`.
+    ///
+    /// # Errors
+    /// The medium cannot be read.
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+
+    /// Writes `data` at `offset`.
+    ///
+    /// # Errors
+    /// The medium cannot be written, or is full.
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()>;
+
+    /// Makes a range read as zeroes and frees its space.
+    ///
+    /// # Errors
+    /// The medium fails.
+    fn deallocate(&self, offset: u64, length: u64) -> io::Result<()>;
+}
+
+/// Drops what is written and reads zeroes: for drives of terabytes of which only the write amplification
+/// matters.
+pub(crate) struct NoStore;
+
+impl Store for NoStore {
+    fn read(&self, _offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        buffer.fill(0);
+        Ok(())
+    }
+
+    fn write(&self, _offset: u64, _data: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn deallocate(&self, _offset: u64, _length: u64) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,244 @@
+//! A drive with a file: what is there after a server was killed, and after one that ended well.
+
+mod common;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::{FaultyStorage, ManualClock};
+use wafer_device::DeviceConfig;
+use wafer_drive::backend::DataSpec;
+use wafer_drive::{Drive, DriveError, DriveOptions, Environment, NamespaceRequest};
+use wafer_interface::{Bytes, Command, NsId, Placement, RuhId};
+
+fn config() -> DeviceConfig {
+    serde_json::from_value(serde_json::json!({
+        "capacity": "32MiB", "reclaim_unit": { "size": "1MiB" }, "overprovisioning": 0.6,
+        "handles": 4,
+    }))
+    .unwrap()
+}
+
+fn options(data: DataSpec) -> DriveOptions {
+    DriveOptions { device: config(), seed: 3, data, lba_bytes: 4096, events_enabled: false }
+}
+
+fn open(path: &Path) -> Result<Drive, DriveError> {
+    Drive::new(options(DataSpec::File(path.to_owned())))
+}
+
+/// Random page writes, so many that garbage is collected.
+fn commands(count: u64, seed: u64) -> Vec<Command> {
+    let mut state = seed;
+    (0..count)
+        .map(|_| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let placement = Placement((state >> 60) as u16 % 4);
+            Command::write((state >> 33) % 8192 * 8, 8, placement)
+        })
+        .collect()
+}
+
+#[test]
+fn a_killed_server_loses_nothing_that_it_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.img");
+    let first = open(&path).unwrap();
+    first.apply(0, &commands(30_000, 1));
+    first.namespace(1).unwrap().store.write(8192, b"kept").unwrap();
+    let namespace = first.namespace(1).unwrap();
+    first.update(0, &namespace, Placement(2)).unwrap();
+    first.apply(0, &commands(500, 2));
+    let counters = first.snapshot().counters;
+    let uuid = namespace.uuid;
+    // Killed: neither closed nor dropped, but the lock on the file must go.
+    drop(namespace);
+    drop(first);
+
+    let second = open(&path).unwrap();
+    assert_eq!(second.notices().len(), 1, "{:?}", second.notices());
+    assert!(second.notices()[0].contains("30501 commands"), "{:?}", second.notices());
+    assert_eq!(second.snapshot().counters, counters);
+    assert_eq!(second.unsafe_shutdowns(), 1);
+    assert_eq!(second.check_invariants(), Ok(()));
+    let namespace = second.namespace(1).unwrap();
+    assert_eq!(namespace.uuid, uuid);
+    let mut data = [0; 4];
+    namespace.store.read(8192, &mut data).unwrap();
+    assert_eq!(&data, b"kept");
+
+    // It goes on as a drive that was never killed.
+    second.apply(0, &commands(5_000, 3));
+    let straight = Drive::new(options(DataSpec::None)).unwrap();
+    straight.apply(0, &commands(30_000, 1));
+    straight.update(0, &straight.namespace(1).unwrap(), Placement(2)).unwrap();
+    straight.apply(0, &commands(500, 2));
+    straight.apply(0, &commands(5_000, 3));
+    assert_eq!(second.snapshot().counters, straight.snapshot().counters);
+    second.close().unwrap();
+    drop(namespace);
+    drop(second);
+
+    let third = open(&path).unwrap();
+    assert_eq!(third.notices(), &[] as &[String]);
+    assert_eq!(third.snapshot().counters, straight.snapshot().counters);
+    assert_eq!(third.unsafe_shutdowns(), 1);
+}
+
+#[test]
+fn a_full_journal_makes_a_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.img");
+    let first = open(&path).unwrap();
+    // The journal has 4 MiB: 174,762 records.
+    for seed in 0..5 {
+        first.apply(0, &commands(100_000, seed));
+    }
+    let counters = first.snapshot().counters;
+    drop(first);
+    let second = open(&path).unwrap();
+    assert_eq!(second.snapshot().counters, counters);
+    assert_eq!(second.check_invariants(), Ok(()));
+}
+
+#[test]
+fn namespaces_and_fdp_survive() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.img");
+    let first = open(&path).unwrap();
+    first.delete_namespace(1).unwrap();
+    first.set_fdp(false).unwrap();
+    first.set_fdp(true).unwrap();
+    let request = NamespaceRequest {
+        pages: 1000,
+        lba_bytes: 512,
+        handles: vec![RuhId(3), RuhId(1)],
+        everyone: false,
+    };
+    let nsid = first.create_namespace(request.clone()).unwrap();
+    let other = first.create_namespace(NamespaceRequest { handles: vec![], ..request }).unwrap();
+    assert_eq!((nsid, other), (1, 2));
+    first.apply(0, &[Command::write(8, 16, Placement(1)).on(NsId(0))]);
+    drop(first);
+    let second = open(&path).unwrap();
+    let (a, b) = (second.namespace(1).unwrap(), second.namespace(2).unwrap());
+    assert_eq!(
+        (a.bytes, a.lba_bytes(), &a.handles[..]),
+        (4_096_000, 512, &[RuhId(3), RuhId(1)][..])
+    );
+    assert_eq!((b.controller_specified, &b.handles[..]), (true, &[RuhId(0)][..]));
+    assert_eq!(second.handle_usage(), [2, 1, 0, 1]);
+    assert_eq!(second.snapshot().counters.host_bytes, 8192);
+    assert_eq!(second.unallocated_bytes(), Bytes((8192 - 2000) * 4096));
+}
+
+#[test]
+fn files_that_do_not_fit_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.img");
+    open(&path).unwrap().close().unwrap();
+    let options = |device: DeviceConfig| DriveOptions {
+        device,
+        seed: 0,
+        data: DataSpec::File(path.clone()),
+        lba_bytes: 4096,
+        events_enabled: false,
+    };
+    let other = DeviceConfig { handles: 8, ..config() };
+    let refused = Drive::new(options(other)).err().unwrap().to_string();
+    assert!(
+        refused.ends_with("drive.img.state: this drive was made with another `handles`"),
+        "{refused}"
+    );
+
+    let state = folder.path().join("drive.img.state");
+    let good = std::fs::read(&state).unwrap();
+    for at in (0..good.len()).step_by(good.len() / 50) {
+        let mut bad = good.clone();
+        bad[at] ^= 4;
+        std::fs::write(&state, &bad).unwrap();
+        assert!(Drive::new(options(config())).is_err(), "byte {at}");
+    }
+    std::fs::write(&state, &good[..good.len() / 2]).unwrap();
+    let refused = Drive::new(options(config())).err().unwrap().to_string();
+    assert!(refused.contains("damaged"), "{refused}");
+    std::fs::remove_file(&state).unwrap();
+    let refused = Drive::new(options(config())).err().unwrap().to_string();
+    assert!(refused.contains("has data but no drive state"), "{refused}");
+}
+
+/// A drive on storage that fails on demand.
+fn on(storage: &FaultyStorage) -> Result<Drive, DriveError> {
+    Drive::with(
+        options(DataSpec::File("drive.img".into())),
+        Environment { storage: Arc::new(storage.clone()), clock: Arc::new(ManualClock::default()) },
+    )
+}
+
+#[test]
+fn a_flush_fails_when_the_medium_does_not_sync() {
+    let storage = FaultyStorage::default();
+    let drive = on(&storage).unwrap();
+    drive.apply(0, &commands(100, 1));
+    drive.flush(0, Some(NsId(0))).unwrap();
+    storage.fail_syncs(true);
+    let refused = drive.flush(0, Some(NsId(0))).unwrap_err();
+    assert_eq!(refused.to_string(), "injected: sync failed");
+    storage.fail_syncs(false);
+    drive.flush(0, Some(NsId(0))).unwrap();
+}
+
+#[test]
+fn a_write_fails_when_the_medium_is_full() {
+    let storage = FaultyStorage::default();
+    let drive = on(&storage).unwrap();
+    let namespace = drive.namespace(1).unwrap();
+    storage.limit_space(4096);
+    namespace.store.write(0, &[1; 4096]).unwrap();
+    let refused = namespace.store.write(4096, &[1; 4096]).unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::StorageFull);
+}
+
+#[test]
+fn what_was_flushed_survives_a_loss_of_power() {
+    // Nothing unsynced survives, all of it, or every third sector.
+    let keeps: [fn(usize) -> bool; 3] = [|_| false, |_| true, |sector| sector % 3 == 0];
+    for keep in keeps {
+        let storage = FaultyStorage::default();
+        let drive = on(&storage).unwrap();
+        drive.apply(0, &commands(20_000, 1));
+        drive.namespace(1).unwrap().store.write(8192, b"kept").unwrap();
+        drive.flush(0, Some(NsId(0))).unwrap();
+        let flushed = drive.snapshot().counters;
+        drive.apply(0, &commands(3_000, 2));
+        let last = drive.snapshot().counters;
+        drop(drive);
+        storage.lose_power(|_, sector| keep(sector));
+
+        let drive = on(&storage).unwrap();
+        let found = drive.snapshot().counters;
+        assert!(found.host_bytes >= flushed.host_bytes && found.host_bytes <= last.host_bytes);
+        assert_eq!(drive.check_invariants(), Ok(()));
+        let mut data = [0; 4];
+        drive.namespace(1).unwrap().store.read(8192, &mut data).unwrap();
+        assert_eq!(&data, b"kept");
+    }
+}
+
+#[test]
+fn time_is_that_of_the_clock() {
+    let clock = Arc::new(ManualClock::default());
+    let drive = Drive::with(
+        options(DataSpec::None),
+        Environment { storage: Arc::new(FaultyStorage::default()), clock: clock.clone() },
+    )
+    .unwrap();
+    clock.advance(Duration::from_secs(7));
+    assert_eq!(drive.timestamp(), (7000, 0));
+    drive.set_timestamp(1_000_000);
+    clock.advance(Duration::from_millis(250));
+    assert_eq!(drive.timestamp(), (1_000_250, 0b010));
+    assert!((drive.snapshot().seconds - 7.25).abs() < 1e-9);
+}
