@@ -48,6 +48,7 @@ layout! {
         pub enabled: [u8; 32],
         /// Enabled and kept over a controller reset.
         pub persistent: [u8; 32],
-        #[doc(hidden)] pub rsvd96: [u8; 4000],
+        #[doc(hidden)]
+        pub rsvd96: [u8; 4000],
     }
 }

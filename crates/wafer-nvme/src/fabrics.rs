@@ -18,7 +18,8 @@ layout! {
         pub cid: U16,
         /// 0x01.
         pub fctype: u8,
-        #[doc(hidden)] pub rsvd5: [u8; 19],
+        #[doc(hidden)]
+        pub rsvd5: [u8; 19],
         /// Where the data is.
         pub sgl: crate::Sgl,
         /// Record Format, 0.
@@ -29,10 +30,12 @@ layout! {
         pub sqsize_z: U16,
         /// Connect Attributes: bit 2 disables SQ flow control.
         pub cattr: u8,
-        #[doc(hidden)] pub rsvd47: u8,
+        #[doc(hidden)]
+        pub rsvd47: u8,
         /// Keep Alive Timeout, milliseconds; 0 is none.
         pub kato: U32,
-        #[doc(hidden)] pub rsvd52: [u8; 12],
+        #[doc(hidden)]
+        pub rsvd52: [u8; 12],
     } at { fctype: 4, sgl: 24, recfmt: 40, qid: 42, sqsize_z: 44, cattr: 46, kato: 48 }
 }
 
@@ -43,12 +46,14 @@ layout! {
         pub hostid: [u8; 16],
         /// Controller ID: 0xffff asks for a new controller.
         pub cntlid: U16,
-        #[doc(hidden)] pub rsvd18: [u8; 238],
+        #[doc(hidden)]
+        pub rsvd18: [u8; 238],
         /// NQN of the subsystem, ends with a zero byte.
         pub subnqn: [u8; 256],
         /// NQN of the host, ends with a zero byte.
         pub hostnqn: [u8; 256],
-        #[doc(hidden)] pub rsvd768: [u8; 256],
+        #[doc(hidden)]
+        pub rsvd768: [u8; 256],
     } at { cntlid: 16, subnqn: 256, hostnqn: 512 }
 }
 
@@ -63,15 +68,18 @@ layout! {
         pub cid: U16,
         /// 0x00 or 0x04.
         pub fctype: u8,
-        #[doc(hidden)] pub rsvd5: [u8; 35],
+        #[doc(hidden)]
+        pub rsvd5: [u8; 35],
         /// Attributes: 0 for 4 bytes, 1 for 8 bytes.
         pub attrib: u8,
-        #[doc(hidden)] pub rsvd41: [u8; 3],
+        #[doc(hidden)]
+        pub rsvd41: [u8; 3],
         /// Offset of the property.
         pub offset: U32,
         /// Value to set.
         pub value: U64,
-        #[doc(hidden)] pub rsvd56: [u8; 8],
+        #[doc(hidden)]
+        pub rsvd56: [u8; 8],
     } at { fctype: 4, attrib: 40, offset: 44, value: 48 }
 }
 
@@ -99,7 +107,8 @@ layout! {
         pub numrec: U64,
         /// Record Format, 0.
         pub recfmt: U16,
-        #[doc(hidden)] pub rsvd18: [u8; 1006],
+        #[doc(hidden)]
+        pub rsvd18: [u8; 1006],
     }
 }
 
@@ -134,10 +143,12 @@ layout! {
         pub asqsz: U16,
         /// Entry Flags.
         pub eflags: U16,
-        #[doc(hidden)] pub rsvd12: [u8; 20],
+        #[doc(hidden)]
+        pub rsvd12: [u8; 20],
         /// Transport Service Identifier: the port, ASCII, padded with spaces.
         pub trsvcid: [u8; 32],
-        #[doc(hidden)] pub rsvd64: [u8; 192],
+        #[doc(hidden)]
+        pub rsvd64: [u8; 192],
         /// NQN of the subsystem.
         pub subnqn: [u8; 256],
         /// Transport Address, ASCII, padded with spaces.

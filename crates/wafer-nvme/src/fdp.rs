@@ -11,10 +11,12 @@ layout! {
         pub n_z: U16,
         /// Version.
         pub version: u8,
-        #[doc(hidden)] pub rsvd3: u8,
+        #[doc(hidden)]
+        pub rsvd3: u8,
         /// Bytes of the whole page.
         pub size: U32,
-        #[doc(hidden)] pub rsvd8: [u8; 8],
+        #[doc(hidden)]
+        pub rsvd8: [u8; 8],
     } at { size: 4 }
 }
 
@@ -39,7 +41,8 @@ layout! {
         pub runs: U64,
         /// Estimated Reclaim Unit Time Limit, seconds; 0 is not reported.
         pub erutl: U32,
-        #[doc(hidden)] pub rsvd28: [u8; 36],
+        #[doc(hidden)]
+        pub rsvd28: [u8; 36],
     } at { nrg: 4, nruh: 8, maxpids_z: 10, nnss: 12, runs: 16, erutl: 24 }
 }
 
@@ -62,7 +65,8 @@ layout! {
     pub struct RuhDescriptor: 4 {
         /// Reclaim Unit Handle Type: 1 initially isolated, 2 persistently isolated.
         pub ruht: u8,
-        #[doc(hidden)] pub rsvd1: [u8; 3],
+        #[doc(hidden)]
+        pub rsvd1: [u8; 3],
     }
 }
 
@@ -71,7 +75,8 @@ layout! {
     pub struct RuhUsage: 8 {
         /// Number of Reclaim Unit Handles.
         pub nruh: U16,
-        #[doc(hidden)] pub rsvd2: [u8; 6],
+        #[doc(hidden)]
+        pub rsvd2: [u8; 6],
     }
 }
 
@@ -80,7 +85,8 @@ layout! {
     pub struct RuhUsageDescriptor: 8 {
         /// Attributes: 0 unused, 1 host specified, 2 controller specified.
         pub ruha: u8,
-        #[doc(hidden)] pub rsvd1: [u8; 7],
+        #[doc(hidden)]
+        pub rsvd1: [u8; 7],
     }
 }
 
@@ -93,7 +99,8 @@ layout! {
         pub mbmw: U128,
         /// Media Bytes Erased.
         pub mbe: U128,
-        #[doc(hidden)] pub rsvd48: [u8; 16],
+        #[doc(hidden)]
+        pub rsvd48: [u8; 16],
     } at { mbmw: 16, mbe: 32 }
 }
 
@@ -102,7 +109,8 @@ layout! {
     pub struct FdpEventsHeader: 64 {
         /// Number of events.
         pub count: U32,
-        #[doc(hidden)] pub rsvd4: [u8; 60],
+        #[doc(hidden)]
+        pub rsvd4: [u8; 60],
     }
 }
 
@@ -143,7 +151,8 @@ layout! {
         pub rgid: U16,
         /// Reclaim Unit Handle.
         pub ruhid: u8,
-        #[doc(hidden)] pub rsvd35: [u8; 5],
+        #[doc(hidden)]
+        pub rsvd35: [u8; 5],
         /// Vendor specific.
         pub vendor: [u8; 24],
     } at { timestamp: 4, nsid: 12, specific: 16, rgid: 32, ruhid: 34, vendor: 40 }
@@ -167,12 +176,14 @@ layout! {
     pub struct MediaReallocated: 16 {
         /// Bit 0: the LBA is valid.
         pub flags: u8,
-        #[doc(hidden)] pub rsvd1: u8,
+        #[doc(hidden)]
+        pub rsvd1: u8,
         /// Number of LBAs Moved; 0xffff for that many or more.
         pub nlbam: U16,
         /// First LBA moved.
         pub lba: U64,
-        #[doc(hidden)] pub rsvd12: [u8; 4],
+        #[doc(hidden)]
+        pub rsvd12: [u8; 4],
     } at { nlbam: 2, lba: 4 }
 }
 
@@ -183,7 +194,8 @@ layout! {
         pub milliseconds: [u8; 6],
         /// Bit 0: not counted continuously; bits 3:1: origin, 0 reset, 1 set by a host.
         pub attributes: u8,
-        #[doc(hidden)] pub rsvd7: u8,
+        #[doc(hidden)]
+        pub rsvd7: u8,
     }
 }
 
@@ -268,7 +280,8 @@ pub struct IoManagementCdw10 {
 layout! {
     /// Head of Reclaim Unit Handle Status; descriptors follow.
     pub struct RuhStatus: 16 {
-        #[doc(hidden)] pub rsvd0: [u8; 14],
+        #[doc(hidden)]
+        pub rsvd0: [u8; 14],
         /// Number of Reclaim Unit Handle Status Descriptors.
         pub nruhsd: U16,
     } at { nruhsd: 14 }
@@ -285,6 +298,7 @@ layout! {
         pub earutr: U32,
         /// Reclaim Unit Available Media Writes, logical blocks.
         pub ruamw: U64,
-        #[doc(hidden)] pub rsvd16: [u8; 16],
+        #[doc(hidden)]
+        pub rsvd16: [u8; 16],
     } at { earutr: 4, ruamw: 8 }
 }

@@ -2,7 +2,6 @@
 
 use bitfield_struct::bitfield;
 
-use crate::table::oncs;
 use crate::{FeatureInfo, Oncs, Scope, layout, table};
 
 table! {
@@ -10,19 +9,19 @@ table! {
     Fid, FEATURES: [FeatureInfo] {
         ARBITRATION = 0x01, "Arbitration";
         POWER_MANAGEMENT = 0x02, "Power Management";
-        LBA_RANGE_TYPE = 0x03, "LBA Range Type" { scope: Scope::Namespace };
+        LBA_RANGE_TYPE = 0x03, "LBA Range Type".scope(Scope::Namespace);
         TEMPERATURE_THRESHOLD = 0x04, "Temperature Threshold";
-        ERROR_RECOVERY = 0x05, "Error Recovery" { scope: Scope::Namespace };
+        ERROR_RECOVERY = 0x05, "Error Recovery".scope(Scope::Namespace);
         VOLATILE_WRITE_CACHE = 0x06, "Volatile Write Cache";
         NUMBER_OF_QUEUES = 0x07, "Number of Queues";
         INTERRUPT_COALESCING = 0x08, "Interrupt Coalescing";
         INTERRUPT_VECTOR = 0x09, "Interrupt Vector Configuration";
         WRITE_ATOMICITY = 0x0a, "Write Atomicity Normal";
-        ASYNC_EVENT = 0x0b, "Asynchronous Event Configuration" { discovery: true };
+        ASYNC_EVENT = 0x0b, "Asynchronous Event Configuration".discovery();
         POWER_TRANSITION = 0x0c, "Autonomous Power State Transition";
         HOST_MEMORY_BUFFER = 0x0d, "Host Memory Buffer";
-        TIMESTAMP = 0x0e, "Timestamp" { capabilities: oncs(Oncs::new().with_timestamp(true)) };
-        KEEP_ALIVE_TIMER = 0x0f, "Keep Alive Timer" { discovery: true };
+        TIMESTAMP = 0x0e, "Timestamp".oncs(Oncs::new().with_timestamp(true));
+        KEEP_ALIVE_TIMER = 0x0f, "Keep Alive Timer".discovery();
         THERMAL_MANAGEMENT = 0x10, "Host Controlled Thermal Management";
         NON_OPERATIONAL_POWER = 0x11, "Non-Operational Power State Config";
         READ_RECOVERY = 0x12, "Read Recovery Level Config";
@@ -30,13 +29,13 @@ table! {
         SANITIZE_CONFIG = 0x17, "Sanitize Config";
         COMMAND_SET_PROFILE = 0x19, "I/O Command Set Profile";
         SPINUP_CONTROL = 0x1a, "Spinup Control";
-        FDP = 0x1d, "Flexible Data Placement" { scope: Scope::EnduranceGroup, saveable: true };
-        FDP_EVENTS = 0x1e, "FDP Events" { scope: Scope::Namespace };
+        FDP = 0x1d, "Flexible Data Placement".scope(Scope::EnduranceGroup).saveable();
+        FDP_EVENTS = 0x1e, "FDP Events".scope(Scope::Namespace);
         SOFTWARE_PROGRESS = 0x80, "Software Progress Marker";
-        HOST_IDENTIFIER = 0x81, "Host Identifier" { changeable: false };
-        RESERVATION_NOTIFICATION = 0x82, "Reservation Notification Mask" { scope: Scope::Namespace };
-        RESERVATION_PERSISTENCE = 0x83, "Reservation Persistence" { scope: Scope::Namespace };
-        WRITE_PROTECTION = 0x84, "Namespace Write Protection Config" { scope: Scope::Namespace };
+        HOST_IDENTIFIER = 0x81, "Host Identifier".fixed();
+        RESERVATION_NOTIFICATION = 0x82, "Reservation Notification Mask".scope(Scope::Namespace);
+        RESERVATION_PERSISTENCE = 0x83, "Reservation Persistence".scope(Scope::Namespace);
+        WRITE_PROTECTION = 0x84, "Namespace Write Protection Config".scope(Scope::Namespace);
     }
 }
 
@@ -159,6 +158,7 @@ layout! {
         pub hdisns: u8,
         /// Copy Descriptor Formats 2 to 4 Enable, a bit each.
         pub cdfe: crate::U16,
-        #[doc(hidden)] pub rsvd6: [u8; 506],
+        #[doc(hidden)]
+        pub rsvd6: [u8; 506],
     }
 }

@@ -15,6 +15,8 @@ open_enum! {
         ACTIVE_NAMESPACES = 0x02,
         /// Namespace identification descriptors.
         NAMESPACE_DESCRIPTORS = 0x03,
+        /// NVM set list.
+        NVM_SETS = 0x04,
         /// I/O command set specific namespace.
         CSI_NAMESPACE = 0x05,
         /// I/O command set specific controller.
@@ -23,6 +25,10 @@ open_enum! {
         CSI_ACTIVE_NAMESPACES = 0x07,
         /// I/O command set independent namespace.
         INDEPENDENT_NAMESPACE = 0x08,
+        /// Namespace of a user data format.
+        FORMAT_NAMESPACE = 0x09,
+        /// Command set specific namespace of a user data format.
+        CSI_FORMAT_NAMESPACE = 0x0a,
         /// Allocated namespace list.
         ALLOCATED_NAMESPACES = 0x10,
         /// Allocated namespace.
@@ -31,6 +37,10 @@ open_enum! {
         ATTACHED_CONTROLLERS = 0x12,
         /// Controllers of the subsystem.
         CONTROLLERS = 0x13,
+        /// Primary controller capabilities.
+        PRIMARY_CONTROLLER = 0x14,
+        /// Secondary controller list.
+        SECONDARY_CONTROLLERS = 0x15,
         /// Namespace granularity list.
         NAMESPACE_GRANULARITY = 0x16,
         /// Endurance group list.
@@ -97,12 +107,14 @@ layout! {
         pub oaes: U32,
         /// Controller Attributes: [`Ctratt`].
         pub ctratt: U32,
-        #[doc(hidden)] pub rsvd100: [u8; 11],
+        #[doc(hidden)]
+        pub rsvd100: [u8; 11],
         /// Controller Type: 1 I/O, 2 discovery, 3 administrative.
         pub cntrltype: u8,
         /// FRU Globally Unique Identifier.
         pub fguid: [u8; 16],
-        #[doc(hidden)] pub rsvd128: [u8; 128],
+        #[doc(hidden)]
+        pub rsvd128: [u8; 128],
         /// Optional Admin Command Support: [`Oacs`].
         pub oacs: U16,
         /// Abort Command Limit, zero-based.
@@ -125,20 +137,24 @@ layout! {
         pub wctemp: U16,
         /// Critical Composite Temperature Threshold, kelvin.
         pub cctemp: U16,
-        #[doc(hidden)] pub rsvd270: [u8; 10],
+        #[doc(hidden)]
+        pub rsvd270: [u8; 10],
         /// Total NVM Capacity, bytes.
         pub tnvmcap: U128,
         /// Unallocated NVM Capacity, bytes.
         pub unvmcap: U128,
-        #[doc(hidden)] pub rsvd312: [u8; 8],
+        #[doc(hidden)]
+        pub rsvd312: [u8; 8],
         /// Keep Alive Support: granularity of the timer in 100 ms.
         pub kas: U16,
-        #[doc(hidden)] pub rsvd322: [u8; 16],
+        #[doc(hidden)]
+        pub rsvd322: [u8; 16],
         /// NVM Set Identifier Maximum.
         pub nsetidmax: U16,
         /// Endurance Group Identifier Maximum.
         pub endgidmax: U16,
-        #[doc(hidden)] pub rsvd342: [u8; 170],
+        #[doc(hidden)]
+        pub rsvd342: [u8; 170],
         /// Submission Queue Entry Size: required in bits 3:0, maximum in 7:4.
         pub sqes: u8,
         /// Completion Queue Entry Size.
@@ -171,10 +187,12 @@ layout! {
         pub sgls: U32,
         /// Maximum Number of Allowed Namespaces.
         pub mnan: U32,
-        #[doc(hidden)] pub rsvd544: [u8; 224],
+        #[doc(hidden)]
+        pub rsvd544: [u8; 224],
         /// NVM Subsystem NVMe Qualified Name, ends with a zero byte.
         pub subnqn: [u8; 256],
-        #[doc(hidden)] pub rsvd1024: [u8; 768],
+        #[doc(hidden)]
+        pub rsvd1024: [u8; 768],
         /// I/O Queue Command Capsule Supported Size, in 16 bytes.
         pub ioccsz: U32,
         /// I/O Queue Response Capsule Supported Size, in 16 bytes.
@@ -187,10 +205,12 @@ layout! {
         pub msdbd: u8,
         /// Optional Fabrics Commands Support: bit 0 Disconnect.
         pub ofcs: U16,
-        #[doc(hidden)] pub rsvd1806: [u8; 242],
+        #[doc(hidden)]
+        pub rsvd1806: [u8; 242],
         /// Power State Descriptor 0; its first field is Maximum Power in centiwatts.
         pub psd0: [u8; 32],
-        #[doc(hidden)] pub rsvd2080: [u8; 2016],
+        #[doc(hidden)]
+        pub rsvd2080: [u8; 2016],
     } at {
         cntlid: 78, oaes: 92, ctratt: 96, cntrltype: 111, oacs: 256, elpe_z: 262, tnvmcap: 280,
         unvmcap: 296, kas: 320, endgidmax: 340, sqes: 512, nn: 516, oncs: 520, vwc: 525, cdfs: 534,
@@ -386,6 +406,7 @@ layout! {
         pub dmrsl: U32,
         /// Dataset Management Size Limit, logical blocks.
         pub dmsl: U64,
-        #[doc(hidden)] pub rsvd16: [u8; 4080],
+        #[doc(hidden)]
+        pub rsvd16: [u8; 4080],
     } at { dmrsl: 4, dmsl: 8 }
 }

@@ -1,4 +1,4 @@
-//! Byte layouts and command tables of NVMe.
+//! Byte layouts and command tables of NVMe, and nothing else.
 //!
 //! # What it is
 //! The structures of NVMe Base 2.1, the NVM Command Set 1.1, Flexible Data Placement (Base 2.1, 8.1.10),
@@ -7,10 +7,10 @@
 //! revisions.
 //!
 //! # Architecture
-//! - `opcode.rs`: the tables of commands; `table.rs`: the row types of the tables of commands, log pages and
-//!   features.
+//! - `opcode.rs`: the table of commands; `table.rs`: what a row of it, of the log pages and of the features
+//!   says, and what follows from it.
 //! - `queue.rs`: submission and completion queue entries, SGL descriptors; `status.rs`.
-//! - `location.rs`: the location of a field in a command, computed from the layouts.
+//! - `location.rs`: where a command is at fault, computed from the layouts.
 //! - `controller.rs`: controller properties. `identify.rs`, `namespace.rs`: Identify data.
 //! - `log.rs`, `fdp.rs`, `feature.rs`, `directive.rs`: log pages, FDP, features, directives.
 //! - `nvm.rs`: I/O commands. `fabrics.rs`, `tcp.rs`: connecting, discovery, PDUs.
@@ -19,11 +19,12 @@
 //! - Memory structures are `repr(C)` of unaligned little-endian numbers (`zerocopy`): every byte string of
 //!   their size is a value, and a value is its bytes. Sizes and offsets are asserted at compile time.
 //! - Command dwords and flags are `bitfield-struct`s.
-//! - Codes are open enumerations: transparent integers with named constants, which also hold unknown values.
+//! - Codes are open enumerations: a transparent integer with named constants, so unknown values stay what
+//!   they are.
 //! - Fields that count from zero are named `_z`. Reserved fields are named by their offset.
 //!
 //! # Error model
-//! None: nothing here can fail.
+//! None: there is nothing here that can fail.
 //!
 //! # What it does not implement
 //! Logic. Transports other than TCP, zoned and key-value command sets, metadata and protection information.
@@ -102,7 +103,7 @@ macro_rules! open_enum {
 }
 pub(crate) use open_enum;
 
-/// A memory structure, with its layout in memory and on the wire.
+/// A memory structure: bytes as they are in memory or on the wire.
 macro_rules! layout {
     ($(#[$doc:meta])* pub struct $name:ident: $size:literal {
         $($(#[$fdoc:meta])* $vis:vis $field:ident: $type:ty,)*

@@ -1,4 +1,4 @@
-//! Locations of fields in commands, derived from the layouts.
+//! Where a command is at fault, derived from the layouts.
 
 use crate::*;
 

@@ -2,7 +2,6 @@
 
 use bitfield_struct::bitfield;
 
-use crate::table::lpa;
 use crate::{LogInfo, Lpa, Scope, U16, U32, U64, U128, layout, table};
 
 const GROUP: Scope = Scope::EnduranceGroup;
@@ -10,20 +9,22 @@ const GROUP: Scope = Scope::EnduranceGroup;
 table! {
     /// Log Page Identifier.
     Lid, LOG_PAGES: [LogInfo] {
-        SUPPORTED = 0x00, "Supported Log Pages" { capabilities: lpa(Lpa::new().with_supported_pages(true)) };
+        SUPPORTED = 0x00, "Supported Log Pages".lpa(Lpa::new().with_supported_pages(true));
         ERROR = 0x01, "Error Information";
         SMART = 0x02, "SMART / Health Information";
         FIRMWARE = 0x03, "Firmware Slot Information";
         CHANGED_NAMESPACES = 0x04, "Changed Attached Namespace List";
-        EFFECTS = 0x05, "Commands Supported and Effects" { capabilities: lpa(Lpa::new().with_effects(true)) };
+        EFFECTS = 0x05, "Commands Supported and Effects".lpa(Lpa::new().with_effects(true));
         SELF_TEST = 0x06, "Device Self-test";
-        TELEMETRY_HOST = 0x07, "Telemetry Host-Initiated";
-        TELEMETRY_CONTROLLER = 0x08, "Telemetry Controller-Initiated";
-        ENDURANCE_GROUP = 0x09, "Endurance Group Information" { scope: GROUP };
+        TELEMETRY_HOST = 0x07, "Telemetry Host-Initiated".lpa(Lpa::new().with_telemetry(true));
+        TELEMETRY_CONTROLLER = 0x08, "Telemetry Controller-Initiated"
+            .lpa(Lpa::new().with_telemetry(true));
+        ENDURANCE_GROUP = 0x09, "Endurance Group Information".scope(GROUP);
         PREDICTABLE_LATENCY = 0x0a, "Predictable Latency Per NVM Set";
         PREDICTABLE_LATENCY_EVENTS = 0x0b, "Predictable Latency Event Aggregate";
         ANA = 0x0c, "Asymmetric Namespace Access";
-        PERSISTENT_EVENT = 0x0d, "Persistent Event Log" { scope: Scope::Subsystem };
+        PERSISTENT_EVENT = 0x0d, "Persistent Event Log".scope(Scope::Subsystem)
+            .lpa(Lpa::new().with_persistent_event(true));
         LBA_STATUS = 0x0e, "LBA Status Information";
         ENDURANCE_GROUP_EVENTS = 0x0f, "Endurance Group Event Aggregate";
         MEDIA_UNIT_STATUS = 0x10, "Media Unit Status";
@@ -32,14 +33,14 @@ table! {
         MI_EFFECTS = 0x13, "NVMe-MI Commands Supported and Effects";
         LOCKDOWN = 0x14, "Command and Feature Lockdown";
         BOOT_PARTITION = 0x15, "Boot Partition";
-        ROTATIONAL_MEDIA = 0x16, "Rotational Media Information" { scope: GROUP };
-        FDP_CONFIGURATIONS = 0x20, "FDP Configurations" { scope: GROUP };
-        FDP_RUH_USAGE = 0x21, "Reclaim Unit Handle Usage" { scope: GROUP };
-        FDP_STATISTICS = 0x22, "FDP Statistics" { scope: GROUP };
-        FDP_EVENTS = 0x23, "FDP Events" { scope: GROUP };
-        DISCOVERY = 0x70, "Discovery" { discovery: true };
+        ROTATIONAL_MEDIA = 0x16, "Rotational Media Information".scope(GROUP);
+        FDP_CONFIGURATIONS = 0x20, "FDP Configurations".scope(GROUP);
+        FDP_RUH_USAGE = 0x21, "Reclaim Unit Handle Usage".scope(GROUP);
+        FDP_STATISTICS = 0x22, "FDP Statistics".scope(GROUP);
+        FDP_EVENTS = 0x23, "FDP Events".scope(GROUP);
+        DISCOVERY = 0x70, "Discovery".discovery();
         RESERVATION_NOTIFICATION = 0x80, "Reservation Notification";
-        SANITIZE_STATUS = 0x81, "Sanitize Status" { scope: Scope::Subsystem };
+        SANITIZE_STATUS = 0x81, "Sanitize Status".scope(Scope::Subsystem);
         WAFER_HANDLES = 0xc0, "Vendor specific: bytes per reclaim unit handle";
     }
 }
@@ -110,7 +111,8 @@ layout! {
         pub command_specific: U64,
         /// Transport specific.
         pub transport_specific: U16,
-        #[doc(hidden)] pub rsvd42: [u8; 21],
+        #[doc(hidden)]
+        pub rsvd42: [u8; 21],
         /// Log page version.
         pub version: u8,
     } at { status: 12, lba: 16, nsid: 24, command_specific: 32 }
@@ -131,7 +133,8 @@ layout! {
         pub percentage_used: u8,
         /// Endurance Group Critical Warning Summary.
         pub endurance_warning: u8,
-        #[doc(hidden)] pub rsvd7: [u8; 25],
+        #[doc(hidden)]
+        pub rsvd7: [u8; 25],
         /// Data Units Read, thousands of 512 bytes, rounded up.
         pub data_units_read: U128,
         /// Data Units Written, thousands of 512 bytes, rounded up.
@@ -156,7 +159,8 @@ layout! {
         pub warning_minutes: U32,
         /// Critical Composite Temperature Time, minutes.
         pub critical_minutes: U32,
-        #[doc(hidden)] pub rsvd200: [u8; 312],
+        #[doc(hidden)]
+        pub rsvd200: [u8; 312],
     } at { temperature: 1, data_units_read: 32, host_reads: 64, error_entries: 176, warning_minutes: 192 }
 }
 
@@ -165,10 +169,12 @@ layout! {
     pub struct FirmwareLog: 512 {
         /// Active Firmware Info: active slot in bits 2:0.
         pub afi: u8,
-        #[doc(hidden)] pub rsvd1: [u8; 7],
+        #[doc(hidden)]
+        pub rsvd1: [u8; 7],
         /// Firmware revision of each slot.
         pub slots: [[u8; 8]; 7],
-        #[doc(hidden)] pub rsvd64: [u8; 448],
+        #[doc(hidden)]
+        pub rsvd64: [u8; 448],
     }
 }
 
@@ -203,7 +209,8 @@ layout! {
         pub admin: [U32; 256],
         /// [`CommandEffects`] of each I/O opcode.
         pub io: [U32; 256],
-        #[doc(hidden)] pub rsvd2048: [u8; 2048],
+        #[doc(hidden)]
+        pub rsvd2048: [u8; 2048],
     }
 }
 
@@ -214,7 +221,8 @@ layout! {
         pub critical_warning: u8,
         /// Endurance Group Features: bit 7 set if media units read and written are given.
         pub egfeat: u8,
-        #[doc(hidden)] pub rsvd2: u8,
+        #[doc(hidden)]
+        pub rsvd2: u8,
         /// Available Spare, percent.
         pub available_spare: u8,
         /// Available Spare Threshold, percent.
@@ -223,7 +231,8 @@ layout! {
         pub percentage_used: u8,
         /// Domain Identifier.
         pub domain: U16,
-        #[doc(hidden)] pub rsvd8: [u8; 24],
+        #[doc(hidden)]
+        pub rsvd8: [u8; 24],
         /// Endurance Estimate, billions of bytes.
         pub endurance_estimate: U128,
         /// Data Units Read, billions of bytes.
@@ -244,7 +253,8 @@ layout! {
         pub total_capacity: U128,
         /// Unallocated Endurance Group Capacity, bytes.
         pub unallocated_capacity: U128,
-        #[doc(hidden)] pub rsvd192: [u8; 320],
+        #[doc(hidden)]
+        pub rsvd192: [u8; 320],
     } at { endurance_estimate: 32, media_units_written: 80, total_capacity: 160 }
 }
 
@@ -290,7 +300,8 @@ layout! {
     pub struct HandleBytes: 32 {
         /// Reclaim unit handle; 0xffff for relocated data.
         pub ruhid: U16,
-        #[doc(hidden)] pub rsvd2: [u8; 6],
+        #[doc(hidden)]
+        pub rsvd2: [u8; 6],
         /// Bytes that hosts wrote through the handle.
         pub host_bytes: U64,
         /// Bytes programmed: host bytes in whole pages and what was moved out of its reclaim units.

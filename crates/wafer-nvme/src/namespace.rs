@@ -77,10 +77,12 @@ layout! {
         pub mcl: U32,
         /// Maximum Source Range Count, zero-based.
         pub msrc_z: u8,
-        #[doc(hidden)] pub rsvd81: [u8; 11],
+        #[doc(hidden)]
+        pub rsvd81: [u8; 11],
         /// ANA Group Identifier.
         pub anagrpid: U32,
-        #[doc(hidden)] pub rsvd96: [u8; 3],
+        #[doc(hidden)]
+        pub rsvd96: [u8; 3],
         /// Namespace Attributes.
         pub nsattr: u8,
         /// NVM Set Identifier.
@@ -150,14 +152,16 @@ layout! {
         pub anagrpid: U32,
         /// Namespace Attributes.
         pub nsattr: u8,
-        #[doc(hidden)] pub rsvd9: u8,
+        #[doc(hidden)]
+        pub rsvd9: u8,
         /// NVM Set Identifier.
         pub nvmsetid: U16,
         /// Endurance Group Identifier.
         pub endgid: U16,
         /// Namespace Status: bit 0 ready.
         pub nstat: u8,
-        #[doc(hidden)] pub rsvd15: [u8; 4081],
+        #[doc(hidden)]
+        pub rsvd15: [u8; 4081],
     } at { anagrpid: 4, endgid: 12, nstat: 14 }
 }
 
@@ -168,10 +172,12 @@ layout! {
         pub lbstm: U64,
         /// Protection Information Capabilities.
         pub pic: u8,
-        #[doc(hidden)] pub rsvd9: [u8; 3],
+        #[doc(hidden)]
+        pub rsvd9: [u8; 3],
         /// Extended LBA formats.
         pub elbaf: [U32; 64],
-        #[doc(hidden)] pub rsvd268: [u8; 3828],
+        #[doc(hidden)]
+        pub rsvd268: [u8; 3828],
     } at { elbaf: 12 }
 }
 
@@ -196,7 +202,8 @@ layout! {
         pub nidt: u8,
         /// Length of the identifier.
         pub nidl: u8,
-        #[doc(hidden)] pub rsvd2: [u8; 2],
+        #[doc(hidden)]
+        pub rsvd2: [u8; 2],
     }
 }
 
@@ -207,31 +214,38 @@ layout! {
         pub nsze: U64,
         /// Namespace Capacity, logical blocks.
         pub ncap: U64,
-        #[doc(hidden)] pub rsvd16: [u8; 10],
+        #[doc(hidden)]
+        pub rsvd16: [u8; 10],
         /// Formatted LBA Size.
         pub flbas: u8,
-        #[doc(hidden)] pub rsvd27: [u8; 2],
+        #[doc(hidden)]
+        pub rsvd27: [u8; 2],
         /// End-to-end Data Protection Type Settings.
         pub dps: u8,
         /// Multi-path and sharing.
         pub nmic: u8,
-        #[doc(hidden)] pub rsvd31: [u8; 61],
+        #[doc(hidden)]
+        pub rsvd31: [u8; 61],
         /// ANA Group Identifier.
         pub anagrpid: U32,
-        #[doc(hidden)] pub rsvd96: [u8; 4],
+        #[doc(hidden)]
+        pub rsvd96: [u8; 4],
         /// NVM Set Identifier.
         pub nvmsetid: U16,
         /// Endurance Group Identifier.
         pub endgid: U16,
-        #[doc(hidden)] pub rsvd104: [u8; 280],
+        #[doc(hidden)]
+        pub rsvd104: [u8; 280],
         /// Logical Block Storage Tag Mask.
         pub lbstm: U64,
         /// Number of Placement Handles.
         pub nphndls: U16,
-        #[doc(hidden)] pub rsvd394: [u8; 118],
+        #[doc(hidden)]
+        pub rsvd394: [u8; 118],
         /// The reclaim unit handle of each placement handle.
         pub phndl: [U16; 128],
-        #[doc(hidden)] pub rsvd768: [u8; 3328],
+        #[doc(hidden)]
+        pub rsvd768: [u8; 3328],
     } at { flbas: 26, dps: 29, nmic: 30, endgid: 102, lbstm: 384, nphndls: 392, phndl: 512 }
 }
 
@@ -262,7 +276,8 @@ layout! {
         pub nga: U32,
         /// Number of Descriptors, zero-based.
         pub nod_z: u8,
-        #[doc(hidden)] pub rsvd5: [u8; 27],
+        #[doc(hidden)]
+        pub rsvd5: [u8; 27],
         /// Namespace Size Granularity, bytes.
         pub nszegran: U64,
         /// Namespace Capacity Granularity, bytes.

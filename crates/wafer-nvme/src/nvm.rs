@@ -103,12 +103,14 @@ pub struct CopyCdw12 {
 layout! {
     /// Source Range Entry of Copy, descriptor formats 0 and 1 without protection information.
     pub struct CopyRange: 32 {
-        #[doc(hidden)] pub rsvd0: [u8; 8],
+        #[doc(hidden)]
+        pub rsvd0: [u8; 8],
         /// Starting LBA.
         pub slba: U64,
         /// Number of Logical Blocks, zero-based.
         pub nlb_z: U16,
-        #[doc(hidden)] pub rsvd18: [u8; 14],
+        #[doc(hidden)]
+        pub rsvd18: [u8; 14],
     } at { slba: 8, nlb_z: 16 }
 }
 

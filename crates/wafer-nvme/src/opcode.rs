@@ -2,126 +2,120 @@
 
 use NamespaceUse::{Depends, One, OneOrAll};
 
-use crate::table::{oacs, ofcs, oncs};
 use crate::*;
 
+const NONE: CommandEffects = CommandEffects::new();
 /// Changes contents of logical blocks.
-const BLOCKS: CommandEffects = CommandEffects::new().with_csupp(true).with_lbcc(true);
+const BLOCKS: CommandEffects = NONE.with_lbcc(true);
 /// Changes the inventory of namespaces.
-const INVENTORY: CommandEffects = CommandEffects::new().with_csupp(true).with_nic(true);
+const INVENTORY: CommandEffects = NONE.with_nic(true);
 
 table! {
     /// Opcode of an admin command.
     AdminOpcode, ADMIN_COMMANDS: [CommandInfo] {
-        DELETE_IO_SQ = 0x00, "Delete I/O Submission Queue", "Base 2.1, 5.2.4";
-        CREATE_IO_SQ = 0x01, "Create I/O Submission Queue", "Base 2.1, 5.2.2";
-        GET_LOG_PAGE = 0x02, "Get Log Page", "Base 2.1, 5.1.12" { namespace: Depends, discovery: true };
-        DELETE_IO_CQ = 0x04, "Delete I/O Completion Queue", "Base 2.1, 5.2.3";
-        CREATE_IO_CQ = 0x05, "Create I/O Completion Queue", "Base 2.1, 5.2.1";
-        IDENTIFY = 0x06, "Identify", "Base 2.1, 5.1.13" { namespace: Depends, discovery: true };
-        ABORT = 0x08, "Abort", "Base 2.1, 5.1.1";
-        SET_FEATURES = 0x09, "Set Features", "Base 2.1, 5.1.25" {
-            namespace: Depends, discovery: true, capabilities: oncs(Oncs::new().with_features_save(true)),
-        };
-        GET_FEATURES = 0x0a, "Get Features", "Base 2.1, 5.1.11" { namespace: Depends, discovery: true };
-        ASYNC_EVENT_REQUEST = 0x0c, "Asynchronous Event Request", "Base 2.1, 5.1.2" { discovery: true };
-        NAMESPACE_MANAGEMENT = 0x0d, "Namespace Management", "Base 2.1, 5.1.21" {
-            namespace: Depends, effects: INVENTORY,
-            capabilities: oacs(Oacs::new().with_namespace_management(true)),
-        };
-        FIRMWARE_COMMIT = 0x10, "Firmware Commit", "Base 2.1, 5.1.8";
-        FIRMWARE_DOWNLOAD = 0x11, "Firmware Image Download", "Base 2.1, 5.1.9";
-        SELF_TEST = 0x14, "Device Self-test", "Base 2.1, 5.1.5" { namespace: OneOrAll };
-        NAMESPACE_ATTACHMENT = 0x15, "Namespace Attachment", "Base 2.1, 5.1.20" {
-            namespace: One, effects: INVENTORY,
-            capabilities: oacs(Oacs::new().with_namespace_management(true)),
-        };
-        KEEP_ALIVE = 0x18, "Keep Alive", "Base 2.1, 5.1.14" { discovery: true };
-        DIRECTIVE_SEND = 0x19, "Directive Send", "Base 2.1, 5.1.7" {
-            namespace: OneOrAll, capabilities: oacs(Oacs::new().with_directives(true)),
-        };
-        DIRECTIVE_RECEIVE = 0x1a, "Directive Receive", "Base 2.1, 5.1.6" {
-            namespace: OneOrAll, capabilities: oacs(Oacs::new().with_directives(true)),
-        };
-        VIRTUALIZATION = 0x1c, "Virtualization Management", "Base 2.1, 5.2.6";
-        MI_SEND = 0x1d, "NVMe-MI Send", "Base 2.1, 5.1.19";
-        MI_RECEIVE = 0x1e, "NVMe-MI Receive", "Base 2.1, 5.1.18";
-        CAPACITY = 0x20, "Capacity Management", "Base 2.1, 5.1.3";
-        LOCKDOWN = 0x24, "Lockdown", "Base 2.1, 5.1.15";
-        DOORBELL_BUFFER = 0x7c, "Doorbell Buffer Config", "Base 2.1, 5.2.5";
-        FABRICS = 0x7f, "Fabrics Commands", "Base 2.1, 6" { discovery: true };
-        FORMAT_NVM = 0x80, "Format NVM", "Base 2.1, 5.1.10" {
-            namespace: OneOrAll, effects: BLOCKS.with_ncc(true).with_cse(1),
-            capabilities: oacs(Oacs::new().with_format(true)),
-        };
-        SECURITY_SEND = 0x81, "Security Send", "Base 2.1, 5.1.24";
-        SECURITY_RECEIVE = 0x82, "Security Receive", "Base 2.1, 5.1.23";
-        SANITIZE = 0x84, "Sanitize", "Base 2.1, 5.1.22";
-        GET_LBA_STATUS = 0x86, "Get LBA Status", "NVM 1.1, chapter 4" { namespace: One };
+        DELETE_IO_SQ = 0x00, "Delete I/O Submission Queue".clause("Base 2.1, 5.2.4");
+        CREATE_IO_SQ = 0x01, "Create I/O Submission Queue".clause("Base 2.1, 5.2.2");
+        GET_LOG_PAGE = 0x02, "Get Log Page".clause("Base 2.1, 5.1.12").namespace(Depends).discovery();
+        DELETE_IO_CQ = 0x04, "Delete I/O Completion Queue".clause("Base 2.1, 5.2.3");
+        CREATE_IO_CQ = 0x05, "Create I/O Completion Queue".clause("Base 2.1, 5.2.1");
+        IDENTIFY = 0x06, "Identify".clause("Base 2.1, 5.1.13").namespace(Depends).discovery();
+        ABORT = 0x08, "Abort".clause("Base 2.1, 5.1.1");
+        SET_FEATURES = 0x09, "Set Features".clause("Base 2.1, 5.1.25").namespace(Depends).discovery()
+            .oncs(Oncs::new().with_features_save(true));
+        GET_FEATURES = 0x0a, "Get Features".clause("Base 2.1, 5.1.11").namespace(Depends).discovery();
+        ASYNC_EVENT_REQUEST = 0x0c, "Asynchronous Event Request".clause("Base 2.1, 5.1.2").discovery();
+        NAMESPACE_MANAGEMENT = 0x0d, "Namespace Management".clause("Base 2.1, 5.1.21").namespace(Depends)
+            .effects(INVENTORY).oacs(Oacs::new().with_namespace_management(true));
+        FIRMWARE_COMMIT = 0x10, "Firmware Commit".clause("Base 2.1, 5.1.8")
+            .oacs(Oacs::new().with_firmware(true));
+        FIRMWARE_DOWNLOAD = 0x11, "Firmware Image Download".clause("Base 2.1, 5.1.9")
+            .oacs(Oacs::new().with_firmware(true));
+        SELF_TEST = 0x14, "Device Self-test".clause("Base 2.1, 5.1.5").namespace(OneOrAll)
+            .oacs(Oacs::new().with_self_test(true));
+        NAMESPACE_ATTACHMENT = 0x15, "Namespace Attachment".clause("Base 2.1, 5.1.20").namespace(One)
+            .effects(INVENTORY).oacs(Oacs::new().with_namespace_management(true));
+        KEEP_ALIVE = 0x18, "Keep Alive".clause("Base 2.1, 5.1.14").discovery();
+        DIRECTIVE_SEND = 0x19, "Directive Send".clause("Base 2.1, 5.1.7").namespace(OneOrAll)
+            .oacs(Oacs::new().with_directives(true));
+        DIRECTIVE_RECEIVE = 0x1a, "Directive Receive".clause("Base 2.1, 5.1.6").namespace(OneOrAll)
+            .oacs(Oacs::new().with_directives(true));
+        VIRTUALIZATION = 0x1c, "Virtualization Management".clause("Base 2.1, 5.2.6")
+            .oacs(Oacs::new().with_virtualization(true));
+        MI_SEND = 0x1d, "NVMe-MI Send".clause("Base 2.1, 5.1.19").oacs(Oacs::new().with_mi(true));
+        MI_RECEIVE = 0x1e, "NVMe-MI Receive".clause("Base 2.1, 5.1.18").oacs(Oacs::new().with_mi(true));
+        CAPACITY = 0x20, "Capacity Management".clause("Base 2.1, 5.1.3");
+        LOCKDOWN = 0x24, "Lockdown".clause("Base 2.1, 5.1.15").oacs(Oacs::new().with_lockdown(true));
+        DOORBELL_BUFFER = 0x7c, "Doorbell Buffer Config".clause("Base 2.1, 5.2.5")
+            .oacs(Oacs::new().with_doorbell_buffer(true));
+        FABRICS = 0x7f, "Fabrics Commands".clause("Base 2.1, 6").discovery();
+        FORMAT_NVM = 0x80, "Format NVM".clause("Base 2.1, 5.1.10").namespace(OneOrAll)
+            .effects(BLOCKS.with_ncc(true).with_cse(1)).oacs(Oacs::new().with_format(true));
+        SECURITY_SEND = 0x81, "Security Send".clause("Base 2.1, 5.1.24")
+            .oacs(Oacs::new().with_security(true));
+        SECURITY_RECEIVE = 0x82, "Security Receive".clause("Base 2.1, 5.1.23")
+            .oacs(Oacs::new().with_security(true));
+        SANITIZE = 0x84, "Sanitize".clause("Base 2.1, 5.1.22").effects(BLOCKS);
+        GET_LBA_STATUS = 0x86, "Get LBA Status".clause("NVM 1.1, chapter 4").namespace(One)
+            .oacs(Oacs::new().with_lba_status(true));
     }
 }
 
 table! {
     /// Opcode of an I/O command of the NVM command set.
     NvmOpcode, IO_COMMANDS: [CommandInfo] {
-        FLUSH = 0x00, "Flush", "Base 2.1, 7.2" { namespace: OneOrAll };
-        WRITE = 0x01, "Write", "NVM 1.1, chapter 3" {
-            namespace: One, effects: BLOCKS, data: DataLength::Blocks,
-        };
-        READ = 0x02, "Read", "NVM 1.1, chapter 3" { namespace: One, data: DataLength::Blocks };
-        WRITE_UNCORRECTABLE = 0x04, "Write Uncorrectable", "NVM 1.1, chapter 3" { namespace: One };
-        COMPARE = 0x05, "Compare", "NVM 1.1, chapter 3" {
-            namespace: One, data: DataLength::Blocks, capabilities: oncs(Oncs::new().with_compare(true)),
-        };
-        WRITE_ZEROES = 0x08, "Write Zeroes", "NVM 1.1, chapter 3" {
-            namespace: One, effects: BLOCKS, capabilities: oncs(Oncs::new().with_write_zeroes(true)),
-        };
-        DATASET_MANAGEMENT = 0x09, "Dataset Management", "NVM 1.1, chapter 3" {
-            namespace: One, effects: BLOCKS, capabilities: oncs(Oncs::new().with_dsm(true)),
-            data: DataLength::Entries {
+        FLUSH = 0x00, "Flush".clause("Base 2.1, 7.2").namespace(OneOrAll);
+        WRITE = 0x01, "Write".clause("NVM 1.1, chapter 3").namespace(One).effects(BLOCKS)
+            .data(DataLength::Blocks);
+        READ = 0x02, "Read".clause("NVM 1.1, chapter 3").namespace(One).data(DataLength::Blocks);
+        WRITE_UNCORRECTABLE = 0x04, "Write Uncorrectable".clause("NVM 1.1, chapter 3").namespace(One)
+            .effects(BLOCKS).oncs(Oncs::new().with_write_uncorrectable(true));
+        COMPARE = 0x05, "Compare".clause("NVM 1.1, chapter 3").namespace(One).data(DataLength::Blocks)
+            .oncs(Oncs::new().with_compare(true));
+        WRITE_ZEROES = 0x08, "Write Zeroes".clause("NVM 1.1, chapter 3").namespace(One).effects(BLOCKS)
+            .oncs(Oncs::new().with_write_zeroes(true));
+        DATASET_MANAGEMENT = 0x09, "Dataset Management".clause("NVM 1.1, chapter 3").namespace(One)
+            .effects(BLOCKS).oncs(Oncs::new().with_dsm(true)).data(DataLength::Entries {
                 bytes: size_of::<DsmRange>() as u64,
                 count: |sqe| DsmCdw10::of(sqe).nr_z() as u64 + 1,
-            },
-        };
-        VERIFY = 0x0c, "Verify", "NVM 1.1, chapter 3" {
-            namespace: One, capabilities: oncs(Oncs::new().with_verify(true)),
-        };
-        RESERVATION_REGISTER = 0x0d, "Reservation Register", "Base 2.1, 7.6" { namespace: One };
-        RESERVATION_REPORT = 0x0e, "Reservation Report", "Base 2.1, 7.8" { namespace: One };
-        RESERVATION_ACQUIRE = 0x11, "Reservation Acquire", "Base 2.1, 7.5" { namespace: One };
-        IO_MANAGEMENT_RECEIVE = 0x12, "I/O Management Receive", "Base 2.1, 7.3" { namespace: One };
-        RESERVATION_RELEASE = 0x15, "Reservation Release", "Base 2.1, 7.7" { namespace: One };
-        CANCEL = 0x18, "Cancel", "Base 2.1, 7.1" { namespace: OneOrAll };
-        COPY = 0x19, "Copy", "NVM 1.1, chapter 3" {
-            namespace: One, effects: BLOCKS, capabilities: oncs(Oncs::new().with_copy(true)),
-            data: DataLength::Entries {
+            });
+        VERIFY = 0x0c, "Verify".clause("NVM 1.1, chapter 3").namespace(One)
+            .oncs(Oncs::new().with_verify(true));
+        RESERVATION_REGISTER = 0x0d, "Reservation Register".clause("Base 2.1, 7.6").namespace(One)
+            .oncs(Oncs::new().with_reservations(true));
+        RESERVATION_REPORT = 0x0e, "Reservation Report".clause("Base 2.1, 7.8").namespace(One)
+            .oncs(Oncs::new().with_reservations(true));
+        RESERVATION_ACQUIRE = 0x11, "Reservation Acquire".clause("Base 2.1, 7.5").namespace(One)
+            .oncs(Oncs::new().with_reservations(true));
+        IO_MANAGEMENT_RECEIVE = 0x12, "I/O Management Receive".clause("Base 2.1, 7.3").namespace(One);
+        RESERVATION_RELEASE = 0x15, "Reservation Release".clause("Base 2.1, 7.7").namespace(One)
+            .oncs(Oncs::new().with_reservations(true));
+        CANCEL = 0x18, "Cancel".clause("Base 2.1, 7.1").namespace(OneOrAll);
+        COPY = 0x19, "Copy".clause("NVM 1.1, chapter 3").namespace(One).effects(BLOCKS)
+            .oncs(Oncs::new().with_copy(true)).data(DataLength::Entries {
                 bytes: size_of::<CopyRange>() as u64,
                 count: |sqe| CopyCdw12::of(sqe).nr_z() as u64 + 1,
-            },
-        };
-        IO_MANAGEMENT_SEND = 0x1d, "I/O Management Send", "Base 2.1, 7.4" {
-            namespace: One,
-            data: DataLength::Entries {
+            });
+        IO_MANAGEMENT_SEND = 0x1d, "I/O Management Send".clause("Base 2.1, 7.4").namespace(One)
+            .data(DataLength::Entries {
                 bytes: size_of::<U16>() as u64,
                 count: |sqe| match IoManagementCdw10::of(sqe) {
                     cdw10 if cdw10.mo() == ManagementOperation::NONE.0 => 0,
                     cdw10 => cdw10.mos() as u64 + 1,
                 },
-            },
-        };
-        FABRICS = 0x7f, "Fabrics Commands", "Base 2.1, 6";
+            });
+        FABRICS = 0x7f, "Fabrics Commands".clause("Base 2.1, 6");
     }
 }
 
 table! {
     /// Type of a fabrics command.
     FabricsType, FABRICS_COMMANDS: [CommandInfo] {
-        PROPERTY_SET = 0x00, "Property Set", "Base 2.1, 6.6" { discovery: true };
-        CONNECT = 0x01, "Connect", "Base 2.1, 6.3" { discovery: true };
-        PROPERTY_GET = 0x04, "Property Get", "Base 2.1, 6.5" { discovery: true };
-        AUTHENTICATION_SEND = 0x05, "Authentication Send", "Base 2.1, 6.2" { discovery: true };
-        AUTHENTICATION_RECEIVE = 0x06, "Authentication Receive", "Base 2.1, 6.1" { discovery: true };
-        DISCONNECT = 0x08, "Disconnect", "Base 2.1, 6.4" { capabilities: ofcs(1) };
+        PROPERTY_SET = 0x00, "Property Set".clause("Base 2.1, 6.6").discovery();
+        CONNECT = 0x01, "Connect".clause("Base 2.1, 6.3").discovery();
+        PROPERTY_GET = 0x04, "Property Get".clause("Base 2.1, 6.5").discovery();
+        AUTHENTICATION_SEND = 0x05, "Authentication Send".clause("Base 2.1, 6.2").discovery();
+        AUTHENTICATION_RECEIVE = 0x06, "Authentication Receive".clause("Base 2.1, 6.1").discovery();
+        DISCONNECT = 0x08, "Disconnect".clause("Base 2.1, 6.4").ofcs(1);
     }
 }
 

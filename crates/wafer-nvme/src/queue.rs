@@ -103,7 +103,8 @@ layout! {
         pub address: U64,
         /// Length in bytes.
         pub length: U32,
-        #[doc(hidden)] pub rsvd12: [u8; 3],
+        #[doc(hidden)]
+        pub rsvd12: [u8; 3],
         /// Descriptor type in bits 7:4, sub type in bits 3:0.
         pub id: u8,
     } at { length: 8, id: 15 }

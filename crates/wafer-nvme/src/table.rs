@@ -1,16 +1,15 @@
-//! Tables of the specification: a row for each command, log page and feature.
+//! What the specification defines: a row for each command, log page and feature.
 //!
-//! A table names the codes. Everything that follows from a code derives from its row: the Commands Supported
-//! and Effects log, the capability bits of Identify Controller, the length of a command's data, and the support
-//! matrix. A controller decides which rows it supports; effects, data and capability bits are given only for
-//! those that the target implements.
+//! A table gives the codes their names and is the one place of what follows from a code: the Commands
+//! Supported and Effects log, the capability bits of Identify Controller, the length of a command's data, and
+//! the support matrix. What a controller supports of it, the controller says.
 
 use crate::*;
 
 /// A code of the specification, its row, and all rows.
 macro_rules! table {
     ($(#[$doc:meta])* $code:ident, $rows:ident: [$row:ident] {
-        $($name:ident = $number:literal, $title:literal $(, $clause:literal)? $({ $($field:ident: $value:expr),* $(,)? })?;)*
+        $($name:ident = $number:literal, $title:literal $(.$method:ident($($arg:expr),*))*;)*
     }) => {
         crate::open_enum! {
             $(#[$doc])*
@@ -18,16 +17,14 @@ macro_rules! table {
         }
 
         #[doc = concat!("Every [`", stringify!($code), "`] of the specification, ascending.")]
-        pub const $rows: &[$row] = &[
-            $($row { $($($field: $value,)*)? ..$row::new($number, $title $(, $clause)?) },)*
-        ];
+        pub const $rows: &[$row] = &[$($row::new($number, $title)$(.$method($($arg),*))*,)*];
 
         impl $code {
             /// Returns the row of a known code.
             pub const fn info(self) -> Option<&'static $row> {
                 match self {
                     $($code::$name => {
-                        const ROW: &$row = &$row { $($($field: $value,)*)? ..$row::new($number, $title $(, $clause)?) };
+                        const ROW: &$row = &$row::new($number, $title)$(.$method($($arg),*))*;
                         Some(ROW)
                     })*
                     _ => None,
@@ -38,7 +35,7 @@ macro_rules! table {
 }
 pub(crate) use table;
 
-/// Capability bits of Identify Controller that a supported command, log page or feature sets.
+/// Capability bits of Identify Controller that commands, log pages and features claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
     /// Optional Admin Command Support.
@@ -67,22 +64,6 @@ impl Capabilities {
     }
 }
 
-pub(crate) const fn oacs(bits: Oacs) -> Capabilities {
-    Capabilities { oacs: bits.into_bits(), ..Capabilities::NONE }
-}
-
-pub(crate) const fn oncs(bits: Oncs) -> Capabilities {
-    Capabilities { oncs: bits.into_bits(), ..Capabilities::NONE }
-}
-
-pub(crate) const fn ofcs(bits: u16) -> Capabilities {
-    Capabilities { ofcs: bits, ..Capabilities::NONE }
-}
-
-pub(crate) const fn lpa(bits: Lpa) -> Capabilities {
-    Capabilities { lpa: bits.into_bits(), ..Capabilities::NONE }
-}
-
 /// How a command uses its NSID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamespaceUse {
@@ -92,18 +73,18 @@ pub enum NamespaceUse {
     One,
     /// One namespace, or all with 0xffffffff.
     OneOrAll,
-    /// Depends on another field.
+    /// As another field says.
     Depends,
 }
 
-/// The length of the data that a host sends with a command.
+/// How many bytes a command moves.
 #[derive(Clone, Copy, Debug)]
 pub enum DataLength {
-    /// None, or decided by the handler of the command.
+    /// None, or what the handler of the command decides.
     Handler,
-    /// NLB logical blocks.
+    /// Logical blocks, as many as NLB says.
     Blocks,
-    /// Entries of a fixed size, counted by a field.
+    /// Entries of so many bytes, counted by a field.
     Entries {
         /// Bytes of an entry.
         bytes: u64,
@@ -127,18 +108,18 @@ pub struct CommandInfo {
     pub data: DataLength,
     /// Entry of the Commands Supported and Effects log.
     pub effects: CommandEffects,
-    /// Capability bits of a controller that supports it.
+    /// Bits that say that a controller supports it.
     pub capabilities: Capabilities,
     /// Whether discovery controllers may support it.
     pub discovery: bool,
 }
 
 impl CommandInfo {
-    pub(crate) const fn new(opcode: u8, name: &'static str, clause: &'static str) -> Self {
+    pub(crate) const fn new(opcode: u8, name: &'static str) -> Self {
         CommandInfo {
             opcode,
             name,
-            clause,
+            clause: "",
             namespace: NamespaceUse::None,
             data: DataLength::Handler,
             effects: CommandEffects::new().with_csupp(true),
@@ -147,13 +128,53 @@ impl CommandInfo {
         }
     }
 
+    pub(crate) const fn clause(mut self, clause: &'static str) -> Self {
+        self.clause = clause;
+        self
+    }
+
+    pub(crate) const fn namespace(mut self, usage: NamespaceUse) -> Self {
+        self.namespace = usage;
+        self
+    }
+
+    pub(crate) const fn data(mut self, length: DataLength) -> Self {
+        self.data = length;
+        self
+    }
+
+    pub(crate) const fn effects(mut self, effects: CommandEffects) -> Self {
+        self.effects = effects.with_csupp(true);
+        self
+    }
+
+    pub(crate) const fn oacs(mut self, bits: Oacs) -> Self {
+        self.capabilities.oacs = bits.into_bits();
+        self
+    }
+
+    pub(crate) const fn oncs(mut self, bits: Oncs) -> Self {
+        self.capabilities.oncs = bits.into_bits();
+        self
+    }
+
+    pub(crate) const fn ofcs(mut self, bits: u16) -> Self {
+        self.capabilities.ofcs = bits;
+        self
+    }
+
+    pub(crate) const fn discovery(mut self) -> Self {
+        self.discovery = true;
+        self
+    }
+
     /// Returns the direction of the data.
     pub const fn direction(&self) -> DataTransfer {
         DataTransfer::of(self.opcode)
     }
 }
 
-/// The entity that a log page or a feature belongs to.
+/// What a log page or a feature belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The controller.
@@ -173,9 +194,9 @@ pub struct LogInfo {
     pub lid: Lid,
     /// Name.
     pub name: &'static str,
-    /// Scope.
+    /// What it belongs to.
     pub scope: Scope,
-    /// Capability bits of a controller that supports it.
+    /// Bits that say that a controller supports it.
     pub capabilities: Capabilities,
     /// Whether only discovery controllers have it.
     pub discovery: bool,
@@ -186,6 +207,21 @@ impl LogInfo {
         let capabilities = Capabilities::NONE;
         LogInfo { lid: Lid(lid), name, scope: Scope::Controller, capabilities, discovery: false }
     }
+
+    pub(crate) const fn scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    pub(crate) const fn lpa(mut self, bits: Lpa) -> Self {
+        self.capabilities.lpa = bits.into_bits();
+        self
+    }
+
+    pub(crate) const fn discovery(mut self) -> Self {
+        self.discovery = true;
+        self
+    }
 }
 
 /// A feature.
@@ -195,13 +231,13 @@ pub struct FeatureInfo {
     pub fid: Fid,
     /// Name.
     pub name: &'static str,
-    /// Scope.
+    /// What it belongs to.
     pub scope: Scope,
     /// Whether a host can change it.
     pub changeable: bool,
-    /// Whether its value can be saved over a reset.
+    /// Whether its value outlives a reset.
     pub saveable: bool,
-    /// Capability bits of a controller that supports it.
+    /// Bits that say that a controller supports it.
     pub capabilities: Capabilities,
     /// Whether discovery controllers may support it.
     pub discovery: bool,
@@ -218,6 +254,31 @@ impl FeatureInfo {
             capabilities: Capabilities::NONE,
             discovery: false,
         }
+    }
+
+    pub(crate) const fn scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    pub(crate) const fn oncs(mut self, bits: Oncs) -> Self {
+        self.capabilities.oncs = bits.into_bits();
+        self
+    }
+
+    pub(crate) const fn saveable(mut self) -> Self {
+        self.saveable = true;
+        self
+    }
+
+    pub(crate) const fn fixed(mut self) -> Self {
+        self.changeable = false;
+        self
+    }
+
+    pub(crate) const fn discovery(mut self) -> Self {
+        self.discovery = true;
+        self
     }
 
     /// Returns the entry of the Feature Identifiers Supported and Effects log: supported, and the scope in

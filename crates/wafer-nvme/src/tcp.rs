@@ -90,7 +90,8 @@ layout! {
         pub dgst: u8,
         /// Maximum Outstanding R2Ts per command, zero-based.
         pub maxr2t_z: U32,
-        #[doc(hidden)] pub rsvd16: [u8; 112],
+        #[doc(hidden)]
+        pub rsvd16: [u8; 112],
     } at { pfv: 8, hpda_z: 10, dgst: 11, maxr2t_z: 12 }
 }
 
@@ -107,7 +108,8 @@ layout! {
         pub dgst: u8,
         /// Maximum Host to Controller Data length, bytes of one H2CData.
         pub maxh2cdata: U32,
-        #[doc(hidden)] pub rsvd16: [u8; 112],
+        #[doc(hidden)]
+        pub rsvd16: [u8; 112],
     } at { cpda_z: 10, dgst: 11, maxh2cdata: 12 }
 }
 
@@ -144,7 +146,8 @@ layout! {
         pub datao: U32,
         /// Bytes of data.
         pub datal: U32,
-        #[doc(hidden)] pub rsvd20: [u8; 4],
+        #[doc(hidden)]
+        pub rsvd20: [u8; 4],
     } at { cccid: 8, ttag: 10, datao: 12, datal: 16 }
 }
 
@@ -161,7 +164,8 @@ layout! {
         pub r2to: U32,
         /// Requested bytes.
         pub r2tl: U32,
-        #[doc(hidden)] pub rsvd20: [u8; 4],
+        #[doc(hidden)]
+        pub rsvd20: [u8; 4],
     } at { cccid: 8, ttag: 10, r2to: 12, r2tl: 16 }
 }
 
@@ -174,7 +178,8 @@ layout! {
         pub fes: U16,
         /// Fatal Error Information: offset of the field, or the digest.
         pub fei: U32,
-        #[doc(hidden)] pub rsvd14: [u8; 10],
+        #[doc(hidden)]
+        pub rsvd14: [u8; 10],
     } at { fes: 8, fei: 10 }
 }
 

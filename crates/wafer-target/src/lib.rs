@@ -7,22 +7,22 @@
 //! # Architecture
 //! ```text
 //! host ==TCP==> transport/link.rs        moves bytes, keeps time
-//!               transport/connection.rs  bytes to PDUs, without input or output: driven by fuzzers
+//!               transport/connection.rs  bytes to PDUs: no input or output, what fuzzers drive
 //!               transport/queue.rs       capsules to commands and back, digests, Ready to Transfer
-//!               controller/admin.rs      admin commands; also identify.rs, logs.rs, features.rs, namespaces.rs
-//!               controller/io/           I/O commands
-//!               controller/support.rs    derives Identify and the effects logs from the handlers
+//!               controller/commands/     admin commands: checked, then executed; also logs/, features/
+//!               controller/io/           I/O commands, the same
+//!               controller/support.rs    what Identify and the effects logs say, from the handlers
 //!               wafer_drive              counts in the device, moves data, records, saves
 //! ```
-//! The device is behind one lock. Each connection collects the commands of a batch and applies them together,
-//! before it sends their completions. Data moves without the lock.
+//! The device is behind one lock. Each connection collects what a batch of commands has it count and applies
+//! that in one go, before the host hears of any of them; data moves without the lock.
 //!
 //! # Invariants
-//! - Captures and the journal list commands in the order in which the device applied them: replaying either
-//!   gives the same counters.
-//! - A completed Flush means that data and journal are durable.
-//! - Memory of a connection is bounded, regardless of what the host sends: one PDU of input, about two
-//!   commands' data of output, and [`controller::MAX_TRANSFER`] to 4 MiB of data in flight.
+//! - Counters are those of the commands in the order in which the device got them, which is the order in
+//!   captures and in the journal: replaying either gives the same counters.
+//! - A completed Flush means that data and journal are in the file.
+//! - Memory is bounded for each connection whatever a host sends: one PDU of input, about two commands'
+//!   data of output, and [`controller::MAX_TRANSFER`] to 4 MiB of data in flight.
 //! - A host that breaks the protocol loses its connection and disturbs no other.
 //!
 //! # Error model
@@ -31,11 +31,11 @@
 //! Request. Nothing that comes from a host panics.
 //!
 //! # What it does not implement
-//! [`controller::support_matrix`] lists unsupported commands, log pages and features. Also not implemented:
+//! [`controller::support_matrix`] lists commands, log pages and features. Beside those that it marks:
 //! - TLS, authentication, and transports other than TCP.
-//! - Latency: commands take as long as the machine needs. Reclaim unit time limits.
+//! - Time: commands take as long as the machine needs. Reclaim unit time limits.
 //! - Metadata and protection information, zoned namespaces, fused commands, multiple firmware slots.
-//! - Reordering or priorities among the commands of a queue: they execute one after the other.
+//! - Reordering or priorities among the commands of a queue: each is done before the next is looked at.
 
 pub mod controller;
 #[doc(hidden)]

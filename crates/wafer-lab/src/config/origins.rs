@@ -20,10 +20,7 @@ impl LineIndex {
 }
 
 /// Dotted keys, array elements as `key[0]`, with the line where each was set.
-pub(super) fn of_document<S>(
-    document: &Document<S>,
-    lines: &LineIndex,
-) -> BTreeMap<String, usize> {
+pub(super) fn of_document<S>(document: &Document<S>, lines: &LineIndex) -> BTreeMap<String, usize> {
     let mut walk = Walk { lines, found: BTreeMap::new() };
     walk.table("", document.as_table());
     walk.found

@@ -2,7 +2,7 @@
 
 use wafer_nvme::{AsyncEvent, Cqe, Lid, Status, StatusField};
 
-use super::subsystem::{Controller, Kind, Subsystem};
+use super::{Controller, Kind, Subsystem};
 
 impl Subsystem {
     /// Notifies the controllers that `concerns` accepts of a namespace that was added, removed or changed.

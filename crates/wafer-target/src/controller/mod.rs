@@ -1,53 +1,62 @@
-//! NVMe controllers: the meaning of commands, independent of the transport.
+//! NVMe controllers: what commands mean. Nothing here knows how commands travel.
 //!
 //! A [`Subsystem`] has one drive and any number of [`Controller`]s, one for each association of a host
-//! (dynamic controller model). `admin.rs`, `io/` and `fabrics.rs` dispatch commands to handlers, which check
-//! the submission queue entry and execute it; `logs.rs` and `features.rs` dispatch to log pages and features.
-//! A command that succeeds returns a [`Reply`]. One that fails returns a [`Failure`], whose status goes on the
-//! wire and into the error log. `support.rs` derives from the handlers what Identify and the effects logs
-//! report.
+//! (dynamic controller model). A submission queue entry becomes a typed, checked command, and the command is
+//! executed: `commands/` has the admin commands, `io/` the I/O commands, `fabrics/` the properties, `logs/` the
+//! log pages, `features/` the features. What succeeds is a [`Reply`]; what fails is a [`Failure`], whose status
+//! goes on the wire and into the error log. `support.rs` derives from the handlers what Identify and the
+//! effects logs say.
 
-mod admin;
 mod async_event;
-mod connect;
+mod commands;
 mod fabrics;
-mod fdp_logs;
+mod failure;
 mod features;
 mod identify;
 mod io;
-mod limits;
 mod logs;
-mod namespaces;
-mod reply;
-mod subsystem;
+mod nsid;
+mod registry;
 mod support;
 
-use std::sync::{Arc, Mutex};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-pub use admin::admin;
+pub use commands::admin;
 pub use fabrics::fabrics;
+pub use failure::Failure;
 pub use io::IoQueue;
-pub use limits::{ADMIN_CAPSULE_DATA, IO_CAPSULE_DATA, MAX_IO_QUEUES, MAX_TRANSFER, MQES_Z};
-pub use reply::{Failure, Reply};
-pub use subsystem::{Controller, ControllerInfo, Kind, Subsystem, SubsystemOptions};
+pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
 use support::Support;
-use wafer_drive::Drive;
+use tokio::sync::{Notify, watch};
+use wafer_nvme::{AsyncEventConfig, Cc, ErrorEntry, HostBehavior, Status};
 
-impl Subsystem {
-    /// Makes a subsystem without controllers.
-    pub fn new(drive: Arc<Drive>, options: SubsystemOptions) -> Arc<Self> {
-        Arc::new(Subsystem { drive, options, support: support(), controllers: Mutex::default() })
-    }
-}
+/// I/O queues of a controller at most.
+pub const MAX_IO_QUEUES: u16 = 64;
+/// Entries of a queue at most, less one: CAP.MQES.
+pub const MQES_Z: u16 = 1023;
+/// Data of one command at most: MDTS 8, 2^8 pages of 4 KiB.
+pub const MAX_TRANSFER: u64 = 1 << 20;
+pub(crate) const MDTS: u8 = 8;
+/// In-capsule data of I/O queues, bytes.
+pub const IO_CAPSULE_DATA: u32 = 16 << 10;
+/// In-capsule data of the admin queue, bytes (TCP transport, 3.3.2).
+pub const ADMIN_CAPSULE_DATA: u32 = 8 << 10;
+/// Asynchronous event requests outstanding at most.
+pub(crate) const MAX_ASYNC_EVENTS: usize = 4;
+/// Entries of the error log.
+pub(crate) const ERROR_ENTRIES: usize = 64;
 
-/// Returns the rows of the codes that have a handler.
+/// Returns the codes that have a handler.
 fn support() -> Support {
     Support {
-        admin: admin::COMMANDS.iter().filter_map(|(opcode, _)| opcode.info()).collect(),
-        io: io::COMMANDS.iter().filter_map(|(opcode, _)| opcode.info()).collect(),
-        fabrics: fabrics::SUPPORTED.iter().filter_map(|fctype| fctype.info()).collect(),
-        log_pages: logs::PAGES.iter().filter_map(|(lid, _)| lid.info()).collect(),
-        features: features::FEATURES.iter().filter_map(|(fid, _)| fid.info()).collect(),
+        admin: commands::SUPPORTED,
+        io: io::SUPPORTED,
+        fabrics: fabrics::SUPPORTED,
+        log_pages: logs::PAGES.iter().map(|page| page.lid).collect(),
+        features: features::FEATURES.iter().map(|feature| feature.fid).collect(),
     }
 }
 
@@ -55,4 +64,148 @@ fn support() -> Support {
 /// the target supports.
 pub fn support_matrix() -> String {
     support().matrix()
+}
+
+/// The outcome of a command that succeeded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Dword 0 of the completion.
+    pub dw0: u32,
+    /// Dword 1 of the completion.
+    pub dw1: u32,
+    /// Data for the host.
+    pub data: Vec<u8>,
+    /// The completion comes later: an asynchronous event request.
+    pub deferred: bool,
+}
+
+impl Reply {
+    pub(crate) fn data(data: impl Into<Vec<u8>>) -> Self {
+        Reply { data: data.into(), ..Default::default() }
+    }
+
+    pub(crate) fn dw0(dw0: u32) -> Self {
+        Reply { dw0, ..Default::default() }
+    }
+}
+
+/// One controller: an association of one host.
+pub struct Controller {
+    /// Controller ID.
+    pub cntlid: u16,
+    /// I/O or discovery.
+    pub kind: Kind,
+    /// NQN of the host.
+    pub hostnqn: String,
+    /// Host identifier.
+    pub hostid: [u8; 16],
+    /// The host's number in captures.
+    pub host: u16,
+    /// The address that the host connected to, for the discovery log.
+    pub local: String,
+    /// The subsystem.
+    pub subsystem: Arc<Subsystem>,
+    state: Mutex<State>,
+    /// Milliseconds after `started` at which the keep alive timer was last restarted.
+    heard: AtomicU64,
+    started: Instant,
+    /// Keep alive timeout in milliseconds; 0 is none.
+    kato: AtomicU64,
+    /// Commands completed on all its queues.
+    pub(crate) commands: AtomicU64,
+    /// An asynchronous event may be sent.
+    pub wake: Notify,
+    closed: watch::Sender<bool>,
+}
+
+pub(crate) struct State {
+    pub(crate) cc: Cc,
+    pub(crate) shutdown: bool,
+    /// I/O queues that are connected.
+    pub(crate) queues: BTreeSet<u16>,
+    pub(crate) async_config: AsyncEventConfig,
+    /// Command identifiers of asynchronous event requests.
+    pub(crate) async_requests: VecDeque<u16>,
+    /// Namespaces that changed and were not read from the log yet.
+    pub(crate) changed: BTreeSet<u32>,
+    /// A notice was sent and its log page was not read: no other is sent.
+    pub(crate) notice_sent: bool,
+    pub(crate) notice_due: bool,
+    pub(crate) errors: VecDeque<ErrorEntry>,
+    pub(crate) error_count: u64,
+    pub(crate) write_cache: bool,
+    pub(crate) host_behavior: HostBehavior,
+    /// Values of features that are kept and have no effect, by identifier.
+    pub(crate) kept_features: std::collections::BTreeMap<u8, u32>,
+    /// Asynchronous event requests that were aborted and are still to be completed.
+    pub(crate) aborted: Vec<u16>,
+}
+
+impl Controller {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Restarts the keep alive timer.
+    pub fn touch(&self) {
+        self.heard.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Returns when the keep alive timer expires.
+    pub fn deadline(&self) -> Option<Instant> {
+        let kato = self.kato.load(Ordering::Relaxed);
+        let until = self.heard.load(Ordering::Relaxed).saturating_add(kato);
+        (kato > 0).then(|| self.started + std::time::Duration::from_millis(until))
+    }
+
+    pub(crate) fn set_kato(&self, milliseconds: u32) {
+        self.kato.store(u64::from(milliseconds), Ordering::Relaxed);
+        self.touch();
+    }
+
+    pub(crate) fn kato(&self) -> u32 {
+        self.kato.load(Ordering::Relaxed) as u32
+    }
+
+    /// Ends the association: all its connections close.
+    pub fn close(&self) {
+        self.closed.send_replace(true);
+    }
+
+    /// Returns a channel that is true when the association has ended.
+    pub fn closed(&self) -> watch::Receiver<bool> {
+        self.closed.subscribe()
+    }
+
+    /// Returns whether the association has ended.
+    pub fn is_closed(&self) -> bool {
+        *self.closed.borrow()
+    }
+
+    /// Checks that the controller is enabled.
+    pub(crate) fn check_enabled(&self) -> Result<(), Failure> {
+        if self.state().cc.en() { Ok(()) } else { Err(Status::SEQUENCE_ERROR.into()) }
+    }
+
+    /// Checks that FDP is enabled.
+    pub(crate) fn check_fdp(&self) -> Result<(), Failure> {
+        let enabled = self.subsystem.drive.fdp_enabled();
+        if enabled { Ok(()) } else { Err(Status::FDP_DISABLED.into()) }
+    }
+
+    /// Returns the commands completed on all queues.
+    pub fn completed_commands(&self) -> u64 {
+        self.commands.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether I/O commands are accepted: enabled and not shut down.
+    pub fn is_ready(&self) -> bool {
+        let state = self.state();
+        state.cc.en() && !state.shutdown
+    }
+
+    /// Counts commands that were completed.
+    pub fn completed(&self, count: u64) {
+        self.commands.fetch_add(count, Ordering::Relaxed);
+    }
 }

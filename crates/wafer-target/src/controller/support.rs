@@ -1,53 +1,85 @@
-//! The supported part of the specification: rows of the tables of `wafer_nvme` that have a handler here.
+//! What the controller supports of the specification: the tables of `wafer_nvme`, and which rows have a
+//! handler here.
 
 use std::fmt::Write as _;
 
 use wafer_nvme::{
     ADMIN_COMMANDS, AdminOpcode, Capabilities, CommandInfo, DataTransfer, FABRICS_COMMANDS,
-    FEATURES, FeatureInfo, IO_COMMANDS, LOG_PAGES, LogInfo, NamespaceUse, Scope,
+    FEATURES, FabricsType, FeatureInfo, Fid, IO_COMMANDS, LOG_PAGES, Lid, LogInfo, NamespaceUse,
+    NvmOpcode, Scope,
 };
 
-/// The rows of the tables that have a handler.
+/// The codes that have a handler.
 pub(crate) struct Support {
-    /// Admin commands of I/O controllers, without fabrics commands.
-    pub(crate) admin: Vec<&'static CommandInfo>,
-    pub(crate) io: Vec<&'static CommandInfo>,
-    pub(crate) fabrics: Vec<&'static CommandInfo>,
-    pub(crate) log_pages: Vec<&'static LogInfo>,
-    pub(crate) features: Vec<&'static FeatureInfo>,
+    /// Admin commands of I/O controllers. Those of fabrics are not among them: the effects log has no entry
+    /// for them.
+    pub(crate) admin: &'static [AdminOpcode],
+    pub(crate) io: &'static [NvmOpcode],
+    pub(crate) fabrics: &'static [FabricsType],
+    pub(crate) log_pages: Vec<Lid>,
+    pub(crate) features: Vec<Fid>,
 }
 
 impl Support {
+    /// Returns the rows of the admin commands.
+    pub(crate) fn admin_commands(&self) -> impl Iterator<Item = &'static CommandInfo> {
+        self.admin.iter().filter_map(|opcode| opcode.info())
+    }
+
+    /// Returns the rows of the I/O commands.
+    pub(crate) fn io_commands(&self) -> impl Iterator<Item = &'static CommandInfo> {
+        self.io.iter().filter_map(|opcode| opcode.info())
+    }
+
+    fn fabrics_commands(&self) -> impl Iterator<Item = &'static CommandInfo> {
+        self.fabrics.iter().filter_map(|fctype| fctype.info())
+    }
+
+    fn log_pages(&self) -> impl Iterator<Item = &'static LogInfo> {
+        self.log_pages.iter().filter_map(|lid| lid.info())
+    }
+
+    /// Returns the rows of the features.
+    pub(crate) fn features(&self) -> impl Iterator<Item = &'static FeatureInfo> {
+        self.features.iter().filter_map(|fid| fid.info())
+    }
+
     /// Returns the capability bits of Identify Controller.
     pub(crate) fn capabilities(&self) -> Capabilities {
-        let commands = [&self.admin, &self.io, &self.fabrics].into_iter().flatten();
-        (commands.map(|row| row.capabilities))
-            .chain(self.log_pages.iter().map(|row| row.capabilities))
-            .chain(self.features.iter().map(|row| row.capabilities))
+        let commands = self.admin_commands().chain(self.io_commands());
+        (commands.chain(self.fabrics_commands()).map(|row| row.capabilities))
+            .chain(self.log_pages().map(|row| row.capabilities))
+            .chain(self.features().map(|row| row.capabilities))
             .fold(Capabilities::NONE, Capabilities::union)
     }
 
     /// Renders the specification's commands, log pages and features as Markdown tables.
     pub(crate) fn matrix(&self) -> String {
         let mut out = String::new();
-        commands(&mut out, "Admin commands", ADMIN_COMMANDS, &self.admin);
-        commands(&mut out, "I/O commands", IO_COMMANDS, &self.io);
-        commands(&mut out, "Fabrics commands", FABRICS_COMMANDS, &self.fabrics);
+        commands(&mut out, "Admin commands", ADMIN_COMMANDS, self.admin_commands());
+        commands(&mut out, "I/O commands", IO_COMMANDS, self.io_commands());
+        commands(&mut out, "Fabrics commands", FABRICS_COMMANDS, self.fabrics_commands());
         let pages = LOG_PAGES.iter().map(|row| {
-            let supported = self.log_pages.iter().any(|has| has.lid == row.lid);
-            [format!("{:#04x}", row.lid.0), row.name.into(), yes(supported), scope(row.scope)]
+            let supported = yes(self.log_pages.contains(&row.lid));
+            [format!("{:#04x}", row.lid.0), row.name.into(), supported, scope(row.scope)]
         });
         table(&mut out, "Log pages", ["LID", "Log page", "Supported", "Scope"], pages);
         let features = FEATURES.iter().map(|row| {
-            let supported = self.features.iter().any(|has| has.fid == row.fid);
-            [format!("{:#04x}", row.fid.0), row.name.into(), yes(supported), scope(row.scope)]
+            let supported = yes(self.features.contains(&row.fid));
+            [format!("{:#04x}", row.fid.0), row.name.into(), supported, scope(row.scope)]
         });
         table(&mut out, "Features", ["FID", "Feature", "Supported", "Scope"], features);
         out
     }
 }
 
-fn commands(out: &mut String, title: &str, rows: &[CommandInfo], supported: &[&CommandInfo]) {
+fn commands(
+    out: &mut String,
+    title: &str,
+    rows: &'static [CommandInfo],
+    supported: impl Iterator<Item = &'static CommandInfo>,
+) {
+    let supported: Vec<u8> = supported.map(|row| row.opcode).collect();
     let rows = rows.iter().map(|row| {
         let namespace = match row.namespace {
             NamespaceUse::None => "none",
@@ -62,8 +94,7 @@ fn commands(out: &mut String, title: &str, rows: &[CommandInfo], supported: &[&C
             DataTransfer::Bidirectional => "both",
         };
         // Fabrics commands have a table of their own.
-        let has = row.opcode == AdminOpcode::FABRICS.0
-            || supported.iter().any(|has| has.opcode == row.opcode);
+        let has = row.opcode == AdminOpcode::FABRICS.0 || supported.contains(&row.opcode);
         [
             format!("{:#04x}", row.opcode),
             row.name.into(),
@@ -106,16 +137,16 @@ fn scope(scope: Scope) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::{admin, fabrics, features, io, logs, support, support_matrix};
+    use crate::controller::{support, support_matrix};
 
     #[test]
     fn every_handler_has_a_row() {
         let support = support();
-        assert_eq!(support.admin.len(), admin::COMMANDS.len());
-        assert_eq!(support.io.len(), io::COMMANDS.len());
-        assert_eq!(support.fabrics.len(), fabrics::SUPPORTED.len());
-        assert_eq!(support.log_pages.len(), logs::PAGES.len());
-        assert_eq!(support.features.len(), features::FEATURES.len());
+        assert_eq!(support.admin_commands().count(), support.admin.len());
+        assert_eq!(support.io_commands().count(), support.io.len());
+        assert_eq!(support.fabrics_commands().count(), support.fabrics.len());
+        assert_eq!(support.log_pages().count(), support.log_pages.len());
+        assert_eq!(support.features().count(), support.features.len());
     }
 
     #[test]

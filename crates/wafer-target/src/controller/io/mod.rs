@@ -1,50 +1,219 @@
-//! I/O commands of the NVM command set: the table of handlers.
+//! I/O commands of the NVM command set, one a file: what the command says, checked, and what it does.
 //!
-//! To add a command, write a handler and add it to [`COMMANDS`]. Its opcode, effects and capability bits are
-//! in the table of `wafer_nvme`.
+//! An [`IoQueue`] executes one command after the other. Data moves at once; what the device has to count is
+//! collected and applied by [`IoQueue::end_batch`], before the host hears of the completions. Commands that
+//! look at the device apply it themselves.
+//!
+//! To add a command, copy a file, and name it below. Its opcode, effects and capability bits are in the table
+//! of `wafer_nvme`.
 
-mod commands;
-mod management;
-mod queue;
+mod compare;
+mod copy;
+mod dataset_management;
+mod flush;
+mod io_management_receive;
+mod io_management_send;
+mod range;
+mod read;
+mod verify;
+mod write;
+mod write_zeroes;
 
-pub use queue::IoQueue;
-use wafer_nvme::{NvmOpcode, Sqe, Status, location};
+use std::sync::Arc;
 
-use super::reply::Failure;
-use super::subsystem::check_nsid;
+use range::Directive;
+use wafer_drive::{Drive, Namespace, Transferred};
+use wafer_interface::{Command, Op, Placement};
+use wafer_nvme::{
+    CommandInfo, DataLength, DataTransfer, NvmOpcode, RwCdw12, Sqe, Status, location,
+};
 
-/// Checks and executes a command and returns dword 0 of the completion. The slice is the data that the host
-/// sent, the vector receives the data for the host.
-type Handler = fn(&mut IoQueue, &Sqe, &[u8], &mut Vec<u8>) -> Result<u32, Failure>;
+use super::{Controller, Failure, MAX_TRANSFER, nsid};
 
-/// Supported I/O commands.
-pub(crate) const COMMANDS: &[(NvmOpcode, Handler)] = &[
-    (NvmOpcode::FLUSH, commands::flush),
-    (NvmOpcode::WRITE, commands::write),
-    (NvmOpcode::READ, commands::read),
-    (NvmOpcode::COMPARE, commands::compare),
-    (NvmOpcode::WRITE_ZEROES, commands::write_zeroes),
-    (NvmOpcode::DATASET_MANAGEMENT, commands::dataset_management),
-    (NvmOpcode::VERIFY, commands::verify),
-    (NvmOpcode::IO_MANAGEMENT_RECEIVE, management::receive),
-    (NvmOpcode::COPY, commands::copy),
-    (NvmOpcode::IO_MANAGEMENT_SEND, management::send),
-];
+/// A PID that no namespace has, for one that would mean "none" to the device.
+const NEVER_VALID: Placement = Placement(u16::MAX - 1);
 
-impl IoQueue {
-    /// Executes a command and returns dword 0 of the completion. `data`, which the host sent, has at least
-    /// [`Self::data_length`] bytes. Data for the host is appended to `out`.
+/// An I/O command whose fields are checked.
+trait IoCommand: Sized {
+    /// Checks a submission queue entry.
     ///
     /// # Errors
-    /// The status that the command completes with. The bytes appended to `out` are then undefined.
+    /// A field that no controller could execute.
+    fn parse(sqe: &Sqe) -> Result<Self, Failure>;
+
+    /// Executes the command and returns dword 0 of the completion.
+    ///
+    /// # Errors
+    /// The status that it completes with.
+    fn execute(self, queue: &mut IoQueue, data: &[u8], out: &mut Vec<u8>) -> Result<u32, Failure>;
+}
+
+/// Generates the dispatch and the list of supported commands.
+macro_rules! commands {
+    ($($opcode:ident => $command:ty,)*) => {
+        /// I/O commands.
+        pub(crate) const SUPPORTED: &[NvmOpcode] = &[$(NvmOpcode::$opcode,)*];
+
+        impl IoQueue {
+            fn dispatch(
+                &mut self,
+                sqe: &Sqe,
+                data: &[u8],
+                out: &mut Vec<u8>,
+            ) -> Result<u32, Failure> {
+                match NvmOpcode(sqe.opcode) {
+                    $(NvmOpcode::$opcode => {
+                        const ROW: &CommandInfo = NvmOpcode::$opcode.info().unwrap();
+                        nsid::check_use(ROW.namespace, sqe.nsid.get())?;
+                        <$command>::parse(sqe)?.execute(self, data, out)
+                    })*
+                    _ => Err(Status::INVALID_OPCODE.into()),
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    FLUSH => flush::Flush,
+    WRITE => write::Write,
+    READ => read::Read,
+    COMPARE => compare::Compare,
+    WRITE_ZEROES => write_zeroes::WriteZeroes,
+    DATASET_MANAGEMENT => dataset_management::DatasetManagement,
+    VERIFY => verify::Verify,
+    IO_MANAGEMENT_RECEIVE => io_management_receive::IoManagementReceive,
+    COPY => copy::Copy,
+    IO_MANAGEMENT_SEND => io_management_send::IoManagementSend,
+}
+
+/// One I/O queue of a controller.
+pub struct IoQueue {
+    controller: Arc<Controller>,
+    drive: Arc<Drive>,
+    /// What the device is still to count.
+    pending: Vec<Command>,
+    transferred: Transferred,
+    /// Buffer of commands that compare and move data, kept for its memory.
+    scratch: Vec<u8>,
+    /// The namespace used last.
+    recent: Option<Arc<Namespace>>,
+    /// Whether FDP was enabled when this batch began.
+    fdp: bool,
+}
+
+impl IoQueue {
+    /// Makes a queue of a controller.
+    pub fn new(controller: Arc<Controller>) -> Self {
+        let drive = Arc::clone(&controller.subsystem.drive);
+        IoQueue {
+            fdp: drive.fdp_enabled(),
+            controller,
+            drive,
+            pending: Vec::new(),
+            transferred: Transferred::default(),
+            scratch: Vec::new(),
+            recent: None,
+        }
+    }
+
+    /// Begins a batch of commands.
+    pub fn begin_batch(&mut self) {
+        self.fdp = self.drive.fdp_enabled();
+    }
+
+    /// Has the device count what was done. Namespaces are looked up anew afterwards.
+    pub fn end_batch(&mut self) {
+        self.drive.apply_counted(self.controller.host, &self.pending, self.transferred);
+        self.pending.clear();
+        self.transferred = Transferred::default();
+        self.recent = None;
+    }
+
+    /// Returns the bytes that the host sends with a command.
+    ///
+    /// # Errors
+    /// The command cannot be valid, so no data should be taken.
+    pub fn data_length(&self, sqe: &Sqe) -> Result<u64, Failure> {
+        let row = NvmOpcode(sqe.opcode).info();
+        let Some(row) = row.filter(|row| row.direction() == DataTransfer::HostToController) else {
+            return Ok(0);
+        };
+        Ok(match row.data {
+            DataLength::Handler => 0,
+            DataLength::Blocks => {
+                let namespace = self.lookup(sqe.nsid.get())?;
+                (u64::from(RwCdw12::of(sqe).nlb_z()) + 1) << namespace.lba_shift
+            }
+            DataLength::Entries { bytes, count } => count(sqe) * bytes,
+        })
+    }
+
+    /// Executes a command. `data` is what the host sent, of at least [`Self::data_length`]; what the host
+    /// gets is appended to `out`. Returns dword 0 of the completion.
+    ///
+    /// # Errors
+    /// The status that the command completes with; `out` may hold anything then.
     pub fn execute(&mut self, sqe: &Sqe, data: &[u8], out: &mut Vec<u8>) -> Result<u32, Failure> {
         if sqe.fuse() != 0 {
             return Err(location!(flags).into());
         }
-        let opcode = NvmOpcode(sqe.opcode);
-        let handler = COMMANDS.iter().find(|(supported, _)| *supported == opcode);
-        let ((_, handler), row) = handler.zip(opcode.info()).ok_or(Status::INVALID_OPCODE)?;
-        check_nsid(row.namespace, sqe.nsid.get())?;
-        handler(self, sqe, data, out)
+        self.dispatch(sqe, data, out)
     }
+
+    fn lookup(&self, nsid: u32) -> Result<Arc<Namespace>, Failure> {
+        match &self.recent {
+            Some(recent) if recent.nsid == nsid => Ok(Arc::clone(recent)),
+            // Invalid Field for an inactive NSID (Base 2.1, 3.2.1.5).
+            _ => Ok(self.controller.active(nsid)?.ok_or(location!(nsid))?),
+        }
+    }
+
+    fn namespace(&mut self, nsid: u32) -> Result<Arc<Namespace>, Failure> {
+        let namespace = self.lookup(nsid)?;
+        self.recent = Some(Arc::clone(&namespace));
+        Ok(namespace)
+    }
+
+    /// Adds to what the device is to count.
+    fn count(&mut self, op: Op, namespace: &Namespace, offset: u64, length: u64, pid: Placement) {
+        self.pending.push(Command {
+            lba: Namespace::device_blocks(offset),
+            blocks: Namespace::device_blocks(length) as u32,
+            placement: pid,
+            op,
+            namespace: namespace.id(),
+        });
+    }
+
+    /// Returns the placement that a directive asks for.
+    fn placement(&self, namespace: &Namespace, directive: Directive) -> Result<Placement, Failure> {
+        let pid = match directive {
+            Directive::None => return Ok(Placement::NONE),
+            Directive::Placement(pid) if self.fdp => pid,
+            Directive::Placement(_) => return Err(range::DTYPE.into()),
+        };
+        if namespace.placement(pid).is_ok() {
+            return Ok(pid);
+        }
+        if self.controller.subsystem.options.refuse_invalid_placement {
+            self.drive.refused_placement(namespace, pid);
+            return Err(range::DSPEC.into());
+        }
+        // The device takes the default handle and logs the event.
+        Ok(if pid == Placement::NONE { NEVER_VALID } else { pid })
+    }
+
+    /// Makes a write durable if the host asks for it or has no write cache.
+    fn finish_write(&mut self, fua: bool) -> Result<u32, Failure> {
+        if self.drive.may_block() && (fua || !self.controller.state().write_cache) {
+            self.end_batch();
+            self.drive.flush(self.controller.host, None).map_err(|e| flush_failure(&e))?;
+        }
+        Ok(0)
+    }
+}
+
+fn flush_failure(error: &std::io::Error) -> Failure {
+    Failure::medium(error, Status::WRITE_FAULT, 0)
 }

@@ -1,0 +1,49 @@
+//! Format NVM.
+
+use wafer_nvme::{FormatCdw10, Sqe, Status};
+
+use super::{AdminCommand, Controller, Failure, Reply};
+use crate::controller::identify::LBA_FORMATS;
+use crate::controller::nsid::Nsid;
+
+pub(super) struct FormatNvm {
+    nsid: Nsid,
+    lba_bytes: u32,
+}
+
+/// Secure Erase Settings: user data, the last that is supported; there is no cryptographic erase.
+const USER_DATA_ERASE: u8 = 1;
+
+impl AdminCommand<'_> for FormatNvm {
+    fn parse(sqe: &Sqe, _data: &[u8]) -> Result<Self, Failure> {
+        let cdw10 = FormatCdw10::of(sqe);
+        let format = usize::from(cdw10.lbafl()) | usize::from(cdw10.lbafu()) << 4;
+        let lbads = *LBA_FORMATS.get(format).ok_or(Status::INVALID_FORMAT)?;
+        if cdw10.pi() != 0 || cdw10.mset() {
+            return Err(Status::INVALID_FORMAT.into());
+        }
+        if cdw10.ses() > USER_DATA_ERASE {
+            return Err(FormatCdw10::new().with_ses(1).location().into());
+        }
+        Ok(FormatNvm { nsid: Nsid::one_or_all(sqe)?, lba_bytes: 1 << lbads })
+    }
+
+    fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
+        let nsids = match self.nsid {
+            Nsid::All => controller.nsids(true),
+            Nsid::One(nsid) => {
+                controller.active(nsid)?.ok_or(Status::INVALID_NAMESPACE)?;
+                vec![nsid]
+            }
+        };
+        let subsystem = &controller.subsystem;
+        for nsid in nsids {
+            subsystem.drive.format_namespace(controller.host, nsid, self.lba_bytes)?;
+            let namespace = subsystem.drive.namespace(nsid);
+            subsystem.namespace_changed(nsid, |c| {
+                namespace.as_ref().is_some_and(|n| n.is_attached(&c.hostnqn))
+            });
+        }
+        Ok(Reply::default())
+    }
+}

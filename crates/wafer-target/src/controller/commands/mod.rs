@@ -1,0 +1,86 @@
+//! Admin commands, one a file: what the command says, checked, and what it does.
+//!
+//! To add one, copy a file, and name it below. Its opcode, effects and capability bits are in the table of
+//! `wafer_nvme`.
+
+mod abort;
+mod async_event_request;
+mod directive_receive;
+mod directive_send;
+mod format_nvm;
+mod get_features;
+mod get_log_page;
+mod identify;
+mod keep_alive;
+mod namespace_attachment;
+mod namespace_management;
+mod set_features;
+
+use wafer_nvme::{AdminOpcode, Sqe, Status, location};
+
+use super::{Controller, Failure, Kind, Reply};
+
+/// An admin command whose fields are checked.
+trait AdminCommand<'a>: Sized {
+    /// Checks a submission queue entry and the data that the host sent with it.
+    ///
+    /// # Errors
+    /// A field that no controller could execute.
+    fn parse(sqe: &'a Sqe, data: &'a [u8]) -> Result<Self, Failure>;
+
+    /// Executes the command.
+    ///
+    /// # Errors
+    /// The status that it completes with.
+    fn execute(self, controller: &Controller) -> Result<Reply, Failure>;
+}
+
+/// Generates the dispatch and the list of supported commands.
+macro_rules! commands {
+    ($($opcode:ident => $command:ty,)*) => {
+        /// Admin commands of I/O controllers.
+        pub(crate) const SUPPORTED: &[AdminOpcode] = &[$(AdminOpcode::$opcode,)*];
+
+        fn dispatch(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Reply, Failure> {
+            match AdminOpcode(sqe.opcode) {
+                $(AdminOpcode::$opcode => <$command>::parse(sqe, data)?.execute(controller),)*
+                _ => Err(Status::INVALID_OPCODE.into()),
+            }
+        }
+    };
+}
+
+commands! {
+    GET_LOG_PAGE => get_log_page::GetLogPage,
+    IDENTIFY => identify::Identify,
+    ABORT => abort::Abort,
+    SET_FEATURES => set_features::SetFeatures,
+    GET_FEATURES => get_features::GetFeatures,
+    ASYNC_EVENT_REQUEST => async_event_request::AsyncEventRequest,
+    NAMESPACE_MANAGEMENT => namespace_management::NamespaceManagement,
+    NAMESPACE_ATTACHMENT => namespace_attachment::NamespaceAttachment,
+    KEEP_ALIVE => keep_alive::KeepAlive,
+    DIRECTIVE_SEND => directive_send::DirectiveSend,
+    DIRECTIVE_RECEIVE => directive_receive::DirectiveReceive,
+    FORMAT_NVM => format_nvm::FormatNvm,
+}
+
+/// Executes an admin command. `data` is what the host sent with it.
+///
+/// # Errors
+/// The status that it completes with.
+pub fn admin(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Reply, Failure> {
+    let opcode = AdminOpcode(sqe.opcode);
+    // Keep Alive is due whatever the state of the controller.
+    if opcode != AdminOpcode::KEEP_ALIVE {
+        controller.check_enabled()?;
+        if sqe.fuse() != 0 {
+            return Err(location!(flags).into());
+        }
+        let discovery = opcode.info().is_some_and(|row| row.discovery);
+        if controller.kind == Kind::Discovery && !discovery {
+            return Err(Status::INVALID_OPCODE.into());
+        }
+    }
+    dispatch(controller, sqe, data)
+}

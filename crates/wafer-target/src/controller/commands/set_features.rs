@@ -1,0 +1,45 @@
+//! Set Features.
+
+use wafer_nvme::{Fid, Scope, SetFeaturesCdw10, Sqe, Status};
+
+use super::{AdminCommand, Controller, Failure, Reply};
+use crate::controller::features::{self, Set};
+use crate::controller::nsid::BROADCAST;
+
+pub(super) struct SetFeatures<'a> {
+    fid: Fid,
+    save: bool,
+    nsid: u32,
+    set: Set<'a>,
+}
+
+impl<'a> AdminCommand<'a> for SetFeatures<'a> {
+    fn parse(sqe: &'a Sqe, data: &'a [u8]) -> Result<Self, Failure> {
+        let cdw10 = SetFeaturesCdw10::of(sqe);
+        Ok(SetFeatures {
+            fid: Fid(cdw10.fid()),
+            save: cdw10.sv(),
+            nsid: sqe.nsid.get(),
+            set: Set { sqe, data },
+        })
+    }
+
+    fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
+        let (feature, info) = features::find(controller, self.fid)?;
+        // Enabling FDP is kept with the drive, saved or not; nothing else can be saved.
+        if self.save && !info.saveable {
+            return Err(Status::FEATURE_NOT_SAVEABLE.into());
+        }
+        if !info.changeable {
+            return Err(Status::FEATURE_NOT_CHANGEABLE.into());
+        }
+        if info.scope == Scope::Namespace {
+            if self.nsid != BROADCAST {
+                controller.active(self.nsid)?.ok_or(Status::INVALID_FIELD)?;
+            }
+        } else if self.nsid != 0 && self.nsid != BROADCAST {
+            return Err(Status::FEATURE_NOT_NAMESPACE_SPECIFIC.into());
+        }
+        (feature.set)(controller, &self.set)
+    }
+}

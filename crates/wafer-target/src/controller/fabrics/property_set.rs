@@ -1,0 +1,45 @@
+//! Property Set: only the controller configuration can be set.
+
+use wafer_nvme::{Cc, Property, PropertyCommand, location};
+
+use super::{Controller, Failure, Kind, Reply};
+
+pub(super) struct PropertySet {
+    cc: Cc,
+}
+
+impl PropertySet {
+    pub(super) fn parse(command: &PropertyCommand) -> Result<Self, Failure> {
+        if Property(command.offset.get()) != Property::CC || command.attrib & 7 != 0 {
+            return Err(location!(PropertyCommand, offset).into());
+        }
+        Ok(PropertySet { cc: Cc::from_bits(command.value.get() as u32) })
+    }
+
+    pub(super) fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
+        let cc = self.cc;
+        let mut state = controller.state();
+        if cc.en() && !state.cc.en() {
+            let entries = (cc.iosqes(), cc.iocqes());
+            let sizes_differ =
+                controller.kind == Kind::Io && entries != (6, 4) && entries != (0, 0);
+            if cc.mps() != 0 || cc.ams() != 0 || !matches!(cc.css(), 0 | 6) || sizes_differ {
+                return Err(location!(PropertyCommand, value).into());
+            }
+        }
+        let before = std::mem::replace(&mut state.cc, cc);
+        if cc.shn() != 0 {
+            state.shutdown = true;
+        }
+        if before.en() && !cc.en() {
+            // A controller level reset: features and requests start again, and its I/O queues go.
+            state.shutdown = false;
+            state.async_config = Default::default();
+            state.async_requests.clear();
+            state.kept_features.clear();
+            state.notice_sent = false;
+            state.notice_due = false;
+        }
+        Ok(Reply::default())
+    }
+}

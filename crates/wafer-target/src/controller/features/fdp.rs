@@ -1,0 +1,71 @@
+//! Flexible Data Placement: the feature, and which events are enabled.
+
+use wafer_drive::ENDURANCE_GROUP;
+use wafer_interface::RuhId;
+use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::{
+    FdpEventDescriptor, FdpEventsCdw11, FdpEventsCdw12, FdpFeature, FeatureGroup, Fid, Sqe, Status,
+};
+
+use super::{Controller, Failure, Feature, Get, Reply, Set};
+
+pub(super) const FDP: Feature = Feature { fid: Fid::FDP, get: get_fdp, set: set_fdp };
+pub(super) const FDP_EVENTS: Feature =
+    Feature { fid: Fid::FDP_EVENTS, get: get_events, set: set_events };
+
+fn check_group(sqe: &Sqe) -> Result<(), Failure> {
+    if FeatureGroup::of(sqe).endgid() == ENDURANCE_GROUP {
+        Ok(())
+    } else {
+        Err(FeatureGroup::new().with_endgid(1).location().into())
+    }
+}
+
+fn get_fdp(controller: &Controller, get: &Get<'_>) -> Result<Reply, Failure> {
+    check_group(get.sqe)?;
+    let drive = &controller.subsystem.drive;
+    let enabled = if get.default { drive.initial_config().fdp } else { drive.fdp_enabled() };
+    Ok(Reply::dw0(FdpFeature::new().with_fdpe(enabled).into_bits()))
+}
+
+fn set_fdp(controller: &Controller, set: &Set<'_>) -> Result<Reply, Failure> {
+    check_group(set.sqe)?;
+    let wanted = FdpFeature::of(set.sqe);
+    if wanted.fdpe() && wanted.fdpcidx() != 0 {
+        return Err(FdpFeature::new().with_fdpcidx(1).location().into());
+    }
+    controller.subsystem.drive.set_fdp(wanted.fdpe())?;
+    Ok(Reply::default())
+}
+
+/// Returns the handle behind the placement handle of the command.
+fn handle(controller: &Controller, sqe: &Sqe) -> Result<(RuhId, FdpEventsCdw11), Failure> {
+    controller.check_fdp()?;
+    let cdw11 = FdpEventsCdw11::of(sqe);
+    let namespace = controller.active(sqe.nsid.get())?.ok_or(Status::INVALID_FIELD)?;
+    let handle = namespace.handles.get(usize::from(cdw11.phndl()));
+    Ok((*handle.ok_or(FdpEventsCdw11::new().with_phndl(1).location())?, cdw11))
+}
+
+fn get_events(controller: &Controller, get: &Get<'_>) -> Result<Reply, Failure> {
+    let (handle, cdw11) = handle(controller, get.sqe)?;
+    let supported = controller.subsystem.drive.supported_events(handle);
+    let mut data = Vec::new();
+    for (event_type, enabled) in supported.iter().take(usize::from(cdw11.noet())) {
+        let descriptor =
+            FdpEventDescriptor { event_type: *event_type, attributes: u8::from(*enabled) };
+        data.extend_from_slice(descriptor.as_bytes());
+    }
+    Ok(Reply { dw0: supported.len() as u32, data, ..Default::default() })
+}
+
+fn set_events(controller: &Controller, set: &Set<'_>) -> Result<Reply, Failure> {
+    let (handle, cdw11) = handle(controller, set.sqe)?;
+    let types = set.data.get(..usize::from(cdw11.noet())).ok_or(Status::INVALID_SGL_LENGTH)?;
+    if types.is_empty() {
+        return Err(FdpEventsCdw11::new().with_noet(1).location().into());
+    }
+    let enable = FdpEventsCdw12::of(set.sqe).fdpee();
+    controller.subsystem.drive.enable_events(handle, types, enable)?;
+    Ok(Reply::default())
+}

@@ -1,0 +1,70 @@
+//! Features: what Get Features and Set Features reach.
+//!
+//! What a feature belongs to, and whether it can be changed and saved, is in the table of `wafer_nvme`.
+
+mod controller;
+mod fdp;
+mod kept;
+
+use wafer_nvme::{FeatureInfo, Fid, GetFeaturesCdw10, Sqe};
+
+use super::{Controller, Failure, Kind, Reply};
+
+/// Get Features of one feature.
+pub(super) struct Get<'a> {
+    pub(super) sqe: &'a Sqe,
+    /// Whether the default is asked for rather than the current value.
+    pub(super) default: bool,
+}
+
+/// Set Features of one feature.
+pub(super) struct Set<'a> {
+    pub(super) sqe: &'a Sqe,
+    pub(super) data: &'a [u8],
+}
+
+impl Set<'_> {
+    /// Returns command dword 11, the value of most features.
+    fn value(&self) -> u32 {
+        self.sqe.cdw11.get()
+    }
+}
+
+/// A feature that is supported.
+pub(super) struct Feature {
+    pub(super) fid: Fid,
+    pub(super) get: fn(&Controller, &Get<'_>) -> Result<Reply, Failure>,
+    pub(super) set: fn(&Controller, &Set<'_>) -> Result<Reply, Failure>,
+}
+
+/// Every supported feature.
+pub(super) const FEATURES: &[Feature] = &[
+    kept::ARBITRATION,
+    kept::POWER_MANAGEMENT,
+    kept::TEMPERATURE_THRESHOLD,
+    kept::ERROR_RECOVERY,
+    kept::WRITE_ATOMICITY,
+    controller::VOLATILE_WRITE_CACHE,
+    controller::NUMBER_OF_QUEUES,
+    controller::ASYNC_EVENT,
+    controller::TIMESTAMP,
+    controller::KEEP_ALIVE_TIMER,
+    controller::HOST_BEHAVIOR,
+    controller::HOST_IDENTIFIER,
+    fdp::FDP,
+    fdp::FDP_EVENTS,
+];
+
+/// Returns a feature and its row.
+///
+/// # Errors
+/// The controller does not support it.
+pub(super) fn find(
+    controller: &Controller,
+    fid: Fid,
+) -> Result<(&'static Feature, &'static FeatureInfo), Failure> {
+    let feature = FEATURES.iter().find(|feature| feature.fid == fid);
+    (feature.zip(fid.info()))
+        .filter(|(_, info)| controller.kind == Kind::Io || info.discovery)
+        .ok_or_else(|| GetFeaturesCdw10::new().with_fid(1).location().into())
+}

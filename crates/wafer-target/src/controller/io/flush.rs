@@ -1,0 +1,27 @@
+//! Flush.
+
+use wafer_nvme::Sqe;
+
+use super::{Failure, IoCommand, IoQueue, flush_failure};
+use crate::controller::nsid::BROADCAST;
+
+pub(super) struct Flush {
+    nsid: u32,
+}
+
+impl IoCommand for Flush {
+    fn parse(sqe: &Sqe) -> Result<Self, Failure> {
+        Ok(Flush { nsid: sqe.nsid.get() })
+    }
+
+    fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<u32, Failure> {
+        queue.end_batch();
+        let namespace = match self.nsid {
+            BROADCAST => None,
+            nsid => Some(queue.namespace(nsid)?.id()),
+        };
+        let host = queue.controller.host;
+        queue.drive.flush(host, namespace).map_err(|e| flush_failure(&e))?;
+        Ok(0)
+    }
+}

@@ -1,0 +1,42 @@
+//! I/O Management Send: Reclaim Unit Handle Update.
+
+use wafer_interface::Placement;
+use wafer_nvme::zerocopy::FromBytes as _;
+use wafer_nvme::{IoManagementCdw10, Sqe, Status, U16};
+
+use super::io_management_receive::Operation;
+use super::{Failure, IoCommand, IoQueue};
+
+pub(super) struct IoManagementSend {
+    nsid: u32,
+    operation: Operation,
+    /// Placement identifiers.
+    count: usize,
+}
+
+impl IoCommand for IoManagementSend {
+    fn parse(sqe: &Sqe) -> Result<Self, Failure> {
+        let count = usize::from(IoManagementCdw10::of(sqe).mos()) + 1;
+        Ok(IoManagementSend { nsid: sqe.nsid.get(), operation: Operation::parse(sqe)?, count })
+    }
+
+    /// Moves each handle named to another reclaim unit, none if one identifier is not valid.
+    fn execute(self, queue: &mut IoQueue, data: &[u8], _: &mut Vec<u8>) -> Result<u32, Failure> {
+        queue.end_batch();
+        let namespace = queue.namespace(self.nsid)?;
+        if let Operation::None = self.operation {
+            return Ok(0);
+        }
+        queue.controller.check_fdp()?;
+        let list = <[U16]>::ref_from_prefix_with_elems(data, self.count);
+        let (list, _) = list.map_err(|_| Status::INVALID_SGL_LENGTH)?;
+        let pids = list.iter().map(|pid| Placement(pid.get()));
+        if pids.clone().any(|pid| namespace.placement(pid).is_err()) {
+            return Err(Status::INVALID_FIELD.into());
+        }
+        for pid in pids {
+            queue.drive.update(queue.controller.host, &namespace, pid)?;
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,24 @@
+//! Verify.
+
+use wafer_interface::{Op, Placement};
+use wafer_nvme::{Sqe, Status};
+
+use super::range::{Extent, Range};
+use super::{Failure, IoCommand, IoQueue};
+
+pub(super) struct Verify(Range);
+
+impl IoCommand for Verify {
+    fn parse(sqe: &Sqe) -> Result<Self, Failure> {
+        Ok(Verify(Range::parse(sqe)))
+    }
+
+    fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<u32, Failure> {
+        let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
+        queue.scratch.resize(length as usize, 0);
+        let read = namespace.store.read(offset, &mut queue.scratch);
+        read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, self.0.lba))?;
+        queue.count(Op::Read, &namespace, offset, length, Placement::NONE);
+        Ok(0)
+    }
+}

@@ -1,0 +1,33 @@
+//! Write Zeroes.
+
+use wafer_interface::Op;
+use wafer_nvme::{RwCdw12, Sqe, Status};
+
+use super::range::{Directive, Extent, Range};
+use super::{Failure, IoCommand, IoQueue};
+
+pub(super) struct WriteZeroes {
+    range: Range,
+    directive: Directive,
+    deallocate: bool,
+    fua: bool,
+}
+
+impl IoCommand for WriteZeroes {
+    fn parse(sqe: &Sqe) -> Result<Self, Failure> {
+        let (range, directive) = (Range::parse(sqe), Directive::parse(sqe)?);
+        let cdw12 = RwCdw12::of(sqe);
+        Ok(WriteZeroes { range, directive, deallocate: cdw12.deac(), fua: cdw12.fua() })
+    }
+
+    fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<u32, Failure> {
+        let Extent { namespace, offset, length } = self.range.resolve(queue)?;
+        let pid = queue.placement(&namespace, self.directive)?;
+        let zeroed = namespace.store.deallocate(offset, length);
+        zeroed.map_err(|e| Failure::medium(&e, Status::WRITE_FAULT, self.range.lba))?;
+        // Without the deallocate bit zeroes are data like other data.
+        let op = if self.deallocate { Op::Deallocate } else { Op::Write };
+        queue.count(op, &namespace, offset, length, pid);
+        queue.finish_write(self.fua)
+    }
+}

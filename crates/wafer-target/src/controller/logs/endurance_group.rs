@@ -1,0 +1,29 @@
+//! Endurance Group Information.
+
+use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::{EnduranceGroupLog, Lid};
+
+use super::Page;
+
+pub(super) const PAGE: Page = Page {
+    lid: Lid::ENDURANCE_GROUP,
+    read: |controller, _| {
+        let drive = &controller.subsystem.drive;
+        let now = drive.counters();
+        let billions = |bytes: u64| u128::from(bytes.div_ceil(1_000_000_000)).into();
+        let log = EnduranceGroupLog {
+            egfeat: 0x80,
+            available_spare: 100,
+            spare_threshold: 10,
+            data_units_read: billions(now.lifetime.read_bytes),
+            data_units_written: billions(now.lifetime.host_bytes),
+            media_units_written: billions(now.lifetime.media_bytes),
+            host_reads: u128::from(now.read_commands).into(),
+            host_writes: u128::from(now.write_commands).into(),
+            total_capacity: u128::from(now.capacity_bytes).into(),
+            unallocated_capacity: u128::from(drive.unallocated_bytes().0).into(),
+            ..Default::default()
+        };
+        Ok(log.as_bytes().to_vec())
+    },
+};

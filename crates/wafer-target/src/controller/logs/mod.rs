@@ -1,0 +1,84 @@
+//! Log pages, one a file.
+//!
+//! To add one, copy a file, and name it below. Its identifier, scope and capability bits are in the table of
+//! `wafer_nvme`.
+
+mod changed_namespaces;
+mod discovery;
+mod effects;
+mod endurance_group;
+mod error;
+mod fdp_configurations;
+mod fdp_events;
+mod fdp_statistics;
+mod fdp_usage;
+mod feature_effects;
+mod firmware;
+mod handles;
+mod smart;
+mod supported;
+
+use wafer_drive::ENDURANCE_GROUP;
+use wafer_nvme::{GetLogCdw11, Lid, Scope, Status};
+
+use super::{Controller, Failure, Kind};
+
+/// What a host asks of a log page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) lid: Lid,
+    /// Log Specific Parameter.
+    pub(super) lsp: u8,
+    /// Log Specific Identifier.
+    pub(super) lsi: u16,
+    /// Retain Asynchronous Event.
+    pub(super) retain: bool,
+    pub(super) nsid: u32,
+}
+
+/// A log page that is supported.
+pub(super) struct Page {
+    pub(super) lid: Lid,
+    /// Returns the whole page.
+    read: fn(&Controller, &Request) -> Result<Vec<u8>, Failure>,
+}
+
+/// Every supported log page.
+pub(super) const PAGES: &[Page] = &[
+    supported::PAGE,
+    error::PAGE,
+    smart::PAGE,
+    firmware::PAGE,
+    changed_namespaces::PAGE,
+    effects::PAGE,
+    endurance_group::PAGE,
+    feature_effects::PAGE,
+    fdp_configurations::PAGE,
+    fdp_usage::PAGE,
+    fdp_statistics::PAGE,
+    fdp_events::PAGE,
+    discovery::PAGE,
+    handles::PAGE,
+];
+
+impl Page {
+    /// Returns whether controllers of this kind have the page.
+    pub(super) fn is_of(&self, kind: Kind) -> bool {
+        let discovery = self.lid.info().is_some_and(|row| row.discovery);
+        self.lid == Lid::SUPPORTED || discovery == (kind == Kind::Discovery)
+    }
+}
+
+/// Returns a whole log page.
+///
+/// # Errors
+/// The status that Get Log Page completes with.
+pub(super) fn read(controller: &Controller, request: &Request) -> Result<Vec<u8>, Failure> {
+    let mut pages = PAGES.iter().filter(|page| page.is_of(controller.kind));
+    let page = pages.find(|page| page.lid == request.lid).ok_or(Status::INVALID_LOG_PAGE)?;
+    let of_group = page.lid.info().is_some_and(|row| row.scope == Scope::EnduranceGroup);
+    if of_group && request.lsi != ENDURANCE_GROUP {
+        return Err(GetLogCdw11::new().with_lsi(1).location().into());
+    }
+    (page.read)(controller, request)
+}

@@ -1,0 +1,254 @@
+//! The subsystem: its drive, its controllers, and how hosts connect to them.
+
+use std::collections::BTreeMap;
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use serde::Serialize;
+use tokio::sync::{Notify, watch};
+use wafer_drive::Drive;
+use wafer_nvme::{
+    AsyncEventConfig, Cc, ConnectCommand, ConnectData, DISCOVERY_NQN, HostBehavior, Location,
+    MAX_NQN, Status, nqn,
+};
+
+use super::support::Support;
+use super::{Controller, Failure, MAX_IO_QUEUES, MQES_Z, State};
+
+/// What a subsystem presents to hosts.
+#[derive(Clone, Debug)]
+pub struct SubsystemOptions {
+    /// NVMe Qualified Name.
+    pub nqn: String,
+    /// Serial number, at most 20 ASCII characters.
+    pub serial: String,
+    /// Model number, at most 40 ASCII characters.
+    pub model: String,
+    /// Whether a write with an invalid placement identifier fails instead of going to the default
+    /// handle.
+    pub refuse_invalid_placement: bool,
+    /// Address in the discovery log; none is the one that the host connected to.
+    pub advertise: Option<(String, u16)>,
+}
+
+/// What a controller is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// I/O controller of the subsystem.
+    Io,
+    /// Discovery controller.
+    Discovery,
+}
+
+/// A controller as the live page shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ControllerInfo {
+    /// Controller ID.
+    pub cntlid: u16,
+    /// What it is for.
+    pub kind: Kind,
+    /// NQN of the host.
+    pub hostnqn: String,
+    /// I/O queues connected.
+    pub io_queues: usize,
+    /// Commands completed.
+    pub commands: u64,
+    /// Seconds since it was connected.
+    pub connected_seconds: f64,
+}
+
+/// An NVM subsystem with one drive.
+pub struct Subsystem {
+    /// The drive.
+    pub drive: Arc<Drive>,
+    /// What it presents.
+    pub options: SubsystemOptions,
+    /// When it was made.
+    pub started: Instant,
+    pub(crate) support: Support,
+    controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
+}
+
+/// Controller IDs that hosts may have.
+const LAST_CNTLID: u16 = 0xffef;
+
+impl Subsystem {
+    /// Makes a subsystem without controllers.
+    pub fn new(drive: Arc<Drive>, options: SubsystemOptions) -> Arc<Self> {
+        Arc::new(Subsystem {
+            drive,
+            options,
+            started: Instant::now(),
+            support: super::support(),
+            controllers: Mutex::default(),
+        })
+    }
+
+    fn registry(&self) -> MutexGuard<'_, BTreeMap<u16, Arc<Controller>>> {
+        self.controllers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns all controllers, by ID.
+    pub fn controllers(&self) -> Vec<Arc<Controller>> {
+        self.registry().values().cloned().collect()
+    }
+
+    /// Returns the controllers as the live page shows them.
+    pub fn controller_infos(&self) -> Vec<ControllerInfo> {
+        let info = |c: Arc<Controller>| ControllerInfo {
+            cntlid: c.cntlid,
+            kind: c.kind,
+            hostnqn: c.hostnqn.clone(),
+            io_queues: c.state().queues.len(),
+            commands: c.commands.load(Ordering::Relaxed),
+            connected_seconds: c.started.elapsed().as_secs_f64(),
+        };
+        self.controllers().into_iter().map(info).collect()
+    }
+
+    /// Makes a controller: Connect on the admin queue.
+    ///
+    /// # Errors
+    /// The status that Connect completes with.
+    pub fn connect_admin(
+        self: &Arc<Self>,
+        command: &ConnectCommand,
+        data: &ConnectData,
+        local: String,
+    ) -> Result<Arc<Controller>, Failure> {
+        let (subnqn, hostnqn) = names(command, data)?;
+        let kind = match subnqn {
+            DISCOVERY_NQN => Kind::Discovery,
+            name if name == self.options.nqn => Kind::Io,
+            _ => return Err(invalid(offset_of!(ConnectData, subnqn), true)),
+        };
+        if data.cntlid.get() != 0xffff {
+            // The dynamic controller model: hosts cannot choose.
+            return Err(invalid(offset_of!(ConnectData, cntlid), true));
+        }
+        if !(1..=MQES_Z).contains(&command.sqsize_z.get()) {
+            return Err(invalid(offset_of!(ConnectCommand, sqsize_z), false));
+        }
+        let host = match kind {
+            Kind::Io => self.drive.host(hostnqn),
+            Kind::Discovery => 0,
+        };
+        let mut registry = self.registry();
+        let free = (1..=LAST_CNTLID).find(|id| !registry.contains_key(id));
+        let cntlid = free.ok_or(Status::CONNECT_CONTROLLER_BUSY)?;
+        let controller = Arc::new(Controller {
+            cntlid,
+            kind,
+            hostnqn: hostnqn.to_owned(),
+            hostid: data.hostid,
+            host,
+            local,
+            subsystem: Arc::clone(self),
+            state: Mutex::new(State {
+                cc: Cc::new(),
+                shutdown: false,
+                queues: Default::default(),
+                async_config: AsyncEventConfig::new(),
+                async_requests: Default::default(),
+                changed: Default::default(),
+                notice_sent: false,
+                notice_due: false,
+                errors: Default::default(),
+                error_count: 0,
+                write_cache: true,
+                host_behavior: HostBehavior::default(),
+                kept_features: Default::default(),
+                aborted: Vec::new(),
+            }),
+            heard: AtomicU64::new(0),
+            started: Instant::now(),
+            kato: AtomicU64::new(0),
+            commands: AtomicU64::new(0),
+            wake: Notify::new(),
+            closed: watch::Sender::new(false),
+        });
+        controller.set_kato(command.kato.get());
+        registry.insert(cntlid, Arc::clone(&controller));
+        Ok(controller)
+    }
+
+    /// Adds an I/O queue to the host's controller: Connect on an I/O queue.
+    ///
+    /// # Errors
+    /// The status that Connect completes with.
+    pub fn connect_io(
+        &self,
+        command: &ConnectCommand,
+        data: &ConnectData,
+    ) -> Result<Arc<Controller>, Failure> {
+        let (subnqn, hostnqn) = names(command, data)?;
+        if subnqn != self.options.nqn {
+            return Err(invalid(offset_of!(ConnectData, subnqn), true));
+        }
+        let controller = self.registry().get(&data.cntlid.get()).cloned();
+        let controller =
+            controller.ok_or_else(|| invalid(offset_of!(ConnectData, cntlid), true))?;
+        if controller.kind != Kind::Io {
+            return Err(invalid(offset_of!(ConnectData, cntlid), true));
+        }
+        if controller.hostnqn != hostnqn || controller.hostid != data.hostid {
+            return Err(Status::CONNECT_INVALID_HOST.into());
+        }
+        let qid = command.qid.get();
+        if qid > MAX_IO_QUEUES {
+            return Err(invalid(offset_of!(ConnectCommand, qid), false));
+        }
+        if !(1..=MQES_Z).contains(&command.sqsize_z.get()) {
+            return Err(invalid(offset_of!(ConnectCommand, sqsize_z), false));
+        }
+        if !controller.is_ready() {
+            return Err(Status::SEQUENCE_ERROR.into());
+        }
+        if !controller.state().queues.insert(qid) {
+            return Err(Status::SEQUENCE_ERROR.into());
+        }
+        Ok(controller)
+    }
+
+    /// Removes an I/O queue whose connection is gone.
+    pub fn disconnect_io(&self, controller: &Controller, qid: u16) {
+        controller.state().queues.remove(&qid);
+    }
+
+    /// Removes a controller whose admin queue's connection is gone.
+    pub fn remove(&self, controller: &Controller) {
+        controller.close();
+        let mut registry = self.registry();
+        if registry.get(&controller.cntlid).is_some_and(|c| std::ptr::eq(&**c, controller)) {
+            registry.remove(&controller.cntlid);
+        }
+    }
+}
+
+/// Checks what both kinds of Connect have in common and returns the names of subsystem and host.
+fn names<'a>(
+    command: &ConnectCommand,
+    data: &'a ConnectData,
+) -> Result<(&'a str, &'a str), Failure> {
+    if command.recfmt.get() != 0 {
+        return Err(Status::CONNECT_INCOMPATIBLE_FORMAT.into());
+    }
+    let valid =
+        |field: &'a [u8; 256]| nqn(field).filter(|n| n.starts_with("nqn.") && n.len() <= MAX_NQN);
+    let subnqn =
+        valid(&data.subnqn).ok_or_else(|| invalid(offset_of!(ConnectData, subnqn), true))?;
+    let hostnqn =
+        valid(&data.hostnqn).ok_or_else(|| invalid(offset_of!(ConnectData, hostnqn), true))?;
+    Ok((subnqn, hostnqn))
+}
+
+/// Returns Connect Invalid Parameters, at an offset of the command or of the data.
+fn invalid(offset: usize, in_data: bool) -> Failure {
+    let location = (!in_data).then(|| Location::new(offset, 0));
+    // `lba` carries dword 0 of the completion for this status: IPO and IATTR.
+    let lba = offset as u64 | u64::from(in_data) << 16;
+    Failure { location, lba, ..Status::CONNECT_INVALID_PARAMETERS.into() }
+}

@@ -1,0 +1,4 @@
+//! Tests of the target without a network.
+
+mod fuzz;
+mod medium;
