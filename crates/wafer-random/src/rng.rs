@@ -29,8 +29,8 @@ pub enum Purpose {
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
-/// One step of SplitMix64 (Steele, Lea and Flood 2014): a bijection that scatters every bit.
-fn split_mix(state: u64) -> u64 {
+/// Returns one step of SplitMix64 (Steele, Lea and Flood 2014), a bijection that scatters every bit.
+pub fn split_mix(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
