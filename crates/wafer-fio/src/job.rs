@@ -114,6 +114,19 @@ pub enum Direction {
     TrimWrite,
 }
 
+impl Direction {
+    /// Returns the directions of the commands that such a job issues.
+    pub fn used(self) -> &'static [usize] {
+        match self {
+            Direction::Read => &[READ],
+            Direction::Write => &[WRITE],
+            Direction::Trim => &[TRIM],
+            Direction::ReadWrite => &[READ, WRITE],
+            Direction::TrimWrite => &[WRITE, TRIM],
+        }
+    }
+}
+
 /// `rw`: how addresses follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {

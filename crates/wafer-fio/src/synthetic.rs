@@ -5,7 +5,7 @@ use crate::job::{
 };
 
 impl JobSpec {
-    /// A job over `size` bytes of namespace 0 from byte 0 in blocks of `block` bytes, with fio's
+    /// Returns a job over `size` bytes of namespace 0 from byte 0 in blocks of `block` bytes, with fio's
     /// defaults for everything else: one pass, random map, QD 1, no placement directive.
     pub fn synthetic(
         name: &str,
@@ -51,24 +51,24 @@ impl JobSpec {
         }
     }
 
-    /// Fills `size` bytes once, in order.
+    /// Returns a job that fills `size` bytes once, in order.
     pub fn fill(size: u64, block: u64) -> JobSpec {
         JobSpec::synthetic("fill", Direction::Write, Order::Sequential, size, block)
     }
 
-    /// Writes `bytes` bytes at random over the first `size` bytes. `random_map`: each block once a
-    /// pass, every pass in an order of its own; otherwise independent uniform addresses.
+    /// Returns a job that writes `bytes` bytes at random over the first `size` bytes: with `random_map` each
+    /// block once a pass, every pass in another order, else at independent uniform addresses.
     pub fn random_overwrite(size: u64, block: u64, bytes: u64, random_map: bool) -> JobSpec {
         let job = JobSpec::synthetic("overwrite", Direction::Write, Order::Random, size, block);
         JobSpec { io_size: bytes, random_map, random_repeat: false, ..job }
     }
 
-    /// The same job over another part of a namespace.
+    /// Returns the same job over another part of a namespace.
     pub fn on(self, namespace: u8, offset: u64) -> JobSpec {
         JobSpec { namespace, offset, ..self }
     }
 
-    /// The same job with one placement identifier.
+    /// Returns the same job with one placement identifier.
     pub fn placed(self, plid: u16) -> JobSpec {
         JobSpec { placement: PlacementRule::Fixed(plid), ..self }
     }

@@ -18,4 +18,4 @@ mod rng;
 pub use modulo::Modulo;
 pub use random_map::RandomMap;
 pub use ranked::{GOLDEN_RATIO, Inverse, Ranked};
-pub use rng::{Purpose, Rng};
+pub use rng::{Purpose, Rng, split_mix};

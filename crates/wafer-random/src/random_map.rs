@@ -42,7 +42,7 @@ impl RandomMap {
         map
     }
 
-    /// Bytes that a map of `len` blocks takes.
+    /// Returns the bytes of memory of a map of `len` blocks.
     pub fn memory_for(len: u64) -> u64 {
         let (mut bytes, mut bits) = (0, len);
         loop {
@@ -54,22 +54,22 @@ impl RandomMap {
         }
     }
 
-    /// Blocks in the map.
+    /// Returns the number of blocks.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// True for a map without blocks: never, [`RandomMap::new`] refuses it.
+    /// Returns whether the map has no blocks; never, as [`RandomMap::new`] refuses that.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Blocks set.
+    /// Returns the number of blocks set.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// All blocks are set.
+    /// Returns whether all blocks are set.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.used == self.len
@@ -94,7 +94,7 @@ impl RandomMap {
         }
     }
 
-    /// The block is set.
+    /// Returns whether a block is set.
     #[inline]
     pub fn is_set(&self, block: u64) -> bool {
         self.words[(block / 64) as usize] >> (block % 64) & 1 != 0
@@ -115,8 +115,7 @@ impl RandomMap {
         let _ = block;
     }
 
-    /// `from` or the first free block after it, going on from block 0 past the end; `None` when the
-    /// map is full.
+    /// Returns the first free block from `from` on, wrapping at the end; `None` when the map is full.
     #[inline]
     pub fn next_free(&self, from: u64) -> Option<u64> {
         let word = !self.words[(from / 64) as usize] & (u64::MAX << (from % 64));
@@ -130,7 +129,7 @@ impl RandomMap {
         if self.is_full() { None } else { Some(self.descend(self.levels, 0)) }
     }
 
-    /// The first free block in words `word..` of level 0, without going round.
+    /// Returns the first free block in words `word..` of level 0, without wrapping.
     fn search(&self, mut word: u64) -> Option<u64> {
         for level in 1..self.levels {
             let index = self.start[level] + (word / 64) as usize;
@@ -146,7 +145,7 @@ impl RandomMap {
         None
     }
 
-    /// The first free block below bit `bit` of `level`, which is known to have one.
+    /// Returns the first free block below bit `bit` of `level`, which is known to have one.
     fn descend(&self, level: usize, mut bit: u64) -> u64 {
         for level in (0..level).rev() {
             let word = !self.words[self.start[level] + bit as usize];
@@ -169,7 +168,7 @@ impl RandomMap {
         }
     }
 
-    /// Word `word` of level 0 has become full: say so above.
+    /// Marks word `word` of level 0, which is full, in the levels above.
     fn mark_full(&mut self, mut word: u64) {
         for level in 1..self.levels {
             let index = self.start[level] + (word / 64) as usize;
@@ -181,8 +180,8 @@ impl RandomMap {
         }
     }
 
-    /// Sets up to `count` blocks from `block` on, stopping before the first that is set already or
-    /// at the end; how many it has set. A command longer than the smallest block is cut to that.
+    /// Sets up to `count` blocks from `block` on, stopping at the end and before the first that is set
+    /// already. Returns how many it has set; a longer command is cut to that.
     pub fn set_run(&mut self, block: u64, count: u64) -> u64 {
         let end = block.saturating_add(count).min(self.len);
         let mut at = block;
@@ -193,7 +192,7 @@ impl RandomMap {
         at.saturating_sub(block)
     }
 
-    /// Bytes of memory it takes.
+    /// Returns the bytes of memory of the map.
     pub fn memory_bytes(&self) -> u64 {
         self.words.len() as u64 * 8
     }

@@ -80,7 +80,7 @@ impl Inverse {
         Inverse::Pareto { last: (n - 1) as f64, power: libm::log(h) / libm::log(1.0 - h) }
     }
 
-    /// The real rank of `u`; its whole part is the rank, 0 the most frequent.
+    /// Returns the real rank of `u`; its whole part is the rank, 0 the most frequent.
     pub fn rank(&self, u: f64) -> f64 {
         match *self {
             Inverse::Zipf { n, zeta_n, zeta_2, eta, alpha } => {
@@ -97,13 +97,13 @@ impl Inverse {
         }
     }
 
-    /// The rank of a 32-bit draw, by the formula.
+    /// Returns the rank of a 32-bit draw, by the formula.
     pub fn rank_of(&self, r: u32) -> u64 {
         // One block makes eta 0 / 0 and the rank no number, which converts to 0.
         self.rank(f64::from(r) / f64::from(u32::MAX)) as u64
     }
 
-    /// The formula is smooth between these two.
+    /// Returns whether the formula is smooth between two draws.
     fn smooth(&self, low: f64, high: f64) -> bool {
         match *self {
             Inverse::Zipf { zeta_n, zeta_2, .. } => low * zeta_n >= zeta_2 && high <= 1.0,
@@ -128,7 +128,7 @@ pub struct Ranked {
     offset: u64,
 }
 
-/// The cubic through four Chebyshev nodes of a part, when it is close enough to the formula.
+/// Returns the cubic through four Chebyshev nodes of a part, when it is close enough to the formula.
 fn cubic(inverse: &Inverse, low: f64, width: f64) -> Option<[f64; 4]> {
     let nodes = [0.038_060_233_744_356_63, 0.308_658_283_817_455_1].map(|x| [x, 1.0 - x]);
     let x = [nodes[0][0], nodes[1][0], nodes[1][1], nodes[0][1]];
@@ -189,7 +189,7 @@ impl Ranked {
         }
     }
 
-    /// The rank of a 32-bit draw, by the table.
+    /// Returns the rank of a 32-bit draw, by the table.
     #[inline(always)]
     pub fn rank_of(&self, r: u32) -> u64 {
         let c = &self.parts[(r >> self.shift) as usize];
@@ -198,7 +198,7 @@ impl Ranked {
         if rank.is_nan() { self.inverse.rank_of(r) } else { rank as u64 }
     }
 
-    /// The block of a rank.
+    /// Returns the block of a rank.
     #[inline(always)]
     pub fn block_of(&self, rank: u64) -> u64 {
         self.modulo.of(rank.wrapping_mul(GOLDEN_RATIO).wrapping_add(self.offset))
@@ -210,7 +210,7 @@ impl Ranked {
         self.block_of(self.rank_of(rng.next32()))
     }
 
-    /// Bytes of the table.
+    /// Returns the bytes of the table.
     pub fn memory_bytes(&self) -> u64 {
         self.parts.len() as u64 * 32
     }

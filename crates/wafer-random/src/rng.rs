@@ -4,7 +4,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-/// What a generator is for. The numbers are part of the seed: never renumber.
+/// The use of a generator. The numbers are part of the seed: never renumber.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose {
     /// Offsets of uniform and zoned distributions.
@@ -21,7 +21,7 @@ pub enum Purpose {
     Sequence = 9,
     /// Placement identifiers.
     Placement = 13,
-    /// What an application does; its streams of random numbers follow.
+    /// Decisions of an application; its streams of random numbers follow.
     Application = 32,
 }
 
@@ -29,8 +29,8 @@ pub enum Purpose {
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
-/// One step of SplitMix64 (Steele, Lea and Flood 2014): a bijection that scatters every bit.
-fn split_mix(state: u64) -> u64 {
+/// Returns one step of SplitMix64 (Steele, Lea and Flood 2014), a bijection that scatters every bit.
+pub fn split_mix(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -38,32 +38,32 @@ fn split_mix(state: u64) -> u64 {
 }
 
 impl Rng {
-    /// The generator of one purpose (plus `sub`, a direction) of one job.
+    /// Returns the generator of one purpose (plus `sub`, a direction) of one job.
     pub fn new(seed: u64, job: u32, purpose: Purpose, sub: usize) -> Self {
         let job = split_mix(split_mix(seed) ^ u64::from(job));
         Rng(Xoshiro256PlusPlus::seed_from_u64(split_mix(job ^ (purpose as u64 + sub as u64))))
     }
 
-    /// 64 random bits.
+    /// Draws 64 random bits.
     #[inline(always)]
     pub fn next64(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// The upper 32 random bits: fio draws 32 at a time, and some of its laws depend on that.
+    /// Draws 32 random bits: fio draws 32 at a time, and some of its laws depend on that.
     #[inline(always)]
     pub fn next32(&mut self) -> u32 {
         (self.next64() >> 32) as u32
     }
 
-    /// Uniform in `0..n` by multiply and shift. The bias, below `n / 2^64`, is far below that of
+    /// Draws a number in `0..n`, by multiply and shift. The bias, below `n / 2^64`, is far below that of
     /// fio's own scaling of 32-bit numbers.
     #[inline(always)]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Uniform in `1..=100`, as fio draws percentages.
+    /// Draws a number in `1..=100`, as fio draws percentages.
     #[inline(always)]
     pub fn percent(&mut self) -> u8 {
         1 + self.below(100) as u8

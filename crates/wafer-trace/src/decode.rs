@@ -5,7 +5,7 @@ use wafer_interface::Op;
 
 use super::request::{Names, Request};
 
-/// Where decoded requests go.
+/// Decoded requests, names and faults.
 #[derive(Debug, Default)]
 pub(crate) struct Decoded {
     pub(crate) requests: Vec<Request>,
@@ -17,12 +17,12 @@ pub(crate) struct Decoded {
 
 /// A decoder of one format.
 pub(crate) trait Decoder: Send {
-    /// Decodes whole records from the start of `input` and answers how many bytes they took. What is
-    /// left over comes again with more behind it, unless `last` says that nothing follows.
+    /// Decodes whole records from the start of `input` and returns the bytes they took. The rest is passed
+    /// again with more behind it, unless `last`, which means that nothing follows.
     fn decode(&mut self, input: &[u8], last: bool, out: &mut Decoded) -> usize;
 }
 
-/// Damaged records: the first few in words, all of them counted.
+/// Damaged records: all are counted, the first few are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     /// Damaged records.
@@ -31,11 +31,11 @@ pub struct Faults {
     pub first: Vec<(u64, &'static str)>,
 }
 
-/// Faults that are kept in words.
+/// Number of faults that are kept.
 const KEPT: usize = 8;
 
 impl Faults {
-    /// Notes a damaged record.
+    /// Records a damaged record.
     #[cold]
     pub(crate) fn add(&mut self, position: u64, reason: &'static str) {
         self.count += 1;
@@ -45,7 +45,7 @@ impl Faults {
     }
 }
 
-/// What a line says: a request, nothing of interest, or what is wrong with it.
+/// The result of a line: a request, nothing of interest, or an error.
 pub(crate) type Parsed = Result<Option<Request>, &'static str>;
 
 /// A format of lines.
@@ -60,7 +60,7 @@ pub(crate) const LONGEST_LINE: usize = 64 << 10;
 /// A [`LineFormat`] as a decoder.
 pub(crate) struct Lines<F> {
     format: F,
-    /// Within a line that is too long.
+    /// Whether the rest of a line that is too long is being skipped.
     skipping: bool,
 }
 
@@ -119,7 +119,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
 /// Bytes of the unit that most formats count addresses in.
 pub(crate) const SECTOR: u64 = 512;
 
-/// Sectors as bytes.
+/// Converts sectors to bytes.
 pub(crate) fn sectors(count: u64) -> Result<u64, &'static str> {
     count.checked_mul(SECTOR).ok_or("an address of more than 2^64 bytes")
 }
@@ -129,7 +129,7 @@ pub(crate) const LARGEST_TRANSFER: u64 = 4 << 30;
 /// A request of this many bytes may deallocate a whole drive; what is longer is damage.
 pub(crate) const LARGEST: u64 = 1 << 50;
 
-/// Refuses what no drive can be asked.
+/// Refuses requests that no drive can serve.
 #[inline]
 pub(crate) fn checked(request: Request) -> Parsed {
     let most = if request.op == Op::Deallocate { LARGEST } else { LARGEST_TRANSFER };

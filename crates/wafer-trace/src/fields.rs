@@ -2,7 +2,7 @@
 
 use atoi::FromRadix10Checked as _;
 
-/// A whole field as an unsigned number.
+/// Reads a whole field as an unsigned number.
 #[inline]
 pub(crate) fn number(field: &[u8]) -> Option<u64> {
     let (value, used) = u64::from_radix_10_checked(field);
@@ -16,78 +16,63 @@ pub(crate) fn padded(field: &[u8]) -> Option<u64> {
     number(field).or_else(|| number(field.trim_ascii()))
 }
 
-/// A time in units of `nanos` nanoseconds, with or without a fraction, as nanoseconds. Whole numbers
+/// Reads a time in units of `nanos` nanoseconds, with or without a fraction, as nanoseconds. Whole numbers
 /// wrap: some formats count from 1601.
 #[inline]
 pub(crate) fn time(field: &[u8], nanos: u64) -> Option<u64> {
-    match number(field) {
-        Some(whole) => Some(whole.wrapping_mul(nanos)),
-        None => fraction(field.trim_ascii(), nanos),
+    if let Some(whole) = number(field) {
+        return Some(whole.wrapping_mul(nanos));
     }
+    let (whole, part) = decimal(field.trim_ascii(), nanos)?;
+    Some(whole.wrapping_mul(nanos).wrapping_add(part))
 }
 
-#[cold]
-fn fraction(field: &[u8], nanos: u64) -> Option<u64> {
-    let (whole, rest) = match memchr::memchr(b'.', field) {
-        None => (field, &[][..]),
-        Some(dot) => (&field[..dot], &field[dot + 1..]),
-    };
+/// Reads seconds with a fraction, as nanoseconds: `0.551706`, `12`, `1538323199.5`.
+#[inline]
+pub(crate) fn seconds(field: &[u8]) -> Option<u64> {
+    let (whole, part) = decimal(field.trim_ascii(), 1_000_000_000)?;
+    whole.checked_mul(1_000_000_000)?.checked_add(part)
+}
+
+/// Reads a decimal number: its whole part, and its fraction in parts of `unit`, at most 10^9.
+#[inline]
+fn decimal(field: &[u8], unit: u64) -> Option<(u64, u64)> {
+    let Some(dot) = memchr::memchr(b'.', field) else { return Some((number(field)?, 0)) };
+    let rest = &field[dot + 1..];
     if !rest.iter().all(u8::is_ascii_digit) {
         return None;
     }
     let digits = &rest[..rest.len().min(9)];
     let part = if digits.is_empty() { 0 } else { number(digits)? };
-    let part = u128::from(part) * u128::from(nanos) / 10u128.pow(digits.len() as u32);
-    Some(number(whole)?.wrapping_mul(nanos).wrapping_add(part as u64))
+    Some((number(&field[..dot])?, part * unit / 10u64.pow(digits.len() as u32)))
 }
 
-/// Seconds with a fraction, as nanoseconds: `0.551706`, `12`, `1538323199.5`.
-#[inline]
-pub(crate) fn seconds(field: &[u8]) -> Option<u64> {
-    let field = field.trim_ascii();
-    let (whole, rest) = match memchr::memchr(b'.', field) {
-        None => (number(field)?, &[][..]),
-        Some(dot) => (number(&field[..dot])?, &field[dot + 1..]),
-    };
-    let nanos = if rest.is_empty() {
-        0
-    } else {
-        let digits = &rest[..rest.len().min(9)];
-        if !rest.iter().all(u8::is_ascii_digit) {
-            return None;
-        }
-        number(digits)? * 10u64.pow(9 - digits.len() as u32)
-    };
-    whole.checked_mul(1_000_000_000)?.checked_add(nanos)
-}
-
-/// The fields of a line that is cut at `separator`, up to `N` of them, and how many there are.
+/// Splits a line at `separator` into up to `N` fields, and returns how many it has.
 #[inline]
 pub(crate) fn split<const N: usize>(line: &[u8], separator: u8) -> ([&[u8]; N], usize) {
-    let mut fields = [&[][..]; N];
-    let mut count = 0;
     let mut at = 0;
-    loop {
-        let end = memchr::memchr(separator, &line[at..]).map_or(line.len(), |n| at + n);
-        if count < N {
-            fields[count] = &line[at..end];
-        }
-        count += 1;
-        if end == line.len() {
-            return (fields, count);
-        }
+    let ends = memchr::memchr_iter(separator, line).chain(std::iter::once(line.len()));
+    first(ends.map(|end| {
+        let field = &line[at..end];
         at = end + 1;
-    }
+        field
+    }))
 }
 
-/// The fields of a line that is cut at blanks.
+/// Splits a line at blanks into up to `N` fields, and returns how many it has.
 #[inline]
 pub(crate) fn words<const N: usize>(line: &[u8]) -> ([&[u8]; N], usize) {
+    first(line.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()))
+}
+
+/// Returns the first `N` items, and the number of all.
+#[inline]
+fn first<'a, const N: usize>(items: impl Iterator<Item = &'a [u8]>) -> ([&'a [u8]; N], usize) {
     let mut fields = [&[][..]; N];
     let mut count = 0;
-    for word in line.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()) {
-        if count < N {
-            fields[count] = word;
+    for item in items {
+        if let Some(field) = fields.get_mut(count) {
+            *field = item;
         }
         count += 1;
     }

@@ -16,7 +16,7 @@
 //!
 //! # Invariants
 //! Memory is bounded by names and touched granules, not by the length of a trace. Nothing that a file
-//! holds panics; a damaged record is counted, told with file and line, and left out, or with `strict`
+//! holds panics; a damaged record is counted, reported with file and line, and left out, or with `strict`
 //! refused before anything runs.
 
 mod convert;

@@ -17,7 +17,7 @@ const MOST: u32 = 4096;
 /// Bytes joined at a time.
 const CHUNK: usize = 64 << 10;
 
-/// The files of a trace whose first is `path`; none if it stands alone.
+/// Returns the files of a trace whose first is `path`, or `None` if it is the only one.
 pub(super) fn files(path: &Path) -> Option<Vec<PathBuf>> {
     let name = path.file_name()?.to_str()?;
     let stem = name.strip_suffix(".blktrace.0")?;
@@ -43,8 +43,8 @@ struct Processor {
 }
 
 impl Processor {
-    /// Reads the next record and answers its time; none at the end, or where the file is damaged: what
-    /// is left of it then stands in `record`, and the decoder will say so.
+    /// Reads the next record and returns its time, or `None` at the end and where the file is damaged. The
+    /// rest of a damaged file is then in `record`, and the decoder reports it.
     fn next(&mut self) -> io::Result<Option<u64>> {
         self.record.clear();
         self.bytes.by_ref().take(RECORD as u64).read_to_end(&mut self.record)?;

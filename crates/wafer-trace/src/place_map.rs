@@ -78,7 +78,7 @@ impl PlaceMap {
         }
     }
 
-    /// The handle of a block, and the first block after it that may have another.
+    /// Returns the handle of a block, and the first block after it that may have another.
     #[inline]
     pub fn at(&self, namespace: u8, block: u64) -> (Placement, u64) {
         let Some(ranges) = self.ranges.get(usize::from(namespace)) else {
@@ -93,17 +93,17 @@ impl PlaceMap {
         (Placement::NONE, ranges.get(next).map_or(u64::MAX, |r| r.0))
     }
 
-    /// Ranges.
+    /// Returns the number of ranges.
     pub fn len(&self) -> usize {
         self.ranges.iter().map(Vec::len).sum()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no ranges.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The map as a file.
+    /// Returns the map as CSV.
     pub fn to_csv(&self) -> String {
         let mut text = format!("{HEADER}\n");
         for (namespace, ranges) in self.ranges.iter().enumerate() {

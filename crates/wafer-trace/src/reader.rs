@@ -101,32 +101,32 @@ impl TraceReader {
         })
     }
 
-    /// The file, as given.
+    /// Returns the path of the file, as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The format.
+    /// Returns the format.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Names of volumes and processes met so far.
+    /// Returns the names of volumes and processes met so far.
     pub fn names(&self) -> &Names {
         &self.decoded.names
     }
 
-    /// Damaged records met so far.
+    /// Returns the damaged records met so far.
     pub fn faults(&self) -> &Faults {
         &self.decoded.faults
     }
 
-    /// The JSON header, if the trace is a capture.
+    /// Returns the JSON header, if the trace is a capture.
     pub fn header(&self) -> Option<&[u8]> {
         self.header.as_deref()
     }
 
-    /// The first damaged records in words, `FILE:LINE: reason` each.
+    /// Returns messages on the first damaged records, `FILE:LINE: reason` each.
     pub fn messages(&self) -> Vec<String> {
         let path = self.path.display();
         let word = self.format.record;
@@ -138,8 +138,8 @@ impl TraceReader {
         self.decoded.faults.first.iter().map(told).collect()
     }
 
-    /// Appends the next requests to `out`; false at the end of the trace. A file that turns out
-    /// damaged (truncated compression, a read error) ends there with a fault.
+    /// Appends the next requests to `out`; returns false at the end of the trace. A damaged file (truncated
+    /// compression, a read error) ends there with a fault.
     pub fn read(&mut self, out: &mut Vec<Request>) -> bool {
         let before = out.len();
         std::mem::swap(&mut self.decoded.requests, out);
@@ -162,7 +162,7 @@ impl TraceReader {
         out.len() > before
     }
 
-    /// Reads more input behind what is left.
+    /// Reads more input behind the rest of the buffer.
     fn more(&mut self) {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -192,7 +192,7 @@ impl std::fmt::Debug for TraceReader {
     }
 }
 
-/// What became of a file that cannot be read to its end.
+/// Describes why a file cannot be read to its end.
 fn damage(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {
@@ -202,7 +202,7 @@ fn damage(error: &io::Error) -> &'static str {
     }
 }
 
-/// Reads until the buffer is full or the input ends; how much, also with an error.
+/// Reads until the buffer is full or the input ends. Returns the bytes read, also with an error.
 fn fill(input: &mut dyn Read, buffer: &mut [u8]) -> Result<usize, (usize, io::Error)> {
     let mut at = 0;
     while at < buffer.len() {

@@ -3,7 +3,7 @@
 use wafer_interface::{LBA_BYTES, NsId};
 
 use super::options::{Map, TraceOptions};
-use super::scan::{GRANULE, Scan};
+use super::scan::{GRANULE, Scan, VolumeScan};
 
 /// A part of a namespace that a trace may write, in logical blocks of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,11 +24,11 @@ struct VolumeMap {
     area: Area,
     /// Added to every address.
     base: u64,
-    /// Added after the modulo: repeated traces may move on.
+    /// Added after the modulo, for repeated traces.
     shift: u64,
     /// Granules that are written, when gaps are removed.
     granules: Option<Vec<u64>>,
-    /// Place of the granule looked up last, and the one after.
+    /// The granule looked up last, and its rank.
     recent: (u64, u64),
 }
 
@@ -36,7 +36,7 @@ struct VolumeMap {
 #[derive(Clone, Debug)]
 pub(super) struct Remap {
     volumes: Vec<VolumeMap>,
-    /// What lies behind the end is left out instead of wrapped.
+    /// Addresses beyond the end are left out instead of wrapped.
     cut: bool,
     /// `(times, of)`: addresses times the first divided by the second.
     scale: Option<(u64, u64)>,
@@ -44,7 +44,7 @@ pub(super) struct Remap {
     page_blocks: u64,
 }
 
-/// What [`Map::Auto`] came to.
+/// The choice of [`Map::Auto`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// The addresses fit as they are, or an option said what to do.
@@ -56,7 +56,7 @@ pub enum Fit {
 }
 
 impl Remap {
-    /// The map of a trace onto areas: one with volumes `joined`, or else each volume the next.
+    /// Maps a trace onto areas: all volumes onto the first one if `joined`, else each volume onto the next.
     pub(super) fn new(
         scan: &Scan,
         options: &TraceOptions,
@@ -65,36 +65,31 @@ impl Remap {
         page_bytes: u64,
     ) -> (Self, Fit) {
         let area = |volume: usize| areas[if joined { 0 } else { volume % areas.len() }];
-        let compact_blocks = |v: &super::VolumeScan| v.granules.len() as u64 * GRANULE_BLOCKS;
-        let plain_blocks =
-            |v: &super::VolumeScan| v.end.div_ceil(GRANULE).saturating_mul(GRANULE_BLOCKS);
-        let exact_blocks = |v: &super::VolumeScan| v.end.div_ceil(LBA_BYTES);
-        let fits = |blocks: &dyn Fn(&super::VolumeScan) -> u64| {
-            if joined {
-                let (last, others) = match scan.volumes.split_last() {
-                    Some((last, others)) => (exact_or(blocks, last, &exact_blocks), others),
-                    None => (0, &[][..]),
-                };
-                let sum = others.iter().map(blocks).fold(last, u64::saturating_add);
-                sum <= areas[0].blocks
-            } else {
-                scan.volumes
-                    .iter()
-                    .enumerate()
-                    .all(|(i, v)| exact_or(blocks, v, &exact_blocks) <= area(i).blocks)
+        let size = |volume: &VolumeScan, compact: bool| match compact {
+            true => volume.granules.len() as u64 * GRANULE_BLOCKS,
+            false => volume.end.div_ceil(GRANULE).saturating_mul(GRANULE_BLOCKS),
+        };
+        // A volume that nothing follows may end within a granule.
+        let exact = |volume: &VolumeScan, compact: bool| {
+            size(volume, compact).min(volume.end.div_ceil(LBA_BYTES)).max(1)
+        };
+        let fits = |compact: bool| match scan.volumes.split_last() {
+            Some((last, others)) if joined => {
+                let sizes = others.iter().map(|v| size(v, compact));
+                sizes.fold(exact(last, compact), u64::saturating_add) <= areas[0].blocks
             }
+            _ => (0..).zip(&scan.volumes).all(|(i, v)| exact(v, compact) <= area(i).blocks),
         };
         let (compact, fit) = match options.map {
             Map::Keep | Map::Wrap | Map::Scale => (false, Fit::Given),
             Map::Compact => (true, Fit::Given),
-            Map::Auto if fits(&plain_blocks) => (false, Fit::Given),
-            Map::Auto if fits(&compact_blocks) => (true, Fit::Compacted),
+            Map::Auto if fits(false) => (false, Fit::Given),
+            Map::Auto if fits(true) => (true, Fit::Compacted),
             Map::Auto => (true, Fit::Wrapped),
         };
         let mut base = 0u64;
         let mut volumes = Vec::new();
         for (i, volume) in scan.volumes.iter().enumerate() {
-            let blocks = if compact { compact_blocks(volume) } else { plain_blocks(volume) };
             volumes.push(VolumeMap {
                 area: area(i),
                 base: if joined { base } else { 0 },
@@ -102,23 +97,21 @@ impl Remap {
                 granules: compact.then(|| volume.granules.clone()),
                 recent: (u64::MAX, 0),
             });
-            base = base.saturating_add(blocks);
+            base = base.saturating_add(size(volume, compact));
         }
-        let extent = match volumes.len() {
-            _ if joined => base,
-            _ => scan.volumes.iter().map(plain_blocks).max().unwrap_or(0),
-        };
+        let largest = scan.volumes.iter().map(|v| size(v, false)).max();
+        let extent = if joined { base } else { largest.unwrap_or(0) };
         let scale = (options.map == Map::Scale && extent > 0).then(|| (areas[0].blocks, extent));
         let page_blocks = (page_bytes / LBA_BYTES).max(1);
         (Remap { volumes, cut: options.map == Map::Keep, scale, page_blocks }, fit)
     }
 
-    /// The namespace that a volume lies on.
+    /// Returns the namespace of a volume.
     pub(super) fn namespace(&self, volume: u32) -> NsId {
         self.volumes.get(volume as usize).map_or(NsId(0), |map| map.area.namespace)
     }
 
-    /// Moves every address on by a share of its area, in whole pages.
+    /// Shifts every address by a share of its area, in whole pages.
     pub(super) fn shift_by(&mut self, share: f64) {
         for map in &mut self.volumes {
             let blocks = (share * map.area.blocks as f64) as u64;
@@ -126,8 +119,8 @@ impl Remap {
         }
     }
 
-    /// Calls `emit` with namespace, first block and number of blocks of each piece that `first..end`
-    /// of a volume becomes. False when part of it lies behind the end and was left out.
+    /// Calls `emit` with namespace, first block and number of blocks of each piece of `first..end` of a
+    /// volume on the device. Returns false when part of it lies beyond the end and was left out.
     #[inline]
     pub(super) fn pieces(
         &mut self,
@@ -179,16 +172,7 @@ impl Remap {
     }
 }
 
-/// A size that may end within a granule, for the volume that nothing follows.
-fn exact_or(
-    blocks: &dyn Fn(&super::VolumeScan) -> u64,
-    volume: &super::VolumeScan,
-    exact: &dyn Fn(&super::VolumeScan) -> u64,
-) -> u64 {
-    blocks(volume).min(exact(volume).max(1)).max(1)
-}
-
-/// A block's address without the gaps before it; an address within a gap becomes the end of the gap.
+/// Returns a block's address without the gaps before it. A block within a gap moves to the end of the gap.
 #[inline]
 fn compacted(granules: &[u64], recent: &mut (u64, u64), block: u64) -> u64 {
     let granule = block / GRANULE_BLOCKS;

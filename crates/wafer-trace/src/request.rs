@@ -40,7 +40,7 @@ impl Request {
         }
     }
 
-    /// The byte after its last.
+    /// Returns the byte after its last.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.bytes)
     }
@@ -57,24 +57,24 @@ pub struct Names {
 const MOST_NAMES: usize = 1 << 20;
 
 impl Names {
-    /// The index of a volume.
+    /// Returns the index of a volume.
     #[inline]
     pub fn volume(&mut self, name: &[u8]) -> u32 {
         self.volumes.index(name)
     }
 
-    /// The index of a process.
+    /// Returns the index of a process.
     #[inline]
     pub fn process(&mut self, name: &[u8]) -> u32 {
         self.processes.index(name)
     }
 
-    /// Volumes by index. Empty where the format has only one, which is then index 0.
+    /// Returns the volumes by index. Empty where the format has only one, which is then index 0.
     pub fn volumes(&self) -> &[String] {
         &self.volumes.names
     }
 
-    /// Processes by index.
+    /// Returns the processes by index.
     pub fn processes(&self) -> &[String] {
         &self.processes.names
     }

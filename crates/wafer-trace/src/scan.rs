@@ -1,6 +1,6 @@
-//! One pass over a trace: what is in it, and what a remap needs to know beforehand.
+//! One pass over a trace: its contents, and what a remap needs to know beforehand.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use wafer_interface::Op;
@@ -49,7 +49,7 @@ pub struct VolumeScan {
     pub granules: Vec<u64>,
 }
 
-/// What one pass over a trace found, time range and volume of the options applied.
+/// The contents of a trace, within the time range and volume of the options.
 #[derive(Clone, Debug)]
 pub struct Scan {
     /// The file.
@@ -80,17 +80,17 @@ pub struct Scan {
     pub sizes: [u64; 6],
     /// Damaged records.
     pub faults: Faults,
-    /// The first of them in words.
+    /// Messages on the first of them.
     pub messages: Vec<String>,
 }
 
-/// Sectors that a request touches: first, and one past the last.
+/// Returns the sectors that a request touches: first, and one past the last.
 #[inline]
 pub(super) fn sectors(request: &Request) -> (u64, u64) {
     (request.offset / SECTOR, request.end().div_ceil(SECTOR))
 }
 
-/// The class of a request's size, as in [`Scan::sizes`].
+/// Returns the class of a request's size, as in [`Scan::sizes`].
 #[inline]
 pub(super) fn size_class(bytes: u64) -> usize {
     match bytes {
@@ -103,7 +103,7 @@ pub(super) fn size_class(bytes: u64) -> usize {
     }
 }
 
-/// Which requests of a trace count.
+/// Selects the requests of a trace that count.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filter {
     from: u64,
@@ -126,11 +126,7 @@ impl Filter {
         }
     }
 
-    pub(super) fn origin(&self) -> u64 {
-        self.origin.unwrap_or(0)
-    }
-
-    /// Whether the request counts; `names` are those of its trace.
+    /// Returns whether the request counts.
     #[inline]
     pub(super) fn passes(&mut self, request: &Request, reader: &TraceReader) -> bool {
         let origin = *self.origin.get_or_insert(request.time_ns);
@@ -150,7 +146,7 @@ impl Filter {
     }
 }
 
-/// The format that the options name.
+/// Returns the format that the options name.
 pub(super) fn named_format(
     path: &Path,
     options: &TraceOptions,
@@ -164,11 +160,11 @@ pub(super) fn named_format(
 }
 
 impl Scan {
-    /// Reads the whole trace once. `keep_going` is asked now and then with the requests so far.
+    /// Reads the whole trace once. `keep_going` is called from time to time with the number of requests
+    /// so far; when it returns false, the scan ends with `Ok(None)`.
     ///
     /// # Errors
-    /// When the file cannot be read, its format is unknown, or it is damaged and the options are
-    /// strict. `Ok(None)` when `keep_going` said no.
+    /// When the file cannot be read, its format is unknown, or it is damaged and the options are strict.
     pub fn of(
         path: &Path,
         options: &TraceOptions,
@@ -176,7 +172,7 @@ impl Scan {
     ) -> Result<Option<Self>, TraceError> {
         let mut reader = TraceReader::open(path, named_format(path, options)?)?;
         let mut filter = Filter::new(options);
-        let mut scan = Scanning::default();
+        let mut scan = Scanning::new(&reader);
         let mut requests = Vec::new();
         let mut seen = 0;
         while reader.read(&mut requests) {
@@ -189,11 +185,10 @@ impl Scan {
                 return Ok(None);
             }
         }
-        let faults = reader.faults().clone();
-        let messages = reader.messages();
-        if options.strict && faults.count > 0 {
-            let first = messages.into_iter().next().unwrap_or_default();
-            return Err(TraceError::Damaged { first, count: faults.count });
+        let count = reader.faults().count;
+        if options.strict && count > 0 {
+            let first = reader.messages().into_iter().next().unwrap_or_default();
+            return Err(TraceError::Damaged { first, count });
         }
         if seen == 0 {
             return Err(TraceError::Unknown { path: path.to_owned(), empty: true });
@@ -207,86 +202,95 @@ impl Scan {
                 format!("volume: no volume `{volume}`; the trace has {}", names.join(", "));
             return Err(TraceError::Option { path: path.to_owned(), reason });
         }
-        Ok(Some(scan.finish(&reader, filter.origin(), faults, messages)))
+        Ok(Some(scan.finish(&reader, filter.origin.unwrap_or(0))))
     }
 
-    /// Bytes of the granules that are written.
+    /// Returns the bytes of the granules that are written.
     pub fn touched_bytes(&self) -> u64 {
         self.volumes.iter().map(|v| v.granules.len() as u64 * GRANULE).sum()
     }
 
-    /// Bytes that the volumes take one behind the other.
-    pub fn joined_bytes(&self) -> u64 {
-        self.volumes.iter().map(|v| v.end.next_multiple_of(GRANULE)).fold(0, u64::saturating_add)
-    }
-
-    /// All requests.
+    /// Returns the number of all requests.
     pub fn requests(&self) -> u64 {
         self.writes.requests + self.deallocates.requests + self.reads.requests + self.flushes
     }
 }
 
-#[derive(Default)]
+/// A scan while the trace is read.
 struct Scanning {
-    writes: Amount,
-    deallocates: Amount,
-    reads: Amount,
-    flushes: u64,
-    first_ns: Option<u64>,
-    last_ns: u64,
-    volumes: Vec<(VolumeScan, HashSet<u64>, u64)>,
-    process_bytes: Vec<u64>,
-    unknown_process_bytes: u64,
-    placements: std::collections::BTreeMap<u16, u64>,
-    sizes: [u64; 6],
+    scan: Scan,
+    /// Time range of the requests.
+    times: Option<(u64, u64)>,
+    /// Written granules of each volume, and the last one.
+    granules: Vec<(HashSet<u64>, u64)>,
+    placements: BTreeMap<u16, u64>,
 }
 
 impl Scanning {
+    fn new(reader: &TraceReader) -> Self {
+        let scan = Scan {
+            path: reader.path().to_owned(),
+            format: reader.format(),
+            writes: Amount::default(),
+            deallocates: Amount::default(),
+            reads: Amount::default(),
+            flushes: 0,
+            origin_ns: 0,
+            span_ns: 0,
+            volumes: Vec::new(),
+            processes: Vec::new(),
+            unknown_process_bytes: 0,
+            placements: Vec::new(),
+            sizes: [0; 6],
+            faults: Faults::default(),
+            messages: Vec::new(),
+        };
+        Scanning { scan, times: None, granules: Vec::new(), placements: BTreeMap::new() }
+    }
+
     #[inline]
     fn add(&mut self, request: &Request) {
+        let Scanning { scan, times, .. } = self;
         let time = request.time_ns;
-        self.first_ns = Some(self.first_ns.map_or(time, |first| first.min(time)));
-        self.last_ns = self.last_ns.max(time);
-        let volume = request.volume as usize;
-        if volume >= self.volumes.len() {
-            let fresh =
-                || (VolumeScan { start: u64::MAX, ..Default::default() }, HashSet::new(), u64::MAX);
-            self.volumes.resize_with(volume + 1, fresh);
+        let (from, to) = times.unwrap_or((time, time));
+        *times = Some((from.min(time), to.max(time)));
+        let index = request.volume as usize;
+        if index >= scan.volumes.len() {
+            let fresh = || VolumeScan { start: u64::MAX, ..Default::default() };
+            scan.volumes.resize_with(index + 1, fresh);
+            self.granules.resize_with(index + 1, || (HashSet::new(), u64::MAX));
         }
-        let (scan, granules, latest) = &mut self.volumes[volume];
-        if request.op == Op::Update {
-            scan.all.add(0);
-            return;
-        }
-        if request.op == Op::Flush {
-            self.flushes += 1;
-            scan.all.add(0);
+        let volume = &mut scan.volumes[index];
+        if !request.op.has_range() {
+            scan.flushes += u64::from(request.op == Op::Flush);
+            volume.all.add(0);
             return;
         }
         let (first, end) = sectors(request);
         let bytes = (end - first) * SECTOR;
-        scan.all.add(bytes);
-        scan.start = scan.start.min(request.offset);
+        volume.all.add(bytes);
+        volume.start = volume.start.min(request.offset);
         match request.op {
-            Op::Read => self.reads.add(bytes),
-            Op::Deallocate => self.deallocates.add(bytes),
+            Op::Read => scan.reads.add(bytes),
+            Op::Deallocate => scan.deallocates.add(bytes),
             Op::Flush | Op::Update => {}
             Op::Write => {
-                self.writes.add(bytes);
                 scan.writes.add(bytes);
-                scan.end = scan.end.max(request.end());
-                self.sizes[size_class(request.bytes)] += bytes;
+                volume.writes.add(bytes);
+                volume.end = volume.end.max(request.end());
+                scan.sizes[size_class(request.bytes)] += bytes;
                 *self.placements.entry(request.placement.0).or_default() += bytes;
                 if request.process == NO_PROCESS {
-                    self.unknown_process_bytes += bytes;
+                    scan.unknown_process_bytes += bytes;
                 } else {
                     let process = request.process as usize;
-                    if process >= self.process_bytes.len() {
-                        self.process_bytes.resize(process + 1, 0);
+                    if process >= scan.processes.len() {
+                        scan.processes.resize(process + 1, Default::default());
                     }
-                    self.process_bytes[process] += bytes;
+                    scan.processes[process].1 += bytes;
                 }
                 // No reader passes on a write of more than 4 GiB: at most 4,097 granules.
+                let (granules, latest) = &mut self.granules[index];
                 for granule in request.offset / GRANULE..request.end().div_ceil(GRANULE) {
                     if granule != *latest {
                         granules.insert(granule);
@@ -297,40 +301,26 @@ impl Scanning {
         }
     }
 
-    fn finish(
-        self,
-        reader: &TraceReader,
-        origin_ns: u64,
-        faults: Faults,
-        messages: Vec<String>,
-    ) -> Scan {
+    fn finish(self, reader: &TraceReader, origin_ns: u64) -> Scan {
         let names = reader.names();
-        let volumes = self.volumes.into_iter().enumerate().map(|(i, (scan, granules, _))| {
-            let mut granules: Vec<u64> = granules.into_iter().collect();
-            granules.sort_unstable();
-            let name = names.volumes().get(i).cloned().unwrap_or_default();
-            let start = if scan.start == u64::MAX { 0 } else { scan.start };
-            VolumeScan { name, granules, start, ..scan }
-        });
-        let bytes_of = |i: usize| self.process_bytes.get(i).copied().unwrap_or(0);
-        Scan {
-            path: reader.path().to_owned(),
-            format: reader.format(),
-            writes: self.writes,
-            deallocates: self.deallocates,
-            reads: self.reads,
-            flushes: self.flushes,
-            origin_ns,
-            span_ns: self.last_ns - self.first_ns.unwrap_or(self.last_ns),
-            volumes: volumes.collect(),
-            processes: (names.processes().iter().enumerate())
-                .map(|(i, name)| (name.clone(), bytes_of(i)))
-                .collect(),
-            unknown_process_bytes: self.unknown_process_bytes,
-            placements: self.placements.into_iter().collect(),
-            sizes: self.sizes,
-            faults,
-            messages,
+        let mut scan = self.scan;
+        for (i, (volume, (granules, _))) in scan.volumes.iter_mut().zip(self.granules).enumerate() {
+            volume.granules = granules.into_iter().collect();
+            volume.granules.sort_unstable();
+            volume.name = names.volumes().get(i).cloned().unwrap_or_default();
+            if volume.start == u64::MAX {
+                volume.start = 0;
+            }
         }
+        scan.processes.resize(names.processes().len(), Default::default());
+        for (process, name) in scan.processes.iter_mut().zip(names.processes()) {
+            process.0.clone_from(name);
+        }
+        scan.origin_ns = origin_ns;
+        scan.span_ns = self.times.map_or(0, |(from, to)| to - from);
+        scan.placements = self.placements.into_iter().collect();
+        scan.faults = reader.faults().clone();
+        scan.messages = reader.messages();
+        scan
     }
 }

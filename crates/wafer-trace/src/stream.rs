@@ -22,16 +22,16 @@ const CAPTURE: &str = "capture";
 /// A trace that has been scanned.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// What the scan found.
+    /// The result of the scan.
     pub scan: Arc<Scan>,
-    /// How it is played.
+    /// The options to play it with.
     pub options: TraceOptions,
-    /// Placement identifiers of the trace's requests in their order, reads and all: they stand where the
-    /// trace's own would, for `placement = "trace"`.
+    /// Placement identifiers of all requests of the trace, in order. They replace the recorded ones for
+    /// `placement = "trace"`.
     pub placements: Option<Arc<[u16]>>,
 }
 
-/// What traces are played on.
+/// The device that traces are played on.
 #[derive(Clone, Debug)]
 pub struct TraceTarget<'a> {
     /// Bytes of each namespace.
@@ -40,9 +40,9 @@ pub struct TraceTarget<'a> {
     pub namespace_handles: Vec<u16>,
     /// Bytes of a page.
     pub page_bytes: u64,
-    /// Repeat traces that do not say `once`.
+    /// Repeat traces without `repeat = "once"`.
     pub until_volume: bool,
-    /// Where relative paths of placement maps start.
+    /// Folder that paths of placement maps are relative to.
     pub folder: &'a Path,
 }
 
@@ -62,7 +62,7 @@ struct Tenant {
     filter: Filter,
     requests: Vec<Request>,
     at: usize,
-    /// Requests of this pass that were read.
+    /// Number of requests read in this pass.
     seen: usize,
     remap: Remap,
     placer: Placer,
@@ -81,7 +81,7 @@ struct Counts {
     deallocates: u64,
     reads: u64,
     flushes: u64,
-    /// Requests that lay behind the end of the namespace, in whole or part.
+    /// Requests beyond the end of the namespace, in whole or part.
     outside: u64,
 }
 
@@ -89,14 +89,13 @@ impl TraceStream {
     /// Plays traces on a device.
     ///
     /// # Errors
-    /// When an option does not fit the device, or a file cannot be read any more.
+    /// When an option does not fit the device, or a file can no longer be read.
     pub fn new(traces: &[Trace], target: &TraceTarget<'_>) -> Result<Self, TraceError> {
         let mut notices = Vec::new();
         let mut tenants = Vec::new();
         for (number, trace) in traces.iter().enumerate() {
-            let areas = areas(trace, number, traces.len(), target)?;
+            let (areas, joined) = areas(trace, number, traces.len(), target)?;
             let scan = &trace.scan;
-            let (areas, joined) = areas;
             let (remap, fit) = Remap::new(scan, &trace.options, &areas, joined, target.page_bytes);
             let path = scan.path.display();
             match fit {
@@ -134,18 +133,18 @@ impl TraceStream {
         Ok(TraceStream { tenants, surplus: Surplus::default(), notices })
     }
 
-    /// What is worth telling before a run, a line each.
+    /// Returns the notices to print before a run, one line each.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
 
-    /// Bytes that will be written, if the traces are not repeated.
+    /// Returns the bytes that will be written, if the traces are not repeated.
     pub fn total_bytes(&self) -> Option<u64> {
         let once = self.tenants.iter().all(|t| !t.repeats);
         once.then(|| self.tenants.iter().map(|t| t.trace.scan.writes.bytes).sum())
     }
 
-    /// Bytes of memory that playing takes, about.
+    /// Returns the approximate bytes of memory that playing takes.
     pub fn memory_bytes(&self) -> u64 {
         let granules = |t: &Tenant| -> u64 {
             t.trace.scan.volumes.iter().map(|v| v.granules.len() as u64 * 16).sum()
@@ -167,7 +166,7 @@ impl TraceStream {
     }
 }
 
-/// What to say of a trace's damaged records.
+/// Returns the notices on damaged records of a trace.
 fn damage(scan: &Scan) -> Vec<String> {
     let mut lines = scan.messages.clone();
     let more = scan.faults.count - lines.len() as u64;
@@ -177,7 +176,7 @@ fn damage(scan: &Scan) -> Vec<String> {
     lines.into_iter().map(|line| format!("{line} (left out)")).collect()
 }
 
-/// The namespaces of a capture by their numbers, where the device has them all.
+/// Returns the namespaces of a capture by their numbers, if the device has them all.
 fn numbered(trace: &Trace, count: usize) -> Option<Vec<usize>> {
     let number = |name: &str| name.parse::<usize>().ok()?.checked_sub(1).filter(|n| *n < count);
     let capture = trace.scan.format.name == CAPTURE && trace.options.namespace.is_none();
@@ -185,7 +184,7 @@ fn numbered(trace: &Trace, count: usize) -> Option<Vec<usize>> {
     volumes.collect::<Option<Vec<_>>>().filter(|numbers| !numbers.is_empty())
 }
 
-/// The parts of namespaces that a trace writes, and whether its volumes are joined on one.
+/// Returns the parts of namespaces that a trace writes, and whether its volumes are joined on one.
 fn areas(
     trace: &Trace,
     number: usize,
@@ -233,7 +232,7 @@ fn areas(
 }
 
 impl Tenant {
-    /// Reads on until there is a request; false at the end.
+    /// Reads until a request is available; returns false at the end.
     fn ready(&mut self) -> bool {
         while self.at == self.requests.len() {
             self.requests.clear();
@@ -255,12 +254,13 @@ impl Tenant {
         true
     }
 
+    /// Starts the next pass; returns false when there is none.
     fn begin_again(&mut self) -> bool {
         if !self.repeats || !self.wrote_in_pass {
             return false;
         }
         let scan = &self.trace.scan;
-        // Read once already: if it has gone since, the trace ends here.
+        // The file was readable before; if it is not any more, the trace ends here.
         let Ok(reader) = TraceReader::open(&scan.path, Some(scan.format)) else { return false };
         self.reader = reader;
         self.filter = Filter::new(&self.trace.options);
@@ -270,7 +270,7 @@ impl Tenant {
         let span = (scan.span_ns as f64 / self.speed) as u64;
         self.pass_began = self.pass_began.saturating_add(span.max(1));
         if self.trace.options.repeat == Repeat::Shift {
-            // The golden ratio: passes never fall on each other.
+            // The golden ratio: passes never coincide.
             let fraction = (self.passes as f64 * 0.618_033_988_749_894_9).fract();
             self.remap.shift_by(fraction);
         }
@@ -285,7 +285,7 @@ impl Tenant {
         Some(self.pass_began.saturating_add((time as f64 / self.speed) as u64))
     }
 
-    /// The commands of the next request.
+    /// Appends the commands of the next request.
     #[inline]
     fn take(&mut self, out: &mut Vec<Command>) {
         let request = self.requests[self.at];
@@ -323,7 +323,7 @@ impl Tenant {
                 left -= blocks;
             }
         });
-        // Without a write that reaches the device another pass would bring no volume nearer.
+        // Without a write that reaches the device, another pass would write nothing either.
         self.wrote_in_pass |= op == Op::Write && out.len() > before;
         self.counts.outside += u64::from(!inside);
     }
@@ -357,7 +357,7 @@ impl CommandStream for TraceStream {
         batch.state_at(end)
     }
 
-    /// A trace states when its requests arrive, whatever becomes of them.
+    /// Does nothing: the arrival times of a trace do not depend on completions.
     fn completed(&mut self, _: &[Completion]) {}
 
     fn figures(&self) -> Vec<Figure> {
@@ -367,31 +367,21 @@ impl CommandStream for TraceStream {
             .flat_map(|t| {
                 let tenant =
                     if several { t.trace.scan.path.display().to_string() } else { String::new() };
-                let figure = move |name: &str, value: u64, meaning: &str| Figure {
-                    tenant: tenant.clone(),
-                    name: name.to_owned(),
-                    value: value as f64,
-                    unit: String::new(),
-                    meaning: meaning.to_owned(),
-                };
                 let Counts { writes, deallocates, reads, flushes, outside } = t.counts;
+                let damaged = t.trace.scan.faults.count;
                 [
-                    figure("trace_writes", writes, "write requests played"),
-                    figure("trace_deallocates", deallocates, "deallocate requests played"),
-                    figure("trace_reads", reads, "read requests played"),
-                    figure("trace_flushes", flushes, "flush requests met"),
-                    figure(
-                        "trace_outside",
-                        outside,
-                        "requests that lay behind the end of the namespace",
-                    ),
-                    figure(
-                        "trace_damaged",
-                        t.trace.scan.faults.count,
-                        "damaged records in one pass, left out",
-                    ),
-                    figure("trace_passes", t.passes + 1, "times that the trace was begun"),
+                    ("trace_writes", writes, "write requests played"),
+                    ("trace_deallocates", deallocates, "deallocate requests played"),
+                    ("trace_reads", reads, "read requests played"),
+                    ("trace_flushes", flushes, "flush requests met"),
+                    ("trace_outside", outside, "requests that lay behind the end of the namespace"),
+                    ("trace_damaged", damaged, "damaged records in one pass, left out"),
+                    ("trace_passes", t.passes + 1, "times that the trace was begun"),
                 ]
+                .map(|(name, value, meaning)| Figure {
+                    tenant: tenant.clone(),
+                    ..Figure::new(name, value as f64, "", meaning)
+                })
             })
             .collect()
     }

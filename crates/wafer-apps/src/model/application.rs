@@ -4,6 +4,7 @@ use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, NsId, Op, Placement,
     StreamDescription, StreamState, Surplus,
 };
+use wafer_random::{Purpose, Rng};
 
 /// Number of steps without a command after which an application has ended.
 const MOST_IDLE: u32 = 1 << 26;
@@ -29,7 +30,7 @@ pub(crate) trait Application: Send {
     }
 }
 
-/// An application as a stream.
+/// The stream of an application.
 pub(crate) struct Steps<A> {
     application: A,
     loaded: bool,
@@ -99,4 +100,42 @@ pub(crate) fn command(op: Op, namespace: u8, at: u64, bytes: u64, placement: Pla
 /// Returns the placement of an optional handle.
 pub(crate) fn placement(handle: Option<u16>) -> Placement {
     handle.map_or(Placement::NONE, Placement)
+}
+
+/// Appends a write of `bytes` bytes at byte `at` of the first namespace, in commands of up to `most`.
+pub(crate) fn write_in_parts(
+    at: u64,
+    bytes: u64,
+    most: u64,
+    placement: Placement,
+    out: &mut Vec<Command>,
+) {
+    for done in (0..bytes).step_by(most as usize) {
+        out.push(command(Op::Write, 0, at + done, most.min(bytes - done), placement));
+    }
+}
+
+/// Returns a stream of random numbers of an application.
+pub(crate) fn rng(seed: u64, number: usize) -> Rng {
+    Rng::new(seed, 0, Purpose::Application, number)
+}
+
+/// Returns the number that a share of all 32-bit numbers is below.
+pub(crate) fn threshold(share: f64) -> u64 {
+    (share * 4_294_967_296.0) as u64
+}
+
+/// Draws true with a probability.
+pub(crate) fn chance(rng: &mut Rng, probability: f64) -> bool {
+    u64::from(rng.next32()) < threshold(probability)
+}
+
+/// Returns a figure that is a ratio of two counts, 0 while there is nothing to divide by.
+pub(crate) fn ratio(name: &str, part: u64, of: u64, meaning: &str) -> Figure {
+    Figure::new(name, part as f64 / of.max(1) as f64, "", meaning)
+}
+
+/// Returns a figure that is a count.
+pub(crate) fn count(name: &str, count: u64, unit: &str, meaning: &str) -> Figure {
+    Figure::new(name, count as f64, unit, meaning)
 }

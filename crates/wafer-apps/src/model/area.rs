@@ -1,6 +1,6 @@
 //! Space of a file system: pages that are free or in use, taken by next fit.
 //!
-//! Next fit is what allocation groups of ext4 and XFS come to over time: new files go behind the last
+//! Next fit approximates the allocation groups of ext4 and XFS over time: new files go behind the last
 //! ones, and allocation circulates through the whole area.
 
 /// An extent: first page and number of pages.
@@ -20,7 +20,7 @@ impl Area {
         Area { pages, used: vec![0; pages.div_ceil(64) as usize], in_use: 0, cursor: 0 }
     }
 
-    /// Pages that nobody uses.
+    /// Returns the number of free pages.
     pub(super) fn free(&self) -> u64 {
         self.pages - self.in_use
     }
@@ -37,8 +37,7 @@ impl Area {
         self.in_use = if value { self.in_use + count } else { self.in_use - count };
     }
 
-    /// Takes pages behind the last ones taken, in as many extents as it needs; none when there is not
-    /// enough room.
+    /// Takes pages behind the last ones taken, in as many extents as needed; `None` without enough room.
     pub(super) fn take(&mut self, pages: u64) -> Option<Vec<Extent>> {
         if pages > self.free() {
             return None;
@@ -80,14 +79,14 @@ impl Area {
         }
     }
 
-    /// Gives extents back.
+    /// Frees extents.
     pub(super) fn free_extents(&mut self, extents: &[Extent]) {
         for extent in extents {
             self.set(*extent, false);
         }
     }
 
-    /// Bytes of memory for an area of so many pages.
+    /// Returns the bytes of memory of an area.
     pub(super) fn memory_bytes(pages: u64) -> u64 {
         pages / 8
     }

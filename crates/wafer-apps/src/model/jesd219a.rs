@@ -11,21 +11,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toml::Table;
-use wafer_interface::{Bytes, Command, CommandStream, Figure, LBA_BYTES, Op};
-use wafer_random::{Purpose, Rng};
+use wafer_interface::{Bytes, Command, Figure, LBA_BYTES, Op};
+use wafer_random::Rng;
 
-use super::application::{Application, Steps, command, placement};
-use super::interface::{Model, ModelError, ModelInfo, Space, between};
-
-pub(super) const INFO: ModelInfo = ModelInfo {
-    name: "jesd219a",
-    summary: "JESD219A enterprise endurance workload: mixed sizes, three zones, 40 % reads",
-    make: super::interface::read::<Jesd219aConfig>,
-    defaults: super::interface::defaults::<Jesd219aConfig>,
-    schema: Jesd219aConfig::json_schema,
-    paths: &[],
-};
+use super::application::{Application, command, placement, ratio, rng, threshold};
+use super::configuration::Configuration;
+use super::error::{ModelError, between, ensure};
+use super::space::Space;
 
 /// JESD219A, the endurance workload of enterprise drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,21 +69,22 @@ const SIZES: [(u64, u64); 12] = [
 /// Percent of the commands, and where the zone ends, percent of the addresses.
 const ZONES: [(u64, u64); 3] = [(50, 5), (30, 20), (20, 100)];
 
-impl Model for Jesd219aConfig {
-    fn memory_bytes(&self, _space: &Space) -> u64 {
+impl Configuration for Jesd219aConfig {
+    const NAME: &'static str = "jesd219a";
+    const SUMMARY: &'static str =
+        "JESD219A enterprise endurance workload: mixed sizes, three zones, 40 % reads";
+    type Application = Jesd219a;
+
+    fn memory(&self, _space: &Space) -> u64 {
         0
     }
 
-    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
-        Ok(Box::new(Steps::new(Jesd219a::new(self, space, seed)?)))
-    }
-
-    fn parameters(&self) -> Table {
-        super::interface::table(self)
+    fn application(&self, space: &Space, seed: u64) -> Result<Jesd219a, ModelError> {
+        Jesd219a::new(self, space, seed)
     }
 }
 
-struct Jesd219a {
+pub(super) struct Jesd219a {
     config: Jesd219aConfig,
     /// Size of a command by percentile.
     sizes: [u64; 100],
@@ -111,41 +104,33 @@ struct Jesd219a {
 
 impl Jesd219a {
     fn new(config: &Jesd219aConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
-        if ![512, 4096].contains(&config.smallest.0) {
-            let message = format!("{} is neither 512B nor 4KiB", config.smallest);
-            return Err(ModelError::new("smallest", message));
-        }
+        let Jesd219aConfig { smallest, align, .. } = config;
+        ensure([512, 4096].contains(&smallest.0), "smallest", || {
+            format!("{smallest} is neither 512B nor 4KiB")
+        })?;
         between("reads", config.reads, 0.0, 0.99)?;
-        if !config.align.0.is_multiple_of(LBA_BYTES)
-            || !(LBA_BYTES..=65536).contains(&config.align.0)
-        {
-            let message = format!("{} is not a multiple of 512B up to 64KiB", config.align);
-            return Err(ModelError::new("align", message));
-        }
+        let aligned = align.0.is_multiple_of(LBA_BYTES) && (LBA_BYTES..=65536).contains(&align.0);
+        ensure(aligned, "align", || format!("{align} is not a multiple of 512B up to 64KiB"))?;
         between("queue_depth", config.queue_depth.into(), 1.0, 65536.0)?;
-        if let Some(handle) = config.handle {
-            space.check_handle("handle", 0, handle)?;
-        }
+        space.check_handles([("handle", 0, config.handle)])?;
         let bytes = space.first().bytes;
         let ends = ZONES.map(|(_, end)| bytes / 100 * end / 65536 * 65536);
-        if ends[0] < 1 << 20 {
-            let message = format!("a namespace of {} is too small: 20MiB at least", Bytes(bytes));
-            return Err(ModelError::new("model", message));
-        }
+        ensure(ends[0] >= 1 << 20, "model", || {
+            format!("a namespace of {} is too small: 20MiB at least", Bytes(bytes))
+        })?;
         let mut sizes = SIZES.iter().flat_map(|&(size, n)| (0..n).map(move |_| size));
         let mut zones =
             ZONES.iter().zip(0u8..).flat_map(|(&(share, _), zone)| (0..share).map(move |_| zone));
-        let rng = |sub| Rng::new(seed, 0, Purpose::Application, sub);
         Ok(Jesd219a {
             sizes: std::array::from_fn(|_| {
                 sizes.next().expect("sizes of 100 %").max(config.smallest.0)
             }),
             zones: std::array::from_fn(|_| zones.next().expect("zones of 100 %")),
             borders: [0, ends[0], ends[1], bytes],
-            reads: (config.reads * 4_294_967_296.0) as u64,
-            mix: rng(0),
-            shape: rng(1),
-            address: rng(2),
+            reads: threshold(config.reads),
+            mix: rng(seed, 0),
+            shape: rng(seed, 1),
+            address: rng(seed, 2),
             counts: [0; 2],
             written: 0,
             config: config.clone(),
@@ -177,9 +162,8 @@ impl Application for Jesd219a {
 
     fn figures(&self) -> Vec<Figure> {
         let [reads, writes] = self.counts;
-        let total = (reads + writes).max(1) as f64;
         vec![
-            Figure::new("reads", reads as f64 / total, "", "share of the commands that read"),
+            ratio("reads", reads, reads + writes, "share of the commands that read"),
             Figure::new(
                 "write_size",
                 self.written as f64 / writes.max(1) as f64,

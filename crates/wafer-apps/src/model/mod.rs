@@ -1,6 +1,6 @@
 //! Application models: programs whose state is simulated as far as it decides what they write.
 //!
-//! To add a model, copy a file of this folder, implement [`Model`] for its configuration, and name the
+//! To add a model, copy a file of this folder, implement `Configuration` and `Application`, and name the
 //! file twice here: in a `mod` line and in [`MODELS`]. Its keys, their documentation and their defaults
 //! are the fields of the configuration; `make docs` puts them into the reference.
 
@@ -8,29 +8,36 @@ mod aerospike;
 mod application;
 mod area;
 mod cachelib;
+mod configuration;
+mod error;
 mod f2fs;
 mod interface;
 mod jesd219a;
 mod kernel_build;
+mod keys;
 mod lsm;
+mod space;
 
-pub use aerospike::{AerospikeConfig, KeyOrder, Ycsb};
+pub use aerospike::{AerospikeConfig, Ycsb};
 pub use cachelib::CachelibConfig;
+use configuration::info;
+pub use error::ModelError;
 pub use f2fs::{Discard, F2fsConfig, Temperature};
-pub use interface::{Extent, Model, ModelError, ModelInfo, ReadError, Space};
+pub use interface::{Model, ModelInfo, ReadError};
 pub use jesd219a::Jesd219aConfig;
 pub use kernel_build::KernelBuildConfig;
+pub use keys::KeyOrder;
 pub use lsm::LsmConfig;
+pub use space::{Extent, Space};
 
 /// All models, in the order in which `wafer models` lists them.
-#[rustfmt::skip] // one model, one line
 pub const MODELS: &[ModelInfo] = &[
-    jesd219a::INFO,
-    aerospike::INFO,
-    cachelib::INFO,
-    f2fs::INFO,
-    kernel_build::INFO,
-    lsm::INFO,
+    info::<Jesd219aConfig>(),
+    info::<AerospikeConfig>(),
+    info::<CachelibConfig>(),
+    info::<F2fsConfig>(),
+    info::<KernelBuildConfig>(),
+    info::<LsmConfig>(),
 ];
 
 /// Returns the model of a name.

@@ -1,7 +1,6 @@
 //! Which block a random command addresses: the distributions of `random_distribution`.
 
 mod normal;
-
 mod zoned;
 
 use normal::Normal;
@@ -22,32 +21,37 @@ pub(crate) enum Addresses {
 
 impl Addresses {
     /// `aligned`: blocks of `align` bytes that fit the region, at least 1; `ranges`: what zipf,
-    /// pareto and normal divide it into; `center` draws where zipf and pareto put their most
-    /// frequent block.
+    /// pareto and normal divide it into; `center_rng` draws where zipf and pareto put their
+    /// most frequent block.
     pub(crate) fn new(
         distribution: &Distribution,
         aligned: u64,
         align: u64,
         ranges: u64,
-        center: &Rng,
+        center_rng: &Rng,
     ) -> Result<Self, String> {
         let ranked = |inverse, at: Option<f64>| {
             // Without a center fio adds 32 random bits, so the rank-0 block is anywhere.
             let offset = match at {
                 Some(at) => (ranges as f64 * at) as u64,
-                None => u64::from(center.clone().next32()),
+                None => u64::from(center_rng.clone().next32()),
             };
             Addresses::Ranked(Ranked::new(inverse, ranges, offset))
         };
-        let outside = |c: Option<f64>| c.is_some_and(|c| !(0.0..=1.0).contains(&c));
+        let (name, center) = match *distribution {
+            Distribution::Zipf { center, .. } => ("zipf", center),
+            Distribution::Pareto { center, .. } => ("pareto", center),
+            Distribution::Normal { center, .. } => ("normal", center),
+            _ => ("", None),
+        };
+        if center.is_some_and(|c| !(0.0..=1.0).contains(&c)) {
+            return Err(format!("{name}: the center must be from 0 to 1"));
+        }
         Ok(match *distribution {
             Distribution::Uniform => Addresses::Uniform(aligned),
             Distribution::Zipf { theta, center } => {
                 if !(theta > 0.0 && theta.is_finite()) || theta == 1.0 {
                     return Err(format!("zipf:{theta}: theta must be above 0 and not 1"));
-                }
-                if outside(center) {
-                    return Err("zipf: the center must be from 0 to 1".to_owned());
                 }
                 ranked(Inverse::zipf(ranges, theta), center)
             }
@@ -55,17 +59,11 @@ impl Addresses {
                 if !(h > 0.0 && h < 1.0) {
                     return Err(format!("pareto:{h}: the input must be between 0 and 1"));
                 }
-                if outside(center) {
-                    return Err("pareto: the center must be from 0 to 1".to_owned());
-                }
                 ranked(Inverse::pareto(ranges, h), center)
             }
             Distribution::Normal { deviation, center } => {
                 if !(0.0..=100.0).contains(&deviation) {
                     return Err(format!("normal:{deviation}: the deviation must be 0 to 100"));
-                }
-                if outside(center) {
-                    return Err("normal: the center must be from 0 to 1".to_owned());
                 }
                 Addresses::Normal(Normal::new(ranges, deviation, center))
             }

@@ -14,70 +14,32 @@ pub(super) enum Engine {
     NoDevice,
 }
 
-const ENGINES: &[(&str, Engine)] = &[
-    ("libaio", Engine::Asynchronous),
-    ("io_uring", Engine::Asynchronous),
-    ("io_uring_cmd", Engine::Asynchronous),
-    ("posixaio", Engine::Asynchronous),
-    ("windowsaio", Engine::Asynchronous),
-    ("solarisaio", Engine::Asynchronous),
-    ("xnvme", Engine::Asynchronous),
-    ("libblkio", Engine::Asynchronous),
-    ("nbd", Engine::Asynchronous),
-    ("rbd", Engine::Asynchronous),
-    ("rados", Engine::Asynchronous),
-    ("null", Engine::Asynchronous),
-    ("external", Engine::Asynchronous),
-    ("sync", Engine::Synchronous),
-    ("psync", Engine::Synchronous),
-    ("vsync", Engine::Synchronous),
-    ("pvsync", Engine::Synchronous),
-    ("pvsync2", Engine::Synchronous),
-    ("mmap", Engine::Synchronous),
-    ("sg", Engine::Synchronous),
-    ("splice", Engine::Synchronous),
-    ("libpmem", Engine::Synchronous),
-    ("pmemblk", Engine::Synchronous),
-    ("dev-dax", Engine::Synchronous),
-    ("mtd", Engine::Synchronous),
-    ("libcufile", Engine::Synchronous),
-    ("libhipfile", Engine::Synchronous),
-    ("libiscsi", Engine::Synchronous),
-    ("libzbc", Engine::Synchronous),
-    ("cpuio", Engine::NoDevice),
-    ("net", Engine::NoDevice),
-    ("netsplice", Engine::NoDevice),
-    ("rdma", Engine::NoDevice),
-    ("exec", Engine::NoDevice),
-    ("page_fault", Engine::NoDevice),
-    ("e4defrag", Engine::NoDevice),
-    ("falloc", Engine::NoDevice),
-    ("ftruncate", Engine::NoDevice),
-    ("filecreate", Engine::NoDevice),
-    ("filestat", Engine::NoDevice),
-    ("filedelete", Engine::NoDevice),
-    ("dircreate", Engine::NoDevice),
-    ("dirstat", Engine::NoDevice),
-    ("dirdelete", Engine::NoDevice),
-    ("gfapi", Engine::NoDevice),
-    ("gfapi_async", Engine::NoDevice),
-    ("libhdfs", Engine::NoDevice),
-    ("dfs", Engine::NoDevice),
-    ("nfs", Engine::NoDevice),
-    ("http", Engine::NoDevice),
-    ("ime_psync", Engine::NoDevice),
-    ("ime_psyncv", Engine::NoDevice),
-    ("ime_aio", Engine::NoDevice),
+#[rustfmt::skip] // names fill the lines
+const ENGINES: &[(Engine, &[&str])] = &[
+    (Engine::Asynchronous, &[
+        "libaio", "io_uring", "io_uring_cmd", "posixaio", "windowsaio", "solarisaio", "xnvme",
+        "libblkio", "nbd", "rbd", "rados", "null", "external",
+    ]),
+    (Engine::Synchronous, &[
+        "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "sg", "splice", "libpmem", "pmemblk",
+        "dev-dax", "mtd", "libcufile", "libhipfile", "libiscsi", "libzbc",
+    ]),
+    (Engine::NoDevice, &[
+        "cpuio", "net", "netsplice", "rdma", "exec", "page_fault", "e4defrag", "falloc",
+        "ftruncate", "filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete",
+        "gfapi", "gfapi_async", "libhdfs", "dfs", "nfs", "http", "ime_psync", "ime_psyncv",
+        "ime_aio",
+    ]),
 ];
 
-/// `ioengine=NAME[:...]`.
+/// Reads `ioengine=NAME[:...]`.
 pub(super) fn engine(text: &str) -> Result<Engine, String> {
     let name = text.split(':').next().unwrap_or(text);
-    match ENGINES.iter().find(|(n, _)| *n == name) {
-        Some((_, Engine::NoDevice)) => Err(format!("{} writes to no block device", quote(name))),
-        Some((_, engine)) => Ok(*engine),
+    match ENGINES.iter().find(|(_, names)| names.contains(&name)) {
+        Some((Engine::NoDevice, _)) => Err(format!("{} writes to no block device", quote(name))),
+        Some((engine, _)) => Ok(*engine),
         None if text.is_empty() => Err("needs a name as its value".into()),
-        None => Err(match nearest(name, ENGINES.iter().map(|(n, _)| *n)) {
+        None => Err(match nearest(name, ENGINES.iter().flat_map(|(_, names)| *names).copied()) {
             Some(near) => {
                 format!("{} is no engine of fio; did you mean {}?", quote(name), quote(near))
             }
@@ -86,8 +48,8 @@ pub(super) fn engine(text: &str) -> Result<Engine, String> {
     }
 }
 
-/// The namespace, from 0, that `filename` names. `/dev/ng0n2` and `/dev/nvme0n2` are the second;
-/// whatever is no NVMe namespace stands for the first.
+/// Returns the index of the namespace that `filename` names. `/dev/ng0n2` and `/dev/nvme0n2` are the
+/// second namespace; any other file stands for the first.
 pub(super) fn namespace(text: &str) -> Result<u8, String> {
     let names = split_names(text.trim());
     let [name] = &names[..] else {
@@ -118,15 +80,21 @@ pub(super) fn namespace(text: &str) -> Result<u8, String> {
     if !end.is_empty() {
         return Ok(0);
     }
-    nsid(number).ok_or_else(|| format!("{} is no namespace", quote(name)))
+    index(number, name)
 }
 
-/// A namespace identifier (from 1) as index (from 0).
-pub(super) fn nsid(text: &str) -> Option<u8> {
-    text.parse::<u32>().ok()?.checked_sub(1).and_then(|n| u8::try_from(n).ok())
+/// Reads a namespace identifier as the index of the namespace.
+pub(super) fn nsid(text: &str) -> Result<u8, String> {
+    index(text, text)
 }
 
-/// File names are separated by `:`; `\:` belongs to a name. Empty names are skipped.
+/// Converts a namespace identifier (from 1) to an index (from 0); errors quote `name`.
+fn index(nsid: &str, name: &str) -> Result<u8, String> {
+    let index = nsid.parse::<u32>().ok().and_then(|n| u8::try_from(n.checked_sub(1)?).ok());
+    index.ok_or_else(|| format!("{} is no namespace", quote(name)))
+}
+
+/// Splits file names, which are separated by `:`; `\:` belongs to a name. Empty names are skipped.
 fn split_names(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut name = String::new();

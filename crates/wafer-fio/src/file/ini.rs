@@ -24,7 +24,7 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// Options of a global section hold for all sections after it.
+    /// Returns whether the section is global: its options hold for all sections after it.
     pub(super) fn is_global(&self) -> bool {
         // fio compares the first six characters only.
         self.name.starts_with("global")
@@ -38,7 +38,7 @@ pub(super) struct OptionLine {
     pub(super) at: Origin,
 }
 
-/// Reads a text file of at most [`FILE_MAX`] bytes; the error says why not.
+/// Reads a text file of at most [`FILE_MAX`] bytes.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
     use std::io::Read;
     let meta = std::fs::metadata(path).map_err(|e| io_reason(&e))?;
@@ -160,7 +160,7 @@ impl Reader {
     }
 }
 
-/// A file named in a job file: beside the file that names it, else as named.
+/// Returns the path of a file named in a job file: beside the file that names it, else as named.
 ///
 /// fio looks in the working directory first; here a job means the same wherever it is run from.
 pub(super) fn beside(from: &Path, name: &str) -> PathBuf {
@@ -174,12 +174,12 @@ pub(super) fn beside(from: &Path, name: &str) -> PathBuf {
     relative
 }
 
-/// What tells two names of one file apart from two files.
+/// Returns the identity of a file, the same for all of its names.
 fn identity(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// The file of an `include FILE` line.
+/// Returns the file of an `include FILE` line.
 fn include_name(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("include")?;
     let name = rest.strip_prefix([' ', '\t', '='])?;

@@ -33,6 +33,7 @@ mod engine;
 mod error;
 mod expand;
 mod expr;
+mod ignored;
 mod ini;
 mod nearest;
 mod options;

@@ -1,15 +1,13 @@
 //! From the settings of all sections to jobs: what depends on several options or on the device.
 
 use super::engine::Engine;
-use super::error::{FioError, Origin};
+use super::error::FioError;
 use super::ini::Section;
 use super::phase::{self, Barrier};
 use super::region::{self, Blocks, Region};
 use super::settings::{Context, MAX_JOBS, Settings};
 use super::target::Target;
-use crate::job::{
-    BlockSize, DIRECTIONS, Direction, Distribution, JobSpec, Order, READ, TRIM, WRITE,
-};
+use crate::job::{BlockSize, DIRECTIONS, Distribution, JobSpec, Order};
 
 /// What a device transfers at least, and in multiples of.
 const SECTOR: u64 = 512;
@@ -93,7 +91,7 @@ fn check(job: &Job<'_>) -> Result<(), FioError> {
     if s.nrfiles > 1 && s.namespace.is_none() {
         return Err(job.error("nrfiles", "several files are not supported".into()));
     }
-    for &direction in used(s.direction) {
+    for &direction in s.direction.used() {
         // fio cuts the sizes of the split to the range.
         let range = s.bsrange[direction].is_some_and(|(min, max)| min < max);
         if range && !s.bssplit[direction].is_empty() {
@@ -129,17 +127,6 @@ fn report_unused(job: &Job<'_>, context: &mut Context<'_>) {
     }
     if s.nrfiles != 1 {
         unused("nrfiles", "filename names the one file");
-    }
-}
-
-/// Directions of commands a job issues.
-fn used(direction: Direction) -> &'static [usize] {
-    match direction {
-        Direction::Read => &[READ],
-        Direction::Write => &[WRITE],
-        Direction::Trim => &[TRIM],
-        Direction::ReadWrite => &[READ, WRITE],
-        Direction::TrimWrite => &[WRITE, TRIM],
     }
 }
 
@@ -179,7 +166,7 @@ fn check_sectors(job: &Job<'_>, option: &'static str, bytes: u64) -> Result<(), 
 fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<JobSpec, FioError> {
     let s = &job.settings;
     let random = s.order == Order::Random;
-    let directions = used(s.direction);
+    let directions = s.direction.used();
 
     let sizes: [(BlockSize, &str); DIRECTIONS] = std::array::from_fn(|d| block_size(s, d));
     for &direction in directions {
@@ -225,7 +212,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
     Ok(JobSpec {
         name: job.name().to_owned(),
         instance,
-        source: source(&job.section.at),
+        source: (job.section.at.file.to_path_buf(), job.section.at.line),
         phase,
         namespace,
         direction: s.direction,
@@ -290,8 +277,4 @@ fn check_zones(job: &Job<'_>, directions: &[usize], size: u64) -> Result<(), Fio
         }
     }
     Ok(())
-}
-
-fn source(at: &Origin) -> (std::path::PathBuf, u32) {
-    (at.file.to_path_buf(), at.line)
 }

@@ -30,7 +30,7 @@ struct Number<'a> {
     blank: bool,
 }
 
-fn number<'a>(text: &'a str, what: &str) -> Result<Number<'a>, String> {
+fn digits<'a>(text: &'a str, what: &str) -> Result<Number<'a>, String> {
     let not = || not_a(text, what);
     let body = text.trim_start();
     let blank = body.len() != text.len();
@@ -99,13 +99,13 @@ fn unit(suffix: &str, kb_base: u64) -> Option<i128> {
     Some(i128::from(base).pow(power))
 }
 
-/// A number of bytes or another number that takes `k`, `m`, ...; may be negative.
+/// Reads a number of bytes or another number that takes `k`, `m`, ...; may be negative.
 pub(super) fn signed(text: &str, kb_base: u64, what: &str) -> Result<i64, String> {
     if text.starts_with('(') {
         let (value, _) = expr::evaluate(text, false).ok_or_else(|| not_a(text, "an expression"))?;
         return in_range(value.truncate(), text);
     }
-    let number = number(text, what)?;
+    let number = digits(text, what)?;
     let Some(factor) = unit(number.suffix, kb_base) else {
         return Err(match number.suffix {
             "%" => format!("{} may not be in percent", quote(text)),
@@ -116,18 +116,23 @@ pub(super) fn signed(text: &str, kb_base: u64, what: &str) -> Result<i64, String
     in_range(number.value.checked_mul(factor), text)
 }
 
-/// As [`signed`], not negative.
+/// As [`signed`], but not negative.
 pub(super) fn unsigned(text: &str, kb_base: u64, what: &str) -> Result<u64, String> {
     let value = signed(text, kb_base, what)?;
     u64::try_from(value).map_err(|_| format!("{} is negative", quote(text)))
 }
 
-/// A number of bytes.
+/// Reads a number that is not negative.
+pub(super) fn number(text: &str, kb_base: u64) -> Result<u64, String> {
+    unsigned(text, kb_base, "a number")
+}
+
+/// Reads a number of bytes.
 pub(super) fn size(text: &str, kb_base: u64) -> Result<u64, String> {
     unsigned(text, kb_base, "a size")
 }
 
-/// A number of bytes above zero.
+/// Reads a number of bytes above zero.
 pub(super) fn size_above_zero(text: &str, kb_base: u64) -> Result<u64, String> {
     match size(text, kb_base)? {
         0 => Err("must be at least 1".into()),
@@ -135,10 +140,10 @@ pub(super) fn size_above_zero(text: &str, kb_base: u64) -> Result<u64, String> {
     }
 }
 
-/// A number of bytes or a percentage.
+/// Reads a number of bytes or a percentage.
 pub(super) fn amount(text: &str, kb_base: u64) -> Result<Amount, String> {
     if !text.starts_with('(') {
-        let number = number(text, "a size")?;
+        let number = digits(text, "a size")?;
         if number.suffix == "%" && !number.blank {
             return match u64::try_from(number.value) {
                 Ok(percent) if percent <= 100 => Ok(Amount::Percent(percent)),
@@ -149,7 +154,7 @@ pub(super) fn amount(text: &str, kb_base: u64) -> Result<Amount, String> {
     Ok(Amount::Bytes(size(text, kb_base)?))
 }
 
-/// A number within bounds.
+/// Reads a number within bounds.
 pub(super) fn integer(text: &str, kb_base: u64, min: u32, max: u32) -> Result<u32, String> {
     let value = unsigned(text, kb_base, "a number")?;
     if value < u64::from(min) {
@@ -161,14 +166,18 @@ pub(super) fn integer(text: &str, kb_base: u64, min: u32, max: u32) -> Result<u3
     }
 }
 
-/// A percentage without the sign.
+/// Reads a number of 32 bits.
+pub(super) fn count(text: &str, kb_base: u64) -> Result<u32, String> {
+    integer(text, kb_base, 0, u32::MAX)
+}
+
+/// Reads a percentage without the sign.
 pub(super) fn percent(text: &str, kb_base: u64) -> Result<u8, String> {
     let value = integer(text, kb_base, 0, 100)?;
     u8::try_from(value).map_err(|_| "must be at most 100".into())
 }
 
-/// A time in microseconds. `seconds`: the unit when none is given is the second, else the
-/// microsecond.
+/// Reads a time in microseconds. Without a unit it is in seconds if `seconds`, else in microseconds.
 pub(super) fn time_us(text: &str, seconds: bool) -> Result<u64, String> {
     let default: i128 = if seconds { 1_000_000 } else { 1 };
     let value = if text.starts_with('(') {
@@ -182,7 +191,7 @@ pub(super) fn time_us(text: &str, seconds: bool) -> Result<u64, String> {
         // fio keeps whole seconds of options in seconds.
         if seconds { value.map(|v| v / default * default) } else { value }
     } else {
-        let number = number(text, "a time")?;
+        let number = digits(text, "a time")?;
         let lower = number.suffix.to_ascii_lowercase();
         let factor = match lower.as_str() {
             "" => default,
@@ -200,7 +209,7 @@ pub(super) fn time_us(text: &str, seconds: bool) -> Result<u64, String> {
     u64::try_from(value).map_err(|_| format!("{} is negative", quote(text)))
 }
 
-/// `0` or `1`. fio reads the digits and skips the rest.
+/// Reads `0` or `1`.
 pub(super) fn boolean(text: &str) -> Result<bool, String> {
     match text.trim_start() {
         "0" => Ok(false),
@@ -209,7 +218,7 @@ pub(super) fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
-/// An option that is set by its name alone or by a number.
+/// Reads an option that is set by its name alone or by a number.
 pub(super) fn flag(value: Option<&str>) -> Result<bool, String> {
     match value {
         None => Ok(true),
@@ -217,7 +226,7 @@ pub(super) fn flag(value: Option<&str>) -> Result<bool, String> {
     }
 }
 
-/// A floating point number or an expression.
+/// Reads a floating point number or an expression.
 pub(super) fn float(text: &str) -> Result<f64, String> {
     let value = if text.starts_with('(') {
         expr::evaluate(text, false).map(|(v, _)| v.as_f64())
@@ -227,7 +236,7 @@ pub(super) fn float(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| not_a(text, "a number"))
 }
 
-/// One of several words; `what` follows it after a `:` in some options and is split off before.
+/// Reads one of several words.
 pub(super) fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
     match words.iter().find(|(word, _)| *word == text) {
         Some((_, value)) => Ok(*value),
@@ -265,9 +274,9 @@ fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     }
 }
 
-/// Values for reads, writes and trims as fio distributes them: one value is for all, of two the
-/// second is for writes and trims; an empty one leaves its direction (`,8k`; `8k,`).
-/// `None`: the list does not mention the direction.
+/// Reads values for reads, writes and trims as fio distributes them: one value is for all, of two the
+/// second is for writes and trims, and an empty one leaves its direction (`,8k`; `8k,`).
+/// Directions that the list does not mention are `None`.
 pub(super) fn per_direction<T: Copy>(
     text: &str,
     separators: &[char],
@@ -299,7 +308,7 @@ pub(super) const NUMBERS: &[char] = &[',', ':', '-'];
 /// Separator of ranges and other values that hold `:` or `-` themselves.
 pub(super) const COMMA: &[char] = &[','];
 
-/// `low-high` or `low:high`, in either order.
+/// Reads `low-high` or `low:high`, in either order.
 pub(super) fn range<T: Ord>(
     text: &str,
     parse: impl Fn(&str) -> Result<T, String>,
@@ -315,7 +324,7 @@ pub(super) fn range<T: Ord>(
     Ok(if low <= high { (low, high) } else { (high, low) })
 }
 
-/// One value or a range; the same bound twice for one value.
+/// Reads one value or a range; one value is both bounds.
 pub(super) fn value_or_range<T: Ord + Clone>(
     text: &str,
     parse: impl Fn(&str) -> Result<T, String>,

@@ -2,58 +2,12 @@
 
 use wafer_interface::Command;
 
-use super::{JobStream, directions};
-use crate::job::{DIRECTIONS, Direction, JobSpec, Order, READ, Sequencer, TRIM, WRITE};
+use super::state::State;
+use crate::job::{Direction, Order, READ, Sequencer, TRIM, WRITE};
 
-/// Where a job stands in its region. Bytes count from the start of the region.
-#[derive(Clone, Debug)]
-pub(crate) struct Position {
-    /// Start of the last command of each direction.
-    last_start: [Option<u64>; DIRECTIONS],
-    /// End of the last command of each direction.
-    last_end: [u64; DIRECTIONS],
-    /// Commands of each direction since the job began.
-    issued: [u64; DIRECTIONS],
-    /// Sequential jobs: bytes between the end of a command and the next.
-    gap: i64,
-    /// Random jobs: commands per random offset, and how many are left for the last one.
-    every: u64,
-    left: u64,
-    sequencer: Sequencer,
-    read_percent: u8,
-    mix: usize,
-    /// Commands of direction `mix` before the next is chosen.
-    mix_until: u64,
-}
-
-impl Position {
-    pub(crate) fn new(spec: &JobSpec) -> Self {
-        let random = spec.order == Order::Random;
-        Position {
-            last_start: [None; DIRECTIONS],
-            last_end: [0; DIRECTIONS],
-            issued: [0; DIRECTIONS],
-            gap: if random { 0 } else { spec.order_modifier },
-            every: if random { spec.order_modifier.max(1) as u64 } else { 1 },
-            left: 1,
-            sequencer: spec.sequencer,
-            read_percent: spec.read_percent,
-            mix: READ,
-            mix_until: 0,
-        }
-    }
-
-    /// Back to the start of the region.
-    pub(crate) fn rewind(&mut self) {
-        self.last_start = [None; DIRECTIONS];
-        self.last_end = [0; DIRECTIONS];
-        self.mix_until = 0;
-    }
-}
-
-impl JobStream {
-    /// Adds up to `max` commands; true at the end of the job.
-    pub(super) fn fill_general(&mut self, out: &mut Vec<Command>, max: usize) -> bool {
+impl State {
+    /// Appends up to `max` commands; returns true at the end of the job.
+    pub(super) fn fill(&mut self, out: &mut Vec<Command>, max: usize) -> bool {
         for _ in 0..max {
             loop {
                 if self.limits.reached() {
@@ -63,7 +17,7 @@ impl JobStream {
                     out.push(command);
                     break;
                 }
-                if !self.next_pass(self.repeat) {
+                if !self.next_pass(self.spec.random_repeat) {
                     return true;
                 }
             }
@@ -71,16 +25,16 @@ impl JobStream {
         false
     }
 
-    /// The next command; `None` at the end of a pass.
+    /// Returns the next command; `None` at the end of a pass.
     fn one(&mut self) -> Option<Command> {
         let direction = self.next_direction();
         let (at, mark) = self.next_offset(direction)?;
-        if at >= self.size {
+        if at >= self.spec.size {
             return None;
         }
-        let room = self.size - at;
-        let second = self.direction == Direction::TrimWrite && direction == WRITE;
-        let mut bytes = if second && self.order == Order::Random {
+        let room = self.spec.size - at;
+        let second = self.spec.direction == Direction::TrimWrite && direction == WRITE;
+        let mut bytes = if second && self.spec.order == Order::Random {
             self.position.last_end[TRIM] - self.position.last_start[TRIM].unwrap_or(0)
         } else {
             self.sizes[direction].draw(&mut self.random.size[direction], room)?
@@ -96,24 +50,25 @@ impl JobStream {
         position.last_end[direction] = at + bytes;
         position.issued[direction] += 1;
         self.limits.commands += 1;
-        let counted = match self.direction {
-            Direction::TrimWrite => direction == WRITE,
-            _ => true,
-        };
+        let counted = self.spec.direction != Direction::TrimWrite || direction == WRITE;
         self.limits.bytes += if counted { bytes } else { 0 };
         Some(self.command(direction, at, bytes))
     }
 
     fn next_direction(&mut self) -> usize {
         let p = &mut self.position;
-        match self.direction {
+        match self.spec.direction {
             Direction::ReadWrite => {
                 if p.issued[p.mix] >= p.mix_until {
-                    let read = self.random.mix.percent() <= p.read_percent;
+                    let read = self.random.mix.percent() <= self.spec.read_percent;
                     let next = if read { READ } else { WRITE };
                     if next != p.mix {
                         // fio lets the new direction catch up with the other one's share.
-                        let share = if read { p.read_percent } else { 100 - p.read_percent };
+                        let share = if read {
+                            self.spec.read_percent
+                        } else {
+                            100 - self.spec.read_percent
+                        };
                         p.mix_until = p.issued[p.mix] * u64::from(share) / 100;
                     }
                     p.mix = next;
@@ -123,11 +78,11 @@ impl JobStream {
             // Equal starts: the last pair is complete.
             Direction::TrimWrite if p.last_start[WRITE] == p.last_start[TRIM] => TRIM,
             Direction::TrimWrite => WRITE,
-            other => directions(other)[0],
+            other => other.used()[0],
         }
     }
 
-    /// Start of the next command, and whether the random map records it.
+    /// Returns the start of the next command, and whether the random map records it.
     fn next_offset(&mut self, direction: usize) -> Option<(u64, bool)> {
         let p = &mut self.position;
         p.left -= 1;
@@ -135,21 +90,21 @@ impl JobStream {
         if fresh {
             p.left = p.every;
         }
-        if self.direction == Direction::TrimWrite
+        if self.spec.direction == Direction::TrimWrite
             && direction == WRITE
-            && self.order == Order::Random
+            && self.spec.order == Order::Random
         {
             return Some((p.last_start[TRIM]?, false));
         }
-        if self.order == Order::Sequential {
+        if self.spec.order == Order::Sequential {
             return Some((self.sequential(direction)?, false));
         }
         if fresh {
-            let share = self.percent_random[direction];
+            let share = self.spec.percent_random[direction];
             if share == 100 || self.random.sequence[direction].percent() <= share {
                 return Some((self.random_block(direction)?, true));
             }
-        } else if p.sequencer == Sequencer::Identical {
+        } else if self.spec.sequencer == Sequencer::Identical {
             return Some((p.last_start[direction].unwrap_or(0), false));
         }
         match self.sequential(direction) {
@@ -158,35 +113,35 @@ impl JobStream {
         }
     }
 
-    /// Where the last command ended, with the gap; wraps only where fio does.
+    /// Returns the end of the last command plus the gap; wraps only where fio does.
     fn sequential(&mut self, direction: usize) -> Option<u64> {
         let last = &mut self.position.last_end[direction];
-        if self.time_based && *last >= self.size {
+        if self.spec.time_based && *last >= self.spec.size {
             *last = 0;
         }
-        if *last >= self.size {
+        if *last >= self.spec.size {
             return None;
         }
         let gap = self.position.gap;
         if *last == 0 || gap == 0 {
             return Some(*last);
         }
-        match last.checked_add_signed(gap).filter(|at| *at < self.size) {
+        match last.checked_add_signed(gap).filter(|at| *at < self.spec.size) {
             Some(at) => Some(at),
             None if gap > 0 => Some(0),
-            None => Some(self.size.saturating_add_signed(gap)),
+            None => Some(self.spec.size.saturating_add_signed(gap)),
         }
     }
 
-    /// A random block, the next free one after it when there is a map.
+    /// Returns a random block, or the next free one after it when there is a map.
     fn random_block(&mut self, direction: usize) -> Option<u64> {
         let addresses = &self.addresses[direction];
         let mut block = addresses.draw(self.random.of(addresses.purpose()));
         if let Some(map) = self.maps.get_mut(self.map_of[direction]) {
             block = match map.next_free(block) {
                 Some(free) => free,
-                None if self.time_based => {
-                    // fio starts a new pass at once, drawing anew and going on with its numbers.
+                None if self.spec.time_based => {
+                    // fio starts a new pass at once, with a new draw of the same generator.
                     map.reset();
                     self.position.rewind();
                     addresses.draw(self.random.of(addresses.purpose()))

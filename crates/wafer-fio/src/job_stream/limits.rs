@@ -1,4 +1,4 @@
-//! When a job is done: `size`, `io_size`, `loops`, `number_ios`, `time_based`.
+//! The end of a job: `size`, `io_size`, `loops`, `number_ios`, `time_based`.
 //!
 //! fio works in passes over the region. A pass ends when no block is left (the random map is full, a
 //! sequential job has reached the end). It starts another while there are `loops`, and then while
@@ -14,7 +14,7 @@ pub(crate) struct Limits {
     time_based: bool,
     /// `io_size`.
     io_size: u64,
-    /// `io_size` says something other than `size`.
+    /// Whether `io_size` differs from `size`.
     io_size_given: bool,
     loops: u64,
     max_block: u64,
@@ -51,13 +51,13 @@ impl Limits {
         }
     }
 
-    /// No further command.
+    /// Returns whether the job has reached a limit.
     #[inline]
     pub(crate) fn reached(&self) -> bool {
         self.bytes >= self.byte_cap || self.commands >= self.command_cap
     }
 
-    /// How many commands of `bytes` counted bytes may follow, at most `max`.
+    /// Returns how many commands of `bytes` counted bytes may follow, at most `max`.
     #[inline]
     pub(crate) fn room(&self, bytes: u64, max: usize) -> usize {
         let by_bytes = self.byte_cap.saturating_sub(self.bytes).div_ceil(bytes);
@@ -65,7 +65,7 @@ impl Limits {
         by_bytes.min(by_count).min(max as u64) as usize
     }
 
-    /// A pass has ended; is there another?
+    /// Ends a pass; returns whether there is another.
     pub(crate) fn next_pass(&mut self) -> bool {
         if self.commands == self.pass_began || self.reached() {
             return false;
@@ -78,7 +78,7 @@ impl Limits {
         more
     }
 
-    /// Counted bytes that a job will transfer; `None` when it is `time_based`. `pass`: counted bytes
+    /// Returns the counted bytes that a job will transfer; `None` when it is `time_based`. `pass`: counted bytes
     /// of one pass, `None` for jobs whose passes do not end.
     pub(crate) fn total(&self, pass: Option<u64>, command: f64) -> Option<u64> {
         if self.time_based {

@@ -37,7 +37,7 @@ impl Placing {
         }
     }
 
-    /// The placement of the next write, at logical block `lba` of the namespace.
+    /// Returns the placement of the next write, at logical block `lba` of the namespace.
     #[inline]
     pub(crate) fn next(&mut self, lba: u64) -> Placement {
         match self {

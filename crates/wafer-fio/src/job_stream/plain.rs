@@ -1,18 +1,19 @@
-//! Short cuts for the common jobs: one direction, one block size, nothing that interrupts.
+//! The fast path for common jobs: one direction, one block size, no interruptions.
 //!
-//! They give the same commands as the general way, which the tests check, in a tight loop.
+//! It generates the same commands as `general.rs` in a tight loop; the tests compare the two.
 
-use wafer_interface::{Command, LBA_BYTES, Placement};
+use wafer_interface::{Command, LBA_BYTES, NsId, Placement};
 use wafer_random::{RandomMap, Rng};
 
-use super::{JobStream, directions};
+use super::placing::Placing;
+use super::state::{State, op};
 use crate::address::Addresses;
-use crate::job::{Direction, JobSpec, Order};
+use crate::job::{Direction, Order, WRITE};
 
 /// Start blocks drawn ahead of the random map's search, so that its words are in cache by then.
 const AHEAD: usize = 32;
 
-/// How a job can be generated in a loop.
+/// A job that can be generated in a loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Plain {
     direction: usize,
@@ -22,26 +23,27 @@ pub(crate) struct Plain {
     lba: u64,
     align: u64,
     blocks: u32,
-    way: Way,
+    addresses: Pattern,
 }
 
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one per job; a box would cost an access per command")]
-enum Way {
-    /// The next block, of so many.
+enum Pattern {
+    /// The next block, out of `of`.
     Sequential { next: u64, of: u64 },
     /// Independent random blocks.
     Random,
-    /// By the random map: starts drawn ahead, and how many of them are used.
+    /// By the random map: start blocks drawn ahead, and how many of them are used.
     Map { starts: [u64; AHEAD], used: usize },
 }
 
 impl Plain {
-    /// The short cut of a job, if it has one.
-    pub(super) fn of(stream: &JobStream, spec: &JobSpec) -> Option<Self> {
+    /// Returns the fast path of a job, if it has one.
+    pub(super) fn of(state: &State) -> Option<Self> {
+        let spec = &state.spec;
         let single = !matches!(spec.direction, Direction::ReadWrite | Direction::TrimWrite);
-        let direction = directions(spec.direction)[0];
-        let (sizes, align) = (&stream.sizes[direction], stream.align[direction]);
+        let direction = spec.direction.used()[0];
+        let (sizes, align) = (&state.sizes[direction], state.align[direction]);
         let whole = [spec.offset, sizes.min, align].iter().all(|b| b % LBA_BYTES == 0);
         let random = spec.order == Order::Random;
         let uninterrupted = if random {
@@ -52,12 +54,12 @@ impl Plain {
         if !(single && sizes.fixed() && whole && uninterrupted) {
             return None;
         }
-        let way = if !random {
-            Way::Sequential { next: 0, of: spec.size / sizes.min }
-        } else if stream.maps.is_empty() {
-            Way::Random
+        let addresses = if !random {
+            Pattern::Sequential { next: 0, of: spec.size / sizes.min }
+        } else if state.maps.is_empty() {
+            Pattern::Random
         } else {
-            Way::Map { starts: [0; AHEAD], used: AHEAD }
+            Pattern::Map { starts: [0; AHEAD], used: AHEAD }
         };
         Some(Plain {
             direction,
@@ -65,18 +67,13 @@ impl Plain {
             lba: spec.offset / LBA_BYTES,
             align: align / LBA_BYTES,
             blocks: (sizes.min / LBA_BYTES) as u32,
-            way,
+            addresses,
         })
     }
 
-    /// Adds up to `max` commands, at least one unless the job has ended; false: it has.
-    pub(super) fn fill(
-        &mut self,
-        stream: &mut JobStream,
-        out: &mut Vec<Command>,
-        max: usize,
-    ) -> bool {
-        let n = stream.limits.room(self.bytes, max);
+    /// Appends up to `max` commands; returns false when the job has ended.
+    pub(super) fn fill(&mut self, state: &mut State, out: &mut Vec<Command>, max: usize) -> bool {
+        let n = state.limits.room(self.bytes, max);
         if n == 0 {
             return false;
         }
@@ -86,30 +83,30 @@ impl Plain {
             lba: 0,
             blocks: self.blocks,
             placement: Placement::NONE,
-            op: super::op(d),
-            namespace: stream.namespace,
+            op: op(d),
+            namespace: NsId(state.spec.namespace),
         };
         let (lba, align) = (self.lba, self.align);
         let at = |block: u64| Command { lba: lba + block * align, ..command };
-        match &mut self.way {
-            Way::Sequential { next, of } => {
+        match &mut self.addresses {
+            Pattern::Sequential { next, of } => {
                 let n = n.min((*of - *next) as usize);
                 out.extend((*next..*next + n as u64).map(at));
                 *next += n as u64;
             }
-            Way::Random => {
-                let addresses = &stream.addresses[d];
-                let rng = stream.random.of(addresses.purpose());
+            Pattern::Random => {
+                let addresses = &state.addresses[d];
+                let rng = state.random.of(addresses.purpose());
                 addresses.draw_each(rng, n, |block| out.push(at(block)));
             }
-            Way::Map { starts, used } => {
-                let map = &mut stream.maps[stream.map_of[d]];
-                let addresses = &stream.addresses[d];
+            Pattern::Map { starts, used } => {
+                let map = &mut state.maps[state.map_of[d]];
+                let addresses = &state.addresses[d];
                 let n = n.min((map.len() - map.used()) as usize);
                 let mut left = n;
                 while left > 0 {
                     if *used == AHEAD {
-                        draw_ahead(starts, used, addresses, &mut stream.random.address, map);
+                        draw_ahead(starts, used, addresses, &mut state.random.address, map);
                     }
                     let take = left.min(AHEAD - *used);
                     for start in &starts[*used..*used + take] {
@@ -123,33 +120,33 @@ impl Plain {
             }
         }
         let added = out.len() - first;
-        stream.limits.commands += added as u64;
-        stream.limits.bytes += added as u64 * self.bytes;
-        if d == crate::job::WRITE {
-            match &mut stream.placing {
-                super::Placing::Always(Placement::NONE) => {}
-                super::Placing::Always(p) => out[first..].iter_mut().for_each(|c| c.placement = *p),
+        state.limits.commands += added as u64;
+        state.limits.bytes += added as u64 * self.bytes;
+        if d == WRITE {
+            match &mut state.placing {
+                Placing::Always(Placement::NONE) => {}
+                Placing::Always(p) => out[first..].iter_mut().for_each(|c| c.placement = *p),
                 other => out[first..].iter_mut().for_each(|c| c.placement = other.next(c.lba)),
             }
         }
-        added > 0 || self.next_pass(stream)
+        added > 0 || self.next_pass(state)
     }
 
-    /// The region has been covered.
-    fn next_pass(&mut self, stream: &mut JobStream) -> bool {
-        let repeat = stream.repeat && !stream.time_based;
-        // Time-based jobs go on with their random numbers, as the general way does.
-        let more = stream.next_pass(repeat);
-        match &mut self.way {
-            Way::Sequential { next, .. } => *next = 0,
-            Way::Random => {}
-            Way::Map { used, .. } if repeat => *used = AHEAD,
-            Way::Map { starts, used } => {
+    /// Starts the next pass over the region; returns false when there is none.
+    fn next_pass(&mut self, state: &mut State) -> bool {
+        let repeat = state.spec.random_repeat && !state.spec.time_based;
+        // Time-based jobs continue their random numbers, as in `general.rs`.
+        let more = state.next_pass(repeat);
+        match &mut self.addresses {
+            Pattern::Sequential { next, .. } => *next = 0,
+            Pattern::Random => {}
+            Pattern::Map { used, .. } if repeat => *used = AHEAD,
+            Pattern::Map { starts, used } => {
                 // fio notices that the map is full by a draw that finds nothing.
                 if *used == AHEAD {
-                    let (addresses, map) = (&stream.addresses[self.direction], &stream.maps);
-                    let map = &map[stream.map_of[self.direction]];
-                    draw_ahead(starts, used, addresses, &mut stream.random.address, map);
+                    let (addresses, map) = (&state.addresses[self.direction], &state.maps);
+                    let map = &map[state.map_of[self.direction]];
+                    draw_ahead(starts, used, addresses, &mut state.random.address, map);
                 }
                 *used += 1;
             }
@@ -158,7 +155,7 @@ impl Plain {
     }
 }
 
-/// Draws the next starts and has their words fetched.
+/// Draws the next start blocks and prefetches their words of the map.
 fn draw_ahead(
     starts: &mut [u64; AHEAD],
     used: &mut usize,

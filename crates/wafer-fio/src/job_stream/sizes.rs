@@ -49,12 +49,12 @@ impl Sizes {
         Ok(Sizes { min, max, unaligned, split })
     }
 
-    /// Always the same size.
+    /// Returns whether all commands have the same size.
     pub(crate) fn fixed(&self) -> bool {
         self.min == self.max
     }
 
-    /// Mean size, bytes, away from the end of the region.
+    /// Returns the mean size in bytes, away from the end of the region.
     pub(crate) fn mean(&self) -> f64 {
         if self.fixed() {
             self.min as f64
@@ -71,7 +71,7 @@ impl Sizes {
         }
     }
 
-    /// A size that fits into `room` bytes; `None`: not even the smallest does.
+    /// Draws a size that fits into `room` bytes; `None` if not even the smallest does.
     pub(crate) fn draw(&self, rng: &mut Rng, room: u64) -> Option<u64> {
         if self.min > room || !self.split.is_empty() && self.split.iter().all(|s| s.1 > room) {
             return None;

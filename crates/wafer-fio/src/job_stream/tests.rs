@@ -1,7 +1,8 @@
 use proptest::prelude::*;
+use wafer_interface::Op;
 
 use super::*;
-use crate::job::{BlockSize, Distribution, PlacementRule, Sequencer};
+use crate::job::{BlockSize, DIRECTIONS, Distribution, PlacementRule, Sequencer};
 
 fn commands(spec: &JobSpec, n: usize) -> Vec<Command> {
     let mut out = Vec::new();
@@ -233,7 +234,7 @@ proptest! {
         let whole = take(stream.clone(), 4096);
         prop_assert_eq!(&whole, &take(stream.clone(), 1));
         prop_assert_eq!(&whole, &take(stream.clone(), 7));
-        // The short cut gives what the general way gives.
+        // The fast path generates the same commands as the general one.
         prop_assert_eq!(&whole, &take(JobStream { plain: None, ..stream }, 4096));
         let (low, high) = (spec.offset / 512, (spec.offset + spec.size) / 512);
         for c in &whole {

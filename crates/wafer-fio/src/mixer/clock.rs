@@ -20,13 +20,13 @@ const FRACTION: f64 = 4_294_967_296.0;
 /// No kind of command.
 const UNKNOWN: u64 = u64::MAX;
 
-/// What the time of a command depends on.
+/// Returns the key of everything that the time of a command depends on.
 #[inline]
 pub(crate) fn kind(command: &Command) -> u64 {
     u64::from(command.blocks) | (command.op as u64) << 32
 }
 
-/// Seconds to model time.
+/// Converts seconds to model time.
 pub(crate) fn time(seconds: f64) -> Time {
     // Saturates; negative and not-a-number become 0.
     (seconds * SECOND).round() as Time
@@ -89,15 +89,15 @@ impl Clock {
         }
     }
 
-    /// Time of a command of `bytes` bytes in the closed loop; at least 1 ps, so that time goes on.
+    /// Returns the time of a command of `bytes` bytes in the closed loop; at least 1 ps, so that time advances.
     fn service(&self, bytes: u64) -> Time {
         let transfer = (u128::from(bytes) * u128::from(self.transfer)) >> 32;
         let alone = self.latency.saturating_add(transfer as u64);
         (alone / self.depth).max(self.submit).max(1)
     }
 
-    /// Bytes that count for shares, per second, at the job's own pace: `mean` bytes a command,
-    /// `written` of them in writes.
+    /// Returns the bytes per second that count for shares at the job's own pace, with `mean` bytes per
+    /// command and a share `written` of them in writes.
     pub(crate) fn own_rate(&self, mean: f64, written: f64) -> f64 {
         let mut seconds = self.service(mean as u64) as f64 / SECOND;
         for d in 0..DIRECTIONS {
@@ -112,8 +112,8 @@ impl Clock {
         mean * if self.writes { written } else { 1.0 } / seconds
     }
 
-    /// From `now` on the job is paced to `rate` counted bytes per second; the wait it is in
-    /// stretches or shrinks accordingly. 0: it waits until the next change.
+    /// Paces the job to `rate` counted bytes per second from `now` on, and scales its current wait. With
+    /// rate 0 it waits until the next change.
     pub(crate) fn pace(&mut self, now: Time, rate: f64) {
         // A share of zero is a pace of one byte in ages: the wait can be rescaled later.
         let per_byte = (SECOND / rate.max(1e-3) * FRACTION).round();
@@ -128,7 +128,7 @@ impl Clock {
         }
     }
 
-    /// The command has been issued at `next`: moves `next` on, and returns it.
+    /// Advances `next` after a command was issued at it, and returns it.
     #[inline]
     pub(crate) fn advance(&mut self, command: &Command) -> Time {
         self.next = self.next.saturating_add(self.step(command));
@@ -138,12 +138,12 @@ impl Clock {
         self.next
     }
 
-    /// The pace depends on nothing but the command.
+    /// Returns whether the pace depends only on the command.
     pub(crate) fn steady(&self) -> bool {
         self.free || self.share.is_some()
     }
 
-    /// Time that a command takes. Rounded to picoseconds, which changes shares by less than one part in
+    /// Returns the time of a command. It is rounded to picoseconds, which changes shares by less than one part in
     /// a million.
     #[inline]
     pub(crate) fn step(&mut self, command: &Command) -> Time {
@@ -167,7 +167,7 @@ impl Clock {
         }
     }
 
-    /// `rate`, `rate_iops` and `thinktime`. As in fio a rate counts from the job's start, so a job
+    /// Applies `rate`, `rate_iops` and `thinktime`. As in fio a rate counts from the job's start, so a job
     /// that has fallen behind catches up.
     fn limit(&mut self, command: &Command) {
         let direction = match command.op {

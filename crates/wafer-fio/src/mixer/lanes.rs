@@ -24,7 +24,7 @@ impl Lane<'_> {
 }
 
 /// Moves up to `n` commands to `out` in the order of their times, the first lane first at a tie, and
-/// stops early at the end of a lane. The issue time of the last one, if any was moved.
+/// stops early at the end of a lane. Returns the issue time of the last one, if any was moved.
 ///
 /// The comparisons are branches on purpose: the pattern of a few regular jobs is predicted well, and
 /// no command waits for the choice of the one before.

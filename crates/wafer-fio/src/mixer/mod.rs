@@ -5,37 +5,37 @@
 //! and the earliest goes first, ties in the order of the job file.
 //!
 //! With a volume (`until_volume`) the caller stops pulling when enough is written, and jobs of the
-//! last phase with `time_based` or `runtime` never end. If there is none, the volume says how long:
-//! jobs of that phase whose file says nothing but `size` go on as if `time_based`. Everywhere else
+//! last phase with `time_based` or `runtime` never end. If there is none, the volume ends the run:
+//! jobs of that phase whose file gives nothing but `size` continue as if `time_based`. Everywhere else
 //! `runtime` counts model seconds, and a `time_based` job without `runtime` ends by its bytes, as in
 //! fio.
 
 mod clock;
 mod lanes;
+mod options;
 mod pace;
 mod pace_file;
 mod phase;
 
 use clock::SECOND;
+pub use options::MixerOptions;
 pub use pace::Pace;
-use phase::{Phase, Start};
+use phase::Phase;
 use wafer_interface::{
-    Batch, Command, CommandStream, Completion, Figure, ServiceConfig, StreamDescription,
-    StreamState,
+    Batch, Command, CommandStream, Completion, Figure, StreamDescription, StreamState,
 };
 
 use crate::error::WorkloadError;
 use crate::job::{Direction, JobSpec};
 use crate::job_stream::JobStream;
 
-/// Sees to it that the last phase can reach any volume.
-fn go_on_until_volume(jobs: &mut [JobSpec], last: u32) -> Result<(), WorkloadError> {
-    let is_last = |job: &&mut JobSpec| job.phase == last;
+/// Lets the last phase continue until any volume is reached.
+fn continue_until_volume(jobs: &mut [JobSpec], last: u32) -> Result<(), WorkloadError> {
     let writes = |job: &JobSpec| {
         let mixed = job.direction == Direction::ReadWrite && job.read_percent < 100;
         mixed || matches!(job.direction, Direction::Write | Direction::TrimWrite)
     };
-    let mut phase: Vec<&mut JobSpec> = jobs.iter_mut().filter(is_last).collect();
+    let mut phase: Vec<&mut JobSpec> = jobs.iter_mut().filter(|job| job.phase == last).collect();
     let endless = phase.iter().any(|job| job.time_based);
     if !endless {
         for job in &mut phase {
@@ -43,26 +43,12 @@ fn go_on_until_volume(jobs: &mut [JobSpec], last: u32) -> Result<(), WorkloadErr
             job.time_based = once && writes(job);
         }
     } else if !phase.iter().any(|job| job.time_based && writes(job)) {
-        // Endless, but only reading or trimming.
+        // Endless, but they only read or trim.
         let first = &phase[0];
         let (file, line) = first.source.clone();
         return Err(WorkloadError::NeverWrites { file, line, job: first.name.clone() });
     }
     Ok(())
-}
-
-/// How a [`Mixer`] runs its jobs.
-#[derive(Clone, Debug, Default)]
-pub struct MixerOptions {
-    /// Seed of the run; every job derives its own from it.
-    pub seed: u64,
-    /// Service times of the closed loop.
-    pub service: ServiceConfig,
-    /// Shares of the bytes.
-    pub pace: Pace,
-    /// The run ends by volume: jobs of the last phase that are limited by time, or by nothing but
-    /// `size`, go on until then.
-    pub until_volume: bool,
 }
 
 /// The commands of all jobs.
@@ -102,7 +88,7 @@ impl Mixer {
             }
         }
         if options.until_volume {
-            go_on_until_volume(&mut jobs, last)?;
+            continue_until_volume(&mut jobs, last)?;
         }
         let mut total = Some(0u64);
         let mut memory = 0;
@@ -116,20 +102,11 @@ impl Mixer {
             }
             memory = memory.max(bytes);
         }
-        let start = Start {
-            jobs: &jobs,
-            seed: options.seed,
-            service: &options.service,
-            pace: &options.pace,
-            now: 0,
-            written: 0,
-        };
-        let phase = Phase::start(phases[0], &start)?;
+        let phase = Phase::start(phases[0], &jobs, options, 0, 0)?;
         let queue_depth = phase.running().map(|job| jobs[job].iodepth).sum::<u32>().max(1);
-        let options = options.clone();
         Ok(Mixer {
             jobs,
-            options,
+            options: options.clone(),
             phases,
             current: 0,
             phase,
@@ -151,33 +128,33 @@ impl Mixer {
         }
     }
 
-    /// Bytes that will be written, when every job ends by its bytes; `None` when one does not.
-    /// Mixed reads and writes count by their expectation.
+    /// Returns the bytes that will be written if every job ends by its bytes, else `None`. Mixed reads
+    /// and writes count by their expectation.
     pub fn total_bytes(&self) -> Option<u64> {
         self.total
     }
 
-    /// Bytes written by the commands handed out so far.
+    /// Returns the bytes written by the commands generated so far.
     pub fn written_bytes(&self) -> u64 {
         self.written
     }
 
-    /// Most bytes of memory that the jobs of one phase take.
+    /// Returns the largest memory that the jobs of one phase take, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.memory
     }
 
-    /// Model seconds at the last command handed out.
+    /// Returns the model time of the last command, in seconds.
     pub fn model_seconds(&self) -> f64 {
         self.phase.now() as f64 / SECOND
     }
 
-    /// The phase that runs, from 0, and how many there are.
+    /// Returns the current phase, from 0, and the number of phases.
     pub fn phase(&self) -> (usize, usize) {
         (self.current, self.phases.len())
     }
 
-    /// Names of the jobs that are running, in the order of the job file; clones appear once.
+    /// Returns the names of the running jobs, in the order of the job file; clones appear once.
     pub fn running(&self) -> Vec<&str> {
         let mut names: Vec<&str> =
             self.phase.running().map(|job| self.jobs[job].name.as_str()).collect();
@@ -185,24 +162,18 @@ impl Mixer {
         names
     }
 
-    /// The jobs as they run.
+    /// Returns the jobs as they run.
     pub fn jobs(&self) -> &[JobSpec] {
         &self.jobs
     }
 
-    /// Starts the next phase; false when there is none.
+    /// Starts the next phase; returns false when there is none.
     fn next_phase(&mut self) -> bool {
         let Some(&number) = self.phases.get(self.current + 1) else { return false };
-        let start = Start {
-            jobs: &self.jobs,
-            seed: self.options.seed,
-            service: &self.options.service,
-            pace: &self.options.pace,
-            now: self.phase.now(),
-            written: self.written,
-        };
-        let Ok(phase) = Phase::start(number, &start) else {
-            // `new` has built every job once: none can fail now.
+        // `new` has built every job once: none can fail now.
+        let Ok(phase) =
+            Phase::start(number, &self.jobs, &self.options, self.phase.now(), self.written)
+        else {
             return false;
         };
         self.phase = phase;
@@ -211,7 +182,7 @@ impl Mixer {
     }
 }
 
-/// Fixed shares of some jobs of a phase must leave something for the others.
+/// Checks that fixed shares of some jobs of a phase leave something for the others.
 fn check_shares(jobs: &[JobSpec], phase: u32, pace: &Pace) -> Result<(), WorkloadError> {
     let jobs = || jobs.iter().filter(move |j| j.phase == phase);
     let mut entries: Vec<usize> = jobs().filter_map(|j| pace.entry(&j.name)).collect();
@@ -228,7 +199,7 @@ fn check_shares(jobs: &[JobSpec], phase: u32, pace: &Pace) -> Result<(), Workloa
 }
 
 impl CommandStream for Mixer {
-    /// The queue depth is that of all jobs of the first phase.
+    /// Describes the stream; its queue depth is that of all jobs of the first phase.
     fn description(&self) -> StreamDescription {
         StreamDescription {
             identifiers: false,
@@ -249,7 +220,7 @@ impl CommandStream for Mixer {
         batch.state_at(end)
     }
 
-    /// The closed loop is weighed with the device's service times instead.
+    /// Does nothing: the closed loop is modelled with constant service times.
     fn completed(&mut self, _: &[Completion]) {}
 
     fn figures(&self) -> Vec<Figure> {

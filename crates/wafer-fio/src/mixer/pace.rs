@@ -16,7 +16,7 @@ use std::path::Path;
 use super::pace_file::PaceFile;
 use crate::error::WorkloadError;
 
-/// Who gets which share of the bytes.
+/// Shares of the bytes by job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pace {
     entries: Vec<(String, Share)>,
@@ -74,12 +74,12 @@ impl Pace {
         }
     }
 
-    /// No job has a share.
+    /// Returns whether no job has a share.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Every job named must exist.
+    /// Checks that every job named exists.
     pub(crate) fn check(&self, names: &[&str]) -> Result<(), WorkloadError> {
         for (name, _) in &self.entries {
             if !names.contains(&name.as_str()) {
@@ -94,12 +94,12 @@ impl Pace {
         Ok(())
     }
 
-    /// The entry of a job.
+    /// Returns the entry of a job.
     pub(crate) fn entry(&self, name: &str) -> Option<usize> {
         self.entries.iter().position(|e| e.0 == name)
     }
 
-    /// The share of an entry when it does not change.
+    /// Returns the share of an entry, if it is fixed.
     pub(crate) fn fixed(&self, entry: usize) -> Option<f64> {
         match self.entries[entry].1 {
             Share::Fixed(share) => Some(share),
@@ -107,8 +107,8 @@ impl Pace {
         }
     }
 
-    /// Shares of `entries` when `written` bytes of the run are written, and the byte at which they
-    /// change. An interval that gives none of them anything (a phase that the file had and this
+    /// Returns the shares of `entries` when `written` bytes of the run are written, and the byte at which
+    /// they change. An interval that gives none of them anything (a phase that the file had and this
     /// run has not) counts as the next one that does.
     pub(crate) fn shares(&self, written: u64, entries: &[usize]) -> (Vec<f64>, Option<u64>) {
         let Some(file) = &self.file else {

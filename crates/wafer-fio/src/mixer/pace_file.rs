@@ -15,7 +15,7 @@ pub(crate) struct PaceFile {
     after: Vec<f64>,
 }
 
-/// What goes on past the end of a file is the mean over one in this many of its intervals.
+/// Past the end of a file, shares are the mean over the last one in this many of its intervals.
 const TAIL: usize = 10;
 
 impl PaceFile {
@@ -90,22 +90,22 @@ impl PaceFile {
         Ok(file)
     }
 
-    /// The interval that byte `written` of the run lies in; past the last one, their number.
+    /// Returns the interval of byte `written` of the run; past the last one, the number of intervals.
     pub(crate) fn interval(&self, written: u64) -> usize {
         self.ends.partition_point(|end| *end <= written)
     }
 
-    /// Where an interval ends; `None` past the last.
+    /// Returns the end of an interval; `None` past the last.
     pub(crate) fn end(&self, interval: usize) -> Option<u64> {
         self.ends.get(interval).copied()
     }
 
-    /// The share of a column in an interval.
+    /// Returns the share of a column in an interval.
     pub(crate) fn share(&self, column: usize, interval: usize) -> f64 {
         self.shares[column].get(interval).copied().unwrap_or(self.after[column])
     }
 
-    /// Intervals, without the time after.
+    /// Returns the number of intervals.
     pub(crate) fn intervals(&self) -> usize {
         self.ends.len()
     }

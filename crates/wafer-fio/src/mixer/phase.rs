@@ -1,9 +1,10 @@
 //! The jobs that run at the same time, merged by their clocks.
 
-use wafer_interface::{Command, Op, ServiceConfig};
+use wafer_interface::{Command, Op};
 
 use super::clock::{Clock, Time, kind, time};
 use super::lanes::{LANES, Lane, merge, take};
+use super::options::MixerOptions;
 use super::pace::Pace;
 use crate::error::WorkloadError;
 use crate::job::{Direction, JobSpec};
@@ -24,14 +25,13 @@ struct Runner {
     stream: JobStream,
     ready: Vec<Command>,
     at: usize,
-    /// All of `ready` are of one kind.
+    /// Whether all of `ready` are of one kind.
     uniform: bool,
     clock: Clock,
     /// No command is issued at or after this.
     deadline: Time,
-    /// Entry of the pace, and how many clones share it.
+    /// Entry of the pace.
     entry: Option<usize>,
-    clones: f64,
     /// Counted bytes per second at its own pace.
     own_rate: f64,
 }
@@ -45,52 +45,44 @@ pub(crate) struct Phase {
     /// Byte of the run at which shares change.
     boundary: u64,
     paced: bool,
-    /// Take the short cut for a few regular jobs; off only in tests.
+    /// Take the fast path for a few regular jobs; off only in tests.
     short_cut: bool,
     /// Issue time of the last command.
     now: Time,
 }
 
-/// What a phase starts with.
-pub(crate) struct Start<'a> {
-    pub(crate) jobs: &'a [JobSpec],
-    pub(crate) seed: u64,
-    pub(crate) service: &'a ServiceConfig,
-    pub(crate) pace: &'a Pace,
-    pub(crate) now: Time,
-    pub(crate) written: u64,
-}
-
 impl Phase {
     /// Starts the jobs of phase `number`.
-    pub(crate) fn start(number: u32, with: &Start<'_>) -> Result<Self, WorkloadError> {
+    /// `now` is the model time and `written` the bytes written before it.
+    pub(crate) fn start(
+        number: u32,
+        jobs: &[JobSpec],
+        options: &MixerOptions,
+        now: Time,
+        written: u64,
+    ) -> Result<Self, WorkloadError> {
         let mut runners = Vec::new();
-        for (job, spec) in with.jobs.iter().enumerate().filter(|(_, s)| s.phase == number) {
-            let stream = JobStream::new(spec, with.seed, job as u32)?;
-            let clock = Clock::new(spec, with.service, with.now);
+        for (job, spec) in jobs.iter().enumerate().filter(|(_, s)| s.phase == number) {
+            let stream = JobStream::new(spec, options.seed, job as u32)?;
+            let clock = Clock::new(spec, &options.service, now);
             let deadline = spec.runtime.map_or(ENDED, |runtime| {
                 clock.next.saturating_add(time(spec.ramp_time)).saturating_add(time(runtime))
             });
-            let mean = stream.mean_command(spec);
-            let written = match spec.direction {
+            let writes = match spec.direction {
                 Direction::ReadWrite => f64::from(100 - spec.read_percent) / 100.0,
                 Direction::TrimWrite => 0.5,
                 _ => 1.0,
             };
-            let own_rate = clock.own_rate(mean, written).max(1.0);
-            let entry = with.pace.entry(&spec.name);
-            let (ready, clones) = (Vec::with_capacity(BATCH), 1.0);
             runners.push(Runner {
                 job,
-                stream,
-                ready,
+                own_rate: clock.own_rate(stream.mean_command(), writes).max(1.0),
+                entry: options.pace.entry(&spec.name),
+                ready: Vec::with_capacity(BATCH),
                 at: 0,
                 uniform: false,
+                stream,
                 clock,
                 deadline,
-                entry,
-                clones,
-                own_rate,
             });
         }
         let mut phase = Phase {
@@ -99,13 +91,13 @@ impl Phase {
             runners,
             boundary: u64::MAX,
             short_cut: true,
-            now: with.now,
+            now,
         };
         for i in 0..phase.runners.len() {
-            phase.settle(i);
+            phase.refresh(i);
         }
         if phase.paced {
-            phase.repace(with.pace, with.written);
+            phase.repace(&options.pace, written);
         }
         Ok(phase)
     }
@@ -115,18 +107,18 @@ impl Phase {
         self.short_cut = false;
     }
 
-    /// Issue time of the last command.
+    /// Returns the issue time of the last command.
     pub(crate) fn now(&self) -> Time {
         self.now
     }
 
-    /// Positions of the jobs still running.
+    /// Returns the positions of the jobs still running.
     pub(crate) fn running(&self) -> impl Iterator<Item = usize> {
         self.runners.iter().zip(&self.times).filter(|(_, t)| **t != ENDED).map(|(r, _)| r.job)
     }
 
-    /// Works out `times[i]`: is there a next command, and may it be issued?
-    fn settle(&mut self, i: usize) {
+    /// Refills runner `i` and updates `times[i]`.
+    fn refresh(&mut self, i: usize) {
         let runner = &mut self.runners[i];
         if runner.at == runner.ready.len() {
             runner.ready.clear();
@@ -142,36 +134,32 @@ impl Phase {
         self.times[i] = if over { ENDED } else { runner.clock.next.min(ENDED - 1) };
     }
 
-    /// Gives the running jobs the paces that hold from byte `written` of the run on.
+    /// Updates the paces of the running jobs at byte `written` of the run.
     fn repace(&mut self, pace: &Pace, written: u64) {
-        // A slower pace can put a job's next command past its deadline: then it has ended, and the
-        // others share anew. Each round ends a job or is the last.
+        // A slower pace can move a job's next command past its deadline. That ends the job, and the
+        // others share its part.
         while self.repace_once(pace, written) {}
     }
 
-    /// True if a job has ended by it.
+    /// Updates the paces once; returns whether that ended a job.
     fn repace_once(&mut self, pace: &Pace, written: u64) -> bool {
         let live: Vec<usize> =
             (0..self.runners.len()).filter(|&i| self.times[i] != ENDED).collect();
-        let mut entries: Vec<usize> = live.iter().filter_map(|&i| self.runners[i].entry).collect();
-        let named = entries.len();
+        let named: Vec<usize> = live.iter().filter_map(|&i| self.runners[i].entry).collect();
+        let mut entries = named.clone();
         entries.sort_unstable();
         entries.dedup();
         let (shares, boundary) = pace.shares(written, &entries);
         self.boundary = boundary.unwrap_or(u64::MAX);
         let share_of = |entry: usize| entries.binary_search(&entry).map_or(0.0, |at| shares[at]);
-        for &i in &live {
-            let entry = self.runners[i].entry;
-            let same = live.iter().filter(|&&j| self.runners[j].entry == entry).count();
-            self.runners[i].clones = same as f64;
-        }
+        let clones = |entry: usize| named.iter().filter(|e| **e == entry).count() as f64;
         let sum: f64 = shares.iter().sum();
         let own = |of: &dyn Fn(&Runner) -> bool| -> f64 {
             let runners = live.iter().map(|&i| &self.runners[i]);
             runners.filter(|r| of(r)).map(|r| r.own_rate).sum()
         };
         // Bytes per second that a share of 1 stands for.
-        let whole = if named == live.len() {
+        let whole = if named.len() == live.len() {
             own(&|_| true) / sum
         } else {
             own(&|r| r.entry.is_none()) / (1.0 - sum).max(1e-6)
@@ -180,15 +168,15 @@ impl Phase {
         for &i in &live {
             let runner = &mut self.runners[i];
             if let Some(entry) = runner.entry {
-                runner.clock.pace(self.now, whole * share_of(entry) / runner.clones);
-                self.settle(i);
+                runner.clock.pace(self.now, whole * share_of(entry) / clones(entry));
+                self.refresh(i);
                 ended |= self.times[i] == ENDED;
             }
         }
         ended
     }
 
-    /// The runner that comes next, the first at a tie, and the time at which another may.
+    /// Returns the next runner, the first at a tie, and the time of the runner after it.
     #[inline]
     fn pick(&self) -> (usize, Time) {
         let (mut best, mut first, mut second) = (0, ENDED, ENDED);
@@ -202,7 +190,7 @@ impl Phase {
         (best, second)
     }
 
-    /// Adds commands until `out` has `end`, counting into `written`; false when all jobs have ended.
+    /// Appends commands until `out` has `end` and adds to `written`; returns false when all jobs have ended.
     pub(crate) fn fill(
         &mut self,
         out: &mut Vec<Command>,
@@ -235,7 +223,7 @@ impl Phase {
                     break;
                 }
             }
-            self.settle(i);
+            self.refresh(i);
             if self.paced && (self.times[i] == ENDED || *written >= self.boundary) {
                 self.repace(pace, *written);
             }
@@ -243,8 +231,8 @@ impl Phase {
         true
     }
 
-    /// The short cut for a few jobs with one kind of command each, up to where one of them needs
-    /// attention; false when there is nothing for it.
+    /// Merges a few jobs with one kind of command each, up to a refill or deadline of one of them;
+    /// returns false where that is not possible.
     fn fill_lanes(&mut self, out: &mut Vec<Command>, end: usize, written: &mut u64) -> bool {
         let mut lanes = [Lane::EMPTY; LANES];
         let mut of = [0; LANES];
@@ -259,7 +247,7 @@ impl Phase {
             let ready = &runner.ready[runner.at..];
             let step = runner.clock.step(&ready[0]);
             let before = (runner.deadline - runner.clock.next).div_ceil(step.max(1));
-            // The last one before a refill or a deadline is left to the general way.
+            // The last one before a refill or a deadline is left to the general loop.
             let n = (ready.len() as u64).min(before) as usize - 1;
             lanes[used] = Lane { time: runner.clock.next, step, ready: &ready[..n], at: 0 };
             of[used] = i;

@@ -29,26 +29,13 @@ pub(super) struct Vscsi {
     version: Version,
 }
 
+/// Returns the bytes of a field.
 #[inline]
 fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    let mut field = [0; N];
-    field.copy_from_slice(&bytes[at..at + N]);
-    field
+    std::array::from_fn(|i| bytes[at + i])
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes(field(bytes, at))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(field(bytes, at))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(field(bytes, at))
-}
-
-/// SCSI operation codes (SBC-3).
+/// Returns the operation of a SCSI command (SBC-3).
 fn op(command: u16) -> Option<Op> {
     match command & 0xff {
         0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0x8e => Some(Op::Write),
@@ -60,7 +47,7 @@ fn op(command: u16) -> Option<Op> {
     }
 }
 
-/// The version that the first records agree on.
+/// Returns the version that the first records agree on.
 pub(super) fn version(head: &[u8]) -> Option<Version> {
     let all = |version: Version| {
         let mut records = head.chunks_exact(version.record()).take(8).peekable();
@@ -71,7 +58,10 @@ pub(super) fn version(head: &[u8]) -> Option<Version> {
         };
         let wanted = if version == Version::One { 1 } else { 2 };
         records
-            .all(|r| u16_at(r, number) >> 8 == wanted && op(u16_at(r, command)).is_some())
+            .all(|r| {
+                u16::from_le_bytes(field(r, number)) >> 8 == wanted
+                    && op(u16::from_le_bytes(field(r, command))).is_some()
+            })
             .then_some(version)
     };
     all(Version::One).or_else(|| all(Version::Two))
@@ -95,13 +85,13 @@ impl Decoder for Vscsi {
                 Version::One => (12, 4, 16, 24),
                 Version::Two => (0, 8, 16, 24),
             };
-            let Some(op) = op(u16_at(record, command)) else {
+            let Some(op) = op(u16::from_le_bytes(field(record, command))) else {
                 out.faults.add(out.position, "unknown SCSI command");
                 continue;
             };
-            let length = u64::from(u32_at(record, length));
-            let time = u64_at(record, time).wrapping_mul(1000);
-            let parsed = match u64_at(record, block).checked_mul(SECTOR) {
+            let length = u64::from(u32::from_le_bytes(field(record, length)));
+            let time = u64::from_le_bytes(field(record, time)).wrapping_mul(1000);
+            let parsed = match u64::from_le_bytes(field(record, block)).checked_mul(SECTOR) {
                 Some(offset) => checked(Request::new(op, time, offset, length)),
                 None => Err("an address of more than 2^64 bytes"),
             };

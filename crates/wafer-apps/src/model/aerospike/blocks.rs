@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-/// Who fills a block.
+/// The part of the store that fills a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Writer {
     Clients = 0,
     Defrag = 1,
 }
 
-/// What a block is.
+/// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// In the queue of free blocks.
@@ -24,7 +24,7 @@ enum State {
     Vacated,
 }
 
-/// No record: a slot that was never written, or of a record that has not been.
+/// No record: an unwritten slot, or the place of an unwritten record.
 const NOTHING: u32 = u32::MAX;
 
 /// All blocks of a device.
@@ -34,7 +34,7 @@ pub(super) struct Blocks {
     lwm: u32,
     /// Slot of each record's current copy: block * per_block + position.
     place: Vec<u32>,
-    /// Record of each slot, dead ones too: the current copy is where `place` points.
+    /// Record of each slot, including invalid copies: the current copy is where `place` points.
     record: Vec<u32>,
     live: Vec<u32>,
     state: Vec<State>,
@@ -46,12 +46,12 @@ pub(super) struct Blocks {
     vacated: Vec<u32>,
     /// Block of each writer, and how many of its slots are taken.
     open: [(u32, u32); 2],
-    /// Blocks freed since they were last asked for.
+    /// Blocks freed since the last call of [`Blocks::freed`].
     freed: Vec<u32>,
     stats: Stats,
 }
 
-/// What defragmentation did.
+/// Counts of defragmentation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stats {
     /// Records moved.
@@ -98,7 +98,7 @@ impl Blocks {
         }
     }
 
-    /// Appends a record to a writer's block; true when the block is full and must be flushed.
+    /// Appends a record to a writer's block; returns whether the block is full and must be flushed.
     pub(super) fn append(&mut self, record: u32, writer: Writer) -> bool {
         let old = self.place[record as usize];
         let (block, taken) = &mut self.open[writer as usize];
@@ -112,22 +112,22 @@ impl Blocks {
             self.stats.moved += 1;
         }
         if old != NOTHING {
-            self.died(old / self.per_block);
+            self.invalidate(old / self.per_block);
         }
         full
     }
 
-    /// A record of a block is dead.
-    fn died(&mut self, block: u32) {
+    /// Invalidates a record of a block.
+    fn invalidate(&mut self, block: u32) {
         let b = block as usize;
         self.live[b] -= 1;
         if self.state[b] == State::Closed {
-            self.settle(block);
+            self.reclaim(block);
         }
     }
 
-    /// Frees or queues a closed block that has fallen low.
-    fn settle(&mut self, block: u32) {
+    /// Frees a closed block without live records, or queues it when it is below the low-water mark.
+    fn reclaim(&mut self, block: u32) {
         let b = block as usize;
         if self.live[b] == 0 {
             self.set_free(block);
@@ -144,13 +144,13 @@ impl Blocks {
         self.stats.slots_freed += u64::from(self.per_block);
     }
 
-    /// A writer's block is on the drive: answers it, and opens the next.
+    /// Closes a writer's block, which is written to the drive, and opens the next. Returns the closed block.
     pub(super) fn flush(&mut self, writer: Writer) -> u32 {
         let block = self.open[writer as usize].0;
         self.state[block as usize] = State::Closed;
         self.flushed_at[block as usize] = self.flushes;
         self.flushes += 1;
-        self.settle(block);
+        self.reclaim(block);
         if writer == Writer::Defrag {
             for block in std::mem::take(&mut self.vacated) {
                 self.set_free(block);
@@ -164,7 +164,7 @@ impl Blocks {
         block
     }
 
-    /// The next block to defragment.
+    /// Returns the next block to defragment.
     pub(super) fn next_defrag(&mut self) -> Option<u32> {
         if let Some(block) = self.to_defrag.pop_front() {
             return Some(block);
@@ -179,7 +179,7 @@ impl Blocks {
         Some(block)
     }
 
-    /// The first live record of a block from `slot` on, with its slot.
+    /// Returns the first live record of a block from `slot` on, with its slot.
     pub(super) fn live_from(&self, block: u32, slot: u32) -> Option<(u32, u32)> {
         (slot..self.per_block).find_map(|slot| {
             let at = block * self.per_block + slot;
@@ -188,7 +188,7 @@ impl Blocks {
         })
     }
 
-    /// All live records of a block were copied.
+    /// Frees a block whose live records were copied, once the copies are flushed.
     pub(super) fn vacate(&mut self, block: u32) {
         assert_eq!(self.live[block as usize], 0, "live records of block {block} are left");
         self.stats.defragmented += 1;
@@ -201,19 +201,19 @@ impl Blocks {
         }
     }
 
-    /// Block and slot of a record.
+    /// Returns the block and slot of a record.
     pub(super) fn place(&self, record: u32) -> (u32, u32) {
         let slot = self.place[record as usize];
         (slot / self.per_block, slot % self.per_block)
     }
 
-    /// Whether a block is read from memory: open, or among the last `queue` flushed.
+    /// Returns whether a block is read from memory: open, or among the last `queue` flushed.
     pub(super) fn in_memory(&self, block: u32, queue: u32) -> bool {
         self.state[block as usize] == State::Open
             || self.flushes - self.flushed_at[block as usize] <= u64::from(queue)
     }
 
-    /// The blocks freed since the last call.
+    /// Returns the blocks freed since the last call.
     pub(super) fn freed(&mut self) -> std::vec::Drain<'_, u32> {
         self.freed.drain(..)
     }

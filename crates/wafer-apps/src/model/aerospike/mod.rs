@@ -1,48 +1,41 @@
-//! Aerospike: a key-value store that writes large blocks and defragments those that are half dead.
+//! Aerospike: a key-value store that writes large blocks and defragments those that are half invalid.
 //!
 //! What it follows (Aerospike documentation, "Storage engine", "Defragmentation", `namespace` context of the
 //! configuration reference): records are appended to a write block in memory, which goes to the drive
-//! whole when it is full; an update leaves the old copy dead in its block; a block whose live part
-//! falls below `defrag_lwm` is queued, read, and its live records are appended to a write block of
-//! defragmentation's own; blocks that hold nothing live go to the end of the queue of free blocks, and
+//! whole when it is full; an update invalidates the old copy in its block; a block whose live part
+//! falls below `defrag_lwm` is queued, read, and its live records are appended to a separate write block
+//! of defragmentation; blocks without live records go to the end of the queue of free blocks, and
 //! the next one to write comes from its front. A block that was defragmented is free only when the
 //! copies of its records have been flushed. Reads are served from memory for blocks among the last
 //! `post_write_queue` written.
 //!
 //! Keys follow YCSB (Cooper et al., SoCC 2010), workloads A to F.
 //!
-//! Never scale the write block or the record down with the drive: how far the deaths of blocks
-//! scatter around the order of writing depends on the records of a block.
+//! Never scale the write block or the record down with the drive: how far the death times of blocks
+//! scatter around the order of writing depends on the number of records in a block.
 
 mod blocks;
-mod keys;
+mod ycsb;
 
 use blocks::{Blocks, Writer};
-use keys::Keys;
-pub use keys::{KeyOrder, Ycsb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toml::Table;
-use wafer_interface::{Bytes, Command, CommandStream, Figure, LBA_BYTES, Op, Placement};
-use wafer_random::{Purpose, Rng};
+use wafer_interface::{Bytes, Command, Figure, LBA_BYTES, Op, Placement};
+use wafer_random::Rng;
+pub use ycsb::Ycsb;
+use ycsb::{Change, Other};
 
-use super::application::{Application, Steps, command, placement};
-use super::interface::{Model, ModelError, ModelInfo, Space, between};
-
-pub(super) const INFO: ModelInfo = ModelInfo {
-    name: "aerospike",
-    summary: "Aerospike: write blocks, defragmentation, YCSB A to F",
-    make: super::interface::read::<AerospikeConfig>,
-    defaults: super::interface::defaults::<AerospikeConfig>,
-    schema: AerospikeConfig::json_schema,
-    paths: &[],
-};
+use super::application::{Application, command, count, placement, ratio, rng};
+use super::configuration::Configuration;
+use super::error::{ModelError, between, ensure};
+use super::keys::{KeyOrder, Keys};
+use super::space::Space;
 
 /// Aerospike on one device of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AerospikeConfig {
-    /// `write-block-size`: what is written at a time, a power of two from 4 KiB to 8 MiB. Default
+    /// `write-block-size`: bytes of a write, a power of two from 4 KiB to 8 MiB. Default
     /// 128 KiB (the studies use 32 to 256 KiB).
     pub write_block: Bytes,
     /// Bytes of a record on the drive, with its header, at least 64. Default 1200 B (YCSB: 10 fields
@@ -66,7 +59,7 @@ pub struct AerospikeConfig {
     /// `post-write-queue`: blocks last written whose records are read from memory. Default 256
     /// (Aerospike's default).
     pub post_write_queue: u32,
-    /// Deallocate a block when nothing in it lives. Default false (Aerospike on raw devices).
+    /// Deallocate a block when it holds no live record. Default false (Aerospike on raw devices).
     pub trim: bool,
     /// Placement handle of the blocks of clients. Default none: no placement directive.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,7 +87,7 @@ impl Default for AerospikeConfig {
     }
 }
 
-/// Blocks that are never filled with records: buffers, and what waits to be flushed.
+/// Blocks that are never filled with records: write buffers and copies that wait to be flushed.
 const SPARE_BLOCKS: u64 = 16;
 
 /// Sizes that follow from the configuration and the namespace.
@@ -113,67 +106,63 @@ impl AerospikeConfig {
     }
 
     fn check(&self, space: &Space) -> Result<Sizes, ModelError> {
-        let block = self.write_block.0;
-        if !block.is_power_of_two() || !(4 << 10..=8 << 20).contains(&block) {
-            let message = format!("{} is not a power of two from 4KiB to 8MiB", self.write_block);
-            return Err(ModelError::new("write_block", message));
-        }
-        if self.record.0 < 64 || self.record.0 > block {
-            let message = format!(
-                "{} is not between 64B and the write block {}",
-                self.record, self.write_block
-            );
-            return Err(ModelError::new("record", message));
-        }
+        let AerospikeConfig { write_block, record, .. } = self;
+        let block = write_block.0;
+        ensure(
+            block.is_power_of_two() && (4 << 10..=8 << 20).contains(&block),
+            "write_block",
+            || format!("{write_block} is not a power of two from 4KiB to 8MiB"),
+        )?;
+        ensure((64..=block).contains(&record.0), "record", || {
+            format!("{record} is not between 64B and the write block {write_block}")
+        })?;
         between("fill", self.fill, 0.001, 0.9)?;
         between("defrag_lwm", self.defrag_lwm, 0.01, 0.99)?;
-        if self.ycsb == Ycsb::C && !self.reads {
-            return Err(ModelError::new("ycsb", "workload c only reads; set reads = true"));
-        }
-        if let Some(handle) = self.handle {
-            space.check_handle("handle", 0, handle)?;
-        }
-        if let Some(handle) = self.defrag_handle {
-            space.check_handle("defrag_handle", 0, handle)?;
-        }
+        ensure(
+            self.ycsb != Ycsb::C || self.reads,
+            "ycsb",
+            || "workload c only reads; set reads = true",
+        )?;
+        space.check_handles([
+            ("handle", 0, self.handle),
+            ("defrag_handle", 0, self.defrag_handle),
+        ])?;
         let sizes = self.sizes(space);
-        let most = sizes.blocks.saturating_sub(SPARE_BLOCKS) * sizes.per_block;
-        if sizes.records == 0 || sizes.records > most {
-            let message = format!(
-                "{} write blocks of {} leave no room for {} records and {SPARE_BLOCKS} spare blocks; \
-                 lower fill or write_block, or enlarge the namespace",
-                sizes.blocks, self.write_block, sizes.records
-            );
-            return Err(ModelError::new("fill", message));
-        }
-        if sizes.blocks * sizes.per_block >= u64::from(u32::MAX) {
-            let message = format!(
-                "{} records would have room; at most 4294967294 can be simulated: enlarge record",
-                sizes.blocks * sizes.per_block
-            );
-            return Err(ModelError::new("record", message));
-        }
+        let Sizes { blocks, per_block, records } = sizes;
+        let most = blocks.saturating_sub(SPARE_BLOCKS) * per_block;
+        ensure((1..=most).contains(&records), "fill", || {
+            format!(
+                "{blocks} write blocks of {write_block} leave no room for {records} records and \
+                 {SPARE_BLOCKS} spare blocks; lower fill or write_block, or enlarge the namespace"
+            )
+        })?;
+        let slots = blocks * per_block;
+        ensure(slots < u64::from(u32::MAX), "record", || {
+            format!(
+                "{slots} records would have room; at most 4294967294 can be simulated: enlarge record"
+            )
+        })?;
         Ok(sizes)
     }
 }
 
-impl Model for AerospikeConfig {
-    fn memory_bytes(&self, space: &Space) -> u64 {
+impl Configuration for AerospikeConfig {
+    const NAME: &'static str = "aerospike";
+    const SUMMARY: &'static str = "Aerospike: write blocks, defragmentation, YCSB A to F";
+    type Application = Aerospike;
+
+    fn memory(&self, space: &Space) -> u64 {
         let sizes = self.sizes(space);
         sizes.blocks * (sizes.per_block * 4 + 24) + sizes.records * 4
     }
 
-    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
-        Ok(Box::new(Steps::new(Aerospike::new(self, space, seed)?)))
-    }
-
-    fn parameters(&self) -> Table {
-        super::interface::table(self)
+    fn application(&self, space: &Space, seed: u64) -> Result<Aerospike, ModelError> {
+        Aerospike::new(self, space, seed)
     }
 }
 
 /// A running instance.
-struct Aerospike {
+pub(super) struct Aerospike {
     config: AerospikeConfig,
     blocks: Blocks,
     keys: Keys,
@@ -197,13 +186,12 @@ impl Aerospike {
     fn new(config: &AerospikeConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
         let sizes = config.check(space)?;
         let lwm = (config.defrag_lwm * sizes.per_block as f64).ceil() as u32;
-        let rng = |sub| Rng::new(seed, 0, Purpose::Application, sub);
         let handle = placement(config.handle);
         let blocks = Blocks::new(sizes.blocks as u32, sizes.per_block as u32, sizes.records, lwm);
         Ok(Aerospike {
             blocks,
-            keys: Keys::new(config.keys, sizes.records, rng(0)),
-            mix: rng(1),
+            keys: Keys::new(config.keys, sizes.records, rng(seed, 0)),
+            mix: rng(seed, 1),
             loaded: 0,
             handles: [handle, config.defrag_handle.map_or(handle, Placement)],
             counts: Counts::default(),
@@ -211,7 +199,7 @@ impl Aerospike {
         })
     }
 
-    /// Writes a record, with what follows from it.
+    /// Writes a record, and flushes and defragments as needed.
     fn write(&mut self, record: u32, out: &mut Vec<Command>) {
         self.counts.written += 1;
         if self.blocks.append(record, Writer::Clients) {
@@ -279,64 +267,52 @@ impl Application for Aerospike {
 
     fn step(&mut self, out: &mut Vec<Command>) {
         let (other, change) = self.config.ycsb.draw(&mut self.mix);
-        match other {
-            keys::Other::Nothing => {}
-            keys::Other::Read(count) => {
-                let first = self.keys.draw();
-                for i in 0..count {
-                    let record = self.keys.after(first, i);
-                    self.read(record, out);
-                }
-            }
-        }
-        match change {
-            keys::Change::Nothing => {}
-            keys::Change::Update => {
-                let record = self.keys.draw();
-                self.write(record, out);
-            }
-            keys::Change::ReadUpdate => {
-                let record = self.keys.draw();
+        if let Other::Read(count) = other {
+            let first = self.keys.draw();
+            for i in 0..count {
+                let record = self.keys.after(first, i);
                 self.read(record, out);
-                self.write(record, out);
-            }
-            keys::Change::Insert => {
-                let record = self.keys.insert();
-                self.write(record, out);
             }
         }
+        let record = match change {
+            Change::Nothing => return,
+            Change::Update | Change::ReadUpdate => self.keys.draw(),
+            Change::Insert => self.keys.insert(),
+        };
+        if change == Change::ReadUpdate {
+            self.read(record, out);
+        }
+        self.write(record, out);
     }
 
     fn figures(&self) -> Vec<Figure> {
-        let counts = &self.counts;
-        let flushed = counts.flushed[0] + counts.flushed[1];
-        let written = (counts.written * self.config.record.0).max(1) as f64;
+        let Counts { written, reads, cached, flushed } = self.counts;
         let stats = self.blocks.stats();
         vec![
-            Figure::new(
+            ratio(
                 "application_waf",
-                (flushed * self.config.write_block.0) as f64 / written,
-                "",
+                flushed.iter().sum::<u64>() * self.config.write_block.0,
+                written * self.config.record.0,
                 "bytes flushed over bytes of records that clients wrote",
             ),
-            Figure::new(
+            ratio(
                 "fill_at_defrag",
-                stats.moved as f64 / (stats.slots_freed.max(1)) as f64,
-                "",
+                stats.moved,
+                stats.slots_freed,
                 "live share of blocks when they were freed, mean; write amplification is 1/(1 - this)",
             ),
-            Figure::new("defragmented", stats.defragmented as f64, "blocks", "blocks defragmented"),
-            Figure::new(
+            count("defragmented", stats.defragmented, "blocks", "blocks defragmented"),
+            count(
                 "below_need",
-                stats.forced as f64,
+                stats.forced,
                 "blocks",
                 "blocks above defrag_lwm taken because none was free; Aerospike would stop writes",
             ),
             Figure::new("free_blocks", stats.free, "", "share of the blocks that are free"),
-            Figure::new(
+            ratio(
                 "read_from_memory",
-                counts.cached as f64 / counts.reads.max(1) as f64,
-                "",
+                cached,
+                reads,
                 "share of the reads served by blocks written last",
             ),
         ]

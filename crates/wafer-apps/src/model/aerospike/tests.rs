@@ -1,5 +1,4 @@
 use proptest::prelude::{ProptestConfig, any, prop_assert, proptest};
-use wafer_random::Rng;
 
 use super::*;
 
@@ -95,9 +94,8 @@ fn trim_tells_the_drive_of_each_freed_block() {
 #[test]
 fn reads_and_updates_are_ycsbs() {
     let share = |ycsb| {
-        let mut rng = Rng::new(1, 0, Purpose::Application, 0);
-        let reads =
-            (0..100_000).filter(|_| matches!(Ycsb::draw(ycsb, &mut rng).0, keys::Other::Read(_)));
+        let mut rng = rng(1, 0);
+        let reads = (0..100_000).filter(|_| matches!(Ycsb::draw(ycsb, &mut rng).0, Other::Read(_)));
         reads.count() as f64 / 1e5
     };
     for (ycsb, expected) in [(Ycsb::A, 0.5), (Ycsb::B, 0.95), (Ycsb::C, 1.0), (Ycsb::D, 0.95)] {

@@ -50,7 +50,7 @@ impl Dram {
         }
     }
 
-    /// Uses an object, if it is there.
+    /// Marks an object as used; returns whether it is there.
     pub(super) fn touch(&mut self, key: u32) -> bool {
         let slot = self.slot[key as usize];
         if slot == NONE {
@@ -61,7 +61,7 @@ impl Dram {
         true
     }
 
-    /// Puts an object in, instead of an older copy; appends what has to leave.
+    /// Inserts an object, replacing an older copy; appends the evicted ones.
     pub(super) fn insert(&mut self, key: u32, size: u32, clean: bool, out: &mut Vec<Evicted>) {
         self.remove(key);
         let size = size.min(CLEAN - 1);
@@ -87,7 +87,7 @@ impl Dram {
         }
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     pub(super) fn remove(&mut self, key: u32) {
         let slot = std::mem::replace(&mut self.slot[key as usize], NONE);
         if slot != NONE {

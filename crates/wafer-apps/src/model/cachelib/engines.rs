@@ -1,4 +1,6 @@
-//! The two flash engines: which objects they hold, what they write.
+//! The two flash engines: which objects they hold, and what they write.
+
+use wafer_random::split_mix;
 
 /// A bit for every key.
 struct Bits(Vec<u64>);
@@ -36,21 +38,13 @@ pub(super) struct SmallObjects {
 const BUCKET_HEADER: u64 = 24;
 const OBJECT_HEADER: u64 = 20;
 
-/// A hash of a key: SplitMix64's last step.
-fn hash(key: u32) -> u64 {
-    let mut z = u64::from(key).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 impl SmallObjects {
-    /// Objects that a bucket can have: twice as many as of the mean size.
+    /// Returns the capacity of a bucket in objects: twice as many as of the mean size.
     fn room_of(bucket: u64, mean: u64) -> usize {
         ((bucket - BUCKET_HEADER) * 2 / (mean + OBJECT_HEADER).max(1)).clamp(2, 255) as usize
     }
 
-    /// Bytes of memory of a bucket.
+    /// Returns the bytes of memory of a bucket.
     pub(super) fn bucket_bytes(mean: u64) -> u64 {
         SmallObjects::room_of(4096, mean) as u64 * 4 + 4
     }
@@ -71,16 +65,16 @@ impl SmallObjects {
         self.buckets > 0
     }
 
-    /// The bucket of a key.
+    /// Returns the bucket of a key.
     pub(super) fn bucket(&self, key: u32) -> u64 {
-        ((u128::from(hash(key)) * u128::from(self.buckets)) >> 64) as u64
+        ((u128::from(split_mix(key.into())) * u128::from(self.buckets)) >> 64) as u64
     }
 
     pub(super) fn holds(&self, key: u32) -> bool {
         self.there.get(key)
     }
 
-    /// Puts an object into its bucket, instead of an older copy; the oldest objects make room.
+    /// Inserts an object into its bucket, replacing an older copy and evicting the oldest objects.
     pub(super) fn insert(&mut self, key: u32, size: u32, size_of: impl Fn(u32) -> u32) {
         if self.holds(key) {
             self.take(key, &size_of);
@@ -106,7 +100,7 @@ impl SmallObjects {
         self.there.set(key, true);
     }
 
-    /// Takes an object out of its bucket.
+    /// Removes an object from its bucket.
     fn take(&mut self, key: u32, size_of: &impl Fn(u32) -> u32) {
         let bucket = self.bucket(key) as usize;
         let (count, bytes) = self.filled[bucket];
@@ -118,7 +112,7 @@ impl SmallObjects {
         self.there.set(key, false);
     }
 
-    /// Takes an object out; whether it was there, so that its bucket has to be written.
+    /// Removes an object; returns whether it was there, so that its bucket must be written.
     pub(super) fn remove(&mut self, key: u32, size_of: impl Fn(u32) -> u32) -> bool {
         let there = self.holds(key);
         if there {
@@ -149,7 +143,7 @@ impl SmallObjects {
 pub(super) struct LargeObjects {
     regions: u64,
     region: u64,
-    /// Place of each key's object in the log, 512 B; [`NOWHERE`] for none. Places count on for ever:
+    /// Place of each key's object in the log, 512 B; [`NOWHERE`] for none. Places only grow:
     /// what lies more than all regions back was overwritten.
     place: Vec<u64>,
     /// Bytes appended so far.
@@ -165,8 +159,8 @@ impl LargeObjects {
         LargeObjects { regions, region, place: vec![NOWHERE; keys as usize], head: 0 }
     }
 
-    /// Appends an object. When it does not fit, its region is full: answers the region to write, and
-    /// the object begins the next.
+    /// Appends an object. Where it does not fit into its region, it begins the next one. Returns the region
+    /// that is full and must be written.
     pub(super) fn insert(&mut self, key: u32, size: u64) -> Option<u64> {
         let bytes = size.next_multiple_of(ALIGN).min(self.region);
         let used = self.head % self.region;
@@ -188,7 +182,7 @@ impl LargeObjects {
         self.place[key as usize] = NOWHERE;
     }
 
-    /// Where an object lies, and whether it is on flash yet; none when it is not here any more.
+    /// Returns the place of an object and whether it is on flash yet, or `None` when it was dropped.
     pub(super) fn find(&self, key: u32) -> Option<(u64, bool)> {
         let place = self.place[key as usize];
         if place == NOWHERE {

@@ -13,185 +13,35 @@
 //!
 //! Scaled down, keep regions well below the reclaim unit, as on a real drive.
 
+mod config;
 mod dram;
 mod engines;
 mod traffic;
 
-use std::path::PathBuf;
-
+use config::BUCKET;
+pub use config::CachelibConfig;
 use dram::{Dram, Evicted};
 use engines::{LargeObjects, SmallObjects};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use toml::Table;
 use traffic::{Kind, Request, Traffic};
-use wafer_interface::{Bytes, Command, CommandStream, Figure, Op, Placement};
-use wafer_random::{Purpose, Rng};
+use wafer_interface::{Command, Figure, Op, Placement};
+use wafer_random::Rng;
 
-use super::application::{Application, Steps, command, placement};
-use super::interface::{Model, ModelError, ModelInfo, Space, between};
+use super::application::{Application, chance, command, placement, ratio, rng, write_in_parts};
+use super::configuration::Configuration;
+use super::error::ModelError;
+use super::space::Space;
 
-pub(super) const INFO: ModelInfo = ModelInfo {
-    name: "cachelib",
-    summary: "CacheLib: DRAM cache, small-object buckets and large-object regions on flash",
-    make: super::interface::read::<CachelibConfig>,
-    defaults: super::interface::defaults::<CachelibConfig>,
-    schema: CachelibConfig::json_schema,
-    paths: &["trace"],
-};
-
-/// CacheLib over a whole namespace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct CachelibConfig {
-    /// Share of the flash that the small-object cache has. Default 0.04 (CacheLib's studies: 4 %).
-    pub soc: f64,
-    /// Objects up to this size, with their key, are small. Default 640 B (CacheLib's
-    /// `navySmallItemMaxSize`).
-    pub small_max: Bytes,
-    /// Bytes of a region of the large-object cache. Default 16 MiB (CacheLib).
-    pub region: Bytes,
-    /// Objects that DRAM holds, as a share of the flash's bytes. Default 0.045 (EuroSys 2025: 42 GB
-    /// beside 930 GB).
-    pub dram: f64,
-    /// Share of the objects leaving DRAM that flash admits, at random. Default 1.
-    pub admission: f64,
-    /// Requests from this file instead of the law: a CSV of CacheLib's key-value traces with columns
-    /// `key,op,size,op_count,key_size` or those of 2024, relative to the experiment file. After its end it
-    /// begins again. Default none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace: Option<PathBuf>,
-    /// Bytes of all objects that the law knows, in multiples of the flash. Default 2 (assumption).
-    pub working_set: f64,
-    /// Zipf exponent of the keys' popularity. Default 0.9 (assumption: between the 0.55 and 0.99 that
-    /// studies of Meta's caches give).
-    pub popularity: f64,
-    /// Share of the requests that set; the others get, and a get that misses sets. Default 0.2
-    /// (EuroSys 2025: four gets a set in the key-value trace).
-    pub sets: f64,
-    /// Share of the requests that delete. Default 0.
-    pub deletes: f64,
-    /// Share of the keys whose objects are large. Default 0.04 (calibrated on WARP's SOC 40 % run).
-    pub large_keys: f64,
-    /// Mean bytes of a small object. Default 300 B (assumption).
-    pub small_object: Bytes,
-    /// Mean bytes of a large object; log-normal with a deviation of 1. Default 24 KiB (assumption).
-    pub large_object: Bytes,
-    /// Send the reads too: they change no figure of writes and take time. Default true.
-    pub reads: bool,
-    /// Placement handle of the small-object cache. Default none: no placement directive.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub soc_handle: Option<u16>,
-    /// Placement handle of the large-object cache. Default none: no placement directive.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loc_handle: Option<u16>,
-}
-
-impl Default for CachelibConfig {
-    fn default() -> Self {
-        CachelibConfig {
-            soc: 0.04,
-            small_max: Bytes(640),
-            region: Bytes(16 << 20),
-            dram: 0.045,
-            admission: 1.0,
-            trace: None,
-            working_set: 2.0,
-            popularity: 0.9,
-            sets: 0.2,
-            deletes: 0.0,
-            large_keys: 0.04,
-            small_object: Bytes(300),
-            large_object: Bytes(24 << 10),
-            reads: true,
-            soc_handle: None,
-            loc_handle: None,
-        }
-    }
-}
-
-/// Bytes of a bucket (CacheLib's `bigHashBucketSize`).
-const BUCKET: u64 = 4096;
 /// Bytes of a write of a region (CacheLib splits at the device's largest write).
 const WRITE: u64 = 1 << 20;
 
-/// Sizes that follow from the configuration and the namespace.
-struct Sizes {
-    buckets: u64,
-    regions: u64,
-    dram: u64,
-    keys: u64,
-}
+impl Configuration for CachelibConfig {
+    const NAME: &'static str = "cachelib";
+    const SUMMARY: &'static str =
+        "CacheLib: DRAM cache, small-object buckets and large-object regions on flash";
+    const PATHS: &'static [&'static str] = &["trace"];
+    type Application = Cachelib;
 
-impl CachelibConfig {
-    fn sizes(&self, space: &Space) -> Sizes {
-        let flash = space.first().bytes;
-        let buckets = (self.soc * flash as f64) as u64 / BUCKET;
-        let mean = (1.0 - self.large_keys) * self.small_object.0 as f64
-            + self.large_keys * self.large_object.0 as f64;
-        Sizes {
-            buckets,
-            regions: flash.saturating_sub(buckets * BUCKET) / self.region.0.max(1),
-            dram: (self.dram * flash as f64) as u64,
-            keys: (self.working_set * flash as f64 / mean.max(1.0)) as u64,
-        }
-    }
-
-    fn check(&self, space: &Space) -> Result<Sizes, ModelError> {
-        between("soc", self.soc, 0.0, 0.99)?;
-        between("dram", self.dram, 0.0, 1.0)?;
-        between("admission", self.admission, 0.001, 1.0)?;
-        between("working_set", self.working_set, 0.01, 1000.0)?;
-        between("popularity", self.popularity, 0.01, 4.0)?;
-        if self.popularity == 1.0 {
-            return Err(ModelError::new("popularity", "must not be exactly 1; use 0.99 or 1.01"));
-        }
-        between("sets", self.sets, 0.0, 1.0)?;
-        between("deletes", self.deletes, 0.0, 0.9)?;
-        between("large_keys", self.large_keys, 0.0, 1.0)?;
-        if self.sets + self.deletes > 1.0 {
-            return Err(ModelError::new("deletes", "sets and deletes together exceed 1"));
-        }
-        let within = |key, value: Bytes, low: u64, high: u64| {
-            if (low..=high).contains(&value.0) {
-                return Ok(());
-            }
-            let message = format!("{value} is not between {} and {}", Bytes(low), Bytes(high));
-            Err(ModelError::new(key, message))
-        };
-        within("small_max", self.small_max, 64, 2048)?;
-        within("small_object", self.small_object, 32, self.small_max.0)?;
-        within("region", self.region, 64 << 10, 256 << 20)?;
-        within("large_object", self.large_object, self.small_max.0 + 1, self.region.0 / 8)?;
-        if !self.region.0.is_multiple_of(BUCKET) {
-            return Err(ModelError::new(
-                "region",
-                format!("{} is not a multiple of 4KiB", self.region),
-            ));
-        }
-        for (key, handle) in [("soc_handle", self.soc_handle), ("loc_handle", self.loc_handle)] {
-            if let Some(handle) = handle {
-                space.check_handle(key, 0, handle)?;
-            }
-        }
-        let sizes = self.sizes(space);
-        if sizes.regions < 4 {
-            let message = format!("{} leaves {} regions, 4 at least", self.region, sizes.regions);
-            return Err(ModelError::new("region", message));
-        }
-        if sizes.buckets == 0 && self.soc > 0.0 {
-            return Err(ModelError::new("soc", "less than one bucket of 4KiB"));
-        }
-        if sizes.keys < 100 || sizes.keys > u64::from(u32::MAX) / 2 {
-            let message = format!("{} keys; 100 to {} can be simulated", sizes.keys, u32::MAX / 2);
-            return Err(ModelError::new("working_set", message));
-        }
-        Ok(sizes)
-    }
-}
-
-impl Model for CachelibConfig {
-    fn memory_bytes(&self, space: &Space) -> u64 {
+    fn memory(&self, space: &Space) -> u64 {
         let sizes = self.sizes(space);
         let keys = match &self.trace {
             // An operation of a trace takes about as much memory as text.
@@ -202,16 +52,12 @@ impl Model for CachelibConfig {
         keys * 13 + sizes.buckets * SmallObjects::bucket_bytes(self.small_object.0) + objects * 16
     }
 
-    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
-        Ok(Box::new(Steps::new(Cachelib::new(self, space, seed)?)))
-    }
-
-    fn parameters(&self) -> Table {
-        super::interface::table(self)
+    fn application(&self, space: &Space, seed: u64) -> Result<Cachelib, ModelError> {
+        Cachelib::new(self, space, seed)
     }
 }
 
-struct Cachelib {
+pub(super) struct Cachelib {
     config: CachelibConfig,
     traffic: Traffic,
     dram: Dram,
@@ -239,10 +85,9 @@ struct Counts {
 impl Cachelib {
     fn new(config: &CachelibConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
         let sizes = config.check(space)?;
-        let rng = |sub| Rng::new(seed, 0, Purpose::Application, sub);
         let traffic = match &config.trace {
             Some(path) => Traffic::trace(path).map_err(|m| ModelError::new("trace", m))?,
-            None => Traffic::law(config, sizes.keys, rng(0)),
+            None => Traffic::law(config, sizes.keys, rng(seed, 0)),
         };
         let keys = traffic.keys();
         Ok(Cachelib {
@@ -250,7 +95,7 @@ impl Cachelib {
             small: SmallObjects::new(sizes.buckets, BUCKET, config.small_object.0, keys),
             large: LargeObjects::new(sizes.regions, config.region.0, keys),
             traffic,
-            admission: rng(1),
+            admission: rng(seed, 1),
             soc_at: sizes.regions * config.region.0,
             handles: [placement(config.soc_handle), placement(config.loc_handle)],
             counts: Counts::default(),
@@ -268,7 +113,7 @@ impl Cachelib {
         command(op, 0, at, BUCKET, self.handles[0])
     }
 
-    /// A bucket is read, changed and written.
+    /// Reads a bucket, and writes it changed.
     fn rewrite(&mut self, key: u32, out: &mut Vec<Command>) {
         if self.config.reads {
             out.push(self.bucket_command(Op::Read, key));
@@ -285,7 +130,7 @@ impl Cachelib {
         self.large.remove(key);
     }
 
-    /// An object enters DRAM; what leaves it goes to flash. `clean`: flash has the same copy.
+    /// Inserts an object into DRAM and writes the evicted ones to flash. `clean`: flash has the same copy.
     fn enter(&mut self, key: u32, size: u32, clean: bool, out: &mut Vec<Command>) {
         let mut evicted = std::mem::take(&mut self.evicted);
         self.dram.insert(key, size, clean, &mut evicted);
@@ -299,28 +144,18 @@ impl Cachelib {
     }
 
     fn admit(&mut self, key: u32, size: u32, out: &mut Vec<Command>) {
-        if self.config.admission < 1.0 {
-            let below = (self.config.admission * 4_294_967_296.0) as u64;
-            if u64::from(self.admission.next32()) >= below {
-                return;
-            }
+        let admission = self.config.admission;
+        if admission < 1.0 && !chance(&mut self.admission, admission) {
+            return;
         }
+        self.counts.entered += u64::from(size);
         if self.is_small(size) {
-            self.counts.entered += u64::from(size);
             self.small.insert(key, size, |key| self.traffic.size(key));
             self.rewrite(key, out);
         } else if let Some(region) = self.large.insert(key, u64::from(size)) {
-            self.counts.entered += u64::from(size);
             let bytes = self.config.region.0;
-            let mut done = 0;
-            while done < bytes {
-                let part = WRITE.min(bytes - done);
-                out.push(command(Op::Write, 0, region * bytes + done, part, self.handles[1]));
-                done += part;
-            }
+            write_in_parts(region * bytes, bytes, WRITE, self.handles[1], out);
             self.counts.written[1] += bytes;
-        } else {
-            self.counts.entered += u64::from(size);
         }
     }
 
@@ -345,7 +180,9 @@ impl Cachelib {
         if small || large.is_some() {
             self.counts.flash_hits += 1;
             self.enter(key, size, true, out);
-        } else if self.traffic.sets_on_miss() {
+        } else {
+            // The client sets what it misses. A trace has its own sets, but not those of a cache that was
+            // warm, so a miss sets there as well, as in CacheBench.
             self.enter(key, size, false, out);
         }
     }
@@ -369,32 +206,27 @@ impl Application for Cachelib {
 
     fn figures(&self) -> Vec<Figure> {
         let c = &self.counts;
-        let gets = c.gets.max(1) as f64;
-        let written = (c.written[0] + c.written[1]) as f64;
+        let hits = c.dram_hits + c.flash_hits;
+        let written = c.written[0] + c.written[1];
         vec![
-            Figure::new(
-                "hit_ratio",
-                (c.dram_hits + c.flash_hits) as f64 / gets,
-                "",
-                "share of the gets answered by DRAM or flash",
-            ),
-            Figure::new("dram_hit_ratio", c.dram_hits as f64 / gets, "", "by DRAM"),
-            Figure::new(
+            ratio("hit_ratio", hits, c.gets, "share of the gets answered by DRAM or flash"),
+            ratio("dram_hit_ratio", c.dram_hits, c.gets, "by DRAM"),
+            ratio(
                 "flash_hit_ratio",
-                c.flash_hits as f64 / (c.gets - c.dram_hits).max(1) as f64,
-                "",
+                c.flash_hits,
+                c.gets - c.dram_hits,
                 "of the gets that DRAM cannot answer, the share answered by flash",
             ),
-            Figure::new(
+            ratio(
                 "soc_share",
-                c.written[0] as f64 / written.max(1.0),
-                "",
+                c.written[0],
+                written,
                 "small-object cache's share of the bytes written",
             ),
-            Figure::new(
+            ratio(
                 "application_waf",
-                written / c.entered.max(1) as f64,
-                "",
+                written,
+                c.entered,
                 "bytes written over bytes of the objects that entered flash",
             ),
         ]

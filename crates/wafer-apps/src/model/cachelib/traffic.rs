@@ -5,9 +5,10 @@ use std::path::Path;
 
 use wafer_random::{Inverse, Ranked, Rng};
 
-use super::CachelibConfig;
+use super::config::CachelibConfig;
+use crate::model::application::threshold;
 
-/// What a request asks for.
+/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Get,
@@ -24,7 +25,7 @@ pub(super) struct Request {
     pub(super) kind: Kind,
 }
 
-/// Where requests come from.
+/// Source of requests.
 pub(super) enum Traffic {
     Law(Law),
     Trace(Trace),
@@ -33,24 +34,23 @@ pub(super) enum Traffic {
 impl Traffic {
     pub(super) fn law(config: &CachelibConfig, keys: u64, rng: Rng) -> Self {
         let ranked = Ranked::new(Inverse::zipf(keys, config.popularity), keys, 0);
-        let below = |share: f64| (share * 4_294_967_296.0) as u64;
         Traffic::Law(Law {
             keys,
             ranked,
-            sets: below(config.sets),
-            deletes: below(config.sets + config.deletes),
+            sets: threshold(config.sets),
+            deletes: threshold(config.sets + config.deletes),
             sizes: Sizes::new(config),
             rng,
         })
     }
 
     /// # Errors
-    /// What is wrong with the file, with its line.
+    /// When the file cannot be used, with its line.
     pub(super) fn trace(path: &Path) -> Result<Self, String> {
         Trace::read(path).map(Traffic::Trace)
     }
 
-    /// Keys are below this.
+    /// Returns the number of keys.
     pub(super) fn keys(&self) -> u32 {
         match self {
             Traffic::Law(law) => law.keys as u32,
@@ -65,18 +65,12 @@ impl Traffic {
         }
     }
 
-    /// Bytes of a key's object.
+    /// Returns the bytes of a key's object.
     pub(super) fn size(&self, key: u32) -> u32 {
         match self {
             Traffic::Law(law) => law.sizes.of(key),
             Traffic::Trace(trace) => trace.size[key as usize],
         }
-    }
-
-    /// Whether a get that misses makes the client set the object. A trace of clients has its own sets,
-    /// but not those of a cache that was warm: there a miss sets as well, as in CacheBench.
-    pub(super) fn sets_on_miss(&self) -> bool {
-        true
     }
 }
 
@@ -129,14 +123,15 @@ impl Sizes {
             (libm::exp(mu + z).round() as u64).clamp(least, most) as u32
         };
         Sizes {
-            large: (config.large_keys * 4_294_967_296.0) as u64,
+            large: threshold(config.large_keys),
             small_max: config.small_max.0 as u32,
             small_mean: config.small_object.0 as u32,
             large_sizes: (0..PLACES).map(at).collect(),
         }
     }
 
-    /// Small: uniform within half the mean, or what the limit leaves. Large: log-normal.
+    /// Returns the size of a key's object. Small sizes are uniform within half the mean, as far as the limit
+    /// allows; large ones are log-normal.
     fn of(&self, key: u32) -> u32 {
         let hash = scatter(key);
         if hash & 0xffff_ffff < self.large {
@@ -147,7 +142,7 @@ impl Sizes {
     }
 }
 
-/// A hash of a key that the buckets do not use (the murmur finaliser).
+/// Hashes a key, unlike the buckets (the murmur finaliser).
 fn scatter(key: u32) -> u64 {
     let mut z = u64::from(key) + 1;
     z = (z ^ (z >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -156,7 +151,7 @@ fn scatter(key: u32) -> u64 {
     z ^ (z >> 33)
 }
 
-/// Quantile of the standard normal distribution: by bisection of erfc.
+/// Returns a quantile of the standard normal distribution, by bisection of erfc.
 fn normal_quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-8.0, 8.0);
     for _ in 0..60 {
@@ -176,7 +171,7 @@ pub(super) struct Trace {
     /// Bytes of each key's object with its key, the largest seen.
     size: Vec<u32>,
     at: usize,
-    /// How often the request at `at` is still repeated.
+    /// Remaining repetitions of the request at `at`.
     left: u32,
 }
 

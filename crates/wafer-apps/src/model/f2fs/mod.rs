@@ -8,7 +8,7 @@
 //! blocks of a used segment of its kind (slack space recycling, SSR), or cleaning empties the segment
 //! with the fewest valid blocks. A checkpoint writes the node blocks that changed, and the blocks of
 //! NAT, SIT and checkpoint packs in their own area, in place; segments that hold nothing valid become
-//! free with it, and `discard` then tells the drive.
+//! free with it, and `discard` then deallocates them.
 //!
 //! The file server is filebench's as the study ran it: files of 512 KiB until the file system is 80 %
 //! full, then overwrites of 256 KiB at random. Directory operations are left out.
@@ -16,25 +16,17 @@
 mod segments;
 
 use schemars::JsonSchema;
-use segments::{LOGS, Log, Segments};
+use segments::{LOGS, Log, SEGMENT, Segments};
 use serde::{Deserialize, Serialize};
-use toml::Table;
-use wafer_interface::{Bytes, Command, CommandStream, Figure, Op, Placement};
-use wafer_random::{Inverse, Purpose, Ranked, Rng};
+use wafer_interface::{Bytes, Command, Figure, Op, Placement};
+use wafer_random::{Inverse, Ranked, Rng};
 
-use super::application::{Application, Steps, command};
-use super::interface::{Model, ModelError, ModelInfo, Space, between};
+use super::application::{Application, command, count, ratio, rng};
+use super::configuration::Configuration;
+use super::error::{ModelError, between, ensure, exponent};
+use super::space::Space;
 
-pub(super) const INFO: ModelInfo = ModelInfo {
-    name: "f2fs",
-    summary: "F2FS file server: six logs, SSR, cleaning, checkpoints, temperatures as Linux gives them",
-    make: super::interface::read::<F2fsConfig>,
-    defaults: super::interface::defaults::<F2fsConfig>,
-    schema: F2fsConfig::json_schema,
-    paths: &[],
-};
-
-/// What the file system tells the drive of freed space.
+/// Deallocation of freed space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Discard {
@@ -46,7 +38,7 @@ pub enum Discard {
     Block,
 }
 
-/// How data finds its temperature.
+/// Classification of data by temperature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Temperature {
@@ -80,7 +72,7 @@ pub struct F2fsConfig {
     /// Segments that are free when logs begin to reuse invalid blocks (SSR); `reserved` counts
     /// apart. 0: never, cleaning only (LFS mode). Default 12 (two a log, as `need_SSR`).
     pub ssr_below: u32,
-    /// `"none"`, `"segment"` or `"block"`: what is deallocated. Default "segment" (mount option discard;
+    /// `"none"`, `"segment"` or `"block"`: the unit of deallocation. Default "segment" (mount option discard;
     /// single blocks go to the drive late, when it is idle).
     pub discard: Discard,
     /// `"linux"`, `"file"` or `"frequency"`: how user data is classed. Default "linux".
@@ -109,8 +101,6 @@ impl Default for F2fsConfig {
 
 /// A block of F2FS.
 const BLOCK: u64 = 4096;
-/// Blocks of a segment: 2 MiB.
-pub(super) const SEGMENT: u32 = 512;
 /// Data blocks that an inode addresses itself; files have to be smaller.
 const MOST_BLOCKS: u64 = 923;
 /// Entries of a NAT block and of a SIT block (Linux include/linux/f2fs_fs.h).
@@ -118,8 +108,8 @@ const NAT_ENTRIES: u64 = 455;
 const SIT_ENTRIES: u64 = 55;
 /// Blocks of a checkpoint pack without the bitmaps: two copies of the header, summaries.
 const PACK: u64 = 8;
-/// Least segments that the main area has beyond files and reserve: an open one for each log and some
-/// to work with.
+/// Minimum number of segments of the main area beyond files and reserve: an open one for each log and
+/// some to work with.
 const LEAST_SPARE: u32 = 16;
 
 struct Sizes {
@@ -148,62 +138,51 @@ impl F2fsConfig {
     }
 
     fn check(&self, space: &Space) -> Result<Sizes, ModelError> {
-        let pages = self.file.0 / BLOCK;
-        if !self.file.0.is_multiple_of(BLOCK) || !(1..=MOST_BLOCKS).contains(&pages) {
-            let message = format!("{} is not whole pages up to 3692KiB", self.file);
-            return Err(ModelError::new("file", message));
-        }
-        let whole = self.overwrite.0.is_multiple_of(BLOCK) && self.overwrite.0 > 0;
-        if !whole || !self.file.0.is_multiple_of(self.overwrite.0) {
-            let message =
-                format!("{} is not whole pages that divide {}", self.overwrite, self.file);
-            return Err(ModelError::new("overwrite", message));
-        }
+        let F2fsConfig { file, overwrite, .. } = *self;
+        let pages = file.0 / BLOCK;
+        ensure(file.0.is_multiple_of(BLOCK) && (1..=MOST_BLOCKS).contains(&pages), "file", || {
+            format!("{file} is not whole pages up to 3692KiB")
+        })?;
+        let whole = overwrite.0.is_multiple_of(BLOCK) && overwrite.0 > 0;
+        ensure(whole && file.0.is_multiple_of(overwrite.0), "overwrite", || {
+            format!("{overwrite} is not whole pages that divide {file}")
+        })?;
         between("fill", self.fill, 0.01, 0.98)?;
         between("reserved", self.reserved, 0.01, 0.5)?;
-        between("popularity", self.popularity, 0.0, 4.0)?;
-        if self.popularity == 1.0 {
-            return Err(ModelError::new("popularity", "must not be exactly 1; use 0.99 or 1.01"));
-        }
-        if self.checkpoint.0 < 1 << 20 {
-            return Err(ModelError::new("checkpoint", "1MiB at least"));
-        }
-        if !self.handles.is_empty() && self.handles.len() != LOGS + 1 {
-            let message = format!("{} handles; seven, or none", self.handles.len());
-            return Err(ModelError::new("handles", message));
-        }
-        for handle in &self.handles {
-            space.check_handle("handles", 0, *handle)?;
-        }
+        exponent("popularity", self.popularity, 0.0)?;
+        ensure(self.checkpoint.0 >= 1 << 20, "checkpoint", || "1MiB at least")?;
+        ensure(self.handles.is_empty() || self.handles.len() == LOGS + 1, "handles", || {
+            format!("{} handles; seven, or none", self.handles.len())
+        })?;
+        space.check_handles(self.handles.iter().map(|handle| ("handles", 0, Some(*handle))))?;
         let sizes = self.sizes(space);
-        let data = (sizes.files * (pages + 1)).div_ceil(u64::from(SEGMENT));
-        let spare = u64::from(sizes.segments).saturating_sub(data);
-        if sizes.files < 8 || spare < u64::from(LEAST_SPARE) {
-            let message = format!(
-                "{} segments of 2MiB hold {} files and leave {spare} segments; 8 files and \
-                 {LEAST_SPARE} segments at least: enlarge the namespace or lower fill",
-                sizes.segments, sizes.files
-            );
-            return Err(ModelError::new("fill", message));
-        }
-        if u64::from(sizes.segments) * u64::from(SEGMENT) >= u64::from(u32::MAX) {
-            return Err(ModelError::new("model", "a namespace above 16TiB"));
-        }
+        let Sizes { segments, files, .. } = sizes;
+        let data = (files * (pages + 1)).div_ceil(u64::from(SEGMENT));
+        let spare = u64::from(segments).saturating_sub(data);
+        ensure(files >= 8 && spare >= u64::from(LEAST_SPARE), "fill", || {
+            format!(
+                "{segments} segments of 2MiB hold {files} files and leave {spare} segments; 8 files and \
+                 {LEAST_SPARE} segments at least: enlarge the namespace or lower fill"
+            )
+        })?;
+        let blocks = u64::from(segments) * u64::from(SEGMENT);
+        ensure(blocks < u64::from(u32::MAX), "model", || "a namespace above 16TiB")?;
         Ok(sizes)
     }
 }
 
-impl Model for F2fsConfig {
-    fn memory_bytes(&self, space: &Space) -> u64 {
+impl Configuration for F2fsConfig {
+    const NAME: &'static str = "f2fs";
+    const SUMMARY: &'static str =
+        "F2FS file server: six logs, SSR, cleaning, checkpoints, temperatures as Linux gives them";
+    type Application = F2fs;
+
+    fn memory(&self, space: &Space) -> u64 {
         space.first().bytes / BLOCK * 8
     }
 
-    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
-        Ok(Box::new(Steps::new(F2fs::new(self, space, seed)?)))
-    }
-
-    fn parameters(&self) -> Table {
-        super::interface::table(self)
+    fn application(&self, space: &Space, seed: u64) -> Result<F2fs, ModelError> {
+        F2fs::new(self, space, seed)
     }
 }
 
@@ -237,7 +216,7 @@ impl Popularity {
     }
 }
 
-struct F2fs {
+pub(super) struct F2fs {
     config: F2fsConfig,
     sizes: Sizes,
     segments: Segments,
@@ -269,15 +248,14 @@ struct Counts {
     checkpoints: u64,
 }
 
-/// Number of what a block holds: block `b` of file `f` is `f * (per_file + 1) + b`, its inode the last.
+/// Number of the contents of a block: block `b` of file `f` is `f * (per_file + 1) + b`, its inode the last.
 type Owner = u32;
 
 impl F2fs {
     fn new(config: &F2fsConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
         let sizes = config.check(space)?;
         let per_file = config.file.0 / BLOCK;
-        let rng = |sub| Rng::new(seed, 0, Purpose::Application, sub);
-        let skewed = || Popularity::new(sizes.files, config.popularity, rng(1));
+        let skewed = || Popularity::new(sizes.files, config.popularity, rng(seed, 1));
         let owners = sizes.files * (per_file + 1);
         Ok(F2fs {
             segments: Segments::new(
@@ -290,7 +268,7 @@ impl F2fs {
             per_file,
             loaded: 0,
             popularity: (config.popularity > 0.0).then(skewed),
-            choice: rng(0),
+            choice: rng(seed, 0),
             updated: vec![0; sizes.files as usize],
             overwrites: 0,
             dirty: Vec::new(),
@@ -308,7 +286,7 @@ impl F2fs {
         self.config.handles.get(log).map_or(Placement::NONE, |handle| Placement(*handle))
     }
 
-    /// Writes one block of something through a log.
+    /// Writes one block through a log.
     fn write(&mut self, owner: Owner, log: Log, out: &mut Vec<Command>) {
         let place = self.segments.write(owner, log);
         self.emit(place, log, out);
@@ -316,7 +294,7 @@ impl F2fs {
         self.clean(out);
     }
 
-    /// The command of a block at `place`; joined to the one before where it goes on.
+    /// Appends the write of a block at `place`, or extends the previous command of the step by it.
     fn emit(&self, place: u32, log: Log, out: &mut Vec<Command>) {
         let at = (self.sizes.meta + u64::from(place)) * BLOCK;
         let next = command(Op::Write, 0, at, BLOCK, self.placement(log as usize));
@@ -333,7 +311,7 @@ impl F2fs {
         out.push(next);
     }
 
-    /// Cleaning, while it is needed.
+    /// Cleans segments while that is needed.
     fn clean(&mut self, out: &mut Vec<Command>) {
         while self.segments.needs_cleaning() {
             // Segments that hold nothing valid are free only after a checkpoint.
@@ -350,7 +328,7 @@ impl F2fs {
                 self.emit(place, log, out);
                 self.since_checkpoint += BLOCK;
                 if !inode {
-                    self.soil(u64::from(owner) / (self.per_file + 1));
+                    self.mark_dirty(u64::from(owner) / (self.per_file + 1));
                 }
             }
             self.segments.cleaned(victim);
@@ -365,8 +343,8 @@ impl F2fs {
         }
     }
 
-    /// The inode of a file has changed.
-    fn soil(&mut self, file: u64) {
+    /// Records that the inode of a file has changed.
+    fn mark_dirty(&mut self, file: u64) {
         if !std::mem::replace(&mut self.is_dirty[file as usize], true) {
             self.dirty.push(file as u32);
         }
@@ -399,7 +377,7 @@ impl F2fs {
         }
     }
 
-    /// NAT, SIT and the checkpoint pack, each the older of two copies.
+    /// Writes NAT, SIT and the checkpoint pack, each over the older of two copies.
     fn write_meta(&mut self, files: &[u32], out: &mut Vec<Command>) {
         let mut nat: Vec<u64> = files.iter().map(|f| u64::from(*f) / NAT_ENTRIES).collect();
         nat.dedup();
@@ -449,7 +427,7 @@ impl F2fs {
             self.counts.user[temperature] += 1;
         }
         self.updated[file as usize] = self.overwrites;
-        self.soil(file);
+        self.mark_dirty(file);
         if self.since_checkpoint >= self.config.checkpoint.0 {
             self.checkpoint(out);
         }
@@ -484,33 +462,28 @@ impl Application for F2fs {
 
     fn figures(&self) -> Vec<Figure> {
         let c = &self.counts;
-        let user = c.user.iter().sum::<u64>().max(1) as f64;
+        let user = c.user.iter().sum::<u64>().max(1);
         let stats = self.segments.stats();
-        let all = user + (c.nodes + c.meta + stats.moved) as f64;
+        let all = user + c.nodes + c.meta + stats.moved;
         vec![
-            Figure::new(
-                "warm_share",
-                c.user[1] as f64 / user,
-                "",
-                "share of user data tagged warm",
-            ),
-            Figure::new("application_waf", all / user, "", "blocks written over blocks of users"),
-            Figure::new("cleaned", stats.cleaned as f64, "segments", "segments cleaned"),
-            Figure::new(
+            ratio("warm_share", c.user[1], user, "share of user data tagged warm"),
+            ratio("application_waf", all, user, "blocks written over blocks of users"),
+            count("cleaned", stats.cleaned, "segments", "segments cleaned"),
+            ratio(
                 "fill_at_cleaning",
-                stats.moved as f64 / (stats.cleaned.max(1) * u64::from(SEGMENT)) as f64,
-                "",
+                stats.moved,
+                stats.cleaned * u64::from(SEGMENT),
                 "valid share of segments when they were cleaned, mean",
             ),
-            Figure::new(
+            ratio(
                 "ssr_share",
-                stats.reused as f64 / stats.written.max(1) as f64,
-                "",
+                stats.reused,
+                stats.written,
                 "share of the blocks written into invalid blocks of used segments",
             ),
-            Figure::new("node_share", c.nodes as f64 / all, "", "share of node blocks"),
-            Figure::new("metadata_share", c.meta as f64 / all, "", "share of NAT, SIT and packs"),
-            Figure::new("checkpoints", c.checkpoints as f64, "", "checkpoints"),
+            ratio("node_share", c.nodes, all, "share of node blocks"),
+            ratio("metadata_share", c.meta, all, "share of NAT, SIT and packs"),
+            count("checkpoints", c.checkpoints, "", "checkpoints"),
         ]
     }
 }

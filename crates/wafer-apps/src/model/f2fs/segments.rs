@@ -1,6 +1,7 @@
-//! The main area: segments, logs, what each block holds, victims of cleaning.
+//! The main area: segments, logs, owners of blocks, victims of cleaning.
 
-use super::SEGMENT;
+/// Blocks of a segment: 2 MiB.
+pub(super) const SEGMENT: u32 = 512;
 
 /// The six logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +29,10 @@ enum State {
     Prefree,
 }
 
-/// Nothing valid.
+/// No owner, or no block.
 const NOTHING: u32 = u32::MAX;
 
-/// What segments did.
+/// Counts of the segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stats {
     pub(super) written: u64,
@@ -44,13 +45,13 @@ pub(super) struct Stats {
 
 /// Main area of a file system.
 pub(super) struct Segments {
-    /// What each block holds.
+    /// Owner of each block.
     owner: Vec<u32>,
-    /// Where each owner's block is.
+    /// Block of each owner.
     place: Vec<u32>,
     valid: Vec<u16>,
     state: Vec<State>,
-    /// Kind of each segment: nodes or data.
+    /// Whether each segment holds nodes instead of data.
     node: Vec<bool>,
     free: std::collections::VecDeque<u32>,
     prefree: Vec<u32>,
@@ -58,10 +59,10 @@ pub(super) struct Segments {
     open: [Option<(u32, u32)>; LOGS],
     reserved: u32,
     ssr_below: u32,
-    /// Segments changed since they were last asked for.
+    /// Segments changed since the last call of [`Segments::changed`].
     changed: Vec<u32>,
     is_changed: Vec<bool>,
-    /// Blocks that became invalid since they were last asked for, if somebody asks.
+    /// Blocks invalidated since the last call of [`Segments::invalidated`], if `remember`.
     invalidated: Vec<u32>,
     remember: bool,
     stats: Stats,
@@ -146,7 +147,7 @@ impl Segments {
         }
     }
 
-    /// The next block that a log writes.
+    /// Returns the next block that a log writes.
     fn next_block(&mut self, log: Log, reuse: bool) -> u32 {
         loop {
             if let Some((segment, from)) = self.open[log as usize] {
@@ -187,8 +188,8 @@ impl Segments {
         }
     }
 
-    /// The used segment with the fewest valid blocks, of nodes or of data if that matters; none when
-    /// all blocks of all are valid.
+    /// Returns the used segment with the fewest valid blocks, among those of nodes, of data or of both, or
+    /// `None` when all blocks of all are valid.
     fn least_valid(&self, node: Option<bool>) -> Option<u32> {
         let used = (0..self.state.len()).filter(|&s| {
             self.state[s] == State::Used && node.is_none_or(|node| self.node[s] == node)
@@ -197,7 +198,7 @@ impl Segments {
         (u32::from(self.valid[best]) < SEGMENT).then_some(best as u32)
     }
 
-    /// Whether only the reserve is free.
+    /// Returns whether only the reserve is free.
     pub(super) fn needs_cleaning(&self) -> bool {
         (self.free.len() as u32) < self.reserved
     }
@@ -206,24 +207,24 @@ impl Segments {
         !self.prefree.is_empty()
     }
 
-    /// The segment to clean.
+    /// Returns the segment to clean.
     pub(super) fn victim(&self) -> Option<u32> {
         self.least_valid(None)
     }
 
-    /// What a block of a segment holds, if it is valid.
+    /// Returns the owner of a block of a segment, if the block is valid.
     pub(super) fn owner(&self, segment: u32, block: u32) -> Option<u32> {
         let owner = self.owner[(segment * SEGMENT + block) as usize];
         (owner != NOTHING).then_some(owner)
     }
 
-    /// All valid blocks of a segment were moved.
+    /// Counts a segment as cleaned, whose valid blocks were moved.
     pub(super) fn cleaned(&mut self, segment: u32) {
         assert_eq!(self.valid[segment as usize], 0, "valid blocks are left");
         self.stats.cleaned += 1;
     }
 
-    /// Segments that a checkpoint makes free.
+    /// Frees the segments that a checkpoint makes free, and returns them.
     pub(super) fn free_prefree(&mut self) -> Vec<u32> {
         let prefree = std::mem::take(&mut self.prefree);
         for &segment in &prefree {
@@ -233,7 +234,7 @@ impl Segments {
         prefree
     }
 
-    /// SIT blocks, of so many entries each, that changed since the last call.
+    /// Returns the SIT blocks, of `entries` segments each, that changed since the last call.
     pub(super) fn changed(&mut self, entries: u64) -> Vec<u64> {
         for &segment in &self.changed {
             self.is_changed[segment as usize] = false;
@@ -245,7 +246,7 @@ impl Segments {
         blocks
     }
 
-    /// Blocks that became invalid since the last call and have not been written again.
+    /// Returns the blocks invalidated since the last call that were not written again.
     pub(super) fn invalidated(&mut self) -> Vec<u32> {
         let mut all = std::mem::take(&mut self.invalidated);
         all.retain(|place| self.owner[*place as usize] == NOTHING);

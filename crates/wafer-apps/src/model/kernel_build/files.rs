@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wafer_interface::{Command, Op};
 
-use super::{Part, What};
+use super::part::{Part, What};
 use crate::model::area::{Area, Extent};
 
 /// A file, by its slot and the slot's use.
@@ -57,7 +57,7 @@ impl FileSystem {
         self.what
     }
 
-    /// A new file in the page cache.
+    /// Creates a file in the page cache.
     pub(super) fn create(&mut self, pages: u64, now: f64) -> FileId {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
@@ -72,7 +72,7 @@ impl FileSystem {
         file
     }
 
-    /// Deletes a file; one that was never written back leaves no trace.
+    /// Deletes a file; nothing of one that was never written back reaches the drive.
     pub(super) fn delete(&mut self, file: FileId, discard: bool, out: &mut Vec<Command>) {
         let slot = &mut self.slots[file.slot as usize];
         assert_eq!(slot.version, file.version, "deleted twice");
@@ -89,12 +89,12 @@ impl FileSystem {
         self.free.push(file.slot);
     }
 
-    /// Dirty pages.
+    /// Returns the number of dirty pages.
     pub(super) fn dirty(&self) -> u64 {
         self.dirty
     }
 
-    /// Since when the file that is dirty longest is dirty.
+    /// Returns the time at which the oldest dirty file became dirty.
     pub(super) fn oldest(&mut self) -> Option<f64> {
         while let Some(&(file, since)) = self.queue.front() {
             if self.slots[file.slot as usize].version == file.version {
@@ -105,9 +105,10 @@ impl FileSystem {
         None
     }
 
-    /// Gives the file that is dirty longest its place and writes it.
+    /// Allocates and writes the oldest dirty file.
     pub(super) fn write_oldest(&mut self, out: &mut Vec<Command>) {
-        let Some(_) = self.oldest() else { return };
+        // `oldest` removes deleted files from the front of the queue.
+        let _ = self.oldest();
         let Some((file, _)) = self.queue.pop_front() else { return };
         let slot = &mut self.slots[file.slot as usize];
         let pages = std::mem::take(&mut slot.dirty);
@@ -122,7 +123,7 @@ impl FileSystem {
         }
     }
 
-    /// Files created, and those deleted before they were written.
+    /// Returns the numbers of files created, and of those deleted before they were written.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.created, self.never_written)
     }

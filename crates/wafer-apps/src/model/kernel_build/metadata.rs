@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use wafer_interface::{Command, Op};
 use wafer_random::Rng;
 
-use super::{PAGE, Part};
+use super::part::{PAGE, Part};
 
 /// Journal and metadata blocks of one file system.
 pub(super) struct Metadata {
@@ -38,7 +38,7 @@ impl Metadata {
         }
     }
 
-    /// An operation changes so many blocks.
+    /// Changes `count` random blocks.
     pub(super) fn touch(&mut self, count: u32, now: f64, rng: &mut Rng) {
         for _ in 0..count {
             let block = rng.below(self.blocks.pages) as u32;
@@ -51,7 +51,7 @@ impl Metadata {
         }
     }
 
-    /// Writes the journal: what changed since the last commit. Answers the bytes.
+    /// Writes the blocks changed since the last commit to the journal. Returns the bytes.
     pub(super) fn commit(&mut self, out: &mut Vec<Command>) -> u64 {
         if self.changed.is_empty() {
             return 0;
@@ -75,7 +75,7 @@ impl Metadata {
         }
     }
 
-    /// Writes in place what has been dirty since `before`. Answers the bytes.
+    /// Writes blocks that have been dirty since `before` in place. Returns the bytes.
     pub(super) fn write_expired(&mut self, before: f64, out: &mut Vec<Command>) -> u64 {
         let mut bytes = 0;
         while let Some(&(block, _)) = self.dirty.front().filter(|(_, since)| *since <= before) {

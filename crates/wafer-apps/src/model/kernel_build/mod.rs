@@ -12,34 +12,30 @@
 //! processes are swapped out; slots come from clusters of 256 pages, as in the kernel's swap allocation
 //! (mm/swapfile.c), and are free again when the process ends.
 //!
-//! The brief says nothing of sizes, shares or lifetimes: those are assumptions, calibrated so that
+//! The brief gives no sizes, shares or lifetimes: those are assumptions, calibrated so that
 //! the shares of the bytes come out as stated in docs/studies/models.md.
 
 mod files;
 mod metadata;
+mod part;
 mod swap;
+
+use std::collections::VecDeque;
 
 use files::{FileId, FileSystem};
 use metadata::Metadata;
+use part::{PAGE, Part, What};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swap::Swap;
-use toml::Table;
-use wafer_interface::{Bytes, Command, CommandStream, Figure, Op, Placement};
-use wafer_random::{Purpose, Rng};
+use wafer_interface::{Bytes, Command, Figure, Placement};
+use wafer_random::Rng;
 
-use super::application::{Application, Steps, command, placement};
+use super::application::{Application, chance, count, placement, ratio, rng};
 use super::area::Area;
-use super::interface::{Model, ModelError, ModelInfo, Space, between};
-
-pub(super) const INFO: ModelInfo = ModelInfo {
-    name: "kernel-build",
-    summary: "Linux kernel compiled again and again: objects, /tmp, journals, page cache, swap",
-    make: super::interface::read::<KernelBuildConfig>,
-    defaults: super::interface::defaults::<KernelBuildConfig>,
-    schema: KernelBuildConfig::json_schema,
-    paths: &[],
-};
+use super::configuration::Configuration;
+use super::error::{ModelError, between, ensure, within};
+use super::space::Space;
 
 /// Compilation of the Linux kernel again and again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,7 +50,7 @@ pub struct KernelBuildConfig {
     pub compile_seconds: f64,
     /// Objects of the tree as a share of the root file system. Default 0.3 (assumption).
     pub tree: f64,
-    /// Share of the objects that a touched header makes anew. Default 0.7 (assumption: "a widely
+    /// Share of the objects that a touched header rebuilds. Default 0.7 (assumption: "a widely
     /// included header").
     pub rebuilt: f64,
     /// Mean bytes of an object; exponential, whole pages. Default 48 KiB (assumption).
@@ -120,16 +116,6 @@ impl Default for KernelBuildConfig {
     }
 }
 
-/// What is written, for the counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    Objects,
-    Temporaries,
-    Journals,
-    Metadata,
-    Swap,
-}
-
 const WHATS: [(What, &str, &str); 5] = [
     (What::Objects, "objects_share", "objects of the tree, of the bytes written"),
     (What::Temporaries, "tmp_share", "temporary files, of the bytes written"),
@@ -138,38 +124,11 @@ const WHATS: [(What, &str, &str); 5] = [
     (What::Swap, "swap_share", "swap, of the bytes written"),
 ];
 
-/// A part of a namespace, in pages of [`PAGE`].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
-    namespace: u8,
-    first: u64,
-    pages: u64,
-    placement: Placement,
-}
-
-impl Part {
-    /// Splits so many pages off the front.
-    fn split(&mut self, pages: u64) -> Part {
-        let pages = pages.min(self.pages);
-        let front = Part { pages, ..*self };
-        self.first += pages;
-        self.pages -= pages;
-        front
-    }
-
-    fn command(&self, op: Op, first: u64, pages: u64) -> Command {
-        assert!(first + pages <= self.pages);
-        command(op, self.namespace, (self.first + first) * PAGE, pages * PAGE, self.placement)
-    }
-}
-
-/// Bytes that caches and swap work in.
-const PAGE: u64 = 4096;
 /// Metadata blocks that a file's creation or deletion changes: inode and directory, a bitmap now and then.
 const TOUCHED: u32 = 2;
 
 impl KernelBuildConfig {
-    /// Root, /tmp and swap.
+    /// Returns the parts of the root, /tmp and swap.
     fn parts(&self, space: &Space) -> [Part; 3] {
         let part = |namespace: usize, handle| Part {
             namespace: namespace as u8,
@@ -189,7 +148,7 @@ impl KernelBuildConfig {
         [root, rest, swap]
     }
 
-    /// Objects of the tree.
+    /// Returns the number of objects of the tree.
     fn objects(&self, root: &Part) -> u64 {
         (self.tree * (root.pages * PAGE) as f64 / self.object.0.max(PAGE) as f64) as u64
     }
@@ -206,68 +165,60 @@ impl KernelBuildConfig {
         between("journal", self.journal, 0.0001, 0.2)?;
         between("metadata", self.metadata, 0.0001, 0.1)?;
         between("swap", self.swap, 0.0, 0.9)?;
-        for (key, bytes) in [("object", self.object), ("temporary", self.temporary)] {
-            if !(PAGE..=1 << 30).contains(&bytes.0) {
-                return Err(ModelError::new(key, format!("{bytes} is not between 4KiB and 1GiB")));
-            }
-        }
+        within("object", self.object, PAGE, 1 << 30)?;
+        within("temporary", self.temporary, PAGE, 1 << 30)?;
         let second = usize::from(space.namespaces.len() > 1);
-        let handles = [
+        space.check_handles([
             ("root_handle", 0, self.root_handle),
             ("tmp_handle", second, self.tmp_handle),
             ("swap_handle", second, self.swap_handle),
-        ];
-        for (key, namespace, handle) in handles {
-            if let Some(handle) = handle {
-                space.check_handle(key, namespace, handle)?;
-            }
-        }
+        ])?;
         let parts = self.parts(space);
-        if parts[0].pages < 4096 || parts[1].pages < 8192 {
-            let message = format!(
+        let [root, tmp, swap] = parts;
+        ensure(root.pages >= 4096 && tmp.pages >= 8192, "model", || {
+            format!(
                 "the root file system has {} and /tmp {}; 16MiB and 32MiB at least",
-                Bytes(parts[0].pages * PAGE),
-                Bytes(parts[1].pages * PAGE)
-            );
-            return Err(ModelError::new("model", message));
-        }
-        if self.objects(&parts[0]) < 8 {
-            return Err(ModelError::new("object", "fewer than 8 objects in the tree"));
-        }
-        if self.swapped.0 > 0 && parts[2].pages < 2 * swap::CLUSTER {
-            return Err(ModelError::new("swap", "less than two clusters of 1MiB"));
-        }
-        let most = parts[2].pages * PAGE / u64::from(self.jobs) / 4;
-        if self.swapped.0 > most {
-            let message = format!(
+                Bytes(root.pages * PAGE),
+                Bytes(tmp.pages * PAGE)
+            )
+        })?;
+        ensure(self.objects(&root) >= 8, "object", || "fewer than 8 objects in the tree")?;
+        ensure(
+            self.swapped.0 == 0 || swap.pages >= 2 * swap::CLUSTER,
+            "swap",
+            || "less than two clusters of 1MiB",
+        )?;
+        let most = swap.pages * PAGE / u64::from(self.jobs) / 4;
+        ensure(self.swapped.0 <= most, "swapped", || {
+            format!(
                 "{} for each of {} jobs do not fit into the swap area; {} at most",
                 self.swapped,
                 self.jobs,
                 Bytes(most)
-            );
-            return Err(ModelError::new("swapped", message));
-        }
+            )
+        })?;
         Ok(parts)
     }
 }
 
-impl Model for KernelBuildConfig {
-    fn memory_bytes(&self, space: &Space) -> u64 {
+impl Configuration for KernelBuildConfig {
+    const NAME: &'static str = "kernel-build";
+    const SUMMARY: &'static str =
+        "Linux kernel compiled again and again: objects, /tmp, journals, page cache, swap";
+    type Application = KernelBuild;
+
+    fn memory(&self, space: &Space) -> u64 {
         let parts = self.parts(space);
         let areas: u64 = parts.iter().map(|part| Area::memory_bytes(part.pages)).sum();
         areas + self.objects(&parts[0]) * 64 + parts[2].pages / 64
     }
 
-    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
-        Ok(Box::new(Steps::new(KernelBuild::new(self, space, seed)?)))
-    }
-
-    fn parameters(&self) -> Table {
-        super::interface::table(self)
+    fn application(&self, space: &Space, seed: u64) -> Result<KernelBuild, ModelError> {
+        KernelBuild::new(self, space, seed)
     }
 }
 
-struct KernelBuild {
+pub(super) struct KernelBuild {
     config: KernelBuildConfig,
     /// Seconds since the start.
     now: f64,
@@ -282,8 +233,8 @@ struct KernelBuild {
     /// Objects compiled in this iteration, and the order in which the tree is walked.
     compiled: usize,
     first: usize,
-    /// Compilations that run: when they end, their temporary file if it goes with them, their swap.
-    running: std::collections::VecDeque<Running>,
+    /// Running compilations.
+    running: VecDeque<Running>,
     kept: Vec<FileId>,
     committed: f64,
     iterations: u64,
@@ -293,8 +244,10 @@ struct KernelBuild {
     written: [u64; WHATS.len()],
 }
 
+/// A running compilation.
 struct Running {
     ends: f64,
+    /// The temporary file, if it is deleted at the end.
     temporary: Option<FileId>,
     swapped: Vec<u64>,
 }
@@ -302,7 +255,6 @@ struct Running {
 impl KernelBuild {
     fn new(config: &KernelBuildConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
         let [mut root, mut tmp, swap] = config.check(space)?;
-        let rng = |sub| Rng::new(seed, 0, Purpose::Application, sub);
         let of_root = |share: f64| ((share * root.pages as f64) as u64).max(16);
         let (journal, blocks) = (of_root(config.journal), of_root(config.metadata));
         let metadata = [&mut root, &mut tmp]
@@ -318,31 +270,26 @@ impl KernelBuild {
             loaded: 0,
             compiled: 0,
             first: 0,
-            running: std::collections::VecDeque::new(),
+            running: VecDeque::new(),
             kept: Vec::new(),
             committed: 0.0,
             iterations: 0,
             compilations: 0,
-            sizes: rng(0),
-            choices: rng(1),
+            sizes: rng(seed, 0),
+            choices: rng(seed, 1),
             written: [0; WHATS.len()],
             config: config.clone(),
         })
     }
 
-    /// An exponential number of pages with this mean of bytes, at least one.
+    /// Draws an exponential number of pages with this mean of bytes, at least one.
     fn pages(&mut self, mean: Bytes) -> u64 {
         let u = (self.sizes.next64() >> 11) as f64 / (1u64 << 53) as f64;
         let bytes = -libm::log(1.0 - u) * mean.0 as f64;
         ((bytes / PAGE as f64).round() as u64).clamp(1, 16 * mean.0.div_ceil(PAGE))
     }
 
-    /// A share of the time.
-    fn chance(&mut self, share: f64) -> bool {
-        u64::from(self.choices.next32()) < (share * 4_294_967_296.0) as u64
-    }
-
-    /// The object of a source file is made anew.
+    /// Replaces the object of a source file.
     fn compile(&mut self, object: usize, out: &mut Vec<Command>) {
         if let Some(old) = self.objects[object].take() {
             self.root.delete(old, self.config.discard, out);
@@ -353,7 +300,7 @@ impl KernelBuild {
         self.metadata[0].touch(TOUCHED, self.now, &mut self.choices);
     }
 
-    /// Compilations that have ended.
+    /// Ends the compilations that are due.
     fn end_compilations(&mut self, out: &mut Vec<Command>) {
         while self.running.front().is_some_and(|r| r.ends <= self.now) {
             let Some(ended) = self.running.pop_front() else { break };
@@ -365,13 +312,13 @@ impl KernelBuild {
         }
     }
 
-    /// The page cache writes back, journals commit.
+    /// Writes back the page cache, and commits journals.
     fn write_back(&mut self, out: &mut Vec<Command>) {
         let before = self.now - self.config.dirty_expire;
         let limit = self.config.page_cache.0 / PAGE;
         let mut dirty = self.root.dirty() + self.tmp.dirty();
         loop {
-            // The one that was dirty first.
+            // The file system with the oldest dirty file.
             let (root, tmp) = (self.root.oldest(), self.tmp.oldest());
             let system = if root.unwrap_or(f64::MAX) <= tmp.unwrap_or(f64::MAX) {
                 &mut self.root
@@ -400,7 +347,7 @@ impl KernelBuild {
         }
     }
 
-    /// All that an iteration rebuilds has been: its kept files go, the next begins elsewhere.
+    /// Ends an iteration: its kept files are deleted, and the next begins elsewhere in the tree.
     fn next_iteration(&mut self, out: &mut Vec<Command>) {
         for file in std::mem::take(&mut self.kept) {
             self.tmp.delete(file, self.config.discard, out);
@@ -438,7 +385,7 @@ impl Application for KernelBuild {
         let pages = self.pages(self.config.temporary);
         let file = self.tmp.create(pages, self.now);
         self.metadata[1].touch(TOUCHED, self.now, &mut self.choices);
-        let keep = self.chance(self.config.kept);
+        let keep = chance(&mut self.choices, self.config.kept);
         if keep {
             self.kept.push(file);
         }
@@ -459,24 +406,24 @@ impl Application for KernelBuild {
     }
 
     fn figures(&self) -> Vec<Figure> {
-        let total = self.written.iter().sum::<u64>().max(1) as f64;
-        let shares = WHATS.iter().map(|(what, name, meaning)| {
-            Figure::new(name, self.written[*what as usize] as f64 / total, "", meaning)
-        });
+        let total = self.written.iter().sum();
+        let shares = WHATS
+            .iter()
+            .map(|(what, name, meaning)| ratio(name, self.written[*what as usize], total, meaning));
         let (created, never) = self.tmp.counts();
         let mut figures: Vec<Figure> = shares.collect();
         figures.extend([
-            Figure::new(
+            ratio(
                 "tmp_never_written",
-                never as f64 / created.max(1) as f64,
-                "",
+                never,
+                created,
                 "share of the temporary files that were deleted before they were written back",
             ),
-            Figure::new("iterations", self.iterations as f64, "", "builds"),
-            Figure::new("compilations", self.compilations as f64, "", "files compiled"),
-            Figure::new(
+            count("iterations", self.iterations, "", "builds"),
+            count("compilations", self.compilations, "", "files compiled"),
+            count(
                 "without_room",
-                (self.root.without_room() + self.tmp.without_room()) as f64,
+                self.root.without_room() + self.tmp.without_room(),
                 "files",
                 "files for which the file system had no room",
             ),

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use wafer_interface::{Command, Op};
 
-use super::{PAGE, Part};
+use super::part::{PAGE, Part};
 
 /// Slots of a cluster (SWAPFILE_CLUSTER).
 pub(super) const CLUSTER: u64 = 256;
@@ -22,7 +22,7 @@ pub(super) struct Swap {
     free: VecDeque<u32>,
     /// The cluster being filled, and its next slot.
     current: Option<(u32, u64)>,
-    /// Where the search for single slots goes on.
+    /// Start of the next search for single slots.
     scan: u64,
     in_use: u64,
 }
@@ -41,7 +41,7 @@ impl Swap {
         }
     }
 
-    /// The next free slot; none when the area is full.
+    /// Returns the next free slot, or `None` when the area is full.
     fn slot(&mut self) -> Option<u64> {
         if self.in_use == self.used.len() as u64 {
             return None;
@@ -67,7 +67,7 @@ impl Swap {
         Some(self.scan)
     }
 
-    /// Swaps pages out; appends their slots. Answers the bytes written.
+    /// Swaps pages out and appends their slots. Returns the bytes written.
     pub(super) fn out(&mut self, pages: u64, slots: &mut Vec<u64>, out: &mut Vec<Command>) -> u64 {
         let before = slots.len();
         for _ in 0..pages {
@@ -89,7 +89,7 @@ impl Swap {
         (slots.len() - before) as u64 * PAGE
     }
 
-    /// The process of these slots has ended.
+    /// Frees the slots of a process that has ended.
     pub(super) fn free(&mut self, slots: &[u64]) {
         for &slot in slots {
             assert!(std::mem::take(&mut self.used[slot as usize]), "slot {slot} is freed twice");

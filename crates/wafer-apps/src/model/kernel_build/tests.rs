@@ -1,5 +1,5 @@
 use proptest::prelude::{ProptestConfig, any, prop_assert, proptest};
-use wafer_interface::LBA_BYTES;
+use wafer_interface::{LBA_BYTES, Op};
 
 use super::*;
 use crate::model::Extent;

@@ -6,7 +6,7 @@
 //! overlap of level 1; when a deeper level exceeds its size, one of its files is merged with what it
 //! overlaps of the next, the file with the smallest share of overlap first (RocksDB's
 //! `kMinOverlappingRatio`). Merging drops older copies, and at the last level deleted keys. Files are
-//! written front to back and deleted whole; with `trim` the drive is told.
+//! written front to back and deleted whole; with `trim` they are deallocated then.
 //!
 //! Every key of every file is simulated, so write amplification follows from the overlaps.
 
@@ -14,24 +14,18 @@ mod tree;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toml::Table;
-use tree::{File, Merge, Tree};
-use wafer_interface::{Bytes, Command, CommandStream, Figure, LBA_BYTES, Op, Placement};
-use wafer_random::{Inverse, Purpose, Ranked, Rng};
+use tree::{DELETED, File, Merge, Tree};
+use wafer_interface::{Bytes, Command, Figure, LBA_BYTES, Op, Placement};
+use wafer_random::Rng;
 
-use super::aerospike::KeyOrder;
-use super::application::{Application, Steps, command};
-use super::area::{Area, Extent};
-use super::interface::{Model, ModelError, ModelInfo, Space, between};
-
-pub(super) const INFO: ModelInfo = ModelInfo {
-    name: "lsm",
-    summary: "LSM store: write-ahead log, flushes, levelled compaction, deletes",
-    make: super::interface::read::<LsmConfig>,
-    defaults: super::interface::defaults::<LsmConfig>,
-    schema: LsmConfig::json_schema,
-    paths: &[],
+use super::application::{
+    Application, chance, command, count, placement, ratio, rng, write_in_parts,
 };
+use super::area::{Area, Extent};
+use super::configuration::Configuration;
+use super::error::{ModelError, between, ensure, within};
+use super::keys::{KeyOrder, Keys};
+use super::space::Space;
 
 /// A log-structured merge tree with levelled compaction. Defaults are RocksDB's, where it has one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -93,13 +87,12 @@ impl Default for LsmConfig {
     }
 }
 
-/// What space is counted in.
+/// Unit of space.
 const PAGE: u64 = 4096;
 /// Bytes of a write of a sorted file (RocksDB's `writable_file_max_buffer_size`).
 const WRITE: u64 = 1 << 20;
 /// Live data at most, as a share of the namespace: files being merged exist twice.
 const MOST_FILL: f64 = 0.8;
-const ZIPFIAN: f64 = 0.99;
 
 impl LsmConfig {
     fn keys_on(&self, space: &Space) -> u64 {
@@ -113,41 +106,29 @@ impl LsmConfig {
         between("deletes", self.deletes, 0.0, 0.9)?;
         between("l0_files", self.l0_files.into(), 1.0, 100.0)?;
         let bytes = space.first().bytes;
-        let within = |key, value: Bytes, low: u64, high: u64| {
-            if (low..=high).contains(&value.0) {
-                return Ok(());
-            }
-            let message = format!("{value} is not between {} and {}", Bytes(low), Bytes(high));
-            Err(ModelError::new(key, message))
-        };
         within("record", self.record, 16, 1 << 20)?;
         within("memtable", self.memtable, 16 * self.record.0, 1 << 40)?;
         within("file", self.file, PAGE.max(self.record.0), 1 << 40)?;
         within("level1", self.level1, self.file.0, 1 << 50)?;
         within("wal_write", self.wal_write, PAGE, 1 << 24)?;
-        if !self.wal_write.0.is_multiple_of(PAGE) {
-            let message = format!("{} is not a multiple of 4KiB", self.wal_write);
-            return Err(ModelError::new("wal_write", message));
-        }
-        let handles = self.level_handles.iter().map(|handle| ("level_handles", *handle));
-        for (key, handle) in handles.chain(self.wal_handle.map(|handle| ("wal_handle", handle))) {
-            space.check_handle(key, 0, handle)?;
-        }
+        ensure(self.wal_write.0.is_multiple_of(PAGE), "wal_write", || {
+            format!("{} is not a multiple of 4KiB", self.wal_write)
+        })?;
+        space.check_handles(self.level_handles.iter().map(|h| ("level_handles", 0, Some(*h))))?;
+        space.check_handles([("wal_handle", 0, self.wal_handle)])?;
         let keys = self.keys_on(space);
-        if keys > u64::from(u32::MAX) / 2 {
-            let message = format!("{keys} records; at most {} can be simulated", u32::MAX / 2);
-            return Err(ModelError::new("record", message));
-        }
+        ensure(keys <= u64::from(u32::MAX) / 2, "record", || {
+            format!("{keys} records; at most {} can be simulated", u32::MAX / 2)
+        })?;
         let most = self.data(bytes) + self.beside();
-        if most > bytes as f64 || keys < 16 {
-            let message = format!(
+        ensure(most <= bytes as f64 && keys >= 16, "fill", || {
+            format!(
                 "the namespace has {}; data, old copies, log and files being merged need up to {}: \
                  lower fill, memtable, file or level1",
                 Bytes(bytes),
                 Bytes(most as u64)
-            );
-            return Err(ModelError::new("fill", message));
-        }
+            )
+        })?;
         Ok(keys)
     }
 
@@ -166,38 +147,36 @@ impl LsmConfig {
     }
 }
 
-impl Model for LsmConfig {
-    fn memory_bytes(&self, space: &Space) -> u64 {
+impl Configuration for LsmConfig {
+    const NAME: &'static str = "lsm";
+    const SUMMARY: &'static str =
+        "LSM store: write-ahead log, flushes, levelled compaction, deletes";
+    type Application = Lsm;
+
+    fn memory(&self, space: &Space) -> u64 {
         // Every key of every file, and a merge in hand.
         let records =
             (self.data(space.first().bytes) + self.beside()) / self.record.0.max(1) as f64;
         records as u64 * 8
     }
 
-    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
-        Ok(Box::new(Steps::new(Lsm::new(self, space, seed)?)))
-    }
-
-    fn parameters(&self) -> Table {
-        super::interface::table(self)
+    fn application(&self, space: &Space, seed: u64) -> Result<Lsm, ModelError> {
+        Lsm::new(self, space, seed)
     }
 }
 
-struct Lsm {
+pub(super) struct Lsm {
     config: LsmConfig,
     area: Area,
     tree: Tree,
     /// Records of the memtable: a key, its upper bit for a deletion, in the order of writing.
     memtable: Vec<u32>,
-    /// Extents of the log, what of them is written, and records not yet written.
+    /// Extents of the log, bytes written to them, and bytes of records not yet written.
     wal: Vec<Extent>,
     wal_at: u64,
     wal_pending: u64,
-    keys: u64,
-    ranked: Option<Ranked>,
+    keys: Keys,
     loaded: u64,
-    newest: u64,
-    choice: Rng,
     mix: Rng,
     counts: Counts,
 }
@@ -211,16 +190,11 @@ struct Counts {
     without_room: u64,
 }
 
-/// The upper bit of a key in memtable and files: it is deleted.
-const DELETED: u32 = 1 << 31;
-
 impl Lsm {
     fn new(config: &LsmConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
         let keys = config.check(space)?;
-        let rng = |sub| Rng::new(seed, 0, Purpose::Application, sub);
         let per_file = (config.file.0 / config.record.0).max(1) as usize;
         let level1 = (config.level1.0 / config.record.0) as f64;
-        let zipf = || Ranked::new(Inverse::zipf(keys, ZIPFIAN), keys, 0);
         let mut lsm = Lsm {
             area: Area::new(space.first().bytes / PAGE),
             tree: Tree::new(per_file, config.l0_files as usize, level1, config.ratio),
@@ -228,12 +202,9 @@ impl Lsm {
             wal: Vec::new(),
             wal_at: 0,
             wal_pending: 0,
-            keys,
-            ranked: (config.keys != KeyOrder::Uniform).then(zipf),
+            keys: Keys::new(config.keys, keys, rng(seed, 0)),
             loaded: 0,
-            newest: keys - 1,
-            choice: rng(0),
-            mix: rng(1),
+            mix: rng(seed, 1),
             counts: Counts::default(),
             config: config.clone(),
         };
@@ -247,7 +218,7 @@ impl Lsm {
         handle.map_or(Placement::NONE, |handle| Placement(*handle))
     }
 
-    /// The extents of a file of so many bytes; none, and counted, without room.
+    /// Allocates the extents of a file; without room there are none, which is counted.
     fn allocate(&mut self, bytes: u64) -> Vec<Extent> {
         let taken = self.area.take(bytes.div_ceil(PAGE));
         self.counts.without_room += u64::from(taken.is_none());
@@ -256,12 +227,7 @@ impl Lsm {
 
     fn write_extents(extents: &[Extent], placement: Placement, out: &mut Vec<Command>) {
         for &(first, count) in extents {
-            let (mut at, end) = (first * PAGE, (first + count) * PAGE);
-            while at < end {
-                let part = WRITE.min(end - at);
-                out.push(command(Op::Write, 0, at, part, placement));
-                at += part;
-            }
+            write_in_parts(first * PAGE, count * PAGE, WRITE, placement, out);
         }
     }
 
@@ -300,7 +266,7 @@ impl Lsm {
     }
 
     fn write_log(&mut self, bytes: u64, out: &mut Vec<Command>) {
-        let placement = self.config.wal_handle.map_or(Placement::NONE, Placement);
+        let placement = placement(self.config.wal_handle);
         let (mut skip, mut left) = (self.wal_at / PAGE, bytes / PAGE);
         for &(first, count) in &self.wal {
             let part = left.min(count.saturating_sub(skip));
@@ -315,7 +281,7 @@ impl Lsm {
         self.wal_at += bytes;
     }
 
-    /// A write or a deletion.
+    /// Writes or deletes a key.
     fn put(&mut self, key: u32, out: &mut Vec<Command>) {
         self.counts.written += self.config.record.0;
         self.memtable.push(key);
@@ -325,7 +291,7 @@ impl Lsm {
         }
     }
 
-    /// The memtable becomes a file of level 0.
+    /// Turns the memtable into a file of level 0.
     fn flush(&mut self, out: &mut Vec<Command>) {
         let records = std::mem::take(&mut self.memtable);
         let keys = tree::sorted(records);
@@ -359,20 +325,8 @@ impl Lsm {
         }
     }
 
-    fn draw(&mut self) -> u32 {
-        let key = match (&self.ranked, self.config.keys) {
-            (Some(ranked), KeyOrder::Zipfian) => ranked.draw(&mut self.choice),
-            (Some(ranked), _) => {
-                let rank = ranked.rank_of(self.choice.next32()).min(self.keys - 1);
-                (self.newest + self.keys - rank) % self.keys
-            }
-            (None, _) => self.choice.below(self.keys),
-        };
-        key as u32
-    }
-
     fn chance(&mut self, share: f64) -> bool {
-        share > 0.0 && u64::from(self.mix.next32()) < (share * 4_294_967_296.0) as u64
+        share > 0.0 && chance(&mut self.mix, share)
     }
 }
 
@@ -380,9 +334,10 @@ impl Application for Lsm {
     /// Loads all keys in an order that is neither sorted nor random: a multiplicative walk.
     fn load(&mut self, out: &mut Vec<Command>) -> bool {
         let before = out.len();
-        let stride = walk(self.keys);
-        while self.loaded < self.keys && out.len() == before {
-            let key = (u128::from(self.loaded) * u128::from(stride) % u128::from(self.keys)) as u32;
+        let keys = self.keys.records();
+        let stride = walk(keys);
+        while self.loaded < keys && out.len() == before {
+            let key = (u128::from(self.loaded) * u128::from(stride) % u128::from(keys)) as u32;
             self.put(key, out);
             self.loaded += 1;
         }
@@ -391,19 +346,14 @@ impl Application for Lsm {
 
     fn step(&mut self, out: &mut Vec<Command>) {
         if self.chance(self.config.reads) {
-            let key = self.draw();
+            let key = self.keys.draw();
             // A point read: one block of the newest file that has the key.
             if let Some((extents, position)) = self.tree.find(key) {
                 let mut page = position as u64 * self.config.record.0 / PAGE;
                 for &(first, count) in extents {
                     if page < count {
-                        out.push(command(
-                            Op::Read,
-                            0,
-                            (first + page) * PAGE,
-                            PAGE,
-                            Placement::NONE,
-                        ));
+                        let at = (first + page) * PAGE;
+                        out.push(command(Op::Read, 0, at, PAGE, Placement::NONE));
                         break;
                     }
                     page -= count;
@@ -412,42 +362,35 @@ impl Application for Lsm {
             return;
         }
         if self.config.keys == KeyOrder::Latest {
-            self.newest = (self.newest + 1) % self.keys;
+            self.keys.insert();
         }
-        let key = self.draw();
+        let key = self.keys.draw();
         let deleted = if self.chance(self.config.deletes) { DELETED } else { 0 };
         self.put(key | deleted, out);
     }
 
     fn figures(&self) -> Vec<Figure> {
         let c = &self.counts;
-        let per = |bytes: u64| bytes as f64 / c.written.max(1) as f64;
-        let live = self.tree.records() as f64;
+        let waf = |name, bytes, meaning| ratio(name, bytes, c.written, meaning);
         vec![
-            Figure::new(
+            waf(
                 "application_waf",
-                per(c.wal + c.flushed + c.compacted),
-                "",
+                c.wal + c.flushed + c.compacted,
                 "bytes written over bytes of records that clients wrote",
             ),
-            Figure::new("wal_waf", per(c.wal), "", "the log's part of it"),
-            Figure::new("flush_waf", per(c.flushed), "", "the part of files of level 0"),
-            Figure::new("compaction_waf", per(c.compacted), "", "the part of compactions"),
-            Figure::new(
-                "levels",
-                self.tree.levels() as f64,
-                "levels",
-                "levels below level 0 in use",
-            ),
-            Figure::new(
+            waf("wal_waf", c.wal, "the log's part of it"),
+            waf("flush_waf", c.flushed, "the part of files of level 0"),
+            waf("compaction_waf", c.compacted, "the part of compactions"),
+            count("levels", self.tree.levels() as u64, "levels", "levels below level 0 in use"),
+            ratio(
                 "space_amplification",
-                live / self.keys as f64,
-                "",
+                self.tree.records() as u64,
+                self.keys.records(),
                 "records in files over keys",
             ),
-            Figure::new(
+            count(
                 "without_room",
-                c.without_room as f64,
+                c.without_room,
                 "files",
                 "files that the namespace had no room for",
             ),
@@ -455,7 +398,7 @@ impl Application for Lsm {
     }
 }
 
-/// A stride that visits every key: near the golden section, and without a common divisor.
+/// Returns a stride that visits every key: near the golden section, without a common divisor.
 fn walk(keys: u64) -> u64 {
     let gcd = |mut a: u64, mut b: u64| {
         while b > 0 {

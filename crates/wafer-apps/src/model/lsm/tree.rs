@@ -1,6 +1,9 @@
 //! Levels and files of the tree, key by key.
 
-use super::{DELETED, Extent};
+use crate::model::area::Extent;
+
+/// The upper bit of a key in memtable and files: it is deleted.
+pub(super) const DELETED: u32 = 1 << 31;
 
 /// A sorted file. Keys ascend; the upper bit says that one is deleted.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +45,7 @@ pub(super) enum Merge {
     File(usize, usize),
 }
 
-/// The last write of each key of a memtable, sorted.
+/// Returns the last write of each key of a memtable, sorted.
 pub(super) fn sorted(records: Vec<u32>) -> Vec<u32> {
     let mut at: Vec<(u32, u32)> =
         records.iter().zip(0..).map(|(record, i)| (record & !DELETED, i)).collect();
@@ -51,7 +54,7 @@ pub(super) fn sorted(records: Vec<u32>) -> Vec<u32> {
     last.map(|&(_, i)| records[i as usize]).collect()
 }
 
-/// Both lists as one; where both have a key the newer one's stays.
+/// Merges two lists; where both have a key, the newer one stays.
 fn merged(newer: &[u32], older: &[u32]) -> Vec<u32> {
     let mut all = Vec::with_capacity(newer.len() + older.len());
     let (mut i, mut j) = (0, 0);
@@ -80,17 +83,17 @@ impl Tree {
         self.level0.push(file);
     }
 
-    /// Levels below level 0 that hold files.
+    /// Returns the number of levels below level 0 that hold files.
     pub(super) fn levels(&self) -> usize {
         self.deeper.iter().filter(|level| !level.is_empty()).count()
     }
 
-    /// Records in all files.
+    /// Returns the number of records in all files.
     pub(super) fn records(&self) -> usize {
         self.level0.iter().chain(self.deeper.iter().flatten()).map(|f| f.keys.len()).sum()
     }
 
-    /// The merge that is needed most; none when every level keeps its size.
+    /// Returns the most urgent merge, or `None` when no level exceeds its size.
     pub(super) fn next_merge(&self) -> Option<Merge> {
         if self.level0.len() >= self.l0_files {
             return Some(Merge::Level0);
@@ -113,7 +116,7 @@ impl Tree {
         None
     }
 
-    /// Files of a deeper level, by index into `deeper`, that a file overlaps.
+    /// Returns the files of a deeper level, by index into `deeper`, that a file overlaps.
     fn overlapped(&self, level: usize, file: &File) -> impl Iterator<Item = &File> {
         let files = self.deeper.get(level).map_or(&[][..], Vec::as_slice);
         let from = files.partition_point(|f| f.last() < file.first());
@@ -121,8 +124,8 @@ impl Tree {
         files[from..].iter().take_while(move |f| f.first() <= last)
     }
 
-    /// Takes the inputs of a merge out. Answers the level of the outputs, counted from 0, the outputs'
-    /// keys, and the inputs.
+    /// Removes the inputs of a merge. Returns the level of the outputs, counted from 0, the keys of the
+    /// outputs, and the inputs.
     pub(super) fn merge(&mut self, merge: Merge) -> (usize, Vec<Vec<u32>>, Vec<File>) {
         let (upper, to) = match merge {
             Merge::Level0 => (std::mem::take(&mut self.level0), 0),
@@ -164,7 +167,7 @@ impl Tree {
         there.splice(at..at, files);
     }
 
-    /// The newest file with a key, if it is not deleted: its extents, and the position in it.
+    /// Returns the extents of the newest file with a key and the position in it, unless the key is deleted.
     pub(super) fn find(&self, key: u32) -> Option<(&[Extent], usize)> {
         let deeper = self.deeper.iter().filter_map(|files| {
             let at = files.partition_point(|f| f.last() < key);

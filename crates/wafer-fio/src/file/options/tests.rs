@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn names_are_unique() {
     let mut names: Vec<_> =
-        OPTIONS.iter().flat_map(|o| [o.name, o.alias]).filter(|n| !n.is_empty()).collect();
+        all().flat_map(|o| [o.name, o.alias]).filter(|n| !n.is_empty()).collect();
     let all = names.len();
     names.sort_unstable();
     names.dedup();

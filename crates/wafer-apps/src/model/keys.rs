@@ -1,27 +1,12 @@
-//! YCSB's operations and choice of keys (Cooper et al., "Benchmarking cloud serving systems with YCSB",
-//! SoCC 2010; core workloads).
+//! The choice of keys in a database, as YCSB has it (Cooper et al., "Benchmarking cloud serving systems
+//! with YCSB", SoCC 2010).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wafer_random::{Inverse, Ranked, Rng};
 
-/// A core workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Ycsb {
-    /// 50 % reads, 50 % updates.
-    A,
-    /// 95 % reads, 5 % updates.
-    B,
-    /// Reads only.
-    C,
-    /// 95 % reads, 5 % inserts.
-    D,
-    /// 95 % scans, 5 % inserts.
-    E,
-    /// 50 % reads, 50 % read-modify-write.
-    F,
-}
+/// YCSB's exponent.
+const ZIPFIAN: f64 = 0.99;
 
 /// The choice of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,47 +18,6 @@ pub enum KeyOrder {
     Zipfian,
     /// Zipf with exponent 0.99, the newest most popular.
     Latest,
-}
-
-/// Reading part of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Other {
-    Nothing,
-    /// So many records from a key on.
-    Read(u32),
-}
-
-/// Writing part of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
-    Nothing,
-    Update,
-    ReadUpdate,
-    Insert,
-}
-
-/// YCSB scans 1 to 100 records, uniformly.
-const LONGEST_SCAN: u64 = 100;
-/// YCSB's exponent.
-const ZIPFIAN: f64 = 0.99;
-
-impl Ycsb {
-    /// Draws an operation.
-    pub(super) fn draw(self, rng: &mut Rng) -> (Other, Change) {
-        let percent = rng.percent();
-        let (writes, change) = match self {
-            Ycsb::A => (50, Change::Update),
-            Ycsb::B => (5, Change::Update),
-            Ycsb::C => (0, Change::Nothing),
-            Ycsb::D | Ycsb::E => (5, Change::Insert),
-            Ycsb::F => (50, Change::ReadUpdate),
-        };
-        if percent <= writes {
-            return (Other::Nothing, change);
-        }
-        let count = if self == Ycsb::E { 1 + rng.below(LONGEST_SCAN) as u32 } else { 1 };
-        (Other::Read(count), Change::Nothing)
-    }
 }
 
 /// The keys of a database: `0..records`, in a ring whose newest moves on with every insert.
@@ -110,12 +54,12 @@ impl Keys {
         key as u32
     }
 
-    /// The key `n` after another.
+    /// Returns the `n`-th key after another.
     pub(super) fn after(&self, key: u32, n: u32) -> u32 {
         ((u64::from(key) + u64::from(n)) % self.records) as u32
     }
 
-    /// A new key: it takes the place of the oldest, which expires.
+    /// Inserts a key, which takes the place of the oldest, and returns it.
     pub(super) fn insert(&mut self) -> u32 {
         self.newest = (self.newest + 1) % self.records;
         self.newest as u32

@@ -1,0 +1,142 @@
+//! Keys of the CacheLib model, and the sizes that follow from them.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wafer_interface::Bytes;
+
+use crate::model::error::{ModelError, between, ensure, exponent, within};
+use crate::model::space::Space;
+
+/// CacheLib over a whole namespace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CachelibConfig {
+    /// Share of the flash that the small-object cache has. Default 0.04 (CacheLib's studies: 4 %).
+    pub soc: f64,
+    /// Objects up to this size, with their key, are small. Default 640 B (CacheLib's
+    /// `navySmallItemMaxSize`).
+    pub small_max: Bytes,
+    /// Bytes of a region of the large-object cache. Default 16 MiB (CacheLib).
+    pub region: Bytes,
+    /// Objects that DRAM holds, as a share of the flash's bytes. Default 0.045 (EuroSys 2025: 42 GB
+    /// beside 930 GB).
+    pub dram: f64,
+    /// Share of the objects leaving DRAM that flash admits, at random. Default 1.
+    pub admission: f64,
+    /// Requests from this file instead of the law: a CSV of CacheLib's key-value traces with columns
+    /// `key,op,size,op_count,key_size` or those of 2024, relative to the experiment file. After its end it
+    /// begins again. Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<PathBuf>,
+    /// Bytes of all objects that the law knows, in multiples of the flash. Default 2 (assumption).
+    pub working_set: f64,
+    /// Zipf exponent of the keys' popularity. Default 0.9 (assumption: between the 0.55 and 0.99 that
+    /// studies of Meta's caches give).
+    pub popularity: f64,
+    /// Share of the requests that set; the others get, and a get that misses sets. Default 0.2
+    /// (EuroSys 2025: four gets a set in the key-value trace).
+    pub sets: f64,
+    /// Share of the requests that delete. Default 0.
+    pub deletes: f64,
+    /// Share of the keys whose objects are large. Default 0.04 (calibrated on WARP's SOC 40 % run).
+    pub large_keys: f64,
+    /// Mean bytes of a small object. Default 300 B (assumption).
+    pub small_object: Bytes,
+    /// Mean bytes of a large object; log-normal with a deviation of 1. Default 24 KiB (assumption).
+    pub large_object: Bytes,
+    /// Send the reads too: they change no figure of writes and take time. Default true.
+    pub reads: bool,
+    /// Placement handle of the small-object cache. Default none: no placement directive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub soc_handle: Option<u16>,
+    /// Placement handle of the large-object cache. Default none: no placement directive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loc_handle: Option<u16>,
+}
+
+impl Default for CachelibConfig {
+    fn default() -> Self {
+        CachelibConfig {
+            soc: 0.04,
+            small_max: Bytes(640),
+            region: Bytes(16 << 20),
+            dram: 0.045,
+            admission: 1.0,
+            trace: None,
+            working_set: 2.0,
+            popularity: 0.9,
+            sets: 0.2,
+            deletes: 0.0,
+            large_keys: 0.04,
+            small_object: Bytes(300),
+            large_object: Bytes(24 << 10),
+            reads: true,
+            soc_handle: None,
+            loc_handle: None,
+        }
+    }
+}
+
+/// Bytes of a bucket (CacheLib's `bigHashBucketSize`).
+pub(super) const BUCKET: u64 = 4096;
+/// Sizes that follow from the configuration and the namespace.
+pub(super) struct Sizes {
+    pub(super) buckets: u64,
+    pub(super) regions: u64,
+    pub(super) dram: u64,
+    pub(super) keys: u64,
+}
+
+impl CachelibConfig {
+    pub(super) fn sizes(&self, space: &Space) -> Sizes {
+        let flash = space.first().bytes;
+        let buckets = (self.soc * flash as f64) as u64 / BUCKET;
+        let mean = (1.0 - self.large_keys) * self.small_object.0 as f64
+            + self.large_keys * self.large_object.0 as f64;
+        Sizes {
+            buckets,
+            regions: flash.saturating_sub(buckets * BUCKET) / self.region.0.max(1),
+            dram: (self.dram * flash as f64) as u64,
+            keys: (self.working_set * flash as f64 / mean.max(1.0)) as u64,
+        }
+    }
+
+    pub(super) fn check(&self, space: &Space) -> Result<Sizes, ModelError> {
+        between("soc", self.soc, 0.0, 0.99)?;
+        between("dram", self.dram, 0.0, 1.0)?;
+        between("admission", self.admission, 0.001, 1.0)?;
+        between("working_set", self.working_set, 0.01, 1000.0)?;
+        exponent("popularity", self.popularity, 0.01)?;
+        between("sets", self.sets, 0.0, 1.0)?;
+        between("deletes", self.deletes, 0.0, 0.9)?;
+        between("large_keys", self.large_keys, 0.0, 1.0)?;
+        ensure(
+            self.sets + self.deletes <= 1.0,
+            "deletes",
+            || "sets and deletes together exceed 1",
+        )?;
+        within("small_max", self.small_max, 64, 2048)?;
+        within("small_object", self.small_object, 32, self.small_max.0)?;
+        within("region", self.region, 64 << 10, 256 << 20)?;
+        within("large_object", self.large_object, self.small_max.0 + 1, self.region.0 / 8)?;
+        let region = self.region;
+        ensure(region.0.is_multiple_of(BUCKET), "region", || {
+            format!("{region} is not a multiple of 4KiB")
+        })?;
+        space.check_handles([
+            ("soc_handle", 0, self.soc_handle),
+            ("loc_handle", 0, self.loc_handle),
+        ])?;
+        let sizes = self.sizes(space);
+        ensure(sizes.regions >= 4, "region", || {
+            format!("{region} leaves {} regions, 4 at least", sizes.regions)
+        })?;
+        ensure(sizes.buckets > 0 || self.soc <= 0.0, "soc", || "less than one bucket of 4KiB")?;
+        ensure((100..=u64::from(u32::MAX) / 2).contains(&sizes.keys), "working_set", || {
+            format!("{} keys; 100 to {} can be simulated", sizes.keys, u32::MAX / 2)
+        })?;
+        Ok(sizes)
+    }
+}

@@ -1,0 +1,66 @@
+//! Derives a [`Model`] and its entry in the table from the configuration of an application.
+
+use std::fmt::Debug;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toml::Table;
+use wafer_interface::CommandStream;
+
+use super::application::{Application, Steps};
+use super::error::ModelError;
+use super::interface::{Model, ModelInfo, ReadError};
+use super::space::Space;
+
+/// The configuration of an application: its keys with their defaults.
+pub(super) trait Configuration:
+    Debug + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static
+{
+    /// See [`ModelInfo::name`].
+    const NAME: &'static str;
+    /// See [`ModelInfo::summary`].
+    const SUMMARY: &'static str;
+    /// See [`ModelInfo::paths`].
+    const PATHS: &'static [&'static str] = &[];
+    /// The application while it runs.
+    type Application: Application + 'static;
+
+    /// See [`Model::memory_bytes`].
+    fn memory(&self, space: &Space) -> u64;
+
+    /// Starts the application; refuses parameters that cannot work, by themselves or on this space.
+    fn application(&self, space: &Space, seed: u64) -> Result<Self::Application, ModelError>;
+}
+
+impl<C: Configuration> Model for C {
+    fn memory_bytes(&self, space: &Space) -> u64 {
+        self.memory(space)
+    }
+
+    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
+        Ok(Box::new(Steps::new(self.application(space, seed)?)))
+    }
+
+    fn parameters(&self) -> Table {
+        // Configurations hold numbers, texts and lists of them: nothing that TOML could refuse.
+        Table::try_from(self).expect("a configuration is a table")
+    }
+}
+
+/// Returns the entry of a configuration in the table of models.
+pub(super) const fn info<C: Configuration>() -> ModelInfo {
+    ModelInfo {
+        name: C::NAME,
+        summary: C::SUMMARY,
+        make: read::<C>,
+        defaults: || C::default().parameters(),
+        schema: C::json_schema,
+        paths: C::PATHS,
+    }
+}
+
+fn read<C: Configuration>(table: Table) -> Result<Box<dyn Model>, ReadError> {
+    let config: C = serde_path_to_error::deserialize(toml::Value::Table(table))?;
+    Ok(Box::new(config))
+}

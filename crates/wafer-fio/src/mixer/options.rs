@@ -1,0 +1,19 @@
+//! How the jobs of a workload run.
+
+use wafer_interface::ServiceConfig;
+
+use super::pace::Pace;
+
+/// How a [`Mixer`](super::Mixer) runs its jobs.
+#[derive(Clone, Debug, Default)]
+pub struct MixerOptions {
+    /// Seed of the run; every job derives its own from it.
+    pub seed: u64,
+    /// Service times of the closed loop.
+    pub service: ServiceConfig,
+    /// Shares of the bytes.
+    pub pace: Pace,
+    /// The run ends by volume: jobs of the last phase that are limited by time, or by nothing but
+    /// `size`, continue until then.
+    pub until_volume: bool,
+}
