@@ -185,9 +185,13 @@ pub fn line(
     describe: impl Fn(&(dyn std::error::Error + 'static)) -> String,
 ) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
-    let texts: Vec<String> =
-        causes.map(|cause| crate::config::one_line(&describe(cause))).collect();
+    let texts: Vec<String> = causes.map(|cause| one_line(&describe(cause))).collect();
     texts.join(": ")
+}
+
+/// Joins the lines of a text into one.
+pub(crate) fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 fn with(overrides: &[String]) -> String {

@@ -1,21 +1,20 @@
 //! An experiment: a device, what is written to it, how much, and the seed. From a file, from
 //! options, or from a file with options over it.
 
+mod file;
+
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+pub use file::{DEFAULT_SAMPLES, schema};
 use wafer_record::files::read_text;
 use wafer_record::{Precondition, Volume};
 
+use self::file::ExperimentFile;
 use crate::checks::Checks;
 use crate::config::{Files, Layers, ResolvedDevice, base_layers, load_device, resolve};
 use crate::error::{LabError, Place};
 use crate::memory::refuse_if_short;
 use crate::source::{self, Built, SourceTarget, TraceSource, Workload};
-
-/// Default number of timeline samples.
-pub const DEFAULT_SAMPLES: usize = 1000;
 
 /// One run, ready.
 #[derive(Clone, Debug)]
@@ -114,47 +113,6 @@ impl Options {
             }
         }
     }
-}
-
-/// An experiment file, all but its device and its workload.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ExperimentFile {
-    /// One line on what the experiment is for; for readers of the file.
-    #[serde(default)]
-    #[expect(dead_code, reason = "for readers of the file")]
-    description: Option<String>,
-    /// Host bytes to write, counted from the run's first write: multiples of the logical capacity
-    /// (`"25x"`) or a size (`"2TiB"`). Default: until the workload ends.
-    #[schemars(with = "Option<String>")]
-    volume: Option<Volume>,
-    /// Shares of the bytes of jobs that run at the same time, `"JOB=SHARE,..."`. Default: a closed
-    /// loop from queue depths, block sizes and the device's service times.
-    pace: Option<String>,
-    /// CSV file, relative to the experiment file, whose columns `pace` may name.
-    #[schemars(extend("format" = "path"))]
-    pace_from: Option<PathBuf>,
-    /// Random seed.
-    #[schemars(extend("default" = 0))]
-    seed: Option<u64>,
-    /// Maximum number of timeline samples, at least 2.
-    #[schemars(extend("default" = DEFAULT_SAMPLES))]
-    samples: Option<usize>,
-    /// State of the device before the counters start: `"fresh"`, `"sequential"` (one sequential fill),
-    /// `"random:N"` (N logical capacities of single-page writes at independent uniform addresses),
-    /// `"load"` (applications load their data), or several of them in this order, joined by `+`.
-    #[schemars(with = "Option<String>", extend("default" = "fresh"))]
-    precondition: Option<Precondition>,
-    /// Whether to record whose invalidations cause relocations of whose data, for `wafer explain`. It
-    /// costs about 15 % of speed.
-    #[schemars(extend("default" = false))]
-    attribution: Option<bool>,
-    /// CSV file of published WAF, relative to the experiment file, to print beside ours: columns
-    /// `volume` (multiples of the logical capacity) and `waf`, or `host_bytes` and `media_bytes`.
-    #[schemars(extend("format" = "path"))]
-    compare: Option<PathBuf>,
-    /// Volumes and tolerances for `wafer validate`.
-    validate: Option<Checks>,
 }
 
 impl Experiment {

@@ -4,7 +4,8 @@
 //! - [`load_device`]: profiles and TOML files with overrides, to a checked configuration;
 //! - [`Experiment`]: what to run, from a file or from options;
 //! - [`run`] and [`Batch`]: one run, or many over all cores and within the available memory;
-//! - [`config::schema`]: JSON Schema of configuration files, from the types that read them;
+//! - [`experiment_schema`] and [`config::device_schema`]: JSON Schema of configuration files, from the
+//!   types that read them;
 //! - [`measure`]: counters of a real drive, read through nvme-cli.
 //!
 //! # Architecture
@@ -39,6 +40,7 @@ mod experiment;
 pub mod measure;
 mod memory;
 mod precondition;
+mod reference;
 mod run;
 pub mod source;
 
@@ -50,8 +52,9 @@ pub use checks::{Checks, Standing};
 pub use config::{ResolvedDevice, device_from_text, load_device};
 pub use control::{Control, Progress, Stage};
 pub use error::{LabError, line};
-pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options};
+pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options, schema as experiment_schema};
 pub use precondition::PreconditionStream;
+pub use reference::{Comparison, ComparisonRow, Reference};
 pub use run::{run, run_with_policy};
 pub use source::{
     CommandsSource, FioSource, Source, TraceFile, TraceSource, Workload, find_model, models,

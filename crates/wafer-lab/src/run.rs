@@ -8,7 +8,7 @@ use wafer_device::policy::VictimPolicy;
 use wafer_interface::{
     Batch, Command, CommandStream, Completion, LBA_BYTES, Observer, StreamState,
 };
-use wafer_record::{AttributionRecord, ReclaimUnits, Record, Recorder, Reference, Timeline};
+use wafer_record::{AttributionRecord, ReclaimUnits, Record, Recorder, Timeline};
 
 use crate::assemble;
 use crate::control::{Control, Progress, Stage};
@@ -16,6 +16,7 @@ use crate::drive::{Drive, Placements, Watch, snapshot, wear};
 use crate::error::LabError;
 use crate::experiment::Experiment;
 use crate::precondition::PreconditionStream;
+use crate::reference::Reference;
 use crate::source::Built;
 
 /// Number of commands requested from the stream at once.

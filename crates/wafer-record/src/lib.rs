@@ -5,7 +5,7 @@
 //!   drives write it, and every command reads it. [`schema`] is its JSON Schema.
 //! - [`Snapshot`]: a device at one moment, for progress, live pages and drives at their end.
 //! - [`Metrics`] and [`Finding`]: WAF over the run and why it is high, computed once, when a record is made.
-//! - [`Reference`]: published curves to compare with.
+//! - [`Published`]: published curves to compare with.
 //! - [`statistics`] and [`endurance`]: confidence intervals over seeds; the life of a drive at a WAF.
 //! - [`capture`]: `wafer.capture/1`, the commands that hosts sent to a drive.
 //!
@@ -23,7 +23,6 @@
 
 mod attribution;
 pub mod capture;
-mod compare;
 pub mod endurance;
 mod error;
 mod events;
@@ -33,6 +32,7 @@ pub mod host;
 mod measured;
 pub mod metrics;
 mod precondition;
+mod published;
 mod read;
 mod reclaim_units;
 pub mod record;
@@ -44,14 +44,14 @@ mod timeline;
 mod volume;
 
 pub use attribution::{AttributionRecord, CollectedRecord};
-pub use compare::{Comparison, ComparisonRow, Published, Reference, VOLUMES};
 pub use error::RecordError;
 pub use events::{Events, Wear, event_name};
 pub use files::write_json;
 pub use findings::{Added, Cause, Explanation, Finding, HandleCost, comparison};
 pub use measured::{Measured, Source};
-pub use metrics::Metrics;
+pub use metrics::{Metrics, VOLUMES};
 pub use precondition::Precondition;
+pub use published::Published;
 pub use read::{read_records, records_of_text};
 pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{Kind, Record, Summary};

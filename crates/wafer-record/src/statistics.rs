@@ -74,6 +74,17 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some((squares / freedom as f64).sqrt())
 }
 
+/// Returns the value at `at` of points in ascending order, interpolated linearly; none outside them.
+pub fn interpolate(points: &[(f64, f64)], at: f64) -> Option<f64> {
+    let right = points.partition_point(|(x, _)| *x < at);
+    let (x1, y1) = *points.get(right)?;
+    if x1 == at {
+        return Some(y1);
+    }
+    let (x0, y0) = *points.get(right.checked_sub(1)?)?;
+    Some(y0 + (y1 - y0) * (at - x0) / (x1 - x0))
+}
+
 /// Returns the two-sided quantile of Student's t: half the width of an interval in standard errors; NaN
 /// without a degree of freedom.
 pub fn student(freedom: usize, confidence: f64) -> f64 {

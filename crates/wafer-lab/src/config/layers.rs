@@ -9,8 +9,7 @@ use toml_edit::ImDocument;
 
 use super::origins;
 use super::suggest::did_you_mean;
-use crate::error::LabError;
-use crate::error::{Overridden, Place};
+use crate::error::{LabError, Overridden, Place, one_line};
 
 /// Where a key got its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -321,11 +320,6 @@ fn in_plain_words(message: &str) -> String {
         other => other,
     };
     format!("expected {expected}, found {found}")
-}
-
-/// Joins the lines of a text into one.
-pub fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 fn is_at_or_under(key: &str, of: &str) -> bool {

@@ -6,7 +6,7 @@ use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, StreamDescription, StreamState,
 };
 
-use super::{Built, Source, SourceTarget};
+use super::interface::{Built, Source, SourceTarget};
 use crate::error::LabError;
 
 /// A list of commands, written in order.

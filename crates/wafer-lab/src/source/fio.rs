@@ -9,10 +9,10 @@ use wafer_fio::{Mixer, MixerOptions, Pace, WorkloadError, file};
 use wafer_record::files::read_text;
 use wafer_record::record::{IgnoredOption, JobRecord};
 
-use super::{Built, Kind, Source, SourceTarget, Workload};
+use super::fio_jobs;
+use super::interface::{Built, Kind, Source, SourceTarget, Workload};
 use crate::config::{Files, Layers, schema as schemas};
-use crate::error::LabError;
-use crate::error::Place;
+use crate::error::{LabError, Place};
 
 pub(super) const KIND: Kind = Kind { keys: &["fio", "fio_text"], parse, schema };
 
@@ -73,7 +73,7 @@ impl Source for FioSource {
     }
 
     fn jobs(&self, target: &SourceTarget<'_>) -> Result<Vec<JobRecord>, LabError> {
-        Ok(super::fio_jobs::records(&self.resolved(target)?.jobs, target.device))
+        Ok(fio_jobs::records(&self.resolved(target)?.jobs, target.device))
     }
 
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {

@@ -7,7 +7,7 @@ use serde_json::json;
 use wafer_apps::model;
 use wafer_apps::model::{Extent, MODELS, Model, ModelInfo, Space};
 
-use super::{Built, Kind, Source, SourceTarget, Workload};
+use super::interface::{Built, Kind, Source, SourceTarget, Workload};
 use crate::config::{Files, Layers, did_you_mean, schema as schemas};
 use crate::error::LabError;
 use crate::memory::refuse_if_short;

@@ -11,7 +11,7 @@ use wafer_interface::{
     StreamState, stream,
 };
 
-use super::{Built, Source, SourceTarget, Workload};
+use super::interface::{Built, Source, SourceTarget, Workload};
 use crate::config::{Files, Layers, ResolvedDevice, schema as schemas};
 use crate::drive::Placements;
 use crate::error::LabError;
@@ -269,16 +269,25 @@ pub(crate) fn schema(generator: &mut SchemaGenerator) -> Schema {
     schemas::merged(schemas::table_with("workload", workload), &tenant)
 }
 
-/// Reads `[[tenants]]` of an experiment file.
-pub(super) fn parse(file: &mut Layers, files: &Files, path: &Path) -> Result<Workload, LabError> {
+/// Reads the table at a key of the experiment file `path`.
+type WorkloadParser = fn(&mut Layers, &str, &Files, path: &Path) -> Result<Workload, LabError>;
+
+/// Reads `[[tenants]]` of an experiment file, each tenant's `[workload]` with `workload`.
+pub(super) fn parse(
+    file: &mut Layers,
+    files: &Files,
+    path: &Path,
+    workload: WorkloadParser,
+) -> Result<Workload, LabError> {
     let place = file.clone();
     let tables = match file.split_off_list("tenants") {
         Some(Ok(tables)) if !tables.is_empty() => tables,
         _ => return Err(place.error("tenants", "expected tables [[tenants]]")),
     };
     let mut tenants: Vec<Entry> = Vec::new();
-    for (i, table) in tables.into_iter().enumerate() {
-        let entry = entry(i, table, files, path)?;
+    for (i, mut table) in tables.into_iter().enumerate() {
+        let source = workload(&mut table, "workload", files, path)?;
+        let entry = entry(i, table, source)?;
         if tenants.iter().any(|other| other.name == entry.name) {
             return Err(entry
                 .table
@@ -290,8 +299,7 @@ pub(super) fn parse(file: &mut Layers, files: &Files, path: &Path) -> Result<Wor
     Ok(Workload::new(TenantsSource { path: path.display().to_string(), tenants }))
 }
 
-fn entry(i: usize, mut table: Layers, files: &Files, path: &Path) -> Result<Entry, LabError> {
-    let workload = super::parse(&mut table, "workload", files, path)?;
+fn entry(i: usize, table: Layers, workload: Workload) -> Result<Entry, LabError> {
     let file: TenantFile = table.read()?;
     if file.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
         return Err(table.error("rate", "expected a number above 0"));

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wafer_trace::{Scan, Trace, TraceOptions, TraceStream, TraceTarget};
 
-use super::{Built, Kind, Source, SourceTarget, Workload};
-use crate::config::{Files, Layers, one_line, schema as schemas};
-use crate::error::LabError;
+use super::interface::{Built, Kind, Source, SourceTarget, Workload};
+use crate::config::{Files, Layers, schema as schemas};
+use crate::error::{LabError, one_line};
 
 pub(super) const KIND: Kind = Kind { keys: &["trace", "traces"], parse, schema };
 

@@ -6,9 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Waf, cumulative, instantaneous};
-use crate::compare::{VOLUMES, interpolate};
+use crate::statistics::interpolate;
 use crate::text::ratio;
 use crate::{HandleKey, Record, Series, Snapshot, Timeline};
+
+/// Volumes, in multiples of the logical capacity, at which tables show WAF.
+pub const VOLUMES: [f64; 10] = [1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 25.0, 30.0];
 
 /// Intervals of instantaneous WAF beside one sample, as shares of the run.
 const SHARES: [f64; 3] = [0.01, 0.05, 0.1];
