@@ -15,7 +15,7 @@ use wafer_record::{
 use crate::config::ResolvedDevice;
 use crate::experiment::Experiment;
 
-/// What a run leaves to be recorded.
+/// The results of a run.
 pub(crate) struct Outcome<'a> {
     pub(crate) experiment: &'a Experiment,
     pub(crate) started: SystemTime,
@@ -32,6 +32,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) ignored: Vec<IgnoredOption>,
 }
 
+/// Makes the record of a run.
 pub(crate) fn assemble(outcome: Outcome<'_>) -> Record {
     let Outcome { experiment, counters, .. } = outcome;
     let per_second = |pages: u64| Some(pages as f64 / outcome.wall_seconds.max(1e-9));
@@ -81,10 +82,8 @@ impl ResolvedDevice {
             overprovisioning: self.overprovisioning(),
         }
     }
-}
 
-impl ResolvedDevice {
-    /// Returns the provenance of whatever happens to this device, started at `started`.
+    /// Returns the provenance of a record of this device, started at `started`.
     pub fn provenance(&self, kind: Kind, started: SystemTime) -> Provenance {
         Provenance {
             kind,

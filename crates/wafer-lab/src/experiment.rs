@@ -1,5 +1,5 @@
-//! An experiment: a device, what is written to it, how much, and the seed. From a file, from
-//! options, or from a file with options over it.
+//! Experiments: a device, a workload, a volume and a seed, from a file, from options, or from a file with
+//! options that override it.
 
 mod file;
 
@@ -16,16 +16,16 @@ use crate::error::{LabError, Place};
 use crate::memory::refuse_if_short;
 use crate::source::{self, Built, SourceTarget, TraceSource, Workload};
 
-/// One run, ready.
+/// A run that is ready to be built.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// Name for tables and files.
     pub name: String,
     /// The device.
     pub device: ResolvedDevice,
-    /// What is written to it.
+    /// The workload.
     pub workload: Workload,
-    /// Host bytes to write; none: until the workload ends.
+    /// Host bytes to write; none is until the workload ends.
     pub volume: Option<Volume>,
     /// Shares of the bytes of jobs that run at the same time, `JOB=SHARE,...`.
     pub pace: Option<String>,
@@ -39,11 +39,11 @@ pub struct Experiment {
     pub samples: usize,
     /// State of the device at the start.
     pub precondition: Precondition,
-    /// Records whose invalidations cause relocations of whose data.
+    /// Whether to record attribution: whose invalidations cause relocations of whose data.
     pub attribution: bool,
-    /// Table of published WAF to print beside ours.
+    /// Table of published WAF to compare with.
     pub compare: Option<PathBuf>,
-    /// Volumes at which it is compared with that table; only from a file.
+    /// Volumes and tolerances of that comparison; only from a file.
     pub checks: Option<Checks>,
 }
 
@@ -63,7 +63,7 @@ pub struct Checked {
     pub total_bytes: Option<u64>,
 }
 
-/// What a caller gives; each value overrides that of the experiment file.
+/// Options of a caller; each value overrides that of the experiment file.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Profile name or file.
@@ -88,11 +88,11 @@ pub struct Options {
     pub samples: Option<usize>,
     /// State of the device at the start.
     pub precondition: Option<Precondition>,
-    /// Record attribution, also where the file does not ask for it.
+    /// Whether to record attribution even if the file does not.
     pub attribution: bool,
     /// Table of published WAF.
     pub compare: Option<PathBuf>,
-    /// Folder with traces and other data, looked at before all others.
+    /// Folder with traces and other data, searched first.
     pub data_dir: Option<PathBuf>,
 }
 
@@ -116,7 +116,7 @@ impl Options {
 }
 
 impl Experiment {
-    /// Reads the experiment of a file, with options over it.
+    /// Reads an experiment file; options override it.
     pub fn from_file(path: &Path, options: &Options) -> Result<Self, LabError> {
         Self::from_text(path, &read_text(path)?, options)
     }
@@ -125,7 +125,7 @@ impl Experiment {
     /// messages, and relative paths start at its folder.
     ///
     /// # Errors
-    /// What the text says wrongly, with line and key.
+    /// The text is invalid; the message names line and key.
     pub fn from_text(path: &Path, text: &str, options: &Options) -> Result<Self, LabError> {
         let label = path.display().to_string();
         let mut layers = Layers::from_text(&label, text)?;
@@ -205,7 +205,7 @@ impl Experiment {
         Some(self.volume?.bytes(self.device.logical_bytes()))
     }
 
-    /// Returns what the workload is built for.
+    /// Returns the target that the workload is built for.
     pub fn target(&self) -> SourceTarget<'_> {
         SourceTarget {
             device: &self.device,
@@ -220,13 +220,15 @@ impl Experiment {
     /// Builds the workload.
     ///
     /// # Errors
-    /// What cannot work on this device, in one line with file, line and key.
+    /// The workload does not fit this device; one line with file, line and key.
     pub fn build(&self) -> Result<Built, LabError> {
         self.workload.build(&self.target())
     }
 
-    /// Prepares the workload without running it, so that its errors come before anything runs.
-    /// Refuses what does not fit into memory.
+    /// Builds the workload without running it, so that its errors come before anything runs.
+    ///
+    /// # Errors
+    /// As [`Experiment::build`], or the run does not fit into memory.
     pub fn check(self) -> Result<Checked, LabError> {
         let device_bytes = self.device.geometry.memory_bytes();
         self.check_memory(device_bytes)?;
@@ -246,7 +248,7 @@ impl Experiment {
     /// Returns the memory that the run takes, in bytes, on any machine.
     ///
     /// # Errors
-    /// What the workload cannot do on this device.
+    /// As [`Experiment::build`].
     pub fn needed_memory(&self) -> Result<u64, LabError> {
         Ok(self.device.geometry.memory_bytes() + self.build()?.memory_bytes)
     }
@@ -282,7 +284,7 @@ fn device_of_file(
         Err(_) => return Err(malformed),
         Ok(mut table) => match table.take_string("profile")? {
             Some(name) => (name, Some(table)),
-            // The whole device is here.
+            // The table is a whole device.
             None => return resolve("device", table, &options.set),
         },
     };

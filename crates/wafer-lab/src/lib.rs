@@ -10,8 +10,8 @@
 //!
 //! # Architecture
 //! - `config/`: layers of TOML with the place that set each key; profiles, schema, suggestions.
-//! - `experiment.rs`, `precondition.rs`: from a file to what can run. `source/`: what is written, one kind
-//!   a file.
+//! - `experiment.rs`, `precondition.rs`: from a file to a runnable experiment. `source/`: workloads, one
+//!   kind a file. `reference.rs`: published curves to compare with.
 //! - `run.rs` moves commands from the stream to the device in batches; `assemble.rs` makes the record.
 //!
 //! # Invariants
@@ -21,13 +21,13 @@
 //! - A result file is complete or absent.
 //!
 //! # Error model
-//! [`LabError`], one line each, with its causes as sources. [`LabError::is_usage`] separates what the user
-//! gave wrongly (with file, line and key) from what failed later. Errors name arguments by their role; the
-//! command line and Python add their own words. Nothing in a file panics.
+//! [`LabError`], one line each, with its causes as sources. [`LabError::is_usage`] separates errors in the
+//! user's input (with file, line and key) from later failures. Errors name arguments by their role; the
+//! command line and Python add their own words. No input file causes a panic.
 //!
 //! # What it does not implement
-//! - Time. `performance` is the simulator's own; the model counts bytes, not seconds.
-//! - Moving a run's state to a file and back.
+//! - Time: `performance` is that of the simulator; the model counts bytes, not seconds.
+//! - Saving and restoring the state of a run.
 
 mod assemble;
 mod batch;
@@ -42,6 +42,7 @@ mod memory;
 mod precondition;
 mod reference;
 mod run;
+mod seed;
 pub mod source;
 
 /// Commit that the library was built from, or "unknown".

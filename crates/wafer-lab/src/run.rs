@@ -17,6 +17,7 @@ use crate::error::LabError;
 use crate::experiment::Experiment;
 use crate::precondition::PreconditionStream;
 use crate::reference::Reference;
+use crate::seed;
 use crate::source::Built;
 
 /// Number of commands requested from the stream at once.
@@ -88,7 +89,7 @@ fn run_built<const ATTRIBUTION: bool>(
     })?;
 
     let clock = Instant::now();
-    let seed = precondition_seed(experiment.seed);
+    let seed = seed::derived(experiment.seed, 0);
     if let Some(stream) =
         PreconditionStream::new(&experiment.precondition, &experiment.device.geometry, seed)
     {
@@ -136,14 +137,6 @@ fn run_built<const ATTRIBUTION: bool>(
         precondition_seconds,
         ignored: built.ignored,
     }))
-}
-
-/// Derives the precondition's seed, which must differ from the workload's: SplitMix64 of the run's.
-fn precondition_seed(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// Moves commands from a stream to a device.

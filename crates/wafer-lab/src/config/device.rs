@@ -16,7 +16,7 @@ use super::schema::names;
 use super::suggest::did_you_mean;
 use crate::error::{LabError, one_line};
 
-/// What a device file says about the device, beside its configuration.
+/// The description of a device in its file, beside its configuration.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct About {
@@ -26,7 +26,7 @@ pub(super) struct About {
     write_rate: Option<Bytes>,
 }
 
-/// A device that can be made.
+/// A device with all keys and sizes resolved.
 #[derive(Clone, Debug)]
 pub struct ResolvedDevice {
     /// Profile name, or the file's path as given.
@@ -35,11 +35,11 @@ pub struct ResolvedDevice {
     pub description: Option<String>,
     /// Most bytes per second that the media of the real drive takes; only to compare times.
     pub write_rate: Option<Bytes>,
-    /// Every key with its value.
+    /// The configuration with every key resolved.
     pub config: DeviceConfig,
-    /// Sizes that follow.
+    /// Sizes that follow from the configuration.
     pub geometry: Geometry,
-    /// Notes for the user, such as a value that follows oddly from overrides.
+    /// Notes for the user, such as an unexpected consequence of overrides.
     pub notices: Vec<String>,
 }
 
@@ -100,6 +100,9 @@ impl ResolvedDevice {
 }
 
 /// Loads a device: a shipped profile's name or a TOML file, then `KEY=VALUE` overrides.
+///
+/// # Errors
+/// There is no such profile or file, or the configuration is invalid.
 pub fn load_device(device: &str, overrides: &[String]) -> Result<ResolvedDevice, LabError> {
     let unknown = |reason: String| LabError::config(format!("device {device}"), reason);
     resolve(device, base_layers(device, Path::new(""), unknown)?, overrides)
@@ -118,8 +121,7 @@ pub fn device_from_text(
     resolve(label, Layers::from_text(label, text)?, overrides)
 }
 
-/// Reads a profile by name, or a file; relative paths start at `folder`. `unknown` makes the error
-/// where there is neither.
+/// Reads a profile by name, or a file relative to `folder`. `unknown` makes the error if there is neither.
 pub fn base_layers(
     device: &str,
     folder: &Path,

@@ -9,18 +9,18 @@ use wafer_record::{Kind, Measured, Record, Source, Summary, Timeline};
 
 use super::{Identity, Tracker};
 
-/// What a measurement was, beside its readings.
+/// A measurement, without its readings.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// Name of the record.
     pub name: String,
-    /// Start.
+    /// Start time.
     pub started: SystemTime,
     /// The drive.
     pub device: String,
-    /// What it says of itself.
+    /// Identification of the drive.
     pub identity: Identity,
-    /// Where the counters come from.
+    /// Log that holds the counters.
     pub source: Source,
     /// Endurance group.
     pub endurance_group: u16,
@@ -28,9 +28,9 @@ pub struct Session {
     pub nvme_cli: String,
     /// Seconds between two readings.
     pub interval_seconds: f64,
-    /// What ran.
+    /// Command that ran meanwhile.
     pub command: Vec<String>,
-    /// How it ended.
+    /// Exit status of the command; none if a signal ended it or none was started.
     pub exit_status: Option<i32>,
 }
 

@@ -30,7 +30,7 @@ struct WorkloadFile {
 /// A fio job file.
 #[derive(Clone, Debug)]
 pub struct FioSource {
-    /// Its name in messages; files that it names are looked for beside it.
+    /// Its path; relative paths in the file start at its folder.
     pub path: PathBuf,
     /// Its text.
     pub text: String,
@@ -40,12 +40,12 @@ impl FioSource {
     /// Reads a job file.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// The file cannot be read.
     pub fn read(path: &Path) -> Result<Self, LabError> {
         Ok(FioSource { path: path.to_owned(), text: read_text(path)? })
     }
 
-    /// The jobs of the file on a device.
+    /// Resolves the jobs of the file for a device.
     fn resolved(&self, target: &SourceTarget<'_>) -> Result<Jobs, LabError> {
         let geometry = &target.device.geometry;
         let target = Target {

@@ -12,24 +12,23 @@ use wafer_record::record::{IgnoredOption, JobRecord};
 use crate::config::{Files, Layers, ResolvedDevice};
 use crate::error::{LabError, Place};
 
-/// Something that commands come from: job file, application model, trace, arrays in memory.
+/// A source of commands: a job file, an application model, a trace, or arrays in memory.
 ///
-/// A source is a description; [`Source::build`] makes a stream of it, as often as it is asked and
-/// always the same one for the same target.
+/// [`Source::build`] makes a stream of it, always the same one for the same target.
 pub trait Source: Debug + Send + Sync {
-    /// Kind of workload in the result record, such as "fio".
+    /// Returns the kind of workload in the result record, such as "fio".
     fn kind(&self) -> &'static str;
 
-    /// The file it was read from, as given, or what stands for one in messages.
+    /// Returns the path of its file, as given, or another name for messages.
     fn path(&self) -> String;
 
-    /// Text that repeats it: the file's, for a file of text.
+    /// Returns the text from which it can be repeated: that of a text file.
     fn text(&self) -> String {
         String::new()
     }
 
-    /// Bytes of memory that it is known to take before it is built, on this device; 0 where only building it
-    /// tells. What cannot fit is then refused at once, and not when most of it has been made.
+    /// Returns the bytes of memory that it takes on this device, as far as known before it is built; 0 if
+    /// unknown. A workload that cannot fit is then refused before it is built.
     ///
     /// # Errors
     /// As [`Source::build`].
@@ -48,11 +47,11 @@ pub trait Source: Debug + Send + Sync {
     /// Prepares the stream of commands.
     ///
     /// # Errors
-    /// What cannot work on this device, in one line with file, line and key.
+    /// The workload does not fit this device; one line with file, line and key.
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError>;
 }
 
-/// What a source is built for.
+/// The run that a source is built for.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceTarget<'a> {
     /// The device.
@@ -84,13 +83,13 @@ impl SourceTarget<'_> {
 pub struct Built {
     /// The commands.
     pub stream: Box<dyn CommandStream>,
-    /// Bytes that it will write, if it ends by itself.
+    /// Bytes to write, if it ends by itself.
     pub total_bytes: Option<u64>,
     /// Bytes of memory that it takes.
     pub memory_bytes: u64,
     /// Options of a job file without effect on what is written.
     pub ignored: Vec<IgnoredOption>,
-    /// What is worth telling before the run, a line each.
+    /// Notes for the user before the run, one line each.
     pub notices: Vec<String>,
 }
 
@@ -99,7 +98,7 @@ pub struct Built {
 pub struct Workload(Arc<dyn Source>);
 
 impl Workload {
-    /// A source as a workload.
+    /// Wraps a source.
     pub fn new(source: impl Source + 'static) -> Self {
         Workload(Arc::new(source))
     }

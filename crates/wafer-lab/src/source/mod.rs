@@ -1,4 +1,4 @@
-//! What an experiment writes. Each kind of source is a file of this folder.
+//! Sources of workloads. Each kind is a file of this folder.
 //!
 //! To add a kind: copy `fio.rs`, implement [`Source`], and name the file twice here: in a `mod` line
 //! and in `KINDS`, with the keys of an experiment's `[workload]` table that choose it.
@@ -27,15 +27,15 @@ use crate::config::{Files, Layers};
 use crate::error::LabError;
 
 impl Workload {
-    /// A fio job file.
+    /// Reads a fio job file.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn fio(path: &Path) -> Result<Self, LabError> {
         Ok(Workload::new(FioSource::read(path)?))
     }
 
-    /// The `[workload]` table or the `[[tenants]]` of an experiment, from the text of a TOML document.
+    /// Reads the `[workload]` table or the `[[tenants]]` of an experiment from the text of a TOML document.
     /// `label` names the text in messages; relative paths start at `folder`.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ fn parse(file: &mut Layers, key: &str, files: &Files, path: &Path) -> Result<Wor
     };
     let mut given = keys().filter(|k| table.has(k));
     let Some(chosen) = given.next() else {
-        // Most likely a misspelt key: the reader of fio's keys says which.
+        // Most likely a misspelt key: the reader of fio's keys names it.
         if table.is_empty() {
             return Err(missing());
         }
@@ -82,7 +82,7 @@ fn parse(file: &mut Layers, key: &str, files: &Files, path: &Path) -> Result<Wor
     (kind.parse)(table, files, path)
 }
 
-/// Reads what an experiment file writes: `[workload]`, or `[[tenants]]`.
+/// Reads the workload of an experiment file: `[workload]`, or `[[tenants]]`.
 pub(crate) fn of_file(file: &mut Layers, files: &Files, path: &Path) -> Result<Workload, LabError> {
     if !file.has("tenants") {
         return parse(file, "workload", files, path);

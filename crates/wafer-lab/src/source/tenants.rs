@@ -15,6 +15,7 @@ use super::interface::{Built, Source, SourceTarget, Workload};
 use crate::config::{Files, Layers, ResolvedDevice, schema as schemas};
 use crate::drive::Placements;
 use crate::error::LabError;
+use crate::seed;
 
 /// One application of an experiment; all but its `workload`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -128,7 +129,8 @@ impl Source for TenantsSource {
         let (mut tenants, mut depths) = (Vec::new(), Vec::new());
         for (i, entry) in self.tenants.iter().enumerate() {
             let device = entry.part_of(target.device)?;
-            let own = SourceTarget { device: &device, seed: seed_of(target.seed, i), ..*target };
+            let own =
+                SourceTarget { device: &device, seed: seed::derived(target.seed, i), ..*target };
             let named = |e: LabError| e.of(&format!("tenant {}", entry.name));
             let one = entry.workload.build(&own).map_err(named)?;
             built.total_bytes = built.total_bytes.zip(one.total_bytes).map(|(a, b)| a + b);
@@ -137,7 +139,7 @@ impl Source for TenantsSource {
             built.notices.extend(one.notices);
             let description = one.stream.description();
             depths.push(entry.file.queue_depth.unwrap_or(description.queue_depth));
-            // The streams are merged, so all of them must speak of identifiers.
+            // The streams are merged, so all of them must name identifiers.
             let indices = StreamDescription { identifiers: false, ..description };
             let placements = Placements::of(&device.geometry, indices);
             let placement = entry.placement.map(|handle| placements.identifier(NsId(0), handle).0);
@@ -207,16 +209,8 @@ impl CommandStream for Identified {
     }
 }
 
-/// A seed for each tenant, by its position: SplitMix64 of the run's seed.
-fn seed_of(seed: u64, tenant: usize) -> u64 {
-    let mut z = seed.wrapping_add((tenant as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 impl Entry {
-    /// The device as the tenant sees it: its part of its namespace and nothing else.
+    /// Returns the device as the tenant sees it: only its part of its namespace.
     fn part_of(&self, device: &ResolvedDevice) -> Result<ResolvedDevice, LabError> {
         let geometry = &device.geometry;
         let number = usize::from(self.file.namespace);
@@ -324,7 +318,7 @@ fn entry(i: usize, table: Layers, workload: Workload) -> Result<Entry, LabError>
     Ok(Entry { name, file, placement, workload, table })
 }
 
-/// Rates for all or for none, times for all or for none.
+/// Checks that all tenants or none have a rate, and all or none are paced by time.
 fn check_pace(tenants: &[Entry]) -> Result<(), LabError> {
     let rated = tenants.iter().any(|e| e.file.rate.is_some());
     let timed = tenants.iter().any(|e| e.file.pace == Some(PaceFile::Time));
