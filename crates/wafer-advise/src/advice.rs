@@ -4,8 +4,6 @@ use serde::Serialize;
 use wafer_device::DeviceConfig;
 use wafer_trace::PlaceMap;
 
-use crate::lives::{HeatMap, Histogram};
-
 /// Options of advice.
 #[derive(Clone, Debug)]
 pub struct AdviseOptions {
@@ -138,4 +136,28 @@ pub struct StreamReport {
     pub write_share: f64,
     /// Mean life of its pages, in host bytes written meanwhile.
     pub mean_life_bytes: f64,
+}
+
+/// Lifetimes of pages, by powers of 2.
+#[derive(Clone, Debug, Serialize)]
+pub struct Histogram {
+    /// Shortest life of each class, in host bytes written meanwhile; each class reaches to twice that.
+    pub life_bytes: Vec<u64>,
+    /// Bytes invalidated at an age of the class.
+    pub ended_bytes: Vec<u64>,
+    /// Bytes valid at the end of the learned part, by their age then.
+    pub alive_bytes: Vec<u64>,
+}
+
+/// Lifetimes by address.
+#[derive(Clone, Debug, Serialize)]
+pub struct HeatMap {
+    /// Bytes of address space of a column.
+    pub column_bytes: u64,
+    /// Bytes written to each.
+    pub written_bytes: Vec<u64>,
+    /// Mean life of its pages, in host bytes written meanwhile; none if none was invalidated.
+    pub mean_life_bytes: Vec<Option<f64>>,
+    /// Spread of its lives; see [`GroupReport::spread`].
+    pub spread: Vec<Option<f64>>,
 }

@@ -21,8 +21,6 @@ pub(super) struct Candidate {
     pub(super) kind: SchemeKind,
     pub(super) handles: usize,
     pub(super) scheme: Scheme,
-    /// Which of the log's labels it goes by, and the handle of each.
-    pub(super) streams: Option<(usize, Vec<u16>)>,
 }
 
 /// The traffic, the lifetimes learned from it, and the drive.
@@ -48,7 +46,6 @@ pub(super) fn all(
         kind: SchemeKind::None,
         handles: 1,
         scheme: Scheme::One,
-        streams: None,
     }];
     for (number, labels) in log.labels.iter().enumerate() {
         let points = streams::points(log, labels, geometry, plan.learned);
@@ -61,7 +58,6 @@ pub(super) fn all(
                 kind: SchemeKind::Recorded,
                 handles: labels.names.len(),
                 scheme: Scheme::Labels(number, (0..labels.names.len() as u16).collect()),
-                streams: Some((number, (0..labels.names.len() as u16).collect())),
             });
             continue;
         }
@@ -75,8 +71,7 @@ pub(super) fn all(
                 name: format!("{}, {used} groups", labels.what),
                 kind: SchemeKind::Streams,
                 handles: used,
-                scheme: Scheme::Labels(number, groups.clone()),
-                streams: Some((number, groups)),
+                scheme: Scheme::Labels(number, groups),
             });
         }
     }
@@ -110,7 +105,6 @@ pub(super) fn all(
             kind: SchemeKind::Regions,
             handles: used,
             scheme: by_address(&groups),
-            streams: None,
         });
         seen.push(groups);
     }
@@ -120,7 +114,6 @@ pub(super) fn all(
             kind: SchemeKind::History,
             handles: most,
             scheme: Scheme::History(lives.quantiles(most)),
-            streams: None,
         });
         let deaths = Arc::new(DeathTimes::of(log, geometry));
         let mut kinds = vec![most];
@@ -134,7 +127,6 @@ pub(super) fn all(
                     kind: SchemeKind::Oracle,
                     handles,
                     scheme: Scheme::Oracle(deaths.clone(), bounds),
-                    streams: None,
                 });
             }
         }

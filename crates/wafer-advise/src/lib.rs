@@ -44,11 +44,11 @@ mod tests;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use advice::{
-    Advice, AdviseOptions, GroupReport, SCHEMA, SchemeKind, SchemeReport, StreamReport,
+    Advice, AdviseOptions, GroupReport, HeatMap, Histogram, SCHEMA, SchemeKind, SchemeReport,
+    StreamReport,
 };
 use candidates::{Candidate, Traffic};
 use lives::Lives;
-pub use lives::{HeatMap, Histogram};
 use log::Log;
 pub use output::{Files, files};
 use placing::Scheme;
@@ -161,7 +161,7 @@ pub fn advise(
         handles: options.handles,
         best: chosen.name.clone(),
         groups: reports::groups(&chosen.scheme, &log, &lives, &geometry, chosen.handles),
-        streams: reports::streams(chosen.streams.as_ref(), &log, &geometry, plan.learned),
+        streams: reports::streams(&chosen.scheme, &log, &geometry, plan.learned),
         histogram: lives.histogram(geometry.page_bytes),
         heat_map: lives.heat_map(&geometry),
         map: match &chosen.scheme {

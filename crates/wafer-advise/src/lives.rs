@@ -1,9 +1,9 @@
 //! Lifetimes of pages by address, in host pages written meanwhile.
 
-use serde::Serialize;
 use wafer_device::Geometry;
 use wafer_interface::Op;
 
+use super::advice::{HeatMap, Histogram};
 use super::log::Log;
 
 /// Lifetimes in a range of addresses.
@@ -185,28 +185,4 @@ impl Lives {
 
 fn class(age: u64) -> usize {
     (age.max(1).ilog2() as usize).min(CLASSES - 1)
-}
-
-/// Lifetimes of pages, by powers of 2.
-#[derive(Clone, Debug, Serialize)]
-pub struct Histogram {
-    /// Shortest life of each class, in host bytes written meanwhile; each class reaches to twice that.
-    pub life_bytes: Vec<u64>,
-    /// Bytes invalidated at an age of the class.
-    pub ended_bytes: Vec<u64>,
-    /// Bytes valid at the end of the learned part, by their age then.
-    pub alive_bytes: Vec<u64>,
-}
-
-/// Lifetimes by address.
-#[derive(Clone, Debug, Serialize)]
-pub struct HeatMap {
-    /// Bytes of address space of a column.
-    pub column_bytes: u64,
-    /// Bytes written to each.
-    pub written_bytes: Vec<u64>,
-    /// Mean life of its pages, in host bytes written meanwhile; none if none was invalidated.
-    pub mean_life_bytes: Vec<Option<f64>>,
-    /// Spread of its lives; see [`GroupReport::spread`](super::GroupReport::spread).
-    pub spread: Vec<Option<f64>>,
 }

@@ -74,14 +74,14 @@ pub(super) fn groups(
         .collect()
 }
 
-/// Returns the streams with their handles, the most written first.
+/// Returns the streams of a scheme by label with their handles, the most written first.
 pub(super) fn streams(
-    chosen: Option<&(usize, Vec<u16>)>,
+    scheme: &Scheme,
     log: &Log,
     geometry: &Geometry,
     learned: usize,
 ) -> Vec<StreamReport> {
-    let Some((number, groups)) = chosen else { return Vec::new() };
+    let Scheme::Labels(number, groups) = scheme else { return Vec::new() };
     let labels = &log.labels[*number];
     let lives = streams::lives(log, labels, geometry, learned);
     let all: f64 = lives.iter().map(|l| l.writes).sum();

@@ -1,4 +1,4 @@
-//! The record: what wafer writes down and reads back, and what follows from it.
+//! The record of a run, a measurement or a drive, and the metrics and findings that follow from it.
 //!
 //! # What it is
 //! - [`Record`]: `wafer.result/1`. Simulated runs, measurements of real drives, live pages and mounted

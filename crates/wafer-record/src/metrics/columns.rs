@@ -172,8 +172,8 @@ impl Ratios {
 }
 
 impl Interval {
-    /// Intervals of this share of the run, the last of which ends with the run; none where that is one
-    /// sample.
+    /// Returns intervals of this share of the run, the last of which ends with the run; none if an interval
+    /// is a single sample.
     fn of(timeline: &Timeline, share: f64) -> Option<Self> {
         let samples = timeline.host_bytes.len();
         let every = (samples as f64 * share).round() as usize;
