@@ -1,7 +1,8 @@
 //! The configuration reference, from the JSON Schema of configuration files.
 
 use serde_json::Value;
-use wafer_lab::config::{Key, keys, profiles, schema};
+use wafer_lab::config::{Key, keys, profiles};
+use wafer_lab::experiment_schema;
 
 /// An experiment file in which every table appears; a test reads it.
 const EXAMPLE: &str = r#"description = "warp with more over-provisioning"
@@ -46,7 +47,7 @@ the file that names them; traces are also looked for in the data folders.
 
 /// Returns the whole page.
 pub(crate) fn page() -> String {
-    let root = schema::experiment();
+    let root = experiment_schema();
     let table = |name: &str| keys(&root, &root["$defs"][name]);
     let of_tenants = |key: &Key| key.name.starts_with("tenants");
     let experiment: Vec<Key> = keys(&root, &root)

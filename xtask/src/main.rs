@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::{Parser, Subcommand};
-use wafer_lab::config::schema;
+use wafer_lab::config::device_schema;
+use wafer_lab::experiment_schema;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
@@ -41,8 +42,8 @@ fn generated() -> Vec<Generated> {
     vec![
         file("docs/reference/configuration.md", configuration::page()),
         file("docs/reference/nvme-support.inc.md", wafer_target::controller::support_matrix()),
-        file("docs/reference/schema/config.json", json(&schema::experiment())),
-        file("docs/reference/schema/device.json", json(&schema::device())),
+        file("docs/reference/schema/config.json", json(&experiment_schema())),
+        file("docs/reference/schema/device.json", json(&device_schema())),
         file("docs/reference/schema/record.json", json(wafer_record::schema().as_value())),
         file("docs/reference/schema/reproduce.json", json(&wafer_studies::reproduce::schema())),
         file("python/wafer/_keys.py", python_keys::module()),
@@ -59,7 +60,7 @@ fn main() -> anyhow::Result<()> {
         Task::Docs => write(root),
         Task::Check => check(root),
         Task::Schema => {
-            print!("{}", json(&schema::experiment()));
+            print!("{}", json(&experiment_schema()));
             Ok(())
         }
     }

@@ -1,6 +1,6 @@
 //! The keyword arguments of Python's `wafer.Device`, from the JSON Schema of device files.
 
-use wafer_lab::config::{Key, schema};
+use wafer_lab::config::{Key, overridable_keys};
 
 const HEAD: &str = "\"\"\"Keys of a device as keyword arguments.
 
@@ -22,7 +22,7 @@ class DeviceKeys(TypedDict, total=False):
 
 /// Returns the module's text.
 pub(crate) fn module() -> String {
-    let single = schema::overridable();
+    let single = overridable_keys();
     let mut tables: Vec<String> =
         single.iter().filter_map(|key| Some(key.name.rsplit_once('.')?.0.to_owned())).collect();
     tables.dedup();

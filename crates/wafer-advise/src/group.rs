@@ -1,5 +1,5 @@
-//! Groups of what lives alike: k-means over mean life and spread, or dynamic programming over mean
-//! life alone. Groups are numbered from the shortest mean life.
+//! Groups of points with similar lifetimes: k-means over mean life and spread, or dynamic programming over
+//! mean life alone. Groups are numbered from the shortest mean life.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
@@ -8,21 +8,21 @@ use wafer_device::Geometry;
 use super::lives::Life;
 use super::model::Model;
 
-/// Something to group.
+/// A region or stream to group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     /// Natural logarithm of the mean life in pages.
     pub(super) life: f64,
     /// Spread of lives.
     pub(super) spread: f64,
-    /// The geometric mean of write share and space: what a misplaced group costs grows with both.
+    /// Geometric mean of writes and space: the cost of a misplaced point grows with both.
     pub(super) weight: f64,
 }
 
 /// Cells of the grid on which points are gathered before they are grouped.
 const CELLS: (usize, usize) = (240, 24);
 
-/// Gathers points into cells; answers cells with weight, and the cell of each point.
+/// Gathers points into cells. Returns the cells with weight, and the cell of each point.
 fn gather(points: &[Point], flat: bool) -> (Vec<Point>, Vec<usize>) {
     let (low, high) = (points.iter())
         .filter(|p| p.weight > 0.0)
@@ -53,8 +53,8 @@ fn distance(a: &Point, b: &Point) -> f64 {
     (a.life - b.life).powi(2) + (a.spread - b.spread).powi(2)
 }
 
-/// Groups of points from groups of cells, numbered by mean life; points without weight join the group
-/// that is nearest to them.
+/// Returns the groups of points from those of cells, numbered by mean life. Points without weight join the
+/// nearest group.
 fn finish(points: &[Point], cells: &[Point], of: &[usize], groups: &[usize], k: usize) -> Vec<u16> {
     let mut means = vec![(0.0, 0.0); k];
     for (cell, group) in cells.iter().zip(groups) {
@@ -76,7 +76,7 @@ fn finish(points: &[Point], cells: &[Point], of: &[usize], groups: &[usize], k: 
         .collect()
 }
 
-/// Weighted k-means over mean life and spread, the best of several starts.
+/// Groups points by weighted k-means over mean life and spread, the best of several starts.
 pub(super) fn k_means(points: &[Point], k: usize, seed: u64) -> Vec<u16> {
     let (cells, of) = gather(points, false);
     let k = k.min(cells.len()).max(1);
@@ -125,7 +125,7 @@ fn nearest(cell: &Point, centers: &[Point]) -> usize {
     centers.iter().enumerate().min_by(by).map_or(0, |(i, _)| i)
 }
 
-/// Starting centers far apart (Arthur and Vassilvitskii 2007).
+/// Returns starting centers far apart (k-means++, Arthur and Vassilvitskii 2007).
 fn spread_out(cells: &[Point], k: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<Point> {
     let mut draw = |weights: &[f64]| {
         let all: f64 = weights.iter().sum();
@@ -150,7 +150,7 @@ fn spread_out(cells: &[Point], k: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<Po
     centers
 }
 
-/// The cut of the line of mean lives into `k` pieces with the least variance within: exact, by dynamic
+/// Groups points by mean life into `k` intervals with the least variance within them, by dynamic
 /// programming.
 pub(super) fn by_life(points: &[Point], k: usize) -> Vec<u16> {
     let (cells, of) = gather(points, true);
@@ -159,7 +159,7 @@ pub(super) fn by_life(points: &[Point], k: usize) -> Vec<u16> {
     if n == 0 {
         return vec![0; points.len()];
     }
-    // Sums of weight, weighted life and its square, to have any piece's cost at once.
+    // Prefix sums of weight, weighted life and its square: the cost of any interval in constant time.
     let mut sums = vec![(0.0, 0.0, 0.0); n + 1];
     for (i, c) in cells.iter().enumerate() {
         let (w, x, xx) = sums[i];
@@ -196,7 +196,7 @@ pub(super) fn by_life(points: &[Point], k: usize) -> Vec<u16> {
     finish(points, &cells, &of, &groups, k)
 }
 
-/// Clusters that the model joins: fine enough to be of one kind each.
+/// Number of clusters that the model joins.
 const CLUSTERS: usize = 32;
 
 /// Numbers groups from the shortest mean life.
@@ -219,12 +219,12 @@ fn by_rank(groups: &mut [u16], points: &[Point]) {
     }
 }
 
-/// Spread of lives below which a cluster is written in order: exponential lives have 1.28.
+/// Spread of lives below which a point counts as written in order; exponential lives have 1.28.
 const IN_ORDER: f64 = 0.4;
 
-/// What is written in order as a group of its own, the rest in `k - 1` by k-means; none where there is
-/// not both. Pages that are written in order die together: alone they leave whole reclaim units behind
-/// and cost nothing, while any others among them would have to be relocated.
+/// Puts points written in order into one group and the rest into `k - 1` groups by k-means; none unless
+/// there are both. Pages written in order are invalidated together. In reclaim units of their own they
+/// leave nothing to relocate; other pages among them would have to be relocated.
 pub(super) fn in_order_apart(points: &[Point], k: usize, seed: u64) -> Option<Vec<u16>> {
     let in_order = |p: &Point| p.spread < IN_ORDER;
     let rest: Vec<Point> = points.iter().filter(|p| !in_order(p)).copied().collect();
@@ -238,15 +238,15 @@ pub(super) fn in_order_apart(points: &[Point], k: usize, seed: u64) -> Option<Ve
     let mut groups: Vec<u16> = (points.iter())
         .map(|p| if in_order(p) { alone } else { of_rest.next().unwrap_or(0) })
         .collect();
-    // Fewer clusters than asked for leave a gap below.
+    // Fewer clusters than requested leave a gap below.
     let count = groups.iter().filter(|g| **g != alone).max().map_or(0, |g| g + 1);
     groups.iter_mut().filter(|g| **g == alone).for_each(|g| *g = count);
     by_rank(&mut groups, points);
     Some(groups)
 }
 
-/// Groups of every kind for each of `counts`, with the name of how they were found; `lives` are the points',
-/// learned while hosts wrote `clock` pages.
+/// Returns groups by every method for each of `counts`, with the name of the method. `lives` are those of
+/// the points, learned over `clock` host pages.
 pub(super) fn all(
     points: &[Point],
     lives: &[Life],
@@ -268,15 +268,13 @@ pub(super) fn all(
     }
     for k in counts {
         all.push(("k-means", k_means(points, *k, seed)));
-        all.extend(
-            in_order_apart(points, *k, seed).map(|groups| ("what is in order apart", groups)),
-        );
+        all.extend(in_order_apart(points, *k, seed).map(|groups| ("in order apart", groups)));
         all.push(("by mean life", by_life(points, *k)));
     }
     all
 }
 
-/// Groups that are used.
+/// Returns the number of groups.
 pub(super) fn used(groups: &[u16]) -> usize {
     groups.iter().max().map_or(0, |g| usize::from(*g) + 1)
 }

@@ -1,20 +1,22 @@
-//! The traffic in memory: writes and deallocates in order, and what is known of each.
+//! The traffic in memory: writes and deallocates in order, with labels.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use wafer_device::Geometry;
 use wafer_interface::{Batch, Command, Op, Placement};
 use wafer_lab::config::ResolvedDevice;
 use wafer_lab::source::{Built, SourceTarget, Workload};
 use wafer_lab::{LabError, TraceFile, TraceSource};
 use wafer_trace::PlacementRules;
 
-use super::AdviseOptions;
+use super::advice::AdviseOptions;
 
-/// One way to tell writes apart.
+/// A label for each command, such as its process.
 pub(super) struct Labels {
-    /// What they are: "processes", "volumes".
+    /// Kind of label, such as "processes" or "volumes".
     pub(super) what: &'static str,
-    /// Whether the workload asked for this placement itself.
+    /// Whether the labels are the placement that the workload requested.
     pub(super) recorded: bool,
     /// Names by label.
     pub(super) names: Vec<String>,
@@ -24,20 +26,20 @@ pub(super) struct Labels {
 
 /// The traffic.
 pub(super) struct Log {
-    /// Writes and deallocates; none names a placement.
+    /// Writes and deallocates, without their placement.
     pub(super) commands: Vec<Command>,
-    /// Ways to tell writes apart.
+    /// Labels of every kind that has more than one.
     pub(super) labels: Vec<Labels>,
-    /// Pages written, parts of pages as whole ones.
+    /// Pages written, in part or whole.
     pub(super) pages: u64,
     /// Logical blocks of a page.
     pub(super) page_blocks: u64,
     pub(super) notices: Vec<String>,
 }
 
-/// Commands that are kept: 1 GiB of them.
+/// Maximum number of commands: 1 GiB of memory.
 const MOST: usize = 1 << 26;
-/// Labels of one kind; others share the last.
+/// Maximum number of labels of one kind; further ones share the last.
 const MOST_LABELS: u16 = 256;
 
 impl Log {
@@ -77,7 +79,7 @@ impl Log {
             log.commands.len() < MOST
         })?;
         if full {
-            log.notices.push(format!("only the first {MOST} writes and deallocates are looked at"));
+            log.notices.push(format!("only the first {MOST} writes and deallocates are used"));
         }
         let count =
             |c: &Command| if c.op == Op::Write { pages(c, page_blocks).count() as u64 } else { 0 };
@@ -94,7 +96,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Processes and volumes, which only traces know.
+    /// Labels commands by process and volume, which only traces have.
     fn add_trace_labels(
         &mut self,
         traces: &TraceSource,
@@ -126,7 +128,7 @@ impl Log {
                     },
                 })
                 .collect();
-            // With as many handles as there are labels nothing is folded together.
+            // One handle a label, so that labels are not folded together.
             let mut device = target.device.clone();
             let list = (0..MOST_LABELS.min(names.len() as u16 + 1)).collect();
             device.geometry.namespace_handles = vec![list];
@@ -146,7 +148,7 @@ impl Log {
         Ok(())
     }
 
-    /// Turns placements into labels numbered from 0, those of writes only.
+    /// Labels writes by `placements`, numbered from 0 in order of first use.
     fn add_labels(
         &mut self,
         what: &'static str,
@@ -192,10 +194,10 @@ impl Log {
         self.add_labels("sizes", false, &placements, |id| names[usize::from(id).min(4)].to_owned());
     }
 
-    /// Whether a write goes on where one of the last writes ended.
+    /// Labels writes that begin where one of the last 16 writes ended as sequential, others as random.
     fn add_sequential(&mut self) {
-        const WAYS: usize = 16;
-        let mut ends = [(u8::MAX, u64::MAX); WAYS];
+        const ENDS: usize = 16;
+        let mut ends = [(u8::MAX, u64::MAX); ENDS];
         let mut next = 0;
         let mut placements = Vec::with_capacity(self.commands.len());
         for command in &self.commands {
@@ -212,7 +214,7 @@ impl Log {
                 }
                 None => {
                     ends[next] = after;
-                    next = (next + 1) % WAYS;
+                    next = (next + 1) % ENDS;
                     0
                 }
             };
@@ -224,27 +226,37 @@ impl Log {
         });
     }
 
-    /// Pages that the first `commands` write.
+    /// Returns the pages of the device that a command writes in part or whole, or unmaps.
+    pub(super) fn device_pages(&self, command: &Command, geometry: &Geometry) -> Range<u64> {
+        let first = geometry.namespaces.get(command.namespace.index()).map_or(0, |n| n.start);
+        let pages = match command.op {
+            Op::Write => pages(command, self.page_blocks),
+            _ => whole_pages(command, self.page_blocks),
+        };
+        first + pages.start..first + pages.end
+    }
+
+    /// Returns the pages that the first `commands` write.
     pub(super) fn pages_of(&self, commands: usize) -> u64 {
         let writes = self.commands[..commands].iter().filter(|c| c.op == Op::Write);
         writes.map(|c| pages(c, self.page_blocks).count() as u64).sum()
     }
 }
 
-/// Pages of a write: those that it touches.
-pub(super) fn pages(command: &Command, page_blocks: u64) -> std::ops::Range<u64> {
+/// Returns the pages that a write touches.
+pub(super) fn pages(command: &Command, page_blocks: u64) -> Range<u64> {
     let end = command.lba + u64::from(command.blocks);
     command.lba / page_blocks..end.div_ceil(page_blocks)
 }
 
-/// Pages that a deallocate unmaps: those that lie wholly in it.
-pub(super) fn whole_pages(command: &Command, page_blocks: u64) -> std::ops::Range<u64> {
+/// Returns the pages that a deallocate unmaps: those that lie wholly in its range.
+fn whole_pages(command: &Command, page_blocks: u64) -> Range<u64> {
     let end = (command.lba + u64::from(command.blocks)) / page_blocks;
     command.lba.div_ceil(page_blocks).min(end)..end
 }
 
-/// Hands out writes and deallocates until the volume, the end, or until `keep` has enough; whether it
-/// had.
+/// Passes writes and deallocates to `keep` until it returns false, the volume is written or the stream
+/// ends. Returns whether `keep` ended it.
 fn pull(
     mut built: Built,
     volume: u64,

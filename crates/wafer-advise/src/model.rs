@@ -1,33 +1,33 @@
-//! Groups by calculation: which of what lives alike may share a handle at the least relocation.
+//! Groups by calculation: the clusters that may share a handle at the least relocation.
 //!
 //! # Method
-//! Lives of a cluster follow a Weibull distribution of its mean and spread (the standard deviation of
-//! the logarithm of a Weibull variable of shape `c` is 1.28 / `c`: exponential at 1, all the same for large
-//! ones). A group's reclaim units are collected `t` after they were written, oldest first; what
-//! lives longer than `t` is relocated then, and again each `t`. A group that writes `h` pages per host page
-//! so appends `h (1 + S(t) + S(2t) + ...)` with `S` the share of lives longer than that, and takes `t`
-//! times as many pages of space. For one exponential cluster that is the known result for
-//! first-in-first-out collection (Desnoyers, "Analytic models of SSD write performance", 2014). Groups share
-//! the drive as greedy collection divides it: each is collected at the same share of valid pages.
+//! Lifetimes of a cluster follow a Weibull distribution with its mean and spread. (The standard deviation
+//! of the logarithm of a Weibull variable of shape `c` is 1.28 / `c`: 1 is exponential, large shapes are
+//! nearly constant.) A group's reclaim units are collected `t` after they were written, oldest first. Pages
+//! that live longer than `t` are relocated then, and again each `t`. A group that writes `h` pages per host
+//! page therefore appends `h (1 + S(t) + S(2t) + ...)` pages, with `S` the share of longer lives, and
+//! takes `t` times as many pages of space. For one exponential cluster that is the known result for
+//! first-in-first-out collection (Desnoyers, "Analytic models of SSD write performance", 2014). Groups
+//! share the drive as greedy collection divides it: each is collected at the same share of valid pages.
 //!
-//! From clusters the two whose union costs least are joined until few enough are left, then single
-//! clusters change groups while that gains. It is a guide to groups worth simulating and no more: a
-//! drive that relocates all groups to one place differs, and so do collection policies.
+//! The two clusters whose union costs least are joined until few enough are left. Then single clusters
+//! change groups while that reduces the cost. The model only proposes groups to simulate: drives that
+//! relocate all groups to one reclaim unit differ from it, and so do other collection policies.
 
 use wafer_device::Geometry;
 
 use super::lives::{EXPONENTIAL, Life};
 
-/// Ages at which survival is known.
+/// Number of ages at which survival is computed.
 const STEPS: usize = 96;
-/// Halvings of the share of valid pages at which groups are collected.
+/// Bisection steps for the share of valid pages at which groups are collected.
 const HALVINGS: usize = 24;
 
-/// What clusters of lives cost together.
+/// The relocation cost of clusters that share handles.
 pub(super) struct Model {
     /// Ages, growing by equal ratios.
     ages: Vec<f64>,
-    /// Pages that hosts write, and those relocated by age at collection, of each cluster.
+    /// Host and relocated pages of each cluster.
     clusters: Vec<Rates>,
     /// Pages of the drive, and of a reclaim unit.
     physical: f64,
@@ -52,8 +52,8 @@ impl Rates {
         }
     }
 
-    /// Appended pages, and the space they take, if collected at the youngest age with no more than
-    /// the share `valid` of pages alive.
+    /// Returns the appended pages and the space they take, if collected at the youngest age with at most
+    /// the share `valid` of valid pages.
     fn at(&self, valid: f64, ages: &[f64]) -> (f64, f64) {
         let most = self.host * valid / (1.0 - valid);
         let step = self.relocated.partition_point(|r| *r > most);
@@ -69,7 +69,7 @@ impl Rates {
     }
 }
 
-/// Gamma(1 + x) for 0 <= x <= 3 (Abramowitz and Stegun 6.1.36).
+/// Returns Gamma(1 + x) for 0 <= x <= 3 (Abramowitz and Stegun 6.1.36).
 fn gamma_plus_one(x: f64) -> f64 {
     const B: [f64; 8] = [
         -0.577_191_652,
@@ -87,7 +87,7 @@ fn gamma_plus_one(x: f64) -> f64 {
     1.0 + x * B.iter().rev().fold(0.0, |sum, b| sum * x + b)
 }
 
-/// Sum of the survival of all multiples of `age`, for lives of that mean and shape.
+/// Returns the sum of the survival at all multiples of `age`, for lives of that mean and shape.
 fn survivals(age: f64, mean: f64, shape: f64) -> f64 {
     let scale = mean / gamma_plus_one(1.0 / shape);
     if age < 0.01 * scale {
@@ -106,7 +106,7 @@ fn survivals(age: f64, mean: f64, shape: f64) -> f64 {
 }
 
 impl Model {
-    /// For clusters whose lives were learned while hosts wrote `clock` pages.
+    /// Returns the model of clusters whose lifetimes were learned over `clock` host pages.
     pub(super) fn new(clusters: &[Life], clock: f64, geometry: &Geometry) -> Self {
         let unit = f64::from(geometry.pages_per_ru);
         let longest = clusters.iter().map(Life::mean).fold(unit, f64::max);
@@ -117,7 +117,7 @@ impl Model {
             .map(|life| {
                 let mean = life.mean();
                 let shape = (EXPONENTIAL / life.spread().max(0.05)).clamp(0.4, 24.0);
-                // Pages that are written once do not make a rate.
+                // Pages that are written only once do not count as a rate.
                 let host = (life.writes / clock.max(1.0)).min(life.space / mean);
                 let relocated = ages.iter().map(|t| host * survivals(*t, mean, shape)).collect();
                 Rates { host, relocated }
@@ -127,7 +127,7 @@ impl Model {
         Model { ages, clusters: rates, physical, unit }
     }
 
-    /// Write amplification of groups.
+    /// Returns the write amplification of groups.
     fn cost(&self, groups: &[Rates]) -> f64 {
         // A reclaim unit for each group and for relocation is open, half full.
         let space = self.physical - 0.5 * self.unit * (groups.len() + 1) as f64;
@@ -152,7 +152,7 @@ impl Model {
         })
     }
 
-    /// The group of each cluster, for each number of groups asked for that there are clusters for.
+    /// Returns the group of each cluster, for each of the numbers of groups that is reached.
     pub(super) fn groups(&self, counts: &[usize]) -> Vec<Vec<u16>> {
         let mut of: Vec<usize> = (0..self.clusters.len()).collect();
         let mut groups = self.clusters.clone();
@@ -190,7 +190,7 @@ impl Model {
         }
     }
 
-    /// Moves clusters to other groups while that gains.
+    /// Moves clusters to other groups while that reduces the cost.
     fn improved(&self, mut of: Vec<usize>, count: usize) -> Vec<u16> {
         let groups = |of: &[usize]| -> Vec<Rates> {
             (0..count).map(|g| self.rates((0..of.len()).filter(|m| of[*m] == g))).collect()

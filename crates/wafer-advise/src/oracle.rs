@@ -1,38 +1,31 @@
-//! Death times from the future: what placement could reach if it knew them.
+//! Death times from the future, for a bound on placement.
 
 use wafer_device::Geometry;
 use wafer_interface::Op;
 
-use super::lives::first_pages;
-use super::log::{Log, pages, whole_pages};
+use super::log::Log;
 
-/// When each page that the traffic writes will die, if the traffic is repeated without end.
-pub(super) struct Deaths {
-    /// Remaining life of each page write, in pages written, in order; saturating.
+/// The death time of each page write, if the traffic repeats without end.
+pub(super) struct DeathTimes {
+    /// Life of each page write, in pages written, in order; saturating.
     pub(super) remaining: Vec<u32>,
-    /// Where the pages of each command begin in `remaining`.
+    /// Index into `remaining` of each command's first page.
     pub(super) first: Vec<u32>,
 }
 
-impl Deaths {
+impl DeathTimes {
     pub(super) fn of(log: &Log, geometry: &Geometry) -> Self {
-        let bases = first_pages(geometry);
         let mut remaining: Vec<u32> = Vec::with_capacity(log.pages as usize);
         let mut first = Vec::with_capacity(log.commands.len());
         // The page write that each page holds: its number + 1.
         let mut holds = vec![0u32; geometry.logical_pages as usize];
-        // When each page is first written or deallocated in a pass.
+        // Time at which each page is first written or deallocated in a pass.
         let mut earliest = vec![u32::MAX; geometry.logical_pages as usize];
         let most = u64::from(u32::MAX) - 1;
         let mut clock = 0u64;
         for command in &log.commands {
             first.push(remaining.len() as u32);
-            let base = bases.get(command.namespace.index()).copied().unwrap_or(0);
-            let range = match command.op {
-                Op::Write => pages(command, log.page_blocks),
-                _ => whole_pages(command, log.page_blocks),
-            };
-            for page in range.start + base..range.end + base {
+            for page in log.device_pages(command, geometry) {
                 let page = page as usize;
                 if page >= holds.len() {
                     if command.op == Op::Write {
@@ -54,17 +47,17 @@ impl Deaths {
                 }
             }
         }
-        // What lives at the end dies in the next pass.
+        // Pages valid at the end are invalidated in the next pass.
         for (page, held) in holds.iter().enumerate().filter(|(_, h)| **h > 0) {
             let born = u64::from(held - 1);
             let death = clock + u64::from(earliest[page]);
             remaining[born as usize] = death.saturating_sub(born).min(most) as u32;
         }
-        Deaths { remaining, first }
+        DeathTimes { remaining, first }
     }
 
-    /// Bounds of classes of remaining life worth trying: equal parts of the writes, equal ratios, and
-    /// steps of a reclaim unit.
+    /// Returns bounds of classes of remaining life to try: equal parts of the writes, equal ratios, steps
+    /// of a reclaim unit, and equal widths.
     pub(super) fn classes(
         &self,
         handles: usize,

@@ -1,15 +1,14 @@
-//! Advice as something to use: a placement map, fio options, nvme-cli commands, hints of databases and
-//! caches.
+//! Files of advice: a placement map, fio options, nvme-cli commands, hints for databases and caches.
 
-use super::{Advice, WayKind};
+use super::advice::{Advice, SchemeKind};
 
 /// Files of advice, by name.
 pub struct Files(pub Vec<(&'static str, String)>);
 
-/// Ranges that fio reads of a `dp_scheme` file.
+/// Maximum number of ranges that fio reads from a `dp_scheme` file.
 const FIO_RANGES: usize = 32;
 
-/// The files of a piece of advice.
+/// Returns the files of advice.
 pub fn files(advice: &Advice) -> Files {
     let mut files = Vec::new();
     if let Some(map) = &advice.map {
@@ -27,7 +26,7 @@ fn handles(advice: &Advice) -> usize {
 }
 
 fn dp_scheme(map: &wafer_trace::PlaceMap) -> String {
-    // The longest, where there are more than fio reads.
+    // The longest ranges, if there are more than fio reads.
     let csv = map.to_csv();
     let mut ranges: Vec<(u64, u64, u64)> = csv
         .lines()
@@ -51,13 +50,13 @@ fn dp_scheme(map: &wafer_trace::PlaceMap) -> String {
 fn fio_job(advice: &Advice) -> String {
     let list: Vec<String> = (0..handles(advice)).map(|h| h.to_string()).collect();
     let mut text = format!(
-        "# Placement advised for {}: {}.\n# A job a group; sizes and offsets are for you to fill in.\n\
+        "# Placement advised for {}: {}.\n# One job a group; fill in sizes and offsets.\n\
          [global]\nfilename=/dev/ng0n1\nioengine=io_uring_cmd\ncmd_type=nvme\nfdp=1\n",
         advice.workload, advice.best
     );
     if advice.map.is_some() {
         text.push_str(&format!(
-            "\n# All of it by address:\n[by-address]\nrw=randwrite\nfdp_pli={}\nfdp_pli_select=scheme\ndp_scheme=dp_scheme.csv\n",
+            "\n# All groups by address:\n[by-address]\nrw=randwrite\nfdp_pli={}\nfdp_pli_select=scheme\ndp_scheme=dp_scheme.csv\n",
             list.join(",")
         ));
     }
@@ -83,7 +82,7 @@ fn nvme(advice: &Advice) -> String {
          # SIZE: logical blocks of the namespace. DEV is the controller, EG its endurance group.\n\
          set -eu\nDEV=${{DEV:-/dev/nvme0}}\nEG=${{EG:-1}}\n: \"${{SIZE:?SIZE=logical blocks}}\"\n\
          CNTLID=$(nvme id-ctrl \"$DEV\" | sed -n 's/^cntlid *: *//p')\n\
-         nvme fdp configs \"$DEV\" -e \"$EG\"                   # is there one with {count} handles or more?\n\
+         nvme fdp configs \"$DEV\" -e \"$EG\"                   # look for one with {count} handles or more\n\
          nvme delete-ns \"$DEV\" -n 0xffffffff\n\
          nvme fdp feature \"$DEV\" -e \"$EG\" -c 0              # FDP on, configuration 0\n\
          nvme create-ns \"$DEV\" -s \"$SIZE\" -c \"$SIZE\" -f 0 -e \"$EG\" -n {count} -p {}\n\
@@ -134,9 +133,9 @@ fn hints(advice: &Advice) -> String {
         }
     }
     let oracle = advice
-        .ways
+        .schemes
         .iter()
-        .filter(|w| w.kind == WayKind::Oracle)
+        .filter(|w| w.kind == SchemeKind::Oracle)
         .map(|w| w.waf)
         .fold(f64::INFINITY, f64::min);
     if oracle.is_finite() {

@@ -1,4 +1,4 @@
-//! Every way to place writes, as one: commands in, commands with placement out.
+//! Placement schemes: commands in, commands with placement out.
 
 use std::sync::Arc;
 
@@ -6,56 +6,54 @@ use wafer_device::Geometry;
 use wafer_interface::{Command, Op, Placement};
 use wafer_trace::PlaceMap;
 
-use super::lives::first_pages;
 use super::log::{Log, pages};
-use super::oracle::Deaths;
+use super::oracle::DeathTimes;
 
-/// A way to place.
-pub(super) enum Way {
+/// A placement scheme.
+pub(super) enum Scheme {
     /// All on the first handle.
     One,
     /// By address.
     Regions(Box<PlaceMap>),
-    /// By label: which of the log's, and the handle of each.
+    /// By label: the index of the log's labels, and the handle of each.
     Labels(usize, Vec<u16>),
-    /// By the age of the page written over, in pages; bounds of the classes. A page written for the first
-    /// time goes to the last.
+    /// By the age of the overwritten page, in pages written; bounds of the classes. A page written for the
+    /// first time goes to the last class.
     History(Vec<u64>),
-    /// By remaining life, in pages; bounds of the classes.
-    Oracle(Arc<Deaths>, Vec<u64>),
+    /// By remaining life, in pages written; bounds of the classes.
+    Oracle(Arc<DeathTimes>, Vec<u64>),
 }
 
-/// A way at work.
+/// A placement scheme at work.
 pub(super) struct Placer<'a> {
-    way: &'a Way,
+    scheme: &'a Scheme,
     log: &'a Log,
-    /// First page of each namespace.
-    first: Vec<u64>,
-    /// Time of each page's last write, for the history; 0 is never.
+    geometry: &'a Geometry,
+    /// Time of each page's last write, for [`Scheme::History`]; 0 is never.
     born: Vec<u64>,
     clock: u64,
 }
 
 impl<'a> Placer<'a> {
-    pub(super) fn new(way: &'a Way, log: &'a Log, geometry: &Geometry) -> Self {
-        let keeps = matches!(way, Way::History(_));
+    pub(super) fn new(scheme: &'a Scheme, log: &'a Log, geometry: &'a Geometry) -> Self {
+        let keeps = matches!(scheme, Scheme::History(_));
         let born = if keeps { vec![0; geometry.logical_pages as usize] } else { Vec::new() };
-        Placer { way, log, first: first_pages(geometry), born, clock: 0 }
+        Placer { scheme, log, geometry, born, clock: 0 }
     }
 
-    /// Appends the pieces that command number `at` of the log becomes.
+    /// Appends command number `at` of the log, cut into pieces of one placement each.
     pub(super) fn place(&mut self, at: usize, command: &Command, out: &mut Vec<Command>) {
         if command.op != Op::Write {
             out.push(*command);
             return;
         }
-        match self.way {
-            Way::One => out.push(*command),
-            Way::Labels(number, handles) => {
+        match self.scheme {
+            Scheme::One => out.push(*command),
+            Scheme::Labels(number, handles) => {
                 let label = self.log.labels[*number].of[at];
                 out.push(Command { placement: Placement(handles[usize::from(label)]), ..*command });
             }
-            Way::Regions(map) => {
+            Scheme::Regions(map) => {
                 let (mut lba, end) = (command.lba, command.lba + u64::from(command.blocks));
                 while lba < end {
                     let (placement, next) = map.at(command.namespace.0, lba);
@@ -64,8 +62,9 @@ impl<'a> Placer<'a> {
                     lba = stop;
                 }
             }
-            Way::History(bounds) => {
-                let base = self.first.get(command.namespace.index()).copied().unwrap_or(0);
+            Scheme::History(bounds) => {
+                let base =
+                    self.geometry.namespaces.get(command.namespace.index()).map_or(0, |n| n.start);
                 let (born, clock) = (&mut self.born, &mut self.clock);
                 by_page(command, self.log.page_blocks, out, |page, _| {
                     let Some(birth) = born.get_mut((base + page) as usize) else { return 0 };
@@ -78,7 +77,7 @@ impl<'a> Placer<'a> {
                     class as u16
                 });
             }
-            Way::Oracle(deaths, bounds) => {
+            Scheme::Oracle(deaths, bounds) => {
                 let first = deaths.first[at] as usize;
                 by_page(command, self.log.page_blocks, out, |_, number| {
                     let life = u64::from(deaths.remaining[first + number]);
@@ -89,7 +88,7 @@ impl<'a> Placer<'a> {
     }
 }
 
-/// Cuts a write where the class of its pages changes. `class` gets each page and its number in the
+/// Cuts a write where the class of its pages changes. `class` takes a page and its position in the
 /// command.
 fn by_page(
     command: &Command,

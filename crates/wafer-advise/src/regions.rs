@@ -1,8 +1,8 @@
-//! Addresses that live alike, joined: the best cut of a binary tree over all granules.
+//! Regions of addresses with similar lifetimes: the best cut of a binary tree over all granules.
 //!
-//! Each node of the tree may be one region or two halves cut further. A region's likelihood is that of
-//! its deaths under one death rate, and of their logarithms under one mean and spread; a cut must
-//! gain more than it costs to describe. The tree is solved from the leaves up.
+//! Each node of the tree is one region, or is cut into two halves. The likelihood of a region is that of
+//! its invalidations under one rate, and of the logarithms of its lives under one mean and spread. A cut
+//! must gain more likelihood than it costs to describe. The tree is solved from the leaves up.
 
 use wafer_device::Geometry;
 use wafer_interface::LBA_BYTES;
@@ -29,28 +29,28 @@ impl Leaf {
     }
 }
 
-/// What one more region must gain, natural logarithm of likelihood.
+/// Likelihood that one more region must gain, as a natural logarithm.
 const COST: f64 = 12.0;
 
-/// Log-likelihood of a range as one region, up to a constant that cuts do not change.
+/// Returns the log-likelihood of a range as one region, up to a constant that cuts do not change.
 fn likelihood(life: &Life) -> f64 {
-    let rate = if life.deaths > 0.0 && life.exposure > 0.0 {
-        life.deaths * (life.deaths / life.exposure).ln() - life.deaths
+    let rate = if life.ended > 0.0 && life.exposure > 0.0 {
+        life.ended * (life.ended / life.exposure).ln() - life.ended
     } else {
         0.0
     };
-    let shape = if life.deaths > 1.0 {
-        let mean = life.log / life.deaths;
-        // Lives of a few writes' difference are the same.
-        let variance = (life.log2 / life.deaths - mean * mean).max(0.0) + 0.01;
-        -0.5 * life.deaths * variance.ln()
+    let shape = if life.ended > 1.0 {
+        let mean = life.log / life.ended;
+        // A floor on the variance: differences of a few writes do not matter.
+        let variance = (life.log2 / life.ended - mean * mean).max(0.0) + 0.01;
+        -0.5 * life.ended * variance.ln()
     } else {
         0.0
     };
     rate + shape
 }
 
-/// The best regions, in order of address.
+/// Returns the best regions, in order of address.
 pub(super) fn leaves(lives: &Lives) -> Vec<Leaf> {
     // Levels from granules to the root: sums, and the best likelihood below.
     let mut levels: Vec<Vec<(Life, f64, bool)>> =
@@ -88,7 +88,7 @@ pub(super) fn leaves(lives: &Lives) -> Vec<Leaf> {
     leaves
 }
 
-/// Regions and their groups as a map of addresses.
+/// Returns regions and their groups as a map of addresses.
 pub(super) fn map(leaves: &[Leaf], groups: &[u16], lives: &Lives, geometry: &Geometry) -> PlaceMap {
     let page_blocks = geometry.page_bytes / LBA_BYTES;
     let mut map = PlaceMap::default();

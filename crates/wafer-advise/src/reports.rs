@@ -1,24 +1,25 @@
-//! What the advice says of groups and streams.
+//! The contents of groups and streams, for the advice.
 
 use wafer_device::Geometry;
 use wafer_interface::Op;
 
+use super::advice::{GroupReport, StreamReport};
 use super::lives::{Life, Lives};
 use super::log::{Log, pages};
-use super::placing::{Placer, Way};
-use super::{GroupReport, StreamReport, streams};
+use super::placing::{Placer, Scheme};
+use super::streams;
 
-/// Returns what each handle of a placement holds.
+/// Returns the data of each handle.
 pub(super) fn groups(
-    way: &Way,
+    scheme: &Scheme,
     log: &Log,
     lives: &Lives,
     geometry: &Geometry,
     handles: usize,
 ) -> Vec<GroupReport> {
     let mut groups = vec![Life::default(); handles];
-    match way {
-        Way::Regions(map) => {
+    match scheme {
+        Scheme::Regions(map) => {
             for (granule, life) in lives.of.iter().enumerate() {
                 let page = granule as u64 * lives.granule;
                 let namespace =
@@ -30,15 +31,15 @@ pub(super) fn groups(
                 }
             }
         }
-        Way::Labels(number, of) => {
+        Scheme::Labels(number, of) => {
             let stream = streams::lives(log, &log.labels[*number], geometry, log.commands.len());
             for (life, group) in stream.iter().zip(of) {
                 groups[usize::from(*group)].add(life);
             }
         }
-        Way::One => lives.of.iter().for_each(|life| groups[0].add(life)),
-        Way::History(_) | Way::Oracle(..) => {
-            let mut placer = Placer::new(way, log, geometry);
+        Scheme::One => lives.of.iter().for_each(|life| groups[0].add(life)),
+        Scheme::History(_) | Scheme::Oracle(..) => {
+            let mut placer = Placer::new(scheme, log, geometry);
             let mut out = Vec::new();
             for (at, command) in log.commands.iter().enumerate() {
                 out.clear();
@@ -73,14 +74,14 @@ pub(super) fn groups(
         .collect()
 }
 
-/// Returns the streams with their handles, the most written first.
+/// Returns the streams of a scheme by label with their handles, the most written first.
 pub(super) fn streams(
-    chosen: Option<&(usize, Vec<u16>)>,
+    scheme: &Scheme,
     log: &Log,
     geometry: &Geometry,
     learned: usize,
 ) -> Vec<StreamReport> {
-    let Some((number, groups)) = chosen else { return Vec::new() };
+    let Scheme::Labels(number, groups) = scheme else { return Vec::new() };
     let labels = &log.labels[*number];
     let lives = streams::lives(log, labels, geometry, learned);
     let all: f64 = lives.iter().map(|l| l.writes).sum();

@@ -1,19 +1,20 @@
-//! The drive that the traffic is simulated on: the one asked for, made as small as the traffic.
+//! The drive that the traffic is simulated on: the requested one, scaled to the traffic.
 //!
 //! A trace of a few gigabytes would never make a drive of terabytes collect garbage. So the capacity is
-//! set to what the traffic touches over the fill; over-provisioning, the number of reclaim units and
-//! all shares stay, and reclaim units shrink with the capacity, down to 1 MiB.
+//! set to the bytes that the traffic touches over the fill. Over-provisioning, the number of reclaim units
+//! and all shares stay. Reclaim units shrink with the capacity, down to 1 MiB.
 
 use wafer_device::Geometry;
 use wafer_interface::Bytes;
 use wafer_lab::config::ResolvedDevice;
 use wafer_lab::{LabError, TraceSource};
 
-use super::AdviseOptions;
+use super::advice::AdviseOptions;
 
 /// The smallest reclaim unit.
 const SMALLEST_RU: u64 = 1 << 20;
 
+/// Returns the simulated drive, and adds notices about its differences from `device`.
 pub(super) fn device(
     device: &ResolvedDevice,
     traces: Option<&TraceSource>,
@@ -59,8 +60,8 @@ pub(super) fn device(
     Ok(simulated)
 }
 
-/// Resolves the geometry; a device so small that its open reclaim units do not fit gets the fewest
-/// that do.
+/// Resolves the geometry. A device that is too small for its open reclaim units gets the fewest reclaim
+/// units that work.
 fn resolve(
     simulated: &mut ResolvedDevice,
     notices: &mut Vec<String>,
@@ -77,9 +78,7 @@ fn resolve(
             };
             let least = least.ok_or_else(refused)?;
             simulated.config.reclaim_unit.count = Some(least);
-            notices.push(format!(
-                "{least} reclaim units, the fewest that so small a drive works with"
-            ));
+            notices.push(format!("{least} reclaim units, the minimum for a drive of this size"));
             Geometry::resolve(&simulated.config)
                 .map_err(|e| LabError::config(format!("{}: {}", simulated.name, e.key), e.message))
         }
@@ -89,7 +88,7 @@ fn resolve(
     }
 }
 
-/// A geometry with room for more handles, for bounds that use more than the drive has.
+/// Returns a device with more handles, for bounds that use more than the drive has.
 pub(super) fn with_handles(
     device: &ResolvedDevice,
     handles: usize,
@@ -99,7 +98,6 @@ pub(super) fn with_handles(
         return Ok(device);
     }
     device.config.handles = handles as u16;
-    let mut told = Vec::new();
-    device.geometry = resolve(&mut device, &mut told)?;
+    device.geometry = resolve(&mut device, &mut Vec::new())?;
     Ok(device)
 }

@@ -1,9 +1,9 @@
-//! Groups by simulation: of what was clustered, the two whose union costs the least media writes are
-//! joined, again and again, until few enough are left.
+//! Groups by simulation: the two clusters whose union costs the fewest media writes are joined until few
+//! enough are left.
 //!
-//! Lives tell what differs, not whether the difference matters on this drive: a log that lives as
-//! long as cold pages must stay alone, while pages that live unlike may share a handle where spare space
-//! is plenty. Only the part of the traffic that is learned from is simulated.
+//! Lifetimes show which data differs, not whether the difference matters on this drive. A log that lives
+//! as long as cold pages must stay on its own handle, while pages with different lifetimes may share one
+//! if there is plenty of spare space. Only the learned part of the traffic is simulated.
 
 use rayon::prelude::*;
 use wafer_lab::LabError;
@@ -12,17 +12,17 @@ use super::group::{self, Point};
 
 /// Page writes that the search may simulate: some ten seconds on two cores.
 const BUDGET: f64 = 6e8;
-/// Clusters that it begins with, at most and at least.
+/// Maximum and minimum number of clusters to begin with.
 pub(super) const MOST: usize = 12;
 const LEAST: usize = 4;
 
-/// Simulations that joining `from` clusters down to two takes.
+/// Returns the number of simulations needed to join `from` clusters down to two.
 fn simulations(from: usize) -> usize {
     (3..=from).map(|k| k * (k - 1) / 2).sum()
 }
 
-/// The groups of each point for every number of groups in `counts` that can be had. `cost` simulates
-/// groups and answers their WAF, of up to `most` groups; one simulation writes `pages` pages.
+/// Returns the group of each point, for every number of groups in `counts` that was reached. `cost`
+/// returns the WAF of up to `most` groups by simulation, which writes `pages` pages.
 pub(super) fn groups(
     points: &[Point],
     counts: &[usize],
@@ -62,7 +62,7 @@ pub(super) fn groups(
     }
 }
 
-/// Groups with `b` joined to `a`, numbered without a gap; `a` is less than `b`.
+/// Returns groups with `b` joined to `a`, numbered without a gap; `a` is less than `b`.
 fn join(groups: &[u16], a: u16, b: u16) -> Vec<u16> {
     let joined = |group: &u16| match *group {
         group if group == b => a,

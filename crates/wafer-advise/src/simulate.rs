@@ -1,4 +1,4 @@
-//! One way to place on the drive.
+//! Simulation of one placement scheme.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,20 +7,22 @@ use wafer_interface::Command;
 use wafer_lab::LabError;
 use wafer_lab::config::ResolvedDevice;
 
-use super::placing::{Placer, Way};
-use super::{AdviseOptions, Log, scale};
+use super::advice::AdviseOptions;
+use super::log::Log;
+use super::placing::{Placer, Scheme};
+use super::scale;
 
-/// How often the traffic is played, and what counts.
+/// How often the traffic is played, and which part counts.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) passes: u32,
-    /// Commands that are learned from.
+    /// Number of commands in the learned part.
     pub(super) learned: usize,
-    /// Ends of the quarters of the rest.
+    /// Ends of the quarters of the rest, in commands.
     quarters: Vec<usize>,
 }
 
-/// Capacities to be written before what counts begins.
+/// Capacities to write before the part that counts.
 const WARM_UP: f64 = 3.0;
 const MOST_PASSES: u32 = 200;
 
@@ -48,7 +50,7 @@ impl Plan {
         Plan { passes, learned, quarters }
     }
 
-    /// The part that is learned from alone, its second half what counts.
+    /// Returns a plan for the learned part alone, of which the second half counts.
     pub(super) fn learning(&self, log: &Log, geometry: &Geometry) -> Plan {
         let half = self.learned / 2;
         let passes = passes(log.pages_of(half), log.pages_of(self.learned), geometry);
@@ -56,14 +58,14 @@ impl Plan {
     }
 }
 
-/// Times to play `all` pages, of which `before` come ahead of what counts.
+/// Returns how often to play `all` pages, of which `before` come ahead of the part that counts.
 fn passes(before: u64, all: u64, geometry: &Geometry) -> u32 {
     let wanted = WARM_UP * geometry.logical_pages as f64;
     let more = ((wanted - before as f64) / all.max(1) as f64).ceil().max(0.0);
     (1 + more as u32).min(MOST_PASSES)
 }
 
-/// What came out.
+/// The result of a simulation.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
     /// WAF of the held-out part.
@@ -76,7 +78,7 @@ pub(super) struct Outcome {
 pub(super) fn run(
     device: &ResolvedDevice,
     log: &Log,
-    way: &Way,
+    scheme: &Scheme,
     plan: &Plan,
     handles: usize,
     cancel: &AtomicBool,
@@ -84,7 +86,7 @@ pub(super) fn run(
     let device = scale::with_handles(device, handles)?;
     let mut drive = Device::new(&device.config, 1)
         .map_err(|e| LabError::config(format!("{}: {}", device.name, e.key), e.message))?;
-    let mut placer = Placer::new(way, log, &device.geometry);
+    let mut placer = Placer::new(scheme, log, &device.geometry);
     let mut batch: Vec<Command> = Vec::with_capacity(8192);
     let mut counted = vec![drive.counters()];
     for pass in 1..=plan.passes {
@@ -120,7 +122,7 @@ pub(super) fn run(
     };
     let end = counted.len() - 1;
     Ok(Outcome {
-        // Nothing written in the held-out part, or nothing held out: what there is.
+        // Without writes in the held-out part, the learned part stands in.
         waf: between(1, end).or_else(|| between(0, 1)).unwrap_or(1.0),
         waf_learned: between(0, 1).unwrap_or(1.0),
         quarters: (1..end).filter_map(|q| between(q, q + 1)).collect(),

@@ -1,29 +1,23 @@
-//! Lives by stream: process, volume, size.
+//! Lifetimes by stream: process, volume, size.
 
 use wafer_device::Geometry;
 use wafer_interface::Op;
 
 use super::group::Point;
-use super::lives::{Life, first_pages};
-use super::log::{Labels, Log, pages, whole_pages};
+use super::lives::Life;
+use super::log::{Labels, Log};
 
-/// Lives of each label's writes in the first `learned` commands.
+/// Returns the lifetimes of each label's writes in the first `learned` commands.
 pub(super) fn lives(log: &Log, labels: &Labels, geometry: &Geometry, learned: usize) -> Vec<Life> {
     let mut of = vec![Life::default(); labels.names.len()];
-    // When and by whom each page was written; 0 is not mapped.
+    // Time and label of each page's last write; 0 for an unmapped page.
     let mut born = vec![(0u64, 0u16); geometry.logical_pages as usize];
-    let first = first_pages(geometry);
     let mut clock = 0u64;
     for (command, label) in log.commands[..learned].iter().zip(&labels.of) {
-        let base = first.get(command.namespace.index()).copied().unwrap_or(0);
-        let range = match command.op {
-            Op::Write => pages(command, log.page_blocks),
-            _ => whole_pages(command, log.page_blocks),
-        };
-        for page in range.start + base..range.end + base {
+        for page in log.device_pages(command, geometry) {
             let Some((birth, by)) = born.get_mut(page as usize) else { break };
             if *birth > 0 {
-                of[usize::from(*by)].died((clock + 1 - *birth) as f64);
+                of[usize::from(*by)].end((clock + 1 - *birth) as f64);
             }
             if command.op == Op::Write {
                 clock += 1;
@@ -42,6 +36,7 @@ pub(super) fn lives(log: &Log, labels: &Labels, geometry: &Geometry, learned: us
     of
 }
 
+/// Returns the labels as points to group.
 pub(super) fn points(
     log: &Log,
     labels: &Labels,

@@ -7,6 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
 use wafer_lab::load_device;
 
+use super::group::Point;
 use super::*;
 
 /// A mixture of three streams over 64 MiB: a circular log of the first half in 64 KiB, hot random pages
@@ -69,22 +70,22 @@ fn advice_on(file: &tempfile::NamedTempFile, set: &[&str], handles: u16) -> Advi
     advise(&device(), &workload, Some(&traces), &options, &never, &|_| {}).unwrap()
 }
 
-fn of_kind(advice: &Advice, kind: WayKind) -> f64 {
-    advice.ways.iter().filter(|w| w.kind == kind).map(|w| w.waf).fold(f64::INFINITY, f64::min)
+fn of_kind(advice: &Advice, kind: SchemeKind) -> f64 {
+    advice.schemes.iter().filter(|w| w.kind == kind).map(|w| w.waf).fold(f64::INFINITY, f64::min)
 }
 
 #[test]
 fn hidden_streams_are_found_and_placed_as_well_as_by_their_labels() {
     let hidden = advice_on(&mixture(false), &[], 3);
-    let none = of_kind(&hidden, WayKind::None);
-    let regions = of_kind(&hidden, WayKind::Regions);
-    let truth = of_kind(&advice_on(&by_process(&mixture(true)), &[], 3), WayKind::Streams);
-    let oracle = of_kind(&hidden, WayKind::Oracle);
+    let none = of_kind(&hidden, SchemeKind::None);
+    let regions = of_kind(&hidden, SchemeKind::Regions);
+    let truth = of_kind(&advice_on(&by_process(&mixture(true)), &[], 3), SchemeKind::Streams);
+    let oracle = of_kind(&hidden, SchemeKind::Oracle);
     assert!(none > truth * 1.1, "the streams matter: {none:.3} without, {truth:.3} with labels");
     assert!(regions < truth * 1.05, "{regions:.3} by regions, {truth:.3} by labels");
     assert!(oracle < regions, "{oracle:.3} with perfect knowledge, {regions:.3} by regions");
 
-    // The groups of the best way are the streams.
+    // The groups of the best scheme are the streams.
     let map = hidden.map.expect("advice by address");
     let group = |page: u64| map.at(0, page * 8).0;
     for (from, to) in [(0u64, 8192), (8192, 12_288), (12_288, 16_384)] {
@@ -105,12 +106,12 @@ fn streams_that_lie_among_each_other_are_placed_as_well_as_by_their_labels() {
     let place = |page: u64| page / PIECE * 45 % pieces * PIECE + page % PIECE;
     let hidden = advice_on(&mixture_at(false, place), &[], 3);
     let labelled = advice_on(&by_process(&mixture_at(true, place)), &[], 3);
-    let none = of_kind(&hidden, WayKind::None);
-    let regions = of_kind(&hidden, WayKind::Regions);
-    let truth = of_kind(&labelled, WayKind::Streams);
+    let none = of_kind(&hidden, SchemeKind::None);
+    let regions = of_kind(&hidden, SchemeKind::Regions);
+    let truth = of_kind(&labelled, SchemeKind::Streams);
     assert!(none > truth * 1.1, "the streams matter: {none:.3} without, {truth:.3} with labels");
     assert!(regions < truth * 1.05, "{regions:.3} by regions, {truth:.3} by labels");
-    assert!(hidden.ways.iter().any(|w| w.name == hidden.best && w.confidence >= 1.0));
+    assert!(hidden.schemes.iter().any(|w| w.name == hidden.best && w.confidence >= 1.0));
 }
 
 #[test]
@@ -155,7 +156,7 @@ fn a_drive_is_scaled_to_the_trace() {
 fn lives_are_exposure_over_deaths() {
     let mut life = lives::Life::default();
     for _ in 0..10 {
-        life.died(100.0);
+        life.end(100.0);
     }
     assert!((life.mean() - 100.0).abs() < 1e-9);
     assert!(life.spread() < 1e-6);
@@ -269,9 +270,9 @@ fn a_file_system_that_calls_everything_warm_gains_by_finer_classes() {
     };
     let warm = of("linux");
     let file = of("file");
-    let [none, recorded, oracle] =
-        [WayKind::None, WayKind::Recorded, WayKind::Oracle].map(|kind| of_kind(&warm, kind));
-    let finer = of_kind(&file, WayKind::Recorded);
+    let [none, recorded, oracle] = [SchemeKind::None, SchemeKind::Recorded, SchemeKind::Oracle]
+        .map(|kind| of_kind(&warm, kind));
+    let finer = of_kind(&file, SchemeKind::Recorded);
     assert!(recorded > none * 0.95, "warm: {recorded:.3} with handles, {none:.3} without");
     assert!(finer < recorded * 0.95, "{finer:.3} by file, {recorded:.3} all warm");
     assert!(oracle < finer * 0.8, "{oracle:.3} with perfect knowledge, {finer:.3} by file");

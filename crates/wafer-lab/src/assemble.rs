@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use wafer_interface::{Counters, Figure};
 use wafer_record::host::{Host, peak_rss_bytes};
 use wafer_record::record::{
-    FigureRecord, GeometryRecord, IgnoredOption, Performance, Provenance, SCHEMA, Summary,
-    WorkloadRecord, rfc3339,
+    FigureRecord, GeometryRecord, IgnoredOption, Performance, Provenance, Summary, WorkloadRecord,
+    rfc3339,
 };
 use wafer_record::{
     AttributionRecord, Events, Kind, Published, ReclaimUnits, Record, Timeline, Wear,
@@ -15,7 +15,7 @@ use wafer_record::{
 use crate::config::ResolvedDevice;
 use crate::experiment::Experiment;
 
-/// What a run leaves to be recorded.
+/// The results of a run.
 pub(crate) struct Outcome<'a> {
     pub(crate) experiment: &'a Experiment,
     pub(crate) started: SystemTime,
@@ -32,27 +32,22 @@ pub(crate) struct Outcome<'a> {
     pub(crate) ignored: Vec<IgnoredOption>,
 }
 
+/// Makes the record of a run.
 pub(crate) fn assemble(outcome: Outcome<'_>) -> Record {
     let Outcome { experiment, counters, .. } = outcome;
     let per_second = |pages: u64| Some(pages as f64 / outcome.wall_seconds.max(1e-9));
+    let summary = Summary {
+        events: Some(outcome.events),
+        wear: Some(outcome.wear),
+        ..Summary::from(&counters)
+    };
+    let provenance = experiment.provenance(outcome.started, outcome.ignored);
     let mut record = Record {
-        schema: SCHEMA.to_owned(),
-        name: experiment.name.clone(),
-        provenance: experiment.provenance(outcome.started, outcome.ignored),
-        summary: Summary {
-            events: Some(outcome.events),
-            wear: Some(outcome.wear),
-            ..Summary::from(&counters)
-        },
         application: outcome.figures.into_iter().map(FigureRecord::from).collect(),
         attribution: outcome.attribution,
-        findings: None,
         digest: Some(outcome.timeline.digest()),
-        timeline: outcome.timeline,
-        metrics: None,
         reclaim_units: Some(outcome.reclaim_units),
         published: outcome.published,
-        live: None,
         performance: Performance {
             wall_seconds: outcome.wall_seconds,
             precondition_seconds: Some(outcome.precondition_seconds),
@@ -60,6 +55,7 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> Record {
             media_pages_per_second: per_second(counters.host_pages + counters.relocated_pages),
             peak_rss_bytes: Some(peak_rss_bytes()),
         },
+        ..Record::new(experiment.name.clone(), provenance, summary, outcome.timeline)
     };
     record.complete();
     record
@@ -81,10 +77,8 @@ impl ResolvedDevice {
             overprovisioning: self.overprovisioning(),
         }
     }
-}
 
-impl ResolvedDevice {
-    /// Returns the provenance of whatever happens to this device, started at `started`.
+    /// Returns the provenance of a record of this device, started at `started`.
     pub fn provenance(&self, kind: Kind, started: SystemTime) -> Provenance {
         Provenance {
             kind,

@@ -1,4 +1,4 @@
-//! Several runs at once, over all cores and within the memory there is.
+//! Several runs at once, over all cores and within the available memory.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -11,22 +11,25 @@ use crate::error::LabError;
 use crate::experiment::Checked;
 use crate::run::run;
 
-/// How a batch is run and followed.
+/// A batch of runs, with its limits and callbacks.
 pub struct Batch<'a> {
-    /// Runs at the same time at most; none: one per core.
+    /// Maximum number of simultaneous runs; none is one per core.
     pub threads: Option<usize>,
     /// Set to stop all runs soon.
     pub cancel: &'a std::sync::atomic::AtomicBool,
     /// Called with the number of the experiment.
     pub progress: &'a (dyn Fn(usize, Progress) + Sync),
-    /// Called with the device of a run on the way; for batches of one.
+    /// Called with the device of a run in progress; for batches of one.
     pub watch: Option<&'a (dyn Fn(Snapshot) + Sync)>,
     /// Called as each run ends.
     pub finished: &'a (dyn Fn(usize, &Result<Record, LabError>) + Sync),
 }
 
 impl Batch<'_> {
-    /// Runs all experiments; results in the order of the experiments.
+    /// Runs all experiments and returns their results in the same order.
+    ///
+    /// # Errors
+    /// Threads cannot be started.
     pub fn run(&self, experiments: &[Checked]) -> Result<Vec<Result<Record, LabError>>, LabError> {
         let memory = MemoryGate::new(available_memory().unwrap_or(u64::MAX));
         let pool = rayon::ThreadPoolBuilder::new()
@@ -63,8 +66,8 @@ impl MemoryGate {
         MemoryGate { all: bytes, free: Mutex::new(bytes), freed: Condvar::new() }
     }
 
-    /// Waits until `bytes` are free. What needs more than there is in all waits for all: each run was
-    /// checked to fit, but others may have taken memory since.
+    /// Waits until `bytes` are free, or all memory if `bytes` exceeds it: each run was checked to fit, but
+    /// other processes may have taken memory since.
     fn take(&self, bytes: u64) -> Taken<'_> {
         let bytes = bytes.min(self.all);
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);

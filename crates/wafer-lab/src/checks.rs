@@ -1,4 +1,4 @@
-//! How an experiment is compared with its measured curve: `[validate]` of an experiment file.
+//! Comparison of an experiment with its measured curve: `[validate]` of an experiment file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! How a caller follows and stops a run.
+//! Progress and cancellation of a run.
 
 use std::sync::atomic::AtomicBool;
 

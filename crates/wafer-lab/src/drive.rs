@@ -12,18 +12,18 @@ use crate::control::Stage;
 /// Maximum number of events in a [`Snapshot`].
 const NEWEST: usize = 40;
 
-/// What a run sees of its device: events, and attribution on request, which costs speed.
+/// The observer of a run: events, and attribution on request, which costs speed.
 #[derive(Debug)]
 pub(crate) struct Watch<const ATTRIBUTION: bool> {
     /// Events of this stage.
     pub(crate) events: Events,
-    /// Events of the stages before.
+    /// Number of events in earlier stages.
     earlier: u64,
-    /// The newest since the last snapshot, the oldest first.
+    /// The newest events since the last snapshot, oldest first.
     unseen: VecDeque<FdpEvent>,
-    /// The newest before it, the oldest first.
+    /// The newest events before it, oldest first.
     seen: VecDeque<Event>,
-    /// Start of the run: events have no clock of their own and get the time of their first snapshot.
+    /// Start of the run. Events carry no time; they get that of their first snapshot.
     started: Instant,
 }
 
@@ -40,7 +40,7 @@ impl<const ATTRIBUTION: bool> Default for Watch<ATTRIBUTION> {
 }
 
 impl<const ATTRIBUTION: bool> Watch<ATTRIBUTION> {
-    /// Begins the next stage: events are counted from zero and numbered on.
+    /// Begins the next stage: event counts restart at zero, numbers continue.
     pub(crate) fn restart(&mut self) {
         self.earlier += std::mem::take(&mut self.events).total();
     }
@@ -96,6 +96,7 @@ pub(crate) fn snapshot<const A: bool>(device: &mut Drive<A>, stage: Stage) -> Sn
     }
 }
 
+/// Returns the erases per reclaim unit.
 pub(crate) fn wear<O: Observer>(drive: &Device<O>) -> Wear {
     let count = drive.geometry().ru_count;
     let erases = || (0..count).map(|ru| drive.erase_count(RuId(ru)));

@@ -1,4 +1,4 @@
-//! Why an experiment cannot run, or did not finish.
+//! Errors of experiments.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,17 +6,17 @@ use std::path::PathBuf;
 /// An error of the lab. Every message is one line; causes are in the source chain.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// A configuration or argument that cannot work.
+    /// A configuration or argument is invalid.
     #[error("{place}: {reason}{}", with(overrides))]
     Config {
-        /// What is wrong.
+        /// The key or argument.
         place: Place,
-        /// Why, and what would work if that is known.
+        /// The reason, and the expected value if it is known.
         reason: String,
         /// Overrides that may have made a file's value wrong, as `KEY=VALUE`.
         overrides: Vec<String>,
     },
-    /// A data file that a configuration names is nowhere to be found.
+    /// A data file named by a configuration does not exist.
     #[error("{place}: no such file: {}{}", file.display(), looked_in(looked))]
     MissingData {
         /// The key that names it.
@@ -38,7 +38,7 @@ pub enum LabError {
     /// Another workload cannot be used.
     #[error("{0}")]
     Workload(String),
-    /// A workload of several cannot be used.
+    /// One of several workloads cannot be used.
     #[error("{part}")]
     Part {
         /// Which one.
@@ -57,7 +57,7 @@ pub enum LabError {
         /// Bytes available.
         available: u64,
     },
-    /// The run began and cannot go on.
+    /// The run started and failed.
     #[error("{0}")]
     Run(String),
     /// A file could not be written.
@@ -74,7 +74,7 @@ pub enum LabError {
     Cancelled,
 }
 
-/// What an error is about. Front ends add their own words: [`Place::Argument`] is `--pace` on a command
+/// The place of an error. Front ends add their own words: [`Place::Argument`] is `--pace` on a command
 /// line and `pace=` in Python.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -146,7 +146,7 @@ impl From<wafer_record::RecordError> for LabError {
 }
 
 impl LabError {
-    /// Returns an error in what the user gave.
+    /// Returns an error in the user's input.
     pub fn config(place: impl Into<Place>, reason: impl Into<String>) -> Self {
         LabError::Config { place: place.into(), reason: reason.into(), overrides: Vec::new() }
     }
@@ -170,7 +170,7 @@ impl LabError {
         }
     }
 
-    /// Returns the error that tells what happened, without the parts around it.
+    /// Returns the underlying error, without the parts around it.
     pub fn innermost(&self) -> &LabError {
         match self {
             LabError::Part { source, .. } => source.innermost(),
@@ -185,9 +185,13 @@ pub fn line(
     describe: impl Fn(&(dyn std::error::Error + 'static)) -> String,
 ) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
-    let texts: Vec<String> =
-        causes.map(|cause| crate::config::one_line(&describe(cause))).collect();
+    let texts: Vec<String> = causes.map(|cause| one_line(&describe(cause))).collect();
     texts.join(": ")
+}
+
+/// Joins the lines of a text into one.
+pub(crate) fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 fn with(overrides: &[String]) -> String {

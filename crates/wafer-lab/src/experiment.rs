@@ -1,32 +1,31 @@
-//! An experiment: a device, what is written to it, how much, and the seed. From a file, from
-//! options, or from a file with options over it.
+//! Experiments: a device, a workload, a volume and a seed, from a file, from options, or from a file with
+//! options that override it.
+
+mod file;
 
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+pub use file::{DEFAULT_SAMPLES, schema};
 use wafer_record::files::read_text;
 use wafer_record::{Precondition, Volume};
 
+use self::file::ExperimentFile;
 use crate::checks::Checks;
 use crate::config::{Files, Layers, ResolvedDevice, base_layers, load_device, resolve};
 use crate::error::{LabError, Place};
 use crate::memory::refuse_if_short;
 use crate::source::{self, Built, SourceTarget, TraceSource, Workload};
 
-/// Default number of timeline samples.
-pub const DEFAULT_SAMPLES: usize = 1000;
-
-/// One run, ready.
+/// A run that is ready to be built.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// Name for tables and files.
     pub name: String,
     /// The device.
     pub device: ResolvedDevice,
-    /// What is written to it.
+    /// The workload.
     pub workload: Workload,
-    /// Host bytes to write; none: until the workload ends.
+    /// Host bytes to write; none is until the workload ends.
     pub volume: Option<Volume>,
     /// Shares of the bytes of jobs that run at the same time, `JOB=SHARE,...`.
     pub pace: Option<String>,
@@ -40,11 +39,11 @@ pub struct Experiment {
     pub samples: usize,
     /// State of the device at the start.
     pub precondition: Precondition,
-    /// Records whose invalidations cause relocations of whose data.
+    /// Whether to record attribution: whose invalidations cause relocations of whose data.
     pub attribution: bool,
-    /// Table of published WAF to print beside ours.
+    /// Table of published WAF to compare with.
     pub compare: Option<PathBuf>,
-    /// Volumes at which it is compared with that table; only from a file.
+    /// Volumes and tolerances of that comparison; only from a file.
     pub checks: Option<Checks>,
 }
 
@@ -64,7 +63,7 @@ pub struct Checked {
     pub total_bytes: Option<u64>,
 }
 
-/// What a caller gives; each value overrides that of the experiment file.
+/// Options of a caller; each value overrides that of the experiment file.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Profile name or file.
@@ -89,11 +88,11 @@ pub struct Options {
     pub samples: Option<usize>,
     /// State of the device at the start.
     pub precondition: Option<Precondition>,
-    /// Record attribution, also where the file does not ask for it.
+    /// Whether to record attribution even if the file does not.
     pub attribution: bool,
     /// Table of published WAF.
     pub compare: Option<PathBuf>,
-    /// Folder with traces and other data, looked at before all others.
+    /// Folder with traces and other data, searched first.
     pub data_dir: Option<PathBuf>,
 }
 
@@ -116,49 +115,8 @@ impl Options {
     }
 }
 
-/// An experiment file, all but its device and its workload.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ExperimentFile {
-    /// One line on what the experiment is for; for readers of the file.
-    #[serde(default)]
-    #[expect(dead_code, reason = "for readers of the file")]
-    description: Option<String>,
-    /// Host bytes to write, counted from the run's first write: multiples of the logical capacity
-    /// (`"25x"`) or a size (`"2TiB"`). Default: until the workload ends.
-    #[schemars(with = "Option<String>")]
-    volume: Option<Volume>,
-    /// Shares of the bytes of jobs that run at the same time, `"JOB=SHARE,..."`. Default: a closed
-    /// loop from queue depths, block sizes and the device's service times.
-    pace: Option<String>,
-    /// CSV file, relative to the experiment file, whose columns `pace` may name.
-    #[schemars(extend("format" = "path"))]
-    pace_from: Option<PathBuf>,
-    /// Random seed.
-    #[schemars(extend("default" = 0))]
-    seed: Option<u64>,
-    /// Maximum number of timeline samples, at least 2.
-    #[schemars(extend("default" = DEFAULT_SAMPLES))]
-    samples: Option<usize>,
-    /// State of the device before the counters start: `"fresh"`, `"sequential"` (one sequential fill),
-    /// `"random:N"` (N logical capacities of single-page writes at independent uniform addresses),
-    /// `"load"` (applications load their data), or several of them in this order, joined by `+`.
-    #[schemars(with = "Option<String>", extend("default" = "fresh"))]
-    precondition: Option<Precondition>,
-    /// Whether to record whose invalidations cause relocations of whose data, for `wafer explain`. It
-    /// costs about 15 % of speed.
-    #[schemars(extend("default" = false))]
-    attribution: Option<bool>,
-    /// CSV file of published WAF, relative to the experiment file, to print beside ours: columns
-    /// `volume` (multiples of the logical capacity) and `waf`, or `host_bytes` and `media_bytes`.
-    #[schemars(extend("format" = "path"))]
-    compare: Option<PathBuf>,
-    /// Volumes and tolerances for `wafer validate`.
-    validate: Option<Checks>,
-}
-
 impl Experiment {
-    /// Reads the experiment of a file, with options over it.
+    /// Reads an experiment file; options override it.
     pub fn from_file(path: &Path, options: &Options) -> Result<Self, LabError> {
         Self::from_text(path, &read_text(path)?, options)
     }
@@ -167,7 +125,7 @@ impl Experiment {
     /// messages, and relative paths start at its folder.
     ///
     /// # Errors
-    /// What the text says wrongly, with line and key.
+    /// The text is invalid; the message names line and key.
     pub fn from_text(path: &Path, text: &str, options: &Options) -> Result<Self, LabError> {
         let label = path.display().to_string();
         let mut layers = Layers::from_text(&label, text)?;
@@ -247,7 +205,7 @@ impl Experiment {
         Some(self.volume?.bytes(self.device.logical_bytes()))
     }
 
-    /// Returns what the workload is built for.
+    /// Returns the target that the workload is built for.
     pub fn target(&self) -> SourceTarget<'_> {
         SourceTarget {
             device: &self.device,
@@ -262,13 +220,15 @@ impl Experiment {
     /// Builds the workload.
     ///
     /// # Errors
-    /// What cannot work on this device, in one line with file, line and key.
+    /// The workload does not fit this device; one line with file, line and key.
     pub fn build(&self) -> Result<Built, LabError> {
         self.workload.build(&self.target())
     }
 
-    /// Prepares the workload without running it, so that its errors come before anything runs.
-    /// Refuses what does not fit into memory.
+    /// Builds the workload without running it, so that its errors come before anything runs.
+    ///
+    /// # Errors
+    /// As [`Experiment::build`], or the run does not fit into memory.
     pub fn check(self) -> Result<Checked, LabError> {
         let device_bytes = self.device.geometry.memory_bytes();
         self.check_memory(device_bytes)?;
@@ -288,7 +248,7 @@ impl Experiment {
     /// Returns the memory that the run takes, in bytes, on any machine.
     ///
     /// # Errors
-    /// What the workload cannot do on this device.
+    /// As [`Experiment::build`].
     pub fn needed_memory(&self) -> Result<u64, LabError> {
         Ok(self.device.geometry.memory_bytes() + self.build()?.memory_bytes)
     }
@@ -324,7 +284,7 @@ fn device_of_file(
         Err(_) => return Err(malformed),
         Ok(mut table) => match table.take_string("profile")? {
             Some(name) => (name, Some(table)),
-            // The whole device is here.
+            // The table is a whole device.
             None => return resolve("device", table, &options.set),
         },
     };

@@ -4,13 +4,14 @@
 //! - [`load_device`]: profiles and TOML files with overrides, to a checked configuration;
 //! - [`Experiment`]: what to run, from a file or from options;
 //! - [`run`] and [`Batch`]: one run, or many over all cores and within the available memory;
-//! - [`config::schema`]: JSON Schema of configuration files, from the types that read them;
+//! - [`experiment_schema`] and [`config::device_schema`]: JSON Schema of configuration files, from the
+//!   types that read them;
 //! - [`measure`]: counters of a real drive, read through nvme-cli.
 //!
 //! # Architecture
 //! - `config/`: layers of TOML with the place that set each key; profiles, schema, suggestions.
-//! - `experiment.rs`, `precondition.rs`: from a file to what can run. `source/`: what is written, one kind
-//!   a file.
+//! - `experiment.rs`, `precondition.rs`: from a file to a runnable experiment. `source/`: workloads, one
+//!   kind a file. `reference.rs`: published curves to compare with.
 //! - `run.rs` moves commands from the stream to the device in batches; `assemble.rs` makes the record.
 //!
 //! # Invariants
@@ -20,13 +21,13 @@
 //! - A result file is complete or absent.
 //!
 //! # Error model
-//! [`LabError`], one line each, with its causes as sources. [`LabError::is_usage`] separates what the user
-//! gave wrongly (with file, line and key) from what failed later. Errors name arguments by their role; the
-//! command line and Python add their own words. Nothing in a file panics.
+//! [`LabError`], one line each, with its causes as sources. [`LabError::is_usage`] separates errors in the
+//! user's input (with file, line and key) from later failures. Errors name arguments by their role; the
+//! command line and Python add their own words. No input file causes a panic.
 //!
 //! # What it does not implement
-//! - Time. `performance` is the simulator's own; the model counts bytes, not seconds.
-//! - Moving a run's state to a file and back.
+//! - Time: `performance` is that of the simulator; the model counts bytes, not seconds.
+//! - Saving and restoring the state of a run.
 
 mod assemble;
 mod batch;
@@ -39,7 +40,9 @@ mod experiment;
 pub mod measure;
 mod memory;
 mod precondition;
+mod reference;
 mod run;
+mod seed;
 pub mod source;
 
 /// Commit that the library was built from, or "unknown".
@@ -50,8 +53,9 @@ pub use checks::{Checks, Standing};
 pub use config::{ResolvedDevice, device_from_text, load_device};
 pub use control::{Control, Progress, Stage};
 pub use error::{LabError, line};
-pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options};
+pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options, schema as experiment_schema};
 pub use precondition::PreconditionStream;
+pub use reference::{Comparison, ComparisonRow, Reference};
 pub use run::{run, run_with_policy};
 pub use source::{
     CommandsSource, FioSource, Source, TraceFile, TraceSource, Workload, find_model, models,

@@ -1,4 +1,4 @@
-//! What is written before a run begins to count.
+//! Writes before a run begins to count.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -8,23 +8,6 @@ use wafer_record::Precondition;
 
 /// Bytes of one sequential command of the fill.
 const FILL_BYTES: u64 = 1 << 20;
-
-impl PreconditionStream {
-    /// The commands that bring a device of this geometry into the state, `load` left out; none for a
-    /// fresh one.
-    pub fn new(precondition: &Precondition, geometry: &Geometry, seed: u64) -> Option<Self> {
-        let page = geometry.page_bytes;
-        let pages: Vec<u64> = geometry.namespace_bytes().iter().map(|bytes| bytes / page).collect();
-        let total: u64 = pages.iter().sum();
-        let random_left = (total as f64 * precondition.random).round() as u64;
-        if !precondition.sequential && random_left == 0 {
-            return None;
-        }
-        let fill = if precondition.sequential { 0 } else { pages.len() };
-        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Some(PreconditionStream { page, pages, total, fill, next_page: 0, random_left, rng })
-    }
-}
 
 /// The commands of a precondition.
 pub struct PreconditionStream {
@@ -40,6 +23,28 @@ pub struct PreconditionStream {
 }
 
 impl PreconditionStream {
+    /// Returns the commands that bring a device of this geometry into the state, without `load`; none for a
+    /// fresh device.
+    pub fn new(precondition: &Precondition, geometry: &Geometry, seed: u64) -> Option<Self> {
+        let page = geometry.page_bytes;
+        let pages: Vec<u64> = geometry.namespace_bytes().iter().map(|bytes| bytes / page).collect();
+        let total: u64 = pages.iter().sum();
+        let random_left = (total as f64 * precondition.random).round() as u64;
+        if !precondition.sequential && random_left == 0 {
+            return None;
+        }
+        let fill = if precondition.sequential { 0 } else { pages.len() };
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Some(PreconditionStream { page, pages, total, fill, next_page: 0, random_left, rng })
+    }
+
+    /// Returns the commands as a stream.
+    pub fn into_stream(mut self) -> impl CommandStream {
+        stream::from_fn(move |out, max| {
+            out.extend(std::iter::from_fn(|| self.command()).take(max));
+        })
+    }
+
     /// Returns the number of bytes yet to be written.
     pub fn total_bytes(&self) -> u64 {
         let fill: u64 = self.pages.iter().skip(self.fill).sum();
@@ -78,15 +83,6 @@ impl PreconditionStream {
             op: Op::Write,
             namespace: NsId(namespace as u8),
         }
-    }
-}
-
-impl PreconditionStream {
-    /// Returns the commands as a stream.
-    pub fn into_stream(mut self) -> impl CommandStream {
-        stream::from_fn(move |out, max| {
-            out.extend(std::iter::from_fn(|| self.command()).take(max));
-        })
     }
 }
 

@@ -8,7 +8,7 @@ use wafer_device::policy::VictimPolicy;
 use wafer_interface::{
     Batch, Command, CommandStream, Completion, LBA_BYTES, Observer, StreamState,
 };
-use wafer_record::{AttributionRecord, ReclaimUnits, Record, Recorder, Reference, Timeline};
+use wafer_record::{AttributionRecord, ReclaimUnits, Record, Recorder, Timeline};
 
 use crate::assemble;
 use crate::control::{Control, Progress, Stage};
@@ -16,6 +16,8 @@ use crate::drive::{Drive, Placements, Watch, snapshot, wear};
 use crate::error::LabError;
 use crate::experiment::Experiment;
 use crate::precondition::PreconditionStream;
+use crate::reference::Reference;
+use crate::seed;
 use crate::source::Built;
 
 /// Number of commands requested from the stream at once.
@@ -87,7 +89,7 @@ fn run_built<const ATTRIBUTION: bool>(
     })?;
 
     let clock = Instant::now();
-    let seed = precondition_seed(experiment.seed);
+    let seed = seed::derived(experiment.seed, 0);
     if let Some(stream) =
         PreconditionStream::new(&experiment.precondition, &experiment.device.geometry, seed)
     {
@@ -135,14 +137,6 @@ fn run_built<const ATTRIBUTION: bool>(
         precondition_seconds,
         ignored: built.ignored,
     }))
-}
-
-/// Derives the precondition's seed, which must differ from the workload's: SplitMix64 of the run's.
-fn precondition_seed(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// Moves commands from a stream to a device.

@@ -43,7 +43,7 @@ pub struct CollectedRecord {
 }
 
 impl AttributionRecord {
-    /// What a device has counted; `None` if it was not asked to.
+    /// Returns the attribution of a device; `None` if it does not record it.
     pub fn of(device: &Device<impl Observer>) -> Option<Self> {
         let totals = device.attribution()?;
         let page = device.geometry().page_bytes;

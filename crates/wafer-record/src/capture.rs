@@ -1,4 +1,4 @@
-//! `wafer.capture/1`: what hosts asked of a drive, as recorded by `wafer serve --record`.
+//! `wafer.capture/1`: the commands of hosts to a drive, as recorded by `wafer serve --record`.
 //!
 //! The layout is in `docs/reference/capture-format.md`: a header (magic, version, JSON about the device), then
 //! zstd frames whose contents, one after the other, are records of 24 bytes. Each frame ends on a
@@ -25,7 +25,7 @@ pub const RECORD_BYTES: usize = 24;
 /// Longest header that is read, in bytes: far more than 255 namespaces need.
 const MAX_HEADER: u32 = 16 << 20;
 
-/// What a capture says of the drive that it was recorded on, as it was when recording began.
+/// The recorded drive at the start of the recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaptureHeader {
     /// Always `wafer.capture/1`.
@@ -94,10 +94,10 @@ pub enum CaptureError {
     /// A version that this module does not know.
     #[error("capture version {0}; this program reads version {VERSION}")]
     Version(u16),
-    /// The header is not the JSON that it should be.
+    /// The header is not valid JSON of this format.
     #[error("the header of the capture is damaged: {0}")]
     Header(String),
-    /// A record that no recorder writes.
+    /// A record is invalid.
     #[error("record {number} of the capture is damaged: {reason}")]
     Record {
         /// Which record, from 0.

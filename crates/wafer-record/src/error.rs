@@ -1,16 +1,16 @@
-//! Why a record or a file that users give cannot be read or written.
+//! Errors of reading and writing records and users' files.
 
 use std::path::PathBuf;
 
-/// Why a record cannot be read or written. Every message is one line.
+/// An error of reading or writing a record. Every message is one line.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// A file that does not hold what it should. `place` is the file, with line and key where there are.
+    /// A file is invalid. `place` is the file, with line and key if they are known.
     #[error("{place}: {reason}")]
     Input {
         /// Where: `FILE:LINE: KEY`.
         place: String,
-        /// Why, and where there is one, what would work.
+        /// The reason, and the expected value if it is known.
         reason: String,
     },
     /// A file could not be written.
@@ -25,7 +25,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// An error in a file that the user gave.
+    /// Returns an error in a file of the user's.
     pub fn input(place: impl Into<String>, reason: impl Into<String>) -> Self {
         RecordError::Input { place: place.into(), reason: reason.into() }
     }

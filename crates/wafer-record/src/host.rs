@@ -19,7 +19,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// This machine; "unknown" where the system does not tell.
+    /// Describes this machine; "unknown" where the system does not report a value.
     pub fn this() -> Self {
         let first_line = |path: &str| {
             let text = fs::read_to_string(path).ok()?;
@@ -41,20 +41,20 @@ impl Host {
     }
 }
 
-/// Bytes of the line `key` of a `/proc` file that counts in kB.
+/// Returns the value of the line `key` of a `/proc` file in kB, in bytes.
 fn kilobytes(path: &str, key: &str) -> Option<u64> {
     let text = fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
 }
 
-/// The largest resident set of this process so far, bytes; 0 where the system does not tell.
+/// Returns the largest resident set of this process so far, bytes; 0 if the system does not report it.
 pub fn peak_rss_bytes() -> u64 {
     kilobytes("/proc/self/status", "VmHWM").unwrap_or(0)
 }
 
-/// Memory that runs may take together: what the system has available, and what the control group
-/// leaves. None where neither is known.
+/// Returns the memory available to runs, bytes: the minimum of the system's and of the rest of the control
+/// group's limit. None if neither is known.
 pub fn available_memory() -> Option<u64> {
     let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let group = number("/sys/fs/cgroup/memory.max")

@@ -1,11 +1,12 @@
-//! The record: what wafer writes down and reads back, and what follows from it.
+//! The record of a run, a measurement or a drive, and the metrics and findings that follow from it.
 //!
 //! # What it is
 //! - [`Record`]: `wafer.result/1`. Simulated runs, measurements of real drives, live pages and mounted
 //!   drives write it, and every command reads it. [`schema`] is its JSON Schema.
 //! - [`Snapshot`]: a device at one moment, for progress, live pages and drives at their end.
 //! - [`Metrics`] and [`Finding`]: WAF over the run and why it is high, computed once, when a record is made.
-//! - [`Reference`]: published curves to compare with.
+//! - [`Published`]: published curves to compare with.
+//! - [`statistics`] and [`endurance`]: confidence intervals over seeds; the life of a drive at a WAF.
 //! - [`capture`]: `wafer.capture/1`, the commands that hosts sent to a drive.
 //!
 //! # Invariants
@@ -22,7 +23,7 @@
 
 mod attribution;
 pub mod capture;
-mod compare;
+pub mod endurance;
 mod error;
 mod events;
 pub mod files;
@@ -31,24 +32,26 @@ pub mod host;
 mod measured;
 pub mod metrics;
 mod precondition;
+mod published;
 mod read;
 mod reclaim_units;
 pub mod record;
 mod schema;
 mod snapshot;
+pub mod statistics;
 pub mod text;
 mod timeline;
 mod volume;
 
 pub use attribution::{AttributionRecord, CollectedRecord};
-pub use compare::{Comparison, ComparisonRow, Published, Reference, VOLUMES};
 pub use error::RecordError;
 pub use events::{Events, Wear, event_name};
 pub use files::write_json;
 pub use findings::{Added, Cause, Explanation, Finding, HandleCost, comparison};
 pub use measured::{Measured, Source};
-pub use metrics::Metrics;
+pub use metrics::{Metrics, VOLUMES};
 pub use precondition::Precondition;
+pub use published::Published;
 pub use read::{read_records, records_of_text};
 pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{Kind, Record, Summary};

@@ -1,4 +1,4 @@
-//! What a record says of a measurement of a real drive.
+//! Measurements of real drives in a record.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ impl Source {
     /// All sources, the finest first.
     pub const ALL: [Source; 3] = [Source::Fdp, Source::Ocp, Source::EnduranceGroup];
 
-    /// Unit of the host's counter, bytes: WAF over intervals of few units is coarse.
+    /// Returns the unit of the host's counter, bytes: WAF over intervals of few units is coarse.
     pub fn unit_bytes(self) -> u64 {
         match self {
             Source::Fdp => 1,

@@ -15,7 +15,7 @@
 
 mod columns;
 
-pub use columns::{AtVolume, HandleMetrics, Interval, Metrics, Ratios};
+pub use columns::{AtVolume, HandleMetrics, Interval, Metrics, Ratios, VOLUMES};
 
 /// Default limit of clamped WAF, as in the brief.
 pub const DEFAULT_LIMIT: f64 = 5.0;

@@ -1,4 +1,4 @@
-//! What is written before a run begins to count.
+//! The state of a device before a run begins to count.
 
 use std::fmt;
 use std::str::FromStr;

@@ -294,12 +294,12 @@ impl From<&Counters> for Summary {
 }
 
 impl Summary {
-    /// Bytes that the media wrote beyond those of hosts.
+    /// Returns the bytes that the media wrote beyond those of hosts.
     pub fn added_bytes(&self) -> u64 {
         self.media_bytes.saturating_sub(self.host_bytes)
     }
 
-    /// Share of the commands that were rejected, where more than half were.
+    /// Returns the share of the commands that were rejected, if more than half were.
     pub fn mostly_rejected(&self) -> Option<f64> {
         let (rejected, commands) = (self.rejected?, self.commands?);
         (rejected > commands - rejected.min(commands))
@@ -327,28 +327,39 @@ pub struct Performance {
 }
 
 impl Record {
-    /// Returns a record of a drive at one moment: `timeline` is what is known of its past.
+    /// Returns a record without optional fields; [`Record::complete`] computes metrics and findings.
+    pub fn new(name: String, provenance: Provenance, summary: Summary, timeline: Timeline) -> Self {
+        Record {
+            schema: SCHEMA.to_owned(),
+            name,
+            provenance,
+            summary,
+            application: Vec::new(),
+            attribution: None,
+            findings: None,
+            timeline,
+            metrics: None,
+            reclaim_units: None,
+            published: Vec::new(),
+            live: None,
+            performance: Performance::default(),
+            digest: None,
+        }
+    }
+
+    /// Returns a record of a drive at one moment; `timeline` is the known part of its past.
     pub fn of_snapshot(
         name: String,
         provenance: Provenance,
         snapshot: Snapshot,
         timeline: Timeline,
     ) -> Self {
+        let summary = Summary::from(&snapshot.counters);
         let mut record = Record {
-            schema: SCHEMA.to_owned(),
-            name,
-            provenance,
-            summary: Summary::from(&snapshot.counters),
-            application: Vec::new(),
-            attribution: None,
-            findings: None,
-            timeline,
-            metrics: None,
             reclaim_units: snapshot.reclaim_units,
-            published: Vec::new(),
             live: Some(snapshot.live),
             performance: Performance { wall_seconds: snapshot.seconds, ..Default::default() },
-            digest: None,
+            ..Record::new(name, provenance, summary, timeline)
         };
         record.complete();
         record
@@ -375,12 +386,12 @@ impl Record {
         }
     }
 
-    /// Random seed; 0 where nothing was random.
+    /// Returns the random seed; 0 if nothing was random.
     pub fn seed(&self) -> u64 {
         self.provenance.seed.unwrap_or(0)
     }
 
-    /// Logical capacity, bytes; 0 where it is not known.
+    /// Returns the logical capacity, bytes; 0 if it is unknown.
     pub fn logical_bytes(&self) -> u64 {
         match (&self.provenance.geometry, &self.provenance.measured) {
             (Some(geometry), _) => geometry.logical_pages * geometry.page_bytes,
@@ -389,7 +400,7 @@ impl Record {
         }
     }
 
-    /// Host bytes in multiples of the logical capacity.
+    /// Returns the host bytes in multiples of the logical capacity.
     pub fn volume(&self) -> f64 {
         self.summary.host_bytes as f64 / self.logical_bytes().max(1) as f64
     }

@@ -117,7 +117,7 @@ enum Cadence {
 const FIRST_STEP: u64 = 1 << 20;
 
 impl Recorder {
-    /// At most `samples` points over `total` bytes, if that is known.
+    /// Returns a recorder of at most `samples` points over `total` bytes, if that is known.
     pub fn new(samples: usize, total: Option<u64>) -> Self {
         let cadence = total.map_or(Cadence::Every(FIRST_STEP), Cadence::Of);
         let mut recorder = Recorder { samples: samples.max(2), cadence, next: 0, rows: Vec::new() };
@@ -125,7 +125,7 @@ impl Recorder {
         recorder
     }
 
-    /// Host bytes at which the next point is due.
+    /// Returns the host bytes at which the next point is due.
     pub fn next(&self) -> u64 {
         self.next
     }
@@ -171,7 +171,7 @@ impl Recorder {
         self.rows.push(row);
     }
 
-    /// The timeline, with a last point at the end of the run.
+    /// Returns the timeline, with a last point at the end of the run.
     pub fn finish(mut self, device: &Device<impl Observer>) -> Timeline {
         let end = device.counters().host_bytes;
         if end > 0 && self.rows.last().is_none_or(|row| row[0] < end) {

@@ -1,20 +1,20 @@
-//! The bound: what a drive could do that knows when each page will be overwritten or unmapped.
+//! The bound: the WAF of a drive that knows when each page will be invalidated.
 //!
-//! Two passes over the same commands. The first, [`Future`], notes for every page written how many host
-//! pages are written until it dies. The second, [`PerfectKnowledge`], is a page-mapped device that uses
-//! it twice:
+//! It takes two passes over the same commands. The first, [`Future`], records the death time of every page
+//! written: the number of host pages written when it is overwritten or unmapped. The second,
+//! [`PerfectKnowledge`], is a page-mapped device that uses the death times twice:
 //!
 //! - *Grouping by death time.* Pages written or relocated go to the open reclaim unit of their class, by
-//!   the time they still have. With known death times and open reclaim units enough, every reclaim unit
-//!   dies as a whole and WAF is 1 (Wang et al., SepBIT, FAST '22, section 2: "FK", future
-//!   knowledge, groups by block invalidation time as here). Drives have few open reclaim units, so
-//!   the number of classes is a parameter, and classes are spaced in proportion to the time left.
-//! - *The victim* is the reclaim unit for which waiting saves the fewest relocations per dead space
-//!   held, over any time of waiting, as the `adaptive` policy estimates it, with the deaths known.
+//!   the time until they are invalidated. With enough open reclaim units, every reclaim unit is
+//!   invalidated as a whole and WAF is 1 (Wang et al., SepBIT, FAST '22, section 2: "FK", future
+//!   knowledge, groups by block invalidation time in the same manner). Drives have few open reclaim units,
+//!   so the number of classes is a parameter. Classes are spaced in proportion to the time left.
+//! - *The victim* is the reclaim unit for which waiting saves the fewest relocations per invalid space
+//!   held, over any waiting time. The `adaptive` policy estimates the same index; here death times are known.
 //!
-//! It is what is reached with perfect knowledge by the best grouping and index known, not a proven
-//! limit: only WAF >= 1 is that. A table that shows it beside the policies tells what is left
-//! to gain by knowing more, not by placing better.
+//! It is the result of the best known grouping and index with perfect knowledge, not a proven limit: the
+//! only proven one is WAF >= 1. Beside the policies of a table it shows how much better predictions could
+//! still gain.
 //!
 //! # What it does not implement
 //! Handles and isolation (all data is grouped by death time alone), several reclaim groups, and
@@ -26,21 +26,21 @@ use wafer_interface::{Command, NsId, Op};
 
 /// Never: not within the commands that were seen.
 const NEVER: u32 = u32::MAX;
-/// Reclaim units valued again at each collection: every so manieth.
+/// Each collection recomputes the index of every `TURNS`-th reclaim unit.
 const TURNS: usize = 8;
-/// Points of waiting at which an index is computed.
+/// Number of waiting times at which an index is computed.
 const POINTS: usize = 24;
 
-/// When every page written will die.
+/// The death time of every page written.
 #[derive(Debug)]
 pub struct Future {
-    /// For each host page in order of writing, the host pages written to the device when it dies.
+    /// Death time of each host page, in order of writing: host pages written to the device by then.
     deaths: Vec<u32>,
-    /// For each logical page, the position in `deaths` of what it holds, plus one.
+    /// For each logical page, the position in `deaths` of its data, plus one.
     last: Vec<u32>,
 }
 
-/// The pages of a command: (first, past the last), whole ones only for deallocate.
+/// Returns the pages of a command, from the first to one past the last; a deallocate has whole ones only.
 fn pages(geometry: &Geometry, command: &Command) -> Option<(u64, u64)> {
     let NsId(namespace) = command.namespace;
     let range = geometry.namespaces.get(usize::from(namespace))?;
@@ -58,12 +58,12 @@ fn pages(geometry: &Geometry, command: &Command) -> Option<(u64, u64)> {
 }
 
 impl Future {
-    /// Nothing seen yet.
+    /// Returns a future without commands.
     pub fn new(geometry: &Geometry) -> Self {
         Future { deaths: Vec::new(), last: vec![0; geometry.logical_pages as usize] }
     }
 
-    /// Notes what commands write and unmap, in order. At most 2^32 - 2 host pages are told apart.
+    /// Records the pages that commands write and unmap, in order: at most 2^32 - 2 host pages.
     pub fn see(&mut self, geometry: &Geometry, commands: &[Command]) {
         for command in commands {
             let Some((first, past)) = pages(geometry, command) else { continue };
@@ -81,14 +81,14 @@ impl Future {
         }
     }
 
-    /// Host pages seen so far.
+    /// Returns the number of host pages so far.
     pub fn host_pages(&self) -> u64 {
         self.deaths.len() as u64
     }
 }
 
-/// Free reclaim units that are kept: those of the drive, and for the pages of one victim one in every
-/// class.
+/// Returns the number of reclaim units kept free: those of the drive, or one in every class for the pages of
+/// a victim if that is more.
 fn reserve(geometry: &Geometry, classes: usize) -> usize {
     (geometry.forced_free(geometry.ru_count) as usize).max(classes + 2)
 }
@@ -96,9 +96,9 @@ fn reserve(geometry: &Geometry, classes: usize) -> usize {
 /// One reclaim unit.
 #[derive(Clone, Debug, Default)]
 struct Unit {
-    /// Logical page and death of what was written to it.
+    /// Logical page and death time of each page written to it.
     pages: Vec<(u32, u32)>,
-    /// Once closed: deaths in order, and the sum of those before each.
+    /// Once closed: death times in order, and their prefix sums.
     deaths: Vec<u32>,
     sums: Vec<u64>,
     valid: u32,
@@ -106,7 +106,7 @@ struct Unit {
     index: f64,
 }
 
-/// A device that knows the future.
+/// A device with perfect knowledge of the future.
 pub struct PerfectKnowledge<'a> {
     geometry: &'a Geometry,
     future: &'a Future,
@@ -116,7 +116,7 @@ pub struct PerfectKnowledge<'a> {
     free: Vec<u32>,
     /// The open reclaim unit of each class, plus one.
     open: Vec<u32>,
-    /// Ratio of the times left from one class to the next, as a binary logarithm.
+    /// Ratio of the remaining times of one class and the next, as a binary logarithm.
     step: f64,
     clock: u64,
     relocated: u64,
@@ -124,10 +124,10 @@ pub struct PerfectKnowledge<'a> {
 }
 
 impl<'a> PerfectKnowledge<'a> {
-    /// A fresh device with `classes` open reclaim units. Reserve and sizes are those of the geometry.
+    /// Returns a fresh device with `classes` open reclaim units. Reserve and sizes are those of the geometry.
     ///
     /// # Errors
-    /// What makes it impossible: fewer reclaim units than data, reserve and open ones need.
+    /// There are too few reclaim units for data, reserve and open ones, or too many logical pages.
     pub fn new(
         geometry: &'a Geometry,
         future: &'a Future,
@@ -157,7 +157,7 @@ impl<'a> PerfectKnowledge<'a> {
         })
     }
 
-    /// Applies commands: those that the future has seen, from the first on.
+    /// Applies commands: the same that the future has recorded, from the first on.
     pub fn apply(&mut self, commands: &[Command]) {
         for command in commands {
             let Some((first, past)) = pages(self.geometry, command) else { continue };
@@ -173,12 +173,12 @@ impl<'a> PerfectKnowledge<'a> {
         }
     }
 
-    /// Host pages written.
+    /// Returns the number of host pages written.
     pub fn host_pages(&self) -> u64 {
         self.clock
     }
 
-    /// Pages relocated.
+    /// Returns the number of pages relocated.
     pub fn relocated_pages(&self) -> u64 {
         self.relocated
     }
@@ -225,40 +225,40 @@ impl<'a> PerfectKnowledge<'a> {
         }
     }
 
-    /// Relocations saved by waiting per dead space held meanwhile, at the best time of waiting.
+    /// Returns the relocations saved by waiting per invalid space held meanwhile, at the best waiting time.
     fn index(&self, ru: usize) -> f64 {
         let unit = &self.units[ru];
         let all = unit.deaths.len();
-        let dead = all - unit.valid as usize;
+        let invalid = all - unit.valid as usize;
         if unit.valid == 0 {
             return -1.0;
         }
         let (mut best, mut at) = (0.0f64, 0);
-        let before = if dead == 0 { 0 } else { unit.sums[dead - 1] };
+        let before = if invalid == 0 { 0 } else { unit.sums[invalid - 1] };
         let known = unit.deaths.partition_point(|death| *death != NEVER);
-        if known <= dead {
-            // What is left never dies: waiting gains nothing.
+        if known <= invalid {
+            // The valid pages are never invalidated: waiting gains nothing.
             return 0.0;
         }
         for point in 1..=POINTS {
-            // Waiting until this many more are dead.
-            let more = ((known - dead) * point).div_ceil(POINTS);
+            // Waiting until this many more are invalid.
+            let more = ((known - invalid) * point).div_ceil(POINTS);
             if more == at {
                 continue;
             }
             at = more;
-            let last = dead + more - 1;
+            let last = invalid + more - 1;
             let wait = (u64::from(unit.deaths[last]) - self.clock.min(u64::from(unit.deaths[last])))
                 as f64;
-            // Dead pages hold space for the whole wait, those that die in it for what remains then.
-            let died = (unit.sums[last] - before) as f64;
-            let held = dead as f64 * wait + more as f64 * f64::from(unit.deaths[last]) - died;
+            // Invalid pages hold space for the whole wait, those invalidated in it for the rest of it.
+            let deaths = (unit.sums[last] - before) as f64;
+            let held = invalid as f64 * wait + more as f64 * f64::from(unit.deaths[last]) - deaths;
             best = best.max(more as f64 / held.max(1.0));
         }
         best
     }
 
-    /// Collects until more than the reserve is free.
+    /// Collects until more reclaim units than the reserve are free.
     fn reclaim(&mut self) {
         let reserve = reserve(self.geometry, self.open.len());
         while self.free.len() <= reserve {
@@ -266,8 +266,8 @@ impl<'a> PerfectKnowledge<'a> {
             let unit = std::mem::take(&mut self.units[victim]);
             self.relocated += u64::from(unit.valid);
             for (page, death) in unit.pages {
-                // A page written twice to one reclaim unit is valid at its last place only: that
-                // one dies later than now.
+                // A page written twice to one reclaim unit is valid at its last place only, the one with
+                // a later death time.
                 let here = self.map[page as usize] == victim as u32 + 1;
                 if here && u64::from(death) >= self.clock {
                     self.append(page, death);
@@ -290,7 +290,7 @@ impl<'a> PerfectKnowledge<'a> {
             }
             let mut index = self.units[ru].index;
             if best.is_none_or(|(least, _)| index < least) {
-                // Looked at again before it is chosen.
+                // The index may be stale: recompute it before the unit is chosen.
                 index = self.index(ru);
                 self.units[ru].index = index;
                 if best.is_none_or(|(least, _)| index < least) {

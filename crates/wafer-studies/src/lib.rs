@@ -1,16 +1,16 @@
-//! Published studies beside ours.
+//! Studies: published figures, measured curves, policies and theory, compared with the model.
 //!
 //! # What it is
-//! - [`reproduce`]: published studies beside ours;
-//! - [`validate`]: measured curves as a study, with a command of its own;
+//! - [`reproduce`]: published figures and the model's;
+//! - [`validate`]: measured curves and the model's;
 //! - [`ranking`]: policies compared, with the [`bound`] of perfect knowledge;
-//! - [`theory`]: closed forms of write amplification, the oracle of the device.
+//! - [`theory`]: closed forms of write amplification, an oracle for the device.
 //!
 //! # Error model
 //! [`LabError`](wafer_lab::LabError), one line each.
 //!
 //! # What it does not implement
-//! Runs; `wafer-lab` runs.
+//! Running experiments: `wafer-lab` does.
 
 pub mod bound;
 mod generated;

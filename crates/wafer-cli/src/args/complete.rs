@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
-use wafer_lab::config::{Key, keys, profiles, schema};
+use wafer_lab::config::{Key, keys, overridable_keys, profiles};
+use wafer_lab::experiment_schema;
 use wafer_studies::reproduce::Study;
 
 /// Completes device profiles and device files.
@@ -20,13 +21,13 @@ pub(super) fn device() -> ArgValueCompleter {
 
 /// Completes `KEY=VALUE` of a device.
 pub(super) fn device_keys() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| assignments(current, &schema::overridable()))
+    ArgValueCompleter::new(|current: &OsStr| assignments(current, &overridable_keys()))
 }
 
 /// Completes `KEY=VALUE` of a trace.
 pub(super) fn trace_keys() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
-        let root = schema::experiment();
+        let root = experiment_schema();
         let keys = keys(&root, &root["$defs"]["workload-trace"]);
         let options: Vec<Key> = keys.into_iter().filter(|key| key.name != "trace").collect();
         assignments(current, &options)
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     fn complete(text: &str) -> Vec<String> {
-        let found = assignments(OsStr::new(text), &schema::overridable());
+        let found = assignments(OsStr::new(text), &overridable_keys());
         found.iter().map(|c| c.get_value().to_string_lossy().into_owned()).collect()
     }
 

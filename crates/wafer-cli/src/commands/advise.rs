@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
-use wafer_advise::{Advice, AdviseOptions, HeatMap, Histogram, WayKind, advise, files};
+use wafer_advise::{Advice, AdviseOptions, HeatMap, Histogram, SchemeKind, advise, files};
 use wafer_lab::{Experiment, LabError, Options, TraceSource, Workload, load_device};
 use wafer_record::write_json;
 
@@ -96,7 +96,7 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
         output::bytes(advice.touched_bytes),
         100.0 * advice.hold_out
     )?;
-    let mut ways = Table::new(&[
+    let mut schemes = Table::new(&[
         ("placement", Align::Left),
         ("handles", Align::Right),
         ("WAF", Align::Right),
@@ -107,33 +107,33 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
     ]);
     // One bound of each size is enough to read; JSON has all.
     let mut bounds = Vec::new();
-    for way in &advice.ways {
-        if way.kind == WayKind::Oracle {
-            if bounds.contains(&way.handles) {
+    for scheme in &advice.schemes {
+        if scheme.kind == SchemeKind::Oracle {
+            if bounds.contains(&scheme.handles) {
                 continue;
             }
-            bounds.push(way.handles);
+            bounds.push(scheme.handles);
         }
-        let mark = if way.name == advice.best { "> " } else { "  " };
-        ways.row([
-            format!("{mark}{}", way.name),
-            way.handles.to_string(),
-            format!("{:.3}", way.waf),
-            format!("{:.3}", way.spread),
-            format!("{:.3}", way.waf_learned),
-            if way.kind == WayKind::None {
+        let mark = if scheme.name == advice.best { "> " } else { "  " };
+        schemes.row([
+            format!("{mark}{}", scheme.name),
+            scheme.handles.to_string(),
+            format!("{:.3}", scheme.waf),
+            format!("{:.3}", scheme.spread),
+            format!("{:.3}", scheme.waf_learned),
+            if scheme.kind == SchemeKind::None {
                 String::new()
             } else {
-                format!("{:+.1} %", 100.0 * way.life_gained)
+                format!("{:+.1} %", 100.0 * scheme.life_gained)
             },
-            if way.kind == WayKind::None {
+            if scheme.kind == SchemeKind::None {
                 String::new()
             } else {
-                format!("{:.0} %", 100.0 * way.confidence)
+                format!("{:.0} %", 100.0 * scheme.confidence)
             },
         ]);
     }
-    ways.print(&mut out)?;
+    schemes.print(&mut out)?;
     writeln!(out, "\nadvised: {}\n", advice.best)?;
     let mut groups = Table::new(&[
         ("handle", Align::Right),
@@ -148,7 +148,7 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
         groups.row([
             group.handle.to_string(),
             percent(group.write_share),
-            // A way that goes by age gives addresses to all handles in turn.
+            // A scheme by age gives addresses to all handles in turn.
             known(percent(group.space_share)),
             known(output::bytes(group.mean_life_bytes as u64)),
             known(format!("{:.2}", group.spread)),

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wafer_lab::{Batch, Checked, Experiment, LabError};
+use wafer_lab::{Batch, Checked, Experiment, LabError, Reference};
 #[cfg(feature = "serve")]
 use wafer_record::Snapshot;
-use wafer_record::{Cause, Record, Reference, write_json};
+use wafer_record::{Cause, Record, write_json};
 
 #[cfg(feature = "serve")]
 use super::live;
@@ -184,7 +184,7 @@ fn rejected(record: &Record) {
 }
 
 fn reference(experiment: &Experiment) -> Result<Option<Reference>, LabError> {
-    Ok(experiment.compare.as_deref().map(Reference::read).transpose()?)
+    experiment.compare.as_deref().map(Reference::read).transpose()
 }
 
 fn print(

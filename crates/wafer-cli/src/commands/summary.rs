@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use wafer_lab::Comparison;
 use wafer_record::metrics::sparkline;
-use wafer_record::{Comparison, Record, VOLUMES};
+use wafer_record::{Record, VOLUMES};
 
 use crate::output;
 use crate::output::{Align, HEADER, Table};

@@ -1,4 +1,4 @@
-//! Where the files that a configuration names are: beside it, or among the data.
+//! Lookup of the files that a configuration names: beside it, or in data folders.
 
 use std::path::{Path, PathBuf};
 

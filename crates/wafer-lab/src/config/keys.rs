@@ -142,10 +142,11 @@ fn object<'a>(schema: &'a Value, key: &str) -> &'a Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::schema;
+    use crate::config::device_schema;
+    use crate::experiment_schema;
 
     fn device_key(name: &str) -> Key {
-        let device = schema::device();
+        let device = device_schema();
         keys(&device, &device).into_iter().find(|key| key.name == name).unwrap()
     }
 
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn every_key_is_documented() {
-        let root = schema::experiment();
+        let root = experiment_schema();
         let tables = root["$defs"].as_object().unwrap().values().chain([&root]);
         for key in tables.flat_map(|table| keys(&root, table)) {
             assert!(!key.meaning.is_empty(), "{}", key.name);

@@ -9,8 +9,7 @@ use toml_edit::Document;
 
 use super::origins;
 use super::suggest::did_you_mean;
-use crate::error::LabError;
-use crate::error::{Overridden, Place};
+use crate::error::{LabError, Overridden, Place, one_line};
 
 /// Where a key got its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,17 +23,17 @@ pub(super) enum Origin {
 /// Values with their origins. Later layers override earlier ones key by key.
 #[derive(Clone, Debug)]
 pub struct Layers {
-    /// Name of the lowest file, for errors about keys that nothing set.
+    /// Name of the lowest file, for errors about keys that are not set.
     label: Arc<str>,
     values: Table,
     origins: BTreeMap<String, Origin>,
-    /// What overrides change, for messages.
+    /// The target of overrides, for messages.
     overridden: Overridden,
     /// Overrides, as given.
     overrides: Vec<String>,
 }
 
-/// Keys of which one replaces the other when a higher layer sets it.
+/// Keys that exclude each other: one in a higher layer replaces the other.
 const EXCLUSIVE: [&str; 2] = ["overprovisioning", "reclaim_unit.count"];
 
 impl Layers {
@@ -140,7 +139,7 @@ impl Layers {
         }
     }
 
-    /// Removes a key; a table becomes layers of its own, with its origins.
+    /// Removes a key; a table becomes new layers, with its origins.
     pub fn split_off(&mut self, key: &str) -> Option<Result<Layers, Value>> {
         let origins = self
             .origins
@@ -156,7 +155,7 @@ impl Layers {
         })
     }
 
-    /// Removes a list of tables; each becomes layers of its own, with its origins.
+    /// Removes a list of tables; each becomes new layers, with its origins.
     pub fn split_off_list(&mut self, key: &str) -> Option<Result<Vec<Layers>, Value>> {
         let origins = std::mem::take(&mut self.origins);
         let (under, rest) = origins.into_iter().partition(|(k, _)| is_at_or_under(k, key));
@@ -305,7 +304,7 @@ impl Layers {
     }
 }
 
-/// serde's "invalid type" without the names of Rust's types.
+/// Rewords serde's "invalid type" without the names of Rust types.
 fn in_plain_words(message: &str) -> String {
     let Some((found, expected)) =
         message.strip_prefix("invalid type: ").and_then(|m| m.split_once(", expected "))
@@ -321,11 +320,6 @@ fn in_plain_words(message: &str) -> String {
         other => other,
     };
     format!("expected {expected}, found {found}")
-}
-
-/// Joins the lines of a text into one.
-pub fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 fn is_at_or_under(key: &str, of: &str) -> bool {

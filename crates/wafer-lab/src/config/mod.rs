@@ -1,195 +1,22 @@
-//! Devices by name or file, with overrides: the resolved configuration, or an error that names file,
-//! line and key.
+//! Configuration files: devices by name or file, with overrides, and the keys that files can have.
 
+mod device;
+mod device_schema;
 mod files;
 mod keys;
 mod layers;
 mod origins;
 mod profiles;
-pub mod schema;
+pub(crate) mod schema;
 mod suggest;
 
-use std::path::Path;
-
+pub use device::{
+    DeviceSummary, ResolvedDevice, base_layers, device_from_text, load_device, resolve,
+};
+pub use device_schema::{device_schema, overridable_keys};
+pub(crate) use device_schema::{overridden, table as device_table};
 pub use files::Files;
 pub use keys::{Key, keys};
-pub use layers::{Layers, one_line};
+pub use layers::Layers;
 pub use profiles::{Profile, profile, profiles, shipped_files, unpack};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 pub use suggest::did_you_mean;
-use wafer_device::{DeviceConfig, Geometry};
-use wafer_interface::Bytes;
-use wafer_record::files::read_text;
-
-use crate::error::LabError;
-
-/// What a device file says about the device, beside its configuration.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-struct About {
-    /// One line about the device.
-    description: Option<String>,
-    /// Most bytes per second that the media of the real drive takes; only to compare times.
-    write_rate: Option<Bytes>,
-}
-
-/// A device that can be made.
-#[derive(Clone, Debug)]
-pub struct ResolvedDevice {
-    /// Profile name, or the file's path as given.
-    pub name: String,
-    /// One line about the device, from its file.
-    pub description: Option<String>,
-    /// Most bytes per second that the media of the real drive takes; only to compare times.
-    pub write_rate: Option<Bytes>,
-    /// Every key with its value.
-    pub config: DeviceConfig,
-    /// Sizes that follow.
-    pub geometry: Geometry,
-    /// Notes for the user, such as a value that follows oddly from overrides.
-    pub notices: Vec<String>,
-}
-
-/// One line of a list of devices.
-#[derive(Clone, Debug, Serialize)]
-pub struct DeviceSummary {
-    /// Name.
-    pub name: String,
-    /// One line.
-    pub description: String,
-    /// Logical capacity in bytes.
-    pub capacity: u64,
-    /// Bytes of a reclaim unit.
-    pub reclaim_unit_size: u64,
-    /// Physical reclaim units.
-    pub reclaim_unit_count: u32,
-    /// (physical - logical) / logical.
-    pub overprovisioning: f64,
-    /// Reclaim unit handles.
-    pub handles: u16,
-    /// "initially" or "persistently"; "none" for a conventional device.
-    pub isolation: String,
-    /// Bytes of memory that a simulation takes.
-    pub memory_bytes: u64,
-}
-
-impl ResolvedDevice {
-    /// Logical capacity in bytes.
-    pub fn logical_bytes(&self) -> u64 {
-        self.geometry.logical_bytes()
-    }
-
-    /// (physical - logical) / logical capacity.
-    pub fn overprovisioning(&self) -> f64 {
-        let physical = f64::from(self.geometry.ru_count) * f64::from(self.geometry.pages_per_ru);
-        physical / self.geometry.logical_pages as f64 - 1.0
-    }
-
-    /// Returns its line in a list of devices.
-    pub fn summary(&self) -> DeviceSummary {
-        let isolation = match (self.config.fdp, self.config.isolation) {
-            (false, _) => "none",
-            (true, wafer_device::Isolation::Initially) => "initially",
-            (true, wafer_device::Isolation::Persistently) => "persistently",
-        };
-        DeviceSummary {
-            name: self.name.clone(),
-            description: self.description.clone().unwrap_or_default(),
-            capacity: self.logical_bytes(),
-            reclaim_unit_size: self.config.reclaim_unit.size.0,
-            reclaim_unit_count: self.geometry.ru_count,
-            overprovisioning: self.overprovisioning(),
-            handles: self.config.handles,
-            isolation: isolation.to_owned(),
-            memory_bytes: self.geometry.memory_bytes(),
-        }
-    }
-}
-
-/// Loads a device: a shipped profile's name or a TOML file, then `KEY=VALUE` overrides.
-pub fn load_device(device: &str, overrides: &[String]) -> Result<ResolvedDevice, LabError> {
-    let unknown = |reason: String| LabError::config(format!("device {device}"), reason);
-    resolve(device, base_layers(device, Path::new(""), unknown)?, overrides)
-}
-
-/// Loads a device from the text of a TOML file, then `KEY=VALUE` overrides; `label` names the text in
-/// messages.
-///
-/// # Errors
-/// As [`load_device`].
-pub fn device_from_text(
-    label: &str,
-    text: &str,
-    overrides: &[String],
-) -> Result<ResolvedDevice, LabError> {
-    resolve(label, Layers::from_text(label, text)?, overrides)
-}
-
-/// Reads a profile by name, or a file; relative paths start at `folder`. `unknown` makes the error
-/// where there is neither.
-pub fn base_layers(
-    device: &str,
-    folder: &Path,
-    unknown: impl FnOnce(String) -> LabError,
-) -> Result<Layers, LabError> {
-    if let Some(profile) = profile(device) {
-        return Layers::from_text(&profile.path, &profile.text);
-    }
-    let path = folder.join(device);
-    if !path.exists() {
-        if device.contains('/') || path.extension().is_some() {
-            return Err(unknown(format!("no such file: {}", path.display())));
-        }
-        let names: Vec<String> = profiles().into_iter().map(|profile| profile.name).collect();
-        return Err(unknown(format!("no such profile{}", did_you_mean(device, &names))));
-    }
-    Layers::from_text(&path.display().to_string(), &read_text(&path)?)
-}
-
-/// Applies overrides, checks everything and resolves the sizes.
-pub fn resolve(
-    name: &str,
-    mut layers: Layers,
-    overrides: &[String],
-) -> Result<ResolvedDevice, LabError> {
-    let about: About = layers.take(&schema::names::<About>())?;
-    layers.set_all(overrides)?;
-    let config: DeviceConfig = layers.read()?;
-    check_policy(&layers, &config)?;
-    let geometry =
-        Geometry::resolve(&config).map_err(|e| layers.error(&e.key, &one_line(&e.message)))?;
-    let mut device = ResolvedDevice {
-        name: name.to_owned(),
-        description: about.description,
-        write_rate: about.write_rate,
-        config,
-        geometry,
-        notices: Vec::new(),
-    };
-    let resized = layers.is_overridden("capacity") || layers.is_overridden("reclaim_unit.size");
-    if resized && layers.has("reclaim_unit.count") && !layers.is_overridden("reclaim_unit.count") {
-        device.notices.push(format!(
-            "reclaim_unit.count stays {} from {name}, so over-provisioning is now {:.1} %; set \
-             overprovisioning or reclaim_unit.count to choose it",
-            device.geometry.ru_count,
-            100.0 * device.overprovisioning()
-        ));
-    }
-    Ok(device)
-}
-
-fn check_policy(layers: &Layers, config: &DeviceConfig) -> Result<(), LabError> {
-    let known: Vec<&str> =
-        wafer_device::policy::POLICIES.iter().map(|policy| policy.name).collect();
-    if known.contains(&config.gc.policy.as_str()) {
-        let made = wafer_device::policy::make(&config.gc);
-        return made.map(|_| ()).map_err(|e| layers.error(&e.key, &one_line(&e.message)));
-    }
-    let reason =
-        format!("no policy `{}`{}", config.gc.policy, did_you_mean(&config.gc.policy, &known));
-    Err(layers.error("gc.policy", &reason))
-}
-
-#[cfg(test)]
-mod tests;

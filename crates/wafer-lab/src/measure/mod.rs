@@ -1,8 +1,7 @@
 //! Write amplification of a real drive: counters read through nvme-cli while something runs.
 //!
-//! [`NvmeCli`] reads the counters as JSON, [`Tracker`] makes growth of them (wraps, resets and missed
-//! samples included), [`record`] makes a record of it, with
-//! `timeline.seconds` and `provenance.measured`.
+//! [`NvmeCli`] reads the counters as JSON. [`Tracker`] adds up their growth across wraps, resets and missed
+//! samples. [`record`] makes a record with `timeline.seconds` and `provenance.measured`.
 //!
 //! The procedure is that of KIOXIA's performance brief on FDP (2025): read HBMW and MBMW at even intervals,
 //! show cumulative, instantaneous and clamped WAF; see [`wafer_record::metrics`].
@@ -23,6 +22,6 @@ pub struct Reading {
     pub host_bytes: u128,
     /// MBMW.
     pub media_bytes: u128,
-    /// MBE, where the source tells.
+    /// MBE, if the source reports it.
     pub erased_bytes: Option<u128>,
 }

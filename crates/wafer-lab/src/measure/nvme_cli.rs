@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Reading, Source};
 
-/// A drive as nvme-cli reaches it.
+/// A drive that is read through nvme-cli.
 #[derive(Clone, Debug)]
 pub struct NvmeCli {
     /// The program, `nvme` or a path.
@@ -17,11 +17,11 @@ pub struct NvmeCli {
     pub device: String,
     /// Endurance group whose counters are read.
     pub endurance_group: u16,
-    /// A call that takes longer has failed.
+    /// Timeout of a call.
     pub timeout: Duration,
 }
 
-/// What a drive says of itself.
+/// Identification of a drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Model number.
@@ -30,12 +30,12 @@ pub struct Identity {
     pub serial: Option<String>,
     /// Firmware revision.
     pub firmware: Option<String>,
-    /// Total NVM capacity, bytes; none where the drive does not tell.
+    /// Total NVM capacity, bytes; none if the drive does not report it.
     pub capacity_bytes: Option<u64>,
 }
 
 impl NvmeCli {
-    /// The version line of nvme-cli.
+    /// Returns the version line of nvme-cli.
     ///
     /// # Errors
     /// One line: nvme-cli cannot be started or failed.
@@ -44,7 +44,7 @@ impl NvmeCli {
         Ok(text.lines().next().unwrap_or_default().trim().to_owned())
     }
 
-    /// What the drive says of itself; nothing where it cannot be asked.
+    /// Returns the identification of the drive; empty if it cannot be read.
     pub fn identify(&self) -> Identity {
         let Ok(value) = self.json(&["id-ctrl", &self.device]) else { return Identity::default() };
         let text = |key: &str| {
@@ -60,10 +60,10 @@ impl NvmeCli {
         }
     }
 
-    /// The first source that the drive has, with its reading.
+    /// Returns the first source that the drive supports, with its reading.
     ///
     /// # Errors
-    /// One line with what each source said.
+    /// No source can be read; one line with the reason for each.
     pub fn detect(&self) -> Result<(Source, Reading), String> {
         let mut reasons = Vec::new();
         for source in Source::ALL {
@@ -75,10 +75,10 @@ impl NvmeCli {
         Err(reasons.join("; "))
     }
 
-    /// The counters now.
+    /// Reads the counters.
     ///
     /// # Errors
-    /// One line: nvme-cli failed, took too long, or said something else.
+    /// One line: nvme-cli failed, took too long, or its output lacks the counters.
     pub fn read(&self, source: Source) -> Result<Reading, String> {
         let group = self.endurance_group.to_string();
         match source {
@@ -119,7 +119,7 @@ impl NvmeCli {
         serde_json::from_str(&text).map_err(|e| format!("`{}`: not JSON: {e}", arguments.join(" ")))
     }
 
-    /// stdout of a call.
+    /// Returns stdout of a call.
     fn text(&self, arguments: &[&str]) -> Result<String, String> {
         let call = format!("{} {}", self.program, arguments.join(" "));
         let mut child = Command::new(&self.program)
@@ -137,7 +137,7 @@ impl NvmeCli {
                 }
                 _ => format!("`{call}`: {e}"),
             })?;
-        // Read beside waiting: a full pipe would block the child for ever.
+        // Read while waiting: a full pipe would block the child.
         let out = reader(child.stdout.take());
         let err = reader(child.stderr.take());
         let status = wait(&mut child, self.timeout).ok_or_else(|| {
@@ -154,19 +154,19 @@ impl NvmeCli {
 }
 
 fn reader(pipe: Option<impl std::io::Read + Send + 'static>) -> std::thread::JoinHandle<String> {
-    /// A log in JSON is some kilobytes.
+    /// A log in JSON takes some kilobytes.
     const MOST: u64 = 16 << 20;
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(pipe) = pipe {
-            // What was read before an error is what there is.
+            // After an error, the text read before it is used.
             let _ = pipe.take(MOST).read_to_end(&mut bytes);
         }
         String::from_utf8_lossy(&bytes).into_owned()
     })
 }
 
-/// Waits for a child; kills it and answers nothing when it takes too long.
+/// Waits for a child; kills it and returns none after the timeout.
 fn wait(child: &mut Child, timeout: Duration) -> Option<std::process::ExitStatus> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
@@ -175,7 +175,7 @@ fn wait(child: &mut Child, timeout: Duration) -> Option<std::process::ExitStatus
             Ok(Some(status)) => return Some(status),
             Ok(None) if start.elapsed() < timeout => std::thread::sleep(pause),
             _ => {
-                // It may have ended by itself just now.
+                // Killing fails if the child has just ended.
                 let _ = child.kill();
                 let _ = child.wait();
                 return None;
@@ -185,19 +185,19 @@ fn wait(child: &mut Child, timeout: Duration) -> Option<std::process::ExitStatus
     }
 }
 
-/// A whole number of a log, whatever nvme-cli's version makes of 128 bits: a number, text, or two halves.
-/// The key is looked for without regard to case and spaces, which differ between versions too.
+/// Returns a whole number of a log. Versions of nvme-cli write 128 bits as a number, a text or two halves.
+/// They also differ in the case and spaces of keys, which are ignored.
 fn field(log: &Value, key: &str) -> Result<u128, String> {
     let plain = |name: &str| name.to_lowercase().replace([' ', '-'], "_");
-    let object = log.as_object().ok_or("the log is no object")?;
+    let object = log.as_object().ok_or("the log is not a JSON object")?;
     let value = object.iter().find(|(name, _)| plain(name) == key).map(|(_, value)| value);
     let value = value.ok_or_else(|| format!("the log has no `{key}`"))?;
-    whole(value).ok_or_else(|| format!("`{key}` is no whole number: {value}"))
+    whole(value).ok_or_else(|| format!("`{key}` is not a whole number: {value}"))
 }
 
 fn whole(value: &Value) -> Option<u128> {
     match value {
-        // A number beyond 64 bits arrives rounded to 53: better than none.
+        // A number beyond 64 bits is rounded to 53 bits.
         Value::Number(n) => n
             .as_u64()
             .map(u128::from)

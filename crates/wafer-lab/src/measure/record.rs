@@ -4,23 +4,23 @@ use std::time::SystemTime;
 
 use wafer_interface::Counters;
 use wafer_record::host::Host;
-use wafer_record::record::{Performance, Provenance, SCHEMA, rfc3339};
+use wafer_record::record::{Performance, Provenance, rfc3339};
 use wafer_record::{Kind, Measured, Record, Source, Summary, Timeline};
 
 use super::{Identity, Tracker};
 
-/// What a measurement was, beside its readings.
+/// A measurement, without its readings.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// Name of the record.
     pub name: String,
-    /// Start.
+    /// Start time.
     pub started: SystemTime,
     /// The drive.
     pub device: String,
-    /// What it says of itself.
+    /// Identification of the drive.
     pub identity: Identity,
-    /// Where the counters come from.
+    /// Log that holds the counters.
     pub source: Source,
     /// Endurance group.
     pub endurance_group: u16,
@@ -28,9 +28,9 @@ pub struct Session {
     pub nvme_cli: String,
     /// Seconds between two readings.
     pub interval_seconds: f64,
-    /// What ran.
+    /// Command that ran meanwhile.
     pub command: Vec<String>,
-    /// How it ended.
+    /// Exit status of the command; none if a signal ended it or none was started.
     pub exit_status: Option<i32>,
 }
 
@@ -41,60 +41,51 @@ pub fn record(session: Session, tracker: &Tracker) -> Record {
     let samples = &tracker.samples;
     let (host_bytes, media_bytes) = (total.host_bytes, total.media_bytes);
     let waf = Counters { host_bytes, media_bytes, ..Counters::default() }.waf();
+    let provenance = Provenance {
+        kind: Kind::Measured,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        git: Some(crate::GIT.to_owned()),
+        device: session.device.clone(),
+        started: Some(rfc3339(session.started)),
+        host: Some(Host::this()),
+        measured: Some(Measured {
+            device: session.device,
+            model: session.identity.model,
+            serial: session.identity.serial,
+            firmware: session.identity.firmware,
+            capacity_bytes: session.identity.capacity_bytes,
+            source: session.source,
+            endurance_group: session.endurance_group,
+            nvme_cli: session.nvme_cli,
+            interval_seconds: session.interval_seconds,
+            command: session.command,
+            exit_status: session.exit_status,
+            missed: tracker.missed,
+            wraps: tracker.wraps,
+            resets: tracker.resets.clone(),
+        }),
+        ..Provenance::default()
+    };
+    let summary = Summary {
+        host_bytes,
+        media_bytes,
+        erased_bytes: reports_erases.then_some(total.erased_bytes),
+        waf,
+        ..Summary::default()
+    };
+    let timeline = Timeline {
+        seconds: samples.iter().map(|s| (s.seconds * 1e3).round() / 1e3).collect(),
+        host_bytes: samples.iter().map(|s| s.host_bytes).collect(),
+        media_bytes: samples.iter().map(|s| s.media_bytes).collect(),
+        erased_bytes: match reports_erases {
+            true => samples.iter().map(|s| s.erased_bytes).collect(),
+            false => Vec::new(),
+        },
+        ..Timeline::default()
+    };
     let mut record = Record {
-        schema: SCHEMA.to_owned(),
-        name: session.name,
-        provenance: Provenance {
-            kind: Kind::Measured,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            git: Some(crate::GIT.to_owned()),
-            device: session.device.clone(),
-            started: Some(rfc3339(session.started)),
-            host: Some(Host::this()),
-            measured: Some(Measured {
-                device: session.device,
-                model: session.identity.model,
-                serial: session.identity.serial,
-                firmware: session.identity.firmware,
-                capacity_bytes: session.identity.capacity_bytes,
-                source: session.source,
-                endurance_group: session.endurance_group,
-                nvme_cli: session.nvme_cli,
-                interval_seconds: session.interval_seconds,
-                command: session.command,
-                exit_status: session.exit_status,
-                missed: tracker.missed,
-                wraps: tracker.wraps,
-                resets: tracker.resets.clone(),
-            }),
-            ..Provenance::default()
-        },
-        summary: Summary {
-            host_bytes,
-            media_bytes,
-            erased_bytes: reports_erases.then_some(total.erased_bytes),
-            waf,
-            ..Summary::default()
-        },
-        application: Vec::new(),
-        attribution: None,
-        findings: None,
-        timeline: Timeline {
-            seconds: samples.iter().map(|s| (s.seconds * 1e3).round() / 1e3).collect(),
-            host_bytes: samples.iter().map(|s| s.host_bytes).collect(),
-            media_bytes: samples.iter().map(|s| s.media_bytes).collect(),
-            erased_bytes: match reports_erases {
-                true => samples.iter().map(|s| s.erased_bytes).collect(),
-                false => Vec::new(),
-            },
-            ..Timeline::default()
-        },
-        metrics: None,
-        reclaim_units: None,
-        published: Vec::new(),
-        live: None,
         performance: Performance { wall_seconds: total.seconds, ..Performance::default() },
-        digest: None,
+        ..Record::new(session.name, provenance, summary, timeline)
     };
     record.complete();
     record

@@ -20,11 +20,10 @@ pub struct Growth {
 
 /// Adds up readings.
 ///
-/// A counter that steps back has wrapped if it was in the last quarter of 32, 64 or 128 bits and is in the
-/// first quarter now; its growth is then known. Otherwise the drive was reset (power cycle of a drive
-/// that forgets, FDP enabled again, another drive): all counters began at zero again, and what they show
-/// now is the growth that is still known. A reading that failed is left out: the next interval is longer, and
-/// nothing is lost of the totals.
+/// A counter that decreases has wrapped if it was in the last quarter of 32, 64 or 128 bits and is now in
+/// the first quarter; its growth is then known. Otherwise the drive was reset (a power cycle of volatile
+/// counters, FDP enabled again, another drive): all counters restarted at zero, and their values are the
+/// growth since then. A failed reading makes the next interval longer; totals stay complete.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     last: Reading,
@@ -94,7 +93,7 @@ impl Tracker {
         self.missed += 1;
     }
 
-    /// Totals so far.
+    /// Returns the totals so far.
     pub fn total(&self) -> Growth {
         self.total
     }

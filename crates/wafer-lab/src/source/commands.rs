@@ -1,4 +1,4 @@
-//! Commands held in memory, computed by a program.
+//! Commands in memory, computed by a program.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, StreamDescription, StreamState,
 };
 
-use super::{Built, Source, SourceTarget};
+use super::interface::{Built, Source, SourceTarget};
 use crate::error::LabError;
 
 /// A list of commands, written in order.
@@ -89,7 +89,7 @@ impl Source for CommandsSource {
                 repeat,
             }),
             total_bytes: (!repeat).then_some(total),
-            // The commands are there already, whoever runs them.
+            // The commands are in memory before the run.
             memory_bytes: 0,
             ignored: Vec::new(),
             notices: Vec::new(),

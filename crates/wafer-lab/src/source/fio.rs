@@ -9,10 +9,10 @@ use wafer_fio::{Mixer, MixerOptions, Pace, WorkloadError, file};
 use wafer_record::files::read_text;
 use wafer_record::record::{IgnoredOption, JobRecord};
 
-use super::{Built, Kind, Source, SourceTarget, Workload};
+use super::fio_jobs;
+use super::interface::{Built, Kind, Source, SourceTarget, Workload};
 use crate::config::{Files, Layers, schema as schemas};
-use crate::error::LabError;
-use crate::error::Place;
+use crate::error::{LabError, Place};
 
 pub(super) const KIND: Kind = Kind { keys: &["fio", "fio_text"], parse, schema };
 
@@ -30,7 +30,7 @@ struct WorkloadFile {
 /// A fio job file.
 #[derive(Clone, Debug)]
 pub struct FioSource {
-    /// Its name in messages; files that it names are looked for beside it.
+    /// Its path; relative paths in the file start at its folder.
     pub path: PathBuf,
     /// Its text.
     pub text: String,
@@ -40,12 +40,12 @@ impl FioSource {
     /// Reads a job file.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// The file cannot be read.
     pub fn read(path: &Path) -> Result<Self, LabError> {
         Ok(FioSource { path: path.to_owned(), text: read_text(path)? })
     }
 
-    /// The jobs of the file on a device.
+    /// Resolves the jobs of the file for a device.
     fn resolved(&self, target: &SourceTarget<'_>) -> Result<Jobs, LabError> {
         let geometry = &target.device.geometry;
         let target = Target {
@@ -73,7 +73,7 @@ impl Source for FioSource {
     }
 
     fn jobs(&self, target: &SourceTarget<'_>) -> Result<Vec<JobRecord>, LabError> {
-        Ok(super::fio_jobs::records(&self.resolved(target)?.jobs, target.device))
+        Ok(fio_jobs::records(&self.resolved(target)?.jobs, target.device))
     }
 
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {

@@ -7,7 +7,7 @@ use serde_json::json;
 use wafer_apps::model;
 use wafer_apps::model::{Extent, MODELS, Model, ModelInfo, Space};
 
-use super::{Built, Kind, Source, SourceTarget, Workload};
+use super::interface::{Built, Kind, Source, SourceTarget, Workload};
 use crate::config::{Files, Layers, did_you_mean, schema as schemas};
 use crate::error::LabError;
 use crate::memory::refuse_if_short;
@@ -65,7 +65,7 @@ impl Source for ModelSource {
     }
 }
 
-/// The namespaces of a device as models see them.
+/// Returns the namespaces of a device as models see them.
 fn space(target: &SourceTarget<'_>) -> Space {
     let (config, geometry) = (&target.device.config, &target.device.geometry);
     let extents = geometry.namespace_bytes().into_iter().zip(&geometry.namespace_handles);
@@ -76,7 +76,7 @@ fn space(target: &SourceTarget<'_>) -> Space {
     }
 }
 
-/// One table for each model: its keys beside `model`.
+/// Returns one table for each model: its keys beside `model`.
 fn schema(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let table = |info: &ModelInfo| {
         let name = json!({
@@ -107,15 +107,15 @@ fn find(name: &str) -> Result<&'static ModelInfo, String> {
     model::find(name).ok_or_else(|| format!("no model `{name}`{}", did_you_mean(name, &names)))
 }
 
-/// All application models.
+/// Returns all application models.
 pub fn models() -> &'static [ModelInfo] {
     MODELS
 }
 
-/// The application model of a name.
+/// Returns the application model of a name.
 ///
 /// # Errors
-/// No such model; says the nearest name.
+/// There is no such model; the message suggests a similar name.
 pub fn find_model(name: &str) -> Result<&'static ModelInfo, LabError> {
     find(name).map_err(|reason| LabError::argument("name", reason))
 }

@@ -11,10 +11,11 @@ use wafer_interface::{
     StreamState, stream,
 };
 
-use super::{Built, Source, SourceTarget, Workload};
+use super::interface::{Built, Source, SourceTarget, Workload};
 use crate::config::{Files, Layers, ResolvedDevice, schema as schemas};
 use crate::drive::Placements;
 use crate::error::LabError;
+use crate::seed;
 
 /// One application of an experiment; all but its `workload`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -128,7 +129,8 @@ impl Source for TenantsSource {
         let (mut tenants, mut depths) = (Vec::new(), Vec::new());
         for (i, entry) in self.tenants.iter().enumerate() {
             let device = entry.part_of(target.device)?;
-            let own = SourceTarget { device: &device, seed: seed_of(target.seed, i), ..*target };
+            let own =
+                SourceTarget { device: &device, seed: seed::derived(target.seed, i), ..*target };
             let named = |e: LabError| e.of(&format!("tenant {}", entry.name));
             let one = entry.workload.build(&own).map_err(named)?;
             built.total_bytes = built.total_bytes.zip(one.total_bytes).map(|(a, b)| a + b);
@@ -137,7 +139,7 @@ impl Source for TenantsSource {
             built.notices.extend(one.notices);
             let description = one.stream.description();
             depths.push(entry.file.queue_depth.unwrap_or(description.queue_depth));
-            // The streams are merged, so all of them must speak of identifiers.
+            // The streams are merged, so all of them must name identifiers.
             let indices = StreamDescription { identifiers: false, ..description };
             let placements = Placements::of(&device.geometry, indices);
             let placement = entry.placement.map(|handle| placements.identifier(NsId(0), handle).0);
@@ -207,16 +209,8 @@ impl CommandStream for Identified {
     }
 }
 
-/// A seed for each tenant, by its position: SplitMix64 of the run's seed.
-fn seed_of(seed: u64, tenant: usize) -> u64 {
-    let mut z = seed.wrapping_add((tenant as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 impl Entry {
-    /// The device as the tenant sees it: its part of its namespace and nothing else.
+    /// Returns the device as the tenant sees it: only its part of its namespace.
     fn part_of(&self, device: &ResolvedDevice) -> Result<ResolvedDevice, LabError> {
         let geometry = &device.geometry;
         let number = usize::from(self.file.namespace);
@@ -269,16 +263,25 @@ pub(crate) fn schema(generator: &mut SchemaGenerator) -> Schema {
     schemas::merged(schemas::table_with("workload", workload), &tenant)
 }
 
-/// Reads `[[tenants]]` of an experiment file.
-pub(super) fn parse(file: &mut Layers, files: &Files, path: &Path) -> Result<Workload, LabError> {
+/// Reads the table at a key of the experiment file `path`.
+type WorkloadParser = fn(&mut Layers, &str, &Files, path: &Path) -> Result<Workload, LabError>;
+
+/// Reads `[[tenants]]` of an experiment file, each tenant's `[workload]` with `workload`.
+pub(super) fn parse(
+    file: &mut Layers,
+    files: &Files,
+    path: &Path,
+    workload: WorkloadParser,
+) -> Result<Workload, LabError> {
     let place = file.clone();
     let tables = match file.split_off_list("tenants") {
         Some(Ok(tables)) if !tables.is_empty() => tables,
         _ => return Err(place.error("tenants", "expected tables [[tenants]]")),
     };
     let mut tenants: Vec<Entry> = Vec::new();
-    for (i, table) in tables.into_iter().enumerate() {
-        let entry = entry(i, table, files, path)?;
+    for (i, mut table) in tables.into_iter().enumerate() {
+        let source = workload(&mut table, "workload", files, path)?;
+        let entry = entry(i, table, source)?;
         if tenants.iter().any(|other| other.name == entry.name) {
             return Err(entry
                 .table
@@ -290,8 +293,7 @@ pub(super) fn parse(file: &mut Layers, files: &Files, path: &Path) -> Result<Wor
     Ok(Workload::new(TenantsSource { path: path.display().to_string(), tenants }))
 }
 
-fn entry(i: usize, mut table: Layers, files: &Files, path: &Path) -> Result<Entry, LabError> {
-    let workload = super::parse(&mut table, "workload", files, path)?;
+fn entry(i: usize, table: Layers, workload: Workload) -> Result<Entry, LabError> {
     let file: TenantFile = table.read()?;
     if file.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
         return Err(table.error("rate", "expected a number above 0"));
@@ -316,7 +318,7 @@ fn entry(i: usize, mut table: Layers, files: &Files, path: &Path) -> Result<Entr
     Ok(Entry { name, file, placement, workload, table })
 }
 
-/// Rates for all or for none, times for all or for none.
+/// Checks that all tenants or none have a rate, and all or none are paced by time.
 fn check_pace(tenants: &[Entry]) -> Result<(), LabError> {
     let rated = tenants.iter().any(|e| e.file.rate.is_some());
     let timed = tenants.iter().any(|e| e.file.pace == Some(PaceFile::Time));

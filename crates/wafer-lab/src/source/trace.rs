@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wafer_trace::{Scan, Trace, TraceOptions, TraceStream, TraceTarget};
 
-use super::{Built, Kind, Source, SourceTarget, Workload};
-use crate::config::{Files, Layers, one_line, schema as schemas};
-use crate::error::LabError;
+use super::interface::{Built, Kind, Source, SourceTarget, Workload};
+use crate::config::{Files, Layers, schema as schemas};
+use crate::error::{LabError, one_line};
 
 pub(super) const KIND: Kind = Kind { keys: &["trace", "traces"], parse, schema };
 
-/// A trace with the options of its own.
+/// A trace with its options.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct TraceFile {
     /// The file.
     pub file: PathBuf,
-    /// How it is played.
+    /// Its options.
     #[serde(flatten)]
     pub options: TraceOptions,
 }
@@ -37,34 +37,34 @@ pub struct TraceSource {
 }
 
 impl TraceSource {
-    /// Traces with their options. Relative paths of placement maps start at `folder`.
+    /// Returns traces with their options. Relative paths of placement maps start at `folder`.
     pub fn new(traces: Vec<TraceFile>, folder: &Path) -> Self {
         TraceSource { traces, folder: folder.to_owned(), scans: OnceLock::new(), placements: None }
     }
 
-    /// Traces with the same `KEY=VALUE` options, as the command line gives them.
+    /// Returns traces with the same `KEY=VALUE` options.
     ///
     /// # Errors
-    /// When an option is unknown or its value cannot be understood.
+    /// An option is unknown or its value is invalid.
     pub fn from_options(files: &[PathBuf], assignments: &[String]) -> Result<Self, LabError> {
         let options: TraceOptions = Layers::of_traces(assignments)?.read()?;
         let file = |file: &PathBuf| TraceFile { file: file.clone(), options: options.clone() };
         Ok(TraceSource::new(files.iter().map(file).collect(), Path::new("")))
     }
 
-    /// The keys of a `[workload]` table as text, without its head; `label` names it in messages. Relative
-    /// paths start at `folder`.
+    /// Reads the keys of a `[workload]` table from text without its header; `label` names it in messages.
+    /// Relative paths start at `folder`.
     ///
     /// # Errors
-    /// When a key is unknown or a value cannot be understood.
+    /// A key is unknown or a value is invalid.
     pub fn from_text(label: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
         source(Layers::from_text(label, text)?, &Files::new(folder, None))
     }
 
-    /// What one pass over each trace finds; the first call reads them all.
+    /// Returns the scan of each trace; the first call reads all traces.
     ///
     /// # Errors
-    /// When a trace cannot be read, its format is unknown, or it is damaged and its options strict.
+    /// A trace cannot be read, its format is unknown, or it is damaged and its options are strict.
     pub fn scans(&self) -> Result<&[Arc<Scan>], LabError> {
         if let Some(scans) = self.scans.get() {
             return Ok(scans);
@@ -77,19 +77,19 @@ impl TraceSource {
         Ok(self.scans.get_or_init(|| scans))
     }
 
-    /// The same traces with other ways of placing; what the scans found stays.
+    /// Returns the same traces with other options, for placements; the scans are kept.
     pub fn again(&self, traces: Vec<TraceFile>) -> Self {
         TraceSource { traces, ..self.clone() }
     }
 
-    /// Gives the requests of the first trace these placement identifiers, one for each in their order,
-    /// reads and all; 0xFFFF is none. They stand where the trace's own would.
+    /// Replaces the placement identifiers of the first trace, one for each request in order, reads included;
+    /// 0xFFFF is none.
     #[must_use]
     pub fn with_placements(self, placements: Arc<[u16]>) -> Self {
         TraceSource { placements: Some(placements), ..self }
     }
 
-    /// The traces.
+    /// Returns the traces.
     pub fn traces(&self) -> &[TraceFile] {
         &self.traces
     }

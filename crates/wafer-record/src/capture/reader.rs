@@ -9,8 +9,8 @@ use super::{CaptureError, CaptureHeader, CaptureRecord, MAGIC, MAX_HEADER, RECOR
 
 /// Reads a capture, record by record: an iterator of records.
 ///
-/// A file whose end is missing gives all records of its whole frames and then ends;
-/// [`Self::is_truncated`] tells.
+/// A truncated file yields all records of its whole frames and then ends; [`Self::is_truncated`] reports
+/// it.
 pub struct CaptureReader<R: Read> {
     header: CaptureHeader,
     records: zstd::stream::read::Decoder<'static, BufReader<R>>,
@@ -30,7 +30,7 @@ impl<R: Read> CaptureReader<R> {
     /// Reads the header.
     ///
     /// # Errors
-    /// When this is not a capture of this version, or cannot be read.
+    /// The input is not a capture of this version, or cannot be read.
     pub fn new(mut input: R) -> Result<Self, CaptureError> {
         let mut fixed = [0; 16];
         input.read_exact(&mut fixed).map_err(|e| match e.kind() {
@@ -56,7 +56,7 @@ impl<R: Read> CaptureReader<R> {
         let header =
             serde_json::from_slice(&json).map_err(|e| CaptureError::Header(one_line(&e)))?;
         let mut input = BufReader::with_capacity(1 << 17, input);
-        // A recorder that saw no command wrote no frame, which is not a frame cut off.
+        // Without any command there is no frame, and nothing is truncated.
         let done = input.fill_buf()?.is_empty();
         Ok(CaptureReader {
             header,
@@ -70,12 +70,12 @@ impl<R: Read> CaptureReader<R> {
         })
     }
 
-    /// What the capture says of the drive.
+    /// Returns the header.
     pub fn header(&self) -> &CaptureHeader {
         &self.header
     }
 
-    /// Whether the end of the file was missing; known once the iterator has ended.
+    /// Reports whether the file was truncated; known once the iterator has ended.
     pub fn is_truncated(&self) -> bool {
         self.truncated
     }

@@ -42,7 +42,7 @@ pub fn comparison(records: &[Record], labels: &[String]) -> Vec<Finding> {
     vec![cause.into()]
 }
 
-/// Keys of the provenance in which two records differ, with both values.
+/// Returns the keys of the provenance in which two records differ, with both values.
 fn differences(a: &Record, b: &Record) -> Vec<String> {
     let (left, right) = (keys(a), keys(b));
     let none = "none".to_owned();
@@ -51,18 +51,18 @@ fn differences(a: &Record, b: &Record) -> Vec<String> {
         .into_iter()
         .filter(|key| left.get(*key) != right.get(*key))
         .collect();
-    let told = |key: &&String| {
+    let shown = |key: &&String| {
         let of = |map: &BTreeMap<String, String>| map.get(*key).unwrap_or(&none).clone();
         format!("{key} ({}, not {})", of(&left), of(&right))
     };
-    let mut told: Vec<String> = differing.iter().take(NAMED).map(told).collect();
+    let mut named: Vec<String> = differing.iter().take(NAMED).map(shown).collect();
     if differing.len() > NAMED {
-        told.push(format!("{} more", differing.len() - NAMED));
+        named.push(format!("{} more", differing.len() - NAMED));
     }
-    told
+    named
 }
 
-/// What was run, as dotted keys and values: the device and the workload, without the texts of files.
+/// Returns device and workload as dotted keys and values, without the texts of files.
 fn keys(record: &Record) -> BTreeMap<String, String> {
     let p = &record.provenance;
     let mut found = BTreeMap::from([("device".to_owned(), p.device.clone())]);

@@ -244,12 +244,12 @@ impl Explanation {
         }
     }
 
-    /// Whether a Noisy RUH was found.
+    /// Reports whether a Noisy RUH was found.
     pub fn noisy_ruh(&self) -> bool {
         self.findings.iter().any(|f| matches!(f.cause, Cause::NoisyRuh { .. }))
     }
 
-    /// Whether Save Sequential was found.
+    /// Reports whether Save Sequential was found.
     pub fn save_sequential(&self) -> bool {
         self.findings.iter().any(|f| matches!(f.cause, Cause::SaveSequential { .. }))
     }

@@ -6,9 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Waf, cumulative, instantaneous};
-use crate::compare::{VOLUMES, interpolate};
+use crate::statistics::interpolate;
 use crate::text::ratio;
 use crate::{HandleKey, Record, Series, Snapshot, Timeline};
+
+/// Volumes, in multiples of the logical capacity, at which tables show WAF.
+pub const VOLUMES: [f64; 10] = [1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 25.0, 30.0];
 
 /// Intervals of instantaneous WAF beside one sample, as shares of the run.
 const SHARES: [f64; 3] = [0.01, 0.05, 0.1];
@@ -169,8 +172,8 @@ impl Ratios {
 }
 
 impl Interval {
-    /// Intervals of this share of the run, the last of which ends with the run; none where that is one
-    /// sample.
+    /// Returns intervals of this share of the run, the last of which ends with the run; none if an interval
+    /// is a single sample.
     fn of(timeline: &Timeline, share: f64) -> Option<Self> {
         let samples = timeline.host_bytes.len();
         let every = (samples as f64 * share).round() as usize;

@@ -1,4 +1,4 @@
-//! A workload under perfect knowledge of the future.
+//! The bound of perfect knowledge for an experiment.
 
 use std::sync::atomic::Ordering;
 
@@ -8,18 +8,18 @@ use wafer_lab::{Control, Experiment, LabError};
 use super::BoundRow;
 use crate::bound::{Future, PerfectKnowledge};
 
-/// Commands taken from the stream at a time.
+/// Number of commands requested from the stream at once.
 const BATCH: usize = 4096;
-/// Of what comes after the volume, this share of the capacity is looked at too: without it, what is
-/// written last would seem to live for ever.
+/// Capacities of writes after the volume that death times are taken from. Without them, the last pages
+/// would seem never to be invalidated.
 const BEYOND: f64 = 2.0;
 
-/// WAF of an experiment's workload on a device of its sizes that knows the future. Reads the workload
-/// twice; takes 4 bytes of memory per host page.
+/// Returns the WAF of an experiment on a device of its sizes with perfect knowledge of the future. Reads the
+/// workload twice and takes 4 bytes of memory per host page.
 ///
 /// # Errors
-/// The workload cannot be built, or the sizes leave no room for so many open reclaim units. What the
-/// bound does not model is refused: preconditioned devices and several reclaim groups.
+/// The workload cannot be built, there are too few reclaim units for `classes` open ones, or the experiment
+/// has several reclaim groups or a preconditioned device, which the bound does not model.
 pub fn bound(
     experiment: &Experiment,
     classes: usize,
@@ -29,10 +29,10 @@ pub fn bound(
     let refuse =
         |reason: &str| Err(LabError::config(format!("{}: bound", experiment.name), reason));
     if geometry.groups > 1 {
-        return refuse("not for several reclaim groups");
+        return refuse("several reclaim groups are not supported");
     }
     if experiment.precondition != wafer_record::Precondition::default() {
-        return refuse("only for a fresh device");
+        return refuse("a preconditioned device is not supported");
     }
     let capacity = geometry.logical_pages;
     let limit = match experiment.volume_bytes() {
@@ -43,7 +43,7 @@ pub fn bound(
     let horizon =
         limit.saturating_add((capacity as f64 * BEYOND) as u64).min(u64::from(u32::MAX - 1));
     if limit != u64::MAX && limit > horizon {
-        return refuse("more host pages than 32 bits can number");
+        return refuse("more than 2^32 host pages are not supported");
     }
     each(experiment, control, |commands| {
         future.see(geometry, commands);
@@ -66,7 +66,7 @@ pub fn bound(
     Ok(BoundRow { classes, waf: 1.0 + device.relocated_pages() as f64 / host })
 }
 
-/// Hands the commands of a workload to `see`, in batches, until it says that it is enough.
+/// Passes the commands of a workload to `see`, in batches, until it returns false.
 fn each(
     experiment: &Experiment,
     control: Control<'_>,

@@ -1,11 +1,11 @@
-//! A ranking as Markdown.
+//! Rankings as Markdown tables.
 
 use std::fmt::Write as _;
 
 use super::{PolicyRow, Ranking, WorkloadRanking};
 
 impl PolicyRow {
-    /// The paired difference with its interval, such as `-0.312 ± 0.004`.
+    /// Returns the paired difference with its interval, such as `-0.312 ± 0.004`.
     pub fn interval(&self) -> String {
         match self.half_width {
             Some(half) => format!("{:+.3} ± {half:.3}", self.difference),
@@ -15,7 +15,7 @@ impl PolicyRow {
 }
 
 impl WorkloadRanking {
-    /// What was run, in one line.
+    /// Returns the name, device, host bytes and number of seeds, in one line.
     pub fn title(&self) -> String {
         let seeds = match self.seeds.len() {
             1 => "1 seed".to_owned(),
@@ -26,7 +26,7 @@ impl WorkloadRanking {
 }
 
 impl Ranking {
-    /// All tables as Markdown.
+    /// Returns all tables as Markdown.
     pub fn markdown(&self) -> String {
         // Writing to a string does not fail.
         let mut text = String::new();

@@ -1,8 +1,7 @@
-//! Policies side by side: the same workloads and seeds for each, ranked, with paired intervals.
+//! Policies ranked on the same workloads and seeds, with paired confidence intervals.
 
 mod bound;
 mod markdown;
-mod student;
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +9,12 @@ pub use bound::bound;
 use serde::Serialize;
 use wafer_lab::{Experiment, LabError, Options};
 use wafer_record::Record;
+use wafer_record::statistics::{Mean, mean};
 
 /// The `schema` of a ranking.
 pub const COMPARE_SCHEMA: &str = "wafer.compare/1";
 
-/// Policies over workloads.
+/// Policies ranked over several workloads.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ranking {
     /// [`COMPARE_SCHEMA`].
@@ -23,11 +23,11 @@ pub struct Ranking {
     pub version: String,
     /// Commit that the binary was built from, or "unknown".
     pub git: String,
-    /// The policy that the others are compared with.
+    /// The policy that others are compared with.
     pub baseline: String,
-    /// One for each workload.
+    /// The ranking for each workload.
     pub workloads: Vec<WorkloadRanking>,
-    /// Each policy over all workloads, best first.
+    /// Every policy over all workloads, best first.
     pub overall: Vec<Overall>,
 }
 
@@ -40,11 +40,11 @@ pub struct WorkloadRanking {
     pub device: String,
     /// Host bytes of each run.
     pub host_bytes: u64,
-    /// Seeds that were run, the same for every policy.
+    /// Seeds, the same for every policy.
     pub seeds: Vec<u64>,
-    /// One for each policy, the least WAF first.
+    /// Policies in order of WAF.
     pub rows: Vec<PolicyRow>,
-    /// What perfect knowledge of the future reached, if it was asked for.
+    /// The bound of perfect knowledge, on request.
     pub bound: Option<BoundRow>,
 }
 
@@ -53,29 +53,29 @@ pub struct WorkloadRanking {
 pub struct PolicyRow {
     /// Value of `gc.policy`.
     pub policy: String,
-    /// WAF of the whole run, the mean over the seeds.
+    /// WAF of the whole run, mean over the seeds.
     pub waf: f64,
     /// WAF of each seed.
     pub wafs: Vec<f64>,
-    /// WAF of the last tenth of each run, the mean over the seeds: the state that it tends to.
+    /// WAF of the last tenth of each run, mean over the seeds: close to the steady state.
     pub waf_at_end: f64,
-    /// Mean over the seeds of WAF less the baseline's with the same seed.
+    /// WAF minus the baseline's WAF with the same seed, mean over the seeds.
     pub difference: f64,
     /// Half the width of the 95 % interval of `difference` (Student's t over the seeds, paired); none
-    /// for one seed.
+    /// for a single seed.
     pub half_width: Option<f64>,
-    /// 1 - (WAF - 1) / (baseline's WAF - 1), percent: extra writes that the policy saves.
+    /// 1 - (WAF - 1) / (baseline's WAF - 1), percent: the share of added writes that the policy saves.
     pub saved_percent: Option<f64>,
-    /// WAF over the least WAF of the table, less 1, percent.
+    /// WAF over the lowest WAF of the table, less 1, percent.
     pub above_best_percent: f64,
-    /// Seconds that the runs took together.
+    /// Total duration of the runs, seconds.
     pub wall_seconds: f64,
 }
 
 /// WAF with perfect knowledge of the future (see [`crate::bound`]).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BoundRow {
-    /// Open reclaim units, one for each class of death times.
+    /// Number of open reclaim units, one for each class of death times.
     pub classes: usize,
     /// WAF of the first seed.
     pub waf: f64,
@@ -86,16 +86,18 @@ pub struct BoundRow {
 pub struct Overall {
     /// Value of `gc.policy`.
     pub policy: String,
-    /// Mean over the workloads of how far its WAF is above the least, percent.
+    /// Mean of `above_best_percent` over the workloads.
     pub mean_above_best_percent: f64,
-    /// The same for the workload where it is worst.
+    /// Maximum of `above_best_percent` over the workloads.
     pub worst_above_best_percent: f64,
-    /// That workload.
+    /// The workload with that maximum.
     pub worst: String,
 }
 
-/// A workload as `wafer compare` names it: an experiment file, or a fio job file for the options'
-/// device.
+/// Reads a workload: an experiment file, or a fio job file for the device of the options.
+///
+/// # Errors
+/// The file cannot be read or is wrong.
 pub fn workload(path: &Path, options: &Options) -> Result<Experiment, LabError> {
     if path.extension().is_some_and(|e| e == "toml") {
         return Experiment::from_file(path, options);
@@ -103,7 +105,10 @@ pub fn workload(path: &Path, options: &Options) -> Result<Experiment, LabError> 
     Experiment::from_options(&Options { fio: Some(path.to_owned()), ..options.clone() })
 }
 
-/// All runs: for every workload every policy with every seed, in this order.
+/// Returns all runs: every workload with every policy and every seed, in this order.
+///
+/// # Errors
+/// As [`workload`].
 pub fn experiments(
     policies: &[String],
     workloads: &[PathBuf],
@@ -123,7 +128,7 @@ pub fn experiments(
 }
 
 impl WorkloadRanking {
-    /// Ranks the records of one workload: `seeds` for each policy, in the order of `policies`.
+    /// Ranks the records of one workload, equally many for each of `policies`, in their order.
     pub fn of(policies: &[String], records: &[Record], baseline: &str) -> Option<Self> {
         let first = records.first()?;
         let seeds = records.len() / policies.len().max(1);
@@ -162,7 +167,7 @@ impl PolicyRow {
             waf,
             waf_at_end: mean(&runs.iter().map(at_end).collect::<Vec<_>>()),
             difference: mean(&differences),
-            half_width: student::half_width(&differences),
+            half_width: Mean::of(&differences).and_then(|mean| mean.half_width),
             saved_percent: (base_extra > 1e-6).then(|| 100.0 * (1.0 - (waf - 1.0) / base_extra)),
             above_best_percent: 0.0,
             wall_seconds: runs.iter().map(|r| r.performance.wall_seconds).sum(),
@@ -171,11 +176,7 @@ impl PolicyRow {
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// WAF of the last tenth of a run, to the nearest point of its timeline.
+/// Returns the WAF of the last tenth of a run, to the nearest point of its timeline.
 fn at_end(record: &Record) -> f64 {
     let (host, media) = (&record.timeline.host_bytes, &record.timeline.media_bytes);
     let (Some(last), Some(all)) = (host.last(), media.last()) else { return f64::NAN };
@@ -189,7 +190,7 @@ fn at_end(record: &Record) -> f64 {
 }
 
 impl Ranking {
-    /// Of these workloads, by this version.
+    /// Combines the rankings of workloads.
     pub fn new(baseline: &str, workloads: Vec<WorkloadRanking>) -> Self {
         let mut overall: Vec<Overall> = Vec::new();
         for row in workloads.first().map_or(&[][..], |w| &w.rows) {

@@ -1,9 +1,8 @@
-//! From the records of one seed to the number that stands beside a published one.
+//! Metrics: from the records of one seed to the number that is compared with a published one.
 
 use wafer_record::{Explanation, HandleKey, Record};
 
-/// What is computed. Volumes `at` are multiples of the logical capacity; without one it is the end of
-/// the run.
+/// A metric. Volumes `at` are multiples of the logical capacity; none is the end of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Metric {
     /// Cumulative WAF.
@@ -20,14 +19,14 @@ pub enum Metric {
     },
     /// WAF of the first experiment over that of the second.
     Ratio {
-        /// Two.
+        /// The two experiments.
         experiments: Vec<String>,
         /// At this volume.
         at: Option<f64>,
     },
-    /// What the application of the first counts of itself, over that of the second.
+    /// An application's own figure in the first experiment, over the same in the second.
     FigureRatio {
-        /// Two.
+        /// The two experiments.
         experiments: Vec<String>,
         /// The figure's name.
         figure: String,
@@ -41,7 +40,7 @@ pub enum Metric {
         /// At this volume.
         at: Option<f64>,
     },
-    /// Of media bytes beyond host bytes, the share moved out of the reclaim units of a handle.
+    /// Share of the added media bytes that was relocated out of the reclaim units of a handle.
     ExtraShare {
         /// Of this experiment.
         experiment: String,
@@ -50,23 +49,23 @@ pub enum Metric {
         /// At this volume.
         at: Option<f64>,
     },
-    /// Of everything relocated, the share that invalidations of a handle caused.
+    /// Share of the relocated bytes that invalidations of a handle caused.
     CausedShare {
         /// Of this experiment.
         experiment: String,
         /// The handle.
         handle: String,
     },
-    /// 1 if `wafer explain` finds what is expected, else 0.
+    /// 1 if `wafer explain` agrees with the expectation, else 0.
     Effect {
         /// In this experiment.
         experiment: String,
-        /// Which.
+        /// The effect.
         effect: Effect,
-        /// Whether it is expected to be there.
+        /// Whether it is expected.
         present: bool,
     },
-    /// What the application counts of itself.
+    /// An application's own figure.
     Figure {
         /// Of this experiment.
         experiment: String,
@@ -82,11 +81,12 @@ pub enum Metric {
         /// At this volume.
         at: Option<f64>,
     },
-    /// The value from which on the first kind has a higher WAF than the other, linear between points.
+    /// The crossover point, interpolated linearly: the value at which the first series' WAF first exceeds
+    /// the second's.
     Crossover {
-        /// Lower at first.
+        /// The series that is lower at first.
         experiments: Vec<String>,
-        /// Lower in the end.
+        /// The series that is lower in the end.
         against: Vec<String>,
         /// The value at each point, ascending.
         over: Vec<f64>,
@@ -95,17 +95,17 @@ pub enum Metric {
     },
 }
 
-/// An effect that the WARP study names.
+/// An effect named by the WARP study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Invalidations of one handle make data of others move.
+    /// Invalidations of one handle cause relocations of other handles' data.
     NoisyRuh,
     /// A sequential stream is collected before it invalidates itself.
     SaveSequential,
 }
 
 impl Metric {
-    /// Names of the experiments it needs.
+    /// Returns the names of the experiments that it needs.
     pub fn experiments(&self) -> Vec<&str> {
         match self {
             Metric::Waf { experiment, .. }
@@ -126,12 +126,12 @@ impl Metric {
         }
     }
 
-    /// Whether it needs attribution.
+    /// Reports whether it needs attribution.
     pub fn needs_attribution(&self) -> bool {
         matches!(self, Metric::CausedShare { .. } | Metric::Effect { .. })
     }
 
-    /// The same of another experiment, or at another volume, where it is of one experiment.
+    /// Returns the metric for another experiment or volume; metrics of several experiments stay as they are.
     pub(super) fn on(&self, name: Option<&str>, volume: Option<f64>) -> Metric {
         let mut metric = self.clone();
         match &mut metric {
@@ -159,7 +159,7 @@ impl Metric {
         metric
     }
 
-    /// In words.
+    /// Returns a description for tables.
     pub fn describe(&self) -> String {
         let when = |at: &Option<f64>| match at {
             Some(at) => format!(" at x{at}"),
@@ -203,10 +203,10 @@ impl Metric {
         }
     }
 
-    /// The number, given how to find the record of an experiment.
+    /// Computes the number; `record` finds the record of an experiment.
     ///
     /// # Errors
-    /// What the records lack, in words.
+    /// A record is missing or lacks what the metric needs.
     pub fn value<'a>(&self, record: &dyn Fn(&str) -> Option<&'a Record>) -> Result<f64, String> {
         let find = |name: &str| record(name).ok_or_else(|| format!("{name} was not run"));
         match self {
@@ -274,15 +274,14 @@ fn all<'a>(
     names.iter().map(|name| waf(find(name)?, at)).collect()
 }
 
-/// Where the gap last goes from not above 0 to above it.
+/// Returns the point at which the gap last becomes positive.
 fn crossover(over: &[f64], gaps: &[f64]) -> Option<f64> {
     let at = (1..gaps.len()).rev().find(|i| gaps[i - 1] <= 0.0 && gaps[*i] > 0.0)?;
     let (x0, x1, g0, g1) = (over[at - 1], over[at], gaps[at - 1], gaps[at]);
     Some(x0 + (x1 - x0) * -g0 / (g1 - g0))
 }
 
-/// Host bytes of a volume; a run ends in whole logical blocks.
-/// Explains a run whose causes are known.
+/// Explains a run that recorded attribution.
 fn explained(record: &Record) -> Result<Explanation, String> {
     match record.attribution {
         Some(_) => Ok(Explanation::of(record)),
@@ -290,6 +289,7 @@ fn explained(record: &Record) -> Result<Explanation, String> {
     }
 }
 
+/// Returns the host bytes of a volume.
 fn volume_bytes(record: &Record, at: Option<f64>) -> Result<u64, String> {
     let end = record.summary.host_bytes;
     let Some(at) = at else { return Ok(end) };
@@ -297,7 +297,7 @@ fn volume_bytes(record: &Record, at: Option<f64>) -> Result<u64, String> {
     if bytes <= end {
         return Ok(bytes);
     }
-    // A workload may end a command short of the volume that was asked for.
+    // A workload may end a command short of the requested volume.
     if bytes as f64 <= end as f64 * 1.001 { Ok(end) } else { Err(format!("does not reach x{at}")) }
 }
 
@@ -306,7 +306,7 @@ fn waf(record: &Record, at: Option<f64>) -> Result<f64, String> {
     record.timeline.waf_at(bytes).ok_or_else(|| "nothing was written".to_owned())
 }
 
-/// WAF between a quarter of the capacity before the end and the end.
+/// Returns the WAF of the last quarter of a capacity written.
 fn recent_waf(record: &Record) -> Result<f64, String> {
     let end = record.summary.host_bytes;
     let start = end.saturating_sub(record.logical_bytes() / 4).max(1);
@@ -319,7 +319,7 @@ fn figure(record: &Record, tenant: &str, name: &str) -> Result<f64, String> {
     found.map(|f| f.value).ok_or_else(|| format!("the application has no {name}"))
 }
 
-/// Host and media bytes of a handle, linear between points.
+/// Returns the host and media bytes of a handle, interpolated linearly.
 fn series(record: &Record, handle: &str, at: Option<f64>) -> Result<(f64, f64), String> {
     let key = match handle {
         "gc" => HandleKey::Gc,

@@ -1,4 +1,4 @@
-//! The runs that the chosen rows need.
+//! The plan of a reproduction: the runs that the chosen rows need.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,60 +6,59 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 use wafer_lab::config::did_you_mean;
 use wafer_lab::{Experiment, LabError, Options};
-use wafer_record::Precondition;
 use wafer_record::files::read_text;
 
 use super::metric::Metric;
 use super::scale::Scale;
 use super::study::{Row, Study, StudyExperiment, Sweep, starts_with};
 
-/// Points of a run's timeline: volumes of a quarter of the capacity up to x25 fall on them or near.
+/// Number of timeline samples: enough to resolve a quarter of the capacity in runs up to x25.
 const SAMPLES: usize = 500;
 
 /// One run.
 #[derive(Clone, Debug)]
 pub struct PlannedRun {
-    /// `STUDY/EXPERIMENT`, and for a point of a sweep `/sweep/N`.
+    /// `STUDY/EXPERIMENT`, followed by `/sweep/N` for a point of a sweep.
     pub name: String,
-    /// What is run; its name is [`Self::name`] with `-` for `/`.
+    /// The experiment, named [`Self::name`] with `-` for `/`.
     pub experiment: Experiment,
 }
 
 /// Rows and the runs that they need.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The studies that take part, with their chosen rows and sweeps only.
+    /// Studies, with their chosen rows and sweeps only.
     pub studies: Vec<Study>,
     /// Every experiment with every seed.
     pub runs: Vec<PlannedRun>,
     /// Experiments whose data is missing, with the reason.
     pub missing: Vec<(String, String)>,
-    /// Scale that was asked for, or `default`.
+    /// The requested scale, or `default`.
     pub scale: String,
     /// Seeds of each experiment.
     pub seeds: u64,
 }
 
-/// What is chosen.
+/// The rows and runs that a caller chooses.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// `STUDY`, `STUDY/EXPERIMENT` or `STUDY/ROW`; none: everything.
     pub names: Vec<String>,
-    /// None: each experiment's default.
+    /// Scale; none is each experiment's default.
     pub scale: Option<Scale>,
     /// Seeds of each experiment.
     pub seeds: u64,
     /// Whether sweeps are run too.
     pub sensitivity: bool,
-    /// Folder with traces and other data, looked at before all others.
+    /// Folder with traces and other data, searched first.
     pub data_dir: Option<PathBuf>,
 }
 
 impl Plan {
-    /// The runs that a choice needs. `folder` takes scaled tables.
+    /// Plans the runs that a choice needs. Scaled tables are written to `folder`.
     ///
     /// # Errors
-    /// A name that fits nothing; an experiment that cannot work.
+    /// A name matches nothing, or an experiment cannot be run.
     pub fn new(studies: &[Study], choice: &Choice, folder: &Path) -> Result<Self, LabError> {
         for name in &choice.names {
             check_name(studies, name)?;
@@ -126,7 +125,7 @@ impl Plan {
     }
 }
 
-/// The experiments of a sweep whose points need runs of their own.
+/// Returns the experiments of a sweep whose points need their own runs.
 fn sweep_experiments(study: &Study, sweep: &Sweep) -> Vec<(String, StudyExperiment)> {
     if !sweep.has_runs() {
         return Vec::new();
@@ -149,14 +148,14 @@ fn sweep_experiments(study: &Study, sweep: &Sweep) -> Vec<(String, StudyExperime
     (0..sweep.values.len()).map(point).collect()
 }
 
-/// Name of the run of a point of a sweep.
+/// Returns the name of the run of a point of a sweep.
 pub(super) fn sweep_name(sweep: &Sweep, at: usize) -> String {
     let vary: String =
         sweep.vary.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
     format!("{}/sweep/{vary}/{at}", sweep.row)
 }
 
-/// The metric of a sweep's row at one of its points.
+/// Returns the metric of a sweep's row at one of its points.
 pub(super) fn sweep_metric(row: &Row, sweep: &Sweep, at: usize) -> Metric {
     let name = sweep.has_runs().then(|| sweep_name(sweep, at));
     row.metric.on(name.as_deref(), sweep.at.get(at).copied())
@@ -194,7 +193,7 @@ fn load(
             Experiment::from_text(&file.with_file_name(name), &text, &options)?
         }
     };
-    // Shares as numbers need no table; with a table, jobs that are not named would not be paced.
+    // Shares as numbers need no table. With a table, jobs without a name in it would not be paced.
     if experiment.pace.is_some() && experiment.pace_from.is_none() {
         loaded.pace_from = None;
     }
@@ -255,7 +254,7 @@ fn assign(table: &mut Table, path: &[&str], value: &Value) -> bool {
     }
 }
 
-/// Refuses a name that no row and no experiment has or begins with.
+/// Rejects a name that is not a prefix of any row or experiment.
 fn check_name(studies: &[Study], name: &str) -> Result<(), LabError> {
     let mut known: Vec<String> = Vec::new();
     for study in studies {
@@ -268,7 +267,7 @@ fn check_name(studies: &[Study], name: &str) -> Result<(), LabError> {
         return Ok(());
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    // Over a hundred names: without a near one the studies alone are listed.
+    // There are over a hundred names: without a similar one, only the studies are listed.
     let near = did_you_mean(name, &known);
     let studies: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
     let hint = match near.starts_with("; known") {
@@ -276,11 +275,6 @@ fn check_name(studies: &[Study], name: &str) -> Result<(), LabError> {
         false => near,
     };
     Err(LabError::config(name, format!("no such study, experiment or figure{hint}")))
-}
-
-/// What a plan says of the state of a device before a run, for the document.
-pub(super) fn state(precondition: Precondition) -> String {
-    precondition.to_string()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The same experiment on a device with smaller reclaim units.
 //!
-//! Write amplification hardly depends on how many pages a reclaim unit has, as long as they are many:
-//! the number of reclaim units stays, and with it over-provisioning, thresholds and open units.
-//! Capacity and namespaces shrink with the reclaim unit. Commands, records, write blocks and files
-//! stay as they are. What was recorded has the addresses of a device of its size: the device of a trace stays, too.
+//! Write amplification hardly depends on the number of pages in a reclaim unit, as long as it is large.
+//! The number of reclaim units stays, and with it over-provisioning, thresholds and open units. Capacity
+//! and namespaces shrink with the reclaim unit. Commands, records, write blocks and files stay. The device
+//! of a trace also stays, because its addresses are those of a device of that size.
 
 use std::fmt;
 use std::path::Path;
@@ -16,12 +16,12 @@ use wafer_lab::{Experiment, LabError};
 use wafer_record::Volume;
 use wafer_record::files::read_text;
 
-/// How large devices are. Text form: `full`, or the pages of a scaled reclaim unit.
+/// The size of devices. Text form: `full`, or the pages of a scaled reclaim unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Real capacities.
     Full,
-    /// Reclaim units of so many pages, where they have more.
+    /// Reclaim units of at most this many pages.
     Pages(u32),
 }
 
@@ -52,10 +52,10 @@ impl fmt::Display for Scale {
 }
 
 impl Scale {
-    /// The experiment at this scale. `folder` takes the scaled tables: of shares, and what it is compared with.
+    /// Scales an experiment. Scaled tables of shares and of reference curves are written to `folder`.
     ///
     /// # Errors
-    /// The scaled device does not work, or a table cannot be read or written.
+    /// The scaled device is impossible, or a table cannot be read or written.
     pub fn apply(self, mut experiment: Experiment, folder: &Path) -> Result<Experiment, LabError> {
         let geometry = &experiment.device.geometry;
         let Scale::Pages(pages) = self else { return Ok(experiment) };
@@ -70,7 +70,7 @@ impl Scale {
         }
         for table in [&mut experiment.pace_from, &mut experiment.compare].into_iter().flatten() {
             let text = read_text(table)?;
-            // A table over drive writes is right at any scale.
+            // A table over multiples of the capacity is right at any scale.
             if !text.contains("host_bytes") {
                 continue;
             }
@@ -109,7 +109,7 @@ fn scaled_device(
     Ok(ResolvedDevice { config, geometry, ..device.clone() })
 }
 
-/// A table of byte counts, each multiplied; lines that are no row stay.
+/// Returns a table with its byte counts multiplied; lines that are not rows stay.
 fn scaled_table(text: &str, factor: f64) -> String {
     let row = |line: &str| -> Option<String> {
         let cells: Option<Vec<String>> = line

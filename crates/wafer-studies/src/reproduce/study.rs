@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wafer_lab::LabError;
 use wafer_lab::config::Layers;
+use wafer_lab::{LabError, Reference};
+use wafer_record::Volume;
 use wafer_record::files::read_text;
-use wafer_record::{Reference, Volume};
 
 use super::metric::{Effect, Metric};
 

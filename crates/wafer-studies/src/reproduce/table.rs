@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use wafer_record::Record;
+use wafer_record::statistics::mean;
 
-use super::plan::{Plan, state, sweep_metric};
+use super::plan::{Plan, sweep_metric};
 use super::study::{Class, Row, Study};
 
 /// Returns the JSON Schema of [`Reproduction`].
@@ -153,13 +154,13 @@ pub fn result_name(study: &str, experiment: &str) -> String {
     format!("{study}/{experiment}")
 }
 
-/// Name of a record's file within the folder of the table.
+/// Returns the path of a record's file within the folder of the table.
 pub fn result_file(name: &str, seed: u64) -> String {
     format!("results/{}-seed{seed}.json", name.replace('/', "-"))
 }
 
 impl Reproduction {
-    /// The table of a plan whose runs have ended.
+    /// Returns the table of a plan whose runs have ended.
     pub fn new(plan: &Plan, outcomes: &Outcomes, wall_seconds: f64) -> Self {
         let studies = &plan.studies;
         let rows = studies
@@ -190,13 +191,13 @@ impl Reproduction {
         }
     }
 
-    /// Rows outside their tolerance, and all rows.
+    /// Returns the number of rows outside their tolerance, and of all rows.
     pub fn misses(&self) -> (usize, usize) {
         (self.rows.iter().filter(|row| !row.within).count(), self.rows.len())
     }
 }
 
-/// The runs of an experiment, in order of their seeds.
+/// Returns the runs of an experiment, in order of their seeds.
 fn runs_of<'a>(outcomes: &'a Outcomes, name: &str) -> Vec<(u64, &'a Result<Record, String>)> {
     let runs = outcomes.iter().filter(|((n, _), _)| n == name);
     runs.map(|((_, seed), outcome)| (*seed, outcome)).collect()
@@ -206,7 +207,7 @@ fn reproduced(plan: &Plan, study: &Study, row: &Row, outcomes: &Outcomes) -> Rep
     let names: Vec<String> =
         row.metric.experiments().iter().map(|name| format!("{}/{name}", study.name)).collect();
     let of = |name: &str| runs_of(outcomes, name);
-    // Experiments of one row may start at different seeds: they are matched by order.
+    // Experiments of one row may start at different seeds, so they are matched by order.
     let nth = |name: &str, n: usize| of(&format!("{}/{name}", study.name)).get(n).copied();
     let mut ours = Vec::new();
     let mut numbers = Vec::new();
@@ -219,7 +220,7 @@ fn reproduced(plan: &Plan, study: &Study, row: &Row, outcomes: &Outcomes) -> Rep
             _ => None,
         });
         match failed.map_or_else(|| row.metric.value(&record), Err) {
-            // Curves that do not cross: no figure, yet nothing failed.
+            // Curves that do not cross have no figure, but nothing failed.
             Ok(value) if value.is_nan() => {}
             Ok(value) => {
                 ours.push(value);
@@ -247,7 +248,7 @@ fn reproduced(plan: &Plan, study: &Study, row: &Row, outcomes: &Outcomes) -> Rep
 impl ReproducedRow {
     /// Compares ours, one figure a seed, with the published one.
     pub(crate) fn of(study: &str, row: &Row, seeds: Vec<f64>, seed_numbers: Vec<u64>) -> Self {
-        let mean = (!seeds.is_empty()).then(|| seeds.iter().sum::<f64>() / seeds.len() as f64);
+        let mean = (!seeds.is_empty()).then(|| mean(&seeds));
         let difference = mean.map(|mean| (mean - row.published) / row.published);
         let most = seeds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let least = seeds.iter().copied().fold(f64::INFINITY, f64::min);
@@ -312,7 +313,7 @@ fn experiments(outcomes: &Outcomes) -> Vec<ExperimentRecord> {
                 pages_per_ru: geometry.pages_per_ru,
                 overprovisioning: geometry.overprovisioning,
                 volume: record.volume(),
-                precondition: state(workload.precondition),
+                precondition: workload.precondition.to_string(),
                 waf: Vec::new(),
                 wall_seconds: 0.0,
                 results: Vec::new(),

@@ -1,20 +1,20 @@
-//! T5: the best of d randomly drawn victims.
+//! T5: the best of d random victims.
 
-/// T5: mean field of the d-choices policy for independent uniform writes \[VH\], re-derived.
+/// Returns T5, the mean field of the d-choices policy for independent uniform writes \[VH\], re-derived.
 ///
 /// Of `n` closed RUs a share `h_i` has `i` valid pages of `b`; `s_i` is the share with at least
-/// `i`. Per collection the host writes `w` pages, each of which takes an RU with `i` valid pages
-/// down to `i - 1` with probability `i h_i n / U = i h_i / (b ρ)`. In steady state that flow
-/// equals the RUs that came in full and have not been collected at `i` or more, and a victim has at
-/// least `i` valid pages with probability `s_i^d`, so
+/// `i`. Per collection the host writes `w` pages. Each of them reduces an RU with `i` valid pages
+/// to `i - 1` with probability `i h_i n / U = i h_i / (b ρ)`. In steady state that flow equals the
+/// RUs that were closed and not collected with `i` or more valid pages. A victim has at least `i`
+/// valid pages with probability `s_i^d`, so
 ///
 /// `w i h_i / (b ρ) = 1 - s_i^d` for i = b..1, `h_0 = 1 - s_1`.
 ///
-/// `w` is the one for which `Σ i h_i = b ρ`, and `A = b / w`. `d` = 1 gives T4, large `d` tends
-/// to greedy, also where a victim gains so few pages that T2 fails.
+/// `w` follows from `Σ i h_i = b ρ`, and `A = b / w`. `d` = 1 gives T4. Large `d` tends to greedy,
+/// even where victims have so few invalid pages that T2 fails.
 ///
-/// Arguments: OP as a fraction, pages of an RU, RUs drawn with replacement. Valid for many more
-/// than `d` RUs. `None` unless OP is positive and finite and the others at least 1.
+/// `op` is a fraction; `d` RUs are drawn with replacement, from many more. `None` unless `op` is
+/// positive and finite and the others at least 1.
 pub fn d_choices(op: f64, pages_per_ru: u32, d: u32) -> Option<f64> {
     if !super::positive(op) || pages_per_ru == 0 || d == 0 {
         return None;
@@ -35,7 +35,7 @@ pub fn d_choices(op: f64, pages_per_ru: u32, d: u32) -> Option<f64> {
     Some((b / (0.5 * (low + high))).max(1.0))
 }
 
-/// Pages that a victim gains, `Σ (1 - s_i^d)` over `i` from b down to 1, where `h_i = flow / i * (1 - s_i^d)`.
+/// Returns the invalid pages of a victim, `Σ (1 - s_i^d)` over `i` from b down to 1, where `h_i = flow / i * (1 - s_i^d)`.
 fn gained(pages: impl Iterator<Item = u32>, flow: f64, d: u32) -> f64 {
     let d = d.min(i32::MAX as u32) as i32;
     let (mut above, mut sum) = (0.0f64, 0.0);

@@ -1,15 +1,16 @@
-//! The equation behind T1 and T2, in the form of Lambert's function and in one that computes well.
+//! The equation behind T1 and T2: Lambert's function, and a form without cancellation.
 
-/// Newton steps: convergence is quadratic but near a double root, where each step halves the error.
+/// Maximum number of Newton steps. Convergence is quadratic except near a double root, where each step
+/// halves the error.
 const STEPS: usize = 200;
 
-/// Lambert's W0: the solution w >= -1 of `w * exp(w) = x`. `None` for `x < -1/e` and what is not
-/// finite. Near `-1/e` only about 8 digits are determined by `x`.
+/// Returns Lambert's W0: the solution w >= -1 of `w * exp(w) = x`. `None` unless `x` is finite and at least
+/// `-1/e`. Near `-1/e` only about 8 digits are determined by `x`.
 pub fn lambert_w0(x: f64) -> Option<f64> {
     if !x.is_finite() || x < -(-1f64).exp() {
         return None;
     }
-    // From the branch point's series below, from the logarithm above: both on the right side of
+    // The start is the series at the branch point for negative x, else the logarithm: both are right of
     // the root or close to it.
     let mut w = if x < 0.0 {
         -1.0 + (2.0 * (1.0 + std::f64::consts::E * x)).max(0.0).sqrt()
@@ -32,11 +33,11 @@ pub fn lambert_w0(x: f64) -> Option<f64> {
     Some(w.max(-1.0))
 }
 
-/// The positive solution y <= 1 of `y = 1 - exp(-c * y)` for `c > 1`: the share of a reclaim unit's
-/// pages that are overwritten before it is collected.
+/// Returns the positive solution y <= 1 of `y = 1 - exp(-c * y)` for `c > 1`: the share of a reclaim
+/// unit's pages that are overwritten before it is collected.
 ///
-/// In terms of Lambert's function `y = 1 + W0(-c * exp(-c)) / c`, which loses half of the digits
-/// near c = 1 and this does not. Newton from y = 1: the function is convex and grows there, so
+/// In terms of Lambert's function, `y = 1 + W0(-c * exp(-c)) / c`. That form loses half of the digits near
+/// c = 1; this one does not. Newton's method starts at y = 1. The function is convex and grows there, so
 /// every step stays right of the solution.
 pub(super) fn overwritten(c: f64) -> Option<f64> {
     if !(c > 1.0 && c.is_finite()) {

@@ -1,7 +1,7 @@
-//! Closed forms for write amplification, the oracle of the device.
+//! Closed forms of write amplification, an oracle for the device.
 //!
-//! What theory says a device must do, computed without simulating one: `tests/theory.rs` holds the
-//! device to it. Pure functions; `None` (or an empty result) outside of the domain, never a panic.
+//! They predict the WAF of a device without simulating it; the tests in `tests/theory` compare the device
+//! with them. All functions are pure. They return `None` outside their domain and never panic.
 //!
 //! # Symbols
 //! | symbol | meaning |
@@ -26,11 +26,11 @@
 //! | T7 | [`streams::isolated`] | isolated streams with spare pages of their own |
 //! | T8 | [`split::sqrt_split`], [`split::optimal_split`] | the best division of the spare pages |
 //! | T9 | [`streams::global_greedy`] | isolated streams under one greedy collector |
-//! | T11 | [`traffic::trimmed`] | uniform writes with deallocation |
+//! | T11 | [`traffic::trimmed`] | uniform writes with deallocate |
 //! | T12 | [`traffic::flash_cache`] | cache of small objects beside a log of large ones |
 //! | T13 | [`traffic::partial_page_factor`] | host writes smaller than a page |
 //!
-//! T10 needs no function: a stream that is overwritten in order and fills its RUs alone has A = 1.
+//! T10 needs no function: a stream that is overwritten in order and has RUs of its own has A = 1.
 //!
 //! # Sources
 //! - \[X\] Xiang, Kurkoski: An Improved Analytical Expression for Write Amplification in NAND Flash,
@@ -45,7 +45,7 @@
 //!   Amplification in Solid State Drives, arXiv 1208.1794.
 //! - \[St\] Stoica, Ailamaki: Improving Flash Write Performance by Using Update Frequency, VLDB 2013.
 //!
-//! Where a function says "re-derived", the derivation is given there and does not rest on the source.
+//! "Re-derived" means that the derivation is given with the function and does not rest on the source.
 
 pub mod d_choices;
 mod lambert;
@@ -60,7 +60,7 @@ pub use spare::Spare;
 pub use streams::Stream;
 pub use uniform::Victim;
 
-/// Whether `x` is a positive finite number: the domain of most arguments.
+/// Reports whether `x` is positive and finite, the domain of most arguments.
 fn positive(x: f64) -> bool {
     x > 0.0 && x.is_finite()
 }

@@ -1,32 +1,33 @@
-//! Which physical pages count: the T of all forms for the rules of `wafer_core`.
+//! Spare pages: the T of all forms under the collection rules of `wafer_device`.
 //!
-//! The forms know a device whose reclaim units (RUs) are all full when a victim is chosen. In a real
-//! one some are empty at that moment, and their pages are no spare: they lower T. What is empty
-//! follows from when `wafer_core` collects. Forced GC runs in a group while at most `f` of its RUs
-//! are free, `f = max(floor(gc.forced_free * count), 1)` ([`Geometry::forced_free`]), each time
-//! a handle has been given its next RU, and at no other time. In steady state:
+//! The forms assume that all reclaim units (RUs) are full when a victim is chosen. In a real device some
+//! are empty at that moment; their pages are not spare and lower T. Which ones are empty follows from
+//! the time of collection. Forced GC runs in a group while at most `f` of its RUs are free,
+//! `f = max(floor(gc.forced_free * count), 1)` ([`Geometry::forced_free`]). It runs each time a handle
+//! gets its next RU, and at no other time. In steady state:
 //!
 //! 1. A handle's RU fills and closes while `f + 1` are free.
 //! 2. The handle opens one of them: `f` are free, and GC begins.
-//! 3. A victim is chosen. Its valid pages move and it is erased. If that took a new RU for relocated
-//!    data, again `f` are free and the next victim is chosen; otherwise `f + 1` are, and GC ends.
+//! 3. A victim is chosen. Its valid pages are relocated and it is erased. If that took a new RU for
+//!    relocated data, `f` are free again and the next victim is chosen. Otherwise `f + 1` are free and
+//!    GC ends.
 //!
-//! So **whenever a victim is chosen exactly `f` RUs are free and one more, which the host opened just
-//! now, is empty**. Open RUs of *other* handles are half empty on average, and so is each open RU for
-//! relocated data; those of handles that nothing is written to are empty. Closed RUs are full:
+//! So **whenever a victim is chosen, exactly `f` RUs are free and one more, just opened by the host, is
+//! empty**. Open RUs of *other* handles are half empty on average, and so is each open RU for relocated
+//! data. Open RUs of idle handles are empty. Closed RUs are full:
 //!
 //! `T = b * (count - f - 1 - (written - 1) / 2 - idle - relocation / 2)`.
 //!
 //! In one shared log (`fdp = false`, `gc.separate = false`) there is no RU for relocated data: the
 //! victim's pages go to the RU just opened, and `T = b * (count - f - 1)`.
 //!
-//! FIFO in a shared log counts pages by age and notices where in its RU a page is. Relocated pages
-//! begin an RU and spend exactly `count - f - 1` RUs' time in the log. Host pages, `1/A` of
-//! all, follow one by one while the RU fills and spend half an RU's time less on average, so
+//! FIFO in a shared log collects pages by age, so the position of a page in its RU matters. Relocated
+//! pages begin an RU and spend the time of exactly `count - f - 1` RUs in the log. Host pages, `1/A` of
+//! all, follow one by one while the RU fills and spend half an RU's time less on average. So
 //! [`Spare::fifo_pages`] is `T - b / (2 A)`.
 //!
-//! Background GC is left out: at the default limit of 5 % valid pages it finds no victim under the
-//! traffic of these forms.
+//! Background GC is left out: at its default limit of 5 % valid pages it finds no victim under this
+//! traffic.
 
 use wafer_device::{Geometry, Isolation, Relocation};
 
@@ -37,20 +38,20 @@ pub struct Spare {
     pub ru_count: u32,
     /// Pages of each.
     pub pages_per_ru: u32,
-    /// Free ones: `f` of the module's text.
+    /// Free ones: `f` above.
     pub free: u32,
-    /// Handles that are written.
+    /// Number of handles that are written.
     pub written: u32,
-    /// Handles that are not, each with an empty open RU.
+    /// Number of idle handles, each with an empty open RU.
     pub idle: u32,
-    /// Open RUs for relocated data.
+    /// Number of open RUs for relocated data.
     pub relocation: u32,
 }
 
 impl Spare {
-    /// The group `group` of a device, when of its handles only those of `written` are written.
+    /// Returns the spare of a reclaim group when only the handles `written` are written.
     ///
-    /// `None` if there is no such group or handle, or nothing is written.
+    /// `None` if there is no such group or handle, or `written` is empty.
     pub fn of(geometry: &Geometry, group: u16, written: &[u16]) -> Option<Spare> {
         let isolation = |handle: &u16| geometry.isolation.get(usize::from(*handle)).copied();
         let mut written = written.to_vec();
@@ -80,23 +81,23 @@ impl Spare {
         })
     }
 
-    /// Reclaim units' worth of pages that are empty when a victim is chosen.
+    /// Returns the empty pages when a victim is chosen, in reclaim units.
     pub fn empty_rus(&self) -> f64 {
         let halves = self.written.saturating_sub(1) + self.relocation;
         f64::from(self.free) + 1.0 + f64::from(self.idle) + f64::from(halves) / 2.0
     }
 
-    /// T: physical pages that can hold data.
+    /// Returns T, the physical pages that can hold data.
     pub fn physical_pages(&self) -> f64 {
         (f64::from(self.ru_count) - self.empty_rus()) * f64::from(self.pages_per_ru)
     }
 
-    /// T as FIFO in a shared log has it, at the WAF `waf`.
+    /// Returns T for FIFO in a shared log with this WAF.
     pub fn fifo_pages(&self, waf: f64) -> f64 {
         self.physical_pages() - f64::from(self.pages_per_ru) / (2.0 * waf)
     }
 
-    /// Effective over-provisioning for this many logical pages; `None` where nothing is spare.
+    /// Returns the effective over-provisioning for this many logical pages; `None` without spare pages.
     pub fn op(&self, logical_pages: f64) -> Option<f64> {
         let op = self.physical_pages() / logical_pages - 1.0;
         super::positive(op).then_some(op)

@@ -1,16 +1,15 @@
-//! T8: how to divide the spare pages among isolated streams.
+//! T8: the division of spare pages among isolated streams.
 
 use super::positive;
 use super::streams::Stream;
 use super::uniform::Victim;
 
-/// T8: `s_i ∝ √(p_i U_i)`, the shares of `spare` pages in total. In the manner of \[St\], derived here.
+/// Returns T8, a division of `spare` pages by `s_i ∝ √(p_i U_i)`. After \[St\], derived here.
 ///
-/// Minimises `Σ p_i A(s_i / U_i)` exactly where `A = const + c / OP`, the shape of T3 and T4:
-/// setting the derivatives `-c p_i U_i / s_i²` equal gives it. The WAF it leads to is
-/// within 0.2 % of that of [`optimal_split`] for T1 and 0.5 % for T2 with 64 pages, OP 7 to 28 % and
-/// the streams of the tests; for T2 at OP 2 % it is up to 5 % worse. `None` if a share is negative, pages or spare are not
-/// positive, or nothing is written.
+/// It minimises `Σ p_i A(s_i / U_i)` exactly if `A = const + c / OP`, the shape of T3 and T4, where all
+/// derivatives `-c p_i U_i / s_i²` are equal. For the streams of the tests and OP 7 to 28 %, its WAF is
+/// within 0.2 % of [`optimal_split`] for T1 and within 0.5 % for T2 with 64 pages. For T2 at OP 2 % it is
+/// up to 5 % worse. `None` if a share is negative, pages or spare are not positive, or nothing is written.
 pub fn sqrt_split(streams: &[Stream], spare: f64) -> Option<Vec<f64>> {
     if !sensible(streams, spare) {
         return None;
@@ -20,12 +19,11 @@ pub fn sqrt_split(streams: &[Stream], spare: f64) -> Option<Vec<f64>> {
     positive(sum).then(|| weights.iter().map(|w| spare * w / sum).collect())
 }
 
-/// T8 by numbers: the division of `spare` pages that minimises T7 for this victim rule.
+/// Returns T8 by optimisation: the division of `spare` pages that minimises T7 for this victim rule.
 ///
-/// A is convex and falls with OP, so at the minimum all slopes `p_i / U_i * A'(s_i / U_i)` are
-/// equal to some `-λ`: two nested bisections, over λ and for each s_i. Domain as for
-/// [`sqrt_split`]. Where T2 falls to 1 pages are of no more use; left-over ones are then shared out
-/// by `U_i`.
+/// A is convex and falls with OP, so at the minimum all slopes `p_i / U_i * A'(s_i / U_i)` equal some
+/// `-λ`. Two nested bisections find λ and each s_i. Where T2 has fallen to 1, further pages gain nothing;
+/// pages left over are divided by `U_i`. The domain is that of [`sqrt_split`].
 pub fn optimal_split(streams: &[Stream], spare: f64, victim: Victim) -> Option<Vec<f64>> {
     if !sensible(streams, spare) || !streams.iter().any(|s| s.share > 0.0) {
         return None;
@@ -52,7 +50,7 @@ pub fn optimal_split(streams: &[Stream], spare: f64, victim: Victim) -> Option<V
     Some(split)
 }
 
-/// The spare pages up to `most` at which one more saves the stream `lambda`.
+/// Returns the spare pages, up to `most`, at which one more saves the stream `lambda`.
 fn pages_at(stream: &Stream, most: f64, victim: Victim, lambda: f64) -> f64 {
     if stream.share == 0.0 {
         return 0.0;
@@ -73,6 +71,7 @@ fn pages_at(stream: &Stream, most: f64, victim: Victim, lambda: f64) -> f64 {
     high
 }
 
+/// Reports whether streams and spare are in the domain.
 fn sensible(streams: &[Stream], spare: f64) -> bool {
     let each = |s: &Stream| s.share >= 0.0 && s.share.is_finite() && positive(s.pages);
     positive(spare) && streams.iter().all(each)

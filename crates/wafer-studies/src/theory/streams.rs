@@ -1,33 +1,33 @@
-//! T6, T7, T9: several streams of different heat.
+//! T6, T7, T9: several streams with different update frequencies.
 
 use super::positive;
 use super::uniform::{Victim, greedy};
 
-/// A class of pages that are written alike.
+/// A class of pages with the same update frequency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stream {
-    /// Share of the host's page writes that go to the class, 0 to 1.
+    /// Share of the host's page writes to the class, 0 to 1.
     pub share: f64,
     /// Logical pages of the class, written uniformly.
     pub pages: f64,
 }
 
 impl Stream {
-    /// A class of this share of writes over this many pages.
+    /// Returns a class with this share of the writes, over this many pages.
     pub fn new(share: f64, pages: f64) -> Self {
         Stream { share, pages }
     }
 }
 
-/// Whether streams make sense together: shares of 0 to 1 that add up to 1, some pages each.
+/// Reports whether all shares are from 0 to 1 and add up to 1, and all streams have pages.
 fn consistent(streams: &[Stream]) -> bool {
     let each = |s: &Stream| (0.0..=1.0).contains(&s.share) && positive(s.pages);
     let sum: f64 = streams.iter().map(|s| s.share).sum();
     streams.iter().all(each) && (sum - 1.0).abs() < 1e-6
 }
 
-/// T6: all streams in one FIFO log of `T` physical pages; any independent reference model, given as
-/// classes (a Zipf law needs fine ones).
+/// Returns T6: all streams in one FIFO log of `T` physical pages. Any independent reference model can be
+/// given as classes; a Zipf law needs many.
 ///
 /// A page of class i survives the time `τ`, in host page writes, that it spends in the log with
 /// probability `e^(-p_i τ / U_i)`. A round through the log of T pages takes τ, so that
@@ -35,8 +35,8 @@ fn consistent(streams: &[Stream]) -> bool {
 ///
 /// `τ Σ p_i / (1 - e^(-p_i τ / U_i)) = T`.
 ///
-/// One class is T1. A class that is never written is carried round: it takes `U_i` of the log.
-/// `None` if the streams do not make sense or do not leave a spare page.
+/// One class is T1. A class that is never written is relocated over and over: it takes `U_i` of the log.
+/// `None` if shares do not add up to 1, a stream has no pages, or there is no spare page.
 pub fn mixed_fifo(streams: &[Stream], physical_pages: f64) -> Option<f64> {
     let logical: f64 = streams.iter().map(|s| s.pages).sum();
     if !(consistent(streams) && physical_pages > logical && physical_pages.is_finite()) {
@@ -63,11 +63,11 @@ pub fn mixed_fifo(streams: &[Stream], physical_pages: f64) -> Option<f64> {
     Some((physical_pages / (0.5 * (low + high))).max(1.0))
 }
 
-/// T7: isolated streams, stream i with `spare[i]` physical pages beyond its `U_i`:
+/// Returns T7: isolated streams, stream i with `spare[i]` physical pages beyond its `U_i`:
 /// `A = Σ p_i A(s_i / U_i)` with A of T1 or T2.
 ///
-/// `None` if the streams do not make sense, `spare` is not of the same length, or a stream that is
-/// written has no spare page. Streams that are not written need none.
+/// `None` if shares do not add up to 1, a stream has no pages, `spare` has another length, or a stream
+/// that is written has no spare page. Streams that are not written need none.
 pub fn isolated(streams: &[Stream], spare: &[f64], victim: Victim) -> Option<f64> {
     if !consistent(streams) || spare.len() != streams.len() {
         return None;
@@ -76,13 +76,13 @@ pub fn isolated(streams: &[Stream], spare: &[f64], victim: Victim) -> Option<f64
     written.map(|(s, spare)| Some(s.share * victim.waf(spare / s.pages)?)).sum()
 }
 
-/// T9: streams isolated for good (persistently), but one greedy collector over all of them: as uniform
-/// writes over the whole device, T2, **whatever the streams**.
+/// Returns T9: persistently isolated streams under one greedy collector. The WAF is that of uniform writes
+/// over the whole device, T2, **whatever the streams**.
 ///
-/// Victims are those with the fewest valid pages of all streams, so all streams are collected at the
-/// same valid share, which means the same `α_i`: spare pages spread in proportion to `U_i`, and
-/// `Σ p_i A(α) = A(α)`. Placement alone gains what mixing costs, and no more: dividing the spare
-/// pages better takes a policy that knows streams (T8).
+/// Victims have the fewest valid pages of all streams, so all streams are collected at the same valid
+/// share. That means the same `α_i`: spare pages divide in proportion to `U_i`, and `Σ p_i A(α) = A(α)`.
+/// Placement alone saves the cost of mixing and no more. A better division of the spare pages takes a
+/// policy that knows the streams (T8).
 ///
 /// Two conditions beyond those of T2. Each stream needs many RUs: the device is below the form by
 /// 0.8 % where the hottest of three streams has 450. And ties must be broken without regard to

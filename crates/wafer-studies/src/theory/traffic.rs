@@ -1,23 +1,23 @@
-//! T11 to T13: traffic that is not whole pages written for ever.
+//! T11 to T13: traffic with deallocate, a flash cache, and writes smaller than a page.
 
 use super::positive;
 use super::uniform::{Victim, fifo};
 
-/// T11: the share of the logical pages that stay mapped when a share `q` of the requests deallocates a
-/// random mapped page and the rest write random pages: `(1 - 2q) / (1 - q)`.
+/// Returns the share of the logical pages that are mapped (T11) when a share `q` of the requests
+/// deallocates a random mapped page and the rest write random pages: `(1 - 2q) / (1 - q)`.
 ///
-/// Writes map an unmapped page with probability 1 - s and deallocation unmaps one always:
+/// A write maps an unmapped page with probability 1 - s, and every deallocate unmaps one:
 /// `(1 - q)(1 - s) = q`. The model of \[Fr\], re-derived. `None` unless `0 <= q < 1/2`; at 1/2 the
-/// device empties.
+/// device becomes empty.
 pub fn mapped_share(q: f64) -> Option<f64> {
     (0.0..0.5).contains(&q).then(|| (1.0 - 2.0 * q) / (1.0 - q))
 }
 
-/// T11: WAF under uniform writes with deallocation: T1 or T2 with `α = T / (U s)`.
+/// Returns the WAF of uniform writes with deallocate (T11): T1 or T2 with `α = T / (U s)`.
 ///
-/// Per write, a mapped page goes with probability `1/U` by being written and `q / ((1 - q) U s)`
-/// by deallocation; both together are `1 / (U s)`, as if there were only `U s` pages. The number
-/// of mapped pages wanders by the order of its root, which large devices do not notice.
+/// Per write, a mapped page is invalidated with probability `1/U` by the write and `q / ((1 - q) U s)`
+/// by deallocate. Together that is `1 / (U s)`, as if there were only `U s` pages. The number of mapped
+/// pages varies by the order of its square root, which is negligible on large devices.
 /// `None` outside of the domains of [`mapped_share`] and the victim rule.
 pub fn trimmed(op: f64, q: f64, victim: Victim) -> Option<f64> {
     if !positive(op) {
@@ -26,9 +26,9 @@ pub fn trimmed(op: f64, q: f64, victim: Victim) -> Option<f64> {
     victim.waf((1.0 + op) / mapped_share(q)? - 1.0)
 }
 
-/// T12: small-object cache (SOC) of `soc` bytes, written uniformly, beside a log of large objects
-/// that invalidates itself. The spare pages serve the SOC alone: T1 at `α = (soc + spare) / soc`.
-/// The result is the WAF of the SOC's stream. `None` unless both are positive.
+/// Returns the WAF of a small-object cache (SOC) of `soc` bytes, written uniformly, beside a log of large
+/// objects that invalidates itself (T12). All spare pages serve the SOC: T1 at
+/// `α = (soc + spare) / soc`. `None` unless both are positive.
 pub fn flash_cache(soc: f64, spare: f64) -> Option<f64> {
     if !positive(soc) || !positive(spare) {
         return None;
@@ -36,9 +36,9 @@ pub fn flash_cache(soc: f64, spare: f64) -> Option<f64> {
     fifo(spare / soc)
 }
 
-/// T13: what a host write of `host` bytes within one page of `page` bytes costs before any garbage
-/// collection: a whole page is programmed, a factor of page / host. Multiplies A. No write buffer that
-/// joins neighbours is assumed. `None` unless `0 < host <= page`.
+/// Returns the WAF of host writes of `host` bytes within a page of `page` bytes before garbage collection
+/// (T13): a whole page is programmed, a factor of page / host that multiplies A. No write buffer merges
+/// neighbouring writes. `None` unless `0 < host <= page`.
 pub fn partial_page_factor(page: f64, host: f64) -> Option<f64> {
     (positive(page) && positive(host) && host <= page).then(|| page / host)
 }

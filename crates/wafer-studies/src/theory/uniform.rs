@@ -1,16 +1,15 @@
-//! T1 to T4: independent uniform writes of single pages over all of a device in steady state.
+//! T1 to T4: independent uniform writes of single pages over a whole device in steady state.
 //!
-//! All take over-provisioning as a fraction of the logical pages, counting only physical pages that
-//! can hold data when a victim is chosen ([`super::spare`]), and hold for many reclaim units: from
-//! about 1000 on.
+//! Over-provisioning is a fraction of the logical pages and counts only physical pages that can hold data
+//! when a victim is chosen ([`super::spare`]). The forms hold for about 1000 reclaim units and more.
 
 use super::lambert::overwritten;
 use super::positive;
 
-/// T1: FIFO (oldest RU first), any RU size. Also greedy in the limit of large RUs.
+/// Returns T1: FIFO (oldest RU first), any RU size. Also greedy in the limit of large RUs.
 ///
-/// `A = α / (α + W0(-α e^-α))`, the same as `1/A = 1 - e^(-α/A)`: a page lives while T / A host
-/// writes go by, each hitting it with probability 1 / U. Sources: \[X\], \[D\]. `None` unless
+/// `A = α / (α + W0(-α e^-α))`, the same as `1/A = 1 - e^(-α/A)`: a page is in the log for T / A host
+/// writes, each of which overwrites it with probability 1 / U. Sources: \[X\], \[D\]. `None` unless
 /// `op` is positive and finite.
 pub fn fifo(op: f64) -> Option<f64> {
     if !positive(op) {
@@ -19,16 +18,16 @@ pub fn fifo(op: f64) -> Option<f64> {
     Some(1.0 / overwritten(1.0 + op)?)
 }
 
-/// T2: greedy with RUs of `b` pages.
+/// Returns T2: greedy with RUs of `b` pages.
 ///
 /// `X0 = 1/2 - (b/α) W0(-k α e^(-k α))` with `k = 1 + 1/(2b)` is one more than the valid pages of a
 /// victim, and `A = b / (b - (X0 - 1))`; source \[D\], re-derived for the project. With T1 this
-/// is `A = T1(k α - 1) / k`, which is how it is computed.
+/// is `A = T1(k α - 1) / k`, the form computed here.
 ///
-/// Valid pages of a victim are whole numbers, which the form smooths over: it is within 0.3 % of
-/// the mean field (T5 with many choices) while a victim gains 7 pages or more, `b / A >= 7`, so for
-/// b >= 64 at an OP of 7 % and above. Below that it errs to either side, mostly too low: by 1.1 % for
-/// b = 16 at OP 0.14, by 2 % for b = 64 at 0.02. Take T5 there.
+/// The form smooths over the whole number of valid pages of a victim. It is within 0.3 % of the mean field
+/// (T5 with many choices) while a victim has 7 invalid pages or more, `b / A >= 7`: for b >= 64 at an OP
+/// of 7 % and above. Below that it errs to either side, mostly too low: by 1.1 % for b = 16 at OP 0.14,
+/// by 2 % for b = 64 at 0.02. Use T5 there.
 ///
 /// The form falls below 1 for OP above about ln(2b) - 1, where no page survives; 1 is returned.
 /// `None` unless `op` is positive and finite and `b` at least 1.
@@ -40,21 +39,21 @@ pub fn greedy(op: f64, pages_per_ru: u32) -> Option<f64> {
     Some((1.0 / (k * overwritten(k * (1.0 + op))?)).max(1.0))
 }
 
-/// T3: `A = (1 + OP) / (2 OP)`, valid pages taken to be spread evenly from 0 to the share of the
-/// whole device. Rough and too low: a check of magnitude only. Source: \[Ag\].
+/// Returns T3: `A = (1 + OP) / (2 OP)`. It assumes that the valid share of RUs is distributed evenly from 0
+/// to that of the whole device. Rough and too low: a check of magnitude only. Source: \[Ag\].
 ///
 /// Below 1 for OP above 1, where 1 is returned. `None` unless `op` is positive and finite.
 pub fn agarwal_marrow(op: f64) -> Option<f64> {
     positive(op).then(|| ((1.0 + op) / (2.0 * op)).max(1.0))
 }
 
-/// T4: victims drawn uniformly, any traffic. `A = 1 / (1 - ρ) = (1 + OP) / OP`: a victim is as full
-/// as the device. `None` unless `op` is positive and finite.
+/// Returns T4: random victims, any traffic. `A = 1 / (1 - ρ) = (1 + OP) / OP`: a victim is as full as the
+/// device. `None` unless `op` is positive and finite.
 pub fn random(op: f64) -> Option<f64> {
     positive(op).then(|| (1.0 + op) / op)
 }
 
-/// Which RU is collected in one log of uniform writes: selects T1 or T2.
+/// The victim rule of a log of uniform writes: selects T1 or T2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
     /// The oldest: T1.
@@ -67,7 +66,7 @@ pub enum Victim {
 }
 
 impl Victim {
-    /// A at this over-provisioning.
+    /// Returns A at this over-provisioning.
     pub fn waf(self, op: f64) -> Option<f64> {
         match self {
             Victim::Fifo => fifo(op),
@@ -75,7 +74,7 @@ impl Victim {
         }
     }
 
-    /// dA / dOP, not positive.
+    /// Returns dA / dOP, which is not positive.
     ///
     /// With `y = 1/A` of T1: `dy/dα = y (1 - y) / (1 - α (1 - y))`. In T2 the factor k of its
     /// argument and the 1/k before it cancel.

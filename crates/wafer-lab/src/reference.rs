@@ -1,25 +1,22 @@
-//! Published or measured WAF beside ours.
+//! Reference tables: published or measured WAF to compare a run with.
 
 use std::path::Path;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use wafer_interface::Bytes;
+use wafer_record::files::read_text;
+use wafer_record::statistics::interpolate;
+use wafer_record::{Published, Record, VOLUMES};
 
-use crate::files::read_text;
-use crate::{Record, RecordError};
-
-/// Volumes, in multiples of the logical capacity, that tables show.
-pub const VOLUMES: [f64; 10] = [1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 25.0, 30.0];
+use crate::error::LabError;
 
 /// A published or measured curve of cumulative WAF.
 ///
 /// A CSV file with the columns `volume` (multiples of the logical capacity) and `waf`, or
-/// `host_bytes` and `media_bytes`. Lines `# key = value` before the header tell of it: `source`,
-/// and `write_rate`, bytes per second that the real device took.
+/// `host_bytes` and `media_bytes`. Lines `# key = value` before the header give its `source`
+/// and the `write_rate` of the real device, bytes per second.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: Option<String>,
     /// Bytes per second that the media of the real device took.
     pub write_rate: Option<Bytes>,
@@ -34,38 +31,25 @@ enum Points {
     Bytes(Vec<(f64, f64)>),
 }
 
-/// Ours and theirs at one volume.
-#[derive(Clone, Copy, Debug, Serialize)]
+/// Cumulative WAF of a reference and of a run at one volume.
+#[derive(Clone, Copy, Debug)]
 pub struct ComparisonRow {
     /// Multiples of the logical capacity.
     pub volume: f64,
-    /// Their cumulative WAF.
+    /// WAF of the reference.
     pub published: f64,
-    /// Ours.
+    /// WAF of the run.
     pub ours: f64,
-    /// (ours - theirs) / theirs, percent.
+    /// (ours - published) / published, percent.
     pub difference_percent: f64,
 }
 
-/// A published or measured curve to compare with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Published {
-    /// The file of the reference.
-    pub reference: String,
-    /// Source of its figures, such as a paper and a figure in it.
-    pub source: Option<String>,
-    /// Host bytes at each point.
-    pub host_bytes: Vec<u64>,
-    /// Cumulative WAF at each point.
-    pub waf: Vec<f64>,
-}
-
-/// How a run compares with a reference.
-#[derive(Clone, Debug, Serialize)]
+/// A run compared with a reference.
+#[derive(Clone, Debug)]
 pub struct Comparison {
     /// The file of the reference.
     pub reference: String,
-    /// Where its figures come from.
+    /// Source of its figures.
     pub source: Option<String>,
     /// Volumes that both have.
     pub rows: Vec<ComparisonRow>,
@@ -73,12 +57,15 @@ pub struct Comparison {
 
 impl Reference {
     /// Reads a reference table.
-    pub fn read(path: &Path) -> Result<Self, RecordError> {
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not such a table; the message names line and column.
+    pub fn read(path: &Path) -> Result<Self, LabError> {
         Reference::parse(&path.display().to_string(), &read_text(path)?)
     }
 
     /// Parses a reference table; `label` is its name in messages.
-    pub fn parse(label: &str, text: &str) -> Result<Self, RecordError> {
+    fn parse(label: &str, text: &str) -> Result<Self, LabError> {
         let remark = |key: &str| {
             text.lines().take_while(|line| line.starts_with('#')).find_map(|line| {
                 let (name, value) = line.trim_start_matches('#').split_once('=')?;
@@ -87,14 +74,14 @@ impl Reference {
         };
         let write_rate = remark("write_rate").map(|rate| rate.parse::<Bytes>()).transpose();
         let write_rate = write_rate
-            .map_err(|e| RecordError::input(format!("{label}: write_rate"), e.to_string()))?;
+            .map_err(|e| LabError::config(format!("{label}: write_rate"), e.to_string()))?;
         let mut reader = csv::ReaderBuilder::new()
             .comment(Some(b'#'))
             .trim(csv::Trim::All)
             .from_reader(text.as_bytes());
         let broken = |e: &csv::Error| {
             let line = e.position().map_or_else(String::new, |p| format!(":{}", p.line()));
-            RecordError::input(format!("{label}{line}"), "not a table of equal columns")
+            LabError::config(format!("{label}{line}"), "not a table of equal columns")
         };
         let header = reader.headers().map_err(|e| broken(&e))?.clone();
         let column = |name: &str| header.iter().position(|column| column == name);
@@ -104,7 +91,7 @@ impl Reference {
                 (Some(x), Some(y)) => (x, y, false),
                 _ => {
                     let reason = "expected the columns volume,waf or host_bytes,media_bytes";
-                    return Err(RecordError::input(label, reason));
+                    return Err(LabError::config(label, reason));
                 }
             },
         };
@@ -115,7 +102,7 @@ impl Reference {
             let number = |i: usize| {
                 let field = row.get(i).unwrap_or("");
                 field.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).ok_or_else(|| {
-                    RecordError::input(
+                    LabError::config(
                         format!("{label}:{line}: {}", &header[i]),
                         format!("`{field}` is not a number"),
                     )
@@ -124,19 +111,19 @@ impl Reference {
             let point = (number(x)?, number(y)?);
             if points.last().is_some_and(|last| last.0 > point.0) {
                 let reason = "rows must not descend";
-                return Err(RecordError::input(format!("{label}:{line}: {}", &header[x]), reason));
+                return Err(LabError::config(format!("{label}:{line}: {}", &header[x]), reason));
             }
             points.push(point);
         }
         if points.is_empty() {
-            return Err(RecordError::input(label, "no rows"));
+            return Err(LabError::config(label, "no rows"));
         }
         let points = if is_waf { Points::Waf(points) } else { Points::Bytes(points) };
         Ok(Reference { source: remark("source"), write_rate, points })
     }
 
-    /// Cumulative WAF at a volume, linear between points (of WAF, or of media bytes); none
-    /// outside.
+    /// Returns the cumulative WAF at a volume, interpolated linearly (WAF, or media bytes); none
+    /// outside the table.
     pub fn waf_at(&self, volume: f64, logical_bytes: u64) -> Option<f64> {
         match &self.points {
             Points::Waf(points) => interpolate(points, volume),
@@ -147,7 +134,7 @@ impl Reference {
         }
     }
 
-    /// The whole curve for a device of `logical_bytes`, points without host bytes left out.
+    /// Returns the whole curve for a device of `logical_bytes`, without points at 0 host bytes.
     pub fn published(&self, path: &Path, logical_bytes: u64) -> Published {
         let points: Vec<(f64, f64)> = match &self.points {
             Points::Waf(points) => {
@@ -165,7 +152,7 @@ impl Reference {
         }
     }
 
-    /// Ours beside theirs at the volumes that both have.
+    /// Compares a record with the table at the volumes that both have.
     pub fn compare(&self, path: &Path, record: &Record) -> Comparison {
         let logical = record.logical_bytes();
         let row = |volume: f64| {
@@ -180,16 +167,6 @@ impl Reference {
             rows: VOLUMES.into_iter().filter_map(row).collect(),
         }
     }
-}
-
-pub(crate) fn interpolate(points: &[(f64, f64)], at: f64) -> Option<f64> {
-    let right = points.partition_point(|(x, _)| *x < at);
-    let (x1, y1) = *points.get(right)?;
-    if x1 == at {
-        return Some(y1);
-    }
-    let (x0, y0) = *points.get(right.checked_sub(1)?)?;
-    Some(y0 + (y1 - y0) * (at - x0) / (x1 - x0))
 }
 
 #[cfg(test)]

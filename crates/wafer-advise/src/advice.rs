@@ -1,0 +1,163 @@
+//! Advice and its options.
+
+use serde::Serialize;
+use wafer_device::DeviceConfig;
+use wafer_trace::PlaceMap;
+
+/// Options of advice.
+#[derive(Clone, Debug)]
+pub struct AdviseOptions {
+    /// Maximum number of handles.
+    pub handles: u16,
+    /// Share of the traffic at its end that is held out from learning.
+    pub hold_out: f64,
+    /// Share of the simulated drive's capacity that the traffic touches; none simulates the device at its
+    /// own size.
+    pub fill: Option<f64>,
+    /// Bytes to write of a workload that does not end by itself.
+    pub volume: Option<u64>,
+    /// Random seed.
+    pub seed: u64,
+}
+
+impl Default for AdviseOptions {
+    fn default() -> Self {
+        AdviseOptions { handles: 8, hold_out: 0.3, fill: Some(0.9), volume: None, seed: 0 }
+    }
+}
+
+/// The `schema` of advice.
+pub const SCHEMA: &str = "wafer.advice/1";
+
+/// Advice on a workload.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The workload.
+    pub workload: String,
+    /// The requested device.
+    pub device: String,
+    /// The device simulated.
+    pub simulated: DeviceConfig,
+    /// Bytes written in one pass of the traffic.
+    pub write_bytes: u64,
+    /// Bytes of the addresses that are written.
+    pub touched_bytes: u64,
+    /// Number of times the traffic was played; only the last pass counts.
+    pub passes: u32,
+    /// Share of the traffic that was held out.
+    pub hold_out: f64,
+    /// Maximum number of handles.
+    pub handles: u16,
+    /// All simulated schemes, bounds included, in order of write amplification on the held-out part.
+    #[serde(rename = "ways")]
+    pub schemes: Vec<SchemeReport>,
+    /// Name of the recommended scheme.
+    pub best: String,
+    /// Groups of the recommended scheme.
+    pub groups: Vec<GroupReport>,
+    /// Lifetimes of pages in the learned part.
+    pub histogram: Histogram,
+    /// Lifetimes by address.
+    pub heat_map: HeatMap,
+    /// The recommended scheme as a map of addresses, if it places by address.
+    #[serde(skip)]
+    pub map: Option<PlaceMap>,
+    /// Names and handles of streams, if the recommended scheme places by stream.
+    pub streams: Vec<StreamReport>,
+    /// Notes for the user, one line each.
+    pub notices: Vec<String>,
+}
+
+/// A simulated placement scheme.
+#[derive(Clone, Debug, Serialize)]
+pub struct SchemeReport {
+    /// Name, such as "regions, 4 groups".
+    pub name: String,
+    /// The information that it needs.
+    pub kind: SchemeKind,
+    /// Number of handles used.
+    pub handles: usize,
+    /// Write amplification on the held-out part, in the last pass.
+    pub waf: f64,
+    /// Standard deviation of the WAF between the quarters of that part.
+    pub spread: f64,
+    /// Write amplification on the learned part, in the last pass.
+    pub waf_learned: f64,
+    /// WAF without placement over the WAF with it, less 1: the gain in flash lifetime.
+    pub life_gained: f64,
+    /// Share of the quarters in which it has a lower WAF than no placement.
+    pub confidence: f64,
+}
+
+/// The information that a placement scheme needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SchemeKind {
+    /// Nothing.
+    None,
+    /// The placement in the workload.
+    Recorded,
+    /// Addresses.
+    Regions,
+    /// The stream that a write belongs to.
+    Streams,
+    /// The age of the page that is overwritten.
+    History,
+    /// Future writes: a bound that no host can reach.
+    Oracle,
+}
+
+/// A group of the recommended scheme: the data of one placement handle.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupReport {
+    /// The placement handle.
+    pub handle: u16,
+    /// Share of the bytes written.
+    pub write_share: f64,
+    /// Share of the addresses touched.
+    pub space_share: f64,
+    /// Mean life of its pages, in host bytes written meanwhile.
+    pub mean_life_bytes: f64,
+    /// Spread of its lives: the standard deviation of their natural logarithm. 0 is sequential, 1.28
+    /// random.
+    pub spread: f64,
+}
+
+/// A stream and its handle.
+#[derive(Clone, Debug, Serialize)]
+pub struct StreamReport {
+    /// Its name: process, volume, size class.
+    pub name: String,
+    /// The placement handle.
+    pub handle: u16,
+    /// Share of the bytes written.
+    pub write_share: f64,
+    /// Mean life of its pages, in host bytes written meanwhile.
+    pub mean_life_bytes: f64,
+}
+
+/// Lifetimes of pages, by powers of 2.
+#[derive(Clone, Debug, Serialize)]
+pub struct Histogram {
+    /// Shortest life of each class, in host bytes written meanwhile; each class reaches to twice that.
+    pub life_bytes: Vec<u64>,
+    /// Bytes invalidated at an age of the class.
+    pub ended_bytes: Vec<u64>,
+    /// Bytes valid at the end of the learned part, by their age then.
+    pub alive_bytes: Vec<u64>,
+}
+
+/// Lifetimes by address.
+#[derive(Clone, Debug, Serialize)]
+pub struct HeatMap {
+    /// Bytes of address space of a column.
+    pub column_bytes: u64,
+    /// Bytes written to each.
+    pub written_bytes: Vec<u64>,
+    /// Mean life of its pages, in host bytes written meanwhile; none if none was invalidated.
+    pub mean_life_bytes: Vec<Option<f64>>,
+    /// Spread of its lives; see [`GroupReport::spread`].
+    pub spread: Vec<Option<f64>>,
+}

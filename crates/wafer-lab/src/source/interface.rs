@@ -1,0 +1,123 @@
+//! The interface of a source of commands.
+
+use std::fmt::Debug;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+use schemars::{Schema, SchemaGenerator};
+use wafer_interface::CommandStream;
+use wafer_record::record::{IgnoredOption, JobRecord};
+
+use crate::config::{Files, Layers, ResolvedDevice};
+use crate::error::{LabError, Place};
+
+/// A source of commands: a job file, an application model, a trace, or arrays in memory.
+///
+/// [`Source::build`] makes a stream of it, always the same one for the same target.
+pub trait Source: Debug + Send + Sync {
+    /// Returns the kind of workload in the result record, such as "fio".
+    fn kind(&self) -> &'static str;
+
+    /// Returns the path of its file, as given, or another name for messages.
+    fn path(&self) -> String;
+
+    /// Returns the text from which it can be repeated: that of a text file.
+    fn text(&self) -> String {
+        String::new()
+    }
+
+    /// Returns the bytes of memory that it takes on this device, as far as known before it is built; 0 if
+    /// unknown. A workload that cannot fit is then refused before it is built.
+    ///
+    /// # Errors
+    /// As [`Source::build`].
+    fn memory_bytes(&self, _target: &SourceTarget<'_>) -> Result<u64, LabError> {
+        Ok(0)
+    }
+
+    /// Returns the jobs of the workload, resolved for the device; empty for a source without jobs.
+    ///
+    /// # Errors
+    /// As [`Source::build`].
+    fn jobs(&self, _target: &SourceTarget<'_>) -> Result<Vec<JobRecord>, LabError> {
+        Ok(Vec::new())
+    }
+
+    /// Prepares the stream of commands.
+    ///
+    /// # Errors
+    /// The workload does not fit this device; one line with file, line and key.
+    fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError>;
+}
+
+/// The run that a source is built for.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceTarget<'a> {
+    /// The device.
+    pub device: &'a ResolvedDevice,
+    /// Random seed.
+    pub seed: u64,
+    /// Whether the run ends at a volume. A workload limited by time then continues until the volume.
+    pub until_volume: bool,
+    /// Shares of the bytes of jobs that run at the same time, `JOB=SHARE,...`.
+    pub pace: Option<&'a str>,
+    /// CSV file whose columns `pace` may name.
+    pub pace_from: Option<&'a Path>,
+    /// Where an experiment file sets `pace`; none for an argument.
+    pub pace_place: Option<&'a Place>,
+}
+
+impl SourceTarget<'_> {
+    /// Refuses `pace`, for a workload that has no jobs to share bytes among.
+    pub(super) fn refuse_pace(&self, reason: &str) -> Result<(), LabError> {
+        let place = || self.pace_place.cloned().unwrap_or(Place::Argument("pace"));
+        match self.pace {
+            Some(_) => Err(LabError::config(place(), reason)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A workload, ready to be written.
+pub struct Built {
+    /// The commands.
+    pub stream: Box<dyn CommandStream>,
+    /// Bytes to write, if it ends by itself.
+    pub total_bytes: Option<u64>,
+    /// Bytes of memory that it takes.
+    pub memory_bytes: u64,
+    /// Options of a job file without effect on what is written.
+    pub ignored: Vec<IgnoredOption>,
+    /// Notes for the user before the run, one line each.
+    pub notices: Vec<String>,
+}
+
+/// The source of an experiment, shared between its runs.
+#[derive(Clone, Debug)]
+pub struct Workload(Arc<dyn Source>);
+
+impl Workload {
+    /// Wraps a source.
+    pub fn new(source: impl Source + 'static) -> Self {
+        Workload(Arc::new(source))
+    }
+}
+
+impl Deref for Workload {
+    type Target = dyn Source;
+
+    fn deref(&self) -> &Self::Target {
+        self.0.as_ref()
+    }
+}
+
+/// A kind of source that an experiment's `[workload]` table can choose.
+pub(super) struct Kind {
+    /// The keys that choose it; a table has exactly one of all kinds' keys.
+    pub(super) keys: &'static [&'static str],
+    /// Reads the table of the experiment file `path`.
+    pub(super) parse: fn(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError>,
+    /// Defines the tables that it reads, and returns their schemas.
+    pub(super) schema: fn(&mut SchemaGenerator) -> Vec<Schema>,
+}
