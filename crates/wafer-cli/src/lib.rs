@@ -30,6 +30,8 @@
 //! A library with a thin `main.rs`, so that the Python package can install the same command.
 
 mod args;
+mod batch;
+mod cancel;
 mod commands;
 mod errors;
 mod output;

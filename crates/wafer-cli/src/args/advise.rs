@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 use wafer_record::Volume;
 
 use super::values::share;
-use super::{DataArgs, DeviceArgs, complete};
+use super::{DataArgs, OptionalDeviceArgs, complete};
 
 const ADVISE_EXAMPLES: &str = "\
 Examples:
@@ -33,7 +33,7 @@ pub(crate) struct AdviseArgs {
     pub(crate) experiment: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) device: DeviceArgs,
+    pub(crate) device: OptionalDeviceArgs,
 
     #[command(flatten)]
     pub(crate) data: DataArgs,

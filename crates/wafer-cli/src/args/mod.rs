@@ -1,15 +1,9 @@
-//! Every option once, with its documentation: help, completions and manual come from it. A file for each
-//! command.
+//! All options with their documentation, from which help, completions and manual are generated.
 
 mod advise;
 mod compare;
 mod complete;
-mod config;
-mod data;
-mod device;
 mod explain;
-#[cfg(feature = "serve")]
-mod http;
 mod list;
 mod measure;
 #[cfg(feature = "mount")]
@@ -17,9 +11,9 @@ mod mount;
 mod report;
 mod reproduce;
 mod run;
-mod schema;
 #[cfg(feature = "serve")]
 mod serve;
+mod shared;
 #[cfg(feature = "tui")]
 mod top;
 mod trace;
@@ -30,22 +24,19 @@ pub(crate) use advise::AdviseArgs;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 pub(crate) use compare::CompareArgs;
-pub(crate) use config::ConfigArgs;
-pub(crate) use data::DataArgs;
-pub(crate) use device::DeviceArgs;
 pub(crate) use explain::ExplainArgs;
-#[cfg(feature = "serve")]
-pub(crate) use http::HttpArgs;
-pub(crate) use list::{ListArgs, ModelsArgs};
+pub(crate) use list::{ConfigArgs, ListArgs, ModelsArgs, SchemaArgs, SchemaOf};
 pub(crate) use measure::MeasureArgs;
 #[cfg(feature = "mount")]
 pub(crate) use mount::MountArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use run::RunArgs;
-pub(crate) use schema::{SchemaArgs, SchemaOf};
 #[cfg(feature = "serve")]
 pub(crate) use serve::{InvalidPlacement, ServeArgs};
+#[cfg(feature = "serve")]
+pub(crate) use shared::HttpArgs;
+pub(crate) use shared::{DataArgs, DeviceArgs, OptionalDeviceArgs};
 #[cfg(feature = "tui")]
 pub(crate) use top::TopArgs;
 pub(crate) use trace::{TraceArgs, TraceCommand};

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use wafer_drive::backend::DataSpec;
 
 use super::values::lba_bytes;
-use super::{HttpArgs, complete};
+use super::{DeviceArgs, HttpArgs};
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -26,13 +26,8 @@ Ends on SIGINT or SIGTERM.";
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub(crate) struct ServeArgs {
-    /// Device profile (see `wafer devices`) or TOML file.
-    #[arg(long, value_hint = ValueHint::FilePath, add = complete::device())]
-    pub(crate) device: String,
-
-    /// Override a key of the device, such as `gc.policy=fifo` or `capacity=64GiB`. Repeatable.
-    #[arg(long, value_name = "KEY=VALUE", add = complete::device_keys())]
-    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
 
     /// Data backend: `none` (writes are dropped, reads return zeroes), `memory`, or `file:PATH`, which
     /// also keeps the state of the device.

@@ -7,7 +7,6 @@ use wafer_lab::{ModelInfo, find_model, models};
 
 use crate::args::ModelsArgs;
 use crate::output;
-use crate::output::{Align, Table};
 
 #[derive(Serialize)]
 struct Row {
@@ -39,10 +38,5 @@ pub(crate) fn run(args: &ModelsArgs) -> anyhow::Result<()> {
         let rows: anyhow::Result<Vec<Row>> = models().iter().map(Row::of).collect();
         return output::json(&rows?);
     }
-    let mut table = Table::new(&[("model", Align::Left), ("application", Align::Left)]);
-    for model in models() {
-        table.row([model.name.to_owned(), model.summary.to_owned()]);
-    }
-    table.print(&mut output::styled())?;
-    Ok(())
+    output::summaries(false, ["model", "application"], models().iter().map(|m| (m.name, m.summary)))
 }

@@ -1,17 +1,15 @@
 //! `wafer trace`
 
-use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use serde::Serialize;
 use wafer_lab::{LabError, TraceSource};
 use wafer_trace::{FORMATS, Scan, TraceReader, write_capture};
 
 use crate::args::TraceCommand;
 use crate::output;
-use crate::output::{Align, Table};
+use crate::output::Table;
 
 pub(crate) fn run(command: &TraceCommand, quiet: bool) -> anyhow::Result<()> {
     match command {
@@ -19,11 +17,14 @@ pub(crate) fn run(command: &TraceCommand, quiet: bool) -> anyhow::Result<()> {
         TraceCommand::Convert { file, to, trace_set, level } => {
             convert(file, to, trace_set, *level, quiet)
         }
-        TraceCommand::Formats(args) => formats(args.json),
+        TraceCommand::Formats(args) => {
+            let formats = FORMATS.iter().map(|f| (f.name, f.summary));
+            output::summaries(args.json, ["format", "what"], formats)
+        }
     }
 }
 
-/// What `wafer trace info --json` prints of a trace.
+/// Summary of a trace, as `wafer trace info --json` prints it.
 #[derive(Serialize)]
 struct Info {
     file: String,
@@ -113,9 +114,7 @@ fn info(files: &[PathBuf], set: &[String], json: bool, quiet: bool) -> anyhow::R
     let source = TraceSource::from_options(files, set)?;
     let scans = source.scans()?;
     for scan in scans {
-        for message in &scan.messages {
-            output::notice(quiet, message);
-        }
+        output::notices(quiet, &scan.messages);
     }
     let infos: Vec<Info> = scans.iter().map(|scan| Info::of(scan)).collect();
     if json {
@@ -145,8 +144,7 @@ fn print(out: &mut impl std::io::Write, info: &Info) -> anyhow::Result<()> {
         info.damaged
     )?;
     writeln!(out, "writes touch {}\n", output::bytes(info.touched_bytes))?;
-    let mut kinds =
-        Table::new(&[("kind", Align::Left), ("requests", Align::Right), ("bytes", Align::Right)]);
+    let mut kinds = Table::default().text(["kind"]).numbers(["requests", "bytes"]);
     for (kind, requests, bytes) in [
         ("write", info.writes, info.write_bytes),
         ("deallocate", info.deallocates, info.deallocate_bytes),
@@ -156,14 +154,9 @@ fn print(out: &mut impl std::io::Write, info: &Info) -> anyhow::Result<()> {
         kinds.row([kind.to_owned(), requests.to_string(), output::bytes(bytes)]);
     }
     kinds.print(out)?;
-    let mut volumes = Table::new(&[
-        ("volume", Align::Left),
-        ("requests", Align::Right),
-        ("written", Align::Right),
-        ("first", Align::Right),
-        ("end", Align::Right),
-        ("touched", Align::Right),
-    ]);
+    let mut volumes = Table::default()
+        .text(["volume"])
+        .numbers(["requests", "written", "first", "end", "touched"]);
     for v in info.volumes.iter().take(MOST) {
         volumes.row([
             if v.name.is_empty() { "-".to_owned() } else { v.name.clone() },
@@ -182,25 +175,24 @@ fn print(out: &mut impl std::io::Write, info: &Info) -> anyhow::Result<()> {
         ("placement", &info.placements),
         ("write size", &info.write_sizes),
     ] {
-        let told: Vec<&Share> = shares.iter().filter(|s| s.write_bytes > 0).collect();
-        if told.is_empty() {
+        let written: Vec<&Share> = shares.iter().filter(|s| s.write_bytes > 0).collect();
+        if written.is_empty() {
             continue;
         }
-        let mut table =
-            Table::new(&[(what, Align::Left), ("written", Align::Right), ("share", Align::Right)]);
-        for share in told.iter().take(MOST) {
+        let mut table = Table::default().text([what]).numbers(["written", "share"]);
+        for share in written.iter().take(MOST) {
             let part = share.write_bytes as f64 / info.write_bytes.max(1) as f64;
-            let written = output::bytes(share.write_bytes);
-            table.row([share.name.clone(), written, format!("{:.1} %", 100.0 * part)]);
+            let bytes = output::bytes(share.write_bytes);
+            table.row([share.name.clone(), bytes, output::percent(part)]);
         }
         writeln!(out)?;
         table.print(out)?;
-        more(out, told.len())?;
+        more(out, written.len())?;
     }
     Ok(())
 }
 
-/// Rows of a table at most.
+/// Maximum number of rows in a table.
 const MOST: usize = 20;
 
 fn more(out: &mut impl std::io::Write, all: usize) -> std::io::Result<()> {
@@ -210,39 +202,11 @@ fn more(out: &mut impl std::io::Write, all: usize) -> std::io::Result<()> {
 fn convert(file: &Path, to: &Path, set: &[String], level: i32, quiet: bool) -> anyhow::Result<()> {
     let source = TraceSource::from_options(&[file.to_owned()], set)?;
     let scan = source.scans()?[0].clone();
-    for message in &scan.messages {
-        output::notice(quiet, &format!("{message} (left out)"));
-    }
+    output::notices(quiet, scan.messages.iter().map(|message| format!("{message} (left out)")));
     let reader = TraceReader::open(file, Some(scan.format)).map_err(LabError::Trace)?;
-    let name = to.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = to.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let write = || -> anyhow::Result<()> {
-        let out = BufWriter::new(File::create(&temporary)?);
+    output::write_whole(to, |file| {
+        let out = BufWriter::new(file);
         let out = write_capture(reader, &scan, &source.traces()[0].options, level, out)?;
-        out.into_inner()?.sync_all()?;
-        std::fs::rename(&temporary, to)?;
-        Ok(())
-    };
-    write()
-        .inspect_err(|_| _ = std::fs::remove_file(&temporary))
-        .with_context(|| to.display().to_string())
-}
-
-fn formats(json: bool) -> anyhow::Result<()> {
-    #[derive(Serialize)]
-    struct Row {
-        name: &'static str,
-        summary: &'static str,
-    }
-    if json {
-        let rows: Vec<Row> =
-            FORMATS.iter().map(|f| Row { name: f.name, summary: f.summary }).collect();
-        return output::json(&rows);
-    }
-    let mut table = Table::new(&[("format", Align::Left), ("what", Align::Left)]);
-    for format in FORMATS {
-        table.row([format.name.to_owned(), format.summary.to_owned()]);
-    }
-    table.print(&mut output::styled())?;
-    Ok(())
+        Ok(out.into_inner()?.sync_all()?)
+    })
 }
