@@ -6,6 +6,7 @@
 //! - [`Snapshot`]: a device at one moment, for progress, live pages and drives at their end.
 //! - [`Metrics`] and [`Finding`]: WAF over the run and why it is high, computed once, when a record is made.
 //! - [`Reference`]: published curves to compare with.
+//! - [`statistics`] and [`endurance`]: confidence intervals over seeds; the life of a drive at a WAF.
 //! - [`capture`]: `wafer.capture/1`, the commands that hosts sent to a drive.
 //!
 //! # Invariants
@@ -23,6 +24,7 @@
 mod attribution;
 pub mod capture;
 mod compare;
+pub mod endurance;
 mod error;
 mod events;
 pub mod files;
@@ -36,6 +38,7 @@ mod reclaim_units;
 pub mod record;
 mod schema;
 mod snapshot;
+pub mod statistics;
 pub mod text;
 mod timeline;
 mod volume;

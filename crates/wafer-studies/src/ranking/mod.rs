@@ -2,7 +2,6 @@
 
 mod bound;
 mod markdown;
-mod student;
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ pub use bound::bound;
 use serde::Serialize;
 use wafer_lab::{Experiment, LabError, Options};
 use wafer_record::Record;
+use wafer_record::statistics::{Mean, mean};
 
 /// The `schema` of a ranking.
 pub const COMPARE_SCHEMA: &str = "wafer.compare/1";
@@ -162,17 +162,13 @@ impl PolicyRow {
             waf,
             waf_at_end: mean(&runs.iter().map(at_end).collect::<Vec<_>>()),
             difference: mean(&differences),
-            half_width: student::half_width(&differences),
+            half_width: Mean::of(&differences).and_then(|mean| mean.half_width),
             saved_percent: (base_extra > 1e-6).then(|| 100.0 * (1.0 - (waf - 1.0) / base_extra)),
             above_best_percent: 0.0,
             wall_seconds: runs.iter().map(|r| r.performance.wall_seconds).sum(),
             wafs,
         }
     }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// WAF of the last tenth of a run, to the nearest point of its timeline.

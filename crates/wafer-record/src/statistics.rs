@@ -1,0 +1,153 @@
+//! Means with confidence intervals, and paired comparisons.
+//!
+//! A run is repeatable, so its only randomness is its seed. Runs of one experiment with several seeds
+//! give a mean with a 95 % interval (Student's t). Two experiments with the same seeds are compared seed
+//! by seed, which removes the variation that the seeds have in common.
+
+use crate::RecordError;
+
+/// Confidence of the intervals in records, tables and figures.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// A mean with its confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// The arithmetic mean.
+    pub value: f64,
+    /// Half the width of the interval; none for a single value.
+    pub half_width: Option<f64>,
+    /// Number of values.
+    pub count: usize,
+}
+
+/// The relative change from one experiment to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// (B - A) / A, from the geometric mean of the ratios B / A.
+    pub share: f64,
+    /// Bounds of its confidence interval; none for a single pair.
+    pub bounds: Option<(f64, f64)>,
+    /// Number of pairs.
+    pub count: usize,
+}
+
+impl Mean {
+    /// Returns the mean of independent values and its [`CONFIDENCE`] interval; none without values.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let half_width = standard_deviation(values).map(|deviation| {
+            student(values.len() - 1, CONFIDENCE) * deviation / (values.len() as f64).sqrt()
+        });
+        let count = values.len();
+        (count > 0).then(|| Mean { value: mean(values), half_width, count })
+    }
+}
+
+impl Change {
+    /// Compares pairs of positive values (A, B), one for each seed. The interval is that of the mean of
+    /// ln(B / A).
+    ///
+    /// # Errors
+    /// There is no pair, or a value is not positive.
+    pub fn of(pairs: &[(f64, f64)]) -> Result<Self, RecordError> {
+        if pairs.iter().any(|(a, b)| !(*a > 0.0 && *b > 0.0)) {
+            return Err(RecordError::input("compare", "values must be positive"));
+        }
+        let logarithms: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
+        let Some(Mean { value, half_width, count }) = Mean::of(&logarithms) else {
+            return Err(RecordError::input("compare", "no seed in common"));
+        };
+        let bounds = half_width.map(|half| ((value - half).exp_m1(), (value + half).exp_m1()));
+        Ok(Change { share: value.exp_m1(), bounds, count })
+    }
+}
+
+/// Returns the arithmetic mean; NaN without values.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Returns the sample standard deviation (n - 1 degrees of freedom); none for fewer than two values.
+pub fn standard_deviation(values: &[f64]) -> Option<f64> {
+    let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    Some((squares / freedom as f64).sqrt())
+}
+
+/// Returns the two-sided quantile of Student's t: half the width of an interval in standard errors; NaN
+/// without a degree of freedom.
+pub fn student(freedom: usize, confidence: f64) -> f64 {
+    if freedom == 0 {
+        return f64::NAN;
+    }
+    // The probability grows with the angle, so bisection finds the angle.
+    let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if probability(freedom, middle) < confidence {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    (freedom as f64).sqrt() * low.tan()
+}
+
+/// Returns the probability of |t| < sqrt(`freedom`) tan(`angle`): Abramowitz and Stegun, Handbook of
+/// Mathematical Functions, 26.7.3 for odd and 26.7.4 for even `freedom`.
+fn probability(freedom: usize, angle: f64) -> f64 {
+    let (sine, cosine) = angle.sin_cos();
+    let odd = freedom % 2 == 1;
+    let (mut term, mut sum) = (if odd { cosine } else { 1.0 }, 0.0);
+    for power in (freedom % 2..freedom.saturating_sub(1)).step_by(2) {
+        sum += term;
+        term *= cosine * cosine * (power + 1) as f64 / (power + 2) as f64;
+    }
+    if odd { (angle + sine * sum) * std::f64::consts::FRAC_2_PI } else { sine * sum }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_agree_with_the_table() {
+        let table =
+            [(1, 12.7062), (2, 4.3027), (4, 2.7764), (9, 2.2622), (30, 2.0423), (1000, 1.9623)];
+        for (freedom, quantile) in table {
+            let ours = student(freedom, 0.95);
+            assert!((ours - quantile).abs() < 1e-4, "{freedom}: {ours}");
+        }
+        assert!((student(5, 0.99) - 4.0321).abs() < 1e-4);
+        assert!(student(0, 0.95).is_nan());
+    }
+
+    #[test]
+    fn a_mean_of_several_values_has_an_interval() {
+        assert_eq!(Mean::of(&[]), None);
+        assert_eq!(Mean::of(&[2.0]), Some(Mean { value: 2.0, half_width: None, count: 1 }));
+        assert_eq!(Mean::of(&[2.0; 3]).unwrap().half_width, Some(0.0));
+        // Standard deviation 1, standard error 1 / sqrt(3).
+        let three = Mean::of(&[1.0, 2.0, 3.0]).unwrap();
+        assert_eq!((three.value, three.count), (2.0, 3));
+        assert!((three.half_width.unwrap() - 4.30265 / 3.0f64.sqrt()).abs() < 1e-5);
+        assert_eq!(standard_deviation(&[2.1]), None);
+        // As `2.20 ± 0.25` of the Python package.
+        let mean = Mean::of(&[2.1, 2.2, 2.3]).unwrap();
+        assert_eq!(format!("{:.2} {:.2}", mean.value, mean.half_width.unwrap()), "2.20 0.25");
+    }
+
+    #[test]
+    fn pairing_removes_the_variation_of_seeds() {
+        let seeds = [1.0, 1.7, 0.6, 1.3];
+        let pairs = seeds.map(|s| (100.0 * s, 77.0 * s * (1.0 + s / 1000.0)));
+        let change = Change::of(&pairs).unwrap();
+        let (low, high) = change.bounds.unwrap();
+        assert!(low < change.share && change.share < high && high < 0.0);
+        assert!((change.share + 0.23).abs() < 0.002 && high - low < 0.002, "{change:?}");
+        assert_eq!(Change::of(&[(2.0, 3.0)]).unwrap().bounds, None);
+        assert!((Change::of(&[(2.0, 3.0)]).unwrap().share - 0.5).abs() < 1e-12);
+        assert_eq!(Change::of(&[]).unwrap_err().to_string(), "compare: no seed in common");
+        assert!(Change::of(&[(1.0, 0.0)]).is_err());
+    }
+}
