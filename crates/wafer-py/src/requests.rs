@@ -33,7 +33,7 @@ impl TraceRequests {
     }
 }
 
-/// Requests of one piece, about: the readers give whole chunks.
+/// Minimum number of requests in a piece; the readers return whole chunks.
 const PIECE: usize = 1 << 16;
 
 #[pymethods]
@@ -52,7 +52,7 @@ impl TraceRequests {
         Ok(TraceRequests { reader: Mutex::new(reader) })
     }
 
-    /// The next requests; none at the end.
+    /// Returns the next requests; none at the end.
     fn next<'py>(&self, py: Python<'py>) -> Option<Arrays<'py>> {
         let requests = py.detach(|| {
             self.with(|reader| {
@@ -82,25 +82,25 @@ impl TraceRequests {
         ))
     }
 
-    /// Names of the volumes met so far.
+    /// Returns the names of the volumes read so far.
     #[getter]
     fn volumes(&self) -> Vec<String> {
         self.with(|reader| reader.names().volumes().to_vec())
     }
 
-    /// Names of the processes met so far.
+    /// Returns the names of the processes read so far.
     #[getter]
     fn processes(&self) -> Vec<String> {
         self.with(|reader| reader.names().processes().to_vec())
     }
 
-    /// The format's name.
+    /// Returns the name of the format.
     #[getter]
     fn format(&self) -> String {
         self.with(|reader| reader.format().name.to_owned())
     }
 
-    /// Damaged records met so far, and the first of them in words.
+    /// Returns the number of damaged records read so far, and messages about the first of them.
     #[getter]
     fn damage(&self) -> (u64, Vec<String>) {
         self.with(|reader| (reader.faults().count, reader.messages()))
