@@ -86,8 +86,7 @@ impl Pull {
         let columns: Columns<'_> = item?.extract()?;
         self.batch = arrays::commands(py, &columns)?;
         for (at, command) in self.batch.iter().enumerate() {
-            let room =
-                self.source.namespace_blocks.get(command.namespace.index()).copied().unwrap_or(0);
+            let room = self.namespace_blocks.get(command.namespace.index()).copied().unwrap_or(0);
             let end = command.lba.checked_add(u64::from(command.blocks));
             if end.is_none_or(|end| end > room) {
                 let message = format!(

@@ -72,31 +72,35 @@ fn available_memory() -> Option<u64> {
 }
 
 #[pymodule]
-fn _wafer(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("LBA_BYTES", wafer_interface::LBA_BYTES)?;
-    module.add_class::<device::Device>()?;
-    module.add_class::<workload::Workload>()?;
-    module.add_class::<experiment::Experiment>()?;
-    module.add_class::<policy::ReclaimUnits>()?;
-    module.add_class::<requests::TraceRequests>()?;
-    module.add_class::<run::Cancel>()?;
-    module.add_function(wrap_pyfunction!(run::run, module)?)?;
-    module.add_function(wrap_pyfunction!(main, module)?)?;
-    module.add_function(wrap_pyfunction!(profiles, module)?)?;
-    module.add_function(wrap_pyfunction!(policies, module)?)?;
-    module.add_function(wrap_pyfunction!(models, module)?)?;
-    module.add_function(wrap_pyfunction!(available_memory, module)?)?;
-    module.add_function(wrap_pyfunction!(records::read_records, module)?)?;
-    module.add_function(wrap_pyfunction!(records::cumulative_waf, module)?)?;
-    module.add_function(wrap_pyfunction!(records::instantaneous_waf, module)?)?;
-    module.add_function(wrap_pyfunction!(records::record_schema, module)?)?;
-    module.add_function(wrap_pyfunction!(statistics::parse_size, module)?)?;
-    module.add_function(wrap_pyfunction!(statistics::student, module)?)?;
-    module.add_function(wrap_pyfunction!(statistics::mean, module)?)?;
-    module.add_function(wrap_pyfunction!(statistics::change, module)?)?;
-    module.add_function(wrap_pyfunction!(statistics::endurance_constants, module)?)?;
-    module.add_function(wrap_pyfunction!(statistics::rated_media_bytes, module)?)?;
-    module.add_function(wrap_pyfunction!(statistics::life, module)?)?;
-    Ok(())
+mod _wafer {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::{available_memory, main, models, policies, profiles};
+    #[pymodule_export]
+    use crate::device::Device;
+    #[pymodule_export]
+    use crate::experiment::Experiment;
+    #[pymodule_export]
+    use crate::policy::ReclaimUnits;
+    #[pymodule_export]
+    use crate::records::{cumulative_waf, instantaneous_waf, read_records, record_schema};
+    #[pymodule_export]
+    use crate::requests::TraceRequests;
+    #[pymodule_export]
+    use crate::run::{Cancel, run};
+    #[pymodule_export]
+    use crate::statistics::{
+        change, endurance_constants, life, mean, parse_size, rated_media_bytes, student,
+    };
+    #[pymodule_export]
+    use crate::workload::Workload;
+
+    #[pymodule_export]
+    const LBA_BYTES: u64 = wafer_interface::LBA_BYTES;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,10 +88,10 @@ def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path |
         if not isinstance(values, (list, tuple)) or not values:
             raise ConfigError(f"{place}: grid.{key}: expected a list of values")
         axes.append([{_key(key, base): _plain(value)} for value in values])
-    for kind, draw in (("random", _random), ("latin", _latin)):
+    for kind in ("random", "latin"):
         table = _table(place, given, kind)
         if table:
-            axes.append(draw(place, kind, table, base))
+            axes.append(_drawn(place, kind, table, base))
     if "seeds" in given:
         first, count = int(given.get("seed", 1)), given["seeds"]
         if not isinstance(count, int) or count < 1:
@@ -152,27 +152,17 @@ def _plain(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def _ranges(
-    place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]
-) -> tuple[int, int, dict[str, Any]]:
+def _drawn(place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the points of a table ``random`` or ``latin``."""
     samples, seed = table.pop("samples", None), table.pop("seed", 1)
     if not isinstance(samples, int) or samples < 1:
         raise ConfigError(f"{place}: {kind}.samples: expected a number from 1")
     if not table:
         raise ConfigError(f"{place}: {kind}: no keys to vary")
-    return samples, int(seed), {_key(key, base): value for key, value in table.items()}
-
-
-def _random(place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]) -> list[dict[str, Any]]:
-    samples, seed, ranges = _ranges(place, kind, table, base)
-    rng = np.random.default_rng(seed)
-    unit = rng.random((samples, len(ranges)))
-    return _scaled(place, kind, ranges, unit)
-
-
-def _latin(place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]) -> list[dict[str, Any]]:
-    samples, seed, ranges = _ranges(place, kind, table, base)
-    rng = np.random.default_rng(seed)
+    ranges = {_key(key, base): value for key, value in table.items()}
+    rng = np.random.default_rng(int(seed))
+    if kind == "random":
+        return _scaled(place, kind, ranges, rng.random((samples, len(ranges))))
     # One sample in each of `samples` slices of every range, slices paired at random.
     slices = np.stack([rng.permutation(samples) for _ in ranges], axis=1)
     return _scaled(place, kind, ranges, (slices + rng.random(slices.shape)) / samples)
@@ -266,9 +256,6 @@ def _merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any
     return merged
 
 
-def walk(points: list[Point]) -> Iterator[str]:
-    """All keys that the points vary, in order of first use."""
-    seen: dict[str, None] = {}
-    for point in points:
-        seen.update(dict.fromkeys(point.values))
-    return iter(seen)
+def walk(points: list[Point]) -> list[str]:
+    """Returns all keys that the points vary, in order of first use."""
+    return list(dict.fromkeys(key for point in points for key in point.values))

@@ -36,7 +36,7 @@ class Store:
 
     def __init__(self, folder: Path, points: list[Point]) -> None:
         self.folder, self.points = folder, points
-        self.keys = list(walk(points))
+        self.keys = walk(points)
         try:
             for name in ("records", "failures"):
                 (folder / name).mkdir(parents=True, exist_ok=True)

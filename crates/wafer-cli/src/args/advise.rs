@@ -12,7 +12,7 @@ const ADVISE_EXAMPLES: &str = "\
 Examples:
   wafer advise build.trace --handles 8 --device pm9d3
   wafer advise msr_src1_1.csv.gz --handles 4 --device drive-a --fill 0.8 --out advice/
-  wafer advise --fio job.fio --device warp --set capacity=8GiB --set reclaim_unit.size=4MiB
+  wafer advise --fio job.fio --device warp --set capacity=14GiB --set reclaim_unit.size=4MiB
 
 The device is scaled down to the size of a trace (--fill), and a short trace is played several times; notes
 say so. WAF is measured on the held-out part of the traffic.";

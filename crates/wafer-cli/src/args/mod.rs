@@ -62,10 +62,11 @@ Examples:
   wafer run --device drive-a --trace web.blkparse.gz       play a trace on one
   wafer trace info web.blkparse.gz                         inspect a trace
   wafer advise web.blkparse.gz --device pm9d3              recommend a placement for it
-  wafer mount drive --device xd8 --set capacity=32GiB      present a drive as files
-  wafer config --device drive-a --set overprovisioning=0.28  print a resolved device
+  wafer mount drive --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB
+                                                           present a drive as files
+  wafer config --device warp --set gc.policy=fifo          print a resolved device
   wafer report result.json -o report.html                  chart a result
-  wafer serve --device pm9d3 --set capacity=64GiB --data file:drive.img
+  wafer serve --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB
                                                            serve an NVMe/TCP drive to real hosts
   wafer measure /dev/nvme0 -- make -j8                     measure the WAF of a real drive
   wafer top                                                watch a run started with --http

@@ -1,5 +1,6 @@
 //! `wafer compare`
 
+use std::collections::HashSet;
 use std::io::Write as _;
 
 use anyhow::Context as _;
@@ -67,20 +68,13 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
 
 /// Returns the policies named, each once; `all` is every one.
 fn policies(names: &[String]) -> Vec<String> {
-    let mut policies: Vec<String> = Vec::new();
-    for name in names {
-        let all = wafer_device::policy::POLICIES.iter().map(|p| p.name);
-        let named: Vec<String> = match name.as_str() {
-            "all" => all.map(str::to_owned).collect(),
-            name => vec![name.to_owned()],
-        };
-        for name in named {
-            if !policies.contains(&name) {
-                policies.push(name);
-            }
-        }
-    }
-    policies
+    let all = wafer_device::policy::POLICIES.iter().map(|policy| policy.name.to_owned());
+    let named = names.iter().flat_map(|name| match name.as_str() {
+        "all" => all.clone().collect(),
+        _ => vec![name.clone()],
+    });
+    let mut seen = HashSet::new();
+    named.filter(|name| seen.insert(name.clone())).collect()
 }
 
 fn print(ranking: &Ranking) -> anyhow::Result<()> {

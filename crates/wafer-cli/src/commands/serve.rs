@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
-use serde::Serialize;
+use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use wafer_drive::{Drive, DriveError, DriveOptions};
@@ -19,12 +19,6 @@ use crate::output;
 
 /// Interval at which the capture is flushed.
 const FLUSH_RECORD: Duration = Duration::from_secs(1);
-
-#[derive(Serialize)]
-struct Ready {
-    nqn: String,
-    address: String,
-}
 
 pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     check(args)?;
@@ -124,7 +118,7 @@ async fn serve(
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     if args.json {
-        output::json_line(&Ready { nqn: args.nqn.clone(), address: address.to_string() })?;
+        output::json_line(&json!({ "nqn": args.nqn, "address": address }))?;
     }
     let (host, port, nqn) = (address.ip(), address.port(), &args.nqn);
     output::notice(quiet, &format!("serving; nvme connect -t tcp -a {host} -s {port} -n {nqn}"));

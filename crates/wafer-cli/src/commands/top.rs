@@ -74,7 +74,7 @@ impl Remote {
             };
             LabError::Run(format!("{}: {reason}", self.address))
         };
-        request.call().and_then(|mut answer| answer.body_mut().read_json()).map_err(failed)
+        request.call().and_then(|mut response| response.body_mut().read_json()).map_err(failed)
     }
 }
 
