@@ -42,7 +42,7 @@ class Life:
         tbw: host bytes over the life of the drive at this WAF, TB (decimal).
         dwpd_over_warranty: drive writes per day that would use up the rating in the years of warranty.
         cost_per_year: price over years; NaN without a price.
-        carbon_per_year: embodied carbon over years, and that of electricity if power is given, kg CO2e a year.
+        carbon_per_year: embodied carbon over years, and that of electricity, kg CO2e a year.
 
     """
 
