@@ -11,7 +11,8 @@ use super::{DeviceArgs, HttpArgs};
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
-  wafer serve --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB --data file:drive.img
+  wafer serve --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB \\
+      --data file:drive.img
   wafer serve --device warp --data none --record run.trace.zst      count and record, keep no data
   wafer serve --device warp --set capacity=1GiB --set reclaim_unit.size=16MiB \\
       --set reclaim_unit.count=80 --listen 0.0.0.0:4420

@@ -17,7 +17,7 @@ pub(crate) struct DeviceArgs {
     #[arg(long, value_hint = ValueHint::FilePath, add = complete::device())]
     pub(crate) device: String,
 
-    /// Override a key of the device, such as `gc.policy=fifo` or `capacity=64GiB`. Repeatable.
+    /// Override a key of the device, such as `gc.policy=fifo` or `overprovisioning=0.28`. Repeatable.
     #[arg(long, value_name = "KEY=VALUE", add = complete::device_keys())]
     pub(crate) set: Vec<String>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct OptionalDeviceArgs {
     #[arg(long, value_hint = ValueHint::FilePath, add = complete::device())]
     pub(crate) device: Option<String>,
 
-    /// Override a key of the device, such as `gc.policy=fifo` or `capacity=64GiB`. Repeatable.
+    /// Override a key of the device, such as `gc.policy=fifo` or `overprovisioning=0.28`. Repeatable.
     #[arg(long, value_name = "KEY=VALUE", add = complete::device_keys())]
     pub(crate) set: Vec<String>,
 }
