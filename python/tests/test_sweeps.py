@@ -205,7 +205,7 @@ def test_random_and_latin_samples():
 def test_what_is_no_sweep(more, message):
     with pytest.raises(wafer.ConfigError, match=message):
         read_spec(base(**more))
-    with pytest.raises(wafer.ConfigError, match="none of local, dask, ray"):
+    with pytest.raises(wafer.ConfigError, match="not one of local, dask, ray"):
         wafer.sweep(base(seeds=1), engine="cloud")
 
 

@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
+use wafer_lab::LabError;
 use wafer_trace::{Format, Request, TraceReader, format};
 
-use crate::error::raise;
+use crate::error::{of_lab, raise};
 
 /// Time in nanoseconds, operation (0 write, 1 deallocate, 2 read, 3 flush, 4 reclaim unit update), volume,
 /// process (2^32 - 1: unknown), offset and length in bytes, placement identifier.
@@ -48,7 +49,7 @@ impl TraceRequests {
             }
         };
         let opened = py.detach(|| TraceReader::open(Path::new(path), named));
-        let reader = opened.map_err(|e| raise(py, "WorkloadError", &e.to_string()))?;
+        let reader = opened.map_err(|e| of_lab(py, &LabError::Trace(e)))?;
         Ok(TraceRequests { reader: Mutex::new(reader) })
     }
 
