@@ -325,7 +325,7 @@ def test_curves_without_gc_are_refused(tmp_path):
     path.write_text("host_bytes,media_bytes\n" + "".join(f"{i * 10**9},{i * 2 * 10**9}\n" for i in range(20)))
     with pytest.raises(wafer.ConfigError, match="fraction"):
         wafer.calibrate(path, "2GB", fraction=0)
-    with pytest.raises(wafer.ConfigError, match="known: gc has an argument of its own"):
+    with pytest.raises(wafer.ConfigError, match="known: gc has its own argument"):
         wafer.calibrate(path, "2GB", known={"gc": {"policy": "fifo"}})
     with pytest.raises(wafer.ConfigError, match="capacity: `big` is not a size"):
         wafer.calibrate(path, "big")

@@ -88,13 +88,13 @@ def test_arrays_may_be_kept_but_reclaim_units_not(small, job):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda rus: 10**9, "select_victim answered 1000000000; there are"),
+        (lambda rus: 10**9, "select_victim returned 1000000000; there are"),
         (lambda rus: len(rus), "there are"),
-        (lambda rus: -1, "select_victim answered -1; there are"),
-        (lambda rus: 10**30, "is no place in the arrays"),
-        (lambda rus: "first", "select_victim answered 'first', which is no place"),
-        (lambda rus: 0.5, "answered 0.5"),
-        (lambda rus: rus.valid, "answered a ndarray"),
+        (lambda rus: -1, "select_victim returned -1; there are"),
+        (lambda rus: 10**30, "is not a candidate index"),
+        (lambda rus: "first", "select_victim returned 'first', which is not a candidate index"),
+        (lambda rus: 0.5, "returned 0.5"),
+        (lambda rus: rus.valid, "returned a ndarray"),
         (lambda rus: rus.draw(0), "the bound must not be 0"),
     ],
 )
@@ -239,11 +239,11 @@ def test_the_destination_is_asked_for_each_collection(small, two_jobs):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda rus: 3, "select_destination answered 3; there are 3 classes, counted from 0"),
-        (lambda rus: -1, "select_destination answered -1; there are 3 classes"),
-        (lambda rus: 256, "select_destination answered 256; there are 3 classes"),
-        (lambda rus: "cold", "select_destination answered 'cold', which is no class; answer an integer"),
-        (lambda rus: 1.0, "answered 1.0, which is no class"),
+        (lambda rus: 3, "select_destination returned 3; there are 3 classes, counted from 0"),
+        (lambda rus: -1, "select_destination returned -1; there are 3 classes"),
+        (lambda rus: 256, "select_destination returned 256; there are 3 classes"),
+        (lambda rus: "cold", "select_destination returned 'cold', which is not a class; return an integer"),
+        (lambda rus: 1.0, "returned 1.0, which is not a class"),
         (lambda rus: rus.nothing, "nothing"),
     ],
 )
@@ -263,7 +263,7 @@ def test_the_default_is_one_class(small, two_jobs):
         def select_destination(self, rus, victim):
             return 1
 
-    with pytest.raises(wafer.PolicyError, match="answered 1; there is 1 class, counted from 0"):
+    with pytest.raises(wafer.PolicyError, match="returned 1; there is 1 class, counted from 0"):
         wafer.run(small, two_jobs, volume="6x", policy=Two())
 
     class Nine(ByGeneration):

@@ -205,7 +205,7 @@ def test_random_and_latin_samples():
 def test_what_is_no_sweep(more, message):
     with pytest.raises(wafer.ConfigError, match=message):
         read_spec(base(**more))
-    with pytest.raises(wafer.ConfigError, match="none of local, dask, ray"):
+    with pytest.raises(wafer.ConfigError, match="not one of local, dask, ray"):
         wafer.sweep(base(seeds=1), engine="cloud")
 
 
@@ -233,7 +233,7 @@ class Inline:
 def test_an_engine_can_be_registered(tmp_path, monkeypatch):
     monkeypatch.setattr(engines, "_ENGINES", dict(engines._ENGINES))
     spec = base(grid={"gc_policy": ["greedy", "no-such-policy"]}, seeds=2)
-    with pytest.raises(wafer.ConfigError, match="'inline' is none of local, dask, ray"):
+    with pytest.raises(wafer.ConfigError, match="'inline' is not one of local, dask, ray"):
         wafer.sweep(spec, "inline", tmp_path / "inline")
     wafer.sweeps.register("inline", Inline)
     done = wafer.sweep(spec, "inline", tmp_path / "inline")

@@ -16,13 +16,13 @@ __all__ = ["document", "loads", "value"]
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Read a document. Raises :class:`ValueError` with line and column."""
+    """Reads a document. Raises :class:`ValueError` with line and column."""
     found: dict[str, Any] = tomllib.loads(text)
     return found
 
 
 def value(item: Any) -> str:
-    """Return a value on one line."""
+    """Returns a value on one line."""
     if isinstance(item, bool):
         return "true" if item else "false"
     if isinstance(item, str):
@@ -43,7 +43,7 @@ def value(item: Any) -> str:
 
 
 def document(table: Mapping[str, Any]) -> str:
-    """Return a document: simple values first, then tables as sections; ``None`` is left out."""
+    """Returns a document: simple values first, then tables as sections; ``None`` is left out."""
     lines: list[str] = []
     _section(lines, "", table)
     return "\n".join(lines) + "\n"

@@ -19,28 +19,28 @@ __all__ = ["Device", "policies", "profiles"]
 
 
 def profiles() -> list[str]:
-    """Return the names of the shipped device profiles."""
+    """Returns the names of the shipped device profiles."""
     return _wafer.profiles()
 
 
 def policies() -> dict[str, str]:
-    """Return the names of the victim policies for ``gc_policy``, with one line on each."""
+    """Returns the names of the victim policies for ``gc_policy``, each with a one-line description."""
     return dict(_wafer.policies())
 
 
 class Device:
-    """A device to write to: sizes, handles, isolation, garbage collection.
+    """A simulated device: sizes, handles, isolation and garbage collection.
 
     Args:
         profile: a shipped profile (:func:`profiles`) or the path of a TOML file.
         **keys: keys to change, with ``_`` for the ``.`` of the configuration reference:
             ``overprovisioning=0.10``, ``isolation="persistently"``, ``reclaim_unit_size="128MiB"``,
             ``gc_policy="fifo"``. A table takes a dict too: ``gc={"policy": "fifo"}``. Sizes are texts
-            with a unit, or bytes.
+            with a unit, or numbers of bytes.
 
     Raises:
-        ConfigError: a key that does not exist or a device that cannot work; the message says which
-            key, and where there is one, the nearest value that works.
+        ConfigError: a key does not exist, or the device cannot work; the message names the key and, if
+            there is one, the nearest value that works.
 
     Example:
         >>> import wafer
@@ -62,16 +62,16 @@ class Device:
 
     @classmethod
     def from_toml(cls, text: str, *, name: str = "device", **keys: Unpack[DeviceKeys]) -> Device:
-        """Make a device from the text of a device file; ``name`` stands for the file in messages."""
+        """Creates a device from the text of a device file; ``name`` is the name of the file in messages."""
         return cls._of(_wafer.Device.from_toml(name, text, assignments(keys)))
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any], *, name: str = "device") -> Device:
-        """Make a device from its keys, as in ``provenance.config`` of a result record."""
+        """Creates a device from its keys, as in ``provenance.config`` of a result record."""
         return cls.from_toml(_toml.document(config), name=name)
 
     def replace(self, **keys: Unpack[DeviceKeys]) -> Device:
-        """Return the same device with other keys."""
+        """Returns the same device with other keys."""
         return Device.from_toml(self.to_toml(), name=self.name, **keys)
 
     @property
@@ -97,12 +97,12 @@ class Device:
 
     @property
     def pages_per_ru(self) -> int:
-        """Pages of a reclaim unit."""
+        """Number of pages in a reclaim unit."""
         return self._inner.pages_per_ru
 
     @property
     def ru_count(self) -> int:
-        """Physical reclaim units."""
+        """Number of physical reclaim units."""
         return self._inner.ru_count
 
     @property
@@ -112,16 +112,16 @@ class Device:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of memory that a run of it takes, without its workload."""
+        """Bytes of memory that a run takes, without its workload."""
         return self._inner.memory_bytes
 
     @property
     def notices(self) -> list[str]:
-        """Notes, such as a value that follows oddly from a changed one."""
+        """Notes, such as about a value that follows from a changed one."""
         return self._inner.notices
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the device as the text of a device file; also write it to ``path`` if given."""
+        """Returns the device as the text of a device file; also writes it to ``path`` if given."""
         text = self._inner.to_toml()
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
@@ -149,12 +149,12 @@ def _unpickle(name: str, text: str) -> Device:
 
 
 def assignments(keys: Mapping[str, Any]) -> list[str]:
-    """Return ``KEY=VALUE`` for each keyword argument."""
+    """Returns ``KEY=VALUE`` for each keyword argument."""
     return [f"{key}={_text(key, value)}" for key, value in flat(keys).items()]
 
 
 def flat(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return dotted keys with their values; tables given as dicts are opened."""
+    """Returns dotted keys with their values; tables given as dicts are flattened."""
     flattened: dict[str, Any] = {}
     for keyword, value in keys.items():
         key = dotted(keyword)
@@ -167,7 +167,7 @@ def flat(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def dotted(keyword: str) -> str:
-    """Return the dotted key of a keyword argument: ``gc.policy`` for ``gc_policy``."""
+    """Returns the dotted key of a keyword argument: ``gc.policy`` for ``gc_policy``."""
     if keyword in DOTTED:
         return DOTTED[keyword]
     if keyword in DeviceKeys.__annotations__ or "." in keyword:

@@ -51,12 +51,12 @@ class Timeline:
 
     @property
     def waf(self) -> npt.NDArray[np.float64]:
-        """Cumulative WAF at each point; 1 where nothing was written."""
+        """Cumulative WAF at each point; 1 before the first write."""
         return _wafer.cumulative_waf(self.host_bytes, self.media_bytes)
 
     @property
     def instantaneous_waf(self) -> npt.NDArray[np.float64]:
-        """WAF since the point before: media bytes over host bytes of each interval.
+        """WAF of each interval: media bytes over host bytes since the previous point.
 
         Not finite where an interval has media writes and no host writes; not a number where it has
         neither.
@@ -64,18 +64,18 @@ class Timeline:
         return _wafer.instantaneous_waf(self.host_bytes, self.media_bytes)
 
     def media_at(self, host_bytes: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Media bytes when the host had written so much, linear between points, NaN past the end."""
+        """Returns the media bytes at ``host_bytes``, interpolated linearly; NaN past the end."""
         host = np.concatenate(([0.0], self.host_bytes.astype(np.float64)))
         media = np.concatenate(([0.0], self.media_bytes.astype(np.float64)))
         return np.interp(np.asarray(host_bytes, dtype=np.float64), host, media, right=np.nan)
 
     def waf_at(self, volume: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Cumulative WAF at volumes in multiples of the logical capacity; NaN past the end."""
+        """Returns the cumulative WAF at volumes in multiples of the logical capacity; NaN past the end."""
         host = np.asarray(volume, dtype=np.float64) * self.capacity
         return self.media_at(host) / host
 
     def to_polars(self) -> polars.DataFrame:
-        """A polars data frame: host_bytes, media_bytes, volume, waf."""
+        """Returns a polars data frame with the columns host_bytes, media_bytes, volume, waf."""
         pl = need("polars", "analysis")
         frame: polars.DataFrame = pl.DataFrame(
             {
@@ -108,10 +108,10 @@ class Handle(Timeline):
         return int(self.media_bytes[-1]) if len(self) else 0
 
     def total_waf(self) -> float:
-        """WAF of the handle over the whole run; 1 when nothing was written."""
+        """Returns the WAF of the handle over the whole run; 1 if nothing was written."""
         return self.total_media_bytes / self.total_host_bytes if self.total_host_bytes else 1.0
 
-    # A handle answers one number where a timeline answers an array.
+    # A handle has one number where a timeline has an array.
     @property
     def waf(self) -> float:  # type: ignore[override]
         """WAF of the handle over the whole run; :attr:`cumulative_waf` has it over time."""
@@ -137,7 +137,7 @@ class Handles(Mapping[int | str, Handle]):
             return self._handles[int(key) if str(key).isdigit() else key]
         except KeyError:
             known = ", ".join(map(str, self._handles))
-            raise KeyError(f"handle {key} was not written; there are {known}") from None
+            raise KeyError(f"handle {key} was not written; handles with writes: {known}") from None
 
     def __iter__(self) -> Iterator[int | str]:
         return iter(self._handles)
@@ -169,7 +169,7 @@ class Result:
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Result:
-        """Read a result record that wafer wrote."""
+        """Reads a result record."""
         try:
             text = Path(path).read_text(encoding="utf-8")
             return cls(text)
@@ -179,7 +179,7 @@ class Result:
             raise ConfigError(f"{os.fspath(path)}: {error}") from None
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The record as JSON; with ``path``, also written there, whole or not at all."""
+        """Returns the record as JSON; also writes it to ``path`` if given, as a whole or not at all."""
         if path is not None:
             write_text(Path(path), self._text + "\n")
         return self._text
@@ -218,7 +218,7 @@ class Result:
 
     @property
     def geometry(self) -> dict[str, Any]:
-        """Sizes that follow from it."""
+        """Sizes that follow from the configuration."""
         geometry: dict[str, Any] = self.record["provenance"]["geometry"]
         return geometry
 
@@ -229,29 +229,29 @@ class Result:
 
     @property
     def seed(self) -> int:
-        """Seed of everything random."""
+        """Random seed."""
         return int(self.record["provenance"]["seed"] or 0)
 
     @property
     def digest(self) -> str:
-        """Equal for equal configuration and seed, on any machine, from Python or the command line."""
+        """Digest of the timeline: equal for equal configuration and seed, on any machine."""
         return str(self.record["digest"])
 
     @property
     def application(self) -> dict[str, float]:
-        """What the application counted of itself, such as hit ratios, by name (``tenant/name``)."""
+        """Figures that the application model counts, such as hit ratios, by name (``tenant/name``)."""
         figures = self.record.get("application", [])
         return {f"{f['tenant']}/{f['name']}".lstrip("/"): f["value"] for f in figures}
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        """Why the WAF is what it is: each with ``kind``, numbers, ``title`` and ``text``."""
+        """Explanations of the WAF, each with ``kind``, numbers, ``title`` and ``text``."""
         findings: list[dict[str, Any]] = self.record["findings"]
         return findings
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """WAF over the run as pages show it; :attr:`timeline` has unrounded values."""
+        """WAF over the run as the report page shows it; :attr:`timeline` has unrounded values."""
         metrics: dict[str, Any] = self.record["metrics"]
         return metrics
 
@@ -273,7 +273,7 @@ class Result:
         )
 
     def plot(self, ax: Axes | None = None, *, handles: bool = False) -> Axes:
-        """Draw cumulative WAF over volume, with ``handles`` a line for each; needs ``wafer[analysis]``."""
+        """Plots cumulative WAF over volume, optionally by handle; needs ``wafer[analysis]``."""
         from wafer.figures.curves import plot_result
 
         return plot_result(self, ax, handles=handles)
@@ -287,7 +287,7 @@ class Result:
 
 
 def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
-    """Result records of files and folders; a folder gives its ``*.json``, a file may hold an array."""
+    """Reads result records from files, which may hold an array, and from the ``*.json`` of folders."""
     results: list[Result] = []
     for path in map(Path, paths):
         files = sorted(path.glob("*.json")) if path.is_dir() else [path]
@@ -305,7 +305,7 @@ def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file so that it is whole or as it was before, also when the machine stops."""
+    """Writes a file. It is complete or unchanged, also after a crash."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

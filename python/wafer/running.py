@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Experiment", "Progress", "Settings", "available_memory", "experiment", "run"]
 
-#: ``progress(stage, done, total)``: "preconditioning" or "running", host bytes done, host bytes in all
-#: (``None`` where that is not known).
+#: ``progress(stage, done, total)``: "preconditioning" or "running", host bytes done, and all host bytes
+#: (``None`` if unknown).
 Progress = Callable[[str, int, int | None], None]
 
 Volume = Union[str, int]
 
 
 class Settings(TypedDict, total=False):
-    """How an experiment is run: keywords of :func:`run`, :func:`experiment` and :class:`Experiment`."""
+    """Settings of a run: keywords of :func:`run`, :func:`experiment` and :class:`Experiment`."""
 
     #: When to stop, counted from the first write: ``"8x"`` (multiples of the logical capacity), a size
     #: such as ``"2TiB"``, or bytes. Default: when the workload ends.
     volume: Volume | None
-    #: Seed of everything random. Default 0.
+    #: Random seed. Default 0.
     seed: int | None
-    #: Points of the timeline at most. Default 1000.
+    #: Maximum number of timeline samples. Default 1000.
     samples: int | None
     #: Shares of the bytes of jobs that run at the same time, ``"JOB=SHARE,..."`` or a dict.
     pace: str | Mapping[str, float | str] | None
@@ -47,14 +47,14 @@ class Settings(TypedDict, total=False):
 
 
 def available_memory() -> int | None:
-    """Bytes of memory that runs may take together; ``None`` where the system does not tell."""
+    """Returns the bytes of memory that runs may take together; ``None`` if the system does not report it."""
     return _wafer.available_memory()
 
 
 class Experiment:
-    """A device, a workload and how much of it: what :func:`wafer.run` runs.
+    """A device, a workload and the settings of a run.
 
-    Made of its parts here, or of a file by :func:`wafer.experiment`. Keywords are those of
+    :func:`wafer.experiment` reads one from a file. Keywords are those of
     :class:`Settings`.
     """
 
@@ -83,7 +83,7 @@ class Experiment:
 
     @property
     def seed(self) -> int:
-        """Seed of everything random."""
+        """Random seed."""
         return self._inner.seed
 
     @property
@@ -93,12 +93,12 @@ class Experiment:
 
     @property
     def workload(self) -> Workload:
-        """What is written."""
+        """The workload."""
         return Workload(self._inner.workload)
 
     @property
     def volume_bytes(self) -> int | None:
-        """Host bytes to write; ``None``: until the workload ends."""
+        """Host bytes to write; ``None`` for the whole workload."""
         return self._inner.volume_bytes
 
     @property
@@ -108,16 +108,16 @@ class Experiment:
         return None if path is None else Path(path)
 
     def memory_bytes(self) -> int:
-        """Bytes of memory that a run takes, device and workload. Reads the workload.
+        """Reads the workload and returns the bytes of memory that a run takes, device and workload.
 
         Raises:
-            WorkloadError, ConfigError, NotEnoughMemory: what a run would refuse before it begins.
+            WorkloadError, ConfigError, NotEnoughMemory: the experiment cannot run.
 
         """
         return self._inner.check()
 
     def run(self, **how: Any) -> Result:
-        """Run it: :func:`wafer.run`."""
+        """Runs the experiment: :func:`wafer.run`."""
         return run(self, **how)
 
     def __repr__(self) -> str:
@@ -132,17 +132,17 @@ def experiment(
     folder: str | os.PathLike[str] = ".",
     **settings: Unpack[Settings],
 ) -> Experiment:
-    """An experiment of a TOML file, or of a dict with the keys of one.
+    """Returns the experiment of a TOML file, or of a dict with the keys of one.
 
     Args:
         source: the file, or the dict; its relative paths start at the file's folder, or at ``folder``.
         device: profile or device file to use instead.
         set: keys of the device to change, dotted or with ``_``.
         folder: where relative paths of a dict start.
-        settings: what to override of the file: the keywords of :class:`Settings`.
+        settings: the keywords of :class:`Settings`, which override the file.
 
     Raises:
-        ConfigError: what the file says wrongly, with line and key.
+        ConfigError: the file is invalid; the message names line and key.
 
     """
     checked = _checked(**settings)
@@ -166,15 +166,15 @@ def run(
     cancel: Cancel | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Write a workload to a device and count.
+    """Writes a workload to a device and counts.
 
     The interpreter's lock is released: runs in several threads use several cores. Ctrl-C stops a run
     within a second. The same arguments give the same :attr:`Result.digest` as the command line.
-    ``progress``, a policy and an iterator of commands are called in a thread of the run's own.
+    ``progress``, a policy and an iterator of commands are called in another thread.
 
     Args:
         device: a device, a profile's name, or an experiment (then without ``workload``).
-        workload: what is written: :func:`wafer.fio`, :class:`wafer.Commands`, :func:`wafer.model`, ...
+        workload: the workload: :func:`wafer.fio`, :class:`wafer.Commands`, :func:`wafer.model`, ...
         policy: a :class:`wafer.Policy` object in place of the device's ``gc.policy``.
         progress: ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
         cancel: stops the run from another thread.
@@ -182,10 +182,10 @@ def run(
             the keywords of :class:`Settings`.
 
     Raises:
-        ConfigError, WorkloadError, NotEnoughMemory: before anything runs.
-        PolicyError: the policy answered what is no choice.
-        RunError: the run could not go on.
-        Cancelled: through ``cancel``.
+        ConfigError, WorkloadError, NotEnoughMemory: the experiment cannot run; raised before it begins.
+        PolicyError: the policy returned an invalid choice.
+        RunError: the run failed.
+        Cancelled: the run was stopped through ``cancel``.
 
     Example:
         >>> import wafer
@@ -200,20 +200,20 @@ def run(
             raise ConfigError("an experiment has its workload and settings; give them to wafer.experiment")
         made = device
     elif workload is None:
-        raise ConfigError("workload: missing; give what is written, or an experiment")
+        raise ConfigError("workload: missing; give a workload, or an experiment")
     else:
         made = Experiment(device, workload, **settings)
     keys = configured(policy)
     if keys:
         made = Experiment._of(made._inner.on(made.device.replace(**keys)._inner))
-    asked = methods(policy)
+    called = methods(policy)
     if progress is True:
         bar = Bar(made.name)
         try:
-            return Result(_wafer.run(made._inner, asked, bar.update, cancel))
+            return Result(_wafer.run(made._inner, called, bar.update, cancel))
         finally:
             bar.close()
-    return Result(_wafer.run(made._inner, asked, progress or None, cancel))
+    return Result(_wafer.run(made._inner, called, progress or None, cancel))
 
 
 def _checked(
@@ -224,7 +224,7 @@ def _checked(
     pace_from: str | os.PathLike[str] | None = None,
     precondition: str | None = None,
 ) -> _wafer._Settings:
-    """Settings as the compiled half takes them."""
+    """Returns the settings as the compiled half takes them."""
     for name, value in (("seed", seed), ("samples", samples)):
         if value is not None and (isinstance(value, bool) or not 0 <= int(value) < 2**64):
             raise ConfigError(f"{name}: expected a number from 0")

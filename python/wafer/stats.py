@@ -1,8 +1,8 @@
-"""Means with intervals, and paired comparisons.
+"""Means with confidence intervals, and paired comparisons.
 
-A run is repeatable, so its only randomness is its seed. Runs of the same experiment with several seeds
-give a mean with a 95 % interval (Student's t). Two experiments with the same seeds are compared seed by
-seed, which takes out what the seeds have in common.
+A run is repeatable, so its only randomness is its seed. Runs of one experiment with several seeds give a
+mean with a 95 % interval (Student's t). Two experiments with the same seeds are compared seed by seed,
+which removes the variation that the seeds have in common.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
+from wafer import _wafer
 from wafer._errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = ["Change", "Mean", "Summary", "compare", "mean", "student", "summarise
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with its 95 % interval. One value has none: ``half`` is NaN."""
+    """A mean with its 95 % interval. For a single value, ``half`` is NaN."""
 
     value: float
     #: Half the width of the interval.
@@ -51,7 +51,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Change:
-    """How much B differs from A, as a share of A, with its 95 % interval."""
+    """The difference between B and A as a share of A, with its 95 % interval."""
 
     share: float
     low: float
@@ -66,7 +66,7 @@ class Change:
 
     @property
     def significant(self) -> bool:
-        """Whether the interval leaves out "no change"."""
+        """Whether the interval excludes "no change"."""
         return not self.low <= 0 <= self.high
 
     def __str__(self) -> str:
@@ -85,36 +85,22 @@ class Summary:
 
 
 def student(freedom: int, confidence: float = 0.95) -> float:
-    """Quantile of Student's t: the half width of an interval in standard errors."""
-    if freedom < 1:
-        return math.nan
-    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
-    scale /= math.sqrt(freedom * math.pi)
-
-    # With t = sqrt(freedom) tan(a) the density becomes cos(a) ** (freedom - 1): smooth and bounded.
-    def inside(angle: float) -> float:
-        points = np.linspace(0.0, angle, 2001)
-        values = np.cos(points) ** (freedom - 1)
-        step = points[1]
-        sum_ = values[0] + values[-1] + 4 * values[1:-1:2].sum() + 2 * values[2:-1:2].sum()
-        return float(2 * scale * math.sqrt(freedom) * sum_ * step / 3)
-
-    low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if inside(middle) < confidence else (low, middle)
-    return math.sqrt(freedom) * math.tan(low)
+    """Returns the two-sided quantile of Student's t: half the width of an interval in standard errors."""
+    return _wafer.student(freedom, confidence)
 
 
 def mean(values: Sequence[float] | npt.NDArray[Any]) -> Mean:
-    """Mean and 95 % interval of independent values."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.size == 0:
+    """Returns the mean and the 95 % interval of independent values.
+
+    Raises:
+        ConfigError: there are no values.
+
+    """
+    numbers = [float(value) for value in values]
+    found = _wafer.mean(numbers)
+    if found is None:
         raise ConfigError("mean: no values")
-    if array.size == 1:
-        return Mean(float(array[0]), math.nan, 1)
-    error = float(np.std(array, ddof=1)) / math.sqrt(array.size)
-    return Mean(float(np.mean(array)), student(array.size - 1) * error, int(array.size))
+    return Mean(*found, len(numbers))
 
 
 def compare(
@@ -122,26 +108,20 @@ def compare(
     b: Sequence[Result] | Mapping[int, float],
     value: str = "media_bytes",
 ) -> Change:
-    """How much B differs from A, seed by seed: "B writes 23 % ± 2 % less to media than A".
+    """Compares B with A, seed by seed: "B writes 23 % ± 2 % less to media than A".
 
     Args:
         a, b: results with the same seeds, or values by seed.
         value: column of the summary of results.
 
     Raises:
-        ConfigError: no seed in common, or a value that is not positive.
+        ConfigError: there is no common seed, or a value is not positive.
 
     """
     first, second = _by_seed(a, value), _by_seed(b, value)
     seeds = sorted(first.keys() & second.keys())
-    if not seeds:
-        raise ConfigError("compare: no seed in common")
-    if min(min(first[s], second[s]) for s in seeds) <= 0:
-        raise ConfigError(f"compare: {value} must be positive")
-    ratios = mean([math.log(second[seed] / first[seed]) for seed in seeds])
-    bounds = (ratios.low, ratios.value, ratios.high)
-    low, share, high = (math.expm1(bound) for bound in bounds)
-    return Change(share, low, high, len(seeds), value)
+    change = _wafer.change([(first[seed], second[seed]) for seed in seeds])
+    return Change(*change, len(seeds), value)
 
 
 def _by_seed(runs: Sequence[Result] | Mapping[int, float], value: str) -> dict[int, float]:
@@ -156,7 +136,7 @@ def _by_seed(runs: Sequence[Result] | Mapping[int, float], value: str) -> dict[i
 
 
 def summarise(rows: Sequence[Mapping[str, Any]], value: str, by: Sequence[str]) -> list[Summary]:
-    """Mean and interval of a column for each combination of the columns ``by``, in order of first use."""
+    """Returns the mean of a column for each combination of the columns ``by``, in order of first use."""
     groups: dict[tuple[Any, ...], list[float]] = {}
     for row in rows:
         key = tuple(_hashable(row.get(name)) for name in by)

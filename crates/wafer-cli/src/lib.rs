@@ -30,6 +30,8 @@
 //! A library with a thin `main.rs`, so that the Python package can install the same command.
 
 mod args;
+mod batch;
+mod cancel;
 mod commands;
 mod errors;
 mod output;
@@ -99,15 +101,15 @@ fn usage(error: &clap::Error) -> u8 {
         error.exit();
     }
     let text = error.render().to_string();
-    let told: Vec<&str> = text
+    let lines: Vec<&str> = text
         .lines()
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
         .filter(|line| !line.is_empty())
         .collect();
-    let told = told.join("; ").replace(":; ", ": ");
-    let told = told.strip_prefix("error: ").unwrap_or(&told);
-    anstream::eprintln!("{}error:{} {told}; see --help", output::ERROR, output::PLAIN);
+    let text = lines.join("; ").replace(":; ", ": ");
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    anstream::eprintln!("{}error:{} {text}; see --help", output::ERROR, output::PLAIN);
     2
 }
 

@@ -1,10 +1,15 @@
-//! What goes to stdout: aligned tables and JSON.
+//! Output: aligned tables, JSON and files, and notes on stderr.
 
+use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Reset, Style};
+use anyhow::Context as _;
 use serde::Serialize;
 pub(crate) use wafer_record::text::bytes;
+use wafer_record::write_json;
 
 /// Style of table headers.
 pub(crate) const HEADER: Style = Style::new().bold();
@@ -17,37 +22,61 @@ pub(crate) const PLAIN: Reset = Reset;
 
 /// Prints a value as JSON, all at once.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(value)?;
-    text.push('\n');
-    io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(())
+    text(&(serde_json::to_string_pretty(value)? + "\n"))
+}
+
+/// Writes a value as JSON to a file, or to stdout if the path is `-`.
+pub(crate) fn json_to(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
+    if is_stdout(path) { json(value) } else { Ok(write_json(path, value)?) }
+}
+
+/// Reports whether a path stands for stdout.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// Prints a value as one line of JSON, at once.
 #[cfg(feature = "serve")]
 pub(crate) fn json_line(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string(value)?;
-    text.push('\n');
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+    text(&(serde_json::to_string(value)? + "\n"))?;
+    Ok(io::stdout().flush()?)
 }
 
-/// Prints text as it is.
+/// Writes a file through a temporary one beside it, so that it is complete or absent.
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(File) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+    File::create(&temporary)
+        .map_err(Into::into)
+        .and_then(write)
+        .and_then(|()| Ok(std::fs::rename(&temporary, path)?))
+        // The first error is the one to report.
+        .inspect_err(|_| _ = std::fs::remove_file(&temporary))
+        .with_context(|| path.display().to_string())
+}
+
+/// Prints text unchanged.
 pub(crate) fn text(text: &str) -> anyhow::Result<()> {
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())
 }
 
-/// stdout, with colours only on a terminal (and not with `NO_COLOR`).
+/// Returns stdout, with colours only on a terminal (and not with `NO_COLOR`).
 pub(crate) fn styled() -> impl Write {
     anstream::stdout().lock()
 }
 
-/// A line on stderr about something worth knowing.
+/// Prints a note on stderr, unless `quiet`.
 pub(crate) fn notice(quiet: bool, text: &str) {
-    if !quiet {
+    notices(quiet, [text]);
+}
+
+/// Prints a note on stderr for each text, unless `quiet`.
+pub(crate) fn notices(quiet: bool, texts: impl IntoIterator<Item: Display>) {
+    for text in texts.into_iter().filter(|_| !quiet) {
         anstream::eprintln!("{NOTE}note:{PLAIN} {text}");
     }
 }
@@ -57,24 +86,30 @@ pub(crate) fn warning(text: &str) {
     anstream::eprintln!("{NOTE}warning:{PLAIN} {text}");
 }
 
-/// How a column is aligned.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
-    /// Text.
-    Left,
-    /// Numbers.
-    Right,
-}
-
-/// Rows under a header, columns aligned.
+/// Rows under a header. Columns of text are left-aligned, columns of numbers right-aligned.
+#[derive(Default)]
 pub(crate) struct Table {
     columns: Vec<(&'static str, Align)>,
     rows: Vec<Vec<String>>,
 }
 
+#[derive(Clone, Copy)]
+enum Align {
+    Left,
+    Right,
+}
+
 impl Table {
-    pub(crate) fn new(columns: &[(&'static str, Align)]) -> Self {
-        Table { columns: columns.to_vec(), rows: Vec::new() }
+    /// Adds columns of text.
+    pub(crate) fn text<const N: usize>(mut self, names: [&'static str; N]) -> Self {
+        self.columns.extend(names.map(|name| (name, Align::Left)));
+        self
+    }
+
+    /// Adds columns of numbers.
+    pub(crate) fn numbers<const N: usize>(mut self, names: [&'static str; N]) -> Self {
+        self.columns.extend(names.map(|name| (name, Align::Right)));
+        self
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
@@ -110,13 +145,46 @@ impl Table {
     }
 }
 
-/// Bytes as configurations spell them where that is short, else rounded.
+/// Prints names with their summaries: as JSON, or as a table with these headings.
+pub(crate) fn summaries(
+    json: bool,
+    headings: [&'static str; 2],
+    items: impl Iterator<Item = (&'static str, &'static str)>,
+) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Item {
+        name: &'static str,
+        summary: &'static str,
+    }
+    if json {
+        return self::json(
+            &items.map(|(name, summary)| Item { name, summary }).collect::<Vec<_>>(),
+        );
+    }
+    let mut table = Table::default().text(headings);
+    for (name, summary) in items {
+        table.row([name.to_owned(), summary.to_owned()]);
+    }
+    Ok(table.print(&mut styled())?)
+}
+
+/// Formats bytes as configurations spell them where that is short, else rounded.
 pub(crate) fn exact(bytes: u64) -> String {
     let text = wafer_interface::Bytes(bytes).to_string();
     if text.len() <= 8 { text } else { self::bytes(bytes) }
 }
 
-/// A duration in the unit that suits it.
+/// Formats a share of 1 in percent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// Formats a WAF, or a dash where there is none.
+pub(crate) fn waf(waf: Option<f64>) -> String {
+    waf.map_or("-".to_owned(), |waf| format!("{waf:.3}"))
+}
+
+/// Formats a duration in the unit that suits it.
 pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 0.995 => format!("{:.0} ms", s * 1e3),

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use indicatif::{
     DecimalBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
 };
-use wafer_lab::{Experiment, Progress, Stage};
+use wafer_lab::{Checked, Progress, Stage};
 
-/// Nothing is drawn before this.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Delay before anything is drawn.
+const DELAY: Duration = Duration::from_secs(1);
 
 /// One bar for all runs together.
 pub(crate) struct Bar {
@@ -34,14 +34,14 @@ struct Run {
 }
 
 impl Bar {
-    pub(crate) fn new(experiments: &[Experiment], quiet: bool) -> Self {
+    pub(crate) fn new(experiments: &[Checked], quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let run = |e: &Experiment| Run { run: (0, e.volume_bytes()), ..Run::default() };
+        let run = |c: &Checked| Run { run: (0, c.experiment.volume_bytes()), ..Run::default() };
         let state = State { runs: experiments.iter().map(run).collect(), shown: false };
         Bar { bar, start: Instant::now(), runs: Mutex::new(state), quiet }
     }
 
-    /// Takes note of how far run `number` is.
+    /// Records the progress of run `number`.
     pub(crate) fn update(&self, number: usize, progress: Progress) {
         if self.quiet {
             return;
@@ -56,7 +56,7 @@ impl Bar {
         }
         let done: u64 = state.runs.iter().map(|r| r.precondition.0 + r.run.0).sum();
         let total = state.runs.iter().map(|r| Some(r.precondition.1 + r.run.1?)).sum();
-        if !state.shown && self.start.elapsed() >= PATIENCE {
+        if !state.shown && self.start.elapsed() >= DELAY {
             state.shown = true;
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.bar.set_style(style(total));

@@ -184,7 +184,7 @@ fn a_long_run_without_a_volume_says_so() {
     let told = notices("[j]\nrw=write\nbs=1m\nsize=100%\nloops=120\n");
     assert!(told.contains("writes 120 times the capacity; --volume"), "{told}");
     let told = notices("[j]\nrw=write\nbs=1m\nsize=64m\ntime_based\nruntime=1\n");
-    assert!(told.contains("runs until the jobs' own runtime is over; --volume"), "{told}");
+    assert!(told.contains("runs until the runtime of the jobs is over; --volume"), "{told}");
     let told = notices("[j]\nrw=write\nbs=1m\nsize=100%\nloops=2\n");
     assert!(!told.contains("--volume"), "{told}");
 }

@@ -31,9 +31,14 @@ pub(crate) fn commands(py: Python<'_>, columns: &Columns<'_>) -> PyResult<Vec<Co
     }
     let each = lba.iter().zip(blocks).zip(placement).zip(op).zip(namespace).enumerate();
     each.map(|(at, ((((lba, blocks), placement), op), namespace))| {
-        let Some(op) = Op::from_code(*op) else {
-            let message = format!("command {at}: unknown operation {op}; operations are 0 to 4");
-            return Err(raise(py, "WorkloadError", &message));
+        let op = match Op::from_code(*op) {
+            Some(known @ (Op::Write | Op::Deallocate | Op::Read)) => known,
+            _ => {
+                let message = format!(
+                    "command {at}: operation {op}; expected 0 (write), 1 (deallocate) or 2 (read)"
+                );
+                return Err(raise(py, "WorkloadError", &message));
+            }
         };
         let (placement, namespace) = (Placement(*placement), NsId(*namespace));
         Ok(Command { lba: *lba, blocks: *blocks, placement, op, namespace })

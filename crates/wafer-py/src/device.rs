@@ -13,14 +13,14 @@ pub(crate) struct Device {
 
 #[pymethods]
 impl Device {
-    /// A profile's name or a TOML file, with `KEY=VALUE` overrides.
+    /// Loads a profile or a TOML file, with `KEY=VALUE` overrides.
     #[new]
     fn new(py: Python<'_>, name: &str, overrides: Vec<String>) -> PyResult<Self> {
         let loaded = py.detach(|| load_device(name, &overrides));
         Ok(Device { inner: loaded.map_err(|e| of_lab(py, &e))? })
     }
 
-    /// The text of a TOML file, with overrides; `label` names it in messages.
+    /// Reads the text of a TOML file, with overrides; `label` is its name in messages.
     #[staticmethod]
     fn from_toml(
         py: Python<'_>,
@@ -42,13 +42,13 @@ impl Device {
         self.inner.notices.clone()
     }
 
-    /// Every key with its value, as JSON.
+    /// Returns every key with its value, as JSON.
     fn config_json(&self, py: Python<'_>) -> PyResult<String> {
         serde_json::to_string(&self.inner.config)
             .map_err(|e| raise(py, "WaferError", &e.to_string()))
     }
 
-    /// The same as a device file.
+    /// Returns every key with its value, as a device file.
     fn to_toml(&self, py: Python<'_>) -> PyResult<String> {
         toml::to_string(&self.inner.config).map_err(|e| raise(py, "WaferError", &e.to_string()))
     }

@@ -1,4 +1,4 @@
-//! Errors of the lab as Python exceptions, and exceptions of Python code that runs inside a run.
+//! Errors of the lab as Python exceptions, and exceptions of Python code that is called during a run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use wafer_lab::LabError;
 use wafer_lab::error::Place;
 
-/// An exception of `wafer._errors`.
+/// Creates an exception of `wafer._errors`.
 pub(crate) fn raise(py: Python<'_>, class: &str, message: &str) -> PyErr {
     let made = py
         .import("wafer._errors")
@@ -17,7 +17,7 @@ pub(crate) fn raise(py: Python<'_>, class: &str, message: &str) -> PyErr {
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// The exception for an error of the lab.
+/// Converts an error of the lab into an exception.
 pub(crate) fn of_lab(py: Python<'_>, error: &LabError) -> PyErr {
     let message = wafer_lab::error::line(error, |cause| match cause.downcast_ref() {
         Some(LabError::Config { place, reason, overrides }) => in_python(place, reason, overrides),
@@ -38,7 +38,7 @@ pub(crate) fn of_lab(py: Python<'_>, error: &LabError) -> PyErr {
     raise(py, class, &message)
 }
 
-/// The message with keyword arguments for overrides: `gc_policy` for `gc.policy`.
+/// Returns the message with keyword arguments for overrides: `gc_policy` for `gc.policy`.
 fn in_python(place: &Place, reason: &str, overrides: &[String]) -> String {
     let keyword = |key: &str| key.replace('.', "_");
     let place = match place {
@@ -55,28 +55,22 @@ fn in_python(place: &Place, reason: &str, overrides: &[String]) -> String {
     format!("{place}: {reason} (with {})", keywords.collect::<Vec<_>>().join(", "))
 }
 
-/// Where Python code that runs inside a run leaves its exception, and how it stops the run.
-#[derive(Clone, Default)]
-pub(crate) struct Trouble {
+/// The first exception of Python code that is called during a run, and the flag that stops the run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PendingError {
     first: Arc<Mutex<Option<PyErr>>>,
     /// Set to stop the run.
     pub(crate) stop: Arc<AtomicBool>,
 }
 
-impl std::fmt::Debug for Trouble {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Trouble")
-    }
-}
-
-impl Trouble {
+impl PendingError {
     /// Keeps the first exception and stops the run.
     pub(crate) fn report(&self, error: PyErr) {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// The exception, if there was one.
+    /// Takes the exception, if there is one.
     pub(crate) fn take(&self) -> Option<PyErr> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

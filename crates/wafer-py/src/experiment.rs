@@ -1,4 +1,4 @@
-//! A device, a workload and what else a run needs.
+//! A device, a workload and the settings of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -11,14 +11,14 @@ use crate::iterator::IteratorSource;
 use crate::recorded;
 use crate::workload::Workload;
 
-/// What can be run.
+/// An experiment, ready to run.
 #[pyclass(frozen, module = "wafer._wafer")]
 pub(crate) struct Experiment {
     pub(crate) inner: LabExperiment,
     pub(crate) iterator: Option<IteratorSource>,
 }
 
-/// What is common to all ways to make one; none: as the file says, or the default.
+/// Settings of an experiment. `None` keeps the value of the file, or the default.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Settings {
@@ -52,7 +52,7 @@ impl Settings {
 
 #[pymethods]
 impl Experiment {
-    /// Of a device and a workload.
+    /// Creates an experiment from a device and a workload.
     #[new]
     fn new(
         py: Python<'_>,
@@ -65,7 +65,7 @@ impl Experiment {
         Ok(Experiment { inner, iterator: workload.iterator.clone() })
     }
 
-    /// Of an experiment file, or of the text that would stand in it.
+    /// Reads an experiment file, or its text.
     #[staticmethod]
     #[pyo3(signature = (path, text, device, overrides, settings))]
     fn from_toml(
@@ -110,26 +110,26 @@ impl Experiment {
         Workload { inner: self.inner.workload.clone(), iterator: self.iterator.clone() }
     }
 
-    /// The table of published figures that it names.
+    /// Returns the table of published figures that the file names.
     #[getter]
     fn compare(&self) -> Option<PathBuf> {
         self.inner.compare.clone()
     }
 
-    /// The same with another name.
+    /// Returns a copy with another name.
     fn named(&self, name: String) -> Self {
         let inner = LabExperiment { name, ..self.inner.clone() };
         Experiment { inner, iterator: self.iterator.clone() }
     }
 
-    /// The same on another device.
+    /// Returns a copy on another device.
     fn on(&self, device: &Device) -> Self {
         let inner = LabExperiment { device: device.inner.clone(), ..self.inner.clone() };
         Experiment { inner, iterator: self.iterator.clone() }
     }
 
-    /// The commands of its workload up to so many written bytes, kept in memory, and the logical blocks at
-    /// whose multiples all of them begin and end; see [`recorded::record`].
+    /// Returns the commands of the workload, and the number of logical blocks of which all their bounds
+    /// are multiples; see [`recorded::record`].
     fn recorded(
         &self,
         py: Python<'_>,
@@ -139,12 +139,12 @@ impl Experiment {
         recorded::record(py, &self.inner, self.iterator.as_ref(), bytes, most)
     }
 
-    /// Bytes of memory that its run takes, on whatever machine it will run.
+    /// Returns the bytes of memory that a run takes, on any machine.
     fn needed_memory(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.inner.needed_memory()).map_err(|e| of_lab(py, &e))
     }
 
-    /// Bytes of memory that its run takes. Reads the workload; refuses what cannot run.
+    /// Reads the workload, checks that it can run here, and returns the bytes of memory of a run.
     fn check(&self, py: Python<'_>) -> PyResult<u64> {
         let inner = self.inner.clone();
         let checked = py.detach(|| inner.check()).map_err(|e| of_lab(py, &e))?;

@@ -1,35 +1,34 @@
-//! Commands that a Python iterator makes while the run takes them.
+//! Commands that a Python iterator generates during the run.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
-use wafer_interface::{Command, stream};
+use wafer_interface::{Command, LBA_BYTES, stream};
 use wafer_lab::source::{Built, SourceTarget};
 use wafer_lab::{LabError, Source};
 
 use crate::arrays;
 use crate::arrays::Columns;
-use crate::error::{Trouble, raise};
+use crate::error::{PendingError, raise};
 
-/// A Python callable that answers an iterator of tuples of arrays.
+/// A Python callable that returns an iterator of tuples of arrays.
 #[derive(Clone, Debug)]
 pub(crate) struct IteratorSource {
     name: String,
     start: Arc<Py<PyAny>>,
-    /// The trouble of the run that is built next. Runs of one workload at a time hand theirs over
-    /// under the interpreter's lock.
-    trouble: Arc<Mutex<Trouble>>,
+    /// Takes the exceptions of the run.
+    error: PendingError,
 }
 
 impl IteratorSource {
     pub(crate) fn new(name: String, start: Py<PyAny>) -> Self {
-        IteratorSource { name, start: Arc::new(start), trouble: Arc::default() }
+        IteratorSource { name, start: Arc::new(start), error: PendingError::default() }
     }
 
-    /// The same source for one run, which hears of its exceptions.
-    pub(crate) fn for_run(&self, trouble: &Trouble) -> Self {
-        IteratorSource { trouble: Arc::new(Mutex::new(trouble.clone())), ..self.clone() }
+    /// Returns the same source for one run, which takes its exceptions.
+    pub(crate) fn for_run(&self, error: &PendingError) -> Self {
+        IteratorSource { error: error.clone(), ..self.clone() }
     }
 }
 
@@ -45,17 +44,12 @@ impl Source for IteratorSource {
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
         let bytes = target.device.geometry.namespace_bytes();
         let mut pull = Pull {
-            name: self.name.clone(),
-            start: self.start.clone(),
+            source: self.clone(),
             iterator: None,
-            pending: Vec::new(),
+            batch: Vec::new(),
             next: 0,
             pulled: 0,
-            namespace_blocks: bytes
-                .iter()
-                .map(|bytes| bytes / wafer_interface::LBA_BYTES)
-                .collect(),
-            trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            namespace_blocks: bytes.iter().map(|bytes| bytes / LBA_BYTES).collect(),
         };
         Ok(Built {
             stream: Box::new(stream::from_fn(move |out, max| pull.fill(out, max))),
@@ -68,38 +62,36 @@ impl Source for IteratorSource {
 }
 
 struct Pull {
-    name: String,
-    start: Arc<Py<PyAny>>,
+    source: IteratorSource,
     iterator: Option<Py<PyIterator>>,
-    /// Commands of the last tuple of arrays that are still to be given, from `next`.
-    pending: Vec<Command>,
+    /// Commands of the last tuple of arrays; those from `next` are still to be returned.
+    batch: Vec<Command>,
     next: usize,
-    /// Commands of earlier tuples.
+    /// Number of commands in earlier tuples.
     pulled: u64,
     namespace_blocks: Vec<u64>,
-    trouble: Trouble,
 }
 
 impl Pull {
-    /// Takes the next tuple of arrays; false at the end.
+    /// Takes the next tuple of arrays; returns false at the end.
     fn pull(&mut self, py: Python<'_>) -> PyResult<bool> {
         if self.iterator.is_none() {
-            self.iterator = Some(self.start.bind(py).call0()?.try_iter()?.unbind());
+            self.iterator = Some(self.source.start.bind(py).call0()?.try_iter()?.unbind());
         }
         let Some(iterator) = &self.iterator else { return Ok(false) };
-        self.pulled += self.pending.len() as u64;
+        self.pulled += self.batch.len() as u64;
         self.next = 0;
-        self.pending.clear();
+        self.batch.clear();
         let Some(item) = iterator.clone_ref(py).into_bound(py).next() else { return Ok(false) };
         let columns: Columns<'_> = item?.extract()?;
-        self.pending = arrays::commands(py, &columns)?;
-        for (at, command) in self.pending.iter().enumerate() {
+        self.batch = arrays::commands(py, &columns)?;
+        for (at, command) in self.batch.iter().enumerate() {
             let room = self.namespace_blocks.get(command.namespace.index()).copied().unwrap_or(0);
             let end = command.lba.checked_add(u64::from(command.blocks));
             if end.is_none_or(|end| end > room) {
                 let message = format!(
                     "{}: command {}: {} logical blocks from {} of namespace {}, which has {room}",
-                    self.name,
+                    self.source.name,
                     self.pulled + at as u64,
                     command.blocks,
                     command.lba,
@@ -115,21 +107,21 @@ impl Pull {
     fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
         let mut left = max;
         while left > 0 {
-            if self.next == self.pending.len() {
+            if self.next == self.batch.len() {
                 let more = Python::attach(|py| {
                     self.pull(py).unwrap_or_else(|error| {
-                        self.trouble.report(error);
+                        self.source.error.report(error);
                         false
                     })
                 });
                 if !more {
-                    self.pending.clear();
+                    self.batch.clear();
                     self.next = 0;
                     return;
                 }
             }
-            let end = self.pending.len().min(self.next + left);
-            out.extend_from_slice(&self.pending[self.next..end]);
+            let end = self.batch.len().min(self.next + left);
+            out.extend_from_slice(&self.batch[self.next..end]);
             left -= end - self.next;
             self.next = end;
         }

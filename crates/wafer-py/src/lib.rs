@@ -1,23 +1,25 @@
 //! The compiled half of the Python package `wafer`: conversions and error mapping.
 //!
 //! # What it is
-//! The module `wafer._wafer`. What users import stands in `python/wafer`, pure Python on top of this;
-//! nothing here is documented for them, and `_wafer.pyi` has the types.
+//! The module `wafer._wafer`. Users import `python/wafer`, which is pure Python on top of this module.
+//! `_wafer.pyi` has the types.
 //!
 //! # Architecture
 //! - `device.rs`, `workload.rs`, `experiment.rs`: handles to the lab's own types.
 //! - `run.rs`: one run without the interpreter's lock, with progress and signals every 50 ms.
-//! - `arrays.rs`: commands from NumPy arrays. `requests.rs`: requests of traces to them. `iterator.rs`: from a Python iterator while it runs.
-//!   `recorded.rs`: those of any workload, taken once and kept.
+//! - `arrays.rs`: commands from NumPy arrays. `iterator.rs`: commands from a Python iterator.
+//!   `recorded.rs`: the commands of any workload, generated once and kept.
+//! - `requests.rs`: requests of traces as NumPy arrays. `records.rs`, `statistics.rs`: functions of
+//!   `wafer-record`.
 //! - `policy.rs`: a Python object as a victim policy. `error.rs`: messages to exceptions.
 //!
 //! # Invariants
 //! A run gives the same record as the command line, bit for bit, but for its times. The lock is held
-//! only while Python code runs. What Python code does wrongly ends the run with its exception; no
-//! answer of it reaches the device unchecked.
+//! only while Python code runs. An exception of Python code ends the run. Every value that Python code
+//! returns is checked before it reaches the device.
 //!
 //! # Error model
-//! [`wafer_lab::LabError`] becomes the exception of `wafer._errors` that says the same, with the same
+//! A [`wafer_lab::LabError`] becomes the corresponding exception of `wafer._errors`, with the same
 //! message.
 //!
 //! # What it does not implement
@@ -33,60 +35,72 @@ mod recorded;
 mod records;
 mod requests;
 mod run;
+mod statistics;
 mod workload;
 
 use pyo3::prelude::*;
 
-/// The command line, as `wafer` runs it; answers the exit status.
+/// Runs the command line of `wafer` and returns the exit status.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<String>) -> i32 {
-    // Ctrl-C is the command line's own from here on.
+    // The command line handles Ctrl-C from here on.
     py.detach(|| i32::from(wafer_cli::main_with(arguments)))
 }
 
-/// Names of the shipped device profiles.
+/// Returns the names of the shipped device profiles.
 #[pyfunction]
 fn profiles() -> Vec<String> {
     wafer_lab::config::profiles().into_iter().map(|profile| profile.name).collect()
 }
 
-/// Names and one-line summaries of the victim policies that a configuration can name.
+/// Returns names and one-line summaries of the victim policies that a configuration can name.
 #[pyfunction]
 fn policies() -> Vec<(&'static str, &'static str)> {
     wafer_device::policy::POLICIES.iter().map(|policy| (policy.name, policy.summary)).collect()
 }
 
-/// Names and one-line summaries of the application models.
+/// Returns names and one-line summaries of the application models.
 #[pyfunction]
 fn models() -> Vec<(&'static str, &'static str)> {
     wafer_lab::models().iter().map(|model| (model.name, model.summary)).collect()
 }
 
-/// Bytes of memory that runs may take together; none where the system does not tell.
+/// Returns the bytes of memory that runs may take together; none if the system does not report them.
 #[pyfunction]
 fn available_memory() -> Option<u64> {
     wafer_record::host::available_memory()
 }
 
 #[pymodule]
-fn _wafer(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("LBA_BYTES", wafer_interface::LBA_BYTES)?;
-    module.add_class::<device::Device>()?;
-    module.add_class::<workload::Workload>()?;
-    module.add_class::<experiment::Experiment>()?;
-    module.add_class::<policy::ReclaimUnits>()?;
-    module.add_class::<requests::TraceRequests>()?;
-    module.add_class::<run::Cancel>()?;
-    module.add_function(wrap_pyfunction!(run::run, module)?)?;
-    module.add_function(wrap_pyfunction!(main, module)?)?;
-    module.add_function(wrap_pyfunction!(profiles, module)?)?;
-    module.add_function(wrap_pyfunction!(policies, module)?)?;
-    module.add_function(wrap_pyfunction!(models, module)?)?;
-    module.add_function(wrap_pyfunction!(available_memory, module)?)?;
-    module.add_function(wrap_pyfunction!(records::read_records, module)?)?;
-    module.add_function(wrap_pyfunction!(records::cumulative_waf, module)?)?;
-    module.add_function(wrap_pyfunction!(records::instantaneous_waf, module)?)?;
-    module.add_function(wrap_pyfunction!(records::record_schema, module)?)?;
-    Ok(())
+mod _wafer {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::{available_memory, main, models, policies, profiles};
+    #[pymodule_export]
+    use crate::device::Device;
+    #[pymodule_export]
+    use crate::experiment::Experiment;
+    #[pymodule_export]
+    use crate::policy::ReclaimUnits;
+    #[pymodule_export]
+    use crate::records::{cumulative_waf, instantaneous_waf, read_records, record_schema};
+    #[pymodule_export]
+    use crate::requests::TraceRequests;
+    #[pymodule_export]
+    use crate::run::{Cancel, run};
+    #[pymodule_export]
+    use crate::statistics::{
+        change, endurance_constants, life, mean, parse_size, rated_media_bytes, student,
+    };
+    #[pymodule_export]
+    use crate::workload::Workload;
+
+    #[pymodule_export]
+    const LBA_BYTES: u64 = wafer_interface::LBA_BYTES;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use wafer_interface::{Batch, Command, Op};
 use wafer_lab::{CommandsSource, Experiment, Source, Workload as LabWorkload};
 
-use crate::error::{Trouble, of_lab};
+use crate::error::{PendingError, of_lab};
 use crate::iterator::IteratorSource;
 use crate::workload::Workload;
 
@@ -21,8 +21,8 @@ pub(crate) fn record(
     bytes: u64,
     most: usize,
 ) -> PyResult<Option<(Workload, u64)>> {
-    let trouble = Trouble::default();
-    let source = iterator.map(|iterator| iterator.for_run(&trouble));
+    let pending = PendingError::default();
+    let source = iterator.map(|iterator| iterator.for_run(&pending));
     let target = experiment.target();
     let built = py.detach(|| match &source {
         Some(source) => source.build(&target),
@@ -38,7 +38,7 @@ pub(crate) fn record(
         py.detach(|| {
             let _ = stream.next(&mut batch, BATCH);
         });
-        if let Some(error) = trouble.take() {
+        if let Some(error) = pending.take() {
             return Err(error);
         }
         if batch.is_empty() {

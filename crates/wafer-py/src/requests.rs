@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
+use wafer_lab::LabError;
 use wafer_trace::{Format, Request, TraceReader, format};
 
-use crate::error::raise;
+use crate::error::{of_lab, raise};
 
 /// Time in nanoseconds, operation (0 write, 1 deallocate, 2 read, 3 flush, 4 reclaim unit update), volume,
 /// process (2^32 - 1: unknown), offset and length in bytes, placement identifier.
@@ -33,7 +34,7 @@ impl TraceRequests {
     }
 }
 
-/// Requests of one piece, about: the readers give whole chunks.
+/// Minimum number of requests in a piece; the readers return whole chunks.
 const PIECE: usize = 1 << 16;
 
 #[pymethods]
@@ -48,11 +49,11 @@ impl TraceRequests {
             }
         };
         let opened = py.detach(|| TraceReader::open(Path::new(path), named));
-        let reader = opened.map_err(|e| raise(py, "WorkloadError", &e.to_string()))?;
+        let reader = opened.map_err(|e| of_lab(py, &LabError::Trace(e)))?;
         Ok(TraceRequests { reader: Mutex::new(reader) })
     }
 
-    /// The next requests; none at the end.
+    /// Returns the next requests; none at the end.
     fn next<'py>(&self, py: Python<'py>) -> Option<Arrays<'py>> {
         let requests = py.detach(|| {
             self.with(|reader| {
@@ -82,25 +83,25 @@ impl TraceRequests {
         ))
     }
 
-    /// Names of the volumes met so far.
+    /// Returns the names of the volumes read so far.
     #[getter]
     fn volumes(&self) -> Vec<String> {
         self.with(|reader| reader.names().volumes().to_vec())
     }
 
-    /// Names of the processes met so far.
+    /// Returns the names of the processes read so far.
     #[getter]
     fn processes(&self) -> Vec<String> {
         self.with(|reader| reader.names().processes().to_vec())
     }
 
-    /// The format's name.
+    /// Returns the name of the format.
     #[getter]
     fn format(&self) -> String {
         self.with(|reader| reader.format().name.to_owned())
     }
 
-    /// Damaged records met so far, and the first of them in words.
+    /// Returns the number of damaged records read so far, and messages about the first of them.
     #[getter]
     fn damage(&self) -> (u64, Vec<String>) {
         self.with(|reader| (reader.faults().count, reader.messages()))

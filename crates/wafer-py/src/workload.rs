@@ -1,4 +1,4 @@
-//! What is written: any source of the lab, or commands that Python computes.
+//! Workloads: any source of the lab, or commands that Python generates.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::iterator::IteratorSource;
 #[pyclass(frozen, module = "wafer._wafer")]
 pub(crate) struct Workload {
     pub(crate) inner: LabWorkload,
-    /// Set where Python code makes the commands, for its exceptions.
+    /// The source if Python code generates the commands, for its exceptions.
     pub(crate) iterator: Option<IteratorSource>,
 }
 
@@ -26,26 +26,26 @@ impl Workload {
 
 #[pymethods]
 impl Workload {
-    /// A fio job file.
+    /// Reads a fio job file.
     #[staticmethod]
     fn fio(py: Python<'_>, path: &str) -> PyResult<Self> {
         LabWorkload::fio(Path::new(path)).map(Workload::of).map_err(|e| of_lab(py, &e))
     }
 
-    /// The text of a fio job file; `path` names it in messages.
+    /// Reads the text of a fio job file; `path` is its name in messages.
     #[staticmethod]
     fn fio_text(path: &str, text: String) -> Self {
         Workload::of(LabWorkload::new(FioSource { path: path.into(), text }))
     }
 
-    /// A TOML document with a `[workload]` table, as in an experiment file.
+    /// Reads a TOML document with a `[workload]` table, as in an experiment file.
     #[staticmethod]
     fn from_toml(py: Python<'_>, label: &str, text: &str, folder: &str) -> PyResult<Self> {
         let read = LabWorkload::from_text(label, text, Path::new(folder));
         read.map(Workload::of).map_err(|e| of_lab(py, &e))
     }
 
-    /// A trace with the keys of a `[workload]` table; its requests get these placement identifiers.
+    /// Creates a trace from the keys of a `[workload]` table and a placement identifier for each request.
     #[staticmethod]
     fn trace(
         py: Python<'_>,
@@ -59,7 +59,7 @@ impl Workload {
         Ok(Workload::of(LabWorkload::new(source)))
     }
 
-    /// Commands from arrays of one length; see [`arrays::commands`].
+    /// Creates commands from arrays of equal length; see [`arrays::commands`].
     #[staticmethod]
     fn commands(
         py: Python<'_>,
@@ -76,7 +76,7 @@ impl Workload {
         })))
     }
 
-    /// Commands from what `start()` answers: an iterator of tuples of arrays, as for `commands`.
+    /// Creates a workload from `start()`, which returns an iterator of tuples of arrays as for `commands`.
     #[staticmethod]
     fn iterator(name: String, start: Py<PyAny>) -> Self {
         let source = IteratorSource::new(name, start);

@@ -131,7 +131,7 @@ def calibrate(
     keys = dict(known or {})
     for key in ("capacity", "page", "reclaim_unit", "overprovisioning", "gc"):
         if key in keys:
-            raise ConfigError(f"known: {key} has an argument of its own or is a result of the search")
+            raise ConfigError(f"known: {key} has its own argument or is a result of the search")
     handles = int(keys.get("handles", handles))
     job: Job
     if workload.kind == "fio":

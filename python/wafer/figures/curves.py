@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from wafer.figures.protocols import Fitted, Run
 from wafer.figures.style import COLOURS, MARKERS, PUBLISHED, axes, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from wafer.calibration.fit import Fit
-    from wafer.result import Result
+AnyRun = TypeVar("AnyRun", bound=Run)
 
 __all__ = ["label_axes", "plot_fit", "plot_published", "plot_result"]
 
@@ -27,7 +27,7 @@ def label_axes(ax: Axes, y: str = "cumulative WAF") -> Axes:
 
 
 def plot_result(
-    result: Result, ax: Axes | None = None, *, handles: bool = False, label: str | None = None, **style: Any
+    result: Run, ax: Axes | None = None, *, handles: bool = False, label: str | None = None, **style: Any
 ) -> Axes:
     """Plots cumulative WAF over volume, with the published points of the record.
 
@@ -54,7 +54,7 @@ def plot_result(
     return label_axes(ax)
 
 
-def plot_published(result: Result, ax: Axes, *, color: str, marker: str = "o") -> int:
+def plot_published(result: Run, ax: Axes, *, color: str, marker: str = "o") -> int:
     """Plots the published points of a record, hollow, and returns how many lie within the run.
 
     The record of a scaled device may hold the points of the whole drive, which lie beyond its end.
@@ -69,7 +69,7 @@ def plot_published(result: Result, ax: Axes, *, color: str, marker: str = "o") -
     return drawn
 
 
-def plot_fit(fit: Fit, ax: Axes | None = None) -> Axes:
+def plot_fit(fit: Fitted, ax: Axes | None = None) -> Axes:
     """Plots the measured curve, the calibrated one, and the end of the fitted part."""
     ax = axes(ax)
     volume = fit.curve.host_bytes / fit.capacity
@@ -94,9 +94,9 @@ def plot_fit(fit: Fit, ax: Axes | None = None) -> Axes:
 
 
 def plot_several(
-    results: list[tuple[str, Result]],
+    results: Sequence[tuple[str, AnyRun]],
     ax: Axes,
-    published: Callable[[Result], list[tuple[float, float]]] = lambda result: [],
+    published: Callable[[AnyRun], list[tuple[float, float]]] = lambda result: [],
 ) -> Axes:
     """Plots several labelled runs, with hollow published points.
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wafer._errors import ConfigError
+from wafer.figures.protocols import Grid
 from wafer.figures.style import COLOURS, MARKERS, axes, legend
+from wafer.stats import compare
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from wafer.sweeps import Sweep
 
 __all__ = ["Crossover", "crossover", "plot_crossover", "plot_sweep"]
 
@@ -24,7 +24,7 @@ def _name(key: str) -> str:
 
 
 def plot_sweep(
-    sweep: Sweep, x: str, series: str | None = None, value: str = "waf", ax: Axes | None = None
+    sweep: Grid, x: str, series: str | None = None, value: str = "waf", ax: Axes | None = None
 ) -> Axes:
     """Plots a column over a key, with a line for each value of ``series``.
 
@@ -93,7 +93,7 @@ class Crossover:
 _Wafs = dict[float, dict[Any, dict[int, float]]]
 
 
-def crossover(sweep: Sweep, x: str, choice: str, a: Any, b: Any, group: str | None = None) -> list[Crossover]:
+def crossover(sweep: Grid, x: str, choice: str, a: Any, b: Any, group: str | None = None) -> list[Crossover]:
     """Returns the crossover points of two values of a key along another key.
 
     Runs are paired by seed, and the crossover is interpolated linearly between points.
@@ -110,8 +110,6 @@ def crossover(sweep: Sweep, x: str, choice: str, a: Any, b: Any, group: str | No
         ConfigError: no point succeeded, no point has both values, or no single key matches.
 
     """
-    from wafer.stats import compare
-
     x_key, choice_key = sweep.key(x), sweep.key(choice)
     group_key = sweep.key(group) if group else None
     rows: dict[Any, _Wafs] = {}
@@ -146,7 +144,7 @@ def _crossing(gaps: Mapping[float, float]) -> float | None:
 
 
 def plot_crossover(
-    sweep: Sweep,
+    sweep: Grid,
     x: str,
     choice: str,
     a: Any,

@@ -37,14 +37,14 @@ __all__ = [
 
 
 class Sweep:
-    """What a sweep has done: a row for each point, and the records behind them.
+    """The results of a sweep: a row for each point, and the records behind them.
 
     Attributes:
         rows: a dict for each point, in the order of the grid: ``id``, ``status`` ("done" or "failed"), the
             keys that vary, ``waf``, ``host_bytes``, ``media_bytes``, ``error``, ...
-        folder: where records and catalogue are.
+        folder: folder of the records and the catalogue.
         keys: the keys that vary.
-        ran: how many runs this call made; the others were there already.
+        ran: number of runs of this call; the others existed already.
 
     """
 
@@ -59,17 +59,17 @@ class Sweep:
 
     @property
     def failures(self) -> list[dict[str, Any]]:
-        """Rows of points that failed, with their ``error``."""
+        """Rows of the points that failed, with their ``error``."""
         return [row for row in self.rows if row["status"] == "failed"]
 
     def results(self, **values: Any) -> list[Result]:
-        """Records of the points with these values: ``s.results(isolation="initially", seed=1)``."""
+        """Returns the records of some points: ``s.results(isolation="initially", seed=1)``."""
         wanted = {self.key(name): value for name, value in values.items()}
         rows = [r for r in self.rows if r["record"] and all(r[k] == v for k, v in wanted.items())]
         return [Result.from_json(self.folder / row["record"]) for row in rows]
 
     def key(self, name: str) -> str:
-        """A key that varies, by its whole name or its end: ``overprovisioning``, ``gc_policy``."""
+        """Returns a varied key by its full name or its end: ``overprovisioning``, ``gc_policy``."""
         ends = (name, dotted(name))
         found = [k for k in self.keys if k == name or any(k.endswith(f".{end}") for end in ends)]
         if len(found) != 1:
@@ -77,18 +77,18 @@ class Sweep:
         return found[0]
 
     def summary(self, value: str = "waf", by: Sequence[str] | None = None) -> list[Summary]:
-        """Mean and 95 % interval of a column over seeds, for each combination of the other keys."""
+        """Returns the mean and 95 % interval of a column over seeds, for each combination of other keys."""
         keys = [self.key(name) for name in by] if by else [key for key in self.keys if key != "seed"]
         return summarise([row for row in self.rows if row["status"] == "done"], value=value, by=keys)
 
     def to_polars(self) -> polars.DataFrame:
-        """The rows as a polars data frame."""
+        """Returns the rows as a polars data frame."""
         pl = need("polars", "analysis")
         frame: polars.DataFrame = pl.DataFrame(self.rows, infer_schema_length=None)
         return frame
 
     def plot(self, x: str, series: str | None = None, value: str = "waf", ax: Any = None) -> Any:
-        """Draw a column over a key, a line for each value of ``series``, with intervals over seeds."""
+        """Plots a column over a key, with a line for each value of ``series`` and intervals over seeds."""
         from wafer.figures.sweeps import plot_sweep
 
         return plot_sweep(self, x, series, value, ax)
@@ -109,36 +109,36 @@ def sweep(
     retry_failures: bool = False,
     progress: bool = False,
 ) -> Sweep:
-    """Run an experiment at many points.
+    """Runs an experiment at many points.
 
     Args:
-        grid: a TOML file or a dict: an experiment (``device``, ``workload``, ``volume``, ...) with what to
-            vary: ``points`` (a list of tables: keys that change together), ``grid`` (keys to lists, all
+        grid: a TOML file or a dict: an experiment (``device``, ``workload``, ``volume``, ...) with what
+            varies: ``points`` (a list of tables: keys that change together), ``grid`` (keys to lists, all
             combinations), ``random`` or ``latin`` (``samples``, and keys
-            to ``{low, high, log, integer}`` or lists), ``seeds`` (how many, counted up from ``seed`` or 1).
+            to ``{low, high, log, integer}`` or lists), ``seeds`` (their number, from ``seed`` or 1 up).
             Keys are those of the device (``overprovisioning``, ``"gc.policy"``), of the workload
             (``"workload.KEY"``), ``"label.NAME"`` (only a column of the rows), and ``device``,
             ``seed``, ``volume``, ``precondition``, ``pace``.
         engine: ``"local"`` (threads), ``"dask"`` or ``"ray"`` (extras ``wafer[dask]``, ``wafer[ray]``), or
             one added with :func:`wafer.sweeps.register`.
-        out: folder for records and catalogue. Default: the name of the sweep, in ``sweeps/``. A folder with
-            records of the same points goes on where it stopped: nothing is run twice.
+        out: folder for records and catalogue. Default: the name of the sweep, in ``sweeps/``. If it holds
+            records of the same points, the sweep resumes and runs nothing twice.
         workers: simultaneous runs, for ``local`` and for a new local cluster. Default: one for each core.
         cluster: for ``dask`` a client or a scheduler's address, for ``ray`` an address. Default: a new
             local cluster.
-        memory: bytes that local runs may take together. Default: what the system has available.
-        retry_failures: run points again that failed before.
+        memory: bytes that local runs may take together. Default: the available memory.
+        retry_failures: repeat points that failed before.
         progress: show a bar on stderr.
 
-    A point that fails is kept as a failure, with its error, and the sweep goes on. Ctrl-C stops the runs in
-    flight; what has ended is kept.
+    A point that fails is kept with its error, and the sweep continues. Ctrl-C stops the current runs and
+    keeps the finished ones.
 
     Raises:
-        ConfigError: a sweep that cannot be understood, before anything runs.
+        ConfigError: the sweep is invalid; raised before anything runs.
 
     """
     if engine not in engine_names():
-        raise ConfigError(f"engine: {engine!r} is none of {', '.join(engine_names())}")
+        raise ConfigError(f"engine: {engine!r} is not one of {', '.join(engine_names())}")
     spec = read_spec(grid)
     points = spec.points()
     store = Store(Path("sweeps") / spec.name if out is None else Path(out), points)

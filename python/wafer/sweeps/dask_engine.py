@@ -1,7 +1,7 @@
 """Points on a Dask cluster.
 
-Dask's scheduler does not know how much memory a task will take. So points are placed here: a worker gets a
-point when it has a free thread and, by its memory limit, room for the point's device.
+Dask's scheduler does not know how much memory a task will take. This module therefore assigns the points: a
+worker gets a point when it has a free thread and enough memory for the point's device.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from wafer.sweeps.task import Outcome, run_point
 
 __all__ = ["DaskEngine"]
 
-#: How often a point is tried when its workers are lost.
+#: Maximum number of attempts at a point whose workers are lost.
 ATTEMPTS = 3
 #: Seconds to wait for the first worker.
 WORKERS_WITHIN = 120
@@ -63,7 +63,7 @@ class DaskEngine:
         self._ended: list[tuple[Point, Outcome]] = []
 
     def submit(self, point: Point) -> None:
-        """Queue a point."""
+        """Queues a point."""
         needed = needed_memory(point, self._folder)
         if isinstance(needed, Outcome):
             self._ended.append((point, needed))
@@ -71,7 +71,7 @@ class DaskEngine:
             self._waiting.append((point, needed))
 
     def gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
-        """Place waiting points on workers and return those that have ended."""
+        """Places waiting points on workers and returns those that have ended."""
         self._refresh()
         self._place()
         if self._running and not self._ended:
@@ -84,12 +84,12 @@ class DaskEngine:
         return ended
 
     def cancel(self) -> None:
-        """Stop all runs, and the cluster if it was started here."""
+        """Stops all runs, and the cluster if it was started here."""
         self._client.cancel(list(self._running))
         self._opened.close()
 
     def _refresh(self) -> None:
-        """Learn of new workers, and queue the points of lost ones again."""
+        """Updates the workers, and requeues the points of lost ones."""
         found = self._client.scheduler_info(n_workers=-1)["workers"]
         for address, about in found.items():
             limit = about.get("memory_limit") or 2**62
@@ -101,7 +101,7 @@ class DaskEngine:
                 self._again(point, needed, "its worker was lost")
 
     def _place(self) -> None:
-        """Give points to workers that have room, the largest first: they are hardest to place."""
+        """Assigns points to workers with room, the largest first because they are hardest to place."""
         largest = max((worker.memory for worker in self._pool.values()), default=0)
         self._waiting.sort(key=lambda item: item[1], reverse=True)
         left: list[tuple[Point, int]] = []
@@ -132,7 +132,7 @@ class DaskEngine:
                 try:
                     self._ended.append((point, future.result(timeout=5)))
                 except (TimeoutError, self._distributed.TimeoutError):
-                    # The result was lost with its worker, which the next refresh notices.
+                    # The result was lost with its worker; the next refresh requeues the point.
                     continue
             else:
                 self._again(point, needed, str(future.exception()))

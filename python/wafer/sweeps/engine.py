@@ -1,4 +1,4 @@
-"""What runs the points of a sweep: one protocol, three engines built in, others registered."""
+"""Engines that run the points of a sweep: the protocol, three built-in engines, and registration."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ class Engine(Protocol):
     """Runs points. :func:`wafer.sweeps.run_point` runs one, in any process."""
 
     def submit(self, point: Point) -> None:
-        """Queue a point."""
+        """Queues a point."""
 
     def gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
-        """Return the points that have ended since the last call, each once.
+        """Returns the points that have ended since the last call, each once.
 
         Waits up to ``timeout`` seconds for the first of them.
         """
 
     def cancel(self) -> None:
-        """Stop what is still running and release what the engine holds. Always called at the end."""
+        """Stops the remaining runs and releases all resources. Always called at the end."""
 
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What an engine is made with."""
+    """Arguments of an engine."""
 
     #: Folder from which relative paths of the points start.
     folder: str
-    #: Simultaneous runs.
+    #: Maximum number of simultaneous runs.
     workers: int
     #: The ``cluster`` argument of :func:`wafer.sweeps.sweep`.
     cluster: Any = None
-    #: Bytes that all runs may take together; none: what the system has available.
+    #: Bytes that all runs may take together; ``None`` for the available memory.
     memory: int | None = None
 
 
@@ -70,7 +70,7 @@ _ENGINES: dict[str, Make | str] = {
 
 
 def register(name: str, make: Make) -> None:
-    """Add an engine for ``wafer.sweep(..., engine=name)``.
+    """Adds an engine for ``wafer.sweep(..., engine=name)``.
 
     A package can do the same with an entry point in the group ``wafer.sweep_engines``.
     """
@@ -78,12 +78,12 @@ def register(name: str, make: Make) -> None:
 
 
 def engine_names() -> list[str]:
-    """Names of all engines."""
+    """Returns the names of all engines."""
     return list(dict.fromkeys([*_ENGINES, *(point.name for point in entry_points(group=GROUP))]))
 
 
 def make_engine(name: str, settings: EngineSettings) -> Engine:
-    """Make the engine of a name."""
+    """Creates the engine of a name."""
     make = _ENGINES.get(name)
     if isinstance(make, str):
         module, _, attribute = make.partition(":")
@@ -91,13 +91,13 @@ def make_engine(name: str, settings: EngineSettings) -> Engine:
     for point in entry_points(group=GROUP, name=name) if make is None else ():
         make = point.load()
     if make is None:
-        raise ConfigError(f"engine: {name!r} is none of {', '.join(engine_names())}")
+        raise ConfigError(f"engine: {name!r} is not one of {', '.join(engine_names())}")
     engine: Engine = make(settings)
     return engine
 
 
 def run_points(engine: Engine, points: Iterable[Point], done: Callable[[Point, Outcome], None]) -> None:
-    """Run points on an engine, and call ``done`` as each ends."""
+    """Runs points on an engine, and calls ``done`` as each ends."""
     left = 0
     try:
         for point in points:
@@ -112,7 +112,7 @@ def run_points(engine: Engine, points: Iterable[Point], done: Callable[[Point, O
 
 
 def needed_memory(point: Point, folder: str) -> int | Outcome:
-    """Memory that a point takes, in bytes, or the outcome of a point that cannot run."""
+    """Returns the bytes of memory that a point takes, or the outcome of a point that cannot run."""
     try:
         return memory_bytes(point.experiment, folder)
     except (WaferError, ValueError, TypeError) as error:
@@ -120,7 +120,7 @@ def needed_memory(point: Point, folder: str) -> int | Outcome:
 
 
 def too_large(needed: int, available: int, of: str) -> Outcome:
-    """The outcome of a point that fits nowhere."""
+    """Returns the outcome of a point that is too large for every worker."""
     gib = [amount / 2**30 for amount in (needed, available)]
     message = f"needs {gib[0]:.1f} GiB of memory, but {of} {gib[1]:.1f} GiB"
     return Outcome(None, "NotEnoughMemory", message)

@@ -26,7 +26,7 @@ class MemoryGate:
         self._changed = threading.Condition()
 
     def take(self, wanted: int, cancel: Cancel) -> int:
-        """Wait until ``wanted`` bytes are free and take them; at most all there are."""
+        """Waits until ``wanted`` bytes, at most ``total``, are free, and takes them."""
         wanted = min(wanted, self.total)
         with self._changed:
             while self.used + wanted > self.total and not cancel.cancelled:
@@ -35,7 +35,7 @@ class MemoryGate:
         return wanted
 
     def give(self, taken: int) -> None:
-        """Return bytes taken."""
+        """Releases bytes."""
         with self._changed:
             self.used -= taken
             self._changed.notify_all()
@@ -54,16 +54,16 @@ class LocalEngine:
         self._running: dict[Future[Outcome], Point] = {}
 
     def submit(self, point: Point) -> None:
-        """Queue a point."""
+        """Queues a point."""
         self._running[self._pool.submit(self._run, point)] = point
 
     def gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
-        """Return the points that have ended."""
+        """Returns the points that have ended."""
         ended, _ = wait(self._running, timeout=timeout, return_when=FIRST_COMPLETED)
         return [(self._running.pop(future), future.result()) for future in ended]
 
     def cancel(self) -> None:
-        """Stop all runs."""
+        """Stops all runs."""
         self._cancel.cancel()
         self._pool.shutdown(cancel_futures=True)
 

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,17 @@ from wafer.device import dotted, profiles
 
 __all__ = ["Point", "Spec", "read_spec"]
 
-# Keys of a sweep that are no keys of an experiment.
+# Keys of a sweep that are not keys of an experiment.
 _OWN = ("name", "points", "grid", "random", "latin", "seeds", "compare", "validate")
 # Tables of an experiment whose keys a sweep may name with a prefix.
 _TABLES = ("device", "workload")
-# Prefix of what only names a point: a column of the catalogue that no device sees.
+# Prefix of labels, which are only columns of the catalogue.
 _LABEL = "label."
 
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a sweep: an experiment, complete but for files that its workload reads."""
+    """One run of a sweep: an experiment, complete except for the files that its workload reads."""
 
     experiment: dict[str, Any]
     #: What distinguishes it from the other points.
@@ -38,14 +38,14 @@ class Point:
 
     @property
     def id(self) -> str:
-        """Names its record: a digest of the experiment. Equal points have equal ids on any machine."""
+        """Digest of the experiment, which names the record. Equal points have equal ids on any machine."""
         text = json.dumps(self.experiment, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A sweep as it was given."""
+    """The specification of a sweep."""
 
     name: str
     base: dict[str, Any]
@@ -53,7 +53,7 @@ class Spec:
     folder: Path
 
     def points(self) -> list[Point]:
-        """All points, each once, in the order of the axes: the last varies fastest."""
+        """Returns all points, each once, in the order of the axes; the last varies fastest."""
         found: dict[str, Point] = {}
         for parts in itertools.product(*self.axes):
             values = {key: value for part in parts for key, value in part.items()}
@@ -63,9 +63,9 @@ class Spec:
 
 
 def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path | None = None) -> Spec:
-    """A sweep of a TOML file or a dict.
+    """Reads a sweep from a TOML file or a dict.
 
-    That is an experiment with ``points``, ``grid``, ``random``, ``latin`` or ``seeds``.
+    A sweep is an experiment with ``points``, ``grid``, ``random``, ``latin`` or ``seeds``.
     """
     if isinstance(source, Mapping):
         given, name, where = dict(source), str(source.get("name", "sweep")), folder or Path()
@@ -88,10 +88,10 @@ def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path |
         if not isinstance(values, (list, tuple)) or not values:
             raise ConfigError(f"{place}: grid.{key}: expected a list of values")
         axes.append([{_key(key, base): _plain(value)} for value in values])
-    for kind, draw in (("random", _random), ("latin", _latin)):
+    for kind in ("random", "latin"):
         table = _table(place, given, kind)
         if table:
-            axes.append(draw(place, kind, table, base))
+            axes.append(_drawn(place, kind, table, base))
     if "seeds" in given:
         first, count = int(given.get("seed", 1)), given["seeds"]
         if not isinstance(count, int) or count < 1:
@@ -114,7 +114,7 @@ def _table(place: str, given: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def _flattened(table: Mapping[str, Any]) -> dict[str, Any]:
-    """``[grid.device] overprovisioning = [...]`` is ``grid."device.overprovisioning"``."""
+    """Returns dotted keys: ``[grid.device] overprovisioning`` becomes ``device.overprovisioning``."""
     flattened: dict[str, Any] = {}
     for name, value in table.items():
         if isinstance(value, Mapping):
@@ -125,14 +125,14 @@ def _flattened(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _points(place: str, given: Any, base: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Points one by one; what one of them does not name is as in the experiment."""
+    """Returns the listed points; keys that a point omits keep the value of the experiment."""
     if not isinstance(given, (list, tuple)) or not given or not all(isinstance(p, Mapping) for p in given):
         raise ConfigError(f"{place}: points: expected a list of tables")
     return [{_key(key, base): _plain(value) for key, value in _flattened(p).items()} for p in given]
 
 
 def _key(key: str, base: Mapping[str, Any]) -> str:
-    """``overprovisioning`` is a key of the device unless it is one of the experiment."""
+    """Returns the full key: ``overprovisioning`` becomes ``device.overprovisioning``."""
     if key in (*_TABLES, "seed", "volume", "pace", "pace_from", "precondition", "samples"):
         return key
     table, _, rest = key.partition(".")
@@ -144,7 +144,7 @@ def _key(key: str, base: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON and TOML have it."""
+    """Returns a value that JSON and TOML can represent."""
     if hasattr(value, "item"):
         return value.item()
     if isinstance(value, (list, tuple)):
@@ -152,27 +152,17 @@ def _plain(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def _ranges(
-    place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]
-) -> tuple[int, int, dict[str, Any]]:
+def _drawn(place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the points of a table ``random`` or ``latin``."""
     samples, seed = table.pop("samples", None), table.pop("seed", 1)
     if not isinstance(samples, int) or samples < 1:
         raise ConfigError(f"{place}: {kind}.samples: expected a number from 1")
     if not table:
         raise ConfigError(f"{place}: {kind}: no keys to vary")
-    return samples, int(seed), {_key(key, base): value for key, value in table.items()}
-
-
-def _random(place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]) -> list[dict[str, Any]]:
-    samples, seed, ranges = _ranges(place, kind, table, base)
-    rng = np.random.default_rng(seed)
-    unit = rng.random((samples, len(ranges)))
-    return _scaled(place, kind, ranges, unit)
-
-
-def _latin(place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]) -> list[dict[str, Any]]:
-    samples, seed, ranges = _ranges(place, kind, table, base)
-    rng = np.random.default_rng(seed)
+    ranges = {_key(key, base): value for key, value in table.items()}
+    rng = np.random.default_rng(int(seed))
+    if kind == "random":
+        return _scaled(place, kind, ranges, rng.random((samples, len(ranges))))
     # One sample in each of `samples` slices of every range, slices paired at random.
     slices = np.stack([rng.permutation(samples) for _ in ranges], axis=1)
     return _scaled(place, kind, ranges, (slices + rng.random(slices.shape)) / samples)
@@ -197,7 +187,7 @@ def _scaled(
 
 
 def _resolve(base: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The experiment of a point, with job and device files put into it."""
+    """Returns the experiment of a point, with the text of its job and device files."""
     made: dict[str, Any] = copy.deepcopy({k: v for k, v in base.items() if k != "description"})
     device = values.get("device", made.get("device"))
     made["device"] = {"profile": device} if isinstance(device, str) else dict(device or {})
@@ -231,7 +221,7 @@ def _resolve(base: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -
 
 
 def _exclusive(device: dict[str, Any], key: str) -> None:
-    """Over-provisioning and the number of RUs give each other: the one that is varied counts."""
+    """Removes the number of RUs if over-provisioning is varied, and the reverse: one implies the other."""
     if key == "overprovisioning" and isinstance(device.get("reclaim_unit"), dict):
         device["reclaim_unit"].pop("count", None)
     elif key == "reclaim_unit.count":
@@ -239,7 +229,7 @@ def _exclusive(device: dict[str, Any], key: str) -> None:
 
 
 def _inline_device(device: dict[str, Any], folder: Path) -> None:
-    """Puts a device file into the experiment: workers of a cluster need not have it."""
+    """Copies a device file into the experiment, so that workers of a cluster do not need the file."""
     profile = device.get("profile")
     if profile is None or profile in profiles():
         return
@@ -266,9 +256,6 @@ def _merged(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any
     return merged
 
 
-def walk(points: list[Point]) -> Iterator[str]:
-    """All keys that the points vary, in order of first use."""
-    seen: dict[str, None] = {}
-    for point in points:
-        seen.update(dict.fromkeys(point.values))
-    return iter(seen)
+def walk(points: list[Point]) -> list[str]:
+    """Returns all keys that the points vary, in order of first use."""
+    return list(dict.fromkeys(key for point in points for key in point.values))

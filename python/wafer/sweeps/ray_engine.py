@@ -36,11 +36,11 @@ class RayEngine:
         self._running: dict[Any, Point] = {}
 
     def submit(self, point: Point) -> None:
-        """Queue a point."""
+        """Queues a point."""
         self._waiting.append(point)
 
     def gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
-        """Hand waiting points to Ray and return those that have ended."""
+        """Submits waiting points to Ray and returns those that have ended."""
         ended = self._start()
         if self._running and not ended:
             ready, _ = self._ray.wait(list(self._running), timeout=timeout)
@@ -48,14 +48,14 @@ class RayEngine:
         return ended
 
     def cancel(self) -> None:
-        """Stop all runs, and Ray if it was started here."""
+        """Stops all runs, and Ray if it was started here."""
         for task in self._running:
             self._ray.cancel(task, force=True)
         if self._own:
             self._ray.shutdown()
 
     def _start(self) -> list[tuple[Point, Outcome]]:
-        """Hand out points; returns those that cannot run."""
+        """Submits points and returns those that cannot run."""
         failed: list[tuple[Point, Outcome]] = []
         while self._waiting and len(self._running) < self._ahead:
             point = self._waiting.popleft()

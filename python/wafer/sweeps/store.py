@@ -1,10 +1,11 @@
-"""Where the results of a sweep are kept, so that they survive whatever stops it.
+"""Storage of the results of a sweep, from which it can resume.
 
     DIR/records/ID.json     one result record a run, as the command line writes it
     DIR/failures/ID.json    one failure: the point and its error
     DIR/catalogue.ndjson    a row for each point that is done, for DuckDB, polars and people
 
-Records and failures are whole or absent, and say what is done. The catalogue follows from them.
+A record or failure is complete or absent; its existence means that the point is done. The catalogue is
+derived from them.
 """
 
 from __future__ import annotations
@@ -36,45 +37,45 @@ class Store:
 
     def __init__(self, folder: Path, points: list[Point]) -> None:
         self.folder, self.points = folder, points
-        self.keys = list(walk(points))
+        self.keys = walk(points)
         try:
             for name in ("records", "failures"):
                 (folder / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(f"{folder}: cannot be used: {error.strerror}") from None
-        # What a killed process left half written.
+        # Incomplete files of a killed process.
         for name in ("records", "failures"):
             for left in (folder / name).glob(".*.tmp"):
                 left.unlink(missing_ok=True)
 
     def record_path(self, point: Point) -> Path:
-        """Where the record of a point is."""
+        """Returns the path of the record of a point."""
         return self.folder / "records" / f"{point.id}.json"
 
     def failure_path(self, point: Point) -> Path:
-        """Where the failure of a point is."""
+        """Returns the path of the failure of a point."""
         return self.folder / "failures" / f"{point.id}.json"
 
     def is_done(self, point: Point, retry_failures: bool) -> bool:
-        """Whether nothing is left to do for a point."""
+        """Returns whether a point needs no run."""
         if self.record_path(point).exists():
             return True
         return not retry_failures and self.failure_path(point).exists()
 
     def keep(self, point: Point, text: str) -> dict[str, Any]:
-        """Keep the record of a run; answers its row."""
+        """Writes the record of a run and returns its row."""
         write_text(self.record_path(point), text + "\n")
         self.failure_path(point).unlink(missing_ok=True)
         return self._append(point)
 
     def keep_failure(self, point: Point, error: str, message: str) -> dict[str, Any]:
-        """Keep a failure; answers its row."""
+        """Writes a failure and returns its row."""
         failure = {"error": error, "message": message, "values": point.values, "experiment": point.experiment}
         write_text(self.failure_path(point), json.dumps(failure, indent=2) + "\n")
         return self._append(point)
 
     def row(self, point: Point) -> dict[str, Any] | None:
-        """The row of a point; ``None`` while it is not done."""
+        """Returns the row of a point; ``None`` if it is not done."""
         row: dict[str, Any] = {"id": point.id, "status": "done", **dict.fromkeys(self.keys)}
         row.update(point.values)
         row.update(dict.fromkeys((*_COLUMNS, "digest", "wall_seconds", "record", "error")))
@@ -92,7 +93,7 @@ class Store:
         return None
 
     def write_catalogue(self) -> list[dict[str, Any]]:
-        """Write the catalogue from what is done, in the order of the points; answers its rows."""
+        """Writes the catalogue in the order of the points and returns its rows."""
         rows = [row for row in map(self.row, self.points) if row is not None]
         write_text(self.folder / "catalogue.ndjson", "".join(map(_line, rows)))
         return rows

@@ -1,4 +1,4 @@
-"""One point of a sweep, in whatever process it runs."""
+"""One point of a sweep, in any process."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Outcome:
 
 
 def memory_bytes(point: dict[str, Any], folder: str) -> int:
-    """Bytes of memory that a point's run takes, wherever it will run."""
+    """Returns the bytes of memory that a point takes, on any machine."""
     return experiment(point, folder=folder)._inner.needed_memory()
 
 
 def run_point(point: dict[str, Any], folder: str, cancel: Cancel | None = None) -> Outcome:
-    """Run a point. What the point is to blame for becomes an outcome; a cancelled run raises."""
+    """Runs a point. Errors become an outcome, except cancellation, which is raised."""
     try:
         result = run(experiment(point, folder=folder), cancel=cancel)
     except Cancelled:

@@ -6,13 +6,13 @@ use clap::{Args, ValueHint};
 use wafer_record::Volume;
 
 use super::values::share;
-use super::{DataArgs, DeviceArgs, complete};
+use super::{DataArgs, OptionalDeviceArgs, complete};
 
 const ADVISE_EXAMPLES: &str = "\
 Examples:
   wafer advise build.trace --handles 8 --device pm9d3
   wafer advise msr_src1_1.csv.gz --handles 4 --device drive-a --fill 0.8 --out advice/
-  wafer advise --fio job.fio --device warp --set capacity=8GiB --set reclaim_unit.size=4MiB
+  wafer advise --fio job.fio --device warp --set capacity=14GiB --set reclaim_unit.size=4MiB
 
 The device is scaled down to the size of a trace (--fill), and a short trace is played several times; notes
 say so. WAF is measured on the held-out part of the traffic.";
@@ -33,7 +33,7 @@ pub(crate) struct AdviseArgs {
     pub(crate) experiment: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) device: DeviceArgs,
+    pub(crate) device: OptionalDeviceArgs,
 
     #[command(flatten)]
     pub(crate) data: DataArgs,

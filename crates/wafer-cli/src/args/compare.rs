@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use wafer_record::Volume;
 
-use super::values::{open_rus, threads};
-use super::{DataArgs, DeviceArgs, complete};
+use super::values::within;
+use super::{DataArgs, OptionalDeviceArgs, complete};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -30,7 +30,7 @@ pub(crate) struct CompareArgs {
     pub(crate) workloads: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) device: DeviceArgs,
+    pub(crate) device: OptionalDeviceArgs,
 
     #[command(flatten)]
     pub(crate) data: DataArgs,
@@ -60,7 +60,7 @@ pub(crate) struct CompareArgs {
 
     /// Also show what perfect knowledge of the future reaches with this many open reclaim units, for one
     /// seed. Takes 4 bytes of memory per host page written.
-    #[arg(long, value_name = "N", value_parser = open_rus)]
+    #[arg(long, value_name = "N", value_parser = within(1..=1024))]
     pub(crate) bound: Option<usize>,
 
     /// File for the ranking as JSON; `-` is stdout.
@@ -72,6 +72,6 @@ pub(crate) struct CompareArgs {
     pub(crate) markdown: Option<PathBuf>,
 
     /// Maximum number of simultaneous runs. Default: one per core; fewer when memory is short.
-    #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(long, value_name = "N", value_parser = within(1..=4096))]
     pub(crate) threads: Option<usize>,
 }

@@ -1,15 +1,9 @@
-//! Every option once, with its documentation: help, completions and manual come from it. A file for each
-//! command.
+//! All options with their documentation, from which help, completions and manual are generated.
 
 mod advise;
 mod compare;
 mod complete;
-mod config;
-mod data;
-mod device;
 mod explain;
-#[cfg(feature = "serve")]
-mod http;
 mod list;
 mod measure;
 #[cfg(feature = "mount")]
@@ -17,9 +11,9 @@ mod mount;
 mod report;
 mod reproduce;
 mod run;
-mod schema;
 #[cfg(feature = "serve")]
 mod serve;
+mod shared;
 #[cfg(feature = "tui")]
 mod top;
 mod trace;
@@ -30,22 +24,19 @@ pub(crate) use advise::AdviseArgs;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 pub(crate) use compare::CompareArgs;
-pub(crate) use config::ConfigArgs;
-pub(crate) use data::DataArgs;
-pub(crate) use device::DeviceArgs;
 pub(crate) use explain::ExplainArgs;
-#[cfg(feature = "serve")]
-pub(crate) use http::HttpArgs;
-pub(crate) use list::{ListArgs, ModelsArgs};
+pub(crate) use list::{ConfigArgs, ListArgs, ModelsArgs, SchemaArgs, SchemaOf};
 pub(crate) use measure::MeasureArgs;
 #[cfg(feature = "mount")]
 pub(crate) use mount::MountArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use run::RunArgs;
-pub(crate) use schema::{SchemaArgs, SchemaOf};
 #[cfg(feature = "serve")]
 pub(crate) use serve::{InvalidPlacement, ServeArgs};
+#[cfg(feature = "serve")]
+pub(crate) use shared::HttpArgs;
+pub(crate) use shared::{DataArgs, DeviceArgs, OptionalDeviceArgs};
 #[cfg(feature = "tui")]
 pub(crate) use top::TopArgs;
 pub(crate) use trace::{TraceArgs, TraceCommand};
@@ -71,10 +62,11 @@ Examples:
   wafer run --device drive-a --trace web.blkparse.gz       play a trace on one
   wafer trace info web.blkparse.gz                         inspect a trace
   wafer advise web.blkparse.gz --device pm9d3              recommend a placement for it
-  wafer mount drive --device xd8 --set capacity=32GiB      present a drive as files
-  wafer config --device drive-a --set overprovisioning=0.28  print a resolved device
+  wafer mount drive --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB
+                                                           present a drive as files
+  wafer config --device warp --set gc.policy=fifo          print a resolved device
   wafer report result.json -o report.html                  chart a result
-  wafer serve --device pm9d3 --set capacity=64GiB --data file:drive.img
+  wafer serve --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB
                                                            serve an NVMe/TCP drive to real hosts
   wafer measure /dev/nvme0 -- make -j8                     measure the WAF of a real drive
   wafer top                                                watch a run started with --http

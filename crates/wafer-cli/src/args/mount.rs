@@ -9,7 +9,9 @@ use super::DeviceArgs;
 
 const MOUNT_EXAMPLES: &str = "\
 Examples:
-  mkdir drive; wafer mount drive --device xd8 --set capacity=32GiB --data file:drive.img --record build.trace
+  mkdir drive
+  wafer mount drive --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB \\
+      --data file:drive.img --record build.trace
   losetup --direct-io=on --find --show drive/nvme0n1       make a block device of namespace 1
   mkfs.ext4 /dev/loop0; mkswap /dev/loop1; swapon /dev/loop1
   cat drive/counters.json                                  print the counters

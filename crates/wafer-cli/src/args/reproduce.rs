@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use wafer_studies::reproduce::Scale;
 
-use super::values::threads;
+use super::values::within;
 use super::{DataArgs, complete};
 
 const REPRODUCE_EXAMPLES: &str = "\
@@ -75,6 +75,6 @@ pub(crate) struct ReproduceArgs {
     pub(crate) strict: bool,
 
     /// Maximum number of simultaneous runs. Default: one per core; fewer when memory is short.
-    #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(long, value_name = "N", value_parser = within(1..=4096))]
     pub(crate) threads: Option<usize>,
 }

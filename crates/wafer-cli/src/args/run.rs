@@ -8,8 +8,8 @@ use wafer_record::{Precondition, Volume};
 
 #[cfg(feature = "serve")]
 use super::HttpArgs;
-use super::values::{samples, threads};
-use super::{DataArgs, DeviceArgs, TraceArgs};
+use super::values::within;
+use super::{DataArgs, OptionalDeviceArgs, TraceArgs};
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -32,7 +32,7 @@ pub(crate) struct RunArgs {
     pub(crate) experiments: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) device: DeviceArgs,
+    pub(crate) device: OptionalDeviceArgs,
 
     /// fio job file. Jobs between two `stonewall`s run at the same time; `plids` or `fdp_pli` chooses the
     /// placement handle; `filename` is not opened.
@@ -73,7 +73,7 @@ pub(crate) struct RunArgs {
     pub(crate) seeds: Option<u64>,
 
     /// Maximum number of timeline samples. Default: 1000.
-    #[arg(long, value_name = "N", value_parser = samples)]
+    #[arg(long, value_name = "N", value_parser = within(2..=1_000_000))]
     pub(crate) samples: Option<usize>,
 
     /// Record whose invalidations cause relocations of whose data, for `wafer explain`. Costs about
@@ -96,7 +96,7 @@ pub(crate) struct RunArgs {
     pub(crate) table: bool,
 
     /// Maximum number of simultaneous runs. Default: one per core; fewer when memory is short.
-    #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(long, value_name = "N", value_parser = within(1..=4096))]
     pub(crate) threads: Option<usize>,
 
     #[cfg(feature = "serve")]

@@ -7,11 +7,12 @@ use clap::{Args, ValueHint};
 use wafer_drive::backend::DataSpec;
 
 use super::values::lba_bytes;
-use super::{HttpArgs, complete};
+use super::{DeviceArgs, HttpArgs};
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
-  wafer serve --device pm9d3 --set capacity=64GiB --data file:drive.img
+  wafer serve --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB \\
+      --data file:drive.img
   wafer serve --device warp --data none --record run.trace.zst      count and record, keep no data
   wafer serve --device warp --set capacity=1GiB --set reclaim_unit.size=16MiB \\
       --set reclaim_unit.count=80 --listen 0.0.0.0:4420
@@ -26,13 +27,8 @@ Ends on SIGINT or SIGTERM.";
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub(crate) struct ServeArgs {
-    /// Device profile (see `wafer devices`) or TOML file.
-    #[arg(long, value_hint = ValueHint::FilePath, add = complete::device())]
-    pub(crate) device: String,
-
-    /// Override a key of the device, such as `gc.policy=fifo` or `capacity=64GiB`. Repeatable.
-    #[arg(long, value_name = "KEY=VALUE", add = complete::device_keys())]
-    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
 
     /// Data backend: `none` (writes are dropped, reads return zeroes), `memory`, or `file:PATH`, which
     /// also keeps the state of the device.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::DataArgs;
-use super::values::threads;
+use super::values::within;
 
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
@@ -50,6 +50,6 @@ pub(crate) struct ValidateArgs {
     pub(crate) strict: bool,
 
     /// Maximum number of simultaneous runs. Default: one per core; fewer when memory is short.
-    #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(long, value_name = "N", value_parser = within(1..=4096))]
     pub(crate) threads: Option<usize>,
 }

@@ -2,19 +2,13 @@
 
 #[cfg(feature = "serve")]
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 pub(super) fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err("expected a share from 0 to 1".to_owned()),
-    }
-}
-
-pub(super) fn samples(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number @ 2..=1_000_000) => Ok(number),
-        _ => Err("expected a number from 2 to 1000000".to_owned()),
     }
 }
 
@@ -27,7 +21,7 @@ pub(super) fn lba_bytes(text: &str) -> Result<u32, String> {
     }
 }
 
-/// `ADDRESS:PORT`, or a port of 127.0.0.1.
+/// Parses `ADDRESS:PORT`, or a port of 127.0.0.1.
 #[cfg(feature = "serve")]
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     let alone = text.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
@@ -37,7 +31,7 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "expected ADDRESS:PORT, such as 127.0.0.1:8080".to_owned())
 }
 
-/// A token may appear in URLs and headers.
+/// Parses a token, which must be valid in URLs and headers.
 #[cfg(any(feature = "serve", feature = "tui"))]
 pub(super) fn token(text: &str) -> Result<String, String> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
@@ -62,16 +56,12 @@ pub(super) fn limit(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(super) fn open_rus(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number @ 1..=1024) => Ok(number),
-        _ => Err("expected a number from 1 to 1024".to_owned()),
-    }
-}
-
-pub(super) fn threads(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number @ 1..=4096) => Ok(number),
-        _ => Err("expected a number from 1 to 4096".to_owned()),
+/// Returns a parser of whole numbers in a range.
+pub(super) fn within(
+    range: RangeInclusive<usize>,
+) -> impl Fn(&str) -> Result<usize, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("expected a number from {} to {}", range.start(), range.end()))
     }
 }

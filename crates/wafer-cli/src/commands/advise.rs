@@ -8,33 +8,33 @@ use wafer_advise::{Advice, AdviseOptions, HeatMap, Histogram, SchemeKind, advise
 use wafer_lab::{Experiment, LabError, Options, TraceSource, Workload, load_device};
 use wafer_record::write_json;
 
-use super::run::{CANCEL, cancel_on_ctrl_c};
 use crate::args::AdviseArgs;
+use crate::cancel::{CANCEL, cancel_on_ctrl_c};
 use crate::output;
-use crate::output::{Align, Table};
+use crate::output::Table;
 
 pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     if args.hold_out >= 0.95 {
         let reason = format!("{} leaves too little to learn from; at most 0.95", args.hold_out);
         return Err(LabError::config("--hold-out", reason).into());
     }
-    let device_options = || Options {
-        device: args.device.device.clone(),
-        set: args.device.set.clone(),
-        data_dir: args.data.data_dir.clone(),
-        ..Options::default()
-    };
-    let device = |name: Option<&str>| {
+    let device = || {
         let missing = || LabError::config("--device", "missing; give a device");
-        load_device(name.ok_or_else(missing)?, &args.device.set)
+        let name = args.device.device.as_deref().ok_or_else(missing)?;
+        load_device(name, &args.device.set)
     };
-    let name = args.device.device.as_deref();
     let (device, workload, traces) = match (&args.experiment, &args.fio) {
         (Some(path), _) => {
-            let experiment = Experiment::from_file(path, &device_options())?;
+            let options = Options {
+                device: args.device.device.clone(),
+                set: args.device.set.clone(),
+                data_dir: args.data.data_dir.clone(),
+                ..Options::default()
+            };
+            let experiment = Experiment::from_file(path, &options)?;
             (experiment.device, experiment.workload, None)
         }
-        (None, Some(fio)) => (device(name)?, Workload::fio(fio)?, None),
+        (None, Some(fio)) => (device()?, Workload::fio(fio)?, None),
         (None, None) if args.traces.is_empty() => {
             let reason = "missing; give a trace, --fio or --experiment";
             return Err(LabError::config("TRACE", reason).into());
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
         (None, None) => {
             let traces = TraceSource::from_options(&args.traces, &args.trace_set)?;
             traces.scans()?;
-            (device(name)?, Workload::new(traces.clone()), Some(traces))
+            (device()?, Workload::new(traces.clone()), Some(traces))
         }
     };
     let options = AdviseOptions {
@@ -55,35 +55,28 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     cancel_on_ctrl_c()?;
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
     bar.enable_steady_tick(std::time::Duration::from_millis(200));
-    let told = |text: &str| bar.set_message(text.to_owned());
-    let advice = advise(&device, &workload, traces.as_ref(), &options, &CANCEL, &told);
+    let progress = |text: &str| bar.set_message(text.to_owned());
+    let advice = advise(&device, &workload, traces.as_ref(), &options, &CANCEL, &progress);
     bar.finish_and_clear();
     let advice = advice?;
-    for notice in &advice.notices {
-        output::notice(quiet, notice);
-    }
+    output::notices(quiet, &advice.notices);
     if let Some(folder) = &args.out {
         write_files(folder, &advice)?;
     }
-    match args.json.as_deref() {
-        Some(path) if path == Path::new("-") => output::json(&advice),
-        Some(path) => Ok(write_json(path, &advice)?),
+    match &args.json {
+        Some(path) => output::json_to(path, &advice),
         None => print(&advice),
     }
 }
 
-fn write_files(folder: &PathBuf, advice: &Advice) -> anyhow::Result<()> {
+fn write_files(folder: &Path, advice: &Advice) -> anyhow::Result<()> {
     let failed = |path: PathBuf| move |source| LabError::Io { path, source };
-    std::fs::create_dir_all(folder).map_err(failed(folder.clone()))?;
+    std::fs::create_dir_all(folder).map_err(failed(folder.to_owned()))?;
     for (name, text) in files(advice).0 {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(failed(path.clone()))?;
     }
     Ok(write_json(&folder.join("advice.json"), advice)?)
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
 }
 
 fn print(advice: &Advice) -> anyhow::Result<()> {
@@ -96,16 +89,15 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
         output::bytes(advice.touched_bytes),
         100.0 * advice.hold_out
     )?;
-    let mut schemes = Table::new(&[
-        ("placement", Align::Left),
-        ("handles", Align::Right),
-        ("WAF", Align::Right),
-        ("+-", Align::Right),
-        ("learned part", Align::Right),
-        ("life gained", Align::Right),
-        ("confidence", Align::Right),
+    let mut schemes = Table::default().text(["placement"]).numbers([
+        "handles",
+        "WAF",
+        "+-",
+        "learned part",
+        "life gained",
+        "confidence",
     ]);
-    // One bound of each size is enough to read; JSON has all.
+    // The table shows one bound for each number of handles; JSON has all.
     let mut bounds = Vec::new();
     for scheme in &advice.schemes {
         if scheme.kind == SchemeKind::Oracle {
@@ -114,6 +106,7 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
             }
             bounds.push(scheme.handles);
         }
+        let compared = |text| if scheme.kind == SchemeKind::None { String::new() } else { text };
         let mark = if scheme.name == advice.best { "> " } else { "  " };
         schemes.row([
             format!("{mark}{}", scheme.name),
@@ -121,35 +114,22 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
             format!("{:.3}", scheme.waf),
             format!("{:.3}", scheme.spread),
             format!("{:.3}", scheme.waf_learned),
-            if scheme.kind == SchemeKind::None {
-                String::new()
-            } else {
-                format!("{:+.1} %", 100.0 * scheme.life_gained)
-            },
-            if scheme.kind == SchemeKind::None {
-                String::new()
-            } else {
-                format!("{:.0} %", 100.0 * scheme.confidence)
-            },
+            compared(format!("{:+.1} %", 100.0 * scheme.life_gained)),
+            compared(format!("{:.0} %", 100.0 * scheme.confidence)),
         ]);
     }
     schemes.print(&mut out)?;
     writeln!(out, "\nadvised: {}\n", advice.best)?;
-    let mut groups = Table::new(&[
-        ("handle", Align::Right),
-        ("writes", Align::Right),
-        ("addresses", Align::Right),
-        ("mean life", Align::Right),
-        ("spread", Align::Right),
-    ]);
+    let mut groups =
+        Table::default().numbers(["handle", "writes", "addresses", "mean life", "spread"]);
     let by_age = advice.groups.iter().all(|group| group.mean_life_bytes <= 0.0);
     let known = |text: String| if by_age { "-".to_owned() } else { text };
     for group in &advice.groups {
         groups.row([
             group.handle.to_string(),
-            percent(group.write_share),
-            // A scheme by age gives addresses to all handles in turn.
-            known(percent(group.space_share)),
+            output::percent(group.write_share),
+            // Placement by age gives addresses to all handles in turn.
+            known(output::percent(group.space_share)),
             known(output::bytes(group.mean_life_bytes as u64)),
             known(format!("{:.2}", group.spread)),
         ]);
@@ -157,17 +137,13 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
     groups.print(&mut out)?;
     if !advice.streams.is_empty() {
         writeln!(out)?;
-        let mut streams = Table::new(&[
-            ("stream", Align::Left),
-            ("handle", Align::Right),
-            ("writes", Align::Right),
-            ("mean life", Align::Right),
-        ]);
+        let mut streams =
+            Table::default().text(["stream"]).numbers(["handle", "writes", "mean life"]);
         for stream in advice.streams.iter().take(20) {
             streams.row([
                 stream.name.clone(),
                 stream.handle.to_string(),
-                percent(stream.write_share),
+                output::percent(stream.write_share),
                 output::bytes(stream.mean_life_bytes as u64),
             ]);
         }
@@ -179,7 +155,7 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Bars of lives: those that ended, and of those still going on how long so far.
+/// Prints bars of lifetimes: those that ended, and those that still last.
 fn histogram(out: &mut impl std::io::Write, lives: &Histogram) -> std::io::Result<()> {
     const WIDTH: f64 = 40.0;
     let most = lives.ended_bytes.iter().chain(&lives.alive_bytes).max().copied().unwrap_or(0).max(1)
@@ -198,7 +174,7 @@ fn histogram(out: &mut impl std::io::Write, lives: &Histogram) -> std::io::Resul
     Ok(())
 }
 
-/// One character a column of addresses: how long pages live there.
+/// Prints a character for each column of addresses: how long pages live there.
 fn heat_map(out: &mut impl std::io::Write, map: &HeatMap) -> std::io::Result<()> {
     const SHADES: [char; 5] = ['#', '+', '=', '-', '.'];
     let lives = || map.mean_life_bytes.iter().flatten().map(|l| l.ln());

@@ -1,20 +1,20 @@
 //! `wafer compare`
 
+use std::collections::HashSet;
 use std::io::Write as _;
-use std::path::Path;
 
 use anyhow::Context as _;
-use wafer_lab::{Batch, Checked, Control, LabError, Options};
-use wafer_record::{Record, write_json};
+use wafer_lab::{Control, LabError, Options};
+use wafer_record::Record;
 use wafer_studies::ranking::{Ranking, WorkloadRanking, bound, experiments, workload};
 
-use super::run::{CANCEL, cancel_on_ctrl_c};
 use crate::args::CompareArgs;
+use crate::batch::{check_all, run_all};
+use crate::cancel::CANCEL;
 use crate::output;
-use crate::output::{Align, Table};
-use crate::progress::Bar;
+use crate::output::Table;
 
-/// Timeline samples that a comparison needs.
+/// Number of timeline samples in a comparison.
 const SAMPLES: usize = 100;
 
 pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
@@ -37,22 +37,8 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
         ..Options::default()
     };
     let runs = experiments(&policies, &args.workloads, args.seeds, &options)?;
-    let checked = runs
-        .iter()
-        .map(|experiment| experiment.clone().check())
-        .collect::<Result<Vec<Checked>, LabError>>()?;
-    cancel_on_ctrl_c()?;
-    let bar = Bar::new(&runs, quiet);
-    let batch = Batch {
-        threads: args.threads,
-        cancel: &CANCEL,
-        progress: &|number, progress| bar.update(number, progress),
-        watch: None,
-        finished: &|_, _| {},
-    };
-    let results = batch.run(&checked);
-    bar.finish();
-    let records: Vec<Record> = results?.into_iter().collect::<Result<_, LabError>>()?;
+    let results = run_all(&check_all(&runs)?, args.threads, quiet, None, |_, _| Ok(()))?;
+    let records: Vec<Record> = results.into_iter().collect::<Result<_, LabError>>()?;
 
     let mut ranked = Vec::new();
     let each = policies.len() * args.seeds as usize;
@@ -71,12 +57,10 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     if let Some(path) = &args.markdown {
         std::fs::write(path, ranking.markdown()).with_context(|| path.display().to_string())?;
     }
-    match &args.json {
-        Some(path) if path.as_os_str() == "-" => output::json(&ranking)?,
-        Some(path) => write_json(path, &ranking)?,
-        None => {}
+    if let Some(path) = &args.json {
+        output::json_to(path, &ranking)?;
     }
-    if args.json.as_deref() != Some(Path::new("-")) {
+    if !args.json.as_deref().is_some_and(output::is_stdout) {
         print(&ranking)?;
     }
     Ok(())
@@ -84,34 +68,26 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
 
 /// Returns the policies named, each once; `all` is every one.
 fn policies(names: &[String]) -> Vec<String> {
-    let mut policies: Vec<String> = Vec::new();
-    for name in names {
-        let all = wafer_device::policy::POLICIES.iter().map(|p| p.name);
-        let named: Vec<String> = match name.as_str() {
-            "all" => all.map(str::to_owned).collect(),
-            name => vec![name.to_owned()],
-        };
-        for name in named {
-            if !policies.contains(&name) {
-                policies.push(name);
-            }
-        }
-    }
-    policies
+    let all = wafer_device::policy::POLICIES.iter().map(|policy| policy.name.to_owned());
+    let named = names.iter().flat_map(|name| match name.as_str() {
+        "all" => all.clone().collect(),
+        _ => vec![name.clone()],
+    });
+    let mut seen = HashSet::new();
+    named.filter(|name| seen.insert(name.clone())).collect()
 }
 
 fn print(ranking: &Ranking) -> anyhow::Result<()> {
     let mut out = output::styled();
     for workload in &ranking.workloads {
         writeln!(out, "{}\n", workload.title())?;
-        let mut table = Table::new(&[
-            ("policy", Align::Left),
-            ("WAF", Align::Right),
-            ("at the end", Align::Right),
-            ("less baseline", Align::Right),
-            ("extra writes saved", Align::Right),
-            ("above best", Align::Right),
-            ("time", Align::Right),
+        let mut table = Table::default().text(["policy"]).numbers([
+            "WAF",
+            "at the end",
+            "less baseline",
+            "extra writes saved",
+            "above best",
+            "time",
         ]);
         for row in &workload.rows {
             let saved = row.saved_percent.map_or_else(String::new, |p| format!("{p:.1} %"));
@@ -135,12 +111,10 @@ fn print(ranking: &Ranking) -> anyhow::Result<()> {
         writeln!(out)?;
     }
     if ranking.workloads.len() > 1 {
-        let mut table = Table::new(&[
-            ("policy", Align::Left),
-            ("mean above best", Align::Right),
-            ("most above best", Align::Right),
-            ("where", Align::Left),
-        ]);
+        let mut table = Table::default()
+            .text(["policy"])
+            .numbers(["mean above best", "most above best"])
+            .text(["where"]);
         for row in &ranking.overall {
             table.row([
                 row.policy.clone(),

@@ -7,10 +7,8 @@ use crate::args::ConfigArgs;
 use crate::output;
 
 pub(crate) fn run(args: &ConfigArgs, quiet: bool) -> anyhow::Result<()> {
-    let device = load_device(&args.device, &args.set)?;
-    for notice in &device.notices {
-        output::notice(quiet, notice);
-    }
+    let device = load_device(&args.device.device, &args.device.set)?;
+    output::notices(quiet, &device.notices);
     if args.json {
         return output::json(&device.config);
     }

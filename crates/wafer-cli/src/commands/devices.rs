@@ -5,7 +5,7 @@ use wafer_lab::load_device;
 
 use crate::args::ListArgs;
 use crate::output;
-use crate::output::{Align, Table};
+use crate::output::Table;
 
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<()> {
     let devices = profiles()
@@ -15,24 +15,19 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<()> {
     if args.json {
         return output::json(&devices);
     }
-    let mut table = Table::new(&[
-        ("device", Align::Left),
-        ("capacity", Align::Right),
-        ("RUs", Align::Right),
-        ("RU size", Align::Right),
-        ("OP", Align::Right),
-        ("handles", Align::Right),
-        ("isolation", Align::Left),
-        ("memory", Align::Right),
-        ("description", Align::Left),
-    ]);
+    let mut table = Table::default()
+        .text(["device"])
+        .numbers(["capacity", "RUs", "RU size", "OP", "handles"])
+        .text(["isolation"])
+        .numbers(["memory"])
+        .text(["description"]);
     for device in devices {
         table.row([
             device.name,
             output::exact(device.capacity),
             device.reclaim_unit_count.to_string(),
             output::exact(device.reclaim_unit_size),
-            format!("{:.1} %", 100.0 * device.overprovisioning),
+            output::percent(device.overprovisioning),
             device.handles.to_string(),
             device.isolation,
             output::bytes(device.memory_bytes),

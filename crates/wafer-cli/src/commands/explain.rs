@@ -6,7 +6,7 @@ use wafer_record::{Explanation, read_records};
 
 use crate::args::ExplainArgs;
 use crate::output;
-use crate::output::{Align, HEADER, Table};
+use crate::output::{HEADER, Table};
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     let mut explanations = Vec::new();
@@ -37,16 +37,16 @@ fn print(out: &mut impl std::io::Write, e: &Explanation) -> std::io::Result<()> 
         e.waf,
         output::bytes(e.relocated_bytes)
     )?;
-    let mut table = Table::new(&[
-        ("handle", Align::Right),
-        ("host", Align::Right),
-        ("sequential", Align::Right),
-        ("WAF", Align::Right),
-        ("moved", Align::Right),
-        ("caused", Align::Right),
-        ("by itself", Align::Right),
-        ("RUs collected", Align::Right),
-        ("empty", Align::Right),
+    let mut table = Table::default().numbers([
+        "handle",
+        "host",
+        "sequential",
+        "WAF",
+        "moved",
+        "caused",
+        "by itself",
+        "RUs collected",
+        "empty",
     ]);
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let optional = |share: Option<f64>| share.map_or("-".to_owned(), percent);

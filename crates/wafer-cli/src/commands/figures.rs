@@ -1,19 +1,16 @@
-//! What `wafer reproduce` and `wafer validate` share: running a plan, its table, its document.
+//! The common part of `wafer reproduce` and `wafer validate`: running a plan, its table, its document.
 
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use wafer_lab::{Batch, Checked, Experiment, LabError};
+use wafer_lab::{Checked, LabError};
 use wafer_record::write_json;
 use wafer_studies::reproduce::{COLUMNS, Outcomes, Plan, Reproduction, cells, result_file};
 
-use super::run::{CANCEL, cancel_on_ctrl_c};
-use crate::output::{Align, Table};
-use crate::progress::Bar;
-use crate::{errors, output};
+use crate::output::Table;
+use crate::{batch, errors, output};
 
 /// Runs a plan, in parallel and within memory. With a folder, each record is written as its run ends.
 pub(crate) fn run_all(
@@ -40,30 +37,14 @@ pub(crate) fn run_all(
             Err(error) => return Err(error.into()),
         }
     }
-    cancel_on_ctrl_c()?;
-    let runs: Vec<Experiment> = checked.iter().map(|c| c.experiment.clone()).collect();
-    let bar = Bar::new(&runs, quiet);
-    let written: Mutex<Result<(), LabError>> = Mutex::new(Ok(()));
-    let batch = Batch {
-        threads,
-        cancel: &CANCEL,
-        progress: &|number, progress| bar.update(number, progress),
-        watch: None,
-        finished: &|number, result| {
-            let (Ok(record), Some(out)) = (result, out) else { return };
-            let (name, seed) = &names[number];
-            let path = out.join(result_file(name, *seed));
-            if let (Err(error), Ok(mut first)) = (write_json(&path, record), written.lock()) {
-                *first = std::mem::replace(&mut *first, Ok(())).and(Err(error.into()));
-            }
-        },
-    };
-    let results = batch.run(&checked);
-    bar.finish();
-    written.into_inner().unwrap_or(Ok(()))?;
-    for (key, result) in names.into_iter().zip(results?) {
+    let results = batch::run_all(&checked, threads, quiet, None, |number, record| {
+        let Some(out) = out else { return Ok(()) };
+        let (name, seed) = &names[number];
+        Ok(write_json(&out.join(result_file(name, *seed)), record)?)
+    })?;
+    for (key, result) in names.into_iter().zip(results) {
         match result {
-            Err(LabError::Cancelled) => return Err(LabError::Cancelled.into()),
+            Err(error @ (LabError::Cancelled | LabError::Io { .. })) => return Err(error.into()),
             other => outcomes.insert(key, other.map_err(|error| errors::lab(&error))),
         };
     }
@@ -71,7 +52,7 @@ pub(crate) fn run_all(
     Ok((table, outcomes))
 }
 
-/// Replaces the generated part of a document by what `update` makes of its text.
+/// Replaces the generated part of a document: `update` takes its name and its text.
 pub(crate) fn write_document(
     path: &Path,
     update: impl Fn(&str, &str) -> Result<String, LabError>,
@@ -80,7 +61,7 @@ pub(crate) fn write_document(
     std::fs::write(path, text).with_context(|| path.display().to_string())
 }
 
-/// Reports whether a document can take a table, before anything runs.
+/// Checks that a document can take a table, before anything runs.
 pub(crate) fn check_document(
     path: &Path,
     update: impl Fn(&str, &str) -> Result<String, LabError>,
@@ -89,7 +70,7 @@ pub(crate) fn check_document(
     Ok(())
 }
 
-/// The text of a document, or nothing if it does not exist yet.
+/// Returns the text of a document; empty if it does not exist yet.
 fn read_or_empty(path: &Path) -> anyhow::Result<String> {
     match std::fs::read_to_string(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
@@ -97,17 +78,23 @@ fn read_or_empty(path: &Path) -> anyhow::Result<String> {
     }
 }
 
+/// Column of the verdict; the time goes before it.
+const VERDICT: usize = 8;
+
 /// Prints the table, the reasons for misses, and how many there are.
 pub(crate) fn print(table: &Reproduction) -> anyhow::Result<()> {
     let mut out = output::styled();
-    let mut columns =
-        COLUMNS.map(|column| (column.name, if column.number { Align::Right } else { Align::Left }));
-    // Time goes before the verdict.
-    let verdict = std::mem::replace(&mut columns[8], ("time", Align::Right));
-    let mut shown = Table::new(&[columns.as_slice(), &[verdict]].concat());
+    let mut shown = Table::default();
+    for (at, column) in COLUMNS.iter().enumerate() {
+        if at == VERDICT {
+            shown = shown.numbers(["time"]);
+        }
+        shown =
+            if column.number { shown.numbers([column.name]) } else { shown.text([column.name]) };
+    }
     for row in &table.rows {
         let mut cells = cells(&row.id, row).to_vec();
-        cells.insert(8, output::seconds(row.wall_seconds));
+        cells.insert(VERDICT, output::seconds(row.wall_seconds));
         shown.row(cells);
     }
     shown.print(&mut out)?;

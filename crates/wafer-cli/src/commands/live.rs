@@ -1,82 +1,106 @@
-//! The live page of a run, `--http`.
+//! The live page of a run or a drive, `--http`.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use wafer_lab::{Checked, LabError};
+use wafer_lab::{Checked, LabError, ResolvedDevice};
 use wafer_record::record::Provenance;
-use wafer_record::{Live as State, ReclaimUnits, Snapshot};
-use wafer_web::live::{Config, LiveSource, Server};
+use wafer_record::{Connection, Kind, Live, ReclaimUnits, Snapshot};
+use wafer_target::controller::{ControllerInfo, Subsystem};
+use wafer_web::live::{Config, LiveSource, Server, serve};
 
-use super::run::CANCEL;
 use crate::args::HttpArgs;
+use crate::cancel::is_cancelled;
 use crate::output;
 
-/// Time between two states of the page.
+/// Interval at which the page is updated.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// A run that is shown.
-pub(crate) struct Live {
+/// A run with a live page.
+pub(crate) struct LiveRun {
     pub(crate) source: Arc<RunSource>,
     _server: Server,
 }
 
-/// The newest look at the device of a run.
+/// The newest snapshot of a run.
 pub(crate) struct RunSource {
     name: String,
     provenance: Provenance,
-    newest: Mutex<Newest>,
+    newest: Mutex<Snapshot>,
 }
 
-#[derive(Default)]
-struct Newest {
-    snapshot: Option<Snapshot>,
-    ended: bool,
+struct DriveSource {
+    subsystem: Arc<Subsystem>,
+    provenance: Provenance,
 }
 
-/// Serves the page of a single run, where it was asked for.
+/// Serves the page of a single run, if `--http` is given.
 pub(crate) fn of_run(
     args: &HttpArgs,
     checked: &[Checked],
     quiet: bool,
-) -> anyhow::Result<Option<Live>> {
-    let Some(listen) = args.http else { return Ok(None) };
+) -> anyhow::Result<Option<LiveRun>> {
     let [checked] = checked else {
+        if args.http.is_none() {
+            return Ok(None);
+        }
         let reason = format!("shows one run, and these are {}", checked.len());
         return Err(LabError::config("--http", reason).into());
     };
     let experiment = &checked.experiment;
-    let provenance = experiment.provenance(SystemTime::now(), checked.ignored.clone());
-    let source =
-        Arc::new(RunSource { name: experiment.name.clone(), provenance, newest: Mutex::default() });
-    let config = Config { listen, token: args.http_token.clone(), interval: INTERVAL };
-    let server = wafer_web::live::serve(source.clone(), &config)
-        .map_err(|e| LabError::config("--http", e.to_string()))?;
-    output::notice(quiet, &format!("live page: {}", server.url));
-    Ok(Some(Live { source, _server: server }))
+    let live = Live { state: "starting".to_owned(), ..Live::default() };
+    let source = Arc::new(RunSource {
+        name: experiment.name.clone(),
+        provenance: experiment.provenance(SystemTime::now(), checked.ignored.clone()),
+        newest: Mutex::new(Snapshot { live, ..Snapshot::default() }),
+    });
+    let server = page(args, source.clone(), quiet)?;
+    Ok(server.map(|server| LiveRun { source, _server: server }))
 }
 
-impl Live {
+/// Serves the page of a drive, if `--http` is given.
+pub(crate) fn of_drive(
+    args: &HttpArgs,
+    device: &ResolvedDevice,
+    subsystem: &Arc<Subsystem>,
+    quiet: bool,
+) -> anyhow::Result<Option<Server>> {
+    let provenance = device.provenance(Kind::Live, SystemTime::now());
+    page(args, Arc::new(DriveSource { subsystem: subsystem.clone(), provenance }), quiet)
+}
+
+fn page(
+    args: &HttpArgs,
+    source: Arc<dyn LiveSource>,
+    quiet: bool,
+) -> anyhow::Result<Option<Server>> {
+    let Some(listen) = args.http else { return Ok(None) };
+    let config = Config { listen, token: args.http_token.clone(), interval: INTERVAL };
+    let server = serve(source, &config).map_err(|e| LabError::config("--http", e.to_string()))?;
+    output::notice(quiet, &format!("live page: {}", server.url));
+    Ok(Some(server))
+}
+
+impl LiveRun {
     /// Shows the end of the run until Ctrl-C.
     pub(crate) fn linger(self, quiet: bool) {
-        self.source.lock().ended = true;
-        if !CANCEL.load(Ordering::Relaxed) {
+        self.source.newest().live.state = "ended".to_owned();
+        if !is_cancelled() {
             output::notice(quiet, "the run has ended; the page is served until Ctrl-C");
         }
-        while !CANCEL.load(Ordering::Relaxed) {
+        while !is_cancelled() {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 }
 
 impl RunSource {
-    /// Takes the device as it is now.
+    /// Replaces the snapshot.
     pub(crate) fn show(&self, snapshot: Snapshot) {
-        self.lock().snapshot = Some(snapshot);
+        *self.newest() = snapshot;
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Newest> {
+    fn newest(&self) -> MutexGuard<'_, Snapshot> {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -91,19 +115,37 @@ impl LiveSource for RunSource {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let newest = self.lock();
-        let Some(snapshot) = &newest.snapshot else {
-            let live = State { state: "starting".to_owned(), ..State::default() };
-            return Snapshot { live, ..Snapshot::default() };
-        };
-        let mut snapshot = Snapshot { reclaim_units: None, ..snapshot.clone() };
-        if newest.ended {
-            snapshot.live.state = "ended".to_owned();
-        }
-        snapshot
+        Snapshot { reclaim_units: None, ..self.newest().clone() }
     }
 
     fn reclaim_units(&self) -> Option<ReclaimUnits> {
-        self.lock().snapshot.as_ref()?.reclaim_units.clone()
+        self.newest().reclaim_units.clone()
+    }
+}
+
+impl LiveSource for DriveSource {
+    fn name(&self) -> String {
+        self.subsystem.options.nqn.clone()
+    }
+
+    fn provenance(&self) -> Provenance {
+        self.provenance.clone()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let mut now = self.subsystem.drive.snapshot();
+        let connection = |c: ControllerInfo| Connection {
+            peer: format!("controller {}", c.cntlid),
+            host: c.hostnqn,
+            queues: u32::try_from(c.io_queues).unwrap_or(u32::MAX),
+            commands: c.commands,
+        };
+        let controllers = self.subsystem.controller_infos();
+        now.live.connections = controllers.into_iter().map(connection).collect();
+        now
+    }
+
+    fn reclaim_units(&self) -> Option<ReclaimUnits> {
+        Some(self.subsystem.drive.reclaim_units())
     }
 }

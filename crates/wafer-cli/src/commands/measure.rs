@@ -2,22 +2,21 @@
 
 use std::io::Write as _;
 use std::process::{Child, Command};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
 use wafer_lab::LabError;
 use wafer_lab::measure::{self, Growth, NvmeCli, Session, Source, Tracker};
 use wafer_record::metrics::Waf;
-use wafer_record::{Record, metrics, write_json};
+use wafer_record::{Record, metrics};
 
-use super::run::{CANCEL, cancel_on_ctrl_c};
 use crate::args::MeasureArgs;
+use crate::cancel::{cancel_on_ctrl_c, is_cancelled};
 use crate::output;
-use crate::output::{Align, HEADER, Table};
+use crate::output::{HEADER, Table};
 
-/// How often the command is looked after.
+/// Interval at which the command and Ctrl-C are checked.
 const POLL: Duration = Duration::from_millis(10);
-/// After an interrupt the command has so long to end before its record is written without it.
+/// Time after an interrupt within which the command must end; then its record is written without it.
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
@@ -41,7 +40,7 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
     let clock = Instant::now();
     let mut child = start(&args.command)?;
     let mut tracker = Tracker::new(first);
-    let mut lines = Lines::new(args.limit, quiet);
+    let mut lines = Lines { limit: args.limit, quiet, count: 0, last: Growth::default() };
     let mut interrupted: Option<Instant> = None;
     let mut next = args.interval;
     let status = loop {
@@ -52,7 +51,7 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
         if ended.is_some() {
             break ended;
         }
-        if CANCEL.load(Ordering::Relaxed) {
+        if is_cancelled() {
             let since = *interrupted.get_or_insert_with(Instant::now);
             if child.is_none() || since.elapsed() > GRACE {
                 break None;
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
             std::thread::sleep(POLL.min(next.saturating_sub(clock.elapsed())));
             continue;
         }
-        // A reading that came late makes the next ones late, not many.
+        // Skips readings that are already overdue.
         while next <= clock.elapsed() {
             next += args.interval;
         }
@@ -114,7 +113,7 @@ fn start(command: &[String]) -> anyhow::Result<Option<Child>> {
     Ok(Some(child.map_err(|e| LabError::config(program.clone(), format!("cannot start it: {e}")))?))
 }
 
-/// Takes a reading; answers whether it succeeded.
+/// Takes a reading and returns whether it succeeded.
 fn sample(
     drive: &NvmeCli,
     source: Source,
@@ -127,20 +126,20 @@ fn sample(
         Ok(reading) => {
             let total = tracker.add(clock.elapsed().as_secs_f64(), reading);
             if tracker.resets.len() > resets {
-                lines.say("the counters were reset; counting goes on from zero");
+                output::notice(lines.quiet, "the counters were reset; counting goes on from zero");
             }
             lines.sample(total);
             true
         }
         Err(reason) => {
             tracker.miss();
-            lines.say(&format!("missed a reading: {reason}"));
+            output::notice(lines.quiet, &format!("missed a reading: {reason}"));
             false
         }
     }
 }
 
-/// The live lines on stderr.
+/// The lines on stderr, one for each reading.
 struct Lines {
     limit: f64,
     quiet: bool,
@@ -149,16 +148,8 @@ struct Lines {
 }
 
 impl Lines {
-    /// Lines between two headers.
+    /// Number of lines between two headers.
     const PAGE: u64 = 20;
-
-    fn new(limit: f64, quiet: bool) -> Self {
-        Lines { limit, quiet, count: 0, last: Growth::default() }
-    }
-
-    fn say(&self, text: &str) {
-        output::notice(self.quiet, text);
-    }
 
     fn sample(&mut self, total: Growth) {
         if self.quiet {
@@ -182,16 +173,15 @@ impl Lines {
         let media = total.media_bytes - self.last.media_bytes;
         let now = Waf::of(host, media);
         let rate = |bytes: u64| format!("{}/s", output::bytes((bytes as f64 / seconds) as u64));
-        let shown = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.3}"));
         anstream::eprintln!(
             "{:>9}  {:>9}  {:>11}  {:>11}  {:>10}  {:>13}  {:>7}",
             output::seconds(total.seconds),
             output::bytes(total.host_bytes),
             rate(host),
             rate(media),
-            shown(Waf::of(total.host_bytes, total.media_bytes).ratio()),
-            if now == Waf::Unbounded { "GC alone".to_owned() } else { shown(now.ratio()) },
-            shown(now.clamped(self.limit)),
+            output::waf(Waf::of(total.host_bytes, total.media_bytes).ratio()),
+            if now == Waf::Unbounded { "GC alone".to_owned() } else { output::waf(now.ratio()) },
+            output::waf(now.clamped(self.limit)),
         );
         self.last = total;
     }
@@ -206,17 +196,14 @@ fn name(args: &MeasureArgs) -> String {
 }
 
 fn finish(args: &MeasureArgs, record: &Record) -> anyhow::Result<()> {
-    let to_stdout = args.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
-    match &args.json {
-        Some(_) if to_stdout => output::json(record)?,
-        Some(path) => write_json(path, record)?,
-        None => {}
+    if let Some(path) = &args.json {
+        output::json_to(path, record)?;
     }
     if let Some(path) = &args.report {
         let page = wafer_web::report::page(&record.name, vec![record.clone()])?;
         super::report::write(path, &page)?;
     }
-    if !to_stdout {
+    if !args.json.as_deref().is_some_and(output::is_stdout) {
         print(record, args.limit)?;
     }
     Ok(())
@@ -238,24 +225,14 @@ fn print(record: &Record, limit: f64) -> anyhow::Result<()> {
             .map(|waf| waf.clamped(limit))
             .collect();
     writeln!(out, "clamped WAF {}\n", metrics::sparkline(&clamped, 60))?;
-    let mut table = Table::new(&[
-        ("time", Align::Right),
-        ("host", Align::Right),
-        ("media", Align::Right),
-        ("erased", Align::Right),
-        ("WAF", Align::Right),
-        ("missed", Align::Right),
-        ("wraps", Align::Right),
-        ("resets", Align::Right),
-    ]);
+    let mut table = Table::default()
+        .numbers(["time", "host", "media", "erased", "WAF", "missed", "wraps", "resets"]);
     table.row([
         output::seconds(record.performance.wall_seconds),
         output::bytes(summary.host_bytes),
         output::bytes(summary.media_bytes),
         summary.erased_bytes.map_or("-".to_owned(), output::bytes),
-        Waf::of(summary.host_bytes, summary.media_bytes)
-            .ratio()
-            .map_or("-".to_owned(), |waf| format!("{waf:.3}")),
+        output::waf(Waf::of(summary.host_bytes, summary.media_bytes).ratio()),
         measured.missed.to_string(),
         measured.wraps.to_string(),
         measured.resets.len().to_string(),

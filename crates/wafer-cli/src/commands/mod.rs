@@ -8,8 +8,6 @@ pub(crate) mod explain;
 mod figures;
 #[cfg(feature = "serve")]
 pub(crate) mod live;
-#[cfg(feature = "serve")]
-pub(crate) mod live_drive;
 pub(crate) mod measure;
 pub(crate) mod models;
 #[cfg(feature = "mount")]

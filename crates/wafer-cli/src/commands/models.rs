@@ -2,33 +2,23 @@
 
 use std::io::Write as _;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use wafer_lab::{ModelInfo, find_model, models};
 
 use crate::args::ModelsArgs;
 use crate::output;
-use crate::output::{Align, Table};
 
-#[derive(Serialize)]
-struct Row {
-    name: &'static str,
-    summary: &'static str,
-    /// Keys with their defaults.
-    defaults: serde_json::Value,
-}
-
-impl Row {
-    fn of(model: &ModelInfo) -> anyhow::Result<Self> {
-        let defaults = serde_json::to_value((model.defaults)())?;
-        Ok(Row { name: model.name, summary: model.summary, defaults })
-    }
+/// Returns a model with its keys and their defaults.
+fn described(model: &ModelInfo) -> anyhow::Result<Value> {
+    let defaults = serde_json::to_value((model.defaults)())?;
+    Ok(json!({ "name": model.name, "summary": model.summary, "defaults": defaults }))
 }
 
 pub(crate) fn run(args: &ModelsArgs) -> anyhow::Result<()> {
     if let Some(name) = &args.name {
         let model = find_model(name)?;
         if args.json {
-            return output::json(&Row::of(model)?);
+            return output::json(&described(model)?);
         }
         let mut out = output::styled();
         writeln!(out, "[workload]\nmodel = \"{}\"", model.name)?;
@@ -36,13 +26,8 @@ pub(crate) fn run(args: &ModelsArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     if args.json {
-        let rows: anyhow::Result<Vec<Row>> = models().iter().map(Row::of).collect();
-        return output::json(&rows?);
+        let models: anyhow::Result<Value> = models().iter().map(described).collect();
+        return output::json(&models?);
     }
-    let mut table = Table::new(&[("model", Align::Left), ("application", Align::Left)]);
-    for model in models() {
-        table.row([model.name.to_owned(), model.summary.to_owned()]);
-    }
-    table.print(&mut output::styled())?;
-    Ok(())
+    output::summaries(false, ["model", "application"], models().iter().map(|m| (m.name, m.summary)))
 }

@@ -1,8 +1,8 @@
 //! `wafer report`
 
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::Path;
 
-use anyhow::Context as _;
 use wafer_record::{Record, read_records};
 
 use crate::args::ReportArgs;
@@ -13,13 +13,10 @@ pub(crate) fn run(args: &ReportArgs, quiet: bool) -> anyhow::Result<()> {
     for path in &args.records {
         records.extend(read_records(path)?);
     }
-    let title = match &args.title {
-        Some(title) => title.clone(),
-        None => title_of(&records),
-    };
+    let title = args.title.clone().unwrap_or_else(|| title_of(&records));
     let count = records.len();
     let page = wafer_web::report::page(&title, records)?;
-    if args.output.as_os_str() == "-" {
+    if output::is_stdout(&args.output) {
         return output::text(&page);
     }
     write(&args.output, &page)?;
@@ -28,18 +25,12 @@ pub(crate) fn run(args: &ReportArgs, quiet: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a page so that the file is whole or not there.
+/// Writes a page; the file is complete or absent.
 pub(crate) fn write(path: &Path, page: &str) -> anyhow::Result<()> {
-    let temporary = PathBuf::from(format!("{}.{}.tmp", path.display(), std::process::id()));
-    let written = std::fs::write(&temporary, page).and_then(|()| std::fs::rename(&temporary, path));
-    if written.is_err() {
-        // The error that counts is the first.
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written.with_context(|| path.display().to_string())
+    output::write_whole(path, |mut file| Ok(file.write_all(page.as_bytes())?))
 }
 
-/// The names of the runs, as long as they are few.
+/// Returns the names of the runs, shortened if there are more than three.
 fn title_of(records: &[Record]) -> String {
     let mut names: Vec<&str> = records.iter().map(|r| r.name.as_str()).collect();
     names.dedup();

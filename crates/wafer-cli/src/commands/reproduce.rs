@@ -10,7 +10,7 @@ use wafer_studies::reproduce::{Choice, Outcomes, Plan, Reproduction, Study, resu
 use super::figures;
 use crate::args::ReproduceArgs;
 use crate::output;
-use crate::output::{Align, Table};
+use crate::output::Table;
 
 pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
     // Without --out the configurations are unpacked for the time of the command only.
@@ -87,12 +87,7 @@ fn page(table: &Reproduction, outcomes: &Outcomes) -> anyhow::Result<Option<Stri
 /// Prints the figures and the runs they need.
 fn list(plan: &Plan) -> anyhow::Result<()> {
     let mut out = output::styled();
-    let mut rows = Table::new(&[
-        ("figure", Align::Left),
-        ("what", Align::Left),
-        ("class", Align::Left),
-        ("published", Align::Right),
-    ]);
+    let mut rows = Table::default().text(["figure", "what", "class"]).numbers(["published"]);
     for study in &plan.studies {
         for row in &study.rows {
             rows.row([
@@ -104,12 +99,11 @@ fn list(plan: &Plan) -> anyhow::Result<()> {
         }
     }
     rows.print(&mut out)?;
-    let mut runs = Table::new(&[
-        ("experiment", Align::Left),
-        ("capacity", Align::Right),
-        ("RUs", Align::Right),
-        ("pages of an RU", Align::Right),
-        ("volume", Align::Right),
+    let mut runs = Table::default().text(["experiment"]).numbers([
+        "capacity",
+        "RUs",
+        "pages of an RU",
+        "volume",
     ]);
     let first = plan
         .runs

@@ -2,10 +2,8 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use wafer_lab::{Batch, Checked, Experiment, LabError, Reference};
+use wafer_lab::{Checked, Experiment, LabError, Reference};
 #[cfg(feature = "serve")]
 use wafer_record::Snapshot;
 use wafer_record::{Cause, Record, write_json};
@@ -14,32 +12,26 @@ use wafer_record::{Cause, Record, write_json};
 use super::live;
 use super::summary;
 use crate::args::RunArgs;
+use crate::batch::{check_all, run_all};
+use crate::cancel::is_cancelled;
 use crate::output;
-use crate::progress::Bar;
-
-/// Set by Ctrl-C.
-pub(crate) static CANCEL: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
-    if args.table && args.json.as_deref() == Some(Path::new("-")) {
+    if args.table && args.json.as_deref().is_some_and(output::is_stdout) {
         return Err(LabError::config("--table", "stdout has the JSON of --json -").into());
     }
     let experiments = experiments(args)?;
     let target = Target::new(args.json.as_deref(), experiments.len() > 1)?;
     let references =
         experiments.iter().map(reference).collect::<Result<Vec<Option<Reference>>, LabError>>()?;
-    let checked = experiments
-        .iter()
-        .map(|experiment| experiment.clone().check())
-        .collect::<Result<Vec<Checked>, LabError>>()?;
-    let mut told: Vec<String> = Vec::new();
+    let checked = check_all(&experiments)?;
+    let mut shown: Vec<String> = Vec::new();
     for notice in checked.iter().flat_map(notices) {
-        if !told.contains(&notice) {
+        if !shown.contains(&notice) {
             output::notice(quiet, &notice);
-            told.push(notice);
+            shown.push(notice);
         }
     }
-    cancel_on_ctrl_c()?;
 
     #[cfg(feature = "serve")]
     let live = live::of_run(&args.http, &checked, quiet)?;
@@ -52,26 +44,11 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     let watch = watch.as_ref().map(|watch| watch as &(dyn Fn(Snapshot) + Sync));
     #[cfg(not(feature = "serve"))]
     let watch = None;
-    let bar = Bar::new(&experiments, quiet);
-    let written: Mutex<Result<(), LabError>> = Mutex::new(Ok(()));
-    let batch = Batch {
-        threads: args.threads,
-        cancel: &CANCEL,
-        progress: &|number, progress| bar.update(number, progress),
-        watch,
-        finished: &|_, result| {
-            let Ok(record) = result else { return };
-            if let (Err(error), Ok(mut first)) = (target.each(record), written.lock()) {
-                *first = std::mem::replace(&mut *first, Ok(())).and(Err(error));
-            }
-        },
-    };
-    let results = batch.run(&checked);
-    bar.finish();
+    let results = run_all(&checked, args.threads, quiet, watch, |_, record| target.each(record))?;
 
     let mut records = Vec::new();
     let mut failures = Vec::new();
-    for result in results? {
+    for result in results {
         match result {
             Ok(record) => records.push(record),
             Err(error) => failures.push(error),
@@ -81,13 +58,12 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         early_end(record, quiet);
         rejected(record);
     }
-    if failures.is_empty() || (!records.is_empty() && !CANCEL.load(Ordering::Relaxed)) {
+    if failures.is_empty() || (!records.is_empty() && !is_cancelled()) {
         target.all(&records)?;
         if args.json.is_none() || args.table {
             print(&experiments, &records, &references)?;
         }
     }
-    written.into_inner().unwrap_or(Ok(()))?;
     if let Some(error) = failures.into_iter().next() {
         return Err(error.into());
     }
@@ -98,16 +74,7 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes Ctrl-C set [`CANCEL`]; the second one does not wait for the runs to stop.
-pub(crate) fn cancel_on_ctrl_c() -> Result<(), ctrlc::Error> {
-    ctrlc::set_handler(|| {
-        if CANCEL.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })
-}
-
-/// Every experiment with every seed.
+/// Returns every experiment with every seed.
 fn experiments(args: &RunArgs) -> Result<Vec<Experiment>, LabError> {
     let options = args.options();
     let given = if args.experiments.is_empty() {
@@ -132,7 +99,7 @@ fn experiments(args: &RunArgs) -> Result<Vec<Experiment>, LabError> {
         .collect())
 }
 
-/// What is worth knowing before an experiment runs.
+/// Returns the notes about an experiment that is about to run.
 fn notices(checked: &Checked) -> Vec<String> {
     let mut notices = checked.experiment.device.notices.clone();
     notices.extend(checked.notices.iter().cloned());
@@ -146,16 +113,16 @@ fn notices(checked: &Checked) -> Vec<String> {
     notices
 }
 
-/// Multiples of the capacity that somebody who gave no volume may not have meant to write.
+/// Multiples of the capacity above which a run without a volume is probably not intended.
 const MANY_VOLUMES: u64 = 100;
 
-/// A run without a volume that its jobs end late, or only by their own clock.
+/// Notes that a run without a volume ends late, or only by the runtime of its jobs.
 fn long_run(checked: &Checked) -> Option<String> {
     let experiment = &checked.experiment;
     let path = experiment.workload.path();
     let hint = "--volume 5x ends the run after five capacities";
     match (experiment.volume, checked.total_bytes) {
-        (None, None) => Some(format!("{path}: runs until the jobs' own runtime is over; {hint}")),
+        (None, None) => Some(format!("{path}: runs until the runtime of the jobs is over; {hint}")),
         (None, Some(total)) => {
             let volumes = total / experiment.device.logical_bytes().max(1);
             (volumes >= MANY_VOLUMES)
@@ -165,7 +132,7 @@ fn long_run(checked: &Checked) -> Option<String> {
     }
 }
 
-/// Tells of a workload that ended by itself before the volume was reached.
+/// Notes that a workload ended before the volume was reached.
 fn early_end(record: &Record, quiet: bool) {
     let Some(volume) = record.provenance.workload.as_ref().and_then(|w| w.volume) else { return };
     if record.summary.host_bytes < volume.bytes(record.logical_bytes()) {
@@ -175,7 +142,7 @@ fn early_end(record: &Record, quiet: bool) {
     }
 }
 
-/// Warns of a workload whose commands were mostly rejected, also with --quiet.
+/// Warns that most commands of a workload were rejected, even with --quiet.
 fn rejected(record: &Record) {
     let findings = record.findings.iter().flatten();
     for finding in findings.filter(|f| matches!(f.cause, Cause::MostlyRejected { .. })) {
@@ -216,12 +183,10 @@ fn print(
     Ok(())
 }
 
-/// Where the JSON goes.
+/// Destination of the JSON.
 enum Target {
     Nowhere,
-    Stdout {
-        array: bool,
-    },
+    /// A file or stdout, with an array for several runs.
     File {
         path: PathBuf,
         array: bool,
@@ -231,12 +196,9 @@ enum Target {
 }
 
 impl Target {
-    /// Checks the place before anything runs.
+    /// Checks the destination before anything runs.
     fn new(json: Option<&Path>, several: bool) -> Result<Self, LabError> {
         let Some(path) = json else { return Ok(Target::Nowhere) };
-        if path.as_os_str() == "-" {
-            return Ok(Target::Stdout { array: several });
-        }
         let wrong = |reason: String| LabError::config(format!("--json {}", path.display()), reason);
         if path.is_dir() || path.to_string_lossy().ends_with('/') {
             std::fs::create_dir_all(path)
@@ -262,10 +224,8 @@ impl Target {
     /// Called when all runs have ended.
     fn all(&self, records: &[Record]) -> anyhow::Result<()> {
         match (self, records) {
-            (Target::Stdout { array: false }, [record]) => output::json(record),
-            (Target::Stdout { .. }, records) => output::json(&records),
-            (Target::File { path, array: false }, [record]) => Ok(write_json(path, record)?),
-            (Target::File { path, .. }, records) => Ok(write_json(path, &records)?),
+            (Target::File { path, array: false }, [record]) => output::json_to(path, record),
+            (Target::File { path, .. }, records) => output::json_to(path, &records),
             (Target::Nowhere | Target::Folder(_), _) => Ok(()),
         }
     }

@@ -1,38 +1,31 @@
 //! `wafer serve`
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
-use serde::Serialize;
+use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use wafer_drive::{Drive, DriveError, DriveOptions};
-use wafer_lab::{LabError, load_device};
+use wafer_lab::{LabError, ResolvedDevice, load_device};
+use wafer_record::{Kind, Record, Series, Timeline};
 use wafer_target::controller::{Subsystem, SubsystemOptions};
 use wafer_target::transport::{Server, ServerOptions};
 
-use super::live_drive;
+use super::live;
 use crate::args::{InvalidPlacement, ServeArgs};
 use crate::output;
 
 /// Interval at which the capture is flushed.
 const FLUSH_RECORD: Duration = Duration::from_secs(1);
 
-#[derive(Serialize)]
-struct Ready {
-    nqn: String,
-    address: String,
-}
-
 pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     check(args)?;
-    let device = load_device(&args.device, &args.set)?;
-    for notice in &device.notices {
-        output::notice(quiet, notice);
-    }
+    let device = load_device(&args.device.device, &args.device.set)?;
+    output::notices(quiet, &device.notices);
     log_to_stderr(quiet);
-    // The address comes first: a second server must not touch the files of the one that has it.
+    // Binds first, so that a second server on the same address does not touch the files of the first.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let options = ServerOptions {
         max_connections: args.max_connections as usize,
@@ -51,9 +44,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
         events_enabled: args.fdp_events,
     })
     .map_err(usage)?;
-    for notice in drive.notices() {
-        output::notice(quiet, notice);
-    }
+    output::notices(quiet, drive.notices());
     let drive = Arc::new(drive);
     let subsystem = Subsystem::new(
         Arc::clone(&drive),
@@ -65,8 +56,8 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
             advertise: args.advertise.map(|a| (a.ip().to_string(), a.port())),
         },
     );
-    let prepared = live_drive::of_drive(&args.http, &device, &subsystem, quiet).and_then(|page| {
-        // Last, too: a capture that is there already is overwritten.
+    let prepared = live::of_drive(&args.http, &device, &subsystem, quiet).and_then(|page| {
+        // Last too, because it overwrites an existing capture.
         if let Some(path) = &args.record {
             drive.record(path).map_err(usage)?;
         }
@@ -85,7 +76,13 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     let closed = drive.close().context("the state of the drive cannot be saved");
     served?;
     closed?;
-    print_counters(args, quiet, &drive)
+    let c = drive.counters().counters;
+    if args.json {
+        return output::json_line(&record(args, &device, &drive));
+    }
+    let (host, media) = (output::bytes(c.host_bytes), output::bytes(c.media_bytes));
+    output::notice(quiet, &format!("hosts wrote {host}, the media {media}: WAF {:.3}", c.waf()));
+    Ok(())
 }
 
 fn check(args: &ServeArgs) -> Result<(), LabError> {
@@ -100,7 +97,7 @@ fn check(args: &ServeArgs) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Blames the arguments or the configuration if the drive cannot be made.
+/// Converts a failure to create the drive into an error of the arguments or the configuration.
 fn usage(error: DriveError) -> LabError {
     match error {
         DriveError::Config(e) => LabError::config(e.key, e.message),
@@ -121,13 +118,10 @@ async fn serve(
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     if args.json {
-        output::json_line(&Ready { nqn: args.nqn.clone(), address: address.to_string() })?;
+        output::json_line(&json!({ "nqn": args.nqn, "address": address }))?;
     }
-    let (host, port) = (address.ip(), address.port());
-    output::notice(
-        quiet,
-        &format!("serving; nvme connect -t tcp -a {host} -s {port} -n {}", args.nqn),
-    );
+    let (host, port, nqn) = (address.ip(), address.port(), &args.nqn);
+    output::notice(quiet, &format!("serving; nvme connect -t tcp -a {host} -s {port} -n {nqn}"));
     let (stop, stopping) = watch::channel(false);
     let stopper = tokio::spawn(async move {
         tokio::select! {
@@ -151,27 +145,28 @@ async fn maintain(drive: Arc<Drive>) {
         let drive = Arc::clone(&drive);
         let done = tokio::task::spawn_blocking(move || drive.maintain()).await;
         if let Ok(Err(error)) = done {
-            output::notice(false, &format!("{error}"));
+            output::notices(false, [error]);
         }
     }
 }
 
-/// Prints what was counted when the server ends.
-fn print_counters(args: &ServeArgs, quiet: bool, drive: &Drive) -> anyhow::Result<()> {
-    let c = drive.counters().counters;
-    if args.json {
-        return output::json_line(&live_drive::record(args, drive)?);
-    }
-    output::notice(
-        quiet,
-        &format!(
-            "hosts wrote {}, the media {}: WAF {:.3}",
-            output::bytes(c.host_bytes),
-            output::bytes(c.media_bytes),
-            c.waf()
-        ),
-    );
-    Ok(())
+/// Returns the record of a drive that is no longer served.
+fn record(args: &ServeArgs, device: &ResolvedDevice, drive: &Drive) -> Record {
+    let mut now = drive.snapshot();
+    now.live.state = "ended".to_owned();
+    now.reclaim_units = Some(drive.reclaim_units());
+    let handles = now.handles.iter().filter(|(_, c)| c.media_bytes > 0).map(|(key, c)| {
+        (*key, Series { host_bytes: vec![c.host_bytes], media_bytes: vec![c.media_bytes] })
+    });
+    let timeline = Timeline {
+        host_bytes: vec![now.counters.host_bytes],
+        media_bytes: vec![now.counters.media_bytes],
+        seconds: vec![now.seconds],
+        handles: handles.collect(),
+        ..Timeline::default()
+    };
+    let provenance = device.provenance(Kind::Drive, SystemTime::now());
+    Record::of_snapshot(args.nqn.clone(), provenance, now, timeline)
 }
 
 /// Logs events of the server to stderr, as `RUST_LOG` chooses.

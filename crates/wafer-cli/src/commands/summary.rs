@@ -7,7 +7,7 @@ use wafer_record::metrics::sparkline;
 use wafer_record::{Record, VOLUMES};
 
 use crate::output;
-use crate::output::{Align, HEADER, Table};
+use crate::output::{HEADER, Table};
 
 /// One run: totals, WAF over the volume, and per handle.
 pub(crate) fn one(out: &mut impl Write, record: &Record) -> io::Result<()> {
@@ -51,13 +51,7 @@ fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
 fn volumes(out: &mut impl Write, record: &Record) -> io::Result<()> {
     let logical = record.logical_bytes() as f64;
     let end = record.volume();
-    let mut table = Table::new(&[
-        ("volume", Align::Right),
-        ("host", Align::Right),
-        ("media", Align::Right),
-        ("WAF", Align::Right),
-        ("WAF since", Align::Right),
-    ]);
+    let mut table = Table::default().numbers(["volume", "host", "media", "WAF", "WAF since"]);
     let mut last = (0.0, 0.0);
     let round = VOLUMES.into_iter().filter(|volume| volume + 1e-6 < end);
     for volume in round.chain([end]) {
@@ -79,13 +73,7 @@ fn volumes(out: &mut impl Write, record: &Record) -> io::Result<()> {
 
 /// Host bytes, media bytes and WAF of each handle.
 fn handles(out: &mut impl Write, record: &Record) -> io::Result<()> {
-    let mut table = Table::new(&[
-        ("handle", Align::Right),
-        ("host", Align::Right),
-        ("media", Align::Right),
-        ("WAF", Align::Right),
-        ("of extra media", Align::Right),
-    ]);
+    let mut table = Table::default().numbers(["handle", "host", "media", "WAF", "of extra media"]);
     let Some(metrics) = &record.metrics else { return Ok(()) };
     for (key, series) in &record.timeline.handles {
         let end = |values: &[u64]| output::bytes(values.last().copied().unwrap_or(0));
@@ -94,8 +82,8 @@ fn handles(out: &mut impl Write, record: &Record) -> io::Result<()> {
             key.to_string(),
             end(&series.host_bytes),
             end(&series.media_bytes),
-            waf.map_or("-".to_owned(), |waf| format!("{waf:.3}")),
-            format!("{:.1} %", 100.0 * share),
+            output::waf(waf),
+            output::percent(share),
         ]);
     }
     table.print(out)
@@ -103,15 +91,9 @@ fn handles(out: &mut impl Write, record: &Record) -> io::Result<()> {
 
 /// Several runs: a line each, and the spread over seeds.
 pub(crate) fn many(out: &mut impl Write, records: &[&Record]) -> io::Result<()> {
-    let mut table = Table::new(&[
-        ("experiment", Align::Left),
-        ("device", Align::Left),
-        ("seed", Align::Right),
-        ("volume", Align::Right),
-        ("host", Align::Right),
-        ("media", Align::Right),
-        ("WAF", Align::Right),
-    ]);
+    let mut table = Table::default()
+        .text(["experiment", "device"])
+        .numbers(["seed", "volume", "host", "media", "WAF"]);
     for record in records {
         table.row([
             record.name.clone(),
@@ -126,13 +108,8 @@ pub(crate) fn many(out: &mut impl Write, records: &[&Record]) -> io::Result<()> 
     table.print(out)?;
     let mut names: Vec<&str> = records.iter().map(|r| r.name.as_str()).collect();
     names.dedup();
-    let mut spread = Table::new(&[
-        ("experiment", Align::Left),
-        ("seeds", Align::Right),
-        ("mean WAF", Align::Right),
-        ("least", Align::Right),
-        ("most", Align::Right),
-    ]);
+    let mut spread =
+        Table::default().text(["experiment"]).numbers(["seeds", "mean WAF", "least", "most"]);
     let mut repeated = false;
     for name in names {
         let wafs: Vec<f64> =
@@ -160,12 +137,7 @@ pub(crate) fn many(out: &mut impl Write, records: &[&Record]) -> io::Result<()> 
 pub(crate) fn comparison(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
     let source = comparison.source.as_deref().unwrap_or(&comparison.reference);
     writeln!(out, "\nbeside {source}")?;
-    let mut table = Table::new(&[
-        ("volume", Align::Right),
-        ("published", Align::Right),
-        ("ours", Align::Right),
-        ("difference", Align::Right),
-    ]);
+    let mut table = Table::default().numbers(["volume", "published", "ours", "difference"]);
     for row in &comparison.rows {
         table.row([
             format!("x{}", trimmed(row.volume)),

@@ -10,24 +10,27 @@ use ratatui::style::{Style, Stylize as _};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline};
 use ratatui::{DefaultTerminal, Frame};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+use wafer_interface::Counters;
 use wafer_lab::LabError;
+use wafer_record::Snapshot;
 use wafer_record::metrics::Waf;
 use wafer_record::record::rfc3339;
 
 use crate::args::TopArgs;
 use crate::output;
-use crate::output::{Align, Table};
+use crate::output::Table;
 
-/// Looks that the sparkline remembers.
+/// Number of values that the sparkline remembers.
 const MEMORY: usize = 512;
 
 pub(crate) fn run(args: &TopArgs) -> anyhow::Result<()> {
     let server = Remote::new(args);
-    let first = server.look()?;
     if args.json {
-        return output::json(&first.0);
+        return output::json(&server.state::<Value>()?);
     }
+    let first = server.state()?;
     if args.once || !std::io::stdout().is_terminal() {
         return print(&first);
     }
@@ -44,10 +47,6 @@ struct Remote {
     token: Option<String>,
 }
 
-/// One answer of `/api/v1/state`.
-#[derive(Clone)]
-struct Look(Value);
-
 impl Remote {
     fn new(args: &TopArgs) -> Self {
         let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(5)));
@@ -61,107 +60,77 @@ impl Remote {
         }
     }
 
-    fn look(&self) -> Result<Look, LabError> {
+    /// Returns the newest state of the device.
+    fn state<T: DeserializeOwned>(&self) -> Result<T, LabError> {
         let mut request = self.agent.get(&self.address);
         if let Some(token) = &self.token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
-        let failed = |e: ureq::Error| match e {
-            ureq::Error::StatusCode(401) => {
-                LabError::Run(format!("{}: a token is needed; give --token", self.address))
-            }
-            e => LabError::Run(format!("{}: {e}", self.address)),
+        let failed = |e: ureq::Error| {
+            let reason = match e {
+                ureq::Error::StatusCode(401) => "a token is needed; give --token".to_owned(),
+                ureq::Error::Json(_) => "not a wafer drive".to_owned(),
+                e => e.to_string(),
+            };
+            LabError::Run(format!("{}: {reason}", self.address))
         };
-        let mut answer = request.call().map_err(failed)?;
-        let value: Value = answer.body_mut().read_json().map_err(failed)?;
-        if !value["counters"].is_object() {
-            return Err(LabError::Run(format!("{}: not a wafer drive", self.address)));
-        }
-        Ok(Look(value))
+        request.call().and_then(|mut response| response.body_mut().read_json()).map_err(failed)
     }
 }
 
-impl Look {
-    fn counter(&self, name: &str) -> u64 {
-        self.0["counters"][name].as_u64().unwrap_or(0)
-    }
-
-    fn seconds(&self) -> f64 {
-        self.0["seconds"].as_f64().unwrap_or(0.0)
-    }
-
-    fn waf(&self) -> Waf {
-        Waf::of(self.counter("host_bytes"), self.counter("media_bytes"))
-    }
-
-    /// Rows of the table of handles.
-    fn handles(&self) -> Vec<[String; 5]> {
-        let Some(handles) = self.0["handles"].as_object() else { return Vec::new() };
-        let bytes = |h: &Value, key: &str| h[key].as_u64().unwrap_or(0);
-        let written = handles.iter().filter(|(_, h)| bytes(h, "media_bytes") > 0);
-        written
-            .map(|(key, h)| {
-                let (host, media) = (bytes(h, "host_bytes"), bytes(h, "media_bytes"));
-                [
-                    key.clone(),
-                    output::bytes(host),
-                    output::bytes(media),
-                    shown(Waf::of(host, media).ratio()),
-                    output::bytes(media.saturating_sub(host)),
-                ]
-            })
-            .collect()
-    }
-
-    /// Free, open and closed reclaim units.
-    fn units(&self) -> String {
-        let of = |i: usize| self.0["live"]["free_open_closed"][i].as_u64().unwrap_or(0);
-        format!("{} free, {} open, {} closed", of(0), of(1), of(2))
-    }
-
-    fn connections(&self) -> usize {
-        self.0["live"]["connections"].as_array().map_or(0, Vec::len)
-    }
-
-    fn state(&self) -> &str {
-        self.0["live"]["state"].as_str().unwrap_or("")
-    }
+fn waf(of: &Snapshot) -> String {
+    output::waf(Waf::of(of.counters.host_bytes, of.counters.media_bytes).ratio())
 }
 
-fn shown(waf: Option<f64>) -> String {
-    waf.map_or("-".to_owned(), |waf| format!("{waf:.3}"))
+fn units(of: &Snapshot) -> String {
+    let [free, open, closed] = of.live.free_open_closed;
+    format!("{free} free, {open} open, {closed} closed")
+}
+
+/// Returns the rows of the table of handles.
+fn handles(of: &Snapshot) -> impl Iterator<Item = [String; 5]> {
+    of.handles.iter().filter(|(_, c)| c.media_bytes > 0).map(|(key, c)| {
+        [
+            key.to_string(),
+            output::bytes(c.host_bytes),
+            output::bytes(c.media_bytes),
+            output::waf(Waf::of(c.host_bytes, c.media_bytes).ratio()),
+            output::bytes(c.media_bytes.saturating_sub(c.host_bytes)),
+        ]
+    })
 }
 
 const HANDLES: [&str; 5] = ["handle", "host", "media", "WAF", "moved by GC"];
 
-fn print(look: &Look) -> anyhow::Result<()> {
+fn print(now: &Snapshot) -> anyhow::Result<()> {
     let mut out = output::styled();
     writeln!(
         out,
         "{}  host {}  media {}  erased {}  WAF {}",
-        look.state(),
-        output::bytes(look.counter("host_bytes")),
-        output::bytes(look.counter("media_bytes")),
-        output::bytes(look.counter("erased_bytes")),
-        shown(look.waf().ratio())
+        now.live.state,
+        output::bytes(now.counters.host_bytes),
+        output::bytes(now.counters.media_bytes),
+        output::bytes(now.counters.erased_bytes),
+        waf(now)
     )?;
-    writeln!(out, "reclaim units {}  connections {}\n", look.units(), look.connections())?;
-    let mut table = Table::new(&HANDLES.map(|name| (name, Align::Right)));
-    for row in look.handles() {
+    writeln!(out, "reclaim units {}  connections {}\n", units(now), now.live.connections.len())?;
+    let mut table = Table::default().numbers(HANDLES);
+    for row in handles(now) {
         table.row(row);
     }
     table.print(&mut out)?;
-    out.flush()?;
-    Ok(())
+    Ok(out.flush()?)
 }
 
-/// What the screen shows.
+/// Contents of the screen.
+#[derive(Default)]
 struct Screen {
-    last: Look,
-    before: Option<Look>,
+    last: Snapshot,
+    before: Option<Snapshot>,
     /// Instantaneous WAF in thousandths above 1, the newest first.
     wafs: VecDeque<u64>,
-    trouble: Option<String>,
+    /// Why the newest state could not be read.
+    error: Option<String>,
     paused: bool,
     scroll: u16,
 }
@@ -170,16 +139,9 @@ fn watch(
     terminal: &mut DefaultTerminal,
     server: &Remote,
     interval: Duration,
-    first: Look,
+    first: Snapshot,
 ) -> anyhow::Result<()> {
-    let mut screen = Screen {
-        last: first,
-        before: None,
-        wafs: VecDeque::new(),
-        trouble: None,
-        paused: false,
-        scroll: 0,
-    };
+    let mut screen = Screen { last: first, ..Screen::default() };
     let mut next = Instant::now() + interval;
     loop {
         terminal.draw(|frame| draw(frame, &screen))?;
@@ -202,66 +164,69 @@ fn watch(
         if screen.paused {
             continue;
         }
-        match server.look() {
-            Ok(look) => screen.take(look),
-            // A server that comes back is watched on.
-            Err(error) => screen.trouble = Some(error.to_string()),
+        match server.state() {
+            Ok(now) => screen.take(now),
+            // The server may come back.
+            Err(error) => screen.error = Some(error.to_string()),
         }
     }
 }
 
 impl Screen {
-    fn take(&mut self, look: Look) {
-        let growth = |name: &str| look.counter(name).saturating_sub(self.last.counter(name));
-        let waf = Waf::of(growth("host_bytes"), growth("media_bytes"));
+    fn take(&mut self, now: Snapshot) {
+        let (new, old) = (&now.counters, &self.last.counters);
+        let waf = Waf::of(
+            new.host_bytes.saturating_sub(old.host_bytes),
+            new.media_bytes.saturating_sub(old.media_bytes),
+        );
         if let Some(clamped) = waf.clamped(wafer_record::metrics::DEFAULT_LIMIT) {
             self.wafs.push_front(((clamped - 1.0).max(0.0) * 1000.0) as u64);
             self.wafs.truncate(MEMORY);
         }
-        self.trouble = None;
-        self.before = Some(std::mem::replace(&mut self.last, look));
+        self.error = None;
+        self.before = Some(std::mem::replace(&mut self.last, now));
     }
 
-    /// Bytes per second of a counter between the last two looks.
-    fn rate(&self, name: &str) -> String {
+    /// Returns the bytes per second of a counter between the last two states.
+    fn rate(&self, counter: impl Fn(&Counters) -> u64) -> String {
         let Some(before) = &self.before else { return "-".to_owned() };
-        let seconds = (self.last.seconds() - before.seconds()).max(1e-3);
-        let growth = self.last.counter(name).saturating_sub(before.counter(name));
+        let seconds = (self.last.seconds - before.seconds).max(1e-3);
+        let growth = counter(&self.last.counters).saturating_sub(counter(&before.counters));
         format!("{}/s", output::bytes((growth as f64 / seconds) as u64))
     }
 }
 
 fn draw(frame: &mut Frame<'_>, screen: &Screen) {
-    let [head, line, handles, events] = Layout::vertical([
+    let [head, line, middle, bottom] = Layout::vertical([
         Constraint::Length(5),
         Constraint::Length(6),
         Constraint::Min(4),
         Constraint::Length(8),
     ])
     .areas(frame.area());
-    let look = &screen.last;
-    let state = match (&screen.trouble, screen.paused) {
-        (Some(trouble), _) => trouble.clone(),
-        (None, true) => "paused".to_owned(),
-        (None, false) => look.state().to_owned(),
+    let Snapshot { seconds, counters, live, .. } = &screen.last;
+    let state = match (&screen.error, screen.paused) {
+        (Some(error), _) => error,
+        (None, true) => "paused",
+        (None, false) => &live.state,
     };
     let text = vec![
-        Line::from(format!("wafer top  {state}  {}", output::seconds(look.seconds()))).bold(),
+        Line::from(format!("wafer top  {state}  {}", output::seconds(*seconds))).bold(),
         Line::from(format!(
             "host {} ({})  media {} ({})  erased {}",
-            output::bytes(look.counter("host_bytes")),
-            screen.rate("host_bytes"),
-            output::bytes(look.counter("media_bytes")),
-            screen.rate("media_bytes"),
-            output::bytes(look.counter("erased_bytes")),
+            output::bytes(counters.host_bytes),
+            screen.rate(|c| c.host_bytes),
+            output::bytes(counters.media_bytes),
+            screen.rate(|c| c.media_bytes),
+            output::bytes(counters.erased_bytes),
         )),
         Line::from(format!(
             "WAF {}   reclaim units {}   connections {}   collected {} forced, {} background",
-            shown(look.waf().ratio()),
-            look.units(),
-            look.connections(),
-            look.counter("forced_gc"),
-            look.counter("background_gc"),
+            waf(&screen.last),
+            units(&screen.last),
+            live.connections.len(),
+            counters.forced_gc,
+            counters.background_gc,
         )),
         Line::from("q quits, p pauses, up and down scroll").dim(),
     ];
@@ -270,75 +235,67 @@ fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     let mut newest: Vec<u64> = screen.wafs.iter().take(width).copied().collect();
     newest.reverse();
     let most = newest.iter().max().map_or(1.0, |most| 1.0 + *most as f64 / 1000.0);
-    let title = format!(" WAF since the look before, 1 to {most:.2} ");
+    let title = format!(" WAF since the previous update, 1 to {most:.2} ");
     frame.render_widget(
         Sparkline::default().block(Block::bordered().title(title)).data(&newest),
         line,
     );
-    let rows = look.handles().into_iter().skip(usize::from(screen.scroll));
+    let rows = handles(&screen.last).skip(usize::from(screen.scroll));
     let right = |text: String| Cell::from(Line::from(text).right_aligned());
     let table = ratatui::widgets::Table::new(
         rows.map(|row| Row::new(row.map(right))),
-        [
-            Constraint::Length(8),
-            Constraint::Length(12),
-            Constraint::Length(12),
-            Constraint::Length(8),
-            Constraint::Length(14),
-        ],
+        [8, 12, 12, 8, 14].map(Constraint::Length),
     )
     .header(Row::new(HANDLES.map(|name| right(name.to_owned()))).style(Style::new().bold()))
     .block(Block::bordered().title(" handles "));
-    frame.render_widget(table, handles);
-    let said = look.0["live"]["events"].as_array().into_iter().flatten().rev();
-    let lines: Vec<Line<'_>> = said
-        .map(|e| {
-            let seconds = e["seconds"].as_f64().unwrap_or(0.0);
-            let text = |key: &str| e[key].as_str().unwrap_or("").replace(char::is_control, " ");
-            // Since the drive began, or since 1970 when a host has set its clock.
-            let moment = match seconds {
-                s if s > 1e8 => {
-                    rfc3339(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(s.min(1e11)))
-                }
-                s => format!("{s:>9.1} s"),
-            };
-            Line::from(format!("{moment}  {}  {}", text("kind"), text("text")))
-        })
-        .collect();
-    frame.render_widget(
-        Paragraph::new(lines).block(Block::bordered().title(" FDP events ")),
-        events,
-    );
+    frame.render_widget(table, middle);
+    let lines: Vec<Line<'_>> = live.events.iter().rev().map(event_line).collect();
+    let block = Block::bordered().title(" FDP events ");
+    frame.render_widget(Paragraph::new(lines).block(block), bottom);
+}
+
+/// Formats an event without control characters, which would reach the terminal.
+fn event_line(event: &wafer_record::Event) -> Line<'_> {
+    // Since the drive began, or since 1970 if a host has set its clock.
+    let moment = match event.seconds {
+        s if s > 1e8 => rfc3339(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(s.min(1e11))),
+        s => format!("{s:>9.1} s"),
+    };
+    let text = format!("{moment}  {}  {}", event.kind, event.text);
+    Line::from(text.replace(char::is_control, " "))
 }
 
 #[cfg(test)]
 mod tests {
     use ratatui::backend::TestBackend;
-    use serde_json::json;
+    use wafer_interface::HandleCounters;
+    use wafer_record::{Event, HandleKey, Live};
 
     use super::*;
 
-    fn look(seconds: f64, host: u64, media: u64) -> Look {
-        Look(json!({
-            "seconds": seconds,
-            "counters": { "host_bytes": host, "media_bytes": media, "erased_bytes": 0, "forced_gc": 3, "background_gc": 4 },
-            "handles": { "0": { "host_bytes": host, "media_bytes": media } },
-            "live": { "state": "running", "free_open_closed": [5, 2, 30], "connections": [{}],
-                "events": [{ "number": 1, "seconds": 0.5, "kind": "media reallocated", "text": "a\u{1b}[31mb" }] },
-        }))
+    fn state(seconds: f64, host: u64, media: u64) -> Snapshot {
+        let counters = Counters { host_bytes: host, media_bytes: media, ..Counters::default() };
+        let event = Event {
+            number: 1,
+            seconds: 0.5,
+            kind: "media reallocated".to_owned(),
+            text: "a\u{1b}[31mb".to_owned(),
+        };
+        let live = Live {
+            state: "running".to_owned(),
+            free_open_closed: [5, 2, 30],
+            events: vec![event],
+            ..Live::default()
+        };
+        let handle = HandleCounters { host_bytes: host, media_bytes: media, erased_bytes: 0 };
+        let handles = [(HandleKey::Handle(0), handle)].into();
+        Snapshot { seconds, counters, handles, live, reclaim_units: None }
     }
 
     #[test]
     fn the_screen_shows_rates_and_waf_and_no_control_characters() {
-        let mut screen = Screen {
-            last: look(1.0, 1_000_000, 1_000_000),
-            before: None,
-            wafs: VecDeque::new(),
-            trouble: None,
-            paused: false,
-            scroll: 0,
-        };
-        screen.take(look(3.0, 5_000_000, 9_000_000));
+        let mut screen = Screen { last: state(1.0, 1_000_000, 1_000_000), ..Screen::default() };
+        screen.take(state(3.0, 5_000_000, 9_000_000));
         let mut terminal = ratatui::Terminal::new(TestBackend::new(100, 30)).unwrap();
         terminal.draw(|frame| draw(frame, &screen)).unwrap();
         let text = terminal.backend().to_string();

@@ -1,17 +1,16 @@
 //! `wafer trace`
 
-use std::fs::File;
+use std::cmp::Reverse;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
-use serde::Serialize;
+use serde_json::{Value, json};
 use wafer_lab::{LabError, TraceSource};
-use wafer_trace::{FORMATS, Scan, TraceReader, write_capture};
+use wafer_trace::{FORMATS, Scan, TraceReader, VolumeScan, write_capture};
 
 use crate::args::TraceCommand;
 use crate::output;
-use crate::output::{Align, Table};
+use crate::output::Table;
 
 pub(crate) fn run(command: &TraceCommand, quiet: bool) -> anyhow::Result<()> {
     match command {
@@ -19,188 +18,166 @@ pub(crate) fn run(command: &TraceCommand, quiet: bool) -> anyhow::Result<()> {
         TraceCommand::Convert { file, to, trace_set, level } => {
             convert(file, to, trace_set, *level, quiet)
         }
-        TraceCommand::Formats(args) => formats(args.json),
+        TraceCommand::Formats(args) => {
+            let formats = FORMATS.iter().map(|f| (f.name, f.summary));
+            output::summaries(args.json, ["format", "what"], formats)
+        }
     }
-}
-
-/// What `wafer trace info --json` prints of a trace.
-#[derive(Serialize)]
-struct Info {
-    file: String,
-    format: &'static str,
-    requests: u64,
-    writes: u64,
-    write_bytes: u64,
-    deallocates: u64,
-    deallocate_bytes: u64,
-    reads: u64,
-    read_bytes: u64,
-    flushes: u64,
-    damaged: u64,
-    seconds: f64,
-    touched_bytes: u64,
-    volumes: Vec<VolumeInfo>,
-    processes: Vec<Share>,
-    placements: Vec<Share>,
-    write_sizes: Vec<Share>,
-}
-
-#[derive(Serialize)]
-struct VolumeInfo {
-    name: String,
-    requests: u64,
-    write_bytes: u64,
-    first_byte: u64,
-    end_byte: u64,
-    touched_bytes: u64,
-}
-
-#[derive(Serialize)]
-struct Share {
-    name: String,
-    write_bytes: u64,
 }
 
 const SIZES: [&str; 6] =
     ["<= 4 KiB", "<= 16 KiB", "<= 64 KiB", "<= 256 KiB", "<= 1 MiB", "> 1 MiB"];
 
-impl Info {
-    fn of(scan: &Scan) -> Self {
-        let share = |name: String, write_bytes: u64| Share { name, write_bytes };
-        let mut processes: Vec<Share> =
-            scan.processes.iter().map(|(n, b)| share(n.clone(), *b)).collect();
-        if !processes.is_empty() && scan.unknown_process_bytes > 0 {
-            processes.push(share("unknown".to_owned(), scan.unknown_process_bytes));
-        }
-        processes.retain(|p| p.write_bytes > 0);
-        processes.sort_by_key(|p| std::cmp::Reverse(p.write_bytes));
-        let placement = |id: u16| if id == u16::MAX { "none".to_owned() } else { id.to_string() };
-        Info {
-            file: scan.path.display().to_string(),
-            format: scan.format.name,
-            requests: scan.requests(),
-            writes: scan.writes.requests,
-            write_bytes: scan.writes.bytes,
-            deallocates: scan.deallocates.requests,
-            deallocate_bytes: scan.deallocates.bytes,
-            reads: scan.reads.requests,
-            read_bytes: scan.reads.bytes,
-            flushes: scan.flushes,
-            damaged: scan.faults.count,
-            seconds: scan.span_ns as f64 / 1e9,
-            touched_bytes: scan.touched_bytes(),
-            volumes: (scan.volumes.iter())
-                .filter(|v| v.all.requests > 0)
-                .map(|v| VolumeInfo {
-                    name: v.name.clone(),
-                    requests: v.all.requests,
-                    write_bytes: v.writes.bytes,
-                    first_byte: v.start,
-                    end_byte: v.end,
-                    touched_bytes: v.granules.len() as u64 * wafer_trace::GRANULE,
-                })
-                .collect(),
-            processes,
-            placements: scan.placements.iter().map(|(p, b)| share(placement(*p), *b)).collect(),
-            write_sizes: (SIZES.iter().zip(scan.sizes))
-                .map(|(name, bytes)| share((*name).to_owned(), bytes))
-                .collect(),
-        }
+/// Written bytes by name.
+type Shares = Vec<(String, u64)>;
+
+fn processes(scan: &Scan) -> Shares {
+    let mut shares = scan.processes.clone();
+    if !shares.is_empty() {
+        shares.push(("unknown".to_owned(), scan.unknown_process_bytes));
     }
+    shares.retain(|(_, bytes)| *bytes > 0);
+    shares.sort_by_key(|(_, bytes)| Reverse(*bytes));
+    shares
+}
+
+fn placements(scan: &Scan) -> Shares {
+    let name = |id: u16| if id == u16::MAX { "none".to_owned() } else { id.to_string() };
+    scan.placements.iter().map(|(id, bytes)| (name(*id), *bytes)).collect()
+}
+
+fn sizes(scan: &Scan) -> Shares {
+    SIZES.iter().map(|name| (*name).to_owned()).zip(scan.sizes).collect()
+}
+
+fn volumes(scan: &Scan) -> impl Iterator<Item = &VolumeScan> {
+    scan.volumes.iter().filter(|volume| volume.all.requests > 0)
+}
+
+fn touched(volume: &VolumeScan) -> u64 {
+    volume.granules.len() as u64 * wafer_trace::GRANULE
+}
+
+fn seconds(scan: &Scan) -> f64 {
+    scan.span_ns as f64 / 1e9
+}
+
+/// Returns the summary of a trace that `wafer trace info --json` prints.
+fn summary(scan: &Scan) -> Value {
+    let volume = |v: &VolumeScan| {
+        json!({
+            "name": v.name,
+            "requests": v.all.requests,
+            "write_bytes": v.writes.bytes,
+            "first_byte": v.start,
+            "end_byte": v.end,
+            "touched_bytes": touched(v),
+        })
+    };
+    let shares = |shares: Shares| {
+        let share = |(name, bytes)| json!({ "name": name, "write_bytes": bytes });
+        Value::Array(shares.into_iter().map(share).collect())
+    };
+    json!({
+        "file": scan.path.display().to_string(),
+        "format": scan.format.name,
+        "requests": scan.requests(),
+        "writes": scan.writes.requests,
+        "write_bytes": scan.writes.bytes,
+        "deallocates": scan.deallocates.requests,
+        "deallocate_bytes": scan.deallocates.bytes,
+        "reads": scan.reads.requests,
+        "read_bytes": scan.reads.bytes,
+        "flushes": scan.flushes,
+        "damaged": scan.faults.count,
+        "seconds": seconds(scan),
+        "touched_bytes": scan.touched_bytes(),
+        "volumes": volumes(scan).map(volume).collect::<Value>(),
+        "processes": shares(processes(scan)),
+        "placements": shares(placements(scan)),
+        "write_sizes": shares(sizes(scan)),
+    })
 }
 
 fn info(files: &[PathBuf], set: &[String], json: bool, quiet: bool) -> anyhow::Result<()> {
     let source = TraceSource::from_options(files, set)?;
     let scans = source.scans()?;
     for scan in scans {
-        for message in &scan.messages {
-            output::notice(quiet, message);
-        }
+        output::notices(quiet, &scan.messages);
     }
-    let infos: Vec<Info> = scans.iter().map(|scan| Info::of(scan)).collect();
     if json {
-        return match infos.as_slice() {
-            [one] => output::json(one),
-            several => output::json(&several),
+        let mut summaries: Vec<Value> = scans.iter().map(|scan| summary(scan)).collect();
+        return match summaries.len() {
+            1 => output::json(&summaries.remove(0)),
+            _ => output::json(&summaries),
         };
     }
     let mut out = output::styled();
-    for (number, info) in infos.iter().enumerate() {
+    for (number, scan) in scans.iter().enumerate() {
         if number > 0 {
             writeln!(out)?;
         }
-        print(&mut out, info)?;
+        print(&mut out, scan)?;
     }
     Ok(())
 }
 
-fn print(out: &mut impl std::io::Write, info: &Info) -> anyhow::Result<()> {
+fn print(out: &mut impl std::io::Write, scan: &Scan) -> anyhow::Result<()> {
     writeln!(
         out,
         "{}: {}, {} requests in {}, {} damaged",
-        info.file,
-        info.format,
-        info.requests,
-        output::seconds(info.seconds),
-        info.damaged
+        scan.path.display(),
+        scan.format.name,
+        scan.requests(),
+        output::seconds(seconds(scan)),
+        scan.faults.count
     )?;
-    writeln!(out, "writes touch {}\n", output::bytes(info.touched_bytes))?;
-    let mut kinds =
-        Table::new(&[("kind", Align::Left), ("requests", Align::Right), ("bytes", Align::Right)]);
-    for (kind, requests, bytes) in [
-        ("write", info.writes, info.write_bytes),
-        ("deallocate", info.deallocates, info.deallocate_bytes),
-        ("read", info.reads, info.read_bytes),
-        ("flush", info.flushes, 0),
-    ] {
-        kinds.row([kind.to_owned(), requests.to_string(), output::bytes(bytes)]);
+    writeln!(out, "writes touch {}\n", output::bytes(scan.touched_bytes()))?;
+    let mut kinds = Table::default().text(["kind"]).numbers(["requests", "bytes"]);
+    for (kind, amount) in
+        [("write", scan.writes), ("deallocate", scan.deallocates), ("read", scan.reads)]
+    {
+        kinds.row([kind.to_owned(), amount.requests.to_string(), output::bytes(amount.bytes)]);
     }
+    kinds.row(["flush".to_owned(), scan.flushes.to_string(), output::bytes(0)]);
     kinds.print(out)?;
-    let mut volumes = Table::new(&[
-        ("volume", Align::Left),
-        ("requests", Align::Right),
-        ("written", Align::Right),
-        ("first", Align::Right),
-        ("end", Align::Right),
-        ("touched", Align::Right),
-    ]);
-    for v in info.volumes.iter().take(MOST) {
-        volumes.row([
+    let mut table = Table::default()
+        .text(["volume"])
+        .numbers(["requests", "written", "first", "end", "touched"]);
+    for v in volumes(scan).take(MOST) {
+        table.row([
             if v.name.is_empty() { "-".to_owned() } else { v.name.clone() },
-            v.requests.to_string(),
-            output::bytes(v.write_bytes),
-            output::bytes(v.first_byte),
-            output::bytes(v.end_byte),
-            output::bytes(v.touched_bytes),
+            v.all.requests.to_string(),
+            output::bytes(v.writes.bytes),
+            output::bytes(v.start),
+            output::bytes(v.end),
+            output::bytes(touched(v)),
         ]);
     }
     writeln!(out)?;
-    volumes.print(out)?;
-    more(out, info.volumes.len())?;
-    for (what, shares) in [
-        ("process", &info.processes),
-        ("placement", &info.placements),
-        ("write size", &info.write_sizes),
-    ] {
-        let told: Vec<&Share> = shares.iter().filter(|s| s.write_bytes > 0).collect();
-        if told.is_empty() {
+    table.print(out)?;
+    more(out, volumes(scan).count())?;
+    for (heading, mut shares) in
+        [("process", processes(scan)), ("placement", placements(scan)), ("write size", sizes(scan))]
+    {
+        shares.retain(|(_, bytes)| *bytes > 0);
+        if shares.is_empty() {
             continue;
         }
-        let mut table =
-            Table::new(&[(what, Align::Left), ("written", Align::Right), ("share", Align::Right)]);
-        for share in told.iter().take(MOST) {
-            let part = share.write_bytes as f64 / info.write_bytes.max(1) as f64;
-            let written = output::bytes(share.write_bytes);
-            table.row([share.name.clone(), written, format!("{:.1} %", 100.0 * part)]);
+        let mut table = Table::default().text([heading]).numbers(["written", "share"]);
+        let all = scan.writes.bytes.max(1) as f64;
+        for (name, bytes) in shares.iter().take(MOST) {
+            let share = output::percent(*bytes as f64 / all);
+            table.row([name.clone(), output::bytes(*bytes), share]);
         }
         writeln!(out)?;
         table.print(out)?;
-        more(out, told.len())?;
+        more(out, shares.len())?;
     }
     Ok(())
 }
 
-/// Rows of a table at most.
+/// Maximum number of rows in a table.
 const MOST: usize = 20;
 
 fn more(out: &mut impl std::io::Write, all: usize) -> std::io::Result<()> {
@@ -210,39 +187,11 @@ fn more(out: &mut impl std::io::Write, all: usize) -> std::io::Result<()> {
 fn convert(file: &Path, to: &Path, set: &[String], level: i32, quiet: bool) -> anyhow::Result<()> {
     let source = TraceSource::from_options(&[file.to_owned()], set)?;
     let scan = source.scans()?[0].clone();
-    for message in &scan.messages {
-        output::notice(quiet, &format!("{message} (left out)"));
-    }
+    output::notices(quiet, scan.messages.iter().map(|message| format!("{message} (left out)")));
     let reader = TraceReader::open(file, Some(scan.format)).map_err(LabError::Trace)?;
-    let name = to.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = to.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let write = || -> anyhow::Result<()> {
-        let out = BufWriter::new(File::create(&temporary)?);
+    output::write_whole(to, |file| {
+        let out = BufWriter::new(file);
         let out = write_capture(reader, &scan, &source.traces()[0].options, level, out)?;
-        out.into_inner()?.sync_all()?;
-        std::fs::rename(&temporary, to)?;
-        Ok(())
-    };
-    write()
-        .inspect_err(|_| _ = std::fs::remove_file(&temporary))
-        .with_context(|| to.display().to_string())
-}
-
-fn formats(json: bool) -> anyhow::Result<()> {
-    #[derive(Serialize)]
-    struct Row {
-        name: &'static str,
-        summary: &'static str,
-    }
-    if json {
-        let rows: Vec<Row> =
-            FORMATS.iter().map(|f| Row { name: f.name, summary: f.summary }).collect();
-        return output::json(&rows);
-    }
-    let mut table = Table::new(&[("format", Align::Left), ("what", Align::Left)]);
-    for format in FORMATS {
-        table.row([format.name.to_owned(), format.summary.to_owned()]);
-    }
-    table.print(&mut output::styled())?;
-    Ok(())
+        Ok(out.into_inner()?.sync_all()?)
+    })
 }

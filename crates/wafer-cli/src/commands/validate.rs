@@ -1,9 +1,6 @@
 //! `wafer validate`
 
-use std::path::Path;
-
 use wafer_lab::Options;
-use wafer_record::write_json;
 use wafer_studies::reproduce::{Outcomes, Reproduction};
 use wafer_studies::validate::{Validation, experiments, plan, update_document};
 
@@ -21,15 +18,13 @@ pub(crate) fn run(args: &ValidateArgs, quiet: bool) -> anyhow::Result<()> {
     }
     let (table, outcomes) = figures::run_all(&plan, args.threads, None, quiet)?;
     let validation = Validation::new(&curves, &table, &outcomes);
-    match args.json.as_deref() {
-        Some(path) if path == Path::new("-") => output::json(&validation)?,
-        Some(path) => write_json(path, &validation)?,
-        None => {}
+    if let Some(path) = &args.json {
+        output::json_to(path, &validation)?;
     }
     if let Some(path) = &args.markdown {
         figures::write_document(path, |label, text| update_document(&table, label, text))?;
     }
-    if args.json.as_deref() != Some(Path::new("-")) {
+    if !args.json.as_deref().is_some_and(output::is_stdout) {
         figures::print(&table)?;
     }
     figures::finish(&table, args.strict)

@@ -1,0 +1,51 @@
+//! Runs of several experiments, with a progress bar, until Ctrl-C.
+
+use std::sync::Mutex;
+
+use wafer_lab::{Batch, Checked, Experiment, LabError};
+use wafer_record::{Record, Snapshot};
+
+use crate::cancel::{CANCEL, cancel_on_ctrl_c};
+use crate::progress::Bar;
+
+/// Runs experiments in parallel, within memory, and returns their results in the same order.
+///
+/// `finished` keeps the record of a run as soon as the run ends. If that fails, its error becomes the
+/// result of the run.
+pub(crate) fn run_all(
+    experiments: &[Checked],
+    threads: Option<usize>,
+    quiet: bool,
+    watch: Option<&(dyn Fn(Snapshot) + Sync)>,
+    finished: impl Fn(usize, &Record) -> Result<(), LabError> + Sync,
+) -> anyhow::Result<Vec<Result<Record, LabError>>> {
+    cancel_on_ctrl_c()?;
+    let bar = Bar::new(experiments, quiet);
+    let failed = Mutex::new(Vec::new());
+    let batch = Batch {
+        threads,
+        cancel: &CANCEL,
+        progress: &|number, progress| bar.update(number, progress),
+        watch,
+        finished: &|number, result| {
+            let kept = result.as_ref().map_or(Ok(()), |record| finished(number, record));
+            if let (Err(error), Ok(mut failed)) = (kept, failed.lock()) {
+                failed.push((number, error));
+            }
+        },
+    };
+    let results = batch.run(experiments);
+    bar.finish();
+    let mut results = results?;
+    for (number, error) in failed.into_inner().unwrap_or_default() {
+        results[number] = Err(error);
+    }
+    Ok(results)
+}
+
+/// Checks all experiments before any of them runs.
+pub(crate) fn check_all<'a>(
+    experiments: impl IntoIterator<Item = &'a Experiment>,
+) -> Result<Vec<Checked>, LabError> {
+    experiments.into_iter().map(|experiment| experiment.clone().check()).collect()
+}

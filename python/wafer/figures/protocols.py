@@ -1,0 +1,123 @@
+"""What the plots need of runs, fits and sweeps, so that these can plot themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Fitted", "Grid", "Run", "Volumes"]
+
+Array = npt.NDArray[np.float64]
+
+
+class Volumes(Protocol):
+    """WAF over volume: :class:`wafer.Timeline`."""
+
+    @property
+    def volume(self) -> Array:
+        """Host bytes in multiples of the logical capacity."""
+
+    @property
+    def waf(self) -> Array:
+        """Cumulative WAF."""
+
+
+class PartOfRun(Protocol):
+    """A handle over a run: :class:`wafer.Handle`."""
+
+    @property
+    def cumulative_waf(self) -> Array:
+        """Cumulative WAF."""
+
+
+class Run(Protocol):
+    """A run: :class:`wafer.Result`."""
+
+    record: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment."""
+
+    @property
+    def capacity(self) -> int:
+        """Logical capacity, bytes."""
+
+    @property
+    def timeline(self) -> Volumes:
+        """WAF over volume."""
+
+    @property
+    def handles(self) -> Mapping[Any, PartOfRun]:
+        """Handles by number."""
+
+
+class Measured(Protocol):
+    """A measured curve: :class:`wafer.calibration.Curve`."""
+
+    @property
+    def host_bytes(self) -> Array:
+        """Host bytes."""
+
+    @property
+    def waf(self) -> Array:
+        """Cumulative WAF."""
+
+
+class Fitted(Protocol):
+    """A measured curve and its calibrated run: :class:`wafer.Fit`."""
+
+    @property
+    def curve(self) -> Measured:
+        """The measured curve."""
+
+    @property
+    def result(self) -> Run:
+        """The calibrated run."""
+
+    @property
+    def capacity(self) -> int:
+        """Logical capacity, bytes."""
+
+    @property
+    def fitted(self) -> float:
+        """Host bytes up to which the curve was fitted."""
+
+
+class Interval(Protocol):
+    """A mean with its interval: :class:`wafer.stats.Mean`."""
+
+    @property
+    def value(self) -> float:
+        """Mean."""
+
+    @property
+    def half(self) -> float:
+        """Half the width of the interval."""
+
+
+class Point(Protocol):
+    """A mean for one combination of keys: :class:`wafer.stats.Summary`."""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The keys with their values."""
+
+    @property
+    def mean(self) -> Interval:
+        """The mean."""
+
+
+class Grid(Protocol):
+    """Rows of a sweep: :class:`wafer.sweeps.Sweep`."""
+
+    rows: list[dict[str, Any]]
+
+    def key(self, name: str) -> str:
+        """Returns the varied key that a name stands for."""
+
+    def summary(self, value: str = ..., by: Sequence[str] | None = ...) -> Sequence[Point]:
+        """Returns the mean of a column for each combination of keys."""
