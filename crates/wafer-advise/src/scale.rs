@@ -4,7 +4,7 @@
 //! set to what the traffic touches over the fill; over-provisioning, the number of reclaim units and
 //! all shares stay, and reclaim units shrink with the capacity, down to 1 MiB.
 
-use wafer_device::Geometry;
+use wafer_device::{Geometry, Layout};
 use wafer_interface::Bytes;
 use wafer_lab::config::ResolvedDevice;
 use wafer_lab::{LabError, TraceSource};
@@ -55,18 +55,18 @@ pub(super) fn device(
             ));
         }
     }
-    simulated.geometry = resolve(&mut simulated, notices)?;
+    (simulated.geometry, simulated.layout) = resolve(&mut simulated, notices)?;
     Ok(simulated)
 }
 
-/// Resolves the geometry; a device so small that its open reclaim units do not fit gets the fewest
+/// Resolves sizes and layout; a device so small that its open reclaim units do not fit gets the fewest
 /// that do.
 fn resolve(
     simulated: &mut ResolvedDevice,
     notices: &mut Vec<String>,
-) -> Result<Geometry, LabError> {
-    match Geometry::resolve(&simulated.config) {
-        Ok(geometry) => Ok(geometry),
+) -> Result<(Geometry, Layout), LabError> {
+    match simulated.config.resolve() {
+        Ok(resolved) => Ok(resolved),
         Err(error) if error.key == "reclaim_unit.count" => {
             let least = error.message.rsplit(' ').next().and_then(|n| n.parse::<u64>().ok());
             let refused = || {
@@ -80,7 +80,9 @@ fn resolve(
             notices.push(format!(
                 "{least} reclaim units, the fewest that so small a drive works with"
             ));
-            Geometry::resolve(&simulated.config)
+            simulated
+                .config
+                .resolve()
                 .map_err(|e| LabError::config(format!("{}: {}", simulated.name, e.key), e.message))
         }
         Err(error) => {
@@ -100,6 +102,6 @@ pub(super) fn with_handles(
     }
     device.config.handles = handles as u16;
     let mut told = Vec::new();
-    device.geometry = resolve(&mut device, &mut told)?;
+    (device.geometry, device.layout) = resolve(&mut device, &mut told)?;
     Ok(device)
 }

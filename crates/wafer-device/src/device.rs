@@ -7,17 +7,15 @@ use crate::flash::mapping::{Label, PageMap};
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits, RuIndex, State};
 use crate::flash::segment::{NONE, Segments};
 use crate::flash::writers::Writers;
-use crate::gc::policy;
-use crate::gc::policy::VictimPolicy;
+use crate::gc::policy::{self, VictimPolicy};
 use crate::gc::separation::Rule;
 use crate::geometry::Geometry;
-use crate::layout::Slots;
-use crate::relocation::Relocation;
+use crate::layout::{Layout, Relocation};
 use crate::rng::{DeviceRng, Purpose};
-use wafer_interface::Placement;
-use wafer_interface::{Counters, HandleCounters};
-use wafer_interface::{NsId, RgId, RuId, RuhId};
-use wafer_interface::{Observer, Owner};
+use crate::slots::Slots;
+use wafer_interface::{
+    Counters, HandleCounters, NsId, Observer, Owner, Placement, RgId, RuId, RuhId,
+};
 
 /// A simulated FDP drive.
 ///
@@ -25,15 +23,16 @@ use wafer_interface::{Observer, Owner};
 /// `()` sees nothing and costs nothing.
 pub struct Device<O: Observer = ()> {
     pub(crate) geometry: Geometry,
+    pub(crate) layout: Layout,
     pub(crate) namespaces: Vec<NamespaceLayout>,
     pub(crate) map: PageMap,
     pub(crate) segments: Segments,
     /// Segments are merged when more are live.
     pub(crate) segment_limit: usize,
     pub(crate) rus: ReclaimUnits,
-    /// Open reclaim units: `slots_per_group` for each group; see [`Slots`].
+    /// Open reclaim units, with the numbers of `numbering`.
     pub(crate) slots: Vec<Slot>,
-    pub(crate) layout: Slots,
+    pub(crate) numbering: Slots,
     pub(crate) groups: Vec<Group>,
     pub(crate) policy: Box<dyn VictimPolicy>,
     pub(crate) policy_rng: DeviceRng,
@@ -67,17 +66,6 @@ pub(crate) struct NamespaceLayout {
 }
 
 impl NamespaceLayout {
-    /// Returns the layout of a namespace with these pages and reclaim unit handles; a deleted one has neither.
-    pub(crate) fn new(geometry: &Geometry, pages: &std::ops::Range<u64>, handles: &[u16]) -> Self {
-        // Without FDP there is one handle, whatever the list says.
-        let slot = |handle: &u16| u32::from((*handle).min(geometry.handles - 1));
-        NamespaceLayout {
-            first_page: pages.start,
-            blocks: (pages.end - pages.start) * geometry.blocks_per_page(),
-            slots: handles.iter().map(slot).collect(),
-        }
-    }
-
     /// Returns the slot of a write without directive or with a placement handle of group 0, the common
     /// cases.
     #[inline(always)]
@@ -123,7 +111,7 @@ impl Device<()> {
     /// the device's random numbers (policies, divided segments).
     ///
     /// # Errors
-    /// As [`Geometry::resolve`]; also when memory for the map is refused.
+    /// As [`DeviceConfig::resolve`] and [`policy::make`]; also when memory for the map is refused.
     pub fn new(config: &DeviceConfig, seed: u64) -> Result<Self, ConfigError> {
         Self::with_observer(config, seed, ())
     }
@@ -139,17 +127,24 @@ impl<O: Observer> Device<O> {
         seed: u64,
         observer: O,
     ) -> Result<Self, ConfigError> {
-        let policy = policy::make(&config.gc)?;
-        Self::with_geometry(Geometry::resolve(config)?, policy, seed, observer)
+        Self::with_policy(config, policy::make(&config.gc)?, seed, observer)
     }
 
-    /// Creates a device of a resolved geometry with a policy that need not be one of
-    /// [`POLICIES`](policy::POLICIES).
+    /// As [`Self::with_observer`], with a policy that need not be one of [`POLICIES`](policy::POLICIES).
     ///
     /// # Errors
-    /// When memory for the map is refused.
-    pub fn with_geometry(
-        geometry: Geometry,
+    /// As [`Device::new`].
+    pub fn with_policy(
+        config: &DeviceConfig,
+        policy: Box<dyn VictimPolicy>,
+        seed: u64,
+        observer: O,
+    ) -> Result<Self, ConfigError> {
+        Self::with_sizes(config.resolve()?, policy, seed, observer)
+    }
+
+    pub(crate) fn with_sizes(
+        (geometry, layout): (Geometry, Layout),
         policy: Box<dyn VictimPolicy>,
         seed: u64,
         observer: O,
@@ -159,54 +154,48 @@ impl<O: Observer> Device<O> {
             ConfigError::new("capacity", message)
         })?;
         let rus = ReclaimUnits::new(&geometry);
-        let mut segments = Segments::new(rus.unmapped(), DeviceRng::new(seed, Purpose::Segments));
-        if geometry.separation.is_some() {
-            segments.keep_births();
-        }
-        let handles = u32::from(geometry.handles);
-        let writers = Writers::new(geometry.counts_writers());
-        let layout = Slots::new(&geometry);
-        let groups = (0..geometry.groups)
-            .map(|g| {
-                let range = geometry.group_range(g);
-                let count = range.end - range.start;
-                Group {
-                    forced_free: geometry.forced_free(count),
-                    background_free: geometry.background_free(count),
-                    floor: 0,
-                    range,
-                }
-            })
-            .collect::<Vec<_>>();
-        let pages = geometry.namespaces.iter().zip(&geometry.namespace_handles);
-        let namespaces = pages.map(|(p, list)| NamespaceLayout::new(&geometry, p, list)).collect();
-        let ledger = if O::ATTRIBUTION {
-            Ledger::new(geometry.ru_count, handles as usize)
-        } else {
-            Ledger::default()
+        let rng = DeviceRng::new(seed, Purpose::Segments);
+        let numbering = Slots::new(&geometry, &layout);
+        let handles = usize::from(geometry.handles);
+        let group = |g| {
+            let range = geometry.group_range(g);
+            Group {
+                forced_free: geometry.forced_free(range.len() as u32),
+                background_free: geometry.background_free(range.len() as u32),
+                floor: 0,
+                range,
+            }
         };
         let mut device = Device {
-            segment_limit: geometry.segment_limit(),
-            slots: vec![Slot::EMPTY; groups.len() * layout.per_group as usize],
-            handles: vec![HandleCounters::default(); handles as usize + 1],
-            separation: geometry.separation.map(|rule| rule.rule(&geometry.separation_sizes())),
-            policy_rng: DeviceRng::new(seed, Purpose::Policy),
-            geometry,
-            namespaces,
+            namespaces: Vec::new(),
             map,
-            segments,
+            segments: Segments::new(rus.unmapped(), layout.separation.is_some(), rng),
+            segment_limit: geometry.segment_limit(),
             rus,
-            layout,
-            groups,
+            slots: vec![Slot::EMPTY; usize::from(geometry.groups) * numbering.per_group as usize],
+            numbering,
+            groups: (0..geometry.groups).map(group).collect(),
             policy,
+            policy_rng: DeviceRng::new(seed, Purpose::Policy),
+            separation: layout
+                .separation
+                .map(|rule| rule.rule(&layout.separation_sizes(&geometry))),
             counters: Counters::default(),
+            handles: vec![HandleCounters::default(); handles + 1],
             clock: 0,
             granted: 0,
             scratch: Default::default(),
-            ledger,
-            writers,
+            ledger: if O::ATTRIBUTION {
+                Ledger::new(geometry.ru_count, handles)
+            } else {
+                Ledger::default()
+            },
+            writers: Writers::new(layout.counted_writers(&geometry)),
             observer,
+            geometry,
+            layout,
         };
+        device.place_namespaces();
         device.open_handles();
         Ok(device)
     }
@@ -223,16 +212,16 @@ impl<O: Observer> Device<O> {
 
     /// Returns the counters of each handle.
     pub fn handle_counters(&self) -> &[HandleCounters] {
-        &self.handles[..self.layout.handles as usize]
+        &self.handles[..self.numbering.handles as usize]
     }
 
     /// Returns the counters of the reclaim units that hold relocated data of all initially isolated handles;
     /// `None` where relocated data never mixes so.
     pub fn gc_counters(&self) -> Option<HandleCounters> {
         let by_isolation =
-            matches!(self.geometry.relocation, Relocation::ByIsolation | Relocation::ByWriter);
+            matches!(self.layout.relocation, Relocation::ByIsolation | Relocation::ByWriter);
         let mixes = by_isolation && self.geometry.isolation.contains(&Isolation::Initially);
-        mixes.then(|| self.handles[self.layout.handles as usize])
+        mixes.then(|| self.handles[self.numbering.handles as usize])
     }
 
     /// Returns whose writes caused relocations of whose data since the device was made or
@@ -305,21 +294,21 @@ impl<O: Observer> Device<O> {
 
     /// Returns RUAMW: pages that can still be written to the open reclaim unit of a handle.
     pub fn available_pages(&self, group: RgId, handle: RuhId) -> u32 {
-        self.slots[group.index() * self.layout.per_group as usize + handle.index()].room
+        self.slots[group.index() * self.numbering.per_group as usize + handle.index()].room
     }
 
     pub(crate) fn group_of(&self, slot: u32) -> u16 {
-        (slot / self.layout.per_group) as u16
+        (slot / self.numbering.per_group) as u16
     }
 
     pub(crate) fn owner_of(&self, slot: u32) -> Owner {
-        match slot % self.layout.per_group {
-            s if s < self.layout.handles => Owner::Handle(RuhId(s as u16)),
-            s if s == self.layout.shared_gc() => Owner::Gc,
+        match slot % self.numbering.per_group {
+            s if s < self.numbering.handles => Owner::Handle(RuhId(s as u16)),
+            s if s == self.numbering.shared_gc() => Owner::Gc,
             s => {
-                let handle = match self.layout.host_of(s) {
+                let handle = match self.numbering.host_of(s) {
                     Some((handle, _)) => handle,
-                    None => (s - self.layout.handles - 1) / self.layout.generations,
+                    None => (s - self.numbering.handles - 1) / self.numbering.generations,
                 };
                 Owner::Handle(RuhId(handle as u16))
             }
@@ -329,7 +318,7 @@ impl<O: Observer> Device<O> {
     pub(crate) fn owner_index(&self, owner: Owner) -> usize {
         match owner {
             Owner::Handle(handle) => handle.index(),
-            Owner::Gc => self.layout.handles as usize,
+            Owner::Gc => self.numbering.handles as usize,
         }
     }
 }

@@ -203,7 +203,7 @@ impl Drive {
                 Box::new(file::File::new(file))
             }
         };
-        let geometry = Geometry::resolve(&options.device)?;
+        let (geometry, _) = options.device.resolve()?;
         let device = empty_device(&options.device, options.seed)?;
         let mut drive = Drive {
             inner: Mutex::new(Inner {

@@ -270,7 +270,7 @@ impl Experiment {
     /// Prepares the workload without running it, so that its errors come before anything runs.
     /// Refuses what does not fit into memory.
     pub fn check(self) -> Result<Checked, LabError> {
-        let device_bytes = self.device.geometry.memory_bytes();
+        let device_bytes = self.device.memory_bytes();
         self.check_memory(device_bytes)?;
         self.check_memory(device_bytes + self.workload.memory_bytes(&self.target())?)?;
         let built = self.build()?;
@@ -290,7 +290,7 @@ impl Experiment {
     /// # Errors
     /// What the workload cannot do on this device.
     pub fn needed_memory(&self) -> Result<u64, LabError> {
-        Ok(self.device.geometry.memory_bytes() + self.build()?.memory_bytes)
+        Ok(self.device.memory_bytes() + self.build()?.memory_bytes)
     }
 
     fn check_memory(&self, needed: u64) -> Result<(), LabError> {

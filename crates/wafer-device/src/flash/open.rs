@@ -27,8 +27,8 @@ impl<O: Observer> Device<O> {
     /// Opens a reclaim unit for each handle in each group of a fresh device.
     pub(crate) fn open_handles(&mut self) {
         for group in 0..self.groups.len() as u32 {
-            for handle in 0..self.layout.handles {
-                self.open_slot(group * self.layout.per_group + handle, HostWrite::by(handle));
+            for handle in 0..self.numbering.handles {
+                self.open_slot(group * self.numbering.per_group + handle, HostWrite::by(handle));
             }
         }
     }
@@ -53,7 +53,7 @@ impl<O: Observer> Device<O> {
             return true;
         }
         let owner = self.owner_of(slot);
-        let class = self.layout.host_of(slot % self.layout.per_group).map_or(0, |(_, c)| c);
+        let class = self.numbering.host_of(slot % self.numbering.per_group).map_or(0, |(_, c)| c);
         let ru = self.rus.open(group, owner, 0, class);
         if class > 0 {
             self.rus.units[ru as usize].death_time = write.death_time;
@@ -136,11 +136,11 @@ impl<O: Observer> Device<O> {
         if self.keep_open(slot, write) {
             return slot;
         }
-        let within = slot % self.layout.per_group;
+        let within = slot % self.numbering.per_group;
         let mut groups: Vec<usize> = (0..self.groups.len()).collect();
         groups.sort_by_key(|g| std::cmp::Reverse(self.rus.free[*g].len()));
         for group in groups {
-            let other = group as u32 * self.layout.per_group + within;
+            let other = group as u32 * self.numbering.per_group + within;
             if self.keep_open(other, write) {
                 self.observer.event(&FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(self.group_of(slot)),
@@ -150,7 +150,7 @@ impl<O: Observer> Device<O> {
                 return other;
             }
         }
-        unreachable!("Geometry::resolve leaves some group with space to reclaim");
+        unreachable!("DeviceConfig::resolve leaves some group with space to reclaim");
     }
 
     /// Ends the open segment of a slot before it is full.

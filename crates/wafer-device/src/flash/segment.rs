@@ -62,12 +62,12 @@ pub(crate) struct Segments {
     /// The handle through which the pages were written; the same for all of a segment.
     pub(crate) origins: Vec<u8>,
     /// Host pages written to the device when each was begun; empty where nobody asks.
-    born: Vec<u64>,
+    pub(crate) born: Vec<u64>,
     /// Predicted death time of each, in the same unit; 0: unknown. Kept where births are.
-    death_times: Vec<u64>,
-    free: Vec<Label>,
-    /// The parts of each divided label; empty entries are free.
-    divisions: Vec<Vec<Label>>,
+    pub(crate) death_times: Vec<u64>,
+    pub(crate) free: Vec<Label>,
+    /// The parts of each divided label; entries without parts are free.
+    pub(crate) divisions: Vec<Vec<Label>>,
     free_divisions: Vec<u32>,
     pub(crate) rng: DeviceRng,
     /// What was decided about single pages and segments, for the tests that follow it.
@@ -94,14 +94,15 @@ pub(crate) enum Decision {
 
 impl Segments {
     /// Creates a table that holds only the segment of unmapped pages, on the reclaim unit index
-    /// `unmapped_ru` that stands for none.
-    pub(crate) fn new(unmapped_ru: RuIndex, rng: DeviceRng) -> Self {
+    /// `unmapped_ru` that stands for none. `births`: whether the birth of every segment is kept.
+    pub(crate) fn new(unmapped_ru: RuIndex, births: bool, rng: DeviceRng) -> Self {
+        let times = vec![0; usize::from(births)];
         Segments {
             hot: vec![Segment { ru: unmapped_ru, valid: 0 }],
             labels: vec![0],
             origins: vec![0],
-            born: Vec::new(),
-            death_times: Vec::new(),
+            born: times.clone(),
+            death_times: times,
             free: Vec::new(),
             divisions: Vec::new(),
             free_divisions: Vec::new(),
@@ -146,12 +147,6 @@ impl Segments {
     /// Returns the number of segments in use.
     pub(crate) fn live(&self) -> usize {
         self.hot.len() - self.free.len()
-    }
-
-    /// Keeps the birth of every segment from now on.
-    pub(crate) fn keep_births(&mut self) {
-        self.born.resize(self.hot.len(), 0);
-        self.death_times.resize(self.hot.len(), 0);
     }
 
     /// Returns whether births are kept.
@@ -303,28 +298,8 @@ impl Segments {
         }
     }
 
-    /// Takes `id` out of use, as a segment whose pages another one now stands for.
-    pub(crate) fn merged(&mut self, id: Label) {
-        self.free.push(id);
-    }
-
     fn division_of(&self, label: Label) -> usize {
         (self.hot[label as usize].ru & !DIVIDED) as usize
-    }
-
-    /// Returns the birth of each number, where births are kept.
-    pub(crate) fn births(&self) -> &[u64] {
-        &self.born
-    }
-
-    /// Returns the predicted death time of each number, where births are kept.
-    pub(crate) fn death_times(&self) -> &[u64] {
-        &self.death_times
-    }
-
-    /// Returns the parts of each division; an entry without parts is free.
-    pub(crate) fn divisions(&self) -> &[Vec<Label>] {
-        &self.divisions
     }
 
     /// Checks that the list of free divisions names each free one once.
@@ -334,11 +309,6 @@ impl Segments {
         let known = (0..).zip(&self.divisions).filter(|(_, parts)| parts.is_empty());
         let same = listed.into_iter().eq(known.map(|(index, _)| index));
         if same { Ok(()) } else { Err("free ones other than listed".to_owned()) }
-    }
-
-    /// Returns the numbers that are not in use.
-    pub(crate) fn free_list(&self) -> &[Label] {
-        &self.free
     }
 }
 

@@ -255,13 +255,14 @@ impl<O: Observer> Device<O> {
     /// skipped in group 0.
     #[inline(always)]
     pub(crate) fn handle_of(&self, slot: u32) -> u32 {
-        let slot = if slot < self.layout.per_group { slot } else { slot % self.layout.per_group };
-        if slot < self.layout.handles { slot } else { self.handle_of_class(slot) }
+        let slot =
+            if slot < self.numbering.per_group { slot } else { slot % self.numbering.per_group };
+        if slot < self.numbering.handles { slot } else { self.handle_of_class(slot) }
     }
 
     #[cold]
     fn handle_of_class(&self, slot: u32) -> u32 {
-        self.layout.host_of(slot).map_or(slot, |(handle, _)| handle)
+        self.numbering.host_of(slot).map_or(slot, |(handle, _)| handle)
     }
 
     /// Returns where the last command of a handle ended, if attribution is kept.
@@ -298,7 +299,7 @@ impl<O: Observer> Device<O> {
             let rule = self.separation.as_ref();
             let (class, death_time) =
                 rule.map_or((0, 0), |rule| rule.host_class(handle, old, self.clock));
-            let slot = self.layout.class_slot(home, class);
+            let slot = self.numbering.class_slot(home, class);
             self.append(slot, page, 1, HostWrite { handle, death_time });
         }
     }
@@ -412,7 +413,7 @@ impl<O: Observer> Device<O> {
         let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
         match handles.get(handle as usize) {
             Some(slot) if (group as usize) < self.groups.len() => {
-                group * self.layout.per_group + slot
+                group * self.numbering.per_group + slot
             }
             _ => {
                 self.observer.event(&FdpEvent::InvalidPlacementIdentifier { namespace, placement });
@@ -432,7 +433,7 @@ impl<O: Observer> Device<O> {
         if group as usize >= self.groups.len() {
             return None;
         }
-        let slot = group * self.layout.per_group + layout.slots.get(handle as usize)?;
+        let slot = group * self.numbering.per_group + layout.slots.get(handle as usize)?;
         let open = self.slots[slot as usize];
         if open.ru == NONE || open.room == self.geometry.pages_per_ru {
             return Some(0);

@@ -7,7 +7,7 @@ use crate::flash::reclaim::{NOT_CLOSED, RuIndex};
 use crate::flash::segment::NONE;
 use crate::gc::policy::{RuView, VictimPolicy};
 use crate::gc::separation::Victim;
-use crate::relocation::Relocation;
+use crate::layout::Relocation;
 use wafer_interface::FdpEvent;
 use wafer_interface::{Cause, Collection, MediaWork, Observer, Owner};
 use wafer_interface::{RgId, RuId, RuhId};
@@ -55,7 +55,7 @@ impl<O: Observer> Device<O> {
     }
 
     /// Collects until a group is above its reserve. False if every candidate is full of valid pages,
-    /// which [`crate::Geometry::resolve`] excludes for a device of one group.
+    /// which [`DeviceConfig::resolve`](crate::DeviceConfig::resolve) excludes for a device of one group.
     ///
     /// Policies that do not look at valid pages may take full reclaim units, which gains nothing: they may
     /// do so `full_victims` times, then the fewest valid pages decide.
@@ -145,7 +145,7 @@ impl<O: Observer> Device<O> {
             pages_per_ru: self.geometry.pages_per_ru,
             now: self.clock,
             forced: false,
-            classes: self.geometry.destination_classes(),
+            classes: self.layout.destination_classes(&self.geometry),
             writer: 0,
         };
         ask(self.policy.as_mut(), &mut view)
@@ -194,26 +194,26 @@ impl<O: Observer> Device<O> {
     /// Returns where relocated data of `owner` goes that was moved `generation` times before, or, where handles share
     /// theirs, that of `writer`.
     fn destination(&self, group: u16, owner: Owner, generation: u8, writer: u32) -> u32 {
-        let base = u32::from(group) * self.layout.per_group;
-        base + match (self.geometry.relocation, owner) {
+        let base = u32::from(group) * self.numbering.per_group;
+        base + match (self.layout.relocation, owner) {
             (Relocation::ByWriter, _) => self.by_isolation(writer),
             (Relocation::Shared, Owner::Handle(handle)) => u32::from(handle.0),
             (Relocation::Shared, Owner::Gc) => 0,
-            (_, Owner::Gc) => self.layout.shared_gc(),
+            (_, Owner::Gc) => self.numbering.shared_gc(),
             (Relocation::ByIsolation, Owner::Handle(handle)) => {
                 self.by_isolation(u32::from(handle.0))
             }
             (Relocation::ByHandle(generations), Owner::Handle(handle)) => {
                 let generation = u32::from(generation.min(generations - 1));
-                self.layout.own_gc(u32::from(handle.0), generation)
+                self.numbering.own_gc(u32::from(handle.0), generation)
             }
         }
     }
 
     fn by_isolation(&self, handle: u32) -> u32 {
         match self.geometry.isolation[handle as usize] {
-            Isolation::Initially => self.layout.shared_gc(),
-            Isolation::Persistently => self.layout.own_gc(handle, 0),
+            Isolation::Initially => self.numbering.shared_gc(),
+            Isolation::Persistently => self.numbering.own_gc(handle, 0),
         }
     }
 
@@ -222,7 +222,7 @@ impl<O: Observer> Device<O> {
         let owner = self.rus.units[victim.index()].owner;
         let generation = self.generation_of(victim);
         // Drawn before the policy is asked, which may want to know.
-        let writer = match forced && self.geometry.relocation == Relocation::ByWriter {
+        let writer = match forced && self.layout.relocation == Relocation::ByWriter {
             true => self.writers.draw(u32::from(by.0), &mut self.policy_rng),
             false => 0,
         };
@@ -310,7 +310,7 @@ impl<O: Observer> Device<O> {
         let room = self.relocation_room(at);
         let mut missing = room;
         let [mut first, mut second, mut by_count] = std::mem::take(&mut self.scratch);
-        let spread = self.geometry.relocation_order == RelocationOrder::Spread;
+        let spread = self.layout.order == RelocationOrder::Spread;
         let mut seen = 0u64;
         for (i, id) in list.iter().enumerate() {
             self.segments.prefetch_cold(list.get(i + LIST_AHEAD));
@@ -387,9 +387,9 @@ impl<O: Observer> Device<O> {
     fn relocation_room(&mut self, at: &mut Collecting) -> u32 {
         let slot = at.slot;
         if self.slots[slot as usize].ru == NONE {
-            let within = slot % self.layout.per_group;
-            let generation = self.layout.generation(within);
-            let class = self.layout.host_of(within).map_or(0, |(_, class)| class);
+            let within = slot % self.numbering.per_group;
+            let generation = self.numbering.generation(within);
+            let class = self.numbering.host_of(within).map_or(0, |(_, class)| class);
             let ru = self.rus.open(at.group, self.owner_of(slot), generation, class);
             if self.separation.as_ref().is_some_and(|rule| rule.is_grouped(generation)) {
                 self.rus.units[ru as usize].death_time = at.death_time;
@@ -428,7 +428,7 @@ impl<O: Observer> Device<O> {
     /// Counts a victim's valid pages by origin, for attribution.
     fn count_origins(&mut self, owner: Owner, valid: u32, list: &[Label]) {
         // Only relocated data of several handles is of several origins.
-        let mixed = self.geometry.relocation == Relocation::ByWriter;
+        let mixed = self.layout.relocation == Relocation::ByWriter;
         if let (Owner::Handle(handle), false) = (owner, mixed) {
             self.ledger.valid[handle.index()] = valid;
             return;
@@ -463,8 +463,9 @@ impl<O: Observer> Device<O> {
         let from = self.owner_index(at.owner);
         self.handles[from].media_bytes += moved;
         self.handles[from].erased_bytes += erased;
-        if at.owner != Owner::Gc && at.slot % self.layout.per_group == self.layout.shared_gc() {
-            let shared = &mut self.handles[self.layout.handles as usize];
+        if at.owner != Owner::Gc && at.slot % self.numbering.per_group == self.numbering.shared_gc()
+        {
+            let shared = &mut self.handles[self.numbering.handles as usize];
             shared.host_bytes += moved;
             shared.media_bytes += moved;
         }

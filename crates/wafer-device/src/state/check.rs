@@ -9,9 +9,8 @@ use crate::device::{Device, Slot};
 use crate::flash::mapping::{Label, UNMAPPED};
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit, RuIndex, State};
 use crate::flash::segment::{DIVIDED, NONE};
-use crate::geometry::{Geometry, MAX_HANDLES};
-use crate::namespace::MAX_NAMESPACES;
-use crate::relocation::Relocation;
+use crate::geometry::{Geometry, MAX_HANDLES, MAX_NAMESPACES};
+use crate::layout::Relocation;
 use wafer_interface::{Observer, Owner};
 
 /// No count of pages, bytes or events gets there; sums of a few do not overflow.
@@ -99,17 +98,18 @@ impl<O: Observer> Device<O> {
         let seen = if rus.seen.is_empty() { 0 } else { units };
         length("segments.labels", segments.labels.len(), numbers)?;
         length("segments.origins", segments.origins.len(), numbers)?;
-        length("segments.born", segments.births().len(), births)?;
-        length("segments.death_times", segments.death_times().len(), births)?;
+        length("segments.born", segments.born.len(), births)?;
+        length("segments.death_times", segments.death_times.len(), births)?;
         length("rus.units", rus.units.len(), units)?;
         length("rus.valid", rus.valid.len(), units + 1)?;
         length("rus.closed_at", rus.closed_at.len(), units)?;
         length("rus.closed_order", rus.closed_order.len(), units)?;
         length("rus.free", rus.free.len(), self.groups.len())?;
         length("rus.seen", rus.seen.len(), seen)?;
-        length("slots", self.slots.len(), self.groups.len() * self.layout.per_group as usize)?;
-        length("handles", self.handles.len(), self.layout.handles as usize + 1)?;
-        let writers = self.writers.is_whole(usize::from(self.geometry.counts_writers()));
+        length("slots", self.slots.len(), self.groups.len() * self.numbering.per_group as usize)?;
+        length("handles", self.handles.len(), self.numbering.handles as usize + 1)?;
+        let writers =
+            self.writers.is_whole(usize::from(self.layout.counted_writers(&self.geometry)));
         ensure(writers, "writers", || "counts that do not add up".to_owned())
     }
 
@@ -120,7 +120,7 @@ impl<O: Observer> Device<O> {
         ensure(small, "clock", || format!("{now} pages"))?;
         let past = |times: &[u64]| times.iter().all(|time| *time <= now);
         ensure(past(&rus.closed_at), "rus.closed_at", || format!("later than {now}"))?;
-        ensure(past(self.segments.births()), "segments.born", || format!("later than {now}"))?;
+        ensure(past(&self.segments.born), "segments.born", || format!("later than {now}"))?;
         let seen = rus.seen.iter().all(|seen| seen.at <= now);
         ensure(seen, "rus.seen", || format!("later than {now}"))?;
         let ordered = rus.closed_order.iter().all(|order| *order <= rus.next_order);
@@ -140,11 +140,11 @@ impl<O: Observer> Device<O> {
         assign("segments.labels", UNMAPPED, Role::Unused, Role::Unmapped)?;
         let unmapped = (segments.hot[0].ru, segments.labels[0]);
         ensure(unmapped == (self.rus.unmapped(), 0), "segments.hot", || "0".to_owned())?;
-        for id in segments.free_list() {
+        for id in &segments.free {
             assign("segments.free", *id, Role::Unused, Role::Free)?;
         }
         const DIVISIONS: &str = "segments.divisions";
-        for (index, parts) in (0..).zip(segments.divisions()) {
+        for (index, parts) in (0..).zip(&segments.divisions) {
             let Some(first) = parts.first() else { continue };
             let label = segments.labels.get(*first as usize).copied().unwrap_or(NONE);
             assign(DIVISIONS, label, Role::Unused, Role::Divided)?;
@@ -178,7 +178,7 @@ impl<O: Observer> Device<O> {
         }
         let stray = roles.iter().position(|role| matches!(role, Role::Unused | Role::Part));
         ensure(stray.is_none(), "segments.hot", || format!("{stray:?} is in no reclaim unit"))?;
-        let handles = self.layout.handles;
+        let handles = self.numbering.handles;
         let known = segments.origins.iter().all(|origin| u32::from(*origin) < handles);
         ensure(known, "segments.origins", || "an unknown handle".to_owned())?;
         Ok(roles)
@@ -190,7 +190,7 @@ impl<O: Observer> Device<O> {
         const FIELD: &str = "slots";
         let handles = u32::from(self.geometry.handles);
         let split = (0..handles).filter(|handle| self.is_split(*handle)).count();
-        let most = self.geometry.split_handles;
+        let most = self.layout.split_handles;
         ensure(split <= usize::from(most), "separation", || format!("{split} handles split"))?;
         let full = self.geometry.pages_per_ru;
         for (number, slot) in (0..).zip(&self.slots) {
@@ -205,9 +205,9 @@ impl<O: Observer> Device<O> {
             let unit = &self.rus.units[ru as usize];
             ensure(unit.state == State::Open, FIELD, || format!("{number}: {ru} is not open"))?;
             ensure(self.may_open(number), FIELD, || format!("{number} is never open"))?;
-            let within = number % self.layout.per_group;
-            let class = self.layout.host_of(within).map_or(0, |(_, class)| class);
-            let expected = (self.owner_of(number), self.layout.generation(within), class);
+            let within = number % self.numbering.per_group;
+            let class = self.numbering.host_of(within).map_or(0, |(_, class)| class);
+            let expected = (self.owner_of(number), self.numbering.generation(within), class);
             ensure((unit.owner, unit.generation, unit.class) == expected, FIELD, || {
                 format!("{number}: {ru} holds other data")
             })?;
@@ -239,10 +239,10 @@ impl<O: Observer> Device<O> {
 
     /// Returns whether the layout ever opens this slot: [`Geometry::open_per_group`] counts on it.
     fn may_open(&self, slot: u32) -> bool {
-        if let Some((handle, class)) = self.layout.host_of(slot % self.layout.per_group) {
+        if let Some((handle, class)) = self.numbering.host_of(slot % self.numbering.per_group) {
             return class == 0 || self.is_split(handle);
         }
-        match (self.geometry.relocation, self.owner_of(slot)) {
+        match (self.layout.relocation, self.owner_of(slot)) {
             (Relocation::Shared, _) | (Relocation::ByHandle(_), Owner::Gc) => false,
             (_, Owner::Gc) => self.geometry.isolation.contains(&Isolation::Initially),
             (Relocation::ByHandle(_), _) => true,
@@ -257,7 +257,8 @@ impl<O: Observer> Device<O> {
     pub(super) fn check_grouped(&self) -> Check {
         let Some(rule) = &self.separation else { return Ok(()) };
         for (number, _) in (0..).zip(&self.slots).filter(|(_, slot)| slot.ru != NONE) {
-            let grouped = rule.is_grouped(self.layout.generation(number % self.layout.per_group));
+            let grouped =
+                rule.is_grouped(self.numbering.generation(number % self.numbering.per_group));
             let Owner::Handle(handle) = self.owner_of(number) else { continue };
             ensure(!grouped || self.is_split(u32::from(handle.0)), "slots", || {
                 format!("{number}: grouped data of a handle that is not split")
@@ -299,8 +300,8 @@ impl<O: Observer> Device<O> {
         let share = |pages: &f64| pages.is_finite() && *pages >= 0.0;
         let origins = unit.origins.is_empty() || unit.origins.len() == self.rus.handles;
         owner
-            && u32::from(unit.class) < self.layout.classes
-            && u32::from(unit.generation) <= self.layout.generations
+            && u32::from(unit.class) < self.numbering.classes
+            && u32::from(unit.generation) <= self.numbering.generations
             && origins
             && unit.origins.iter().all(share)
             && unit.erases < u32::MAX / 2
@@ -380,7 +381,7 @@ impl<O: Observer> Device<O> {
         })?;
         // A page is counted where it was moved from. What enters the shared GC entry is in that
         // entry's own bytes as well.
-        let gc = self.handles[self.layout.handles as usize];
+        let gc = self.handles[self.numbering.handles as usize];
         let again = gc.media_bytes.checked_sub(gc.host_bytes);
         let total = again.map(|again| sum(&|h| h.media_bytes) + u128::from(again));
         ensure(total == Some(media), FIELD, || {

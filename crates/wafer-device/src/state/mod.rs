@@ -18,15 +18,14 @@ pub use error::StateError;
 use serde::{Deserialize, Serialize};
 
 use crate::config::DeviceConfig;
-use crate::device::{Device, NamespaceLayout, Slot};
+use crate::device::{Device, Slot};
 use crate::flash::reclaim::ReclaimUnits;
 use crate::flash::segment::Segments;
 use crate::flash::writers::Writers;
 use crate::gc::policy::Learned;
 use crate::gc::separation::Rule;
 use crate::rng::DeviceRng;
-use wafer_interface::Observer;
-use wafer_interface::{Counters, HandleCounters};
+use wafer_interface::{Counters, HandleCounters, Observer};
 
 /// Everything of a device that its configuration and its map do not say. The observer, and what attribution
 /// counts, are not part of it.
@@ -124,11 +123,7 @@ impl<O: Observer> Device<O> {
         }
         (self.geometry.namespaces, self.geometry.namespace_handles) =
             state.namespaces.into_iter().unzip();
-        let pages = self.geometry.namespaces.iter().zip(&self.geometry.namespace_handles);
-        let layout = |(pages, list): (&Range<u64>, &Vec<u16>)| {
-            NamespaceLayout::new(&self.geometry, pages, list)
-        };
-        self.namespaces = pages.map(layout).collect();
+        self.place_namespaces();
         self.segments = state.segments;
         self.rus = state.rus;
         self.rus.complete(&self.geometry);

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use wafer_device::policy::POLICIES;
 use wafer_device::{
-    Destination, Device, DeviceConfig, Geometry, Isolation, ReclaimUnitConfig, Relocation,
-    RelocationOrder, Separation,
+    Destination, Device, DeviceConfig, Isolation, ReclaimUnitConfig, Relocation, RelocationOrder,
+    Separation,
 };
 use wafer_interface::{Bytes, Command, Placement};
 use wafer_oracle::smallest_count;
@@ -73,16 +73,16 @@ fn as_many_handles_are_split_as_the_spare_space_has_room_for() {
         let mut config = device("adaptive", None);
         config.gc.destination = None;
         config.reclaim_unit.count = Some(RUS + spare);
-        let geometry = Geometry::resolve(&config).unwrap();
-        (geometry.separation.is_some(), geometry.relocation)
+        let (_, layout) = config.resolve().unwrap();
+        (layout.separation.is_some(), layout.relocation)
     };
     let expected = [(false, Relocation::ByHandle(3)), (true, Relocation::ByHandle(4))];
     assert_eq!([124, 125].map(split), expected);
-    let geometry = |policy| Geometry::resolve(&device(policy, None)).unwrap();
-    assert_eq!(geometry("adaptive").separation, None, "a destination was asked for");
+    let (_, layout) = device("adaptive", None).resolve().unwrap();
+    assert_eq!(layout.separation, None, "a destination was asked for");
     // A configuration that asks for it has one at least.
     let config = device("greedy", Some(Separation::DeathTime));
-    assert_eq!(Geometry::resolve(&config).unwrap().split_handles, 1);
+    assert_eq!(config.resolve().unwrap().1.split_handles, 1);
 }
 
 /// Streams that go round, one or two, each over its part of the pages; what others overwrite there at random, and a

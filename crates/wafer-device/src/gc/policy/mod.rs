@@ -118,15 +118,9 @@ pub const POLICIES: &[PolicyInfo] = &[
     adaptive::INFO,
 ];
 
-/// Returns where a policy wants relocated data; for an unknown one, by isolation.
-pub(crate) fn destination(name: &str) -> Destination {
-    let info = POLICIES.iter().find(|p| p.name == name);
-    info.map_or(Destination::Isolation, |info| info.destination)
-}
-
-/// Returns how a policy wants data of a handle separated.
-pub(crate) fn separation(name: &str) -> Option<Separation> {
-    POLICIES.iter().find(|p| p.name == name).and_then(|info| info.separation)
+/// Returns the policy of this name.
+pub(crate) fn find(name: &str) -> Option<&'static PolicyInfo> {
+    POLICIES.iter().find(|policy| policy.name == name)
 }
 
 /// Returns the policy that a configuration names.
@@ -134,7 +128,7 @@ pub(crate) fn separation(name: &str) -> Option<Separation> {
 /// # Errors
 /// An unknown name, or a parameter the policy refuses.
 pub fn make(config: &GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError> {
-    let Some(info) = POLICIES.iter().find(|p| p.name == config.policy) else {
+    let Some(info) = find(&config.policy) else {
         let names: Vec<_> = POLICIES.iter().map(|p| p.name).collect();
         let message = format!("no policy `{}`; there are {}", config.policy, names.join(", "));
         return Err(ConfigError::new("gc.policy", message));

@@ -1,0 +1,70 @@
+//! The numbers of the open reclaim units of a device.
+
+use crate::geometry::Geometry;
+use crate::layout::Layout;
+
+/// How slots are numbered within a group: `handles` for hosts, then one for relocated data of
+/// initially isolated handles, then for each handle one for each generation of its relocated data
+/// that is kept apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slots {
+    pub(crate) handles: u32,
+    pub(crate) generations: u32,
+    /// Classes of what hosts write; the slots of all but the first come last.
+    pub(crate) classes: u32,
+    pub(crate) per_group: u32,
+}
+
+impl Slots {
+    pub(crate) fn new(geometry: &Geometry, layout: &Layout) -> Self {
+        let handles = u32::from(geometry.handles);
+        let generations = u32::from(layout.relocation.generations());
+        let classes = layout.host_classes();
+        Slots { handles, generations, classes, per_group: handles * (classes + generations) + 1 }
+    }
+
+    pub(crate) fn shared_gc(self) -> u32 {
+        self.handles
+    }
+
+    /// Returns the slot of a handle's relocated data; `generation` counts from 0.
+    pub(crate) fn own_gc(self, handle: u32, generation: u32) -> u32 {
+        self.handles + 1 + handle * self.generations + generation
+    }
+
+    /// Returns the first slot of the classes of hosts beside the first.
+    fn classed(self) -> u32 {
+        self.handles * (1 + self.generations) + 1
+    }
+
+    /// Returns the slot of a class, from that of class 0, in any group.
+    pub(crate) fn class_slot(self, home: u32, class: u8) -> u32 {
+        if class == 0 {
+            return home;
+        }
+        let (group, handle) = (home / self.per_group, home % self.per_group);
+        let within = handle * (self.classes - 1) + u32::from(class) - 1;
+        group * self.per_group + self.classed() + within
+    }
+
+    /// Returns the handle and class of a slot for hosts within its group; `None` for one of relocation.
+    pub(crate) fn host_of(self, slot: u32) -> Option<(u32, u8)> {
+        match slot.checked_sub(self.classed()) {
+            Some(within) => {
+                let class = within % (self.classes - 1) + 1;
+                Some((within / (self.classes - 1), class as u8))
+            }
+            None => (slot < self.handles).then_some((slot, 0)),
+        }
+    }
+
+    /// Returns how often data in a slot of its group has been moved, as far as it is kept apart.
+    pub(crate) fn generation(self, slot: u32) -> u8 {
+        match slot {
+            s if s < self.handles => 0,
+            s if s == self.handles => 1,
+            s if s >= self.classed() => 0,
+            s => ((s - self.handles - 1) % self.generations + 1) as u8,
+        }
+    }
+}
