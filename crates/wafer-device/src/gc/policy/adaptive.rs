@@ -35,18 +35,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::survival::{Index, Known, Track};
-use super::{Learned, PolicyInfo, RuView, VictimPolicy};
+use super::PolicyInfo;
+use super::survival::{ByIndex, Index, Known, Track};
 use crate::config::Destination;
 use crate::gc::separation::Separation;
-use wafer_interface::RuId;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "adaptive",
     summary: "wafer's: least relocations saved by waiting, later ones counted, per space held",
     destination: Destination::Generation,
     separation: Some(Separation::DeathTime),
-    make: |_| Ok(Box::new(Adaptive::default())),
+    make: |_| Ok(Box::new(ByIndex::<Costs>::default())),
 };
 
 /// Weight of one victim in the mean.
@@ -55,12 +54,6 @@ const MEAN_WEIGHT: f64 = 0.002;
 const LIMIT: f64 = 3.0;
 /// What it may cost in any case above that.
 const LIMIT_LEAST: f64 = 1.0;
-
-#[derive(Default, Serialize, Deserialize)]
-struct Adaptive {
-    known: Known,
-    costs: Costs,
-}
 
 /// What became of the victims of one class, fading.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -86,6 +79,8 @@ impl Costs {
 }
 
 impl Index for Costs {
+    const MOVES_IN_BACKGROUND: bool = false;
+
     fn value(&self, known: &Known, track: &Track) -> f64 {
         let valid = f64::from(track.valid);
         // Waiting a moment; then ever longer.
@@ -102,7 +97,7 @@ impl Index for Costs {
         valid / (known.pages - valid) <= LIMIT * mean / (1.0 - mean) + LIMIT_LEAST
     }
 
-    fn chosen(&mut self, known: &Known, track: &Track, _: Option<f64>) {
+    fn chosen(&mut self, known: &Known, track: &Track) {
         let class = known.class(track);
         if self.flows.len() <= class {
             self.flows.resize(class + 1, Flow::default());
@@ -132,28 +127,11 @@ impl Index for Costs {
             self.flows[class] = Flow { victims, moved, future };
         }
     }
-}
 
-impl VictimPolicy for Adaptive {
-    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
-        let least = rus.least_valid()?;
-        if !rus.forced() && rus.valid(least) != Some(0) {
-            return None;
+    fn check(&self, known: &Known) -> Result<(), String> {
+        match self.flows.len() {
+            classes if classes > known.classes() => Err(format!("{classes} classes have victims")),
+            _ => Ok(()),
         }
-        self.known.select(rus, &mut self.costs)
-    }
-
-    fn save(&self) -> Option<Learned> {
-        Some(Learned::pack(self))
-    }
-
-    fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
-        let saved: Adaptive = learned.unpack()?;
-        saved.known.check(rus)?;
-        if saved.costs.flows.len() > saved.known.classes() {
-            return Err(format!("{} classes have victims", saved.costs.flows.len()));
-        }
-        *self = saved;
-        Ok(())
     }
 }

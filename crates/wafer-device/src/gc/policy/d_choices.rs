@@ -3,39 +3,30 @@
 //! Near greedy at a cost that does not grow with the device, and it resists traffic that fools
 //! greedy (Van Houdt, SIGMETRICS '13; closed form T5).
 
-use super::{PolicyInfo, RuView, VictimPolicy};
-use crate::config::Destination;
+use super::{PolicyInfo, RuView};
 use crate::error::ConfigError;
 use wafer_interface::RuId;
 
-pub(super) const INFO: PolicyInfo = PolicyInfo {
-    name: "d-choices",
-    summary: "fewest valid pages among gc.choices drawn at random",
-    destination: Destination::Isolation,
-    separation: None,
-    make: |config| {
-        if config.choices == 0 || config.choices > 10_000 {
-            let message = format!("{} is not between 1 and 10000", config.choices);
-            return Err(ConfigError::new("gc.choices", message));
-        }
-        Ok(Box::new(DChoices { choices: config.choices }))
+pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
+    "d-choices",
+    "fewest valid pages among gc.choices drawn at random",
+    |config| {
+        let choices = config.choices;
+        ConfigError::ensure((1..=10_000).contains(&choices), "gc.choices", || {
+            format!("{choices} is not between 1 and 10000")
+        })?;
+        Ok(Box::new(move |rus: &mut RuView<'_>| select(rus, choices)))
     },
-};
+);
 
-struct DChoices {
-    choices: u32,
-}
-
-impl VictimPolicy for DChoices {
-    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
-        let mut best: Option<(u32, RuId)> = None;
-        for _ in 0..self.choices {
-            let ru = rus.draw_candidate()?;
-            let valid = rus.valid(ru)?;
-            if best.is_none_or(|(least, _)| valid < least) {
-                best = Some((valid, ru));
-            }
+fn select(rus: &mut RuView<'_>, choices: u32) -> Option<RuId> {
+    let mut best: Option<(u32, RuId)> = None;
+    for _ in 0..choices {
+        let ru = rus.draw_candidate()?;
+        let valid = rus.valid(ru)?;
+        if best.is_none_or(|(least, _)| valid < least) {
+            best = Some((valid, ru));
         }
-        best.map(|(_, ru)| ru)
     }
+    best.map(|(_, ru)| ru)
 }

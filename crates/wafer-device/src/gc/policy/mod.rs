@@ -1,12 +1,11 @@
 //! Victim policies: which reclaim unit garbage collection takes next.
 //!
 //! A policy sees reclaim units, never pages, and is asked once per collection, tens of thousands of
-//! page writes apart, so it may be slow. To add one: copy a file of this folder, implement
-//! [`VictimPolicy`], and name the file twice here: in a `mod` line and in [`POLICIES`].
+//! page writes apart, so it may be slow. To add one: copy a file of this folder, write a function or
+//! implement [`VictimPolicy`], and name the file twice here: in a `mod` line and in [`POLICIES`].
 
 mod adaptive;
-mod cost_age_time;
-mod cost_benefit;
+mod cost;
 mod d_choices;
 mod features;
 mod fifo;
@@ -27,8 +26,7 @@ use crate::error::ConfigError;
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits};
 use crate::gc::separation::Separation;
 use crate::rng::DeviceRng;
-use wafer_interface::Owner;
-use wafer_interface::{RuId, RuhId};
+use wafer_interface::{Owner, RuId, RuhId};
 
 /// Chooses victims.
 ///
@@ -59,6 +57,13 @@ pub trait VictimPolicy: Send {
     fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
         let _ = (learned, rus);
         Err("this policy keeps nothing".to_owned())
+    }
+}
+
+/// A function that keeps nothing between two choices.
+impl<F: FnMut(&mut RuView<'_>) -> Option<RuId> + Send> VictimPolicy for F {
+    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
+        self(rus)
     }
 }
 
@@ -99,12 +104,23 @@ pub struct PolicyInfo {
     pub make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError>,
 }
 
+impl PolicyInfo {
+    /// Describes a policy that asks neither for a destination nor for separation.
+    const fn by_isolation(
+        name: &'static str,
+        summary: &'static str,
+        make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError>,
+    ) -> Self {
+        PolicyInfo { name, summary, destination: Destination::Isolation, separation: None, make }
+    }
+}
+
 /// All policies, in the order in which `wafer policies` lists them.
 #[rustfmt::skip] // one policy, one line
 pub const POLICIES: &[PolicyInfo] = &[
     greedy::INFO,
-    cost_benefit::INFO,
-    cost_age_time::INFO,
+    cost::BENEFIT,
+    cost::AGE_TIME,
     fifo::INFO,
     random::INFO,
     d_choices::INFO,

@@ -8,9 +8,7 @@
 //! own, written by relocation.
 
 use super::{Learned, PolicyInfo, RuView, VictimPolicy};
-use crate::config::Destination;
-use wafer_interface::Owner;
-use wafer_interface::RuId;
+use wafer_interface::{Owner, RuId};
 
 /// How the spare space is shared.
 #[derive(Clone, Copy)]
@@ -21,37 +19,29 @@ enum Share {
     Marginal,
 }
 
-pub(super) const FIXED: PolicyInfo = PolicyInfo {
-    name: "quota-fixed",
-    summary: "spare space in equal shares for handles, greedy within",
-    destination: Destination::Isolation,
-    separation: None,
-    make: |_| Ok(Box::new(Quota::new(Share::Equal))),
-};
+pub(super) const FIXED: PolicyInfo = PolicyInfo::by_isolation(
+    "quota-fixed",
+    "spare space in equal shares for handles, greedy within",
+    |_| Ok(Box::new(Quota::new(Share::Equal))),
+);
 
-pub(super) const PROPORTIONAL: PolicyInfo = PolicyInfo {
-    name: "quota-proportional",
-    summary: "spare space in proportion to valid pages of handles, greedy within",
-    destination: Destination::Isolation,
-    separation: None,
-    make: |_| Ok(Box::new(Quota::new(Share::Size))),
-};
+pub(super) const PROPORTIONAL: PolicyInfo = PolicyInfo::by_isolation(
+    "quota-proportional",
+    "spare space in proportion to valid pages of handles, greedy within",
+    |_| Ok(Box::new(Quota::new(Share::Size))),
+);
 
-pub(super) const SQRT: PolicyInfo = PolicyInfo {
-    name: "quota-sqrt",
-    summary: "spare space as sqrt(writes * valid pages) of handles, greedy within",
-    destination: Destination::Isolation,
-    separation: None,
-    make: |_| Ok(Box::new(Quota::new(Share::SqrtWritesSize))),
-};
+pub(super) const SQRT: PolicyInfo = PolicyInfo::by_isolation(
+    "quota-sqrt",
+    "spare space as sqrt(writes * valid pages) of handles, greedy within",
+    |_| Ok(Box::new(Quota::new(Share::SqrtWritesSize))),
+);
 
-pub(super) const MARGINAL: PolicyInfo = PolicyInfo {
-    name: "quota-marginal",
-    summary: "from the handle to which spare space is worth least now, greedy within",
-    destination: Destination::Isolation,
-    separation: None,
-    make: |_| Ok(Box::new(Quota::new(Share::Marginal))),
-};
+pub(super) const MARGINAL: PolicyInfo = PolicyInfo::by_isolation(
+    "quota-marginal",
+    "from the handle to which spare space is worth least now, greedy within",
+    |_| Ok(Box::new(Quota::new(Share::Marginal))),
+);
 
 /// Device writes over which counts of writes fade by half.
 const HALF_LIFE: f64 = 1.0;

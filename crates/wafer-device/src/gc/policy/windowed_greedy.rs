@@ -4,41 +4,32 @@
 //! getting emptier, are left alone (Hu et al., "Write amplification analysis in flash-based solid
 //! state drives", SYSTOR '09).
 
-use super::{PolicyInfo, RuView, VictimPolicy};
-use crate::config::Destination;
+use super::{PolicyInfo, RuView};
 use crate::error::ConfigError;
 use wafer_interface::RuId;
 
-pub(super) const INFO: PolicyInfo = PolicyInfo {
-    name: "windowed-greedy",
-    summary: "fewest valid pages among the gc.window share closed first",
-    destination: Destination::Isolation,
-    separation: None,
-    make: |config| {
-        if !(config.window > 0.0 && config.window <= 1.0) {
-            let message = format!("{} is not between 0 (exclusive) and 1", config.window);
-            return Err(ConfigError::new("gc.window", message));
-        }
-        Ok(Box::new(WindowedGreedy { window: config.window, oldest: Vec::new() }))
+pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
+    "windowed-greedy",
+    "fewest valid pages among the gc.window share closed first",
+    |config| {
+        let share = config.window;
+        ConfigError::ensure(share > 0.0 && share <= 1.0, "gc.window", || {
+            format!("{share} is not between 0 (exclusive) and 1")
+        })?;
+        let mut memory = Vec::new();
+        Ok(Box::new(move |rus: &mut RuView<'_>| select(rus, share, &mut memory)))
     },
-};
+);
 
-struct WindowedGreedy {
-    window: f64,
-    /// Candidates by order of closing; kept for its memory.
-    oldest: Vec<(u64, u32, RuId)>,
-}
-
-impl VictimPolicy for WindowedGreedy {
-    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
-        self.oldest.clear();
-        self.oldest.extend(rus.candidates().map(|(ru, valid)| (rus.closed_order(ru), valid, ru)));
-        let all = self.oldest.len();
-        let window = ((all as f64 * self.window) as usize).clamp(1, all.max(1));
-        if window < all {
-            self.oldest.select_nth_unstable(window - 1);
-        }
-        let within = self.oldest.iter().take(window);
-        within.min_by_key(|(order, valid, _)| (*valid, *order)).map(|(_, _, ru)| *ru)
+/// Returns the choice within the oldest `share` of the candidates; `oldest` is kept for its memory.
+fn select(rus: &mut RuView<'_>, share: f64, oldest: &mut Vec<(u64, u32, RuId)>) -> Option<RuId> {
+    oldest.clear();
+    oldest.extend(rus.candidates().map(|(ru, valid)| (rus.closed_order(ru), valid, ru)));
+    let all = oldest.len();
+    let window = ((all as f64 * share) as usize).clamp(1, all.max(1));
+    if window < all {
+        oldest.select_nth_unstable(window - 1);
     }
+    let within = oldest.iter().take(window);
+    within.min_by_key(|(order, valid, _)| (*valid, *order)).map(|(_, _, ru)| *ru)
 }

@@ -18,12 +18,12 @@ mod curve;
 pub(crate) use curve::Prospect;
 use curve::{Bins, Curve};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Learned, RuView};
+use super::{Learned, RuView, VictimPolicy};
 use crate::gc::separation::death_time;
-use wafer_interface::Owner;
-use wafer_interface::RuId;
+use wafer_interface::{Owner, RuId};
 
 /// Device writes over which what was seen fades by half.
 const HALF_LIFE: f64 = 2.0;
@@ -66,24 +66,57 @@ pub(crate) struct Track {
 }
 
 /// A value for reclaim units; the smallest is collected.
-pub(crate) trait Index: Send {
+pub(crate) trait Index: Default + Send + Serialize + DeserializeOwned {
+    /// Whether background GC may take reclaim units that hold valid pages.
+    const MOVES_IN_BACKGROUND: bool = true;
+
     /// Returns the index of a reclaim unit that has valid pages.
     fn value(&self, known: &Known, track: &Track) -> f64;
 
     /// Returns whether a reclaim unit may be collected while another may.
-    fn allowed(&self, known: &Known, track: &Track) -> bool {
-        let _ = (known, track);
+    fn allowed(&self, _known: &Known, _track: &Track) -> bool {
         true
     }
 
-    /// A victim was chosen at this index; `None` if it held nothing valid, or nothing else.
-    fn chosen(&mut self, known: &Known, track: &Track, index: Option<f64>) {
-        let _ = (known, track, index);
+    /// Learns from a victim.
+    fn chosen(&mut self, _known: &Known, _track: &Track) {}
+
+    /// Learns from the curves, which were derived again after what was seen faded by this factor.
+    fn refreshed(&mut self, _known: &Known, _fade: f64) {}
+
+    /// Checks what was learned and comes from a file.
+    fn check(&self, _known: &Known) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The policy that collects the smallest index.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(bound = "I: Index")]
+pub(crate) struct ByIndex<I> {
+    known: Known,
+    index: I,
+}
+
+impl<I: Index> VictimPolicy for ByIndex<I> {
+    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
+        let least = rus.least_valid()?;
+        if !I::MOVES_IN_BACKGROUND && !rus.forced() && rus.valid(least) != Some(0) {
+            return None;
+        }
+        self.known.select(rus, &mut self.index)
     }
 
-    /// The curves were derived again after what was seen faded by this factor.
-    fn refreshed(&mut self, known: &Known, fade: f64) {
-        let _ = (known, fade);
+    fn save(&self) -> Option<Learned> {
+        Some(Learned::pack(self))
+    }
+
+    fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
+        let saved: Self = learned.unpack()?;
+        saved.known.check(rus)?;
+        saved.index.check(&saved.known)?;
+        *self = saved;
+        Ok(())
     }
 }
 
@@ -113,13 +146,6 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Unpacks what was learned, if it fits a device.
-    pub(crate) fn load(learned: &Learned, rus: &RuView<'_>) -> Result<Self, String> {
-        let known: Known = learned.unpack()?;
-        known.check(rus)?;
-        Ok(known)
-    }
-
     /// Classes that curves are kept for, in use or not.
     pub(crate) fn classes(&self) -> usize {
         self.curves.len()
@@ -127,7 +153,7 @@ impl Known {
 
     /// Checks what was learned against the device that it is loaded into: every index that it holds, and
     /// that nothing was seen in the future.
-    pub(crate) fn check(&self, rus: &RuView<'_>) -> Result<(), String> {
+    fn check(&self, rus: &RuView<'_>) -> Result<(), String> {
         let ensure = |holds: bool, what: &str| if holds { Ok(()) } else { Err(what.to_owned()) };
         let (all, now) = (rus.range().len(), rus.now());
         ensure(self.tracks.len() <= all && self.turn <= all as u32, "number of tracks")?;
@@ -279,7 +305,7 @@ impl Known {
     }
 
     /// Returns the candidate with the smallest index, or one without valid pages if there is one.
-    pub(crate) fn select(&mut self, rus: &mut RuView<'_>, index: &mut impl Index) -> Option<RuId> {
+    fn select(&mut self, rus: &mut RuView<'_>, index: &mut impl Index) -> Option<RuId> {
         let range = rus.range();
         self.pages = f64::from(rus.pages_per_ru());
         self.device = range.len() as f64 * self.pages;
@@ -298,7 +324,7 @@ impl Known {
                 }
             }
             self.look(rus, least, 0);
-            index.chosen(self, &self.tracks[least.index()], None);
+            index.chosen(self, &self.tracks[least.index()]);
             return Some(least);
         }
         if let Some(fade) = self.refresh(rus.now()) {
@@ -330,9 +356,9 @@ impl Known {
             }
         }
         self.list = list;
-        let (value, victim) = (best.0, RuId(best.1));
+        let victim = RuId(best.1);
         self.look(rus, victim, rus.valid(victim)?);
-        index.chosen(self, &self.tracks[victim.index()], Some(value).filter(|v| v.is_finite()));
+        index.chosen(self, &self.tracks[victim.index()]);
         Some(victim)
     }
 
