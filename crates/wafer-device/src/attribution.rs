@@ -16,8 +16,7 @@
 //! The proportion of each origin is rounded to whole pages cumulatively over the handles in order, so
 //! that the sum over all causes is exactly what was moved.
 
-use wafer_interface::Owner;
-use wafer_interface::RuhId;
+use wafer_interface::{Owner, RuhId};
 
 /// What attribution has counted, all in pages unless a field says otherwise. Handles are rows and
 /// columns by number.

@@ -300,25 +300,4 @@ impl<O: Observer> Device<O> {
     pub(crate) fn group_of(&self, slot: u32) -> u16 {
         (slot / self.numbering.per_group) as u16
     }
-
-    pub(crate) fn owner_of(&self, slot: u32) -> Owner {
-        match slot % self.numbering.per_group {
-            s if s < self.numbering.handles => Owner::Handle(RuhId(s as u16)),
-            s if s == self.numbering.shared_gc() => Owner::Gc,
-            s => {
-                let handle = match self.numbering.host_of(s) {
-                    Some((handle, _)) => handle,
-                    None => (s - self.numbering.handles - 1) / self.numbering.generations,
-                };
-                Owner::Handle(RuhId(handle as u16))
-            }
-        }
-    }
-
-    pub(crate) fn owner_index(&self, owner: Owner) -> usize {
-        match owner {
-            Owner::Handle(handle) => handle.index(),
-            Owner::Gc => self.numbering.handles as usize,
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;
+use wafer_interface::{Owner, RuhId};
 
 /// How slots are numbered within a group: `handles` for hosts, then one for relocated data of
 /// initially isolated handles, then for each handle one for each generation of its relocated data
@@ -47,24 +48,30 @@ impl Slots {
         group * self.per_group + self.classed() + within
     }
 
-    /// Returns the handle and class of a slot for hosts within its group; `None` for one of relocation.
-    pub(crate) fn host_of(self, slot: u32) -> Option<(u32, u8)> {
-        match slot.checked_sub(self.classed()) {
-            Some(within) => {
-                let class = within % (self.classes - 1) + 1;
-                Some((within / (self.classes - 1), class as u8))
-            }
-            None => (slot < self.handles).then_some((slot, 0)),
-        }
+    /// Returns what the slot is for, in any group.
+    pub(crate) fn contents(self, slot: u32) -> Contents {
+        let slot = slot % self.per_group;
+        let of = |handle: u32| Owner::Handle(RuhId(handle as u16));
+        let (owner, generation, class) = if slot < self.handles {
+            (of(slot), 0, 0)
+        } else if slot == self.shared_gc() {
+            (Owner::Gc, 1, 0)
+        } else if let Some(at) = slot.checked_sub(self.classed()) {
+            (of(at / (self.classes - 1)), 0, at % (self.classes - 1) + 1)
+        } else {
+            let at = slot - self.handles - 1;
+            (of(at / self.generations), at % self.generations + 1, 0)
+        };
+        Contents { owner, generation: generation as u8, class: class as u8 }
     }
+}
 
-    /// Returns how often data in a slot of its group has been moved, as far as it is kept apart.
-    pub(crate) fn generation(self, slot: u32) -> u8 {
-        match slot {
-            s if s < self.handles => 0,
-            s if s == self.handles => 1,
-            s if s >= self.classed() => 0,
-            s => ((s - self.handles - 1) % self.generations + 1) as u8,
-        }
-    }
+/// The data that an open reclaim unit is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Contents {
+    pub(crate) owner: Owner,
+    /// How often the data was moved, as far as that is kept apart; 0 where a host writes.
+    pub(crate) generation: u8,
+    /// Class of what a host writes, where the drive separates; else 0.
+    pub(crate) class: u8,
 }

@@ -3,9 +3,7 @@
 
 use crate::device::{Device, Slot};
 use crate::flash::segment::NONE;
-use wafer_interface::FdpEvent;
-use wafer_interface::{Closed, Observer};
-use wafer_interface::{RgId, RuId, RuhId};
+use wafer_interface::{Closed, FdpEvent, Observer, RgId, RuId, RuhId};
 
 /// What the path of a host write hands on to whatever opens segments and reclaim units for it.
 #[derive(Clone, Copy, Debug)]
@@ -52,39 +50,34 @@ impl<O: Observer> Device<O> {
             // Where host and GC share a log, that GC has opened it.
             return true;
         }
-        let owner = self.owner_of(slot);
-        let class = self.numbering.host_of(slot % self.numbering.per_group).map_or(0, |(_, c)| c);
-        let ru = self.rus.open(group, owner, 0, class);
-        if class > 0 {
-            self.rus.units[ru as usize].death_time = write.death_time;
-        }
-        let room = self.geometry.pages_per_ru;
-        self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
+        self.open_unit(slot, write.death_time);
         self.force_gc(group, by, full_victims);
         true
     }
 
+    /// Gives a slot a free reclaim unit for data with this predicted death time.
+    pub(crate) fn open_unit(&mut self, slot: u32, death_time: u64) {
+        let contents = self.numbering.contents(slot);
+        let rule = self.separation.as_ref();
+        let grouped =
+            contents.class > 0 || rule.is_some_and(|rule| rule.is_grouped(contents.generation));
+        let death_time = if grouped { death_time } else { 0 };
+        let ru = self.rus.open(self.group_of(slot), contents, death_time);
+        let room = self.geometry.pages_per_ru;
+        self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
+    }
+
     /// Closes the reclaim unit of a slot.
     pub(crate) fn close_slot(&mut self, slot: u32) {
-        let Slot { ru, segment, segment_room, room } = self.slots[slot as usize];
-        if segment != NONE {
-            self.segments.hot[segment as usize].valid -= segment_room;
-            self.rus.valid[ru as usize] -= segment_room;
-        }
-        self.slots[slot as usize] = Slot::EMPTY;
+        self.end_segment(slot);
+        let Slot { ru, room, .. } = std::mem::replace(&mut self.slots[slot as usize], Slot::EMPTY);
         let unit = &mut self.rus.units[ru as usize];
         unit.written = self.geometry.pages_per_ru - room;
-        let relocated = unit.generation > 0;
+        let (owner, relocated) = (unit.owner, unit.generation > 0);
         self.rus.close(ru, self.clock);
-        let group = self.group_of(slot);
-        self.lower_floor(group, self.rus.valid[ru as usize]);
-        self.observer.closed(&Closed {
-            ru: RuId(ru),
-            owner: self.owner_of(slot),
-            relocated,
-            valid: self.rus.valid[ru as usize],
-            unwritten: room,
-        });
+        let valid = self.rus.valid[ru as usize];
+        self.lower_floor(self.group_of(slot), valid);
+        self.observer.closed(&Closed { ru: RuId(ru), owner, relocated, valid, unwritten: room });
     }
 
     /// Starts the next segment of a host's slot; the moment at which background GC looks around.

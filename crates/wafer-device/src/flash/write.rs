@@ -7,10 +7,9 @@ use crate::flash::mapping::{Label, UNMAPPED};
 use crate::flash::open::HostWrite;
 use crate::flash::segment::{DIVIDED, NONE};
 use crate::gc::separation::Rule;
-use wafer_interface::FdpEvent;
-use wafer_interface::{Cause, Observer, Owner};
-use wafer_interface::{Command, Op, Placement};
-use wafer_interface::{LBA_BYTES, NsId, RgId, RuhId};
+use wafer_interface::{
+    Cause, Command, FdpEvent, LBA_BYTES, NsId, Observer, Op, Owner, Placement, RgId, RuhId,
+};
 
 /// How many commands ahead the map is asked for: covers the latency of memory at 4 KiB random
 /// writes; twice or half as many is slower by a few percent.
@@ -262,7 +261,10 @@ impl<O: Observer> Device<O> {
 
     #[cold]
     fn handle_of_class(&self, slot: u32) -> u32 {
-        self.numbering.host_of(slot).map_or(slot, |(handle, _)| handle)
+        match self.numbering.contents(slot).owner {
+            Owner::Handle(handle) => u32::from(handle.0),
+            Owner::Gc => unreachable!("hosts write no shared GC reclaim unit"),
+        }
     }
 
     /// Returns where the last command of a handle ended, if attribution is kept.
@@ -403,51 +405,41 @@ impl<O: Observer> Device<O> {
         }
     }
 
+    /// Returns the slot of a placement identifier, if the namespace defines it.
+    fn defined_slot(&self, namespace: NsId, placement: Placement) -> Option<u32> {
+        let shift = self.placement_shift();
+        let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
+        let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
+        let slot = self.namespaces.get(namespace.index())?.slots.get(handle as usize)?;
+        ((group as usize) < self.groups.len()).then_some(group * self.numbering.per_group + slot)
+    }
+
     /// Returns the slot of a placement identifier that is not a placement handle of group 0.
     #[cold]
     fn resolve_placement(&mut self, namespace: NsId, placement: Placement) -> u32 {
-        let shift = self.placement_shift();
-        let handles = &self.namespaces[usize::from(namespace.0)].slots;
-        let default = handles[0];
-        let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
-        let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
-        match handles.get(handle as usize) {
-            Some(slot) if (group as usize) < self.groups.len() => {
-                group * self.numbering.per_group + slot
-            }
-            _ => {
-                self.observer.event(&FdpEvent::InvalidPlacementIdentifier { namespace, placement });
-                default
-            }
-        }
+        self.defined_slot(namespace, placement).unwrap_or_else(|| {
+            self.observer.event(&FdpEvent::InvalidPlacementIdentifier { namespace, placement });
+            self.namespaces[namespace.index()].slots[0]
+        })
     }
 
     /// Executes [`Op::Update`]: moves the handle behind a placement identifier to an empty reclaim
     /// unit, unless nothing was written to the current one. Returns the number of pages left unwritten
     /// in the previous unit, or `None` for an identifier that the namespace does not define.
     pub fn update_reclaim_unit(&mut self, namespace: NsId, placement: Placement) -> Option<u32> {
-        let layout = self.namespaces.get(usize::from(namespace.0))?;
-        let shift = self.placement_shift();
-        let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
-        let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
-        if group as usize >= self.groups.len() {
-            return None;
-        }
-        let slot = group * self.numbering.per_group + layout.slots.get(handle as usize)?;
-        let open = self.slots[slot as usize];
-        if open.ru == NONE || open.room == self.geometry.pages_per_ru {
+        let slot = self.defined_slot(namespace, placement)?;
+        let Slot { ru, room, .. } = self.slots[slot as usize];
+        if ru == NONE || room == self.geometry.pages_per_ru {
             return Some(0);
         }
         self.close_slot(slot);
         let by = self.handle_of(slot);
-        if let Owner::Handle(handle) = self.owner_of(slot) {
-            self.observer.event(&FdpEvent::RuNotFullyWritten {
-                group: RgId(group as u16),
-                handle,
-                unwritten_pages: open.room,
-            });
-        }
+        self.observer.event(&FdpEvent::RuNotFullyWritten {
+            group: RgId(self.group_of(slot)),
+            handle: RuhId(by as u16),
+            unwritten_pages: room,
+        });
         self.open_slot(slot, HostWrite::by(by));
-        Some(open.room)
+        Some(room)
     }
 }

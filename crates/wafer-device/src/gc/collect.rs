@@ -8,9 +8,7 @@ use crate::flash::segment::NONE;
 use crate::gc::policy::{RuView, VictimPolicy};
 use crate::gc::separation::Victim;
 use crate::layout::Relocation;
-use wafer_interface::FdpEvent;
-use wafer_interface::{Cause, Collection, MediaWork, Observer, Owner};
-use wafer_interface::{RgId, RuId, RuhId};
+use wafer_interface::{Cause, Collection, FdpEvent, MediaWork, Observer, Owner, RgId, RuId, RuhId};
 
 /// How far ahead a victim's segments are asked for.
 const LIST_AHEAD: usize = 16;
@@ -61,9 +59,7 @@ impl<O: Observer> Device<O> {
     /// do so `full_victims` times, then the fewest valid pages decide.
     pub(crate) fn force_gc(&mut self, group: u16, by: RuhId, full_victims: &mut usize) -> bool {
         while !self.above_reserve(group) {
-            let Some(least) = self.view(group, true, 0, |_, rus| rus.least_valid()) else {
-                return false;
-            };
+            let Some(least) = self.least_valid(group) else { return false };
             if self.groups.len() > 1 && self.is_full(least) {
                 return false;
             }
@@ -91,9 +87,7 @@ impl<O: Observer> Device<O> {
             if self.groups[usize::from(group)].floor > self.granted + u64::from(most) {
                 return;
             }
-            let Some(least) = self.view(group, false, 0, |_, rus| rus.least_valid()) else {
-                return;
-            };
+            let Some(least) = self.least_valid(group) else { return };
             if self.rus.valid[least.index()] > most {
                 self.groups[usize::from(group)].floor = u64::MAX;
                 return self.lower_floor(group, self.rus.valid[least.index()]);
@@ -118,6 +112,13 @@ impl<O: Observer> Device<O> {
         self.rus.valid[ru.index()] == self.geometry.pages_per_ru
     }
 
+    /// Returns the candidate of a group with the fewest valid pages.
+    fn least_valid(&mut self, group: u16) -> Option<RuId> {
+        let range = self.groups[usize::from(group)].range.clone();
+        self.rus.index.least_valid(&self.rus.valid, range).map(RuId)
+    }
+
+    /// Shows the policy the reclaim units of a group.
     fn view<R>(
         &mut self,
         group: u16,
@@ -151,27 +152,23 @@ impl<O: Observer> Device<O> {
         ask(self.policy.as_mut(), &mut view)
     }
 
-    /// Asks the policy. A choice that is not a candidate is a fault of the policy, not of the data.
+    /// Asks the policy for a victim. A choice that is no candidate is a fault of the policy, not of the data.
     fn select(&mut self, group: u16, forced: bool) -> Option<RuId> {
         self.view(group, forced, 0, |policy, rus| {
-            let victim = policy.select(rus)?;
-            assert!(
-                rus.valid(victim).is_some(),
-                "the policy chose {victim}, which is no candidate"
-            );
-            Some(victim)
+            policy.select(rus).inspect(|ru| {
+                assert!(rus.valid(*ru).is_some(), "the policy chose {ru}, which is no candidate");
+            })
         })
     }
 
-    /// Returns the class that the policy chose for a victim's data, if it did. A class that does not exist
-    /// is a fault of the policy, not of the data.
+    /// Asks the policy for the class of a victim's data. One that does not exist is a fault of the policy, not
+    /// of the data.
     fn chosen_class(&mut self, group: u16, victim: RuId, forced: bool, writer: u32) -> Option<u8> {
         self.view(group, forced, writer, |policy, rus| {
-            let class = policy.destination(victim, rus)?;
+            let (class, classes) = (policy.destination(victim, rus)?, rus.classes);
             assert!(
-                class < rus.classes,
-                "the policy chose class {class} for relocated data; there are {}",
-                rus.classes
+                class < classes,
+                "the policy chose class {class} for relocated data; there are {classes}"
             );
             Some(class)
         })
@@ -387,15 +384,7 @@ impl<O: Observer> Device<O> {
     fn relocation_room(&mut self, at: &mut Collecting) -> u32 {
         let slot = at.slot;
         if self.slots[slot as usize].ru == NONE {
-            let within = slot % self.numbering.per_group;
-            let generation = self.numbering.generation(within);
-            let class = self.numbering.host_of(within).map_or(0, |(_, class)| class);
-            let ru = self.rus.open(at.group, self.owner_of(slot), generation, class);
-            if self.separation.as_ref().is_some_and(|rule| rule.is_grouped(generation)) {
-                self.rus.units[ru as usize].death_time = at.death_time;
-            }
-            let room = self.geometry.pages_per_ru;
-            self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
+            self.open_unit(slot, at.death_time);
         }
         let Slot { ru, room, .. } = self.slots[slot as usize];
         at.moves_to(ru);
@@ -460,9 +449,12 @@ impl<O: Observer> Device<O> {
         self.counters.erased_bytes += erased;
         self.counters.forced_gc += u64::from(at.forced);
         self.counters.background_gc += u64::from(!at.forced);
-        let from = self.owner_index(at.owner);
-        self.handles[from].media_bytes += moved;
-        self.handles[from].erased_bytes += erased;
+        let from = &mut self.handles[match at.owner {
+            Owner::Handle(handle) => handle.index(),
+            Owner::Gc => self.numbering.handles as usize,
+        }];
+        from.media_bytes += moved;
+        from.erased_bytes += erased;
         if at.owner != Owner::Gc && at.slot % self.numbering.per_group == self.numbering.shared_gc()
         {
             let shared = &mut self.handles[self.numbering.handles as usize];

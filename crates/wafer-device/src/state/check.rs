@@ -11,6 +11,7 @@ use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit, RuIndex, State};
 use crate::flash::segment::{DIVIDED, NONE};
 use crate::geometry::{Geometry, MAX_HANDLES, MAX_NAMESPACES};
 use crate::layout::Relocation;
+use crate::slots::Contents;
 use wafer_interface::{Observer, Owner};
 
 /// No count of pages, bytes or events gets there; sums of a few do not overflow.
@@ -205,10 +206,9 @@ impl<O: Observer> Device<O> {
             let unit = &self.rus.units[ru as usize];
             ensure(unit.state == State::Open, FIELD, || format!("{number}: {ru} is not open"))?;
             ensure(self.may_open(number), FIELD, || format!("{number} is never open"))?;
-            let within = number % self.numbering.per_group;
-            let class = self.numbering.host_of(within).map_or(0, |(_, class)| class);
-            let expected = (self.owner_of(number), self.numbering.generation(within), class);
-            ensure((unit.owner, unit.generation, unit.class) == expected, FIELD, || {
+            let ReclaimUnit { owner, generation, class, .. } = *unit;
+            let expected = self.numbering.contents(number);
+            ensure(Contents { owner, generation, class } == expected, FIELD, || {
                 format!("{number}: {ru} holds other data")
             })?;
             ensure((1..=full).contains(&room) && segment_room <= room, FIELD, || {
@@ -239,10 +239,11 @@ impl<O: Observer> Device<O> {
 
     /// Returns whether the layout ever opens this slot: [`Geometry::open_per_group`] counts on it.
     fn may_open(&self, slot: u32) -> bool {
-        if let Some((handle, class)) = self.numbering.host_of(slot % self.numbering.per_group) {
-            return class == 0 || self.is_split(handle);
-        }
-        match (self.layout.relocation, self.owner_of(slot)) {
+        let Contents { owner, generation, class } = self.numbering.contents(slot);
+        match (self.layout.relocation, owner) {
+            (_, Owner::Handle(handle)) if generation == 0 => {
+                class == 0 || self.is_split(u32::from(handle.0))
+            }
             (Relocation::Shared, _) | (Relocation::ByHandle(_), Owner::Gc) => false,
             (_, Owner::Gc) => self.geometry.isolation.contains(&Isolation::Initially),
             (Relocation::ByHandle(_), _) => true,
@@ -257,10 +258,10 @@ impl<O: Observer> Device<O> {
     pub(super) fn check_grouped(&self) -> Check {
         let Some(rule) = &self.separation else { return Ok(()) };
         for (number, _) in (0..).zip(&self.slots).filter(|(_, slot)| slot.ru != NONE) {
-            let grouped =
-                rule.is_grouped(self.numbering.generation(number % self.numbering.per_group));
-            let Owner::Handle(handle) = self.owner_of(number) else { continue };
-            ensure(!grouped || self.is_split(u32::from(handle.0)), "slots", || {
+            let Contents { owner, generation, .. } = self.numbering.contents(number);
+            let Owner::Handle(handle) = owner else { continue };
+            let known = !rule.is_grouped(generation) || self.is_split(u32::from(handle.0));
+            ensure(known, "slots", || {
                 format!("{number}: grouped data of a handle that is not split")
             })?;
         }

@@ -3,8 +3,7 @@
 
 use super::RuView;
 use crate::flash::reclaim::Seen;
-use wafer_interface::Owner;
-use wafer_interface::RuId;
+use wafer_interface::{Owner, RuId};
 
 /// In [`Features::owner`]: relocated data of all initially isolated handles.
 pub const OWNER_GC: u16 = u16::MAX;
