@@ -11,9 +11,8 @@
 //! device for some order of pages within segments (`tests/exchange.rs` constructs it), and no list of
 //! a segment's pages is needed.
 
-use crate::flash::mapping::Label;
+use crate::flash::mapping::{Label, UNMAPPED, prefetch};
 use crate::flash::reclaim::RuIndex;
-use crate::gc::separation::{Content, Old};
 use crate::rng::DeviceRng;
 
 /// In `Segment::ru`: the label is divided, the other bits number its division.
@@ -29,27 +28,32 @@ pub(crate) struct Segment {
     pub(crate) valid: u32,
 }
 
-/// The content of a segment's pages at a time.
+/// The content that a written page replaces: pages of a segment. Each value is in a table of its own, and
+/// each table a cache miss, so a rule of separation looks up only what it needs.
 #[derive(Clone, Copy)]
-struct SegmentContent<'a> {
+pub(crate) struct Content<'a> {
     segments: &'a Segments,
     label: Label,
     now: u64,
 }
 
-impl Content for SegmentContent<'_> {
+impl Content<'_> {
+    /// Returns the handle that wrote the content.
     #[inline(always)]
-    fn known(self) -> Old {
-        Old {
-            writer: u32::from(self.segments.origins[self.label as usize]),
-            lived: self.lived(),
-            death_time: self.segments.death_times[self.label as usize],
-        }
+    pub(crate) fn writer(self) -> u32 {
+        u32::from(self.segments.origins[self.label as usize])
     }
 
+    /// Returns the host pages written to the device since the content was written.
     #[inline(always)]
-    fn lived(self) -> u64 {
+    pub(crate) fn lived(self) -> u64 {
         self.now - self.segments.born[self.label as usize]
+    }
+
+    /// Returns the predicted death time of the content; 0: unknown.
+    #[inline(always)]
+    pub(crate) fn death_time(self) -> u64 {
+        self.segments.death_times[self.label as usize]
     }
 }
 
@@ -115,7 +119,7 @@ impl Segments {
     /// Asks for the cache line of a segment.
     #[inline(always)]
     pub(crate) fn prefetch(&self, label: Label) {
-        crate::flash::mapping::prefetch(self.hot.as_ptr().wrapping_add(label as usize));
+        prefetch(self.hot.as_ptr().wrapping_add(label as usize));
     }
 
     /// Asks for what relocation needs of a segment, if there is one.
@@ -123,7 +127,7 @@ impl Segments {
     pub(crate) fn prefetch_cold(&self, label: Option<&Label>) {
         if let Some(label) = label {
             self.prefetch(*label);
-            crate::flash::mapping::prefetch(self.labels.as_ptr().wrapping_add(*label as usize));
+            prefetch(self.labels.as_ptr().wrapping_add(*label as usize));
         }
     }
 
@@ -131,7 +135,7 @@ impl Segments {
     #[inline(always)]
     pub(crate) fn prefetch_origin(&self, label: Option<&Label>) {
         if let Some(label) = label {
-            crate::flash::mapping::prefetch(self.origins.as_ptr().wrapping_add(*label as usize));
+            prefetch(self.origins.as_ptr().wrapping_add(*label as usize));
         }
     }
 
@@ -155,10 +159,10 @@ impl Segments {
         !self.born.is_empty()
     }
 
-    /// Returns what is known of the content of a segment's pages, where births are kept.
+    /// Returns the content of a page with this label, where births are kept; `None` if it is unmapped.
     #[inline(always)]
-    pub(crate) fn content(&self, label: Label, now: u64) -> impl Content + '_ {
-        SegmentContent { segments: self, label, now }
+    pub(crate) fn content(&self, label: Label, now: u64) -> Option<Content<'_>> {
+        (label != UNMAPPED).then_some(Content { segments: self, label, now })
     }
 
     /// Notes the birth and the death time of a segment, where these are kept.

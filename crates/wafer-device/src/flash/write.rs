@@ -99,7 +99,10 @@ impl<O: Observer> Device<O> {
             let chunk = &commands[done..most.min(done + CHUNK)];
             let ahead = &commands[(done + LOOKAHEAD).min(commands.len())..];
             let mut found = 0;
-            let (mut sequential, mut next) = (0, self.next_page_of(by));
+            let (mut sequential, mut next) = (0, 0);
+            if O::ATTRIBUTION {
+                next = self.ledger.next_page[by as usize];
+            }
             {
                 let entries = self.map.run_mut(first_page, pages);
                 for command in chunk {
@@ -126,7 +129,8 @@ impl<O: Observer> Device<O> {
                 }
             }
             if O::ATTRIBUTION && found > 0 {
-                self.ledger.written_singly(by, sequential, next);
+                self.ledger.totals.sequential[by as usize] += sequential;
+                self.ledger.next_page[by as usize] = next;
             }
             self.invalidate_all(&old[..found], segment, by);
             done += found;
@@ -147,7 +151,8 @@ impl<O: Observer> Device<O> {
     #[inline(always)]
     fn invalidate_all(&mut self, labels: &[Label], new: Label, by: u32) {
         let mut divided = 0u64;
-        let invalid = if O::ATTRIBUTION { self.ledger.invalid_by(by) } else { &mut [] };
+        let invalid =
+            if O::ATTRIBUTION { &mut self.ledger.invalid[by as usize][..] } else { &mut [] };
         for (i, label) in labels.iter().enumerate() {
             let segment = &mut self.segments.hot[*label as usize];
             if segment.ru & DIVIDED != 0 {
@@ -267,12 +272,6 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Returns where the last command of a handle ended, if attribution is kept.
-    #[inline(always)]
-    fn next_page_of(&self, handle: u32) -> u64 {
-        if O::ATTRIBUTION { self.ledger.next_page(handle) } else { 0 }
-    }
-
     #[inline(always)]
     fn count_host_write(&mut self, slot: u32, bytes: u64, pages: u64) {
         let media = pages * self.geometry.page_bytes;
@@ -297,7 +296,7 @@ impl<O: Observer> Device<O> {
         let handle = self.handle_of(home);
         for page in first..first + pages {
             let label = self.map.as_slice()[page as usize];
-            let old = (label != UNMAPPED).then(|| self.segments.content(label, self.clock));
+            let old = self.segments.content(label, self.clock);
             let rule = self.separation.as_ref();
             let (class, death_time) =
                 rule.map_or((0, 0), |rule| rule.host_class(handle, old, self.clock));
@@ -343,8 +342,7 @@ impl<O: Observer> Device<O> {
     /// time.
     fn predict_segment(&mut self, by: u32, page: u64) -> u64 {
         let label = self.map.as_slice()[page as usize];
-        let (segments, now) = (&self.segments, self.clock);
-        let old = (label != UNMAPPED).then(|| segments.content(label, now));
+        let (old, now) = (self.segments.content(label, self.clock), self.clock);
         self.separation.as_mut().map_or(0, |rule| rule.begin_segment(by, old, now))
     }
 

@@ -30,18 +30,11 @@ struct Collecting {
 }
 
 impl Collecting {
-    /// Begins to move pages to a reclaim unit, unless it takes them already.
-    fn moves_to(&mut self, ru: RuIndex) {
-        let known = |entry: &Option<(RuIndex, u32)>| entry.is_none_or(|(to, _)| to == ru);
-        let entry = self.moved.iter_mut().find(|entry| known(entry));
-        entry.expect("two reclaim units take all pages").get_or_insert((ru, 0));
-    }
-
     /// Counts pages moved to a reclaim unit.
     fn add(&mut self, ru: RuIndex, pages: u32) {
-        for (to, count) in self.moved.iter_mut().flatten() {
-            *count += if *to == ru { pages } else { 0 };
-        }
+        let known = |entry: &Option<(RuIndex, u32)>| entry.is_none_or(|(to, _)| to == ru);
+        let entry = self.moved.iter_mut().find(|entry| known(entry));
+        entry.expect("two reclaim units take all pages").get_or_insert((ru, 0)).1 += pages;
     }
 }
 
@@ -381,14 +374,11 @@ impl<O: Observer> Device<O> {
 
     /// Returns how many pages the open reclaim unit of a relocation slot can take, at least one. Opens the
     /// next one when it is needed, not before.
-    fn relocation_room(&mut self, at: &mut Collecting) -> u32 {
-        let slot = at.slot;
-        if self.slots[slot as usize].ru == NONE {
-            self.open_unit(slot, at.death_time);
+    fn relocation_room(&mut self, at: &Collecting) -> u32 {
+        if self.slots[at.slot as usize].ru == NONE {
+            self.open_unit(at.slot, at.death_time);
         }
-        let Slot { ru, room, .. } = self.slots[slot as usize];
-        at.moves_to(ru);
-        room
+        self.slots[at.slot as usize].room
     }
 
     fn attach(&mut self, at: &mut Collecting, id: Label, count: u32) {

@@ -18,7 +18,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Content, Old, Separator, Sizes, Victim};
+use super::{Separator, Sizes, Victim};
+use crate::flash::segment::Content;
 
 /// Open reclaim units of a split handle, beside that of data with unknown death time.
 pub(crate) const CLASSES: u8 = 12;
@@ -28,6 +29,20 @@ const WEIGHT: f64 = 1.0 / 256.0;
 const MOST_VARIANCE: f64 = 0.01;
 /// Least share of inherited pages of a handle that is split.
 const LEAST_INHERITED: f64 = 0.25;
+
+/// What is known of replaced content.
+#[derive(Clone, Copy, Debug)]
+struct Old {
+    writer: u32,
+    lived: u64,
+    death_time: u64,
+}
+
+impl From<Content<'_>> for Old {
+    fn from(old: Content<'_>) -> Self {
+        Old { writer: old.writer(), lived: old.lived(), death_time: old.death_time() }
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Handle {
@@ -131,14 +146,14 @@ impl Separator for DeathTimes {
         self.handles[handle as usize].split
     }
 
-    fn begin_segment(&mut self, handle: u32, old: Option<impl Content>, now: u64) -> u64 {
-        let old = old.map(Content::known);
+    fn begin_segment(&mut self, handle: u32, old: Option<Content<'_>>, now: u64) -> u64 {
+        let old = old.map(Old::from);
         self.sample(handle, old, now);
         self.death_time(handle, old, now)
     }
 
-    fn host_class(&self, handle: u32, old: Option<impl Content>, now: u64) -> (u8, u64) {
-        let old = old.map(Content::known);
+    fn host_class(&self, handle: u32, old: Option<Content<'_>>, now: u64) -> (u8, u64) {
+        let old = old.map(Old::from);
         let death_time = self.death_time(handle, old, now);
         (self.class(handle, death_time, now), death_time)
     }

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::sepbit::Lifespan;
-use super::{Content, Separator, Sizes, Victim};
+use super::{Separator, Sizes, Victim};
+use crate::flash::segment::Content;
 
 /// Groups of relocated data.
 const GROUPS: u8 = 4;
@@ -26,7 +27,7 @@ impl Separator for Midas {
     }
 
     #[inline(always)]
-    fn host_class(&self, _: u32, old: Option<impl Content>, _: u64) -> (u8, u64) {
+    fn host_class(&self, _: u32, old: Option<Content<'_>>, _: u64) -> (u8, u64) {
         (self.lifespan.class(old.map(Content::lived)), 0)
     }
 

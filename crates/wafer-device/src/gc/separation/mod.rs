@@ -19,38 +19,7 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is known of the content that a written page replaces.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Old {
-    /// The handle that wrote it.
-    pub(crate) writer: u32,
-    /// Host pages written to the device since.
-    pub(crate) lived: u64,
-    /// Its predicted death time; 0: unknown.
-    pub(crate) death_time: u64,
-}
-
-/// What is known of replaced content, looked up only as far as a rule asks: each value is in a table of its
-/// own, and each table a cache miss.
-pub(crate) trait Content: Copy {
-    /// Returns everything that is known.
-    fn known(self) -> Old;
-
-    /// Returns the host pages written to the device since the content was written.
-    fn lived(self) -> u64;
-}
-
-impl Content for Old {
-    #[inline(always)]
-    fn known(self) -> Old {
-        self
-    }
-
-    #[inline(always)]
-    fn lived(self) -> u64 {
-        self.lived
-    }
-}
+use crate::flash::segment::Content;
 
 /// What is known of a reclaim unit that is collected.
 #[derive(Clone, Copy, Debug)]
@@ -102,14 +71,14 @@ pub(crate) trait Separator: Sized {
     /// Learns from the first page of a segment that a host begins, and predicts the death time of the
     /// segment; 0: unknown.
     #[inline(always)]
-    fn begin_segment(&mut self, handle: u32, old: Option<impl Content>, now: u64) -> u64 {
+    fn begin_segment(&mut self, handle: u32, old: Option<Content<'_>>, now: u64) -> u64 {
         let _ = (handle, old, now);
         0
     }
 
     /// Returns the class of a written page, and its predicted death time; `old` is the content that it
     /// replaces.
-    fn host_class(&self, handle: u32, old: Option<impl Content>, now: u64) -> (u8, u64);
+    fn host_class(&self, handle: u32, old: Option<Content<'_>>, now: u64) -> (u8, u64);
 
     /// Learns from a collection, and returns the class of the victim's valid pages.
     fn collect(&mut self, victim: &Victim, now: u64) -> u8;
@@ -174,7 +143,7 @@ macro_rules! separations {
             pub(crate) fn begin_segment(
                 &mut self,
                 handle: u32,
-                old: Option<impl Content>,
+                old: Option<Content<'_>>,
                 now: u64,
             ) -> u64 {
                 match self { $(Rule::$name(rule) => rule.begin_segment(handle, old, now),)* }
@@ -184,7 +153,7 @@ macro_rules! separations {
             pub(crate) fn host_class(
                 &self,
                 handle: u32,
-                old: Option<impl Content>,
+                old: Option<Content<'_>>,
                 now: u64,
             ) -> (u8, u64) {
                 match self { $(Rule::$name(rule) => rule.host_class(handle, old, now),)* }

@@ -4,7 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Content, Separator, Sizes, Victim};
+use super::{Separator, Sizes, Victim};
+use crate::flash::segment::Content;
 
 /// Lifespans of collected reclaim units that make up one estimate.
 const SAMPLE: u32 = 16;
@@ -66,7 +67,7 @@ impl Separator for SepBit {
     }
 
     #[inline(always)]
-    fn host_class(&self, _: u32, old: Option<impl Content>, _: u64) -> (u8, u64) {
+    fn host_class(&self, _: u32, old: Option<Content<'_>>, _: u64) -> (u8, u64) {
         (self.lifespan.class(old.map(Content::lived)), 0)
     }
 
