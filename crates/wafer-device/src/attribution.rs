@@ -101,7 +101,7 @@ impl Attribution {
 }
 
 /// What attribution needs to know of the device as it is now.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ledger {
     /// For each handle the pages of each reclaim unit that it invalidated since that was erased; one
     /// entry more for "unmapped". One handle's entries lie together: they stay in the cache.
@@ -116,6 +116,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    /// Creates an empty ledger; without handles for a device that keeps no attribution.
     pub(crate) fn new(ru_count: u32, handles: usize) -> Self {
         Ledger {
             invalid: vec![vec![0; ru_count as usize + 1]; handles],

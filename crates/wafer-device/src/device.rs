@@ -185,11 +185,7 @@ impl<O: Observer> Device<O> {
             clock: 0,
             granted: 0,
             scratch: Default::default(),
-            ledger: if O::ATTRIBUTION {
-                Ledger::new(geometry.ru_count, handles)
-            } else {
-                Ledger::default()
-            },
+            ledger: Ledger::new(geometry.ru_count, if O::ATTRIBUTION { handles } else { 0 }),
             writers: Writers::new(layout.counted_writers(&geometry)),
             observer,
             geometry,

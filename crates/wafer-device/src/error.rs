@@ -15,13 +15,13 @@ impl ConfigError {
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         ConfigError { key: key.into(), message: message.into() }
     }
+}
 
-    /// Returns an error about `key` unless `holds`.
-    pub(crate) fn ensure(
-        holds: bool,
-        key: &str,
-        message: impl FnOnce() -> String,
-    ) -> Result<(), ConfigError> {
-        if holds { Ok(()) } else { Err(ConfigError::new(key, message())) }
-    }
+/// Returns an error about `key` unless `holds`.
+pub(crate) fn ensure(
+    holds: bool,
+    key: &str,
+    message: impl FnOnce() -> String,
+) -> Result<(), ConfigError> {
+    if holds { Ok(()) } else { Err(ConfigError::new(key, message())) }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use wafer_interface::{Bytes, LBA_BYTES};
 
 use crate::config::{DeviceConfig, Isolation};
-use crate::error::ConfigError;
+use crate::error::{ConfigError, ensure};
 
 /// Largest number of reclaim unit handles: a placement handle list holds 128
 /// (NVMe Base 2.1, namespace management data structure).
@@ -150,10 +150,6 @@ impl Geometry {
         let limit = (4 * (per_ru + small)).max(3 * (per_ru + small) + 2 * handles);
         (u64::from(self.ru_count) * limit + 64).min(u64::from(u32::MAX >> 1)) as usize
     }
-}
-
-fn ensure(holds: bool, key: &str, message: impl FnOnce() -> String) -> Result<(), ConfigError> {
-    ConfigError::ensure(holds, key, message)
 }
 
 pub(crate) fn range(key: &str, value: u16, max: u16) -> Result<(), ConfigError> {

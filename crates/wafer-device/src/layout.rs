@@ -2,7 +2,7 @@
 //! units that this keeps open.
 
 use crate::config::{Destination, DeviceConfig, GcConfig, Isolation, RelocationOrder};
-use crate::error::ConfigError;
+use crate::error::{ConfigError, ensure};
 use crate::gc::policy;
 use crate::gc::separation::{Separation, Sizes, death_time};
 use crate::geometry::{Geometry, isolation, range, ru_count_key};
@@ -195,12 +195,11 @@ impl Layout {
         let mut smallest = Geometry { ru_count: needed.max(geometry.ru_count), ..geometry.clone() };
         while usable(&smallest) < u64::from(needed) {
             let step = (u64::from(needed) - usable(&smallest)) as u32;
-            smallest.ru_count = smallest.ru_count.checked_add(step).ok_or_else(|| {
-                ConfigError::new("gc.forced_free", "leaves no reclaim unit for data")
-            })?;
-            let few = u64::from(smallest.ru_count) <= 100 * (u64::from(needed) + 1000);
-            ConfigError::ensure(few, "gc.forced_free", || {
-                format!("{} leaves no reclaim unit for data", config.gc.forced_free)
+            let most = 100 * (u64::from(needed) + 1000);
+            let next = smallest.ru_count.checked_add(step).filter(|n| u64::from(*n) <= most);
+            smallest.ru_count = next.ok_or_else(|| {
+                let message = format!("{} leaves no reclaim unit for data", config.gc.forced_free);
+                ConfigError::new("gc.forced_free", message)
             })?;
         }
         let (key, groups) = (ru_count_key(config), u32::from(geometry.groups));
@@ -240,7 +239,7 @@ fn relocation(
     range("gc.generations", generations.into(), 8)?;
     let one_log = !config.fdp && !separate;
     if let Some(rule) = separation {
-        ConfigError::ensure(destination.is_none() && !one_log, "gc.separation", || {
+        ensure(destination.is_none() && !one_log, "gc.separation", || {
             "places relocated data itself: not with gc.destination or gc.separate = false"
                 .to_owned()
         })?;
@@ -248,7 +247,7 @@ fn relocation(
     }
     if one_log {
         let holds = matches!(destination, None | Some(Destination::Host));
-        ConfigError::ensure(holds, "gc.destination", || {
+        ensure(holds, "gc.destination", || {
             "gc.separate = false already says that relocated data goes where the host writes"
                 .to_owned()
         })?;
@@ -263,7 +262,7 @@ fn relocation(
         Destination::Shared => {
             let all = isolation(config)?;
             let persistent = all.iter().position(|i| *i == Isolation::Persistently);
-            ConfigError::ensure(persistent.is_none(), "gc.destination", || {
+            ensure(persistent.is_none(), "gc.destination", || {
                 let handle = persistent.unwrap_or_default();
                 format!(
                     "\"shared\" would mix data of handle {handle}, which is persistently isolated"

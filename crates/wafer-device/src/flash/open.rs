@@ -2,7 +2,7 @@
 //! page writes.
 
 use crate::device::{Device, Slot};
-use crate::flash::segment::NONE;
+use crate::flash::segment::{NONE, Written};
 use wafer_interface::{Closed, FdpEvent, Observer, RgId, RuId, RuhId};
 
 /// What the path of a host write hands on to whatever opens segments and reclaim units for it.
@@ -98,9 +98,9 @@ impl<O: Observer> Device<O> {
         let pages = self.geometry.segment_size(room);
         // Counted as valid from the start: saves two additions a page.
         self.granted += u64::from(pages);
-        let origin = write.handle as u8;
-        let label = self.segments.allocate(ru, pages, origin);
-        self.segments.set_born(label, self.clock, write.death_time);
+        let HostWrite { handle, death_time } = write;
+        let written = Written { origin: handle as u8, born: self.clock, death_time };
+        let label = self.segments.allocate(ru, pages, written);
         self.rus.valid[ru as usize] += pages;
         self.rus.units[ru as usize].segments.push(label);
         let open = &mut self.slots[slot as usize];

@@ -28,6 +28,17 @@ pub(crate) struct Segment {
     pub(crate) valid: u32,
 }
 
+/// How the pages of a segment were written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Written {
+    /// The handle through which a host wrote them.
+    pub(crate) origin: u8,
+    /// Host pages written to the device when the segment was begun.
+    pub(crate) born: u64,
+    /// Predicted death time, in the same unit; 0: unknown.
+    pub(crate) death_time: u64,
+}
+
 /// The content that a written page replaces: pages of a segment. Each value is in a table of its own, and
 /// each table a cache miss, so a rule of separation looks up only what it needs.
 #[derive(Clone, Copy)]
@@ -72,7 +83,7 @@ pub(crate) struct Segments {
     pub(crate) free: Vec<Label>,
     /// The parts of each divided label; entries without parts are free.
     pub(crate) divisions: Vec<Vec<Label>>,
-    free_divisions: Vec<u32>,
+    pub(crate) free_divisions: Vec<u32>,
     pub(crate) rng: DeviceRng,
     /// What was decided about single pages and segments, for the tests that follow it.
     #[cfg(test)]
@@ -165,35 +176,35 @@ impl Segments {
         (label != UNMAPPED).then_some(Content { segments: self, label, now })
     }
 
-    /// Notes the birth and the death time of a segment, where these are kept.
-    pub(crate) fn set_born(&mut self, id: Label, now: u64, death_time: u64) {
+    /// Allocates a segment of `valid` pages.
+    pub(crate) fn allocate(&mut self, ru: RuIndex, valid: u32, written: Written) -> Label {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.hot.push(Segment { ru, valid });
+            self.labels.push(0);
+            self.origins.push(0);
+            if self.keeps_births() {
+                self.born.push(0);
+                self.death_times.push(0);
+            }
+            (self.hot.len() - 1) as Label
+        });
+        self.hot[id as usize] = Segment { ru, valid };
+        self.labels[id as usize] = id;
+        self.origins[id as usize] = written.origin;
         if self.keeps_births() {
-            self.born[id as usize] = now;
-            self.death_times[id as usize] = death_time;
+            self.born[id as usize] = written.born;
+            self.death_times[id as usize] = written.death_time;
         }
+        id
     }
 
-    /// Allocates a segment of `valid` pages written through handle `origin`.
-    pub(crate) fn allocate(&mut self, ru: RuIndex, valid: u32, origin: u8) -> Label {
-        let segment = Segment { ru, valid };
-        match self.free.pop() {
-            Some(id) => {
-                self.hot[id as usize] = segment;
-                self.labels[id as usize] = id;
-                self.origins[id as usize] = origin;
-                id
-            }
-            None => {
-                let id = self.hot.len() as Label;
-                self.hot.push(segment);
-                self.labels.push(id);
-                self.origins.push(origin);
-                if self.keeps_births() {
-                    self.born.push(0);
-                    self.death_times.push(0);
-                }
-                id
-            }
+    /// Returns what is known of a segment's writing, which its parts inherit.
+    fn written(&self, id: Label) -> Written {
+        let time = |times: &[u64]| times.get(id as usize).copied().unwrap_or(0);
+        Written {
+            origin: self.origins[id as usize],
+            born: time(&self.born),
+            death_time: time(&self.death_times),
         }
     }
 
@@ -218,10 +229,9 @@ impl Segments {
     pub(crate) fn divide(&mut self, id: Label, count: u32) -> (Label, Label) {
         let Segment { ru, valid } = self.hot[id as usize];
         let label = self.labels[id as usize];
-        let origin = self.origins[id as usize];
+        let written = self.written(id);
         assert!(ru & DIVIDED == 0 && count < valid);
-        let rest = self.allocate(ru, valid - count, origin);
-        self.inherit(rest, id);
+        let rest = self.allocate(ru, valid - count, written);
         self.labels[rest as usize] = label;
         if label != id {
             // A part divides into two parts of the same label.
@@ -230,8 +240,7 @@ impl Segments {
             self.divisions[division].push(rest);
             return (id, rest);
         }
-        let first = self.allocate(ru, count, origin);
-        self.inherit(first, id);
+        let first = self.allocate(ru, count, written);
         self.labels[first as usize] = label;
         let division = match self.free_divisions.pop() {
             Some(index) => index as usize,
@@ -243,13 +252,6 @@ impl Segments {
         self.divisions[division] = vec![first, rest];
         self.hot[id as usize].ru = DIVIDED | division as u32;
         (first, rest)
-    }
-
-    fn inherit(&mut self, part: Label, id: Label) {
-        if self.keeps_births() {
-            self.born[part as usize] = self.born[id as usize];
-            self.death_times[part as usize] = self.death_times[id as usize];
-        }
     }
 
     /// Invalidates one page of the divided `label`: draws the part that the page was in, and returns
@@ -304,15 +306,6 @@ impl Segments {
 
     fn division_of(&self, label: Label) -> usize {
         (self.hot[label as usize].ru & !DIVIDED) as usize
-    }
-
-    /// Checks that the list of free divisions names each free one once.
-    pub(crate) fn check_free_divisions(&self) -> Result<(), String> {
-        let mut listed = self.free_divisions.clone();
-        listed.sort_unstable();
-        let known = (0..).zip(&self.divisions).filter(|(_, parts)| parts.is_empty());
-        let same = listed.into_iter().eq(known.map(|(index, _)| index));
-        if same { Ok(()) } else { Err("free ones other than listed".to_owned()) }
     }
 }
 

@@ -428,7 +428,6 @@ impl<O: Observer> Device<O> {
                 self.rus.add_origins(*ru, *pages, at.owner, &origins);
             }
         }
-        self.rus.units[at.victim.index()].origins = origins;
     }
 
     fn count_collection(&mut self, at: &Collecting) {

@@ -174,7 +174,11 @@ impl<O: Observer> Device<O> {
                 format!("the parts of {label} hold {held} pages, not {}", whole.valid)
             })?;
         }
-        segments.check_free_divisions().map_err(|m| StateError::damaged(DIVISIONS, m))?;
+        let mut listed = segments.free_divisions.clone();
+        listed.sort_unstable();
+        let free = (0..).zip(&segments.divisions).filter(|(_, parts)| parts.is_empty());
+        let same = listed.into_iter().eq(free.map(|(index, _)| index));
+        ensure(same, DIVISIONS, || "free ones other than listed".to_owned())?;
         for (ru, unit) in (0..).zip(&self.rus.units) {
             for id in &unit.segments {
                 let field = "rus.units.segments";

@@ -4,7 +4,7 @@ use crate::rng::Purpose;
 /// A label of 300 pages in reclaim unit 1 and 700 in 2.
 fn divided() -> (Segments, Label) {
     let mut segments = Segments::new(9, false, DeviceRng::new(5, Purpose::Segments));
-    let label = segments.allocate(1, 1000, 0);
+    let label = segments.allocate(1, 1000, Written::default());
     let (first, rest) = segments.divide(label, 300);
     segments.hot[first as usize].ru = 1;
     segments.hot[rest as usize].ru = 2;

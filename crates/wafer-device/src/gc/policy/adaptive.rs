@@ -88,7 +88,7 @@ impl Index for Costs {
         known.prospects(track, |then| {
             best = best.max((valid - then.valid) / (known.pages * then.wait - then.lived));
         });
-        best * known.device * (1.0 + self.future(known.next(known.class(track))))
+        best * known.device * (1.0 + self.future(known.next(track.class.into())))
     }
 
     fn allowed(&self, known: &Known, track: &Track) -> bool {
@@ -98,7 +98,7 @@ impl Index for Costs {
     }
 
     fn chosen(&mut self, known: &Known, track: &Track) {
-        let class = known.class(track);
+        let class = usize::from(track.class);
         if self.flows.len() <= class {
             self.flows.resize(class + 1, Flow::default());
         }

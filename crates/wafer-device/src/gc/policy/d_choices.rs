@@ -4,7 +4,7 @@
 //! greedy (Van Houdt, SIGMETRICS '13; closed form T5).
 
 use super::{PolicyInfo, RuView};
-use crate::error::ConfigError;
+use crate::error::ensure;
 use wafer_interface::RuId;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
@@ -12,7 +12,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
     "fewest valid pages among gc.choices drawn at random",
     |config| {
         let choices = config.choices;
-        ConfigError::ensure((1..=10_000).contains(&choices), "gc.choices", || {
+        ensure((1..=10_000).contains(&choices), "gc.choices", || {
             format!("{choices} is not between 1 and 10000")
         })?;
         Ok(Box::new(move |rus: &mut RuView<'_>| select(rus, choices)))

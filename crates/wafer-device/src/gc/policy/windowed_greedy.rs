@@ -5,7 +5,7 @@
 //! state drives", SYSTOR '09).
 
 use super::{PolicyInfo, RuView};
-use crate::error::ConfigError;
+use crate::error::ensure;
 use wafer_interface::RuId;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
@@ -13,7 +13,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
     "fewest valid pages among the gc.window share closed first",
     |config| {
         let share = config.window;
-        ConfigError::ensure(share > 0.0 && share <= 1.0, "gc.window", || {
+        ensure(share > 0.0 && share <= 1.0, "gc.window", || {
             format!("{share} is not between 0 (exclusive) and 1")
         })?;
         let mut memory = Vec::new();

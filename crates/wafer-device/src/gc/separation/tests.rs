@@ -1,8 +1,7 @@
-use super::midas::Midas;
+use super::lifespan::{Midas, SepBit};
 use super::multi_log::MultiLog;
-use super::sepbit::SepBit;
 use super::{Separator, Sizes, Victim};
-use crate::flash::segment::Segments;
+use crate::flash::segment::{Segments, Written};
 use crate::rng::{DeviceRng, Purpose};
 
 fn victim(class: u8, generation: u8, age: u64) -> Victim {
@@ -22,7 +21,7 @@ fn rule<S: Separator>() -> S {
 
 fn class(rule: &impl Separator, lived: Option<u64>) -> u8 {
     let mut segments = Segments::new(9, true, DeviceRng::new(1, Purpose::Segments));
-    let label = segments.allocate(0, 1, 0);
+    let label = segments.allocate(0, 1, Written::default());
     rule.host_class(0, lived.and_then(|lived| segments.content(label, lived)), 0).0
 }
 

@@ -62,7 +62,14 @@ pub(crate) struct Track {
     pub(crate) waste: f64,
     index: f64,
     pub(crate) valid: u32,
-    class: u16,
+    pub(crate) class: u16,
+}
+
+impl Track {
+    /// Returns the age of the reclaim unit at the last look, in host pages.
+    fn age(&self) -> f64 {
+        (self.at - self.closed) as f64
+    }
 }
 
 /// A value for reclaim units; the smallest is collected.
@@ -180,15 +187,6 @@ impl Known {
         Ok(())
     }
 
-    pub(crate) fn class(&self, track: &Track) -> usize {
-        usize::from(track.class)
-    }
-
-    /// Returns the age of a reclaim unit at the last look, in host pages.
-    pub(crate) fn age(&self, track: &Track) -> f64 {
-        (track.at - track.closed) as f64
-    }
-
     /// Returns where relocated data of a class goes, as far as that was seen.
     pub(crate) fn next(&self, class: usize) -> usize {
         let Some(number) = class.checked_sub(1) else { return 0 };
@@ -213,7 +211,7 @@ impl Known {
     /// Returns the share of valid pages invalidated per host page, at the age of this reclaim unit.
     pub(crate) fn hazard(&self, track: &Track) -> f64 {
         match (&self.bins, &self.curves[usize::from(track.class)]) {
-            (Some(bins), Some(curve)) => curve.hazard[bins.of(self.age(track))],
+            (Some(bins), Some(curve)) => curve.hazard[bins.of(track.age())],
             _ => 0.0,
         }
     }
@@ -222,7 +220,7 @@ impl Known {
     pub(crate) fn prospects(&self, track: &Track, see: impl FnMut(Prospect)) {
         if let (Some(bins), Some(curve)) = (&self.bins, &self.curves[usize::from(track.class)]) {
             let valid = f64::from(track.valid);
-            curve.prospects(bins, self.age(track), valid, HORIZON * self.device, see);
+            curve.prospects(bins, track.age(), valid, HORIZON * self.device, see);
         }
     }
 
@@ -272,7 +270,7 @@ impl Known {
             let died = f64::from(track.valid - valid);
             let alive = f64::from(track.valid) - died / 2.0;
             track.waste += (self.pages - alive) * time;
-            let from = (track.at - track.closed) as f64;
+            let from = track.age();
             let class = usize::from(track.class);
             // When in a long time pages died is not known.
             let curve = Some(&mut self.curves[class]).filter(|_| time < MOST_TIME * self.device);
