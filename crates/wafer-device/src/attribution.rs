@@ -1,19 +1,11 @@
-//! Attribution: whose writes cause relocations of whose data.
+//! Attribution: whose writes cause relocations of whose data, by the rule of
+//! `docs/concepts/attribution.md`. Kept only for an observer that asks for it
+//! ([`Observer::ATTRIBUTION`](wafer_interface::Observer)).
 //!
-//! Kept only for an observer that asks for it ([`Observer::ATTRIBUTION`](wafer_interface::Observer)).
-//!
-//! # Rule
-//! - The *origin* of a page is the handle through which a host last wrote it. Relocation does not
-//!   change it.
-//! - Each page that becomes invalid was *invalidated by* the handle of the write that replaced it. A
-//!   page that deallocate unmaps counts as invalidated by its origin.
-//! - When a victim is collected, its valid pages of origin `j` are *caused by* handle `i` in proportion
-//!   to the pages of the victim that `i` invalidated: those pages are why it was the victim. A victim
-//!   without invalid pages (a policy that does not look, or a unit not fully written) was collected
-//!   only for space: it is caused by the handle that asked for space.
-//! - Apart from that, every collection was *demanded by* the handle whose write asked for space.
-//!
-//! The proportion of each origin is rounded to whole pages cumulatively over the handles in order, so
+//! The *origin* of a page is the handle through which a host last wrote it. A page is *invalidated by* the
+//! handle of the write that replaces it; a deallocated page by its origin. Valid pages of a victim are
+//! *caused by* handles in proportion to the pages of the victim that these invalidated, and if there are
+//! none, by the handle that *demanded* space. Shares are rounded cumulatively over the handles in order, so
 //! that the sum over all causes is exactly what was moved.
 
 use wafer_interface::{Owner, RuhId};

@@ -140,15 +140,7 @@ impl<O: Observer> Device<O> {
         seed: u64,
         observer: O,
     ) -> Result<Self, ConfigError> {
-        Self::with_sizes(config.resolve()?, policy, seed, observer)
-    }
-
-    pub(crate) fn with_sizes(
-        (geometry, layout): (Geometry, Layout),
-        policy: Box<dyn VictimPolicy>,
-        seed: u64,
-        observer: O,
-    ) -> Result<Self, ConfigError> {
+        let (geometry, layout) = config.resolve()?;
         let map = PageMap::new(geometry.logical_pages).map_err(|e| {
             let message = format!("no memory for the map of {} pages: {e}", geometry.logical_pages);
             ConfigError::new("capacity", message)

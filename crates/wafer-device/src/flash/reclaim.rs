@@ -64,9 +64,6 @@ pub(crate) struct ReclaimUnits {
     /// Derived from `valid`.
     #[serde(skip)]
     pub(crate) index: MinIndex,
-    /// Handles of the device.
-    #[serde(skip)]
-    pub(crate) handles: usize,
     /// What policies saw at their last look at all of them; empty before the first.
     pub(crate) seen: Vec<Seen>,
 }
@@ -103,15 +100,13 @@ impl ReclaimUnits {
             next_order: 0,
             free: (0..geometry.groups).map(|g| geometry.group_range(g).collect()).collect(),
             index: MinIndex::new(count + 1),
-            handles: usize::from(geometry.handles),
             seen: Vec::new(),
         }
     }
 
-    /// Adds what is not saved to tables whose lengths are those of `geometry`.
-    pub(crate) fn complete(&mut self, geometry: &Geometry) {
+    /// Adds the index, which is not saved.
+    pub(crate) fn complete(&mut self) {
         self.index = MinIndex::new(self.valid.len());
-        self.handles = usize::from(geometry.handles);
     }
 
     /// Returns the index that stands for "unmapped".
@@ -140,22 +135,6 @@ impl ReclaimUnits {
         self.next_order += 1;
         self.valid[ru as usize] &= !NOT_CLOSED;
         self.index.touch(ru);
-    }
-
-    /// Counts `pages` pages of a victim with this owner and these origins, which were moved to a reclaim
-    /// unit of data of several handles, in the proportion of the victim's.
-    pub(crate) fn add_origins(&mut self, to: RuIndex, pages: u32, owner: Owner, victim: &[f64]) {
-        let counts = &mut self.units[to as usize].origins;
-        counts.resize(self.handles, 0.0);
-        match owner {
-            Owner::Handle(handle) => counts[handle.index()] += f64::from(pages),
-            Owner::Gc => {
-                let sum: f64 = victim.iter().sum();
-                for (count, of_victim) in counts.iter_mut().zip(victim) {
-                    *count += f64::from(pages) * of_victim / sum;
-                }
-            }
-        }
     }
 
     /// Erases a reclaim unit that holds no valid page.

@@ -1,9 +1,11 @@
 //! Garbage collection: when, and what happens to the valid pages of a victim.
 
+use std::ops::Range;
+
 use crate::config::{Isolation, RelocationOrder};
 use crate::device::{Device, Slot};
 use crate::flash::mapping::Label;
-use crate::flash::reclaim::{NOT_CLOSED, RuIndex};
+use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit, RuIndex};
 use crate::flash::segment::NONE;
 use crate::gc::policy::{RuView, VictimPolicy};
 use crate::gc::separation::Victim;
@@ -105,49 +107,40 @@ impl<O: Observer> Device<O> {
         self.rus.valid[ru.index()] == self.geometry.pages_per_ru
     }
 
-    /// Returns the candidate of a group with the fewest valid pages.
-    fn least_valid(&mut self, group: u16) -> Option<RuId> {
-        let range = self.groups[usize::from(group)].range.clone();
-        self.rus.index.least_valid(&self.rus.valid, range).map(RuId)
+    fn range_of(&self, group: u16) -> Range<u32> {
+        self.groups[usize::from(group)].range.clone()
     }
 
-    /// Shows the policy the reclaim units of a group.
-    fn view<R>(
+    /// Returns the candidate of a group with the fewest valid pages.
+    fn least_valid(&mut self, group: u16) -> Option<RuId> {
+        self.rus.index.least_valid(&self.rus.valid, self.range_of(group)).map(RuId)
+    }
+
+    /// Shows the policy a range of reclaim units.
+    pub(crate) fn view<R>(
         &mut self,
-        group: u16,
+        range: Range<u32>,
         forced: bool,
         writer: u32,
         ask: impl FnOnce(&mut dyn VictimPolicy, &mut RuView<'_>) -> R,
     ) -> R {
-        let range = self.groups[usize::from(group)].range.clone();
-        self.view_of(range, |policy, view| {
-            (view.forced, view.writer) = (forced, writer);
-            ask(policy, view)
-        })
-    }
-
-    /// Shows the policy a range of reclaim units.
-    pub(crate) fn view_of<R>(
-        &mut self,
-        range: std::ops::Range<u32>,
-        ask: impl FnOnce(&mut dyn VictimPolicy, &mut RuView<'_>) -> R,
-    ) -> R {
         let mut view = RuView {
             rus: &mut self.rus,
-            range,
             rng: &mut self.policy_rng,
+            range,
             pages_per_ru: self.geometry.pages_per_ru,
+            handles: usize::from(self.geometry.handles),
             now: self.clock,
-            forced: false,
+            forced,
             classes: self.layout.destination_classes(&self.geometry),
-            writer: 0,
+            writer: RuhId(writer as u16),
         };
         ask(self.policy.as_mut(), &mut view)
     }
 
     /// Asks the policy for a victim. A choice that is no candidate is a fault of the policy, not of the data.
     fn select(&mut self, group: u16, forced: bool) -> Option<RuId> {
-        self.view(group, forced, 0, |policy, rus| {
+        self.view(self.range_of(group), forced, 0, |policy, rus| {
             policy.select(rus).inspect(|ru| {
                 assert!(rus.valid(*ru).is_some(), "the policy chose {ru}, which is no candidate");
             })
@@ -157,7 +150,7 @@ impl<O: Observer> Device<O> {
     /// Asks the policy for the class of a victim's data. One that does not exist is a fault of the policy, not
     /// of the data.
     fn chosen_class(&mut self, group: u16, victim: RuId, forced: bool, writer: u32) -> Option<u8> {
-        self.view(group, forced, writer, |policy, rus| {
+        self.view(self.range_of(group), forced, writer, |policy, rus| {
             let (class, classes) = (policy.destination(victim, rus)?, rus.classes);
             assert!(
                 class < classes,
@@ -165,20 +158,6 @@ impl<O: Observer> Device<O> {
             );
             Some(class)
         })
-    }
-
-    /// Returns how often a victim's data was moved, or the class of its relocated data where the drive
-    /// separates.
-    fn generation_of(&mut self, victim: RuId) -> u8 {
-        let unit = &self.rus.units[victim.index()];
-        let victim = Victim {
-            class: unit.class,
-            generation: unit.generation,
-            age: self.clock - self.rus.closed_at[victim.index()],
-            death_time: unit.death_time,
-        };
-        let rule = self.separation.as_mut();
-        rule.map_or(victim.generation, |rule| rule.collect(&victim, self.clock))
     }
 
     /// Returns where relocated data of `owner` goes that was moved `generation` times before, or, where handles share
@@ -209,8 +188,12 @@ impl<O: Observer> Device<O> {
 
     /// Returns where a victim's valid pages go, asking the policy.
     fn slot_for(&mut self, group: u16, victim: RuId, forced: bool, by: RuhId) -> u32 {
-        let owner = self.rus.units[victim.index()].owner;
-        let generation = self.generation_of(victim);
+        let age = self.clock - self.rus.closed_at[victim.index()];
+        let ReclaimUnit { owner, class, generation, death_time, .. } =
+            self.rus.units[victim.index()];
+        let generation = self.separation.as_mut().map_or(generation, |rule| {
+            rule.collect(&Victim { class, generation, age, death_time }, self.clock)
+        });
         // Drawn before the policy is asked, which may want to know.
         let writer = match forced && self.layout.relocation == Relocation::ByWriter {
             true => self.writers.draw(u32::from(by.0), &mut self.policy_rng),
@@ -420,12 +403,24 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Hands the victim's origins on to where its pages went, if data of several handles mixes there.
+    /// Counts the victim's origins where its pages went, if data of several handles mixes there, in the
+    /// proportion of the victim's.
     fn note_origins(&mut self, at: &Collecting) {
-        let origins = std::mem::take(&mut self.rus.units[at.victim.index()].origins);
+        let victim = std::mem::take(&mut self.rus.units[at.victim.index()].origins);
         for (ru, pages) in at.moved.iter().flatten() {
-            if self.rus.units[*ru as usize].owner == Owner::Gc {
-                self.rus.add_origins(*ru, *pages, at.owner, &origins);
+            let unit = &mut self.rus.units[*ru as usize];
+            if unit.owner != Owner::Gc {
+                continue;
+            }
+            unit.origins.resize(usize::from(self.geometry.handles), 0.0);
+            match at.owner {
+                Owner::Handle(handle) => unit.origins[handle.index()] += f64::from(*pages),
+                Owner::Gc => {
+                    let sum: f64 = victim.iter().sum();
+                    for (count, of_victim) in unit.origins.iter_mut().zip(&victim) {
+                        *count += f64::from(*pages) * of_victim / sum;
+                    }
+                }
             }
         }
     }

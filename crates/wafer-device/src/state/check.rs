@@ -285,7 +285,8 @@ impl<O: Observer> Device<O> {
             let expected = (listed(unit), unit.state == State::Closed);
             expect(valid == expected && valid.0 <= full, "not what its segments hold")
         })?;
-        let (handles, gc) = (self.rus.handles, self.gc_counters().is_some());
+        let handles = usize::from(self.geometry.handles);
+        let gc = self.gc_counters().is_some();
         each("rus.units", &self.rus.units, |_, unit| {
             let owner = match unit.owner {
                 Owner::Handle(handle) => handle.0 < self.geometry.handles,

@@ -126,7 +126,7 @@ impl<O: Observer> Device<O> {
         self.place_namespaces();
         self.segments = state.segments;
         self.rus = state.rus;
-        self.rus.complete(&self.geometry);
+        self.rus.complete();
         self.slots = state.slots;
         for (group, floor) in self.groups.iter_mut().zip(state.floors) {
             group.floor = floor;
@@ -148,7 +148,7 @@ impl<O: Observer> Device<O> {
             (None, None) => Ok(()),
             (Some(_), Some(learned)) => {
                 let all = 0..self.geometry.ru_count;
-                self.view_of(all, |policy, rus| policy.load(&learned, rus)).map_err(damaged)
+                self.view(all, false, 0, |policy, rus| policy.load(&learned, rus)).map_err(damaged)
             }
             (Some(_), None) => Err(damaged("what the policy had learned is missing".to_owned())),
             (None, Some(_)) => Err(damaged("the policy keeps nothing".to_owned())),

@@ -104,7 +104,7 @@ impl VictimPolicy for Limited {
         let least = *self.seen.valid.iter().min()?;
         let victim = self.policy.select(rus)?;
         let valid = rus.valid(victim)?;
-        let pages = f64::from(rus.pages_per_ru());
+        let pages = f64::from(rus.pages_per_ru);
         let (share, cost) =
             (f64::from(valid) / pages, f64::from(valid) / (pages - f64::from(valid)));
         let mean = self.mean.get_or_insert(share);

@@ -76,9 +76,9 @@ proptest! {
         let writer = case.config.gc.destination == Some(Destination::Writer);
         let (chosen, _) = chooses(&case.config, move |victim, rus| {
             Some(match writer {
-                true if rus.forced() => rus.writer().0 as u8,
+                true if rus.forced => rus.writer.0 as u8,
                 true => 0,
-                false => rus.generation(victim).min(rus.classes() - 1),
+                false => rus.generation(victim).min(rus.classes - 1),
             })
         });
         let mut named = Device::with_policy(&case.config, named, case.seed, ()).unwrap();

@@ -74,7 +74,7 @@ impl VictimPolicy for Draws<Box<dyn VictimPolicy>> {
     }
 
     fn destination(&mut self, _: RuId, rus: &mut RuView<'_>) -> Option<u8> {
-        (rus.draw(u32::from(rus.classes()) + 1) as u8).checked_sub(1)
+        (rus.draw(u32::from(rus.classes) + 1) as u8).checked_sub(1)
     }
 }
 

@@ -1,36 +1,23 @@
 //! Adaptive: wafer's policy. The least relocations saved by waiting, per dead space held meanwhile,
-//! with the later relocations of the same pages counted.
-//!
-//! Collecting a reclaim unit moves its V valid pages. Each costs one relocation now and, on average, f
-//! more in the class that it is moved to. Waiting until V' of them are valid saves (V - V') (1 + f)
-//! relocations, and holds the dead space meanwhile, the integral of P - V. The index is the best ratio of
-//! the two over any time of waiting:
+//! with the later relocations of the same pages counted. `docs/concepts/adaptive.md` derives the index:
 //!
 //! ```text
 //! index = (1 + f) * max over t of (V - V(t)) / integral of (P - V(s)) ds from 0 to t
 //! ```
 //!
-//! It is the Lagrange multiplier at which waiting and collecting are equally good; taking the smallest
-//! makes it equal everywhere, the condition of least relocations within a given space (as for closed
-//! form T8). What a reclaim unit held in the past is sunk and does not enter. V(t) comes from the
-//! survival of the class (`survival/`), f from what became of the class's victims: with v their mean
-//! valid share, f = v (1 + f'), f' of the class that takes their pages.
+//! V of P pages are valid now and V(t) after waiting for t, by the survival of the class (`survival/`). A
+//! page of the class costs f relocations later: with v the mean valid share of the class's victims,
+//! f = v (1 + f'), f' of the class that takes their pages. Background GC takes only what holds nothing:
+//! waiting is worth more than a free reclaim unit.
 //!
-//! - One class of uniform traffic: all hazards are equal, and the order is that of greedy.
-//! - Classes of unequal hazard: spare space goes where it saves most, sqrt(p U) for T8.
-//! - A sequential stream: its reclaim units are about to be invalidated whole; they are left alone.
-//! - Background GC takes only what holds nothing: waiting is worth more than a free reclaim unit.
-//!
-//! The limit. Within a class, reclaim units differ: those of a stream whose addresses are not all
-//! rewritten equally often. A class's curve takes the hot ones for cold, and what seems cold is collected
-//! while nearly full. Where space is scarce that feeds itself: more is relocated, so less time passes
-//! before the next collection, so no reclaim unit is left to be invalidated whole. So no victim may cost more than
+//! A curve is wrong where addresses of one class are not all rewritten equally often: what seems cold is
+//! collected while nearly full. Where space is scarce that feeds itself. So no victim may cost more than
 //! [`LIMIT`] times the mean of recent victims, with [`LIMIT_LEAST`] more, in pages moved per page
-//! reclaimed. Optimal shares of spare space need a factor of about 3 (T8: cold classes of 80/20 and JESD219).
+//! reclaimed. Optimal shares of spare space need a factor of about 3 (closed form T8: cold classes of
+//! 80/20 and JESD219).
 //!
 //! Relocated data goes by handle and generation unless `gc.destination` says otherwise: what survives
-//! long lives long. Where there is space it asks for separation by inherited death times (`death_time.rs`):
-//! what overwrites the data of a sequential stream is invalidated with it. No parameter is meant to be set.
+//! long lives long. Where there is space it asks for separation by inherited death times (`death_time.rs`).
 //! State: see `survival/`, and 24 bytes a class.
 
 use serde::{Deserialize, Serialize};
@@ -52,7 +39,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
 const MEAN_WEIGHT: f64 = 0.002;
 /// How many times the mean cost of victims a victim may cost, in pages moved per page reclaimed.
 const LIMIT: f64 = 3.0;
-/// What it may cost in any case above that.
+/// What it may cost above that.
 const LIMIT_LEAST: f64 = 1.0;
 
 /// What became of the victims of one class, fading.

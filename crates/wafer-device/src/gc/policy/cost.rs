@@ -40,11 +40,11 @@ fn least(rus: &RuView<'_>, score: fn(&RuView<'_>, RuId, f64) -> f64) -> Option<R
 
 /// One page of age keeps the order by valid share among reclaim units closed just now.
 fn negative_benefit(rus: &RuView<'_>, ru: RuId, valid: f64) -> f64 {
-    -(f64::from(rus.pages_per_ru()) - valid) * (rus.age(ru) + 1) as f64 / valid
+    -(f64::from(rus.pages_per_ru) - valid) * (rus.age(ru) + 1) as f64 / valid
 }
 
 /// One erase more tells fresh reclaim units apart by cost and age.
 fn cost_age_time(rus: &RuView<'_>, ru: RuId, valid: f64) -> f64 {
-    let cost = valid / (f64::from(rus.pages_per_ru()) - valid);
+    let cost = valid / (f64::from(rus.pages_per_ru) - valid);
     cost * f64::from(rus.erases(ru) + 1) / (rus.age(ru) + 1) as f64
 }

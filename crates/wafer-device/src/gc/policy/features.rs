@@ -65,7 +65,7 @@ impl RuView<'_> {
     /// pass over the group's reclaim units.
     pub fn features(&mut self, features: &mut Features) {
         features.clear();
-        features.handles = self.rus.handles;
+        features.handles = self.handles;
         self.rus.seen.resize(self.rus.units.len(), Seen::default());
         for index in self.range.clone() {
             let ru = RuId(index);
@@ -85,7 +85,7 @@ impl RuView<'_> {
             features.generation.push(unit.generation);
             features.erases.push(unit.erases);
             let start = features.origins.len();
-            features.origins.resize(start + self.rus.handles, 0.0);
+            features.origins.resize(start + self.handles, 0.0);
             let row = &mut features.origins[start..];
             match unit.owner {
                 Owner::Handle(handle) => {

@@ -155,13 +155,25 @@ pub fn make(config: &GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError> {
 /// The reclaim units of one group, as a policy sees them.
 pub struct RuView<'a> {
     pub(crate) rus: &'a mut ReclaimUnits,
-    pub(crate) range: std::ops::Range<u32>,
     pub(crate) rng: &'a mut DeviceRng,
-    pub(crate) pages_per_ru: u32,
-    pub(crate) now: u64,
-    pub(crate) forced: bool,
-    pub(crate) classes: u8,
-    pub(crate) writer: u32,
+    /// Numbers of the group's reclaim units, candidates or not.
+    pub range: std::ops::Range<u32>,
+    /// Pages of a reclaim unit.
+    pub pages_per_ru: u32,
+    /// Handles of the device.
+    pub handles: usize,
+    /// Host pages written to the device so far.
+    pub now: u64,
+    /// Whether space is needed. If not, this is background GC, which takes nothing that holds more than
+    /// `gc.background_max_valid`.
+    pub forced: bool,
+    /// Number of open reclaim units among which a policy may choose for a victim's data. Of its handle's:
+    /// `gc.generations` with `gc.destination = "generation"`, four with `gc.separation`, else one. With
+    /// `gc.destination = "writer"` those of all handles, in their order.
+    pub classes: u8,
+    /// In [`VictimPolicy::destination`] with `gc.destination = "writer"`: the handle whose command asks for
+    /// space; 0 in background GC and elsewhere.
+    pub writer: RuhId,
 }
 
 impl RuView<'_> {
@@ -185,21 +197,6 @@ impl RuView<'_> {
         self.rus.index.least_valid(&self.rus.valid, self.range.clone()).map(RuId)
     }
 
-    /// Returns the number of handles of the device.
-    pub fn handles(&self) -> usize {
-        self.rus.handles
-    }
-
-    /// Returns the numbers of the group's reclaim units, candidates or not.
-    pub fn range(&self) -> std::ops::Range<u32> {
-        self.range.clone()
-    }
-
-    /// Returns the number of pages of a reclaim unit.
-    pub fn pages_per_ru(&self) -> u32 {
-        self.pages_per_ru
-    }
-
     /// Returns the age of a candidate: host pages written to the device since it was closed.
     pub fn age(&self, ru: RuId) -> u64 {
         self.now - self.rus.closed_at[ru.index()]
@@ -213,11 +210,6 @@ impl RuView<'_> {
     /// Returns how often a reclaim unit was erased.
     pub fn erases(&self, ru: RuId) -> u32 {
         self.rus.units[ru.index()].erases
-    }
-
-    /// Returns whether a candidate was filled by relocation rather than by a host.
-    pub fn relocated(&self, ru: RuId) -> bool {
-        self.rus.units[ru.index()].generation > 0
     }
 
     /// Returns how often a candidate's data was moved, as far as that is kept apart; 0 for what a host wrote.
@@ -235,31 +227,6 @@ impl RuView<'_> {
     /// it was grouped by that (`gc.separation = "deathtime"`).
     pub fn death_time(&self, ru: RuId) -> Option<u64> {
         Some(self.rus.units[ru.index()].death_time).filter(|time| *time > 0)
-    }
-
-    /// Returns the number of open reclaim units among which a policy may choose for a victim's data. Of its
-    /// handle's:
-    /// `gc.generations` with `gc.destination = "generation"`, four with `gc.separation`, else one. With
-    /// `gc.destination = "writer"` those of all handles, in their order.
-    pub fn classes(&self) -> u8 {
-        self.classes
-    }
-
-    /// Returns, in [`VictimPolicy::destination`] with `gc.destination = "writer"`, the handle whose command asks for
-    /// space; 0 in background GC and elsewhere.
-    pub fn writer(&self) -> RuhId {
-        RuhId(self.writer as u16)
-    }
-
-    /// Returns whether space is needed. If not, this is background GC, which takes nothing that holds more
-    /// than `gc.background_max_valid`.
-    pub fn forced(&self) -> bool {
-        self.forced
-    }
-
-    /// Returns the number of host pages written to the device so far.
-    pub fn now(&self) -> u64 {
-        self.now
     }
 
     /// Returns whose data a candidate holds.

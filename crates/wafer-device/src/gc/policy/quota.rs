@@ -86,9 +86,9 @@ impl Quota {
     }
 
     fn observe(&mut self, rus: &RuView<'_>) {
-        let device = rus.range().len() as f64 * f64::from(rus.pages_per_ru());
-        let fade = (-((rus.now() - self.at) as f64) / device / HALF_LIFE).exp2();
-        self.at = rus.now();
+        let device = rus.range.len() as f64 * f64::from(rus.pages_per_ru);
+        let fade = (-((rus.now - self.at) as f64) / device / HALF_LIFE).exp2();
+        self.at = rus.now;
         for stream in &mut self.streams {
             *stream = Stream { writes: stream.writes * fade, ..Stream::default() };
         }
@@ -104,7 +104,7 @@ impl Quota {
             }
             let stream = &mut self.streams[number];
             let order = rus.closed_order(ru) + 1;
-            if order > self.counted && (owner == Owner::Gc || !rus.relocated(ru)) {
+            if order > self.counted && (owner == Owner::Gc || rus.generation(ru) == 0) {
                 stream.writes += 1.0;
             }
             last = last.max(order);
@@ -121,7 +121,7 @@ impl Quota {
 impl VictimPolicy for Quota {
     fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
         self.observe(rus);
-        let pages = rus.pages_per_ru();
+        let pages = rus.pages_per_ru;
         let mut best: Option<(f64, RuId)> = None;
         for stream in &self.streams {
             let Some((least, ru)) = stream.least else { continue };
@@ -147,8 +147,8 @@ impl VictimPolicy for Quota {
 
     fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
         let (writes, counted, at): (Vec<f64>, u64, u64) = learned.unpack()?;
-        if writes.len() > 1 + rus.handles() || at > rus.now() {
-            return Err(format!("{} streams, {at} of {} pages", writes.len(), rus.now()));
+        if writes.len() > 1 + rus.handles || at > rus.now {
+            return Err(format!("{} streams, {at} of {} pages", writes.len(), rus.now));
         }
         let stream = |writes| Stream { writes, ..Stream::default() };
         self.streams = writes.into_iter().map(stream).collect();

@@ -1,13 +1,12 @@
 //! Separation by inherited death times: a page that overwrites data which a regular stream was about to
-//! overwrite will itself be overwritten then.
+//! overwrite will itself be overwritten then (`docs/concepts/garbage-collection.md`).
 //!
 //! The *death time* of a page is the moment at which it is overwritten, in host pages written to the
 //! device. A handle is *regular* if the pages that it wrote live equally long until it overwrites them
-//! itself: a sequential stream that goes round. Then the death time of what it writes is known, one turn
-//! ahead. A page of another handle that overwrites such a page early *inherits* its death time, for the
-//! stream will pass there all the same; so does what overwrites that page. A handle of which enough is
-//! inherited is split: its pages go to an open reclaim unit for each share of the turn that is left, so
-//! that they become invalid together. Where nothing is regular nothing is inherited, and nothing is split.
+//! itself, one *turn*: then the death time of what it writes is known. A page of another handle that
+//! overwrites such a page early *inherits* its death time; so does what overwrites that page. A handle of
+//! which enough is inherited is *split*: its pages go to an open reclaim unit for each share of the turn
+//! that is left, so that they become invalid together.
 //!
 //! Grouping by predicted death time as such: Chakraborttii and Litz, "Reducing write amplification in flash
 //! by death-time prediction of logical block addresses" (SYSTOR '21), who predict with a learned model for

@@ -62,16 +62,14 @@ pub(crate) trait Separator: Sized {
 
     /// Returns whether the pages of a handle go to several open reclaim units.
     #[inline(always)]
-    fn splits(&self, handle: u32) -> bool {
-        let _ = handle;
+    fn splits(&self, _handle: u32) -> bool {
         Self::SPLITS_ALL
     }
 
     /// Learns from the first page of a segment that a host begins, and predicts the death time of the
     /// segment; 0: unknown.
     #[inline(always)]
-    fn begin_segment(&mut self, handle: u32, old: Option<Content<'_>>, now: u64) -> u64 {
-        let _ = (handle, old, now);
+    fn begin_segment(&mut self, _handle: u32, _old: Option<Content<'_>>, _now: u64) -> u64 {
         0
     }
 
@@ -83,8 +81,7 @@ pub(crate) trait Separator: Sized {
     fn collect(&mut self, victim: &Victim, now: u64) -> u8;
 
     /// Returns whether relocated data of this generation is grouped by death time.
-    fn is_grouped(&self, generation: u8) -> bool {
-        let _ = generation;
+    fn is_grouped(&self, _generation: u8) -> bool {
         false
     }
 
@@ -92,7 +89,9 @@ pub(crate) trait Separator: Sized {
     ///
     /// # Errors
     /// A value that no device of these sizes can have at the time `now`.
-    fn resume(&mut self, saved: Self, now: u64) -> Result<(), String>;
+    fn resume(&mut self, _saved: Self, _now: u64) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Makes the configuration's enumeration, the rule in force, and the static dispatch between them.

@@ -38,8 +38,4 @@ impl Separator for MultiLog {
     fn collect(&mut self, victim: &Victim, _: u64) -> u8 {
         victim.generation.checked_sub(1).unwrap_or(victim.class)
     }
-
-    fn resume(&mut self, _: Self, _: u64) -> Result<(), String> {
-        Ok(())
-    }
 }

@@ -1,11 +1,8 @@
-//! What the index policies know: how pages of each class are invalidated with age, from valid counts
-//! alone.
+//! What the index policies learn: how pages of each class are invalidated with age, from valid counts
+//! alone (`docs/concepts/adaptive.md`).
 //!
-//! A class is a handle and a generation, or the mixed data of several handles. Each time a policy looks
-//! at a reclaim unit it learns how many pages became invalid since its last look. Summed over reclaim units
-//! by age that is a hazard, and from it a survival curve (the actuarial estimate; reclaim units
-//! that are collected leave the count). The path of a page write keeps nothing for it.
-//!
+//! A class is a handle and a generation, or the mixed data of several handles. Pages that became invalid
+//! since the last look at their reclaim unit, summed by age, are a hazard, which gives a survival curve.
 //! A class of which little was seen is taken for the mean of its handle: without that, its pages would
 //! seem to live for ever, and it would be collected first.
 //!
@@ -108,7 +105,7 @@ pub(crate) struct ByIndex<I> {
 impl<I: Index> VictimPolicy for ByIndex<I> {
     fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
         let least = rus.least_valid()?;
-        if !I::MOVES_IN_BACKGROUND && !rus.forced() && rus.valid(least) != Some(0) {
+        if !I::MOVES_IN_BACKGROUND && !rus.forced && rus.valid(least) != Some(0) {
             return None;
         }
         self.known.select(rus, &mut self.index)
@@ -162,15 +159,15 @@ impl Known {
     /// that nothing was seen in the future.
     fn check(&self, rus: &RuView<'_>) -> Result<(), String> {
         let ensure = |holds: bool, what: &str| if holds { Ok(()) } else { Err(what.to_owned()) };
-        let (all, now) = (rus.range().len(), rus.now());
+        let (all, now) = (rus.range.len(), rus.now);
         ensure(self.tracks.len() <= all && self.turn <= all as u32, "number of tracks")?;
         ensure(self.refreshed <= now, "time of the curves")?;
-        ensure(self.curves.len() <= 1 + rus.handles() * PER_HANDLE, "number of curves")?;
+        ensure(self.curves.len() <= 1 + rus.handles * PER_HANDLE, "number of curves")?;
         let handles = self.curves.len().saturating_sub(1).div_ceil(PER_HANDLE);
         let counted = self.handles.len() > handles || self.curves.is_empty();
         ensure(counted && self.generations.len() >= handles, "curves of handles")?;
-        ensure(self.handles.len() <= 1 + rus.handles(), "number of handles")?;
-        ensure(self.generations.len() <= rus.handles(), "number of handles")?;
+        ensure(self.handles.len() <= 1 + rus.handles, "number of handles")?;
+        ensure(self.generations.len() <= rus.handles, "number of handles")?;
         ensure(self.generations.iter().all(|most| *most <= 8), "generations")?;
         let curves = self.curves.iter().flatten().chain(&self.handles);
         ensure(curves.into_iter().all(Curve::is_whole), "length of a curve")?;
@@ -178,7 +175,7 @@ impl Known {
             let curve = self.curves.get(usize::from(track.class));
             ensure(curve.is_some_and(Option::is_some), "a track without curve")?;
             ensure(track.closed <= track.at && track.at <= now, "time of a track")?;
-            ensure(track.valid <= rus.pages_per_ru(), "pages of a track")?;
+            ensure(track.valid <= rus.pages_per_ru, "pages of a track")?;
             if let Some(valid) = rus.valid(ru).filter(|_| rus.closed_order(ru) + 1 == track.order) {
                 let closed = now - rus.age(ru);
                 ensure(track.valid >= valid && track.closed == closed, "a track")?;
@@ -256,13 +253,13 @@ impl Known {
 
     /// Takes note of what became of a reclaim unit since the last look.
     fn look(&mut self, rus: &RuView<'_>, ru: RuId, valid: u32) {
-        let (order, now) = (rus.closed_order(ru) + 1, rus.now());
+        let (order, now) = (rus.closed_order(ru) + 1, rus.now);
         let mut track = self.tracks[ru.index()];
         if track.order != order {
             let class = self.class_of(rus, ru);
             let closed = now - rus.age(ru);
             // When it lost pages before it was closed is not known: counted as if right after.
-            let full = if now > closed { rus.pages_per_ru() } else { valid };
+            let full = if now > closed { rus.pages_per_ru } else { valid };
             track = Track { order, closed, at: closed, valid: full, class, ..Track::default() };
         }
         let time = (now - track.at) as f64;
@@ -304,10 +301,10 @@ impl Known {
 
     /// Returns the candidate with the smallest index, or one without valid pages if there is one.
     fn select(&mut self, rus: &mut RuView<'_>, index: &mut impl Index) -> Option<RuId> {
-        let range = rus.range();
-        self.pages = f64::from(rus.pages_per_ru());
+        let range = rus.range.clone();
+        self.pages = f64::from(rus.pages_per_ru);
         self.device = range.len() as f64 * self.pages;
-        self.bins.get_or_insert_with(|| Bins::new(rus.pages_per_ru()));
+        self.bins.get_or_insert_with(|| Bins::new(rus.pages_per_ru));
         if self.tracks.len() < range.end as usize {
             self.tracks.resize(range.end as usize, Track::default());
         }
@@ -325,7 +322,7 @@ impl Known {
             index.chosen(self, &self.tracks[least.index()]);
             return Some(least);
         }
-        if let Some(fade) = self.refresh(rus.now()) {
+        if let Some(fade) = self.refresh(rus.now) {
             index.refreshed(self, fade);
         }
         let mut list = std::mem::take(&mut self.list);
