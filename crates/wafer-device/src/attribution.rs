@@ -152,11 +152,6 @@ impl Ledger {
         self.totals.collection(owner, asking, &self.valid, &self.victim);
         self.valid.fill(0);
     }
-
-    /// Sets the totals to zero; what is known of the device as it is now stays.
-    pub(crate) fn reset(&mut self) {
-        self.totals = Attribution::new(self.totals.sequential.len());
-    }
 }
 
 #[cfg(test)]

@@ -81,10 +81,6 @@ impl NamespaceLayout {
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) range: std::ops::Range<u32>,
-    /// Forced GC runs while at most this many are free.
-    pub(crate) forced_free: u32,
-    /// Background GC runs while at most this many are free.
-    pub(crate) background_free: u32,
     /// No candidate has fewer valid pages than this less [`Device::granted`].
     pub(crate) floor: u64,
 }
@@ -149,15 +145,7 @@ impl<O: Observer> Device<O> {
         let rng = DeviceRng::new(seed, Purpose::Segments);
         let numbering = Slots::new(&geometry, &layout);
         let handles = usize::from(geometry.handles);
-        let group = |g| {
-            let range = geometry.group_range(g);
-            Group {
-                forced_free: geometry.forced_free(range.len() as u32),
-                background_free: geometry.background_free(range.len() as u32),
-                floor: 0,
-                range,
-            }
-        };
+        let group = |number| Group { range: geometry.group_range(number), floor: 0 };
         let mut device = Device {
             namespaces: Vec::new(),
             map,
@@ -222,7 +210,7 @@ impl<O: Observer> Device<O> {
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
         self.handles.fill(HandleCounters::default());
-        self.ledger.reset();
+        self.ledger.totals = Attribution::new(self.ledger.next_page.len());
     }
 
     /// Returns the observer.

@@ -80,5 +80,4 @@ pub use gc::separation::Separation;
 pub use geometry::Geometry;
 pub use layout::{Layout, Relocation};
 pub use namespace::NamespaceError;
-pub use rng::DeviceRng;
 pub use state::{DeviceState, StateError};

@@ -104,11 +104,6 @@ impl ReclaimUnits {
         }
     }
 
-    /// Adds the index, which is not saved.
-    pub(crate) fn complete(&mut self) {
-        self.index = MinIndex::new(self.valid.len());
-    }
-
     /// Returns the index that stands for "unmapped".
     pub(crate) fn unmapped(&self) -> RuIndex {
         self.units.len() as RuIndex
@@ -174,7 +169,7 @@ pub(crate) struct MinIndex {
 }
 
 impl MinIndex {
-    fn new(entries: usize) -> Self {
+    pub(crate) fn new(entries: usize) -> Self {
         let blocks = (entries >> BLOCK_SHIFT) + 1;
         MinIndex { changed: vec![1; blocks], smallest: vec![0; blocks] }
     }

@@ -43,8 +43,8 @@ impl Collecting {
 impl<O: Observer> Device<O> {
     /// Returns whether a group has more free reclaim units than forced GC asks for.
     pub(crate) fn above_reserve(&self, group: u16) -> bool {
-        let group = usize::from(group);
-        self.rus.free[group].len() > self.groups[group].forced_free as usize
+        let reserve = self.geometry.forced_free(self.range_of(group).len() as u32);
+        self.rus.free[usize::from(group)].len() > reserve as usize
     }
 
     /// Collects until a group is above its reserve. False if every candidate is full of valid pages,
@@ -75,7 +75,8 @@ impl<O: Observer> Device<O> {
     /// Collects what is nearly empty, while few reclaim units are free: the policy's choice if it is
     /// empty enough, and as long as some candidate is.
     pub(crate) fn background_gc(&mut self, group: u16, by: RuhId) {
-        let threshold = self.groups[usize::from(group)].background_free as usize;
+        let rus = self.range_of(group).len() as u32;
+        let threshold = self.geometry.background_free(rus) as usize;
         let most = self.geometry.background_max_valid;
         while self.rus.free[usize::from(group)].len() <= threshold && threshold > 0 {
             // Asked for every segment: nearly always the floor tells without looking.

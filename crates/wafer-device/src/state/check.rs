@@ -128,15 +128,18 @@ impl<O: Observer> Device<O> {
     /// Checks that nothing happened in the future, and that no count is near its limit.
     fn check_times(&self) -> Check {
         let (now, rus) = (self.clock, &self.rus);
-        let small = now <= MOST && self.granted <= MOST && rus.next_order <= MOST;
-        ensure(small, "clock", || format!("{now} pages"))?;
         let past = |times: &[u64]| times.iter().all(|time| *time <= now);
-        ensure(past(&rus.closed_at), "rus.closed_at", || format!("later than {now}"))?;
-        ensure(past(&self.segments.born), "segments.born", || format!("later than {now}"))?;
-        let seen = rus.seen.iter().all(|seen| seen.at <= now);
-        ensure(seen, "rus.seen", || format!("later than {now}"))?;
         let ordered = rus.closed_order.iter().all(|order| *order <= rus.next_order);
-        ensure(ordered, "rus.closed_order", || format!("later than {}", rus.next_order))
+        for (field, holds) in [
+            ("clock", now <= MOST && self.granted <= MOST && rus.next_order <= MOST),
+            ("rus.closed_at", past(&rus.closed_at)),
+            ("segments.born", past(&self.segments.born)),
+            ("rus.seen", rus.seen.iter().all(|seen| seen.at <= now)),
+            ("rus.closed_order", ordered),
+        ] {
+            ensure(holds, field, || format!("beyond {now} pages or {} closed", rus.next_order))?;
+        }
+        Ok(())
     }
 
     /// Checks that every number of the segment table has one role, and that the tables agree on it.

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::DeviceConfig;
 use crate::device::{Device, Slot};
-use crate::flash::reclaim::ReclaimUnits;
+use crate::flash::reclaim::{MinIndex, ReclaimUnits};
 use crate::flash::segment::Segments;
 use crate::flash::writers::Writers;
 use crate::gc::policy::Learned;
@@ -126,7 +126,7 @@ impl<O: Observer> Device<O> {
         self.place_namespaces();
         self.segments = state.segments;
         self.rus = state.rus;
-        self.rus.complete();
+        self.rus.index = MinIndex::new(self.rus.valid.len());
         self.slots = state.slots;
         for (group, floor) in self.groups.iter_mut().zip(state.floors) {
             group.floor = floor;
@@ -146,10 +146,9 @@ impl<O: Observer> Device<O> {
         let damaged = |message: String| StateError::damaged("learned", message);
         match (self.policy.save(), learned) {
             (None, None) => Ok(()),
-            (Some(_), Some(learned)) => {
-                let all = 0..self.geometry.ru_count;
-                self.view(all, false, 0, |policy, rus| policy.load(&learned, rus)).map_err(damaged)
-            }
+            (Some(_), Some(learned)) => self
+                .view(0..self.geometry.ru_count, false, 0, |policy, rus| policy.load(&learned, rus))
+                .map_err(damaged),
             (Some(_), None) => Err(damaged("what the policy had learned is missing".to_owned())),
             (None, Some(_)) => Err(damaged("the policy keeps nothing".to_owned())),
         }

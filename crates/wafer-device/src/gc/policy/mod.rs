@@ -6,16 +6,12 @@
 
 mod adaptive;
 mod cost;
-mod d_choices;
 mod features;
-mod fifo;
-mod greedy;
 mod hazard;
 mod look_ahead;
 mod quota;
-mod random;
+mod simple;
 mod survival;
-mod windowed_greedy;
 
 pub use features::{Features, OWNER_GC};
 use serde::de::DeserializeOwned;
@@ -118,13 +114,13 @@ impl PolicyInfo {
 /// All policies, in the order in which `wafer policies` lists them.
 #[rustfmt::skip] // one policy, one line
 pub const POLICIES: &[PolicyInfo] = &[
-    greedy::INFO,
+    simple::GREEDY,
     cost::BENEFIT,
     cost::AGE_TIME,
-    fifo::INFO,
-    random::INFO,
-    d_choices::INFO,
-    windowed_greedy::INFO,
+    simple::FIFO,
+    simple::RANDOM,
+    simple::D_CHOICES,
+    simple::WINDOWED_GREEDY,
     quota::FIXED,
     quota::PROPORTIONAL,
     quota::SQRT,
