@@ -74,7 +74,8 @@ impl<O: Observer> Device<O> {
                 members.push(id);
                 return false;
             }
-            kept = if is_open { NONE } else { id };
+            // Nothing follows an open segment: reclaim units that hosts write hold data of one handle.
+            kept = id;
             limit = self.geometry.segment_size(left + count);
             true
         });

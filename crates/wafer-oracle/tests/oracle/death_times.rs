@@ -149,6 +149,31 @@ fn learns() -> impl Strategy<Value = Case> {
     })
 }
 
+/// A stream goes round and a second handle overwrites it at random, so that this is split. Then the second
+/// handle alone goes round: it becomes regular, and its pages go to one open reclaim unit again.
+#[test]
+fn a_split_handle_that_becomes_regular_is_written_together() {
+    let mut config = device("greedy", Some(Separation::DeathTime));
+    config.capacity = Bytes(40 * PAGES * PAGE);
+    config.reclaim_unit.count = None;
+    config.reclaim_unit.count = Some(smallest_count(&config) + 4);
+    let all = 40 * PAGES;
+    let write = |page: u64, handle| {
+        let command = Command::write(page * BLOCKS, BLOCKS as u32, Placement(handle));
+        Step::Command(command)
+    };
+    let mut seed = 5;
+    let mut steps: Vec<Step> = fill(&config).collect();
+    for at in 0..12 * all {
+        steps.push(write(at % all, 0));
+        if at % 2 == 0 {
+            steps.push(write(random(&mut seed, all), 1));
+        }
+    }
+    steps.extend((0..12 * all).map(|at| write(at % all, 1)));
+    agree(&Case { config, steps, batch: 9, seed }).unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 

@@ -86,12 +86,10 @@ impl DeathTimes {
             handle.square += weight * (life * life - handle.square);
         }
         let irregular = handle.turn().is_none();
-        // What it inherits from itself does not count: it may have been regular once.
+        // Not from itself, either: it is not regular.
         let inherits = irregular
             && old.is_some_and(|old| {
-                old.writer != writer
-                    && old.death_time > now
-                    && self.handles[old.writer as usize].turn().is_some()
+                old.death_time > now && self.handles[old.writer as usize].turn().is_some()
             });
         let handle = &mut self.handles[writer as usize];
         handle.inherited += WEIGHT * (f64::from(u8::from(inherits)) - handle.inherited);
