@@ -6,11 +6,10 @@
 use proptest::prelude::*;
 use wafer_device::{DeviceConfig, Separation};
 use wafer_interface::{Command, Op, Placement};
-use wafer_oracle::smallest_count;
 
 use crate::agreement::agree;
 use crate::configs::{BLOCKS, Case, PAGE, Step, device, placed};
-use crate::traffic::{mixed, random};
+use crate::traffic::mixed;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
@@ -69,28 +68,6 @@ proptest! {
     #[test]
     fn merging(config in thin(), seed in any::<u64>(), run in 1..40u64) {
         let steps = thinned(&config, 16, 11, run, seed);
-        agree(&Case { config, steps, batch: 64, seed })?;
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4))]
-
-    /// Merging makes parts of divided segments segments of their own. How long their pages lived shows when they
-    /// are overwritten right after that, by the class that takes them.
-    #[test]
-    fn parts_keep_the_birth_of_their_segment(seed in any::<u64>(), run in 1..40u64) {
-        let mut config: DeviceConfig = serde_json::from_value(serde_json::json!({
-            "capacity": 14 * 1024 * PAGE, "page": PAGE, "handles": 1,
-            "reclaim_unit": { "size": 1024 * PAGE }, "gc": { "separation": "multilog" },
-        }))
-        .unwrap();
-        config.reclaim_unit.count = Some(smallest_count(&config));
-        let mut steps = thinned(&config, 16, 11, run, seed);
-        let all = config.capacity.0 / PAGE;
-        let write = |page| Step::Command(Command::write(page * BLOCKS, BLOCKS as u32, Placement(0)));
-        let mut state = seed;
-        steps.extend((0..2 * all).map(|_| write(random(&mut state, all))));
         agree(&Case { config, steps, batch: 64, seed })?;
     }
 }
