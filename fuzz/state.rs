@@ -1,7 +1,7 @@
 //! A saved device under arbitrary bytes. Shared by the target of cargo-fuzz and by
 //! `crates/wafer-device/tests/fuzz.rs`.
 
-use wafer_device::{Device, DeviceConfig, DeviceState, Geometry, StateError};
+use wafer_device::{Device, DeviceConfig, DeviceState, StateError};
 use wafer_interface::{Command, NsId, Placement};
 
 /// Policies, and rules of separation, of the devices that states are read for.
@@ -50,7 +50,7 @@ pub(crate) fn config(kind: u8) -> DeviceConfig {
     }
     let mut config: DeviceConfig = serde_json::from_value(config).expect("a configuration");
     // As few reclaim units as can work, which the message ends with, and one more.
-    let message = Geometry::resolve(&config).expect_err("too few").message;
+    let message = config.resolve().expect_err("too few").message;
     let smallest = message.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok());
     config.reclaim_unit.count = smallest.map(|count| count + 1);
     config

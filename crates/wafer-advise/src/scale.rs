@@ -4,7 +4,7 @@
 //! set to the bytes that the traffic touches over the fill. Over-provisioning, the number of reclaim units
 //! and all shares stay. Reclaim units shrink with the capacity, down to 1 MiB.
 
-use wafer_device::Geometry;
+use wafer_device::{Geometry, Layout};
 use wafer_interface::Bytes;
 use wafer_lab::config::ResolvedDevice;
 use wafer_lab::{LabError, TraceSource};
@@ -56,18 +56,18 @@ pub(super) fn device(
             ));
         }
     }
-    simulated.geometry = resolve(&mut simulated, notices)?;
+    (simulated.geometry, simulated.layout) = resolve(&mut simulated, notices)?;
     Ok(simulated)
 }
 
-/// Resolves the geometry. A device that is too small for its open reclaim units gets the fewest reclaim
-/// units that work.
+/// Resolves sizes and layout. A device that is too small for its open reclaim units gets the fewest
+/// reclaim units that work.
 fn resolve(
     simulated: &mut ResolvedDevice,
     notices: &mut Vec<String>,
-) -> Result<Geometry, LabError> {
-    match Geometry::resolve(&simulated.config) {
-        Ok(geometry) => Ok(geometry),
+) -> Result<(Geometry, Layout), LabError> {
+    match simulated.config.resolve() {
+        Ok(resolved) => Ok(resolved),
         Err(error) if error.key == "reclaim_unit.count" => {
             let least = error.message.rsplit(' ').next().and_then(|n| n.parse::<u64>().ok());
             let refused = || {
@@ -79,7 +79,9 @@ fn resolve(
             let least = least.ok_or_else(refused)?;
             simulated.config.reclaim_unit.count = Some(least);
             notices.push(format!("{least} reclaim units, the minimum for a drive of this size"));
-            Geometry::resolve(&simulated.config)
+            simulated
+                .config
+                .resolve()
                 .map_err(|e| LabError::config(format!("{}: {}", simulated.name, e.key), e.message))
         }
         Err(error) => {
@@ -98,6 +100,6 @@ pub(super) fn with_handles(
         return Ok(device);
     }
     device.config.handles = handles as u16;
-    device.geometry = resolve(&mut device, &mut Vec::new())?;
+    (device.geometry, device.layout) = resolve(&mut device, &mut Vec::new())?;
     Ok(device)
 }

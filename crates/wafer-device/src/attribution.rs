@@ -1,23 +1,14 @@
-//! Attribution: whose writes cause relocations of whose data.
+//! Attribution: whose writes cause relocations of whose data, by the rule of
+//! `docs/concepts/attribution.md`. Kept only for an observer that asks for it
+//! ([`Observer::ATTRIBUTION`](wafer_interface::Observer)).
 //!
-//! Kept only for an observer that asks for it ([`Observer::ATTRIBUTION`](wafer_interface::Observer)).
-//!
-//! # Rule
-//! - The *origin* of a page is the handle through which a host last wrote it. Relocation does not
-//!   change it.
-//! - Each page that becomes invalid was *invalidated by* the handle of the write that replaced it. A
-//!   page that deallocate unmaps ended its own life: it counts as invalidated by its origin.
-//! - When a victim is collected, its valid pages of origin `j` are *caused by* handle `i` in proportion
-//!   to the pages of the victim that `i` invalidated: those pages are why it was the victim. A victim
-//!   without invalid pages (a policy that does not look, or a unit not fully written) was collected
-//!   only for space: it is caused by the handle that asked for space.
-//! - Apart from that, every collection was *demanded by* the handle whose write asked for space.
-//!
-//! The proportion of each origin is rounded to whole pages cumulatively over the handles in order, so
+//! The *origin* of a page is the handle through which a host last wrote it. A page is *invalidated by* the
+//! handle of the write that replaces it; a deallocated page by its origin. Valid pages of a victim are
+//! *caused by* handles in proportion to the pages of the victim that these invalidated, and if there are
+//! none, by the handle that *demanded* space. Shares are rounded cumulatively over the handles in order, so
 //! that the sum over all causes is exactly what was moved.
 
-use wafer_interface::Owner;
-use wafer_interface::RuhId;
+use wafer_interface::{Owner, RuhId};
 
 /// What attribution has counted, all in pages unless a field says otherwise. Handles are rows and
 /// columns by number.
@@ -42,7 +33,7 @@ pub struct Attribution {
 pub struct Collected {
     /// Reclaim units.
     pub units: u64,
-    /// Reclaim units without a valid page: their data had died by itself.
+    /// Reclaim units without a valid page: their data was all invalidated.
     pub empty: u64,
     /// Valid pages moved.
     pub valid: u64,
@@ -102,13 +93,13 @@ impl Attribution {
 }
 
 /// What attribution needs to know of the device as it is now.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ledger {
     /// For each handle the pages of each reclaim unit that it invalidated since that was erased; one
     /// entry more for "unmapped". One handle's entries lie together: they stay in the cache.
-    invalid: Vec<Vec<u32>>,
+    pub(crate) invalid: Vec<Vec<u32>>,
     /// Where the last command of each handle ended.
-    next_page: Vec<u64>,
+    pub(crate) next_page: Vec<u64>,
     /// Scratch memory: valid pages of each origin in the victim.
     pub(crate) valid: Vec<u32>,
     /// Scratch memory: pages of the victim that each handle invalidated.
@@ -117,6 +108,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    /// Creates an empty ledger; without handles for a device that keeps no attribution.
     pub(crate) fn new(ru_count: u32, handles: usize) -> Self {
         Ledger {
             invalid: vec![vec![0; ru_count as usize + 1]; handles],
@@ -127,7 +119,7 @@ impl Ledger {
         }
     }
 
-    /// Handle `by` invalidated `count` pages of a reclaim unit. In the path of every write.
+    /// Notes that handle `by` invalidated `count` pages of a reclaim unit. In the path of every write.
     #[inline(always)]
     pub(crate) fn invalidate(&mut self, ru: u32, by: u32, count: u32) {
         let entry = &mut self.invalid[by as usize][ru as usize];
@@ -135,18 +127,12 @@ impl Ledger {
         *entry = entry.wrapping_add(count);
     }
 
-    /// Returns what handle `by` invalidated, by reclaim unit, for a caller that counts single pages.
-    #[inline(always)]
-    pub(crate) fn invalid_by(&mut self, by: u32) -> &mut [u32] {
-        &mut self.invalid[by as usize]
-    }
-
     /// Returns how many pages of a reclaim unit were invalidated.
     pub(crate) fn invalid_pages(&self, ru: u32) -> u32 {
         self.invalid.iter().map(|by| by[ru as usize]).sum()
     }
 
-    /// Handle `by` writes pages `first..=last`, the first of them from within (`inside`) or whole.
+    /// Notes that handle `by` writes pages `first..=last`, the first of them from within (`inside`) or whole.
     #[inline(always)]
     pub(crate) fn written(&mut self, by: u32, first: u64, last: u64, inside: bool) {
         let next = &mut self.next_page[by as usize];
@@ -157,20 +143,6 @@ impl Ledger {
         *next = last + 1;
     }
 
-    /// Returns the page at which the last command of a handle ended.
-    #[inline(always)]
-    pub(crate) fn next_page(&self, by: u32) -> u64 {
-        self.next_page[by as usize]
-    }
-
-    /// Takes note of a run of commands of one page each: `sequential` of them went on where the one
-    /// before ended, and the last ended before `next`.
-    #[inline(always)]
-    pub(crate) fn written_singly(&mut self, by: u32, sequential: u64, next: u64) {
-        self.totals.sequential[by as usize] += sequential;
-        self.next_page[by as usize] = next;
-    }
-
     /// Counts the collection of a victim, whose valid pages of each origin are in [`Self::valid`], and
     /// forgets what was known of it.
     pub(crate) fn collected(&mut self, victim: u32, owner: Owner, asking: RuhId) {
@@ -179,11 +151,6 @@ impl Ledger {
         self.victim.extend(invalid);
         self.totals.collection(owner, asking, &self.valid, &self.victim);
         self.valid.fill(0);
-    }
-
-    /// Counts anew from zero; what is known of the device as it is now stays.
-    pub(crate) fn reset(&mut self) {
-        self.totals = Attribution::new(self.totals.sequential.len());
     }
 }
 

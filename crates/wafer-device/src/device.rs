@@ -7,17 +7,15 @@ use crate::flash::mapping::{Label, PageMap};
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits, RuIndex, State};
 use crate::flash::segment::{NONE, Segments};
 use crate::flash::writers::Writers;
-use crate::gc::policy;
-use crate::gc::policy::VictimPolicy;
+use crate::gc::policy::{self, VictimPolicy};
 use crate::gc::separation::Rule;
 use crate::geometry::Geometry;
-use crate::layout::Slots;
-use crate::relocation::Relocation;
+use crate::layout::{Layout, Relocation};
 use crate::rng::{DeviceRng, Purpose};
-use wafer_interface::Placement;
-use wafer_interface::{Counters, HandleCounters};
-use wafer_interface::{NsId, RgId, RuId, RuhId};
-use wafer_interface::{Observer, Owner};
+use crate::slots::Slots;
+use wafer_interface::{
+    Counters, HandleCounters, NsId, Observer, Owner, Placement, RgId, RuId, RuhId,
+};
 
 /// A simulated FDP drive.
 ///
@@ -25,15 +23,16 @@ use wafer_interface::{Observer, Owner};
 /// `()` sees nothing and costs nothing.
 pub struct Device<O: Observer = ()> {
     pub(crate) geometry: Geometry,
+    pub(crate) layout: Layout,
     pub(crate) namespaces: Vec<NamespaceLayout>,
     pub(crate) map: PageMap,
     pub(crate) segments: Segments,
     /// Segments are merged when more are live.
     pub(crate) segment_limit: usize,
     pub(crate) rus: ReclaimUnits,
-    /// Open reclaim units: `slots_per_group` for each group; see [`Slots`].
+    /// Open reclaim units, with the numbers of `numbering`.
     pub(crate) slots: Vec<Slot>,
-    pub(crate) layout: Slots,
+    pub(crate) numbering: Slots,
     pub(crate) groups: Vec<Group>,
     pub(crate) policy: Box<dyn VictimPolicy>,
     pub(crate) policy_rng: DeviceRng,
@@ -67,17 +66,6 @@ pub(crate) struct NamespaceLayout {
 }
 
 impl NamespaceLayout {
-    /// Returns the layout of a namespace with these pages and reclaim unit handles; a deleted one has neither.
-    pub(crate) fn new(geometry: &Geometry, pages: &std::ops::Range<u64>, handles: &[u16]) -> Self {
-        // Without FDP there is one handle, whatever the list says.
-        let slot = |handle: &u16| u32::from((*handle).min(geometry.handles - 1));
-        NamespaceLayout {
-            first_page: pages.start,
-            blocks: (pages.end - pages.start) * geometry.blocks_per_page(),
-            slots: handles.iter().map(slot).collect(),
-        }
-    }
-
     /// Returns the slot of a write without directive or with a placement handle of group 0, the common
     /// cases.
     #[inline(always)]
@@ -93,10 +81,6 @@ impl NamespaceLayout {
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) range: std::ops::Range<u32>,
-    /// Forced GC runs while at most this many are free.
-    pub(crate) forced_free: u32,
-    /// Background GC runs while at most this many are free.
-    pub(crate) background_free: u32,
     /// No candidate has fewer valid pages than this less [`Device::granted`].
     pub(crate) floor: u64,
 }
@@ -123,7 +107,7 @@ impl Device<()> {
     /// the device's random numbers (policies, divided segments).
     ///
     /// # Errors
-    /// As [`Geometry::resolve`]; also when memory for the map is refused.
+    /// As [`DeviceConfig::resolve`] and [`policy::make`]; also when memory for the map is refused.
     pub fn new(config: &DeviceConfig, seed: u64) -> Result<Self, ConfigError> {
         Self::with_observer(config, seed, ())
     }
@@ -139,74 +123,55 @@ impl<O: Observer> Device<O> {
         seed: u64,
         observer: O,
     ) -> Result<Self, ConfigError> {
-        let policy = policy::make(&config.gc)?;
-        Self::with_geometry(Geometry::resolve(config)?, policy, seed, observer)
+        Self::with_policy(config, policy::make(&config.gc)?, seed, observer)
     }
 
-    /// Creates a device of a resolved geometry with a policy that need not be one of
-    /// [`POLICIES`](policy::POLICIES).
+    /// As [`Self::with_observer`], with a policy that need not be one of [`POLICIES`](policy::POLICIES).
     ///
     /// # Errors
-    /// When memory for the map is refused.
-    pub fn with_geometry(
-        geometry: Geometry,
+    /// As [`Device::new`].
+    pub fn with_policy(
+        config: &DeviceConfig,
         policy: Box<dyn VictimPolicy>,
         seed: u64,
         observer: O,
     ) -> Result<Self, ConfigError> {
+        let (geometry, layout) = config.resolve()?;
         let map = PageMap::new(geometry.logical_pages).map_err(|e| {
             let message = format!("no memory for the map of {} pages: {e}", geometry.logical_pages);
             ConfigError::new("capacity", message)
         })?;
         let rus = ReclaimUnits::new(&geometry);
-        let mut segments = Segments::new(rus.unmapped(), DeviceRng::new(seed, Purpose::Segments));
-        if geometry.separation.is_some() {
-            segments.keep_births();
-        }
-        let handles = u32::from(geometry.handles);
-        let writers = Writers::new(geometry.counts_writers());
-        let layout = Slots::new(&geometry);
-        let groups = (0..geometry.groups)
-            .map(|g| {
-                let range = geometry.group_range(g);
-                let count = range.end - range.start;
-                Group {
-                    forced_free: geometry.forced_free(count),
-                    background_free: geometry.background_free(count),
-                    floor: 0,
-                    range,
-                }
-            })
-            .collect::<Vec<_>>();
-        let pages = geometry.namespaces.iter().zip(&geometry.namespace_handles);
-        let namespaces = pages.map(|(p, list)| NamespaceLayout::new(&geometry, p, list)).collect();
-        let ledger = if O::ATTRIBUTION {
-            Ledger::new(geometry.ru_count, handles as usize)
-        } else {
-            Ledger::default()
-        };
+        let rng = DeviceRng::new(seed, Purpose::Segments);
+        let numbering = Slots::new(&geometry, &layout);
+        let handles = usize::from(geometry.handles);
+        let group = |number| Group { range: geometry.group_range(number), floor: 0 };
         let mut device = Device {
-            segment_limit: geometry.segment_limit(),
-            slots: vec![Slot::EMPTY; groups.len() * layout.per_group as usize],
-            handles: vec![HandleCounters::default(); handles as usize + 1],
-            separation: geometry.separation.map(|rule| rule.rule(&geometry.separation_sizes())),
-            policy_rng: DeviceRng::new(seed, Purpose::Policy),
-            geometry,
-            namespaces,
+            namespaces: Vec::new(),
             map,
-            segments,
+            segments: Segments::new(rus.unmapped(), layout.separation.is_some(), rng),
+            segment_limit: geometry.segment_limit(),
             rus,
-            layout,
-            groups,
+            slots: vec![Slot::EMPTY; usize::from(geometry.groups) * numbering.per_group as usize],
+            numbering,
+            groups: (0..geometry.groups).map(group).collect(),
             policy,
+            policy_rng: DeviceRng::new(seed, Purpose::Policy),
+            separation: layout
+                .separation
+                .map(|rule| rule.rule(&layout.separation_sizes(&geometry))),
             counters: Counters::default(),
+            handles: vec![HandleCounters::default(); handles + 1],
             clock: 0,
             granted: 0,
             scratch: Default::default(),
-            ledger,
-            writers,
+            ledger: Ledger::new(geometry.ru_count, if O::ATTRIBUTION { handles } else { 0 }),
+            writers: Writers::new(layout.counted_writers(&geometry)),
             observer,
+            geometry,
+            layout,
         };
+        device.place_namespaces();
         device.open_handles();
         Ok(device)
     }
@@ -223,16 +188,16 @@ impl<O: Observer> Device<O> {
 
     /// Returns the counters of each handle.
     pub fn handle_counters(&self) -> &[HandleCounters] {
-        &self.handles[..self.layout.handles as usize]
+        &self.handles[..self.numbering.handles as usize]
     }
 
     /// Returns the counters of the reclaim units that hold relocated data of all initially isolated handles;
     /// `None` where relocated data never mixes so.
     pub fn gc_counters(&self) -> Option<HandleCounters> {
         let by_isolation =
-            matches!(self.geometry.relocation, Relocation::ByIsolation | Relocation::ByWriter);
+            matches!(self.layout.relocation, Relocation::ByIsolation | Relocation::ByWriter);
         let mixes = by_isolation && self.geometry.isolation.contains(&Isolation::Initially);
-        mixes.then(|| self.handles[self.layout.handles as usize])
+        mixes.then(|| self.handles[self.numbering.handles as usize])
     }
 
     /// Returns whose writes caused relocations of whose data since the device was made or
@@ -245,7 +210,7 @@ impl<O: Observer> Device<O> {
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
         self.handles.fill(HandleCounters::default());
-        self.ledger.reset();
+        self.ledger.totals = Attribution::new(self.ledger.next_page.len());
     }
 
     /// Returns the observer.
@@ -305,31 +270,10 @@ impl<O: Observer> Device<O> {
 
     /// Returns RUAMW: pages that can still be written to the open reclaim unit of a handle.
     pub fn available_pages(&self, group: RgId, handle: RuhId) -> u32 {
-        self.slots[group.index() * self.layout.per_group as usize + handle.index()].room
+        self.slots[group.index() * self.numbering.per_group as usize + handle.index()].room
     }
 
     pub(crate) fn group_of(&self, slot: u32) -> u16 {
-        (slot / self.layout.per_group) as u16
-    }
-
-    pub(crate) fn owner_of(&self, slot: u32) -> Owner {
-        match slot % self.layout.per_group {
-            s if s < self.layout.handles => Owner::Handle(RuhId(s as u16)),
-            s if s == self.layout.shared_gc() => Owner::Gc,
-            s => {
-                let handle = match self.layout.host_of(s) {
-                    Some((handle, _)) => handle,
-                    None => (s - self.layout.handles - 1) / self.layout.generations,
-                };
-                Owner::Handle(RuhId(handle as u16))
-            }
-        }
-    }
-
-    pub(crate) fn owner_index(&self, owner: Owner) -> usize {
-        match owner {
-            Owner::Handle(handle) => handle.index(),
-            Owner::Gc => self.layout.handles as usize,
-        }
+        (slot / self.numbering.per_group) as u16
     }
 }

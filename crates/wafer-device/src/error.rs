@@ -16,3 +16,12 @@ impl ConfigError {
         ConfigError { key: key.into(), message: message.into() }
     }
 }
+
+/// Returns an error about `key` unless `holds`.
+pub(crate) fn ensure(
+    holds: bool,
+    key: &str,
+    message: impl FnOnce() -> String,
+) -> Result<(), ConfigError> {
+    if holds { Ok(()) } else { Err(ConfigError::new(key, message())) }
+}

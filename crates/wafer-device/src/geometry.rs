@@ -1,24 +1,26 @@
-//! Sizes that follow from a configuration, and whether a device of these sizes can work.
+//! Sizes that follow from a configuration.
 
-use crate::config::{DeviceConfig, Isolation, RelocationOrder};
-use crate::error::ConfigError;
-use crate::gc::separation::Separation;
-use crate::relocation::Relocation;
-use wafer_interface::Bytes;
-use wafer_interface::LBA_BYTES;
+use std::ops::Range;
+
+use wafer_interface::{Bytes, LBA_BYTES};
+
+use crate::config::{DeviceConfig, Isolation};
+use crate::error::{ConfigError, ensure};
 
 /// Largest number of reclaim unit handles: a placement handle list holds 128
 /// (NVMe Base 2.1, namespace management data structure).
-pub const MAX_HANDLES: u16 = 128;
-/// Largest number of reclaim groups.
-pub const MAX_GROUPS: u16 = 256;
+pub(crate) const MAX_HANDLES: u16 = 128;
+/// Largest number of namespaces: what [`NsId`](wafer_interface::NsId) can number.
+pub(crate) const MAX_NAMESPACES: usize = 255;
+const MAX_GROUPS: u16 = 256;
 const MIN_RU: u64 = 1 << 20;
 const MAX_RU: u64 = 64 << 30;
 const MAX_CAPACITY: u64 = 64 << 40;
 /// Segments per reclaim unit: see [`Geometry::segment_pages`].
 const SEGMENTS_PER_RU: u32 = 64;
 
-/// Sizes of a device, resolved and checked.
+/// Sizes of a device, checked one by one. Whether a device of these sizes can work depends on where it puts
+/// data, too: see [`DeviceConfig::resolve`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
     /// Bytes of a page, the mapping unit.
@@ -35,14 +37,6 @@ pub struct Geometry {
     pub handles: u16,
     /// Isolation of each handle.
     pub isolation: Vec<Isolation>,
-    /// Where relocated data goes.
-    pub relocation: Relocation,
-    /// Separation of data within handles.
-    pub separation: Option<Separation>,
-    /// Handles that may be split at a time; all where the rule splits all.
-    pub split_handles: u16,
-    /// Which pages of a victim go where when it fills a reclaim unit.
-    pub relocation_order: RelocationOrder,
     /// Forced GC runs in a group while at most this share of its reclaim units is free.
     pub forced_share: f64,
     /// Background GC runs in a group while at most this share of its reclaim units is free.
@@ -50,7 +44,7 @@ pub struct Geometry {
     /// Background GC takes a victim with at most this many valid pages.
     pub background_max_valid: u32,
     /// First page of each namespace and one past the last.
-    pub namespaces: Vec<std::ops::Range<u64>>,
+    pub namespaces: Vec<Range<u64>>,
     /// Reclaim unit handles behind the placement handles of each namespace.
     pub namespace_handles: Vec<Vec<u16>>,
     /// Pages that are mapped by one label. Garbage collection re-labels whole segments; where
@@ -61,68 +55,68 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Returns the sizes of a configuration, with data placed as a device without rules of its own would,
-    /// and the key that gives the number of reclaim units.
-    pub(crate) fn sizes(config: &DeviceConfig) -> Result<(Geometry, &'static str), ConfigError> {
-        let page_bytes = config.page.0;
-        if ![4096, 8192, 16384, 32768, 65536].contains(&page_bytes) {
-            return Err(ConfigError::new(
-                "page",
-                format!("{} is not 4, 8, 16, 32 or 64 KiB", config.page),
-            ));
-        }
-        let ru_bytes = config.reclaim_unit.size.0;
-        if !(MIN_RU..=MAX_RU).contains(&ru_bytes) {
-            let message = format!("{} is not between 1MiB and 64GiB", config.reclaim_unit.size);
-            return Err(ConfigError::new("reclaim_unit.size", message));
-        }
-        if !ru_bytes.is_multiple_of(page_bytes) {
-            let message = format!(
-                "{} is not a multiple of the page ({}); the nearest is {}",
-                config.reclaim_unit.size,
-                config.page,
-                Bytes(ru_bytes / page_bytes * page_bytes)
-            );
-            return Err(ConfigError::new("reclaim_unit.size", message));
-        }
-        let logical_pages = config.capacity.0 / page_bytes;
-        if logical_pages == 0 || config.capacity.0 > MAX_CAPACITY {
-            let message = format!("{} is not between one page and 64TiB", config.capacity);
-            return Err(ConfigError::new("capacity", message));
-        }
-        range("handles", u64::from(config.handles), 1, u64::from(MAX_HANDLES))?;
-        range("groups", u64::from(config.groups), 1, u64::from(MAX_GROUPS))?;
+    /// Returns the sizes of a configuration.
+    ///
+    /// # Errors
+    /// Names the key of a size that is out of range.
+    pub fn resolve(config: &DeviceConfig) -> Result<Geometry, ConfigError> {
+        let (page, ru) = (config.page, config.reclaim_unit.size);
+        let known = [4096, 8192, 16384, 32768, 65536].contains(&page.0);
+        ensure(known, "page", || format!("{page} is not 4, 8, 16, 32 or 64 KiB"))?;
+        ensure((MIN_RU..=MAX_RU).contains(&ru.0), "reclaim_unit.size", || {
+            format!("{ru} is not between 1MiB and 64GiB")
+        })?;
+        ensure(ru.0.is_multiple_of(page.0), "reclaim_unit.size", || {
+            let nearest = Bytes(ru.0 / page.0 * page.0);
+            format!("{ru} is not a multiple of the page ({page}); the nearest is {nearest}")
+        })?;
+        let logical_pages = config.capacity.0 / page.0;
+        ensure(logical_pages > 0 && config.capacity.0 <= MAX_CAPACITY, "capacity", || {
+            format!("{} is not between one page and 64TiB", config.capacity)
+        })?;
+        range("handles", config.handles, MAX_HANDLES)?;
+        range("groups", config.groups, MAX_GROUPS)?;
         share("gc.background_free", config.gc.background_free)?;
         share("gc.background_max_valid", config.gc.background_max_valid)?;
         share("gc.forced_free", config.gc.forced_free)?;
-        let handles = if config.fdp { config.handles } else { 1 };
+        let (handles, groups) = if config.fdp { (config.handles, config.groups) } else { (1, 1) };
         let (namespaces, namespace_handles) = namespaces(config, logical_pages)?;
-        let pages_per_ru = (ru_bytes / page_bytes) as u32;
-        let (key, ru_count) = ru_count(config, ru_bytes)?;
-        let geometry = Geometry {
-            page_bytes,
+        let pages_per_ru = (ru.0 / page.0) as u32;
+        let ru_count = ru_count(config)?;
+        Ok(Geometry {
+            page_bytes: page.0,
             logical_pages,
             pages_per_ru,
             ru_count,
-            groups: if config.fdp { config.groups } else { 1 },
+            groups,
             handles,
             isolation: isolation(config)?[..usize::from(handles)].to_vec(),
-            relocation: Relocation::ByIsolation,
-            separation: None,
-            split_handles: handles,
-            relocation_order: config.gc.order,
             forced_share: config.gc.forced_free,
             background_share: config.gc.background_free,
             background_max_valid: (config.gc.background_max_valid * f64::from(pages_per_ru)) as u32,
             namespaces,
             namespace_handles,
             segment_pages: (pages_per_ru / SEGMENTS_PER_RU).max(1),
-        };
-        Ok((geometry, key))
+        })
+    }
+
+    /// Returns the logical blocks (of [`LBA_BYTES`]) in a page.
+    pub fn blocks_per_page(&self) -> u64 {
+        self.page_bytes / LBA_BYTES
+    }
+
+    /// Returns the capacity of each namespace in bytes.
+    pub fn namespace_bytes(&self) -> Vec<u64> {
+        self.namespaces.iter().map(|n| (n.end - n.start) * self.page_bytes).collect()
+    }
+
+    /// Returns the logical capacity in bytes.
+    pub fn logical_bytes(&self) -> u64 {
+        self.logical_pages * self.page_bytes
     }
 
     /// Returns the reclaim units of a group; groups are as equal as the count allows.
-    pub fn group_range(&self, group: u16) -> std::ops::Range<u32> {
+    pub fn group_range(&self, group: u16) -> Range<u32> {
         let at = |g: u16| (u64::from(self.ru_count) * u64::from(g) / u64::from(self.groups)) as u32;
         at(group)..at(group + 1)
     }
@@ -138,20 +132,10 @@ impl Geometry {
         (self.background_share * f64::from(rus)) as u32
     }
 
-    /// Returns the pages of a segment that begins where `left` pages of its reclaim unit are left: all alike,
-    /// then
-    /// halving, so that a collection finds small change to fill a reclaim unit to the page.
+    /// Returns the pages of a segment that begins where `left` pages of its reclaim unit are left. Segments
+    /// halve towards the end of a reclaim unit, so that a collection can fill it to the page.
     pub fn segment_size(&self, left: u32) -> u32 {
         self.segment_pages.min((left / 2).max(1))
-    }
-
-    /// Returns the bytes of memory that a device of this geometry needs at most: the map, the segment table
-    /// at its bound, and the reclaim unit table.
-    pub fn memory_bytes(&self) -> u64 {
-        let births = if self.separation.is_some() { 16 } else { 0 };
-        self.logical_pages * 4
-            + self.segment_limit() as u64 * (21 + births)
-            + u64::from(self.ru_count) * 128
     }
 
     /// Returns the number of live segments above which they are merged: at least one and a half times what
@@ -168,123 +152,92 @@ impl Geometry {
     }
 }
 
-pub(crate) fn range(key: &str, value: u64, min: u64, max: u64) -> Result<(), ConfigError> {
-    if (min..=max).contains(&value) {
-        return Ok(());
-    }
-    Err(ConfigError::new(key, format!("{value} is not between {min} and {max}")))
+pub(crate) fn range(key: &str, value: u16, max: u16) -> Result<(), ConfigError> {
+    ensure((1..=max).contains(&value), key, || format!("{value} is not between 1 and {max}"))
 }
 
 fn share(key: &str, value: f64) -> Result<(), ConfigError> {
-    if (0.0..=1.0).contains(&value) {
-        return Ok(());
-    }
-    Err(ConfigError::new(key, format!("{value} is not a share between 0 and 1")))
+    let holds = (0.0..=1.0).contains(&value);
+    ensure(holds, key, || format!("{value} is not a share between 0 and 1"))
 }
 
-/// Returns the number of reclaim units and the key that decides it.
-fn ru_count(config: &DeviceConfig, ru_bytes: u64) -> Result<(&'static str, u32), ConfigError> {
-    let (key, count) = match (config.reclaim_unit.count, config.overprovisioning) {
-        (Some(_), Some(_)) => {
-            let message = "give this or overprovisioning, not both";
-            return Err(ConfigError::new("reclaim_unit.count", message));
-        }
-        (None, None) => {
-            let message = "missing: give this or reclaim_unit.count";
-            return Err(ConfigError::new("overprovisioning", message));
-        }
-        (Some(count), None) => ("reclaim_unit.count", count),
+/// Returns the key that decides the number of reclaim units.
+pub(crate) fn ru_count_key(config: &DeviceConfig) -> &'static str {
+    match config.reclaim_unit.count {
+        Some(_) => "reclaim_unit.count",
+        None => "overprovisioning",
+    }
+}
+
+fn ru_count(config: &DeviceConfig) -> Result<u32, ConfigError> {
+    let key = ru_count_key(config);
+    let refused = |message: &str| Err(ConfigError::new(key, message));
+    let count = match (config.reclaim_unit.count, config.overprovisioning) {
+        (Some(_), Some(_)) => return refused("give this or overprovisioning, not both"),
+        (None, None) => return refused("missing: give this or reclaim_unit.count"),
+        (Some(count), None) => count,
         (None, Some(op)) => {
-            if !(op > 0.0 && op <= 10.0) {
-                let message = format!("{op} is not between 0 (exclusive) and 10");
-                return Err(ConfigError::new("overprovisioning", message));
-            }
-            ("overprovisioning", (config.capacity.0 as f64 * (1.0 + op) / ru_bytes as f64) as u64)
+            ensure(op > 0.0 && op <= 10.0, key, || {
+                format!("{op} is not between 0 (exclusive) and 10")
+            })?;
+            (config.capacity.0 as f64 * (1.0 + op) / config.reclaim_unit.size.0 as f64) as u64
         }
     };
     // Reclaim unit and segment numbers share their 32 bits with one flag.
     let max = u64::from(u32::MAX >> 2);
-    if count == 0 || count > max {
-        return Err(ConfigError::new(
-            key,
-            format!("{count} reclaim units; 1 to {max} are possible"),
-        ));
-    }
-    Ok((key, count as u32))
+    ensure((1..=max).contains(&count), key, || {
+        format!("{count} reclaim units; 1 to {max} are possible")
+    })?;
+    Ok(count as u32)
 }
 
+/// Returns the isolation of every handle of the configuration, in use or not.
 pub(crate) fn isolation(config: &DeviceConfig) -> Result<Vec<Isolation>, ConfigError> {
     let mut all = vec![config.isolation; usize::from(config.handles)];
     for (handle, isolation) in &config.handle_isolation {
-        let key = format!("handle_isolation.{handle}");
-        let slot = handle.parse::<usize>().ok().and_then(|h| all.get_mut(h)).ok_or_else(|| {
-            ConfigError::new(key, format!("the device has handles 0 to {}", config.handles - 1))
-        })?;
-        *slot = *isolation;
+        let slot = handle.parse::<usize>().ok().and_then(|h| all.get_mut(h));
+        *slot.ok_or_else(|| {
+            let message = format!("the device has handles 0 to {}", config.handles - 1);
+            ConfigError::new(format!("handle_isolation.{handle}"), message)
+        })? = *isolation;
     }
     Ok(all)
 }
 
-type Namespaces = (Vec<std::ops::Range<u64>>, Vec<Vec<u16>>);
+type Namespaces = (Vec<Range<u64>>, Vec<Vec<u16>>);
 
 fn namespaces(config: &DeviceConfig, logical_pages: u64) -> Result<Namespaces, ConfigError> {
     if config.namespaces.is_empty() {
         let whole = std::iter::once(0..logical_pages).collect();
         return Ok((whole, vec![(0..config.handles).collect()]));
     }
-    if config.namespaces.len() > 255 {
-        return Err(ConfigError::new("namespaces", "more than 255 namespaces"));
-    }
+    let few = config.namespaces.len() <= MAX_NAMESPACES;
+    ensure(few, "namespaces", || format!("more than {MAX_NAMESPACES} namespaces"))?;
     let (mut ranges, mut lists, mut first) = (Vec::new(), Vec::new(), 0u64);
     for (i, namespace) in config.namespaces.iter().enumerate() {
+        let key = format!("namespaces[{i}].size");
         let pages = namespace.size.0 / config.page.0;
-        if pages == 0 {
-            let message = format!("{} is less than a page", namespace.size);
-            return Err(ConfigError::new(format!("namespaces[{i}].size"), message));
-        }
+        ensure(pages > 0, &key, || format!("{} is less than a page", namespace.size))?;
         let end = first.saturating_add(pages);
-        if end > logical_pages {
-            let message = format!(
-                "namespaces up to this one need {}, the capacity is {}",
-                Bytes(end.saturating_mul(config.page.0)),
-                config.capacity
-            );
-            return Err(ConfigError::new(format!("namespaces[{i}].size"), message));
-        }
-        let key = format!("namespaces[{i}].handles");
-        if namespace.handles.len() > usize::from(MAX_HANDLES) {
-            return Err(ConfigError::new(key, "more than 128 placement handles"));
-        }
-        for (at, handle) in namespace.handles.iter().enumerate() {
-            if *handle >= config.handles {
-                let message =
-                    format!("{handle}: the device has handles 0 to {}", config.handles - 1);
-                return Err(ConfigError::new(key, message));
-            }
-            if namespace.handles[..at].contains(handle) {
-                return Err(ConfigError::new(key, format!("handle {handle} is listed twice")));
-            }
+        ensure(end <= logical_pages, &key, || {
+            let needed = Bytes(end.saturating_mul(config.page.0));
+            let capacity = config.capacity;
+            format!("namespaces up to this one need {needed}, the capacity is {capacity}")
+        })?;
+        let (key, list) = (format!("namespaces[{i}].handles"), &namespace.handles);
+        ensure(list.len() <= usize::from(MAX_HANDLES), &key, || {
+            format!("more than {MAX_HANDLES} placement handles")
+        })?;
+        for (at, handle) in list.iter().enumerate() {
+            ensure(*handle < config.handles, &key, || {
+                format!("{handle}: the device has handles 0 to {}", config.handles - 1)
+            })?;
+            let first = !list[..at].contains(handle);
+            ensure(first, &key, || format!("handle {handle} is listed twice"))?;
         }
         ranges.push(first..end);
-        lists.push(if namespace.handles.is_empty() { vec![0] } else { namespace.handles.clone() });
+        lists.push(if list.is_empty() { vec![0] } else { list.clone() });
         first = end;
     }
     Ok((ranges, lists))
-}
-
-impl Geometry {
-    /// Returns the logical blocks (of [`LBA_BYTES`]) in a page.
-    pub fn blocks_per_page(&self) -> u64 {
-        self.page_bytes / LBA_BYTES
-    }
-
-    /// Returns the capacity of each namespace in bytes.
-    pub fn namespace_bytes(&self) -> Vec<u64> {
-        self.namespaces.iter().map(|n| (n.end - n.start) * self.page_bytes).collect()
-    }
-
-    /// Returns the logical capacity in bytes.
-    pub fn logical_bytes(&self) -> u64 {
-        self.logical_pages * self.page_bytes
-    }
 }

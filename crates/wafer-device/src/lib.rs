@@ -8,8 +8,8 @@
 //! scaled down: a drive of terabytes takes 4 bytes of memory a page.
 //!
 //! # Architecture
-//! - [`DeviceConfig`] is what a file says, [`Geometry`] the resolved sizes, `layout.rs` the open RUs that
-//!   they imply.
+//! - [`DeviceConfig`] is what a file says, [`Geometry`] the resolved sizes, [`Layout`] where data goes;
+//!   `slots.rs` numbers the open RUs that these imply.
 //! - `flash/write.rs` is the path of every command: look up the map, invalidate, append. `flash/open.rs`
 //!   opens and closes segments and RUs.
 //! - `flash/mapping.rs` and `flash/segment.rs`: the map names a page's *segment*, a run of pages appended
@@ -40,7 +40,7 @@
 //! randomness but two generators made from the seed. How commands are cut into batches changes nothing.
 //!
 //! # Error model
-//! [`Geometry::resolve`] refuses what cannot work with a [`ConfigError`] that names the key and,
+//! [`DeviceConfig::resolve`] refuses what cannot work with a [`ConfigError`] that names the key and,
 //! where there is one, the nearest value that works. Once made, a device cannot fail or get stuck. A
 //! command that names no place of the device has no effect and is counted in [`Counters::rejected`](wafer_interface::Counters::rejected); a
 //! placement identifier that its namespace does not have goes to the default, with an event, as the
@@ -62,8 +62,8 @@ mod gc;
 mod geometry;
 mod layout;
 mod namespace;
-mod relocation;
 mod rng;
+mod slots;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -77,8 +77,7 @@ pub use device::Device;
 pub use error::ConfigError;
 pub use gc::policy;
 pub use gc::separation::Separation;
-pub use geometry::{Geometry, MAX_GROUPS, MAX_HANDLES};
+pub use geometry::Geometry;
+pub use layout::{Layout, Relocation};
 pub use namespace::NamespaceError;
-pub use relocation::Relocation;
-pub use rng::DeviceRng;
 pub use state::{DeviceState, StateError};

@@ -9,12 +9,8 @@ use std::ops::Range;
 
 use crate::device::{Device, NamespaceLayout};
 use crate::flash::mapping::UNMAPPED;
-use crate::geometry::MAX_HANDLES;
-use wafer_interface::Observer;
-use wafer_interface::{NsId, RuhId};
-
-/// Most namespaces at a time: what [`NsId`] can number.
-pub(crate) const MAX_NAMESPACES: usize = 255;
+use crate::geometry::{Geometry, MAX_HANDLES, MAX_NAMESPACES};
+use wafer_interface::{NsId, Observer, RuhId};
 
 /// Why a namespace cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,25 +58,21 @@ impl<O: Observer> Device<O> {
         if pages > left {
             return Err(NamespaceError::Capacity { asked: pages, left });
         }
-        let number = (0..self.namespaces.len())
-            .find(|n| self.namespaces[*n].slots.is_empty())
-            .unwrap_or(self.namespaces.len());
+        let lists = &self.geometry.namespace_handles;
+        let number = lists.iter().position(Vec::is_empty).unwrap_or(lists.len());
         if number >= MAX_NAMESPACES {
             return Err(NamespaceError::TooMany);
         }
         let first = self.gap(pages).unwrap_or_else(|| self.move_together());
-        let list: Vec<u16> =
-            if handles.is_empty() { vec![0] } else { handles.iter().map(|h| h.0).collect() };
-        let layout = NamespaceLayout::new(&self.geometry, &(first..first + pages), &list);
-        if number == self.namespaces.len() {
-            self.namespaces.push(layout);
-            self.geometry.namespaces.push(first..first + pages);
-            self.geometry.namespace_handles.push(list);
-        } else {
-            self.namespaces[number] = layout;
-            self.geometry.namespaces[number] = first..first + pages;
-            self.geometry.namespace_handles[number] = list;
+        let Geometry { namespaces, namespace_handles, .. } = &mut self.geometry;
+        if number == namespaces.len() {
+            namespaces.push(0..0);
+            namespace_handles.push(Vec::new());
         }
+        namespaces[number] = first..first + pages;
+        namespace_handles[number] =
+            if handles.is_empty() { vec![0] } else { handles.iter().map(|h| h.0).collect() };
+        self.place_namespaces();
         Ok(NsId(number as u8))
     }
 
@@ -90,11 +82,10 @@ impl<O: Observer> Device<O> {
             return false;
         }
         let number = namespace.index();
-        let pages = self.pages_of(number);
-        self.unmap(pages.start, pages.end - pages.start);
-        self.namespaces[number] = NamespaceLayout::new(&self.geometry, &(0..0), &[]);
-        self.geometry.namespaces[number] = 0..0;
+        let pages = std::mem::take(&mut self.geometry.namespaces[number]);
         self.geometry.namespace_handles[number].clear();
+        self.unmap(pages.start, pages.end - pages.start);
+        self.place_namespaces();
         true
     }
 
@@ -105,30 +96,37 @@ impl<O: Observer> Device<O> {
 
     /// Returns the number of pages in no namespace.
     pub fn unallocated_pages(&self) -> u64 {
-        let used: u64 = self.allocated().iter().map(|(_, pages)| pages.end - pages.start).sum();
+        let used: u64 = self.geometry.namespaces.iter().map(|pages| pages.end - pages.start).sum();
         self.geometry.logical_pages - used
     }
 
-    fn pages_of(&self, number: usize) -> Range<u64> {
-        let layout = &self.namespaces[number];
-        let pages = layout.blocks / self.geometry.blocks_per_page();
-        layout.first_page..layout.first_page + pages
+    /// Derives what the write path needs of the namespaces.
+    pub(crate) fn place_namespaces(&mut self) {
+        let geometry = &self.geometry;
+        // Without FDP there is one handle, whatever the list says.
+        let slot = |handle: &u16| u32::from((*handle).min(geometry.handles - 1));
+        let all = geometry.namespaces.iter().zip(&geometry.namespace_handles);
+        let layout = |(pages, handles): (&Range<u64>, &Vec<u16>)| NamespaceLayout {
+            first_page: pages.start,
+            blocks: (pages.end - pages.start) * geometry.blocks_per_page(),
+            slots: handles.iter().map(slot).collect(),
+        };
+        self.namespaces = all.map(layout).collect();
     }
 
-    /// Returns the namespaces in order of their pages.
-    fn allocated(&self) -> Vec<(usize, Range<u64>)> {
-        let mut all: Vec<_> = (0..self.namespaces.len())
-            .filter(|n| !self.namespaces[*n].slots.is_empty())
-            .map(|n| (n, self.pages_of(n)))
-            .collect();
-        all.sort_by_key(|(_, pages)| pages.start);
-        all
+    /// Returns the numbers of the namespaces in order of their pages.
+    fn in_order(&self) -> Vec<usize> {
+        let all = &self.geometry.namespaces;
+        let mut numbers: Vec<usize> = (0..all.len()).filter(|n| !all[*n].is_empty()).collect();
+        numbers.sort_by_key(|number| all[*number].start);
+        numbers
     }
 
     /// Returns the first page of the first gap of `pages` pages.
     fn gap(&self, pages: u64) -> Option<u64> {
         let mut from = 0;
-        for (_, taken) in self.allocated() {
+        for number in self.in_order() {
+            let taken = &self.geometry.namespaces[number];
             if taken.start - from >= pages {
                 return Some(from);
             }
@@ -140,14 +138,14 @@ impl<O: Observer> Device<O> {
     /// Moves all namespaces to the lowest pages. Returns the first page after the last namespace.
     fn move_together(&mut self) -> u64 {
         let mut to = 0;
-        for (number, from) in self.allocated() {
+        for number in self.in_order() {
+            let from = self.geometry.namespaces[number].clone();
             let count = from.end - from.start;
             if from.start != to {
                 let map = self.map.run_mut(0, self.geometry.logical_pages);
                 map.copy_within(from.start as usize..from.end as usize, to as usize);
                 // What the run leaves behind lies at its old end.
                 map[(to + count).max(from.start) as usize..from.end as usize].fill(UNMAPPED);
-                self.namespaces[number].first_page = to;
                 self.geometry.namespaces[number] = to..to + count;
             }
             to += count;

@@ -13,7 +13,7 @@ pub(crate) enum Purpose {
 
 /// A deterministic source of uniform numbers (xoshiro256++).
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct DeviceRng(Xoshiro256PlusPlus);
+pub(crate) struct DeviceRng(Xoshiro256PlusPlus);
 
 impl DeviceRng {
     pub(crate) fn new(seed: u64, purpose: Purpose) -> Self {
@@ -23,7 +23,7 @@ impl DeviceRng {
 
     /// Returns a number in `0..bound`, uniform up to 2^-32 (multiply-shift). `bound` must not be 0.
     #[inline]
-    pub fn below(&mut self, bound: u32) -> u32 {
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
         ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u32
     }
 }

@@ -1,7 +1,7 @@
 //! Small devices and traffic for them.
 
 use wafer_device::policy::POLICIES;
-use wafer_device::{Destination, DeviceConfig, Geometry, Isolation, Separation};
+use wafer_device::{Destination, DeviceConfig, Isolation, Separation};
 use wafer_interface::{Command, NsId, Op, Placement};
 
 /// Bytes of a page, and pages of a reclaim unit.
@@ -51,7 +51,7 @@ pub(crate) fn all() -> Vec<DeviceConfig> {
 fn fitted(mut config: DeviceConfig) -> DeviceConfig {
     config.reclaim_unit.count = Some(1);
     // The message ends with the smallest count that works.
-    let message = Geometry::resolve(&config).unwrap_err().message;
+    let message = config.resolve().unwrap_err().message;
     let smallest: u64 = message.rsplit(' ').next().unwrap().parse().unwrap();
     config.reclaim_unit.count = Some(smallest + 2);
     config

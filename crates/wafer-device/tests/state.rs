@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 use wafer_device::{Device, DeviceConfig, DeviceState, StateError};
-use wafer_interface::RuId;
+use wafer_interface::{Command, NsId, Placement, RuId, RuhId};
 
-use crate::devices::{all, config, traffic};
+use crate::devices::{PAGE, PAGES, RUS, all, config, random, traffic};
 
 fn restore(config: &DeviceConfig, state: DeviceState, map: &[u8]) -> Result<Device, StateError> {
     Device::restore(config, (), state, |target| {
@@ -38,6 +38,59 @@ fn restored_equals_uninterrupted_for_every_policy_and_destination() {
         for ru in (0..device.geometry().ru_count).map(RuId) {
             assert_eq!(saved.erase_count(ru), device.erase_count(ru));
         }
+    }
+}
+
+/// Gaps, reused numbers and moved namespaces survive: a device that is restored after every creation and
+/// deletion goes on like one that is not.
+#[test]
+fn restored_equals_uninterrupted_while_namespaces_come_and_go() {
+    let all_pages = RUS * PAGES;
+    for (at, config) in (0..).zip(all()).step_by(7) {
+        let mut random = random(at);
+        let mut device = Device::new(&config, at).unwrap();
+        let mut saved = Device::new(&config, at).unwrap();
+        let (mut created, mut refused, mut deleted) = (0, 0, 0);
+        for round in 0..60 {
+            // The namespace of the whole capacity goes first.
+            let number = NsId(if round == 0 { 0 } else { random(5) as u8 });
+            if round == 0 || random(2) == 0 {
+                let gone = device.delete_namespace(number);
+                assert_eq!(gone, saved.delete_namespace(number));
+                deleted += u32::from(gone);
+            }
+            let handles: Vec<RuhId> = (0..random(4) as u16).map(RuhId).collect();
+            let pages = 1 + random(all_pages / 3);
+            let made = device.create_namespace(pages, &handles);
+            assert_eq!(made, saved.create_namespace(pages, &handles));
+            *(if made.is_ok() { &mut created } else { &mut refused }) += 1;
+            let state = postcard::to_allocvec(&saved.state()).unwrap();
+            let map = saved.map_bytes().to_vec();
+            saved = restore(&config, postcard::from_bytes(&state).unwrap(), &map).unwrap();
+            let (ours, theirs) = (device.geometry(), saved.geometry());
+            assert_eq!(ours.namespaces, theirs.namespaces);
+            assert_eq!(ours.namespace_handles, theirs.namespace_handles);
+            assert_eq!(device.unallocated_pages(), saved.unallocated_pages());
+            let commands: Vec<Command> = (0..120)
+                .map(|_| {
+                    let (page, blocks) = (random(all_pages / 3), 1 + random(400) as u32);
+                    let placement = Placement(random(4) as u16);
+                    let command = match random(8) {
+                        0 => Command::deallocate(page * PAGE / 512, blocks),
+                        _ => Command::write(page * PAGE / 512, blocks, placement),
+                    };
+                    command.on(NsId(random(5) as u8))
+                })
+                .collect();
+            device.apply(&commands);
+            saved.apply(&commands);
+        }
+        assert!(created > 5 && refused > 5 && deleted > 5, "{created} {refused} {deleted}");
+        assert_eq!(saved.counters(), device.counters(), "{:?}", config.gc);
+        assert_eq!(saved.map_bytes(), device.map_bytes());
+        let bytes = |device: &Device| postcard::to_allocvec(&device.state()).unwrap();
+        assert!(bytes(&saved) == bytes(&device), "{:?}", config.gc);
+        assert_eq!(saved.check_invariants(), Ok(()));
     }
 }
 

@@ -200,7 +200,7 @@ impl Drive {
                 Backend::File(file)
             }
         };
-        let geometry = Geometry::resolve(&options.device)?;
+        let (geometry, _) = options.device.resolve()?;
         let device = empty_device(&options.device, options.seed)?;
         let mut drive = Drive {
             inner: Mutex::new(Inner {

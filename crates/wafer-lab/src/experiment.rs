@@ -230,7 +230,7 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::build`], or the run does not fit into memory.
     pub fn check(self) -> Result<Checked, LabError> {
-        let device_bytes = self.device.geometry.memory_bytes();
+        let device_bytes = self.device.memory_bytes();
         self.check_memory(device_bytes)?;
         self.check_memory(device_bytes + self.workload.memory_bytes(&self.target())?)?;
         let built = self.build()?;
@@ -250,7 +250,7 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::build`].
     pub fn needed_memory(&self) -> Result<u64, LabError> {
-        Ok(self.device.geometry.memory_bytes() + self.build()?.memory_bytes)
+        Ok(self.device.memory_bytes() + self.build()?.memory_bytes)
     }
 
     fn check_memory(&self, needed: u64) -> Result<(), LabError> {

@@ -79,10 +79,7 @@ fn run_built<const ATTRIBUTION: bool>(
     let watch = Watch::<ATTRIBUTION>::default();
     let made: Result<Drive<ATTRIBUTION>, _> = match policy {
         None => Device::with_observer(config, experiment.seed, watch),
-        Some(policy) => {
-            let geometry = experiment.device.geometry.clone();
-            Device::with_geometry(geometry, policy, experiment.seed, watch)
-        }
+        Some(policy) => Device::with_policy(config, policy, experiment.seed, watch),
     };
     let mut device: Drive<ATTRIBUTION> = made.map_err(|e| {
         LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)

@@ -80,6 +80,6 @@ impl Device {
 
     #[getter]
     fn memory_bytes(&self) -> u64 {
-        self.inner.geometry.memory_bytes()
+        self.inner.memory_bytes()
     }
 }

@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use wafer_device::policy::{Features, RuView, VictimPolicy};
 use wafer_interface::{Owner, RuId};
 
-use crate::error::{PendingError, raise};
+use crate::error::{Trouble, raise};
 
-/// The candidates of a collection, as arrays. Valid only inside the call of `select_victim` or
-/// `select_destination` that received it.
+/// The candidates of a collection, as arrays. Good only inside the call of `select_victim` or
+/// `select_destination` that it was handed to.
 #[pyclass(frozen, module = "wafer._wafer")]
 pub(crate) struct ReclaimUnits {
     /// The view while Python code of the policy runs, else null.
@@ -27,7 +27,7 @@ impl ReclaimUnits {
         match unsafe { view.as_mut() } {
             Some(view) => Ok(ask(view)),
             None => {
-                let message = "reclaim units are available only inside select_victim and \
+                let message = "reclaim units can be looked at only inside select_victim and \
                                select_destination; copy the arrays that you want to keep";
                 Err(raise(py, "PolicyError", message))
             }
@@ -120,32 +120,32 @@ impl ReclaimUnits {
     /// Host pages written to the device so far.
     #[getter]
     fn now(&self, py: Python<'_>) -> PyResult<u64> {
-        self.ask(py, |view| view.now())
+        self.ask(py, |view| view.now)
     }
 
     /// Pages of a reclaim unit.
     #[getter]
     fn pages_per_ru(&self, py: Python<'_>) -> PyResult<u32> {
-        self.ask(py, |view| view.pages_per_ru())
+        self.ask(py, |view| view.pages_per_ru)
     }
 
     /// Open reclaim units to choose among for relocated data: those that each handle has, or, with
     /// `gc.destination = "writer"`, one of each handle.
     #[getter]
     fn classes(&self, py: Python<'_>) -> PyResult<u8> {
-        self.ask(py, |view| view.classes())
+        self.ask(py, |view| view.classes)
     }
 
     /// With `gc.destination = "writer"`, in `select_destination`: the handle whose command asks for space.
     #[getter]
     fn writer(&self, py: Python<'_>) -> PyResult<u16> {
-        self.ask(py, |view| view.writer().0)
+        self.ask(py, |view| view.writer.0)
     }
 
     /// Whether space is needed; if not, this is background GC.
     #[getter]
     fn forced(&self, py: Python<'_>) -> PyResult<bool> {
-        self.ask(py, |view| view.forced())
+        self.ask(py, |view| view.forced)
     }
 
     /// A number in `0..bound` from the run's seed.
@@ -183,12 +183,12 @@ impl Drop for Lent<'_> {
     }
 }
 
-/// Calls the methods `select_victim` and, if there is one, `select_destination`.
+/// Asks the methods `select_victim` and, where there is one, `select_destination`.
 pub(crate) struct PythonPolicy {
     victim: Py<PyAny>,
     destination: Option<Py<PyAny>>,
     units: Py<ReclaimUnits>,
-    error: PendingError,
+    trouble: Trouble,
 }
 
 impl PythonPolicy {
@@ -196,30 +196,30 @@ impl PythonPolicy {
         py: Python<'_>,
         victim: Py<PyAny>,
         destination: Option<Py<PyAny>>,
-        error: &PendingError,
+        trouble: &Trouble,
     ) -> PyResult<Self> {
         let units = Py::new(py, ReclaimUnits { view: AtomicPtr::default() })?;
-        Ok(PythonPolicy { victim, destination, units, error: error.clone() })
+        Ok(PythonPolicy { victim, destination, units, trouble: trouble.clone() })
     }
 
-    /// Returns the candidate that Python code selects, by its index in the arrays.
+    /// The candidate that Python code chose, by its place in the arrays.
     fn ask_victim(&self, py: Python<'_>, view: &mut RuView<'_>) -> PyResult<Option<RuId>> {
-        let returned = {
+        let answer = {
             let _lent = Lent::new(self.units.get(), view);
             self.victim.call1(py, (&self.units,))?
         };
-        let Some(place) = number(returned.bind(py), "select_victim", "candidate index")? else {
+        let Some(place) = number(answer.bind(py), "select_victim", "place in the arrays")? else {
             return Ok(None);
         };
         let chosen = usize::try_from(place).ok().and_then(|place| view.candidates().nth(place));
         chosen.map(|(ru, _)| Some(ru)).ok_or_else(|| {
             let count = view.candidates().count();
-            let message = format!("select_victim returned {place}; there are {count} candidates");
+            let message = format!("select_victim answered {place}; there are {count} candidates");
             raise(py, "PolicyError", &message)
         })
     }
 
-    /// Returns the class that Python code selects for the relocated data of a candidate.
+    /// The class that Python code chose for the relocated data of a candidate.
     fn ask_destination(
         &self,
         py: Python<'_>,
@@ -228,17 +228,17 @@ impl PythonPolicy {
         view: &mut RuView<'_>,
     ) -> PyResult<Option<u8>> {
         let place = view.candidates().position(|(ru, _)| ru == victim);
-        let returned = {
+        let answer = {
             let _lent = Lent::new(self.units.get(), view);
             method.call1(py, (&self.units, place))?
         };
-        let Some(class) = number(returned.bind(py), "select_destination", "class")? else {
+        let Some(class) = number(answer.bind(py), "select_destination", "class")? else {
             return Ok(None);
         };
-        let classes = view.classes();
+        let classes = view.classes;
         u8::try_from(class).ok().filter(|class| *class < classes).map(Some).ok_or_else(|| {
             let message = format!(
-                "select_destination returned {class}; there {}, counted from 0",
+                "select_destination answered {class}; there {}, counted from 0",
                 if classes == 1 {
                     "is 1 class".to_owned()
                 } else {
@@ -249,36 +249,36 @@ impl PythonPolicy {
         })
     }
 
-    /// Calls Python code. After an exception the run stops within a batch of commands; until then the
+    /// Asks Python code. After an exception the run stops within a batch of commands; until then the
     /// device chooses by itself.
     fn asked<R>(&self, ask: impl FnOnce(Python<'_>) -> PyResult<Option<R>>) -> Option<R> {
-        if self.error.stop.load(Ordering::Relaxed) {
+        if self.trouble.stop.load(Ordering::Relaxed) {
             return None;
         }
         Python::attach(|py| {
             ask(py).unwrap_or_else(|error| {
-                self.error.report(error);
+                self.trouble.report(error);
                 None
             })
         })
     }
 }
 
-/// Converts the value that a method returned: an integer from 0, or `None`.
-fn number(returned: &Bound<'_, PyAny>, method: &str, what: &str) -> PyResult<Option<i64>> {
-    if returned.is_none() {
+/// What a method answered: an integer from 0, or nothing.
+fn number(answer: &Bound<'_, PyAny>, method: &str, what: &str) -> PyResult<Option<i64>> {
+    if answer.is_none() {
         return Ok(None);
     }
-    returned.extract().map(Some).map_err(|_| {
-        let shown = shown(returned);
+    answer.extract().map(Some).map_err(|_| {
+        let shown = shown(answer);
         let message = format!(
-            "{method} returned {shown}, which is not a {what}; return an integer from 0, or None"
+            "{method} answered {shown}, which is no {what}; answer an integer from 0, or None"
         );
-        raise(returned.py(), "PolicyError", &message)
+        raise(answer.py(), "PolicyError", &message)
     })
 }
 
-/// Formats an object for a message of one line.
+/// An object in a message of one line.
 fn shown(object: &Bound<'_, PyAny>) -> String {
     match object.repr().map(|text| text.to_string()) {
         Ok(text) if text.len() <= 60 && !text.contains('\n') => text,

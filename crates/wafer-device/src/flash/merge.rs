@@ -34,9 +34,7 @@ impl<O: Observer> Device<O> {
         }
         self.rename_pages(&names, &mut divisions);
         self.segments.end_divisions();
-        for id in members {
-            self.segments.merged(id);
-        }
+        self.segments.free.extend(members);
     }
 
     /// Decides what is merged in one reclaim unit: `names` maps each label or part to its new label,
@@ -76,7 +74,8 @@ impl<O: Observer> Device<O> {
                 members.push(id);
                 return false;
             }
-            kept = if is_open { NONE } else { id };
+            // Nothing follows an open segment: reclaim units that hosts write hold data of one handle.
+            kept = id;
             limit = self.geometry.segment_size(left + count);
             true
         });

@@ -2,10 +2,8 @@
 //! page writes.
 
 use crate::device::{Device, Slot};
-use crate::flash::segment::NONE;
-use wafer_interface::FdpEvent;
-use wafer_interface::{Closed, Observer};
-use wafer_interface::{RgId, RuId, RuhId};
+use crate::flash::segment::{NONE, Written};
+use wafer_interface::{Closed, FdpEvent, Observer, RgId, RuId, RuhId};
 
 /// What the path of a host write hands on to whatever opens segments and reclaim units for it.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +25,8 @@ impl<O: Observer> Device<O> {
     /// Opens a reclaim unit for each handle in each group of a fresh device.
     pub(crate) fn open_handles(&mut self) {
         for group in 0..self.groups.len() as u32 {
-            for handle in 0..self.layout.handles {
-                self.open_slot(group * self.layout.per_group + handle, HostWrite::by(handle));
+            for handle in 0..self.numbering.handles {
+                self.open_slot(group * self.numbering.per_group + handle, HostWrite::by(handle));
             }
         }
     }
@@ -52,39 +50,34 @@ impl<O: Observer> Device<O> {
             // Where host and GC share a log, that GC has opened it.
             return true;
         }
-        let owner = self.owner_of(slot);
-        let class = self.layout.host_of(slot % self.layout.per_group).map_or(0, |(_, c)| c);
-        let ru = self.rus.open(group, owner, 0, class);
-        if class > 0 {
-            self.rus.units[ru as usize].death_time = write.death_time;
-        }
-        let room = self.geometry.pages_per_ru;
-        self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
+        self.open_unit(slot, write.death_time);
         self.force_gc(group, by, full_victims);
         true
     }
 
+    /// Gives a slot a free reclaim unit for data with this predicted death time.
+    pub(crate) fn open_unit(&mut self, slot: u32, death_time: u64) {
+        let contents = self.numbering.contents(slot);
+        let rule = self.separation.as_ref();
+        let grouped =
+            contents.class > 0 || rule.is_some_and(|rule| rule.is_grouped(contents.generation));
+        let death_time = if grouped { death_time } else { 0 };
+        let ru = self.rus.open(self.group_of(slot), contents, death_time);
+        let room = self.geometry.pages_per_ru;
+        self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
+    }
+
     /// Closes the reclaim unit of a slot.
     pub(crate) fn close_slot(&mut self, slot: u32) {
-        let Slot { ru, segment, segment_room, room } = self.slots[slot as usize];
-        if segment != NONE {
-            self.segments.hot[segment as usize].valid -= segment_room;
-            self.rus.valid[ru as usize] -= segment_room;
-        }
-        self.slots[slot as usize] = Slot::EMPTY;
+        self.end_segment(slot);
+        let Slot { ru, room, .. } = std::mem::replace(&mut self.slots[slot as usize], Slot::EMPTY);
         let unit = &mut self.rus.units[ru as usize];
         unit.written = self.geometry.pages_per_ru - room;
-        let relocated = unit.generation > 0;
+        let (owner, relocated) = (unit.owner, unit.generation > 0);
         self.rus.close(ru, self.clock);
-        let group = self.group_of(slot);
-        self.lower_floor(group, self.rus.valid[ru as usize]);
-        self.observer.closed(&Closed {
-            ru: RuId(ru),
-            owner: self.owner_of(slot),
-            relocated,
-            valid: self.rus.valid[ru as usize],
-            unwritten: room,
-        });
+        let valid = self.rus.valid[ru as usize];
+        self.lower_floor(self.group_of(slot), valid);
+        self.observer.closed(&Closed { ru: RuId(ru), owner, relocated, valid, unwritten: room });
     }
 
     /// Starts the next segment of a host's slot; the moment at which background GC looks around.
@@ -105,9 +98,9 @@ impl<O: Observer> Device<O> {
         let pages = self.geometry.segment_size(room);
         // Counted as valid from the start: saves two additions a page.
         self.granted += u64::from(pages);
-        let origin = write.handle as u8;
-        let label = self.segments.allocate(ru, pages, origin);
-        self.segments.set_born(label, self.clock, write.death_time);
+        let HostWrite { handle, death_time } = write;
+        let written = Written { origin: handle as u8, born: self.clock, death_time };
+        let label = self.segments.allocate(ru, pages, written);
         self.rus.valid[ru as usize] += pages;
         self.rus.units[ru as usize].segments.push(label);
         let open = &mut self.slots[slot as usize];
@@ -136,11 +129,11 @@ impl<O: Observer> Device<O> {
         if self.keep_open(slot, write) {
             return slot;
         }
-        let within = slot % self.layout.per_group;
+        let within = slot % self.numbering.per_group;
         let mut groups: Vec<usize> = (0..self.groups.len()).collect();
         groups.sort_by_key(|g| std::cmp::Reverse(self.rus.free[*g].len()));
         for group in groups {
-            let other = group as u32 * self.layout.per_group + within;
+            let other = group as u32 * self.numbering.per_group + within;
             if self.keep_open(other, write) {
                 self.observer.event(&FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(self.group_of(slot)),
@@ -150,7 +143,7 @@ impl<O: Observer> Device<O> {
                 return other;
             }
         }
-        unreachable!("Geometry::resolve leaves some group with space to reclaim");
+        unreachable!("DeviceConfig::resolve leaves some group with space to reclaim");
     }
 
     /// Ends the open segment of a slot before it is full.

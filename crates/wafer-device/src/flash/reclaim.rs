@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::flash::mapping::Label;
 use crate::geometry::Geometry;
+use crate::slots::Contents;
 use wafer_interface::Owner;
 
 /// Index of a reclaim unit in the tables. The last index stands for "unmapped".
@@ -63,9 +64,6 @@ pub(crate) struct ReclaimUnits {
     /// Derived from `valid`.
     #[serde(skip)]
     pub(crate) index: MinIndex,
-    /// Handles of the device.
-    #[serde(skip)]
-    pub(crate) handles: usize,
     /// What policies saw at their last look at all of them; empty before the first.
     pub(crate) seen: Vec<Seen>,
 }
@@ -102,15 +100,8 @@ impl ReclaimUnits {
             next_order: 0,
             free: (0..geometry.groups).map(|g| geometry.group_range(g).collect()).collect(),
             index: MinIndex::new(count + 1),
-            handles: usize::from(geometry.handles),
             seen: Vec::new(),
         }
-    }
-
-    /// Adds what is not saved to tables whose lengths are those of `geometry`.
-    pub(crate) fn complete(&mut self, geometry: &Geometry) {
-        self.index = MinIndex::new(self.valid.len());
-        self.handles = usize::from(geometry.handles);
     }
 
     /// Returns the index that stands for "unmapped".
@@ -118,16 +109,14 @@ impl ReclaimUnits {
         self.units.len() as RuIndex
     }
 
-    /// Takes a free reclaim unit of a group.
-    pub(crate) fn open(&mut self, group: u16, owner: Owner, generation: u8, class: u8) -> RuIndex {
+    /// Takes a free reclaim unit of a group; `death_time` is that of the data, if it is grouped by that.
+    pub(crate) fn open(&mut self, group: u16, contents: Contents, death_time: u64) -> RuIndex {
         let ru = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
         let unit = &mut self.units[ru as usize];
         assert!(unit.state == State::Free && unit.written == 0 && unit.segments.is_empty());
         unit.state = State::Open;
-        unit.owner = owner;
-        unit.generation = generation;
-        unit.class = class;
-        unit.death_time = 0;
+        Contents { owner: unit.owner, generation: unit.generation, class: unit.class } = contents;
+        unit.death_time = death_time;
         ru
     }
 
@@ -143,12 +132,6 @@ impl ReclaimUnits {
         self.index.touch(ru);
     }
 
-    /// Takes note that `pages` pages of a victim with this owner and these origins were moved to a
-    /// reclaim unit of data of several handles.
-    pub(crate) fn add_origins(&mut self, to: RuIndex, pages: u32, owner: Owner, origins: &[f64]) {
-        add_origins(&mut self.units[to as usize].origins, self.handles, pages, owner, origins);
-    }
-
     /// Erases a reclaim unit that holds no valid page.
     pub(crate) fn erase(&mut self, ru: RuIndex, group: u16) {
         let unit = &mut self.units[ru as usize];
@@ -162,7 +145,7 @@ impl ReclaimUnits {
         self.free[usize::from(group)].push_back(ru);
     }
 
-    /// One of the `count` pages fewer is valid. In the path of every write.
+    /// Counts `count` valid pages fewer. In the path of every write.
     #[inline(always)]
     pub(crate) fn invalidate(&mut self, ru: RuIndex, count: u32) {
         assert!((ru as usize) < self.valid.len());
@@ -172,26 +155,6 @@ impl ReclaimUnits {
             let valid = self.valid.get_unchecked_mut(ru as usize);
             *valid = valid.wrapping_sub(count);
             *self.index.changed.get_unchecked_mut((ru >> BLOCK_SHIFT) as usize) = 1;
-        }
-    }
-}
-
-/// Adds `pages` to the counts of a destination in the proportion of the victim's.
-pub(crate) fn add_origins(
-    counts: &mut Vec<f64>,
-    handles: usize,
-    pages: u32,
-    owner: Owner,
-    victim: &[f64],
-) {
-    counts.resize(handles, 0.0);
-    match owner {
-        Owner::Handle(handle) => counts[handle.index()] += f64::from(pages),
-        Owner::Gc => {
-            let sum: f64 = victim.iter().sum();
-            for (count, of_victim) in counts.iter_mut().zip(victim) {
-                *count += f64::from(pages) * of_victim / sum;
-            }
         }
     }
 }
@@ -206,7 +169,7 @@ pub(crate) struct MinIndex {
 }
 
 impl MinIndex {
-    fn new(entries: usize) -> Self {
+    pub(crate) fn new(entries: usize) -> Self {
         let blocks = (entries >> BLOCK_SHIFT) + 1;
         MinIndex { changed: vec![1; blocks], smallest: vec![0; blocks] }
     }

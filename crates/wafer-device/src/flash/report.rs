@@ -3,8 +3,7 @@
 use crate::device::Device;
 use crate::flash::mapping::{Label, UNMAPPED};
 use crate::flash::reclaim::RuIndex;
-use wafer_interface::RuId;
-use wafer_interface::{Cause, MediaWork, Observer};
+use wafer_interface::{Cause, MediaWork, Observer, RuId};
 
 impl<O: Observer> Device<O> {
     /// Reports `pages` programmed to a reclaim unit in which `room` pages were left before.

@@ -1,19 +1,17 @@
-//! Segments: runs of pages appended to one reclaim unit, re-labelled as a whole.
+//! Segments: runs of pages appended to one reclaim unit, re-labelled as a whole
+//! (`docs/decisions/0001-segment-map.md`).
 //!
-//! The map names a page's segment, not its place, for all that write amplification needs is which
-//! reclaim unit a page is in and how many of its pages are valid. Relocation then moves a segment by
-//! changing one number, whatever it holds.
+//! The map names a page's segment, not its place. Write amplification depends only on which reclaim unit
+//! a page is in and how many of its pages are valid, so relocation moves a segment by changing one number.
 //!
 //! A segment whose pages straddle the end of a destination is *divided*: its label stays in the map
-//! and stands for several *parts*, each in a reclaim unit of its own with a count. Which page
-//! belongs to which part is drawn, uniformly among the pages that are left, only when a page is
-//! overwritten: until then nothing could tell them apart. So every run is a run of a page-mapped
-//! device for some order of pages within segments (`tests/exchange.rs` constructs it), and no list of
-//! a segment's pages is needed.
+//! and stands for several *parts*, each in a reclaim unit of its own with a count. Which page belongs to
+//! which part is drawn only when a page is overwritten, uniformly among the pages that are left: until
+//! then nothing could tell them apart. So every run is a run of a page-mapped device for some order of
+//! pages within segments (`tests/exchange.rs` constructs it).
 
-use crate::flash::mapping::Label;
+use crate::flash::mapping::{Label, UNMAPPED, prefetch};
 use crate::flash::reclaim::RuIndex;
-use crate::gc::separation::{Content, Old};
 use crate::rng::DeviceRng;
 
 /// In `Segment::ru`: the label is divided, the other bits number its division.
@@ -29,27 +27,43 @@ pub(crate) struct Segment {
     pub(crate) valid: u32,
 }
 
-/// The content of a segment's pages at a time.
+/// How the pages of a segment were written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Written {
+    /// The handle through which a host wrote them.
+    pub(crate) origin: u8,
+    /// Host pages written to the device when the segment was begun.
+    pub(crate) born: u64,
+    /// Predicted death time, in the same unit; 0: unknown.
+    pub(crate) death_time: u64,
+}
+
+/// The content that a written page replaces: pages of a segment. Each value is in a table of its own, and
+/// each table a cache miss, so a rule of separation looks up only what it needs.
 #[derive(Clone, Copy)]
-struct SegmentContent<'a> {
+pub(crate) struct Content<'a> {
     segments: &'a Segments,
     label: Label,
     now: u64,
 }
 
-impl Content for SegmentContent<'_> {
+impl Content<'_> {
+    /// Returns the handle that wrote the content.
     #[inline(always)]
-    fn known(self) -> Old {
-        Old {
-            writer: u32::from(self.segments.origins[self.label as usize]),
-            lived: self.lived(),
-            death_time: self.segments.death_times[self.label as usize],
-        }
+    pub(crate) fn writer(self) -> u32 {
+        u32::from(self.segments.origins[self.label as usize])
     }
 
+    /// Returns the host pages written to the device since the content was written.
     #[inline(always)]
-    fn lived(self) -> u64 {
+    pub(crate) fn lived(self) -> u64 {
         self.now - self.segments.born[self.label as usize]
+    }
+
+    /// Returns the predicted death time of the content; 0: unknown.
+    #[inline(always)]
+    pub(crate) fn death_time(self) -> u64 {
+        self.segments.death_times[self.label as usize]
     }
 }
 
@@ -62,13 +76,13 @@ pub(crate) struct Segments {
     /// The handle through which the pages were written; the same for all of a segment.
     pub(crate) origins: Vec<u8>,
     /// Host pages written to the device when each was begun; empty where nobody asks.
-    born: Vec<u64>,
+    pub(crate) born: Vec<u64>,
     /// Predicted death time of each, in the same unit; 0: unknown. Kept where births are.
-    death_times: Vec<u64>,
-    free: Vec<Label>,
-    /// The parts of each divided label; empty entries are free.
-    divisions: Vec<Vec<Label>>,
-    free_divisions: Vec<u32>,
+    pub(crate) death_times: Vec<u64>,
+    pub(crate) free: Vec<Label>,
+    /// The parts of each divided label; entries without parts are free.
+    pub(crate) divisions: Vec<Vec<Label>>,
+    pub(crate) free_divisions: Vec<u32>,
     pub(crate) rng: DeviceRng,
     /// What was decided about single pages and segments, for the tests that follow it.
     #[cfg(test)]
@@ -94,14 +108,15 @@ pub(crate) enum Decision {
 
 impl Segments {
     /// Creates a table that holds only the segment of unmapped pages, on the reclaim unit index
-    /// `unmapped_ru` that stands for none.
-    pub(crate) fn new(unmapped_ru: RuIndex, rng: DeviceRng) -> Self {
+    /// `unmapped_ru` that stands for none. `births`: whether the birth of every segment is kept.
+    pub(crate) fn new(unmapped_ru: RuIndex, births: bool, rng: DeviceRng) -> Self {
+        let times = vec![0; usize::from(births)];
         Segments {
             hot: vec![Segment { ru: unmapped_ru, valid: 0 }],
             labels: vec![0],
             origins: vec![0],
-            born: Vec::new(),
-            death_times: Vec::new(),
+            born: times.clone(),
+            death_times: times,
             free: Vec::new(),
             divisions: Vec::new(),
             free_divisions: Vec::new(),
@@ -114,7 +129,7 @@ impl Segments {
     /// Asks for the cache line of a segment.
     #[inline(always)]
     pub(crate) fn prefetch(&self, label: Label) {
-        crate::flash::mapping::prefetch(self.hot.as_ptr().wrapping_add(label as usize));
+        prefetch(self.hot.as_ptr().wrapping_add(label as usize));
     }
 
     /// Asks for what relocation needs of a segment, if there is one.
@@ -122,7 +137,7 @@ impl Segments {
     pub(crate) fn prefetch_cold(&self, label: Option<&Label>) {
         if let Some(label) = label {
             self.prefetch(*label);
-            crate::flash::mapping::prefetch(self.labels.as_ptr().wrapping_add(*label as usize));
+            prefetch(self.labels.as_ptr().wrapping_add(*label as usize));
         }
     }
 
@@ -130,7 +145,7 @@ impl Segments {
     #[inline(always)]
     pub(crate) fn prefetch_origin(&self, label: Option<&Label>) {
         if let Some(label) = label {
-            crate::flash::mapping::prefetch(self.origins.as_ptr().wrapping_add(*label as usize));
+            prefetch(self.origins.as_ptr().wrapping_add(*label as usize));
         }
     }
 
@@ -148,53 +163,47 @@ impl Segments {
         self.hot.len() - self.free.len()
     }
 
-    /// Keeps the birth of every segment from now on.
-    pub(crate) fn keep_births(&mut self) {
-        self.born.resize(self.hot.len(), 0);
-        self.death_times.resize(self.hot.len(), 0);
-    }
-
     /// Returns whether births are kept.
     #[inline(always)]
     pub(crate) fn keeps_births(&self) -> bool {
         !self.born.is_empty()
     }
 
-    /// Returns what is known of the content of a segment's pages, where births are kept.
+    /// Returns the content of a page with this label, where births are kept; `None` if it is unmapped.
     #[inline(always)]
-    pub(crate) fn content(&self, label: Label, now: u64) -> impl Content + '_ {
-        SegmentContent { segments: self, label, now }
+    pub(crate) fn content(&self, label: Label, now: u64) -> Option<Content<'_>> {
+        (label != UNMAPPED).then_some(Content { segments: self, label, now })
     }
 
-    /// Notes the birth and the death time of a segment, where these are kept.
-    pub(crate) fn set_born(&mut self, id: Label, now: u64, death_time: u64) {
+    /// Allocates a segment of `valid` pages.
+    pub(crate) fn allocate(&mut self, ru: RuIndex, valid: u32, written: Written) -> Label {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.hot.push(Segment { ru, valid });
+            self.labels.push(0);
+            self.origins.push(0);
+            if self.keeps_births() {
+                self.born.push(0);
+                self.death_times.push(0);
+            }
+            (self.hot.len() - 1) as Label
+        });
+        self.hot[id as usize] = Segment { ru, valid };
+        self.labels[id as usize] = id;
+        self.origins[id as usize] = written.origin;
         if self.keeps_births() {
-            self.born[id as usize] = now;
-            self.death_times[id as usize] = death_time;
+            self.born[id as usize] = written.born;
+            self.death_times[id as usize] = written.death_time;
         }
+        id
     }
 
-    /// Allocates a segment of `valid` pages written through handle `origin`.
-    pub(crate) fn allocate(&mut self, ru: RuIndex, valid: u32, origin: u8) -> Label {
-        let segment = Segment { ru, valid };
-        match self.free.pop() {
-            Some(id) => {
-                self.hot[id as usize] = segment;
-                self.labels[id as usize] = id;
-                self.origins[id as usize] = origin;
-                id
-            }
-            None => {
-                let id = self.hot.len() as Label;
-                self.hot.push(segment);
-                self.labels.push(id);
-                self.origins.push(origin);
-                if self.keeps_births() {
-                    self.born.push(0);
-                    self.death_times.push(0);
-                }
-                id
-            }
+    /// Returns what is known of a segment's writing, which its parts inherit.
+    fn written(&self, id: Label) -> Written {
+        let time = |times: &[u64]| times.get(id as usize).copied().unwrap_or(0);
+        Written {
+            origin: self.origins[id as usize],
+            born: time(&self.born),
+            death_time: time(&self.death_times),
         }
     }
 
@@ -219,10 +228,9 @@ impl Segments {
     pub(crate) fn divide(&mut self, id: Label, count: u32) -> (Label, Label) {
         let Segment { ru, valid } = self.hot[id as usize];
         let label = self.labels[id as usize];
-        let origin = self.origins[id as usize];
+        let written = self.written(id);
         assert!(ru & DIVIDED == 0 && count < valid);
-        let rest = self.allocate(ru, valid - count, origin);
-        self.inherit(rest, id);
+        let rest = self.allocate(ru, valid - count, written);
         self.labels[rest as usize] = label;
         if label != id {
             // A part divides into two parts of the same label.
@@ -231,8 +239,7 @@ impl Segments {
             self.divisions[division].push(rest);
             return (id, rest);
         }
-        let first = self.allocate(ru, count, origin);
-        self.inherit(first, id);
+        let first = self.allocate(ru, count, written);
         self.labels[first as usize] = label;
         let division = match self.free_divisions.pop() {
             Some(index) => index as usize,
@@ -244,13 +251,6 @@ impl Segments {
         self.divisions[division] = vec![first, rest];
         self.hot[id as usize].ru = DIVIDED | division as u32;
         (first, rest)
-    }
-
-    fn inherit(&mut self, part: Label, id: Label) {
-        if self.keeps_births() {
-            self.born[part as usize] = self.born[id as usize];
-            self.death_times[part as usize] = self.death_times[id as usize];
-        }
     }
 
     /// Invalidates one page of the divided `label`: draws the part that the page was in, and returns
@@ -303,42 +303,8 @@ impl Segments {
         }
     }
 
-    /// Takes `id` out of use, as a segment whose pages another one now stands for.
-    pub(crate) fn merged(&mut self, id: Label) {
-        self.free.push(id);
-    }
-
     fn division_of(&self, label: Label) -> usize {
         (self.hot[label as usize].ru & !DIVIDED) as usize
-    }
-
-    /// Returns the birth of each number, where births are kept.
-    pub(crate) fn births(&self) -> &[u64] {
-        &self.born
-    }
-
-    /// Returns the predicted death time of each number, where births are kept.
-    pub(crate) fn death_times(&self) -> &[u64] {
-        &self.death_times
-    }
-
-    /// Returns the parts of each division; an entry without parts is free.
-    pub(crate) fn divisions(&self) -> &[Vec<Label>] {
-        &self.divisions
-    }
-
-    /// Checks that the list of free divisions names each free one once.
-    pub(crate) fn check_free_divisions(&self) -> Result<(), String> {
-        let mut listed = self.free_divisions.clone();
-        listed.sort_unstable();
-        let known = (0..).zip(&self.divisions).filter(|(_, parts)| parts.is_empty());
-        let same = listed.into_iter().eq(known.map(|(index, _)| index));
-        if same { Ok(()) } else { Err("free ones other than listed".to_owned()) }
-    }
-
-    /// Returns the numbers that are not in use.
-    pub(crate) fn free_list(&self) -> &[Label] {
-        &self.free
     }
 }
 

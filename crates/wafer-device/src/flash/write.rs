@@ -7,10 +7,9 @@ use crate::flash::mapping::{Label, UNMAPPED};
 use crate::flash::open::HostWrite;
 use crate::flash::segment::{DIVIDED, NONE};
 use crate::gc::separation::Rule;
-use wafer_interface::FdpEvent;
-use wafer_interface::{Cause, Observer, Owner};
-use wafer_interface::{Command, Op, Placement};
-use wafer_interface::{LBA_BYTES, NsId, RgId, RuhId};
+use wafer_interface::{
+    Cause, Command, FdpEvent, LBA_BYTES, NsId, Observer, Op, Owner, Placement, RgId, RuhId,
+};
 
 /// How many commands ahead the map is asked for: covers the latency of memory at 4 KiB random
 /// writes; twice or half as many is slower by a few percent.
@@ -100,7 +99,10 @@ impl<O: Observer> Device<O> {
             let chunk = &commands[done..most.min(done + CHUNK)];
             let ahead = &commands[(done + LOOKAHEAD).min(commands.len())..];
             let mut found = 0;
-            let (mut sequential, mut next) = (0, self.next_page_of(by));
+            let (mut sequential, mut next) = (0, 0);
+            if O::ATTRIBUTION {
+                next = self.ledger.next_page[by as usize];
+            }
             {
                 let entries = self.map.run_mut(first_page, pages);
                 for command in chunk {
@@ -127,7 +129,8 @@ impl<O: Observer> Device<O> {
                 }
             }
             if O::ATTRIBUTION && found > 0 {
-                self.ledger.written_singly(by, sequential, next);
+                self.ledger.totals.sequential[by as usize] += sequential;
+                self.ledger.next_page[by as usize] = next;
             }
             self.invalidate_all(&old[..found], segment, by);
             done += found;
@@ -148,7 +151,8 @@ impl<O: Observer> Device<O> {
     #[inline(always)]
     fn invalidate_all(&mut self, labels: &[Label], new: Label, by: u32) {
         let mut divided = 0u64;
-        let invalid = if O::ATTRIBUTION { self.ledger.invalid_by(by) } else { &mut [] };
+        let invalid =
+            if O::ATTRIBUTION { &mut self.ledger.invalid[by as usize][..] } else { &mut [] };
         for (i, label) in labels.iter().enumerate() {
             let segment = &mut self.segments.hot[*label as usize];
             if segment.ru & DIVIDED != 0 {
@@ -255,19 +259,17 @@ impl<O: Observer> Device<O> {
     /// skipped in group 0.
     #[inline(always)]
     pub(crate) fn handle_of(&self, slot: u32) -> u32 {
-        let slot = if slot < self.layout.per_group { slot } else { slot % self.layout.per_group };
-        if slot < self.layout.handles { slot } else { self.handle_of_class(slot) }
+        let slot =
+            if slot < self.numbering.per_group { slot } else { slot % self.numbering.per_group };
+        if slot < self.numbering.handles { slot } else { self.handle_of_class(slot) }
     }
 
     #[cold]
     fn handle_of_class(&self, slot: u32) -> u32 {
-        self.layout.host_of(slot).map_or(slot, |(handle, _)| handle)
-    }
-
-    /// Returns where the last command of a handle ended, if attribution is kept.
-    #[inline(always)]
-    fn next_page_of(&self, handle: u32) -> u64 {
-        if O::ATTRIBUTION { self.ledger.next_page(handle) } else { 0 }
+        match self.numbering.contents(slot).owner {
+            Owner::Handle(handle) => u32::from(handle.0),
+            Owner::Gc => unreachable!("hosts write no shared GC reclaim unit"),
+        }
     }
 
     #[inline(always)]
@@ -294,11 +296,11 @@ impl<O: Observer> Device<O> {
         let handle = self.handle_of(home);
         for page in first..first + pages {
             let label = self.map.as_slice()[page as usize];
-            let old = (label != UNMAPPED).then(|| self.segments.content(label, self.clock));
+            let old = self.segments.content(label, self.clock);
             let rule = self.separation.as_ref();
             let (class, death_time) =
                 rule.map_or((0, 0), |rule| rule.host_class(handle, old, self.clock));
-            let slot = self.layout.class_slot(home, class);
+            let slot = self.numbering.class_slot(home, class);
             self.append(slot, page, 1, HostWrite { handle, death_time });
         }
     }
@@ -340,8 +342,7 @@ impl<O: Observer> Device<O> {
     /// time.
     fn predict_segment(&mut self, by: u32, page: u64) -> u64 {
         let label = self.map.as_slice()[page as usize];
-        let (segments, now) = (&self.segments, self.clock);
-        let old = (label != UNMAPPED).then(|| segments.content(label, now));
+        let (old, now) = (self.segments.content(label, self.clock), self.clock);
         self.separation.as_mut().map_or(0, |rule| rule.begin_segment(by, old, now))
     }
 
@@ -402,51 +403,41 @@ impl<O: Observer> Device<O> {
         }
     }
 
+    /// Returns the slot of a placement identifier, if the namespace defines it.
+    fn defined_slot(&self, namespace: NsId, placement: Placement) -> Option<u32> {
+        let shift = self.placement_shift();
+        let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
+        let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
+        let slot = self.namespaces.get(namespace.index())?.slots.get(handle as usize)?;
+        ((group as usize) < self.groups.len()).then_some(group * self.numbering.per_group + slot)
+    }
+
     /// Returns the slot of a placement identifier that is not a placement handle of group 0.
     #[cold]
     fn resolve_placement(&mut self, namespace: NsId, placement: Placement) -> u32 {
-        let shift = self.placement_shift();
-        let handles = &self.namespaces[usize::from(namespace.0)].slots;
-        let default = handles[0];
-        let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
-        let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
-        match handles.get(handle as usize) {
-            Some(slot) if (group as usize) < self.groups.len() => {
-                group * self.layout.per_group + slot
-            }
-            _ => {
-                self.observer.event(&FdpEvent::InvalidPlacementIdentifier { namespace, placement });
-                default
-            }
-        }
+        self.defined_slot(namespace, placement).unwrap_or_else(|| {
+            self.observer.event(&FdpEvent::InvalidPlacementIdentifier { namespace, placement });
+            self.namespaces[namespace.index()].slots[0]
+        })
     }
 
     /// Executes [`Op::Update`]: moves the handle behind a placement identifier to an empty reclaim
     /// unit, unless nothing was written to the current one. Returns the number of pages left unwritten
     /// in the previous unit, or `None` for an identifier that the namespace does not define.
     pub fn update_reclaim_unit(&mut self, namespace: NsId, placement: Placement) -> Option<u32> {
-        let layout = self.namespaces.get(usize::from(namespace.0))?;
-        let shift = self.placement_shift();
-        let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
-        let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
-        if group as usize >= self.groups.len() {
-            return None;
-        }
-        let slot = group * self.layout.per_group + layout.slots.get(handle as usize)?;
-        let open = self.slots[slot as usize];
-        if open.ru == NONE || open.room == self.geometry.pages_per_ru {
+        let slot = self.defined_slot(namespace, placement)?;
+        let Slot { ru, room, .. } = self.slots[slot as usize];
+        if ru == NONE || room == self.geometry.pages_per_ru {
             return Some(0);
         }
         self.close_slot(slot);
         let by = self.handle_of(slot);
-        if let Owner::Handle(handle) = self.owner_of(slot) {
-            self.observer.event(&FdpEvent::RuNotFullyWritten {
-                group: RgId(group as u16),
-                handle,
-                unwritten_pages: open.room,
-            });
-        }
+        self.observer.event(&FdpEvent::RuNotFullyWritten {
+            group: RgId(self.group_of(slot)),
+            handle: RuhId(by as u16),
+            unwritten_pages: room,
+        });
         self.open_slot(slot, HostWrite::by(by));
-        Some(open.room)
+        Some(room)
     }
 }

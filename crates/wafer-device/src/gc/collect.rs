@@ -1,16 +1,16 @@
 //! Garbage collection: when, and what happens to the valid pages of a victim.
 
+use std::ops::Range;
+
 use crate::config::{Isolation, RelocationOrder};
 use crate::device::{Device, Slot};
 use crate::flash::mapping::Label;
-use crate::flash::reclaim::{NOT_CLOSED, RuIndex};
+use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit, RuIndex};
 use crate::flash::segment::NONE;
 use crate::gc::policy::{RuView, VictimPolicy};
 use crate::gc::separation::Victim;
-use crate::relocation::Relocation;
-use wafer_interface::FdpEvent;
-use wafer_interface::{Cause, Collection, MediaWork, Observer, Owner};
-use wafer_interface::{RgId, RuId, RuhId};
+use crate::layout::Relocation;
+use wafer_interface::{Cause, Collection, FdpEvent, MediaWork, Observer, Owner, RgId, RuId, RuhId};
 
 /// How far ahead a victim's segments are asked for.
 const LIST_AHEAD: usize = 16;
@@ -32,38 +32,29 @@ struct Collecting {
 }
 
 impl Collecting {
-    /// Begins to move pages to a reclaim unit, unless it takes them already.
-    fn moves_to(&mut self, ru: RuIndex) {
-        let known = |entry: &Option<(RuIndex, u32)>| entry.is_none_or(|(to, _)| to == ru);
-        let entry = self.moved.iter_mut().find(|entry| known(entry));
-        entry.expect("two reclaim units take all pages").get_or_insert((ru, 0));
-    }
-
     /// Counts pages moved to a reclaim unit.
     fn add(&mut self, ru: RuIndex, pages: u32) {
-        for (to, count) in self.moved.iter_mut().flatten() {
-            *count += if *to == ru { pages } else { 0 };
-        }
+        let known = |entry: &Option<(RuIndex, u32)>| entry.is_none_or(|(to, _)| to == ru);
+        let entry = self.moved.iter_mut().find(|entry| known(entry));
+        entry.expect("two reclaim units take all pages").get_or_insert((ru, 0)).1 += pages;
     }
 }
 
 impl<O: Observer> Device<O> {
     /// Returns whether a group has more free reclaim units than forced GC asks for.
     pub(crate) fn above_reserve(&self, group: u16) -> bool {
-        let group = usize::from(group);
-        self.rus.free[group].len() > self.groups[group].forced_free as usize
+        let reserve = self.geometry.forced_free(self.range_of(group).len() as u32);
+        self.rus.free[usize::from(group)].len() > reserve as usize
     }
 
     /// Collects until a group is above its reserve. False if every candidate is full of valid pages,
-    /// which [`crate::Geometry::resolve`] excludes for a device of one group.
+    /// which [`DeviceConfig::resolve`](crate::DeviceConfig::resolve) excludes for a device of one group.
     ///
     /// Policies that do not look at valid pages may take full reclaim units, which gains nothing: they may
     /// do so `full_victims` times, then the fewest valid pages decide.
     pub(crate) fn force_gc(&mut self, group: u16, by: RuhId, full_victims: &mut usize) -> bool {
         while !self.above_reserve(group) {
-            let Some(least) = self.view(group, true, 0, |_, rus| rus.least_valid()) else {
-                return false;
-            };
+            let Some(least) = self.least_valid(group) else { return false };
             if self.groups.len() > 1 && self.is_full(least) {
                 return false;
             }
@@ -84,16 +75,15 @@ impl<O: Observer> Device<O> {
     /// Collects what is nearly empty, while few reclaim units are free: the policy's choice if it is
     /// empty enough, and as long as some candidate is.
     pub(crate) fn background_gc(&mut self, group: u16, by: RuhId) {
-        let threshold = self.groups[usize::from(group)].background_free as usize;
+        let rus = self.range_of(group).len() as u32;
+        let threshold = self.geometry.background_free(rus) as usize;
         let most = self.geometry.background_max_valid;
         while self.rus.free[usize::from(group)].len() <= threshold && threshold > 0 {
             // Asked for every segment: nearly always the floor tells without looking.
             if self.groups[usize::from(group)].floor > self.granted + u64::from(most) {
                 return;
             }
-            let Some(least) = self.view(group, false, 0, |_, rus| rus.least_valid()) else {
-                return;
-            };
+            let Some(least) = self.least_valid(group) else { return };
             if self.rus.valid[least.index()] > most {
                 self.groups[usize::from(group)].floor = u64::MAX;
                 return self.lower_floor(group, self.rus.valid[least.index()]);
@@ -118,111 +108,95 @@ impl<O: Observer> Device<O> {
         self.rus.valid[ru.index()] == self.geometry.pages_per_ru
     }
 
-    fn view<R>(
+    fn range_of(&self, group: u16) -> Range<u32> {
+        self.groups[usize::from(group)].range.clone()
+    }
+
+    /// Returns the candidate of a group with the fewest valid pages.
+    fn least_valid(&mut self, group: u16) -> Option<RuId> {
+        self.rus.index.least_valid(&self.rus.valid, self.range_of(group)).map(RuId)
+    }
+
+    /// Shows the policy a range of reclaim units.
+    pub(crate) fn view<R>(
         &mut self,
-        group: u16,
+        range: Range<u32>,
         forced: bool,
         writer: u32,
         ask: impl FnOnce(&mut dyn VictimPolicy, &mut RuView<'_>) -> R,
     ) -> R {
-        let range = self.groups[usize::from(group)].range.clone();
-        self.view_of(range, |policy, view| {
-            (view.forced, view.writer) = (forced, writer);
-            ask(policy, view)
-        })
-    }
-
-    /// Shows the policy a range of reclaim units.
-    pub(crate) fn view_of<R>(
-        &mut self,
-        range: std::ops::Range<u32>,
-        ask: impl FnOnce(&mut dyn VictimPolicy, &mut RuView<'_>) -> R,
-    ) -> R {
         let mut view = RuView {
             rus: &mut self.rus,
-            range,
             rng: &mut self.policy_rng,
+            range,
             pages_per_ru: self.geometry.pages_per_ru,
+            handles: usize::from(self.geometry.handles),
             now: self.clock,
-            forced: false,
-            classes: self.geometry.destination_classes(),
-            writer: 0,
+            forced,
+            classes: self.layout.destination_classes(&self.geometry),
+            writer: RuhId(writer as u16),
         };
         ask(self.policy.as_mut(), &mut view)
     }
 
-    /// Asks the policy. A choice that is not a candidate is a fault of the policy, not of the data.
+    /// Asks the policy for a victim. A choice that is no candidate is a fault of the policy, not of the data.
     fn select(&mut self, group: u16, forced: bool) -> Option<RuId> {
-        self.view(group, forced, 0, |policy, rus| {
-            let victim = policy.select(rus)?;
-            assert!(
-                rus.valid(victim).is_some(),
-                "the policy chose {victim}, which is no candidate"
-            );
-            Some(victim)
+        self.view(self.range_of(group), forced, 0, |policy, rus| {
+            policy.select(rus).inspect(|ru| {
+                assert!(rus.valid(*ru).is_some(), "the policy chose {ru}, which is no candidate");
+            })
         })
     }
 
-    /// Returns the class that the policy chose for a victim's data, if it did. A class that does not exist
-    /// is a fault of the policy, not of the data.
+    /// Asks the policy for the class of a victim's data. One that does not exist is a fault of the policy, not
+    /// of the data.
     fn chosen_class(&mut self, group: u16, victim: RuId, forced: bool, writer: u32) -> Option<u8> {
-        self.view(group, forced, writer, |policy, rus| {
-            let class = policy.destination(victim, rus)?;
+        self.view(self.range_of(group), forced, writer, |policy, rus| {
+            let (class, classes) = (policy.destination(victim, rus)?, rus.classes);
             assert!(
-                class < rus.classes,
-                "the policy chose class {class} for relocated data; there are {}",
-                rus.classes
+                class < classes,
+                "the policy chose class {class} for relocated data; there are {classes}"
             );
             Some(class)
         })
     }
 
-    /// Returns how often a victim's data was moved, or the class of its relocated data where the drive
-    /// separates.
-    fn generation_of(&mut self, victim: RuId) -> u8 {
-        let unit = &self.rus.units[victim.index()];
-        let victim = Victim {
-            class: unit.class,
-            generation: unit.generation,
-            age: self.clock - self.rus.closed_at[victim.index()],
-            death_time: unit.death_time,
-        };
-        let rule = self.separation.as_mut();
-        rule.map_or(victim.generation, |rule| rule.collect(&victim, self.clock))
-    }
-
     /// Returns where relocated data of `owner` goes that was moved `generation` times before, or, where handles share
     /// theirs, that of `writer`.
     fn destination(&self, group: u16, owner: Owner, generation: u8, writer: u32) -> u32 {
-        let base = u32::from(group) * self.layout.per_group;
-        base + match (self.geometry.relocation, owner) {
+        let base = u32::from(group) * self.numbering.per_group;
+        base + match (self.layout.relocation, owner) {
             (Relocation::ByWriter, _) => self.by_isolation(writer),
             (Relocation::Shared, Owner::Handle(handle)) => u32::from(handle.0),
             (Relocation::Shared, Owner::Gc) => 0,
-            (_, Owner::Gc) => self.layout.shared_gc(),
+            (_, Owner::Gc) => self.numbering.shared_gc(),
             (Relocation::ByIsolation, Owner::Handle(handle)) => {
                 self.by_isolation(u32::from(handle.0))
             }
             (Relocation::ByHandle(generations), Owner::Handle(handle)) => {
                 let generation = u32::from(generation.min(generations - 1));
-                self.layout.own_gc(u32::from(handle.0), generation)
+                self.numbering.own_gc(u32::from(handle.0), generation)
             }
         }
     }
 
     fn by_isolation(&self, handle: u32) -> u32 {
         match self.geometry.isolation[handle as usize] {
-            Isolation::Initially => self.layout.shared_gc(),
-            Isolation::Persistently => self.layout.own_gc(handle, 0),
+            Isolation::Initially => self.numbering.shared_gc(),
+            Isolation::Persistently => self.numbering.own_gc(handle, 0),
         }
     }
 
     /// Returns where a victim's valid pages go, asking the policy.
     fn slot_for(&mut self, group: u16, victim: RuId, forced: bool, by: RuhId) -> u32 {
-        let owner = self.rus.units[victim.index()].owner;
-        let generation = self.generation_of(victim);
+        let age = self.clock - self.rus.closed_at[victim.index()];
+        let ReclaimUnit { owner, class, generation, death_time, .. } =
+            self.rus.units[victim.index()];
+        let generation = self.separation.as_mut().map_or(generation, |rule| {
+            rule.collect(&Victim { class, generation, age, death_time }, self.clock)
+        });
         // Drawn before the policy is asked, which may want to know.
-        let writer = match forced && self.geometry.relocation == Relocation::ByWriter {
+        let writer = match forced && self.layout.relocation == Relocation::ByWriter {
             true => self.writers.draw(u32::from(by.0), &mut self.policy_rng),
             false => 0,
         };
@@ -310,7 +284,7 @@ impl<O: Observer> Device<O> {
         let room = self.relocation_room(at);
         let mut missing = room;
         let [mut first, mut second, mut by_count] = std::mem::take(&mut self.scratch);
-        let spread = self.geometry.relocation_order == RelocationOrder::Spread;
+        let spread = self.layout.order == RelocationOrder::Spread;
         let mut seen = 0u64;
         for (i, id) in list.iter().enumerate() {
             self.segments.prefetch_cold(list.get(i + LIST_AHEAD));
@@ -384,22 +358,11 @@ impl<O: Observer> Device<O> {
 
     /// Returns how many pages the open reclaim unit of a relocation slot can take, at least one. Opens the
     /// next one when it is needed, not before.
-    fn relocation_room(&mut self, at: &mut Collecting) -> u32 {
-        let slot = at.slot;
-        if self.slots[slot as usize].ru == NONE {
-            let within = slot % self.layout.per_group;
-            let generation = self.layout.generation(within);
-            let class = self.layout.host_of(within).map_or(0, |(_, class)| class);
-            let ru = self.rus.open(at.group, self.owner_of(slot), generation, class);
-            if self.separation.as_ref().is_some_and(|rule| rule.is_grouped(generation)) {
-                self.rus.units[ru as usize].death_time = at.death_time;
-            }
-            let room = self.geometry.pages_per_ru;
-            self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
+    fn relocation_room(&mut self, at: &Collecting) -> u32 {
+        if self.slots[at.slot as usize].ru == NONE {
+            self.open_unit(at.slot, at.death_time);
         }
-        let Slot { ru, room, .. } = self.slots[slot as usize];
-        at.moves_to(ru);
-        room
+        self.slots[at.slot as usize].room
     }
 
     fn attach(&mut self, at: &mut Collecting, id: Label, count: u32) {
@@ -428,7 +391,7 @@ impl<O: Observer> Device<O> {
     /// Counts a victim's valid pages by origin, for attribution.
     fn count_origins(&mut self, owner: Owner, valid: u32, list: &[Label]) {
         // Only relocated data of several handles is of several origins.
-        let mixed = self.geometry.relocation == Relocation::ByWriter;
+        let mixed = self.layout.relocation == Relocation::ByWriter;
         if let (Owner::Handle(handle), false) = (owner, mixed) {
             self.ledger.valid[handle.index()] = valid;
             return;
@@ -441,15 +404,26 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Hands the victim's origins on to where its pages went, if data of several handles mixes there.
+    /// Counts the victim's origins where its pages went, if data of several handles mixes there, in the
+    /// proportion of the victim's.
     fn note_origins(&mut self, at: &Collecting) {
-        let origins = std::mem::take(&mut self.rus.units[at.victim.index()].origins);
+        let victim = std::mem::take(&mut self.rus.units[at.victim.index()].origins);
         for (ru, pages) in at.moved.iter().flatten() {
-            if self.rus.units[*ru as usize].owner == Owner::Gc {
-                self.rus.add_origins(*ru, *pages, at.owner, &origins);
+            let unit = &mut self.rus.units[*ru as usize];
+            if unit.owner != Owner::Gc {
+                continue;
+            }
+            unit.origins.resize(usize::from(self.geometry.handles), 0.0);
+            match at.owner {
+                Owner::Handle(handle) => unit.origins[handle.index()] += f64::from(*pages),
+                Owner::Gc => {
+                    let sum: f64 = victim.iter().sum();
+                    for (count, of_victim) in unit.origins.iter_mut().zip(&victim) {
+                        *count += f64::from(*pages) * of_victim / sum;
+                    }
+                }
             }
         }
-        self.rus.units[at.victim.index()].origins = origins;
     }
 
     fn count_collection(&mut self, at: &Collecting) {
@@ -460,11 +434,15 @@ impl<O: Observer> Device<O> {
         self.counters.erased_bytes += erased;
         self.counters.forced_gc += u64::from(at.forced);
         self.counters.background_gc += u64::from(!at.forced);
-        let from = self.owner_index(at.owner);
-        self.handles[from].media_bytes += moved;
-        self.handles[from].erased_bytes += erased;
-        if at.owner != Owner::Gc && at.slot % self.layout.per_group == self.layout.shared_gc() {
-            let shared = &mut self.handles[self.layout.handles as usize];
+        let from = &mut self.handles[match at.owner {
+            Owner::Handle(handle) => handle.index(),
+            Owner::Gc => self.numbering.handles as usize,
+        }];
+        from.media_bytes += moved;
+        from.erased_bytes += erased;
+        if at.owner != Owner::Gc && at.slot % self.numbering.per_group == self.numbering.shared_gc()
+        {
+            let shared = &mut self.handles[self.numbering.handles as usize];
             shared.host_bytes += moved;
             shared.media_bytes += moved;
         }

@@ -1,5 +1,5 @@
-//! What holds of every device between two commands, checked from scratch: the trust of [`Device::restore`]
-//! and the invariants of the tests. Nothing here indexes with a number that was not checked before.
+//! The invariants of every device between two commands, checked from scratch, for [`Device::restore`] and
+//! the tests. Nothing here indexes with a number that was not checked before.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use crate::device::{Device, Slot};
 use crate::flash::mapping::{Label, UNMAPPED};
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit, RuIndex, State};
 use crate::flash::segment::{DIVIDED, NONE};
-use crate::geometry::{Geometry, MAX_HANDLES};
-use crate::namespace::MAX_NAMESPACES;
-use crate::relocation::Relocation;
+use crate::geometry::{Geometry, MAX_HANDLES, MAX_NAMESPACES};
+use crate::layout::Relocation;
+use crate::slots::Contents;
 use wafer_interface::{Observer, Owner};
 
 /// No count of pages, bytes or events gets there; sums of a few do not overflow.
@@ -37,29 +37,36 @@ fn ensure(holds: bool, field: &'static str, message: impl FnOnce() -> String) ->
     if holds { Ok(()) } else { Err(StateError::damaged(field, message())) }
 }
 
-fn length(field: &'static str, length: usize, expected: usize) -> Check {
-    ensure(length == expected, field, || format!("{length} entries, not {expected}"))
+/// Says what is wrong with an entry of a table, unless `holds`.
+fn expect(holds: bool, fault: &'static str) -> Result<(), &'static str> {
+    if holds { Ok(()) } else { Err(fault) }
+}
+
+/// Checks every entry of a table.
+fn each<T: std::fmt::Debug>(
+    field: &'static str,
+    table: &[T],
+    check: impl Fn(u32, &T) -> Result<(), &'static str>,
+) -> Check {
+    for (number, entry) in (0..).zip(table) {
+        check(number, entry)
+            .map_err(|fault| StateError::damaged(field, format!("{number}: {fault}: {entry:?}")))?;
+    }
+    Ok(())
 }
 
 /// Checks the namespaces of a state: each within the capacity, none over another.
 pub(super) fn namespaces(all: &[(Range<u64>, Vec<u16>)], geometry: &Geometry) -> Check {
     const FIELD: &str = "namespaces";
     ensure(all.len() <= MAX_NAMESPACES, FIELD, || format!("{} of them", all.len()))?;
-    let mut taken: Vec<&Range<u64>> = Vec::new();
-    for (number, (pages, handles)) in all.iter().enumerate() {
-        ensure(pages.is_empty() == handles.is_empty(), FIELD, || {
-            format!("{number}: {pages:?} with {} handles", handles.len())
-        })?;
-        ensure(pages.start <= pages.end && pages.end <= geometry.logical_pages, FIELD, || {
-            format!("{number}: {pages:?} of {} pages", geometry.logical_pages)
-        })?;
-        ensure(handles.len() <= usize::from(MAX_HANDLES), FIELD, || {
-            format!("{number}: {} handles", handles.len())
-        })?;
-        if !pages.is_empty() {
-            taken.push(pages);
-        }
-    }
+    each(FIELD, all, |_, (pages, handles)| {
+        expect(pages.is_empty() == handles.is_empty(), "pages or handles without the other")?;
+        let within = pages.start <= pages.end && pages.end <= geometry.logical_pages;
+        expect(within, "pages beyond the capacity")?;
+        expect(handles.len() <= usize::from(MAX_HANDLES), "too many handles")
+    })?;
+    let mut taken: Vec<&Range<u64>> =
+        all.iter().map(|(pages, _)| pages).filter(|pages| !pages.is_empty()).collect();
     taken.sort_by_key(|pages| pages.start);
     let apart = taken.windows(2).all(|pair| pair[0].end <= pair[1].start);
     ensure(apart, FIELD, || "two have a page in common".to_owned())
@@ -97,34 +104,42 @@ impl<O: Observer> Device<O> {
         })?;
         let births = if self.separation.is_some() { numbers } else { 0 };
         let seen = if rus.seen.is_empty() { 0 } else { units };
-        length("segments.labels", segments.labels.len(), numbers)?;
-        length("segments.origins", segments.origins.len(), numbers)?;
-        length("segments.born", segments.births().len(), births)?;
-        length("segments.death_times", segments.death_times().len(), births)?;
-        length("rus.units", rus.units.len(), units)?;
-        length("rus.valid", rus.valid.len(), units + 1)?;
-        length("rus.closed_at", rus.closed_at.len(), units)?;
-        length("rus.closed_order", rus.closed_order.len(), units)?;
-        length("rus.free", rus.free.len(), self.groups.len())?;
-        length("rus.seen", rus.seen.len(), seen)?;
-        length("slots", self.slots.len(), self.groups.len() * self.layout.per_group as usize)?;
-        length("handles", self.handles.len(), self.layout.handles as usize + 1)?;
-        let writers = self.writers.is_whole(usize::from(self.geometry.counts_writers()));
-        ensure(writers, "writers", || "counts that do not add up".to_owned())
+        let slots = self.groups.len() * self.numbering.per_group as usize;
+        for (field, length, expected) in [
+            ("segments.labels", segments.labels.len(), numbers),
+            ("segments.origins", segments.origins.len(), numbers),
+            ("segments.born", segments.born.len(), births),
+            ("segments.death_times", segments.death_times.len(), births),
+            ("rus.units", rus.units.len(), units),
+            ("rus.valid", rus.valid.len(), units + 1),
+            ("rus.closed_at", rus.closed_at.len(), units),
+            ("rus.closed_order", rus.closed_order.len(), units),
+            ("rus.free", rus.free.len(), self.groups.len()),
+            ("rus.seen", rus.seen.len(), seen),
+            ("slots", self.slots.len(), slots),
+            ("handles", self.handles.len(), self.numbering.handles as usize + 1),
+        ] {
+            ensure(length == expected, field, || format!("{length} entries, not {expected}"))?;
+        }
+        let writers = usize::from(self.layout.counted_writers(&self.geometry));
+        ensure(self.writers.is_whole(writers), "writers", || "counts that do not add up".to_owned())
     }
 
     /// Checks that nothing happened in the future, and that no count is near its limit.
     fn check_times(&self) -> Check {
         let (now, rus) = (self.clock, &self.rus);
-        let small = now <= MOST && self.granted <= MOST && rus.next_order <= MOST;
-        ensure(small, "clock", || format!("{now} pages"))?;
         let past = |times: &[u64]| times.iter().all(|time| *time <= now);
-        ensure(past(&rus.closed_at), "rus.closed_at", || format!("later than {now}"))?;
-        ensure(past(self.segments.births()), "segments.born", || format!("later than {now}"))?;
-        let seen = rus.seen.iter().all(|seen| seen.at <= now);
-        ensure(seen, "rus.seen", || format!("later than {now}"))?;
         let ordered = rus.closed_order.iter().all(|order| *order <= rus.next_order);
-        ensure(ordered, "rus.closed_order", || format!("later than {}", rus.next_order))
+        for (field, holds) in [
+            ("clock", now <= MOST && self.granted <= MOST && rus.next_order <= MOST),
+            ("rus.closed_at", past(&rus.closed_at)),
+            ("segments.born", past(&self.segments.born)),
+            ("rus.seen", rus.seen.iter().all(|seen| seen.at <= now)),
+            ("rus.closed_order", ordered),
+        ] {
+            ensure(holds, field, || format!("beyond {now} pages or {} closed", rus.next_order))?;
+        }
+        Ok(())
     }
 
     /// Checks that every number of the segment table has one role, and that the tables agree on it.
@@ -140,11 +155,11 @@ impl<O: Observer> Device<O> {
         assign("segments.labels", UNMAPPED, Role::Unused, Role::Unmapped)?;
         let unmapped = (segments.hot[0].ru, segments.labels[0]);
         ensure(unmapped == (self.rus.unmapped(), 0), "segments.hot", || "0".to_owned())?;
-        for id in segments.free_list() {
+        for id in &segments.free {
             assign("segments.free", *id, Role::Unused, Role::Free)?;
         }
         const DIVISIONS: &str = "segments.divisions";
-        for (index, parts) in (0..).zip(segments.divisions()) {
+        for (index, parts) in (0..).zip(&segments.divisions) {
             let Some(first) = parts.first() else { continue };
             let label = segments.labels.get(*first as usize).copied().unwrap_or(NONE);
             assign(DIVISIONS, label, Role::Unused, Role::Divided)?;
@@ -162,7 +177,11 @@ impl<O: Observer> Device<O> {
                 format!("the parts of {label} hold {held} pages, not {}", whole.valid)
             })?;
         }
-        segments.check_free_divisions().map_err(|m| StateError::damaged(DIVISIONS, m))?;
+        let mut listed = segments.free_divisions.clone();
+        listed.sort_unstable();
+        let free = (0..).zip(&segments.divisions).filter(|(_, parts)| parts.is_empty());
+        let same = listed.into_iter().eq(free.map(|(index, _)| index));
+        ensure(same, DIVISIONS, || "free ones other than listed".to_owned())?;
         for (ru, unit) in (0..).zip(&self.rus.units) {
             for id in &unit.segments {
                 let field = "rus.units.segments";
@@ -178,7 +197,7 @@ impl<O: Observer> Device<O> {
         }
         let stray = roles.iter().position(|role| matches!(role, Role::Unused | Role::Part));
         ensure(stray.is_none(), "segments.hot", || format!("{stray:?} is in no reclaim unit"))?;
-        let handles = self.layout.handles;
+        let handles = self.numbering.handles;
         let known = segments.origins.iter().all(|origin| u32::from(*origin) < handles);
         ensure(known, "segments.origins", || "an unknown handle".to_owned())?;
         Ok(roles)
@@ -188,46 +207,10 @@ impl<O: Observer> Device<O> {
     /// segment is its own.
     fn check_slots(&self, roles: &[Role]) -> Check {
         const FIELD: &str = "slots";
-        let handles = u32::from(self.geometry.handles);
-        let split = (0..handles).filter(|handle| self.is_split(*handle)).count();
-        let most = self.geometry.split_handles;
-        ensure(split <= usize::from(most), "separation", || format!("{split} handles split"))?;
-        let full = self.geometry.pages_per_ru;
-        for (number, slot) in (0..).zip(&self.slots) {
-            let Slot { ru, segment, segment_room, room } = *slot;
-            if ru == NONE {
-                let empty = segment == NONE && segment_room == 0 && room == 0;
-                ensure(empty, FIELD, || format!("{number}: room without reclaim unit"))?;
-                continue;
-            }
-            let range = &self.groups[usize::from(self.group_of(number))].range;
-            ensure(range.contains(&ru), FIELD, || format!("{number}: {ru} of another group"))?;
-            let unit = &self.rus.units[ru as usize];
-            ensure(unit.state == State::Open, FIELD, || format!("{number}: {ru} is not open"))?;
-            ensure(self.may_open(number), FIELD, || format!("{number} is never open"))?;
-            let within = number % self.layout.per_group;
-            let class = self.layout.host_of(within).map_or(0, |(_, class)| class);
-            let expected = (self.owner_of(number), self.layout.generation(within), class);
-            ensure((unit.owner, unit.generation, unit.class) == expected, FIELD, || {
-                format!("{number}: {ru} holds other data")
-            })?;
-            ensure((1..=full).contains(&room) && segment_room <= room, FIELD, || {
-                format!("{number}: {segment_room} of {room} pages left")
-            })?;
-            let valid = self.rus.valid[ru as usize] & !NOT_CLOSED;
-            let fits = valid.checked_sub(segment_room).is_some_and(|valid| valid <= full - room);
-            ensure(fits, FIELD, || format!("{number}: {valid} valid, room for {room}"))?;
-            if segment == NONE {
-                ensure(segment_room == 0, FIELD, || format!("{number}: room of no segment"))?;
-                continue;
-            }
-            let whole = roles.get(segment as usize) == Some(&Role::Whole);
-            ensure(whole, FIELD, || format!("{number}: segment {segment}"))?;
-            let open = self.segments.hot[segment as usize];
-            ensure(open.ru == ru && segment_room <= open.valid, FIELD, || {
-                format!("{number}: segment {segment} in {}", open.ru)
-            })?;
-        }
+        let split = (0..self.numbering.handles).filter(|handle| self.is_split(*handle)).count();
+        let most = usize::from(self.layout.split_handles);
+        ensure(split <= most, "separation", || format!("{split} handles split"))?;
+        each(FIELD, &self.slots, |number, slot| self.check_slot(number, *slot, roles))?;
         let mut open: Vec<RuIndex> = self.slots.iter().map(|slot| slot.ru).collect();
         open.retain(|ru| *ru != NONE);
         open.sort_unstable();
@@ -237,12 +220,39 @@ impl<O: Observer> Device<O> {
         ensure(units == open.len(), FIELD, || format!("{units} reclaim units are open"))
     }
 
+    fn check_slot(&self, number: u32, slot: Slot, roles: &[Role]) -> Result<(), &'static str> {
+        let (Slot { ru, segment, segment_room, room }, full) = (slot, self.geometry.pages_per_ru);
+        if ru == NONE {
+            let empty = segment == NONE && segment_room == 0 && room == 0;
+            return expect(empty, "room without reclaim unit");
+        }
+        let range = &self.groups[usize::from(self.group_of(number))].range;
+        expect(range.contains(&ru), "reclaim unit of another group")?;
+        let unit = &self.rus.units[ru as usize];
+        expect(unit.state == State::Open, "reclaim unit that is not open")?;
+        expect(self.may_open(number), "never open")?;
+        let ReclaimUnit { owner, generation, class, .. } = *unit;
+        let data = Contents { owner, generation, class };
+        expect(data == self.numbering.contents(number), "reclaim unit with other data")?;
+        expect((1..=full).contains(&room) && segment_room <= room, "room of no reclaim unit")?;
+        let valid = (self.rus.valid[ru as usize] & !NOT_CLOSED).checked_sub(segment_room);
+        let fits = valid.is_some_and(|valid| valid <= full - room);
+        expect(fits, "more valid pages than written")?;
+        if segment == NONE {
+            return expect(segment_room == 0, "room of no segment");
+        }
+        expect(roles.get(segment as usize) == Some(&Role::Whole), "no segment")?;
+        let open = self.segments.hot[segment as usize];
+        expect(open.ru == ru && segment_room <= open.valid, "segment of another reclaim unit")
+    }
+
     /// Returns whether the layout ever opens this slot: [`Geometry::open_per_group`] counts on it.
     fn may_open(&self, slot: u32) -> bool {
-        if let Some((handle, class)) = self.layout.host_of(slot % self.layout.per_group) {
-            return class == 0 || self.is_split(handle);
-        }
-        match (self.geometry.relocation, self.owner_of(slot)) {
+        let Contents { owner, generation, class } = self.numbering.contents(slot);
+        match (self.layout.relocation, owner) {
+            (_, Owner::Handle(handle)) if generation == 0 => {
+                class == 0 || self.is_split(u32::from(handle.0))
+            }
             (Relocation::Shared, _) | (Relocation::ByHandle(_), Owner::Gc) => false,
             (_, Owner::Gc) => self.geometry.isolation.contains(&Isolation::Initially),
             (Relocation::ByHandle(_), _) => true,
@@ -256,58 +266,53 @@ impl<O: Observer> Device<O> {
     /// destinations may group more; none that a configuration names does.
     pub(super) fn check_grouped(&self) -> Check {
         let Some(rule) = &self.separation else { return Ok(()) };
-        for (number, _) in (0..).zip(&self.slots).filter(|(_, slot)| slot.ru != NONE) {
-            let grouped = rule.is_grouped(self.layout.generation(number % self.layout.per_group));
-            let Owner::Handle(handle) = self.owner_of(number) else { continue };
-            ensure(!grouped || self.is_split(u32::from(handle.0)), "slots", || {
-                format!("{number}: grouped data of a handle that is not split")
-            })?;
-        }
-        Ok(())
+        each("slots", &self.slots, |number, slot| {
+            let Contents { owner, generation, .. } = self.numbering.contents(number);
+            let split = match owner {
+                Owner::Handle(handle) => self.is_split(u32::from(handle.0)),
+                Owner::Gc => true,
+            };
+            let known = slot.ru == NONE || split || !rule.is_grouped(generation);
+            expect(known, "grouped data of a handle that is not split")
+        })
     }
 
     fn check_units(&self) -> Check {
-        const FIELD: &str = "rus.units";
-        let full = self.geometry.pages_per_ru;
-        for (ru, unit) in self.rus.units.iter().enumerate() {
-            let key = self.rus.valid[ru];
-            let of = |id: &Label| u64::from(self.segments.hot[*id as usize].valid);
-            let listed: u64 = unit.segments.iter().map(of).sum();
-            ensure(u64::from(key & !NOT_CLOSED) == listed, "rus.valid", || {
-                format!("{ru}: {key:#x} valid, {listed} listed")
-            })?;
-            ensure(listed <= u64::from(full), "rus.valid", || format!("{ru}: {listed} pages"))?;
-            let closed = unit.state == State::Closed;
-            ensure((key & NOT_CLOSED == 0) == closed, "rus.valid", || format!("{ru}: state"))?;
-            ensure(self.is_unit(unit), FIELD, || format!("{ru}: {unit:?}"))?;
+        let full = u64::from(self.geometry.pages_per_ru);
+        let listed = |unit: &ReclaimUnit| -> u64 {
+            unit.segments.iter().map(|id| u64::from(self.segments.hot[*id as usize].valid)).sum()
+        };
+        each("rus.valid", &self.rus.valid[..self.rus.units.len()], |ru, valid| {
+            let unit = &self.rus.units[ru as usize];
+            let valid = (u64::from(valid & !NOT_CLOSED), valid & NOT_CLOSED == 0);
+            let expected = (listed(unit), unit.state == State::Closed);
+            expect(valid == expected && valid.0 <= full, "not what its segments hold")
+        })?;
+        let handles = usize::from(self.geometry.handles);
+        let gc = self.gc_counters().is_some();
+        each("rus.units", &self.rus.units, |_, unit| {
+            let owner = match unit.owner {
+                Owner::Handle(handle) => handle.0 < self.geometry.handles,
+                Owner::Gc => unit.state == State::Free || gc,
+            };
+            let class = u32::from(unit.class) < self.numbering.classes;
+            let generation = u32::from(unit.generation) <= self.numbering.generations;
+            expect(owner && class && generation, "data that the device does not have")?;
+            let origins = unit.origins.is_empty() || unit.origins.len() == handles;
+            let share = |pages: &f64| pages.is_finite() && *pages >= 0.0;
+            expect(origins && unit.origins.iter().all(share), "no shares of handles")?;
+            expect(unit.erases < u32::MAX / 2, "more erases than any device counts")?;
             let sound = match unit.state {
                 State::Free => unit.segments.is_empty() && unit.written == 0,
                 State::Open => true,
-                State::Closed => (listed..=full.into()).contains(&u64::from(unit.written)),
+                State::Closed => (listed(unit)..=full).contains(&u64::from(unit.written)),
             };
-            ensure(sound, FIELD, || format!("{ru}: {} pages written", unit.written))?;
-        }
-        Ok(())
+            expect(sound, "pages written")
+        })
     }
 
-    /// Returns whether owner, class and generation are some of this device.
-    fn is_unit(&self, unit: &ReclaimUnit) -> bool {
-        let owner = match unit.owner {
-            Owner::Handle(handle) => handle.0 < self.geometry.handles,
-            Owner::Gc => unit.state == State::Free || self.gc_counters().is_some(),
-        };
-        let share = |pages: &f64| pages.is_finite() && *pages >= 0.0;
-        let origins = unit.origins.is_empty() || unit.origins.len() == self.rus.handles;
-        owner
-            && u32::from(unit.class) < self.layout.classes
-            && u32::from(unit.generation) <= self.layout.generations
-            && origins
-            && unit.origins.iter().all(share)
-            && unit.erases < u32::MAX / 2
-    }
-
-    /// Checks that the free lists hold all free reclaim units of their groups, once, and that no candidate has fewer valid
-    /// pages than the floor tells.
+    /// Checks that the free lists hold all free reclaim units of their groups, once, and that no candidate has
+    /// fewer valid pages than the floor.
     fn check_free(&self) -> Check {
         for (group, free) in self.groups.iter().zip(&self.rus.free) {
             let state = |ru: RuIndex| self.rus.units[ru as usize].state;
@@ -354,18 +359,12 @@ impl<O: Observer> Device<O> {
     fn check_counters(&self) -> Check {
         const FIELD: &str = "counters";
         let c = &self.counters;
-        let all = [c.host_bytes, c.media_bytes, c.erased_bytes, c.host_pages, c.relocated_pages];
-        let more = [
-            c.rmw_pages,
-            c.deallocated_pages,
-            c.read_bytes,
-            c.commands,
-            c.forced_gc,
-            c.background_gc,
-        ];
+        let bytes = [c.host_bytes, c.media_bytes, c.erased_bytes, c.read_bytes];
+        let pages = [c.host_pages, c.relocated_pages, c.rmw_pages, c.deallocated_pages];
+        let events = [c.commands, c.forced_gc, c.background_gc];
         let own = self.handles.iter().flat_map(|h| [h.host_bytes, h.media_bytes, h.erased_bytes]);
-        let small = all.into_iter().chain(more).chain(own).all(|count| count <= MOST)
-            && c.rejected <= c.commands;
+        let all = bytes.into_iter().chain(pages).chain(events).chain(own);
+        let small = c.rejected <= c.commands && all.into_iter().all(|count| count <= MOST);
         ensure(small, FIELD, || "more than any device counts".to_owned())?;
         let sum = |of: &dyn Fn(&wafer_interface::HandleCounters) -> u64| -> u128 {
             self.handle_counters().iter().map(|handle| u128::from(of(handle))).sum()
@@ -380,7 +379,7 @@ impl<O: Observer> Device<O> {
         })?;
         // A page is counted where it was moved from. What enters the shared GC entry is in that
         // entry's own bytes as well.
-        let gc = self.handles[self.layout.handles as usize];
+        let gc = self.handles[self.numbering.handles as usize];
         let again = gc.media_bytes.checked_sub(gc.host_bytes);
         let total = again.map(|again| sum(&|h| h.media_bytes) + u128::from(again));
         ensure(total == Some(media), FIELD, || {
@@ -388,8 +387,8 @@ impl<O: Observer> Device<O> {
         })
     }
 
-    /// Checks that pages of a reclaim unit are valid, unwritten, or invalidated by some handle; what was moved has
-    /// a cause and somebody who asked.
+    /// Checks that pages of a reclaim unit are valid, unwritten, or invalidated by some handle, and that
+    /// relocated pages have a cause and a handle that asked for space.
     fn check_attribution(&self) -> Result<(), String> {
         for (ru, unit) in self.rus.units.iter().enumerate() {
             let slot = self.slots.iter().find(|s| s.ru == ru as u32);

@@ -18,15 +18,14 @@ pub use error::StateError;
 use serde::{Deserialize, Serialize};
 
 use crate::config::DeviceConfig;
-use crate::device::{Device, NamespaceLayout, Slot};
-use crate::flash::reclaim::ReclaimUnits;
+use crate::device::{Device, Slot};
+use crate::flash::reclaim::{MinIndex, ReclaimUnits};
 use crate::flash::segment::Segments;
 use crate::flash::writers::Writers;
 use crate::gc::policy::Learned;
 use crate::gc::separation::Rule;
 use crate::rng::DeviceRng;
-use wafer_interface::Observer;
-use wafer_interface::{Counters, HandleCounters};
+use wafer_interface::{Counters, HandleCounters, Observer};
 
 /// Everything of a device that its configuration and its map do not say. The observer, and what attribution
 /// counts, are not part of it.
@@ -124,14 +123,10 @@ impl<O: Observer> Device<O> {
         }
         (self.geometry.namespaces, self.geometry.namespace_handles) =
             state.namespaces.into_iter().unzip();
-        let pages = self.geometry.namespaces.iter().zip(&self.geometry.namespace_handles);
-        let layout = |(pages, list): (&Range<u64>, &Vec<u16>)| {
-            NamespaceLayout::new(&self.geometry, pages, list)
-        };
-        self.namespaces = pages.map(layout).collect();
+        self.place_namespaces();
         self.segments = state.segments;
         self.rus = state.rus;
-        self.rus.complete(&self.geometry);
+        self.rus.index = MinIndex::new(self.rus.valid.len());
         self.slots = state.slots;
         for (group, floor) in self.groups.iter_mut().zip(state.floors) {
             group.floor = floor;
@@ -151,10 +146,9 @@ impl<O: Observer> Device<O> {
         let damaged = |message: String| StateError::damaged("learned", message);
         match (self.policy.save(), learned) {
             (None, None) => Ok(()),
-            (Some(_), Some(learned)) => {
-                let all = 0..self.geometry.ru_count;
-                self.view_of(all, |policy, rus| policy.load(&learned, rus)).map_err(damaged)
-            }
+            (Some(_), Some(learned)) => self
+                .view(0..self.geometry.ru_count, false, 0, |policy, rus| policy.load(&learned, rus))
+                .map_err(damaged),
             (Some(_), None) => Err(damaged("what the policy had learned is missing".to_owned())),
             (None, Some(_)) => Err(damaged("the policy keeps nothing".to_owned())),
         }

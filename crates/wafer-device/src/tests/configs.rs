@@ -80,7 +80,7 @@ fn config(
         ];
     }
     // The message names the smallest count that works: the fullest device there is.
-    let error = Geometry::resolve(&config).unwrap_err();
+    let error = config.resolve().unwrap_err();
     let smallest: u64 = error.message.rsplit(' ').next().unwrap().parse().unwrap();
     config.reclaim_unit.count = Some(smallest + extra);
     config

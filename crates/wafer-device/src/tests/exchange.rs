@@ -142,10 +142,9 @@ fn is_a_page_mapped_run(
     segment_pages: u32,
     merge_often: bool,
 ) -> Result<(), TestCaseError> {
-    let mut geometry = Geometry::resolve(&case.config).unwrap();
-    geometry.segment_pages = segment_pages;
-    let policy = policy::make(&case.config.gc).unwrap();
-    let mut device = Device::with_geometry(geometry, policy, case.seed, ()).unwrap();
+    let mut device = Device::new(&case.config, case.seed).unwrap();
+    device.geometry.segment_pages = segment_pages;
+    device.segment_limit = device.geometry.segment_limit();
     let mut follower = Follower::new(&device);
     for (at, step) in case.steps.iter().enumerate() {
         let singles = match step.op {

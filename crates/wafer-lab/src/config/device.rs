@@ -6,7 +6,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wafer_device::policy::{self, POLICIES};
-use wafer_device::{DeviceConfig, Geometry};
+use wafer_device::{DeviceConfig, Geometry, Layout};
 use wafer_interface::Bytes;
 use wafer_record::files::read_text;
 
@@ -39,6 +39,8 @@ pub struct ResolvedDevice {
     pub config: DeviceConfig,
     /// Sizes that follow from the configuration.
     pub geometry: Geometry,
+    /// Where the device puts data.
+    pub layout: Layout,
     /// Notes for the user, such as an unexpected consequence of overrides.
     pub notices: Vec<String>,
 }
@@ -78,6 +80,11 @@ impl ResolvedDevice {
         physical / self.geometry.logical_pages as f64 - 1.0
     }
 
+    /// Returns the most memory that a simulation of the device takes, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.layout.memory_bytes(&self.geometry)
+    }
+
     /// Returns its line in a list of devices.
     pub fn summary(&self) -> DeviceSummary {
         let isolation = match (self.config.fdp, self.config.isolation) {
@@ -94,7 +101,7 @@ impl ResolvedDevice {
             overprovisioning: self.overprovisioning(),
             handles: self.config.handles,
             isolation: isolation.to_owned(),
-            memory_bytes: self.geometry.memory_bytes(),
+            memory_bytes: self.memory_bytes(),
         }
     }
 }
@@ -151,14 +158,15 @@ pub fn resolve(
     layers.set_all(overrides)?;
     let config: DeviceConfig = layers.read()?;
     check_policy(&layers, &config)?;
-    let geometry =
-        Geometry::resolve(&config).map_err(|e| layers.error(&e.key, &one_line(&e.message)))?;
+    let (geometry, layout) =
+        config.resolve().map_err(|e| layers.error(&e.key, &one_line(&e.message)))?;
     let mut device = ResolvedDevice {
         name: name.to_owned(),
         description: about.description,
         write_rate: about.write_rate,
         config,
         geometry,
+        layout,
         notices: Vec::new(),
     };
     let resized = layers.is_overridden("capacity") || layers.is_overridden("reclaim_unit.size");

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use wafer_device::policy::{self, Features, RuView, VictimPolicy};
 use wafer_device::{
-    Destination, Device, DeviceConfig, GcConfig, Geometry, Isolation, ReclaimUnitConfig, Relocation,
+    Destination, Device, DeviceConfig, GcConfig, Isolation, ReclaimUnitConfig, Relocation,
 };
 use wafer_interface::{Bytes, Command, Placement, RuId};
 
@@ -104,7 +104,7 @@ impl VictimPolicy for Limited {
         let least = *self.seen.valid.iter().min()?;
         let victim = self.policy.select(rus)?;
         let valid = rus.valid(victim)?;
-        let pages = f64::from(rus.pages_per_ru());
+        let pages = f64::from(rus.pages_per_ru);
         let (share, cost) =
             (f64::from(valid) / pages, f64::from(valid) / (pages - f64::from(valid)));
         let mean = self.mean.get_or_insert(share);
@@ -127,8 +127,7 @@ fn no_victim_costs_much_more_than_the_mean() {
         mean: None,
         counts: counts.clone(),
     });
-    let geometry = Geometry::resolve(&config).unwrap();
-    let mut device = Device::with_geometry(geometry, policy, 3, ()).unwrap();
+    let mut device = Device::with_policy(&config, policy, 3, ()).unwrap();
     device.apply(&fill_all());
     device.apply(&hot_and_cold(60_000, &mut 1));
     let (victims, dear) = *counts.lock().unwrap();
@@ -137,7 +136,7 @@ fn no_victim_costs_much_more_than_the_mean() {
 
 #[test]
 fn generations_fit_the_spare_space() {
-    let generations = |config: &DeviceConfig| match Geometry::resolve(config).unwrap().relocation {
+    let generations = |config: &DeviceConfig| match config.resolve().unwrap().1.relocation {
         Relocation::ByHandle(generations) => generations,
         other => panic!("{other:?}"),
     };

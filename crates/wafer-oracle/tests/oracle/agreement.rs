@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wafer_device::policy::{self, VictimPolicy};
-use wafer_device::{Device, Geometry, NamespaceError};
+use wafer_device::{Device, NamespaceError};
 use wafer_interface::{Command, NsId, Observer, Placement, RgId, RuId, RuhId};
 use wafer_oracle::{Oracle, Policy, Replay, named};
 
@@ -109,9 +109,8 @@ pub(crate) fn agree_with(
 ) -> Result<(), TestCaseError> {
     let (log, replay) = (Log::default(), Replay::default());
     let policy = Witness::new(of_device, log.clone());
-    let geometry = Geometry::resolve(&case.config).unwrap();
     let mut device =
-        Device::with_geometry(geometry, policy, case.seed, <Heard>::default()).unwrap();
+        Device::with_policy(&case.config, policy, case.seed, <Heard>::default()).unwrap();
     let of_oracle = of_oracle.unwrap_or_else(|| Box::new(replay.clone()));
     let mut oracle = Oracle::new(&case.config, of_oracle, case.seed);
     for (at, steps) in case.steps.chunks(case.batch).enumerate() {

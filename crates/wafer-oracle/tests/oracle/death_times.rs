@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use wafer_device::policy::POLICIES;
 use wafer_device::{
-    Destination, Device, DeviceConfig, Geometry, Isolation, ReclaimUnitConfig, Relocation,
-    RelocationOrder, Separation,
+    Destination, Device, DeviceConfig, Isolation, ReclaimUnitConfig, Relocation, RelocationOrder,
+    Separation,
 };
 use wafer_interface::{Bytes, Command, Placement};
 use wafer_oracle::smallest_count;
@@ -73,16 +73,16 @@ fn as_many_handles_are_split_as_the_spare_space_has_room_for() {
         let mut config = device("adaptive", None);
         config.gc.destination = None;
         config.reclaim_unit.count = Some(RUS + spare);
-        let geometry = Geometry::resolve(&config).unwrap();
-        (geometry.separation.is_some(), geometry.relocation)
+        let (_, layout) = config.resolve().unwrap();
+        (layout.separation.is_some(), layout.relocation)
     };
     let expected = [(false, Relocation::ByHandle(3)), (true, Relocation::ByHandle(4))];
     assert_eq!([124, 125].map(split), expected);
-    let geometry = |policy| Geometry::resolve(&device(policy, None)).unwrap();
-    assert_eq!(geometry("adaptive").separation, None, "a destination was asked for");
+    let (_, layout) = device("adaptive", None).resolve().unwrap();
+    assert_eq!(layout.separation, None, "a destination was asked for");
     // A configuration that asks for it has one at least.
     let config = device("greedy", Some(Separation::DeathTime));
-    assert_eq!(Geometry::resolve(&config).unwrap().split_handles, 1);
+    assert_eq!(config.resolve().unwrap().1.split_handles, 1);
 }
 
 /// Streams that go round, one or two, each over its part of the pages; what others overwrite there at random, and a
@@ -147,6 +147,31 @@ fn learns() -> impl Strategy<Value = Case> {
         let steps = streams(&config, traffic, seed);
         Case { config, steps, batch: 9, seed }
     })
+}
+
+/// A stream goes round and a second handle overwrites it at random, so that this is split. Then the second
+/// handle alone goes round: it becomes regular, and its pages go to one open reclaim unit again.
+#[test]
+fn a_split_handle_that_becomes_regular_is_written_together() {
+    let mut config = device("greedy", Some(Separation::DeathTime));
+    config.capacity = Bytes(40 * PAGES * PAGE);
+    config.reclaim_unit.count = None;
+    config.reclaim_unit.count = Some(smallest_count(&config) + 4);
+    let all = 40 * PAGES;
+    let write = |page: u64, handle| {
+        let command = Command::write(page * BLOCKS, BLOCKS as u32, Placement(handle));
+        Step::Command(command)
+    };
+    let mut seed = 5;
+    let mut steps: Vec<Step> = fill(&config).collect();
+    for at in 0..12 * all {
+        steps.push(write(at % all, 0));
+        if at % 2 == 0 {
+            steps.push(write(random(&mut seed, all), 1));
+        }
+    }
+    steps.extend((0..12 * all).map(|at| write(at % all, 1)));
+    agree(&Case { config, steps, batch: 9, seed }).unwrap();
 }
 
 proptest! {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use wafer_device::policy::{self, RuView, VictimPolicy};
-use wafer_device::{Destination, Device, DeviceConfig, Geometry, Isolation};
+use wafer_device::{Destination, Device, DeviceConfig, Isolation};
 use wafer_interface::RuId;
 
 use crate::agreement::{agree, apply};
@@ -72,18 +72,17 @@ proptest! {
     ) {
         // Separation has rules that generations do not tell.
         prop_assume!(case.config.gc.separation.is_none());
-        let geometry = || Geometry::resolve(&case.config).unwrap();
         let named = policy::make(&case.config.gc).unwrap();
         let writer = case.config.gc.destination == Some(Destination::Writer);
         let (chosen, _) = chooses(&case.config, move |victim, rus| {
             Some(match writer {
-                true if rus.forced() => rus.writer().0 as u8,
+                true if rus.forced => rus.writer.0 as u8,
                 true => 0,
-                false => rus.generation(victim).min(rus.classes() - 1),
+                false => rus.generation(victim).min(rus.classes - 1),
             })
         });
-        let mut named = Device::with_geometry(geometry(), named, case.seed, ()).unwrap();
-        let mut chosen = Device::with_geometry(geometry(), chosen, case.seed, ()).unwrap();
+        let mut named = Device::with_policy(&case.config, named, case.seed, ()).unwrap();
+        let mut chosen = Device::with_policy(&case.config, chosen, case.seed, ()).unwrap();
         apply(&mut named, &case.steps);
         apply(&mut chosen, &case.steps);
         prop_assert_eq!(named.counters(), chosen.counters());
@@ -101,8 +100,7 @@ fn generations(
     config.gc.destination = Some(Destination::Generation);
     config.gc.generations = 3;
     let (policy, seen) = chooses(&config, choose);
-    let geometry = Geometry::resolve(&config).unwrap();
-    let mut device = Device::with_geometry(geometry, policy, 1, ()).unwrap();
+    let mut device = Device::with_policy(&config, policy, 1, ()).unwrap();
     device.apply(&hot_and_cold(60_000, &mut 5));
     assert_eq!(device.check_invariants(), Ok(()));
     let seen = seen.lock().unwrap();

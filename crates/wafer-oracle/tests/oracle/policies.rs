@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use wafer_device::policy::{self, Features, RuView, VictimPolicy};
-use wafer_device::{Destination, Device, Geometry, Isolation, ReclaimUnitConfig, Separation};
+use wafer_device::{Destination, Device, Isolation, ReclaimUnitConfig, Separation};
 use wafer_interface::{Bytes, Command, Owner, Placement, RuId};
 use wafer_oracle::Event;
 
@@ -36,8 +36,7 @@ fn watch(policy: &str, check: impl FnMut(&Features, usize) + Send + 'static) -> 
         seen: Features::default(),
         check,
     });
-    let geometry = Geometry::resolve(&config).unwrap();
-    let mut device = Device::with_geometry(geometry, watched, 3, ()).unwrap();
+    let mut device = Device::with_policy(&config, watched, 3, ()).unwrap();
     device.apply(&fill());
     device.apply(&hot_and_cold(60_000, &mut 1));
     assert_eq!(device.check_invariants(), Ok(()));
@@ -171,7 +170,7 @@ fn spare_space_by_need_beats_greedy_on_isolated_streams() {
 fn relocated_data_of_persistently_isolated_handles_never_mixes() {
     let mut config = config("greedy", Isolation::Persistently);
     config.gc.destination = Some(Destination::Shared);
-    let error = Geometry::resolve(&config).unwrap_err();
+    let error = config.resolve().unwrap_err();
     assert_eq!(error.key, "gc.destination");
     for destination in [Destination::Host, Destination::Handle, Destination::Generation] {
         config.gc.destination = Some(destination);
@@ -215,8 +214,7 @@ fn generations_stay_apart_up_to_the_last() {
     };
     let policy = policy::make(&config.gc).unwrap();
     let watched = Box::new(Watched { policy, seen: Features::default(), check });
-    let geometry = Geometry::resolve(&config).unwrap();
-    let mut device = Device::with_geometry(geometry, watched, 3, ()).unwrap();
+    let mut device = Device::with_policy(&config, watched, 3, ()).unwrap();
     device.apply(&fill());
     device.apply(&hot_and_cold(60_000, &mut 1));
     let mut kinds = seen.lock().unwrap().clone();
@@ -268,5 +266,5 @@ fn separation_without_hints_helps_where_one_handle_mixes_hot_and_cold() {
 fn separation_places_relocated_data_itself() {
     let mut config = config("greedy", Isolation::Initially);
     config.gc.separation = Some(Separation::Sepbit);
-    assert_eq!(Geometry::resolve(&config).unwrap_err().key, "gc.separation");
+    assert_eq!(config.resolve().unwrap_err().key, "gc.separation");
 }

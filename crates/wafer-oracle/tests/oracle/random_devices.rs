@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wafer_device::policy::{self, RuView, VictimPolicy};
-use wafer_device::{Device, DeviceConfig, Geometry};
+use wafer_device::{Device, DeviceConfig};
 use wafer_interface::{Command, NsId, Placement, RuId, RuhId};
 use wafer_oracle::{Policy, Random, View, named, smallest_count};
 
@@ -57,7 +57,7 @@ proptest! {
         let accepts = |count| {
             let mut config: DeviceConfig = config.clone();
             config.reclaim_unit.count = Some(count);
-            Geometry::resolve(&config).is_ok()
+            config.resolve().is_ok()
         };
         let smallest = smallest_count(&config);
         prop_assert!(accepts(smallest));
@@ -74,7 +74,7 @@ impl VictimPolicy for Draws<Box<dyn VictimPolicy>> {
     }
 
     fn destination(&mut self, _: RuId, rus: &mut RuView<'_>) -> Option<u8> {
-        (rus.draw(u32::from(rus.classes()) + 1) as u8).checked_sub(1)
+        (rus.draw(u32::from(rus.classes) + 1) as u8).checked_sub(1)
     }
 }
 

@@ -81,13 +81,13 @@ impl Witness {
         let least = candidates.iter().min_by_key(|c| c.valid).map(|c| c.ru);
         assert_eq!(rus.least_valid(), least);
         View {
-            group: rus.range(),
+            group: rus.range.clone(),
             candidates,
             origins: self.features.origins.clone(),
-            unit_pages: rus.pages_per_ru(),
-            now: rus.now(),
-            forced: rus.forced(),
-            classes: rus.classes(),
+            unit_pages: rus.pages_per_ru,
+            now: rus.now,
+            forced: rus.forced,
+            classes: rus.classes,
             writer,
         }
     }
@@ -102,7 +102,7 @@ impl VictimPolicy for Witness {
     }
 
     fn destination(&mut self, victim: RuId, rus: &mut RuView<'_>) -> Option<u8> {
-        let writer = rus.writer().0;
+        let writer = rus.writer.0;
         let view = self.view(rus, writer);
         let choice = self.policy.destination(victim, rus);
         self.log.add(Asked::Class(view, victim, choice));

@@ -9,7 +9,6 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use wafer_device::Geometry;
 use wafer_interface::Bytes;
 use wafer_lab::config::ResolvedDevice;
 use wafer_lab::{Experiment, LabError};
@@ -102,11 +101,11 @@ fn scaled_device(
     for namespace in &mut config.namespaces {
         namespace.size = scaled(namespace.size.0);
     }
-    let geometry = Geometry::resolve(&config).map_err(|e| {
+    let (geometry, layout) = config.resolve().map_err(|e| {
         let place = format!("{} at scale {pages}: {}", device.name, e.key);
         LabError::config(place, e.message)
     })?;
-    Ok(ResolvedDevice { config, geometry, ..device.clone() })
+    Ok(ResolvedDevice { config, geometry, layout, ..device.clone() })
 }
 
 /// Returns a table with its byte counts multiplied; lines that are not rows stay.

@@ -29,7 +29,7 @@
 //! Background GC is left out: at its default limit of 5 % valid pages it finds no victim under this
 //! traffic.
 
-use wafer_device::{Geometry, Isolation, Relocation};
+use wafer_device::{Geometry, Isolation, Layout, Relocation};
 
 /// Reclaim units of one group at the moment a victim is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,11 @@ impl Spare {
     /// Returns the spare of a reclaim group when only the handles `written` are written.
     ///
     /// `None` if there is no such group or handle, or `written` is empty.
-    pub fn of(geometry: &Geometry, group: u16, written: &[u16]) -> Option<Spare> {
+    pub fn of(
+        (geometry, layout): &(Geometry, Layout),
+        group: u16,
+        written: &[u16],
+    ) -> Option<Spare> {
         let isolation = |handle: &u16| geometry.isolation.get(usize::from(*handle)).copied();
         let mut written = written.to_vec();
         written.sort_unstable();
@@ -71,7 +75,7 @@ impl Spare {
             free: geometry.forced_free(ru_count),
             written: count,
             idle: u32::from(geometry.handles).saturating_sub(count),
-            relocation: match geometry.relocation {
+            relocation: match layout.relocation {
                 Relocation::Shared => 0,
                 Relocation::ByIsolation | Relocation::ByWriter => {
                     persistent + u32::from(persistent < count)
@@ -106,16 +110,18 @@ impl Spare {
 
 #[cfg(test)]
 mod tests {
+    use wafer_device::DeviceConfig;
+
     use super::*;
 
-    fn geometry(text: &str) -> Geometry {
+    fn resolved(text: &str) -> (Geometry, Layout) {
         let text = format!("capacity = \"800MiB\"\nreclaim_unit.size = \"1MiB\"\n{text}");
-        Geometry::resolve(&toml::from_str(&text).unwrap()).unwrap()
+        toml::from_str::<DeviceConfig>(&text).unwrap().resolve().unwrap()
     }
 
     #[test]
     fn one_log() {
-        let g = geometry(
+        let g = resolved(
             "reclaim_unit.count = 1000\nfdp = false\ngc.forced_free = 0.0\ngc.separate = false",
         );
         let spare = Spare::of(&g, 0, &[0]).unwrap();
@@ -131,12 +137,12 @@ mod tests {
 
     #[test]
     fn handles_and_relocation() {
-        let g = geometry("reclaim_unit.count = 1000\nhandles = 4");
+        let g = resolved("reclaim_unit.count = 1000\nhandles = 4");
         // 10 free, 1 just opened, 1 half, 2 idle, half for relocated data.
         assert_eq!(Spare::of(&g, 0, &[0, 1, 1]).unwrap().empty_rus(), 14.0);
-        let g = geometry("reclaim_unit.count = 1000\nhandles = 3\nisolation = \"persistently\"");
+        let g = resolved("reclaim_unit.count = 1000\nhandles = 3\nisolation = \"persistently\"");
         assert_eq!(Spare::of(&g, 0, &[0, 1, 2]).unwrap().empty_rus(), 13.5);
-        let g = geometry("reclaim_unit.count = 1000\nhandles = 2\ngroups = 2");
+        let g = resolved("reclaim_unit.count = 1000\nhandles = 2\ngroups = 2");
         let spare = Spare::of(&g, 1, &[1]).unwrap();
         assert_eq!((spare.ru_count, spare.empty_rus()), (500, 7.5));
     }

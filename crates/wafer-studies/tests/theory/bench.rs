@@ -1,6 +1,6 @@
 //! Devices, traffic and measurement of the tests.
 
-use wafer_device::{Device, DeviceConfig, Geometry};
+use wafer_device::{Device, DeviceConfig};
 use wafer_interface::{Bytes, Command, Counters, LBA_BYTES, Placement};
 use wafer_studies::theory::{Spare, Stream};
 
@@ -203,8 +203,8 @@ pub(crate) fn apply_full(device: &mut Device, batch: &mut Vec<Command>) {
 
 /// What can hold data in group 0 when these handles are written.
 pub(crate) fn spare(config: &DeviceConfig, written: &[u16]) -> Spare {
-    let geometry = Geometry::resolve(config).expect("a geometry");
-    Spare::of(&geometry, 0, written).expect("a group with these handles")
+    let resolved = config.resolve().expect("a geometry");
+    Spare::of(&resolved, 0, written).expect("a group with these handles")
 }
 
 pub(crate) fn streams(classes: &[(f64, f64)], pages: f64) -> Vec<Stream> {

@@ -1,7 +1,7 @@
 //! T6 to T9: streams of different heat.
 
+use wafer_device::Device;
 use wafer_device::policy::{RuView, VictimPolicy};
-use wafer_device::{Device, Geometry};
 use wafer_interface::{Owner, RuId};
 use wafer_studies::theory::split::{optimal_split, sqrt_split};
 use wafer_studies::theory::streams::{global_greedy, isolated, mixed_fifo};
@@ -80,8 +80,7 @@ fn with_quotas(classes: &[(f64, f64)], op: f64, split: Split) -> (f64, f64) {
     let quota = streams.iter().zip(&split).map(|(stream, spare)| (stream.pages + spare) / 64.0);
     let policy = Box::new(Quota(quota.collect()));
     let bench = Bench::new(config, pages, classes, true).volumes(10.0, 8.0);
-    let geometry = Geometry::resolve(&bench.config).unwrap();
-    let device = Device::with_geometry(geometry, policy, bench.seed, ()).unwrap();
+    let device = Device::with_policy(&bench.config, policy, bench.seed, ()).unwrap();
     (isolated(&streams, &split, GREEDY).unwrap(), bench.counters_of(device).waf())
 }
 

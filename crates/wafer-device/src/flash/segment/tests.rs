@@ -3,8 +3,8 @@ use crate::rng::Purpose;
 
 /// A label of 300 pages in reclaim unit 1 and 700 in 2.
 fn divided() -> (Segments, Label) {
-    let mut segments = Segments::new(9, DeviceRng::new(5, Purpose::Segments));
-    let label = segments.allocate(1, 1000, 0);
+    let mut segments = Segments::new(9, false, DeviceRng::new(5, Purpose::Segments));
+    let label = segments.allocate(1, 1000, Written::default());
     let (first, rest) = segments.divide(label, 300);
     segments.hot[first as usize].ru = 1;
     segments.hot[rest as usize].ru = 2;
@@ -50,4 +50,21 @@ fn a_part_divides_again_and_all_numbers_come_back() {
     }
     assert_eq!(segments.live(), 1);
     assert_eq!(segments.divided().count(), 0);
+}
+
+/// Merging makes parts segments of their own, and separation goes by how long their pages lived.
+#[test]
+fn parts_inherit_how_their_segment_was_written() {
+    let mut segments = Segments::new(9, true, DeviceRng::new(5, Purpose::Segments));
+    let written = |born| Written { origin: 3, born, death_time: 1000 + born };
+    // A number that was in use before holds other times.
+    let stale = segments.allocate(1, 10, written(1));
+    segments.release(stale);
+    let label = segments.allocate(1, 100, written(70));
+    let (first, rest) = segments.divide(label, 30);
+    let (second, last) = segments.divide(rest, 30);
+    for part in [first, second, last] {
+        let content = segments.content(part, 100).unwrap();
+        assert_eq!((content.writer(), content.lived(), content.death_time()), (3, 30, 1070));
+    }
 }

@@ -1,66 +1,46 @@
 //! Adaptive: wafer's policy. The least relocations saved by waiting, per dead space held meanwhile,
-//! with the later relocations of the same pages counted.
-//!
-//! Collecting a reclaim unit moves its V valid pages. Each costs one relocation now and, on average, f
-//! more in the class that it is moved to. Waiting until V' of them are valid saves (V - V') (1 + f)
-//! relocations, and holds the dead space meanwhile, the integral of P - V. The index is the best ratio of
-//! the two over any time of waiting:
+//! with the later relocations of the same pages counted. `docs/concepts/adaptive.md` derives the index:
 //!
 //! ```text
 //! index = (1 + f) * max over t of (V - V(t)) / integral of (P - V(s)) ds from 0 to t
 //! ```
 //!
-//! It is the Lagrange multiplier at which waiting and collecting are equally good; taking the smallest
-//! makes it equal everywhere, the condition of least relocations within a given space (as for closed
-//! form T8). What a reclaim unit held in the past is sunk and does not enter. V(t) comes from the
-//! survival of the class (`survival/`), f from what became of the class's victims: with v their mean
-//! valid share, f = v (1 + f'), f' of the class that takes their pages.
+//! V of P pages are valid now and V(t) after waiting for t, by the survival of the class (`survival/`). A
+//! page of the class costs f relocations later: with v the mean valid share of the class's victims,
+//! f = v (1 + f'), f' of the class that takes their pages. Background GC takes only what holds nothing:
+//! waiting is worth more than a free reclaim unit.
 //!
-//! - One class of uniform traffic: all hazards are equal, and the order is that of greedy.
-//! - Classes of unequal hazard: spare space goes where it saves most, sqrt(p U) for T8.
-//! - A sequential stream: its reclaim units are about to be invalidated whole; they are left alone.
-//! - Background GC takes only what holds nothing: waiting is worth more than a free reclaim unit.
-//!
-//! The limit. Within a class, reclaim units differ: those of a stream whose addresses are not all
-//! rewritten equally often. A class's curve takes the hot ones for cold, and what seems cold is collected
-//! while nearly full. Where space is scarce that feeds itself: more is relocated, so less time passes
-//! before the next collection, so no reclaim unit is left to be invalidated whole. So no victim may cost more than
+//! A curve is wrong where addresses of one class are not all rewritten equally often: what seems cold is
+//! collected while nearly full. Where space is scarce that feeds itself. So no victim may cost more than
 //! [`LIMIT`] times the mean of recent victims, with [`LIMIT_LEAST`] more, in pages moved per page
-//! reclaimed. Optimal shares of spare space need a factor of about 3 (T8: cold classes of 80/20 and JESD219).
+//! reclaimed. Optimal shares of spare space need a factor of about 3 (closed form T8: cold classes of
+//! 80/20 and JESD219).
 //!
 //! Relocated data goes by handle and generation unless `gc.destination` says otherwise: what survives
-//! long lives long. Where there is space it asks for separation by inherited death times (`death_time.rs`):
-//! what overwrites the data of a sequential stream is invalidated with it. No parameter is meant to be set.
+//! long lives long. Where there is space it asks for separation by inherited death times (`death_time.rs`).
 //! State: see `survival/`, and 24 bytes a class.
 
 use serde::{Deserialize, Serialize};
 
-use super::survival::{Index, Known, Track};
-use super::{Learned, PolicyInfo, RuView, VictimPolicy};
+use super::PolicyInfo;
+use super::survival::{ByIndex, Index, Known, Track};
 use crate::config::Destination;
 use crate::gc::separation::Separation;
-use wafer_interface::RuId;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "adaptive",
     summary: "wafer's: least relocations saved by waiting, later ones counted, per space held",
     destination: Destination::Generation,
     separation: Some(Separation::DeathTime),
-    make: |_| Ok(Box::new(Adaptive::default())),
+    make: |_| Ok(Box::new(ByIndex::<Costs>::default())),
 };
 
 /// Weight of one victim in the mean.
 const MEAN_WEIGHT: f64 = 0.002;
 /// How many times the mean cost of victims a victim may cost, in pages moved per page reclaimed.
 const LIMIT: f64 = 3.0;
-/// What it may cost in any case above that.
+/// What it may cost above that.
 const LIMIT_LEAST: f64 = 1.0;
-
-#[derive(Default, Serialize, Deserialize)]
-struct Adaptive {
-    known: Known,
-    costs: Costs,
-}
 
 /// What became of the victims of one class, fading.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -86,6 +66,8 @@ impl Costs {
 }
 
 impl Index for Costs {
+    const MOVES_IN_BACKGROUND: bool = false;
+
     fn value(&self, known: &Known, track: &Track) -> f64 {
         let valid = f64::from(track.valid);
         // Waiting a moment; then ever longer.
@@ -93,7 +75,7 @@ impl Index for Costs {
         known.prospects(track, |then| {
             best = best.max((valid - then.valid) / (known.pages * then.wait - then.lived));
         });
-        best * known.device * (1.0 + self.future(known.next(known.class(track))))
+        best * known.device * (1.0 + self.future(known.next(track.class.into())))
     }
 
     fn allowed(&self, known: &Known, track: &Track) -> bool {
@@ -102,8 +84,8 @@ impl Index for Costs {
         valid / (known.pages - valid) <= LIMIT * mean / (1.0 - mean) + LIMIT_LEAST
     }
 
-    fn chosen(&mut self, known: &Known, track: &Track, _: Option<f64>) {
-        let class = known.class(track);
+    fn chosen(&mut self, known: &Known, track: &Track) {
+        let class = usize::from(track.class);
         if self.flows.len() <= class {
             self.flows.resize(class + 1, Flow::default());
         }
@@ -132,28 +114,11 @@ impl Index for Costs {
             self.flows[class] = Flow { victims, moved, future };
         }
     }
-}
 
-impl VictimPolicy for Adaptive {
-    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
-        let least = rus.least_valid()?;
-        if !rus.forced() && rus.valid(least) != Some(0) {
-            return None;
+    fn check(&self, known: &Known) -> Result<(), String> {
+        match self.flows.len() {
+            classes if classes > known.classes() => Err(format!("{classes} classes have victims")),
+            _ => Ok(()),
         }
-        self.known.select(rus, &mut self.costs)
-    }
-
-    fn save(&self) -> Option<Learned> {
-        Some(Learned::pack(self))
-    }
-
-    fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
-        let saved: Adaptive = learned.unpack()?;
-        saved.known.check(rus)?;
-        if saved.costs.flows.len() > saved.known.classes() {
-            return Err(format!("{} classes have victims", saved.costs.flows.len()));
-        }
-        *self = saved;
-        Ok(())
     }
 }

@@ -3,8 +3,7 @@
 
 use super::RuView;
 use crate::flash::reclaim::Seen;
-use wafer_interface::Owner;
-use wafer_interface::RuId;
+use wafer_interface::{Owner, RuId};
 
 /// In [`Features::owner`]: relocated data of all initially isolated handles.
 pub const OWNER_GC: u16 = u16::MAX;
@@ -66,7 +65,7 @@ impl RuView<'_> {
     /// pass over the group's reclaim units.
     pub fn features(&mut self, features: &mut Features) {
         features.clear();
-        features.handles = self.rus.handles;
+        features.handles = self.handles;
         self.rus.seen.resize(self.rus.units.len(), Seen::default());
         for index in self.range.clone() {
             let ru = RuId(index);
@@ -86,7 +85,7 @@ impl RuView<'_> {
             features.generation.push(unit.generation);
             features.erases.push(unit.erases);
             let start = features.origins.len();
-            features.origins.resize(start + self.rus.handles, 0.0);
+            features.origins.resize(start + self.handles, 0.0);
             let row = &mut features.origins[start..];
             match unit.owner {
                 Owner::Handle(handle) => {

@@ -7,21 +7,18 @@
 //! stream, has a large index long before. The Lagrange condition of least relocations in a given
 //! space, as for T8; no publication is known of this form.
 
-use super::survival::{Index, Known, Track};
-use super::{Learned, PolicyInfo, RuView, VictimPolicy};
-use crate::config::Destination;
-use wafer_interface::RuId;
+use serde::{Deserialize, Serialize};
 
-pub(super) const INFO: PolicyInfo = PolicyInfo {
-    name: "look-ahead",
-    summary: "least relocations saved per dead space held, over any time of waiting",
-    destination: Destination::Isolation,
-    separation: None,
-    make: |_| Ok(Box::new(LookAhead(Known::default()))),
-};
+use super::PolicyInfo;
+use super::survival::{ByIndex, Index, Known, Track};
 
-struct LookAhead(Known);
+pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
+    "look-ahead",
+    "least relocations saved per dead space held, over any time of waiting",
+    |_| Ok(Box::new(ByIndex::<Gain>::default())),
+);
 
+#[derive(Default, Serialize, Deserialize)]
 struct Gain;
 
 impl Index for Gain {
@@ -39,20 +36,5 @@ impl Index for Gain {
             }
         });
         best * known.device
-    }
-}
-
-impl VictimPolicy for LookAhead {
-    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
-        self.0.select(rus, &mut Gain)
-    }
-
-    fn save(&self) -> Option<Learned> {
-        Some(Learned::pack(&self.0))
-    }
-
-    fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
-        self.0 = Known::load(learned, rus)?;
-        Ok(())
     }
 }

@@ -1,22 +1,17 @@
 //! Victim policies: which reclaim unit garbage collection takes next.
 //!
 //! A policy sees reclaim units, never pages, and is asked once per collection, tens of thousands of
-//! page writes apart, so it may be slow. To add one: copy a file of this folder, implement
-//! [`VictimPolicy`], and name the file twice here: in a `mod` line and in [`POLICIES`].
+//! page writes apart, so it may be slow. To add one: copy a file of this folder, write a function or
+//! implement [`VictimPolicy`], and name the file twice here: in a `mod` line and in [`POLICIES`].
 
 mod adaptive;
-mod cost_age_time;
-mod cost_benefit;
-mod d_choices;
+mod cost;
 mod features;
-mod fifo;
-mod greedy;
 mod hazard;
 mod look_ahead;
 mod quota;
-mod random;
+mod simple;
 mod survival;
-mod windowed_greedy;
 
 pub use features::{Features, OWNER_GC};
 use serde::de::DeserializeOwned;
@@ -27,8 +22,7 @@ use crate::error::ConfigError;
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits};
 use crate::gc::separation::Separation;
 use crate::rng::DeviceRng;
-use wafer_interface::Owner;
-use wafer_interface::{RuId, RuhId};
+use wafer_interface::{Owner, RuId, RuhId};
 
 /// Chooses victims.
 ///
@@ -59,6 +53,13 @@ pub trait VictimPolicy: Send {
     fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
         let _ = (learned, rus);
         Err("this policy keeps nothing".to_owned())
+    }
+}
+
+/// A function that keeps nothing between two choices.
+impl<F: FnMut(&mut RuView<'_>) -> Option<RuId> + Send> VictimPolicy for F {
+    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
+        self(rus)
     }
 }
 
@@ -99,16 +100,27 @@ pub struct PolicyInfo {
     pub make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError>,
 }
 
+impl PolicyInfo {
+    /// Describes a policy that asks neither for a destination nor for separation.
+    const fn by_isolation(
+        name: &'static str,
+        summary: &'static str,
+        make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError>,
+    ) -> Self {
+        PolicyInfo { name, summary, destination: Destination::Isolation, separation: None, make }
+    }
+}
+
 /// All policies, in the order in which `wafer policies` lists them.
 #[rustfmt::skip] // one policy, one line
 pub const POLICIES: &[PolicyInfo] = &[
-    greedy::INFO,
-    cost_benefit::INFO,
-    cost_age_time::INFO,
-    fifo::INFO,
-    random::INFO,
-    d_choices::INFO,
-    windowed_greedy::INFO,
+    simple::GREEDY,
+    cost::BENEFIT,
+    cost::AGE_TIME,
+    simple::FIFO,
+    simple::RANDOM,
+    simple::D_CHOICES,
+    simple::WINDOWED_GREEDY,
     quota::FIXED,
     quota::PROPORTIONAL,
     quota::SQRT,
@@ -118,15 +130,9 @@ pub const POLICIES: &[PolicyInfo] = &[
     adaptive::INFO,
 ];
 
-/// Returns where a policy wants relocated data; for an unknown one, by isolation.
-pub(crate) fn destination(name: &str) -> Destination {
-    let info = POLICIES.iter().find(|p| p.name == name);
-    info.map_or(Destination::Isolation, |info| info.destination)
-}
-
-/// Returns how a policy wants data of a handle separated.
-pub(crate) fn separation(name: &str) -> Option<Separation> {
-    POLICIES.iter().find(|p| p.name == name).and_then(|info| info.separation)
+/// Returns the policy of this name.
+pub(crate) fn find(name: &str) -> Option<&'static PolicyInfo> {
+    POLICIES.iter().find(|policy| policy.name == name)
 }
 
 /// Returns the policy that a configuration names.
@@ -134,7 +140,7 @@ pub(crate) fn separation(name: &str) -> Option<Separation> {
 /// # Errors
 /// An unknown name, or a parameter the policy refuses.
 pub fn make(config: &GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError> {
-    let Some(info) = POLICIES.iter().find(|p| p.name == config.policy) else {
+    let Some(info) = find(&config.policy) else {
         let names: Vec<_> = POLICIES.iter().map(|p| p.name).collect();
         let message = format!("no policy `{}`; there are {}", config.policy, names.join(", "));
         return Err(ConfigError::new("gc.policy", message));
@@ -145,13 +151,25 @@ pub fn make(config: &GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError> {
 /// The reclaim units of one group, as a policy sees them.
 pub struct RuView<'a> {
     pub(crate) rus: &'a mut ReclaimUnits,
-    pub(crate) range: std::ops::Range<u32>,
     pub(crate) rng: &'a mut DeviceRng,
-    pub(crate) pages_per_ru: u32,
-    pub(crate) now: u64,
-    pub(crate) forced: bool,
-    pub(crate) classes: u8,
-    pub(crate) writer: u32,
+    /// Numbers of the group's reclaim units, candidates or not.
+    pub range: std::ops::Range<u32>,
+    /// Pages of a reclaim unit.
+    pub pages_per_ru: u32,
+    /// Handles of the device.
+    pub handles: usize,
+    /// Host pages written to the device so far.
+    pub now: u64,
+    /// Whether space is needed. If not, this is background GC, which takes nothing that holds more than
+    /// `gc.background_max_valid`.
+    pub forced: bool,
+    /// Number of open reclaim units among which a policy may choose for a victim's data. Of its handle's:
+    /// `gc.generations` with `gc.destination = "generation"`, four with `gc.separation`, else one. With
+    /// `gc.destination = "writer"` those of all handles, in their order.
+    pub classes: u8,
+    /// In [`VictimPolicy::destination`] with `gc.destination = "writer"`: the handle whose command asks for
+    /// space; 0 in background GC and elsewhere.
+    pub writer: RuhId,
 }
 
 impl RuView<'_> {
@@ -175,21 +193,6 @@ impl RuView<'_> {
         self.rus.index.least_valid(&self.rus.valid, self.range.clone()).map(RuId)
     }
 
-    /// Returns the number of handles of the device.
-    pub fn handles(&self) -> usize {
-        self.rus.handles
-    }
-
-    /// Returns the numbers of the group's reclaim units, candidates or not.
-    pub fn range(&self) -> std::ops::Range<u32> {
-        self.range.clone()
-    }
-
-    /// Returns the number of pages of a reclaim unit.
-    pub fn pages_per_ru(&self) -> u32 {
-        self.pages_per_ru
-    }
-
     /// Returns the age of a candidate: host pages written to the device since it was closed.
     pub fn age(&self, ru: RuId) -> u64 {
         self.now - self.rus.closed_at[ru.index()]
@@ -203,11 +206,6 @@ impl RuView<'_> {
     /// Returns how often a reclaim unit was erased.
     pub fn erases(&self, ru: RuId) -> u32 {
         self.rus.units[ru.index()].erases
-    }
-
-    /// Returns whether a candidate was filled by relocation rather than by a host.
-    pub fn relocated(&self, ru: RuId) -> bool {
-        self.rus.units[ru.index()].generation > 0
     }
 
     /// Returns how often a candidate's data was moved, as far as that is kept apart; 0 for what a host wrote.
@@ -225,31 +223,6 @@ impl RuView<'_> {
     /// it was grouped by that (`gc.separation = "deathtime"`).
     pub fn death_time(&self, ru: RuId) -> Option<u64> {
         Some(self.rus.units[ru.index()].death_time).filter(|time| *time > 0)
-    }
-
-    /// Returns the number of open reclaim units among which a policy may choose for a victim's data. Of its
-    /// handle's:
-    /// `gc.generations` with `gc.destination = "generation"`, four with `gc.separation`, else one. With
-    /// `gc.destination = "writer"` those of all handles, in their order.
-    pub fn classes(&self) -> u8 {
-        self.classes
-    }
-
-    /// Returns, in [`VictimPolicy::destination`] with `gc.destination = "writer"`, the handle whose command asks for
-    /// space; 0 in background GC and elsewhere.
-    pub fn writer(&self) -> RuhId {
-        RuhId(self.writer as u16)
-    }
-
-    /// Returns whether space is needed. If not, this is background GC, which takes nothing that holds more
-    /// than `gc.background_max_valid`.
-    pub fn forced(&self) -> bool {
-        self.forced
-    }
-
-    /// Returns the number of host pages written to the device so far.
-    pub fn now(&self) -> u64 {
-        self.now
     }
 
     /// Returns whose data a candidate holds.

@@ -8,50 +8,36 @@
 //! own, written by relocation.
 
 use super::{Learned, PolicyInfo, RuView, VictimPolicy};
-use crate::config::Destination;
-use wafer_interface::Owner;
-use wafer_interface::RuId;
+use wafer_interface::{Owner, RuId};
 
-/// How the spare space is shared.
-#[derive(Clone, Copy)]
-enum Share {
-    Equal,
-    Size,
-    SqrtWritesSize,
-    Marginal,
-}
+pub(super) const FIXED: PolicyInfo = PolicyInfo::by_isolation(
+    "quota-fixed",
+    "spare space in equal shares for handles, greedy within",
+    |_| Ok(Quota::new(Stream::spare)),
+);
 
-pub(super) const FIXED: PolicyInfo = PolicyInfo {
-    name: "quota-fixed",
-    summary: "spare space in equal shares for handles, greedy within",
-    destination: Destination::Isolation,
-    separation: None,
-    make: |_| Ok(Box::new(Quota::new(Share::Equal))),
-};
+pub(super) const PROPORTIONAL: PolicyInfo = PolicyInfo::by_isolation(
+    "quota-proportional",
+    "spare space in proportion to valid pages of handles, greedy within",
+    |_| Ok(Quota::new(|stream, pages| stream.spare(pages) / (stream.valid as f64).max(1.0))),
+);
 
-pub(super) const PROPORTIONAL: PolicyInfo = PolicyInfo {
-    name: "quota-proportional",
-    summary: "spare space in proportion to valid pages of handles, greedy within",
-    destination: Destination::Isolation,
-    separation: None,
-    make: |_| Ok(Box::new(Quota::new(Share::Size))),
-};
+pub(super) const SQRT: PolicyInfo = PolicyInfo::by_isolation(
+    "quota-sqrt",
+    "spare space as sqrt(writes * valid pages) of handles, greedy within",
+    |_| {
+        Ok(Quota::new(|stream, pages| {
+            let need = stream.writes.max(1e-3) * stream.valid as f64;
+            stream.spare(pages) / need.sqrt().max(1.0)
+        }))
+    },
+);
 
-pub(super) const SQRT: PolicyInfo = PolicyInfo {
-    name: "quota-sqrt",
-    summary: "spare space as sqrt(writes * valid pages) of handles, greedy within",
-    destination: Destination::Isolation,
-    separation: None,
-    make: |_| Ok(Box::new(Quota::new(Share::SqrtWritesSize))),
-};
-
-pub(super) const MARGINAL: PolicyInfo = PolicyInfo {
-    name: "quota-marginal",
-    summary: "from the handle to which spare space is worth least now, greedy within",
-    destination: Destination::Isolation,
-    separation: None,
-    make: |_| Ok(Box::new(Quota::new(Share::Marginal))),
-};
+pub(super) const MARGINAL: PolicyInfo = PolicyInfo::by_isolation(
+    "quota-marginal",
+    "from the handle to which spare space is worth least now, greedy within",
+    |_| Ok(Quota::new(|stream, pages| -stream.benefit(pages))),
+);
 
 /// Device writes over which counts of writes fade by half.
 const HALF_LIFE: f64 = 1.0;
@@ -68,8 +54,26 @@ struct Stream {
     least: Option<(u32, RuId)>,
 }
 
+impl Stream {
+    /// Returns the pages of the stream that are not valid.
+    fn spare(&self, pages: f64) -> f64 {
+        f64::from(self.units) * pages - self.valid as f64
+    }
+
+    /// Returns the relocations that one more page of spare space saves the stream, per host page of the
+    /// device: at its victim's valid share v, with w writes and s spare pages, w * v / (1 - v) / s, which
+    /// is the slope of T3 at the share that was measured.
+    fn benefit(&self, pages: f64) -> f64 {
+        let Some((least, _)) = self.least else { return f64::INFINITY };
+        let v = (f64::from(least) / pages).min(0.999);
+        self.writes * v / (1.0 - v) / self.spare(pages).max(1.0)
+    }
+}
+
 struct Quota {
-    share: Share,
+    /// How much a stream has above its share, relative to it, with so many pages to a reclaim unit; the
+    /// largest gives the victim. Where nothing was written or nothing is valid, any space is too much.
+    excess: fn(&Stream, f64) -> f64,
     streams: Vec<Stream>,
     /// Position in the order of closing, plus one, up to which closed reclaim units were counted.
     counted: u64,
@@ -77,14 +81,14 @@ struct Quota {
 }
 
 impl Quota {
-    fn new(share: Share) -> Self {
-        Quota { share, streams: Vec::new(), counted: 0, at: 0 }
+    fn new(excess: fn(&Stream, f64) -> f64) -> Box<dyn VictimPolicy> {
+        Box::new(Quota { excess, streams: Vec::new(), counted: 0, at: 0 })
     }
 
     fn observe(&mut self, rus: &RuView<'_>) {
-        let device = rus.range().len() as f64 * f64::from(rus.pages_per_ru());
-        let fade = (-((rus.now() - self.at) as f64) / device / HALF_LIFE).exp2();
-        self.at = rus.now();
+        let device = rus.range.len() as f64 * f64::from(rus.pages_per_ru);
+        let fade = (-((rus.now - self.at) as f64) / device / HALF_LIFE).exp2();
+        self.at = rus.now;
         for stream in &mut self.streams {
             *stream = Stream { writes: stream.writes * fade, ..Stream::default() };
         }
@@ -100,7 +104,7 @@ impl Quota {
             }
             let stream = &mut self.streams[number];
             let order = rus.closed_order(ru) + 1;
-            if order > self.counted && (owner == Owner::Gc || !rus.relocated(ru)) {
+            if order > self.counted && (owner == Owner::Gc || rus.generation(ru) == 0) {
                 stream.writes += 1.0;
             }
             last = last.max(order);
@@ -112,36 +116,12 @@ impl Quota {
         }
         self.counted = last;
     }
-
-    /// Returns how much a stream has above its share, relative to it; the largest gives the victim.
-    fn excess(&self, stream: &Stream, pages: f64) -> f64 {
-        let spare = f64::from(stream.units) * pages - stream.valid as f64;
-        // Where nothing was written or nothing is valid, any space is too much.
-        match self.share {
-            Share::Equal => spare,
-            Share::Size => spare / (stream.valid as f64).max(1.0),
-            Share::SqrtWritesSize => {
-                spare / (stream.writes.max(1e-3) * stream.valid as f64).sqrt().max(1.0)
-            }
-            Share::Marginal => -benefit(stream, pages),
-        }
-    }
-}
-
-/// Relocations that one more page of spare space saves a stream, per host page of the device: at its
-/// victim's valid share v, with w writes and s spare pages, w * v / (1 - v) / s, which is the slope of
-/// T3 at the share that was measured.
-fn benefit(stream: &Stream, pages: f64) -> f64 {
-    let Some((least, _)) = stream.least else { return f64::INFINITY };
-    let v = (f64::from(least) / pages).min(0.999);
-    let spare = (f64::from(stream.units) * pages - stream.valid as f64).max(1.0);
-    stream.writes * v / (1.0 - v) / spare
 }
 
 impl VictimPolicy for Quota {
     fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
         self.observe(rus);
-        let pages = rus.pages_per_ru();
+        let pages = rus.pages_per_ru;
         let mut best: Option<(f64, RuId)> = None;
         for stream in &self.streams {
             let Some((least, ru)) = stream.least else { continue };
@@ -152,7 +132,7 @@ impl VictimPolicy for Quota {
             if least == pages {
                 continue;
             }
-            let excess = self.excess(stream, f64::from(pages));
+            let excess = (self.excess)(stream, f64::from(pages));
             if best.is_none_or(|(most, _)| excess > most) {
                 best = Some((excess, ru));
             }
@@ -167,8 +147,8 @@ impl VictimPolicy for Quota {
 
     fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
         let (writes, counted, at): (Vec<f64>, u64, u64) = learned.unpack()?;
-        if writes.len() > 1 + rus.handles() || at > rus.now() {
-            return Err(format!("{} streams, {at} of {} pages", writes.len(), rus.now()));
+        if writes.len() > 1 + rus.handles || at > rus.now {
+            return Err(format!("{} streams, {at} of {} pages", writes.len(), rus.now));
         }
         let stream = |writes| Stream { writes, ..Stream::default() };
         self.streams = writes.into_iter().map(stream).collect();

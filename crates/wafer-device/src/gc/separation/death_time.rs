@@ -1,13 +1,12 @@
 //! Separation by inherited death times: a page that overwrites data which a regular stream was about to
-//! overwrite will itself be overwritten then.
+//! overwrite will itself be overwritten then (`docs/concepts/garbage-collection.md`).
 //!
 //! The *death time* of a page is the moment at which it is overwritten, in host pages written to the
 //! device. A handle is *regular* if the pages that it wrote live equally long until it overwrites them
-//! itself: a sequential stream that goes round. Then the death time of what it writes is known, one turn
-//! ahead. A page of another handle that overwrites such a page early *inherits* its death time, for the
-//! stream will pass there all the same; so does what overwrites that page. A handle of which enough is
-//! inherited is split: its pages go to an open reclaim unit for each share of the turn that is left, so
-//! that they become invalid together. Where nothing is regular nothing is inherited, and nothing is split.
+//! itself, one *turn*: then the death time of what it writes is known. A page of another handle that
+//! overwrites such a page early *inherits* its death time; so does what overwrites that page. A handle of
+//! which enough is inherited is *split*: its pages go to an open reclaim unit for each share of the turn
+//! that is left, so that they become invalid together.
 //!
 //! Grouping by predicted death time as such: Chakraborttii and Litz, "Reducing write amplification in flash
 //! by death-time prediction of logical block addresses" (SYSTOR '21), who predict with a learned model for
@@ -18,7 +17,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Content, Old, Separator, Sizes, Victim};
+use super::{Separator, Sizes, Victim};
+use crate::flash::segment::Content;
 
 /// Open reclaim units of a split handle, beside that of data with unknown death time.
 pub(crate) const CLASSES: u8 = 12;
@@ -28,6 +28,20 @@ const WEIGHT: f64 = 1.0 / 256.0;
 const MOST_VARIANCE: f64 = 0.01;
 /// Least share of inherited pages of a handle that is split.
 const LEAST_INHERITED: f64 = 0.25;
+
+/// What is known of replaced content.
+#[derive(Clone, Copy, Debug)]
+struct Old {
+    writer: u32,
+    lived: u64,
+    death_time: u64,
+}
+
+impl From<Content<'_>> for Old {
+    fn from(old: Content<'_>) -> Self {
+        Old { writer: old.writer(), lived: old.lived(), death_time: old.death_time() }
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Handle {
@@ -72,12 +86,10 @@ impl DeathTimes {
             handle.square += weight * (life * life - handle.square);
         }
         let irregular = handle.turn().is_none();
-        // What it inherits from itself does not count: it may have been regular once.
+        // Not from itself, either: it is not regular.
         let inherits = irregular
             && old.is_some_and(|old| {
-                old.writer != writer
-                    && old.death_time > now
-                    && self.handles[old.writer as usize].turn().is_some()
+                old.death_time > now && self.handles[old.writer as usize].turn().is_some()
             });
         let handle = &mut self.handles[writer as usize];
         handle.inherited += WEIGHT * (f64::from(u8::from(inherits)) - handle.inherited);
@@ -131,14 +143,14 @@ impl Separator for DeathTimes {
         self.handles[handle as usize].split
     }
 
-    fn begin_segment(&mut self, handle: u32, old: Option<impl Content>, now: u64) -> u64 {
-        let old = old.map(Content::known);
+    fn begin_segment(&mut self, handle: u32, old: Option<Content<'_>>, now: u64) -> u64 {
+        let old = old.map(Old::from);
         self.sample(handle, old, now);
         self.death_time(handle, old, now)
     }
 
-    fn host_class(&self, handle: u32, old: Option<impl Content>, now: u64) -> (u8, u64) {
-        let old = old.map(Content::known);
+    fn host_class(&self, handle: u32, old: Option<Content<'_>>, now: u64) -> (u8, u64) {
+        let old = old.map(Old::from);
         let death_time = self.death_time(handle, old, now);
         (self.class(handle, death_time, now), death_time)
     }

@@ -10,47 +10,15 @@
 //! `mod` line and in the table.
 
 pub(crate) mod death_time;
-mod midas;
+mod lifespan;
 mod multi_log;
-mod sepbit;
 #[cfg(test)]
 mod tests;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is known of the content that a written page replaces.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Old {
-    /// The handle that wrote it.
-    pub(crate) writer: u32,
-    /// Host pages written to the device since.
-    pub(crate) lived: u64,
-    /// Its predicted death time; 0: unknown.
-    pub(crate) death_time: u64,
-}
-
-/// What is known of replaced content, looked up only as far as a rule asks: each value is in a table of its
-/// own, and each table a cache miss.
-pub(crate) trait Content: Copy {
-    /// Returns everything that is known.
-    fn known(self) -> Old;
-
-    /// Returns the host pages written to the device since the content was written.
-    fn lived(self) -> u64;
-}
-
-impl Content for Old {
-    #[inline(always)]
-    fn known(self) -> Old {
-        self
-    }
-
-    #[inline(always)]
-    fn lived(self) -> u64 {
-        self.lived
-    }
-}
+use crate::flash::segment::Content;
 
 /// What is known of a reclaim unit that is collected.
 #[derive(Clone, Copy, Debug)]
@@ -94,29 +62,26 @@ pub(crate) trait Separator: Sized {
 
     /// Returns whether the pages of a handle go to several open reclaim units.
     #[inline(always)]
-    fn splits(&self, handle: u32) -> bool {
-        let _ = handle;
+    fn splits(&self, _handle: u32) -> bool {
         Self::SPLITS_ALL
     }
 
     /// Learns from the first page of a segment that a host begins, and predicts the death time of the
     /// segment; 0: unknown.
     #[inline(always)]
-    fn begin_segment(&mut self, handle: u32, old: Option<impl Content>, now: u64) -> u64 {
-        let _ = (handle, old, now);
+    fn begin_segment(&mut self, _handle: u32, _old: Option<Content<'_>>, _now: u64) -> u64 {
         0
     }
 
     /// Returns the class of a written page, and its predicted death time; `old` is the content that it
     /// replaces.
-    fn host_class(&self, handle: u32, old: Option<impl Content>, now: u64) -> (u8, u64);
+    fn host_class(&self, handle: u32, old: Option<Content<'_>>, now: u64) -> (u8, u64);
 
     /// Learns from a collection, and returns the class of the victim's valid pages.
     fn collect(&mut self, victim: &Victim, now: u64) -> u8;
 
     /// Returns whether relocated data of this generation is grouped by death time.
-    fn is_grouped(&self, generation: u8) -> bool {
-        let _ = generation;
+    fn is_grouped(&self, _generation: u8) -> bool {
         false
     }
 
@@ -124,7 +89,9 @@ pub(crate) trait Separator: Sized {
     ///
     /// # Errors
     /// A value that no device of these sizes can have at the time `now`.
-    fn resume(&mut self, saved: Self, now: u64) -> Result<(), String>;
+    fn resume(&mut self, _saved: Self, _now: u64) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Makes the configuration's enumeration, the rule in force, and the static dispatch between them.
@@ -174,7 +141,7 @@ macro_rules! separations {
             pub(crate) fn begin_segment(
                 &mut self,
                 handle: u32,
-                old: Option<impl Content>,
+                old: Option<Content<'_>>,
                 now: u64,
             ) -> u64 {
                 match self { $(Rule::$name(rule) => rule.begin_segment(handle, old, now),)* }
@@ -184,7 +151,7 @@ macro_rules! separations {
             pub(crate) fn host_class(
                 &self,
                 handle: u32,
-                old: Option<impl Content>,
+                old: Option<Content<'_>>,
                 now: u64,
             ) -> (u8, u64) {
                 match self { $(Rule::$name(rule) => rule.host_class(handle, old, now),)* }
@@ -212,10 +179,10 @@ separations! {
     /// Written pages in two classes, by whether their last content lived longer than reclaim units of the
     /// short-lived class do; relocated ones in four, by age (SepBIT, FAST '22; ages are those of
     /// reclaim units, not pages).
-    Sepbit => sepbit::SepBit,
+    Sepbit => lifespan::SepBit,
     /// Written pages in the two classes of `sepbit`, relocated ones in four by how often they were moved
     /// (after MiDAS, FAST '24, without its sizing of groups).
-    Midas => midas::Midas,
+    Midas => lifespan::Midas,
     /// Written pages in four classes a factor of four apart, by how long their last content lived;
     /// relocated ones stay in their class (after multi-log, Stoica and Ailamaki, VLDB '13).
     MultiLog => multi_log::MultiLog,

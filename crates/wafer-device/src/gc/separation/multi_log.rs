@@ -4,7 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Content, Separator, Sizes, Victim};
+use super::{Separator, Sizes, Victim};
+use crate::flash::segment::Content;
 
 /// Lives at which the next class begins, in turnovers of the logical space.
 const BOUNDS: [f64; 3] = [1.0 / 16.0, 0.25, 1.0];
@@ -28,7 +29,7 @@ impl Separator for MultiLog {
     }
 
     #[inline(always)]
-    fn host_class(&self, _: u32, old: Option<impl Content>, _: u64) -> (u8, u64) {
+    fn host_class(&self, _: u32, old: Option<Content<'_>>, _: u64) -> (u8, u64) {
         let Some(old) = old else { return (Self::HOST_CLASSES - 1, 0) };
         let turnovers = old.lived() as f64 / self.logical_pages;
         (BOUNDS.iter().filter(|bound| turnovers >= **bound).count() as u8, 0)
@@ -36,9 +37,5 @@ impl Separator for MultiLog {
 
     fn collect(&mut self, victim: &Victim, _: u64) -> u8 {
         victim.generation.checked_sub(1).unwrap_or(victim.class)
-    }
-
-    fn resume(&mut self, _: Self, _: u64) -> Result<(), String> {
-        Ok(())
     }
 }

@@ -1,7 +1,8 @@
-use super::midas::Midas;
+use super::lifespan::{Midas, SepBit};
 use super::multi_log::MultiLog;
-use super::sepbit::SepBit;
-use super::{Old, Separator, Sizes, Victim};
+use super::{Separator, Sizes, Victim};
+use crate::flash::segment::{Segments, Written};
+use crate::rng::{DeviceRng, Purpose};
 
 fn victim(class: u8, generation: u8, age: u64) -> Victim {
     Victim { class, generation, age, death_time: 0 }
@@ -19,7 +20,9 @@ fn rule<S: Separator>() -> S {
 }
 
 fn class(rule: &impl Separator, lived: Option<u64>) -> u8 {
-    rule.host_class(0, lived.map(|lived| Old { writer: 0, lived, death_time: 0 }), 0).0
+    let mut segments = Segments::new(9, true, DeviceRng::new(1, Purpose::Segments));
+    let label = segments.allocate(0, 1, Written::default());
+    rule.host_class(0, lived.and_then(|lived| segments.content(label, lived)), 0).0
 }
 
 #[test]

@@ -36,6 +36,17 @@ impl Bins {
     }
 }
 
+/// What is expected of a reclaim unit after some waiting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prospect {
+    /// Host pages written meanwhile.
+    pub(crate) wait: f64,
+    /// Pages valid then.
+    pub(crate) valid: f64,
+    /// Integral of the valid pages over the waiting.
+    pub(crate) lived: f64,
+}
+
 /// The lives of the pages of one class.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Curve {
@@ -112,21 +123,8 @@ impl Curve {
             self.lived[bin + 1] = self.lived[bin] + mean_alive * width;
         }
     }
-}
 
-/// What is expected of a reclaim unit after some waiting.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Prospect {
-    /// Host pages written meanwhile.
-    pub(crate) wait: f64,
-    /// Pages valid then.
-    pub(crate) valid: f64,
-    /// Integral of the valid pages over the waiting.
-    pub(crate) lived: f64,
-}
-
-impl Curve {
-    /// What is expected of `valid` pages of this age, at increasing times of waiting up to `horizon`:
+    /// Shows what is expected of `valid` pages of this age, at increasing times of waiting up to `horizon`:
     /// every bin at first, then ever fewer.
     pub(super) fn prospects(
         &self,

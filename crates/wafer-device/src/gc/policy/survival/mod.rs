@@ -1,11 +1,8 @@
-//! What the index policies know: how pages of each class are invalidated with age, from valid counts
-//! alone.
+//! What the index policies learn: how pages of each class are invalidated with age, from valid counts
+//! alone (`docs/concepts/adaptive.md`).
 //!
-//! A class is a handle and a generation, or the mixed data of several handles. Each time a policy looks
-//! at a reclaim unit it learns how many pages became invalid since its last look. Summed over reclaim units
-//! by age that is a hazard, and from it a survival curve (the actuarial estimate; reclaim units
-//! that are collected leave the count). The path of a page write keeps nothing for it.
-//!
+//! A class is a handle and a generation, or the mixed data of several handles. Pages that became invalid
+//! since the last look at their reclaim unit, summed by age, are a hazard, which gives a survival curve.
 //! A class of which little was seen is taken for the mean of its handle: without that, its pages would
 //! seem to live for ever, and it would be collected first.
 //!
@@ -18,12 +15,12 @@ mod curve;
 pub(crate) use curve::Prospect;
 use curve::{Bins, Curve};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Learned, RuView};
+use super::{Learned, RuView, VictimPolicy};
 use crate::gc::separation::death_time;
-use wafer_interface::Owner;
-use wafer_interface::RuId;
+use wafer_interface::{Owner, RuId};
 
 /// Device writes over which what was seen fades by half.
 const HALF_LIFE: f64 = 2.0;
@@ -62,28 +59,68 @@ pub(crate) struct Track {
     pub(crate) waste: f64,
     index: f64,
     pub(crate) valid: u32,
-    class: u16,
+    pub(crate) class: u16,
+}
+
+impl Track {
+    /// Returns the age of the reclaim unit at the last look, in host pages.
+    fn age(&self) -> f64 {
+        (self.at - self.closed) as f64
+    }
 }
 
 /// A value for reclaim units; the smallest is collected.
-pub(crate) trait Index: Send {
+pub(crate) trait Index: Default + Send + Serialize + DeserializeOwned {
+    /// Whether background GC may take reclaim units that hold valid pages.
+    const MOVES_IN_BACKGROUND: bool = true;
+
     /// Returns the index of a reclaim unit that has valid pages.
     fn value(&self, known: &Known, track: &Track) -> f64;
 
     /// Returns whether a reclaim unit may be collected while another may.
-    fn allowed(&self, known: &Known, track: &Track) -> bool {
-        let _ = (known, track);
+    fn allowed(&self, _known: &Known, _track: &Track) -> bool {
         true
     }
 
-    /// A victim was chosen at this index; `None` if it held nothing valid, or nothing else.
-    fn chosen(&mut self, known: &Known, track: &Track, index: Option<f64>) {
-        let _ = (known, track, index);
+    /// Learns from a victim.
+    fn chosen(&mut self, _known: &Known, _track: &Track) {}
+
+    /// Learns from the curves, which were derived again after what was seen faded by this factor.
+    fn refreshed(&mut self, _known: &Known, _fade: f64) {}
+
+    /// Checks what was learned and comes from a file.
+    fn check(&self, _known: &Known) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The policy that collects the smallest index.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(bound = "I: Index")]
+pub(crate) struct ByIndex<I> {
+    known: Known,
+    index: I,
+}
+
+impl<I: Index> VictimPolicy for ByIndex<I> {
+    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
+        let least = rus.least_valid()?;
+        if !I::MOVES_IN_BACKGROUND && !rus.forced && rus.valid(least) != Some(0) {
+            return None;
+        }
+        self.known.select(rus, &mut self.index)
     }
 
-    /// The curves were derived again after what was seen faded by this factor.
-    fn refreshed(&mut self, known: &Known, fade: f64) {
-        let _ = (known, fade);
+    fn save(&self) -> Option<Learned> {
+        Some(Learned::pack(self))
+    }
+
+    fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
+        let saved: Self = learned.unpack()?;
+        saved.known.check(rus)?;
+        saved.index.check(&saved.known)?;
+        *self = saved;
+        Ok(())
     }
 }
 
@@ -113,13 +150,6 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Unpacks what was learned, if it fits a device.
-    pub(crate) fn load(learned: &Learned, rus: &RuView<'_>) -> Result<Self, String> {
-        let known: Known = learned.unpack()?;
-        known.check(rus)?;
-        Ok(known)
-    }
-
     /// Classes that curves are kept for, in use or not.
     pub(crate) fn classes(&self) -> usize {
         self.curves.len()
@@ -127,17 +157,17 @@ impl Known {
 
     /// Checks what was learned against the device that it is loaded into: every index that it holds, and
     /// that nothing was seen in the future.
-    pub(crate) fn check(&self, rus: &RuView<'_>) -> Result<(), String> {
+    fn check(&self, rus: &RuView<'_>) -> Result<(), String> {
         let ensure = |holds: bool, what: &str| if holds { Ok(()) } else { Err(what.to_owned()) };
-        let (all, now) = (rus.range().len(), rus.now());
+        let (all, now) = (rus.range.len(), rus.now);
         ensure(self.tracks.len() <= all && self.turn <= all as u32, "number of tracks")?;
         ensure(self.refreshed <= now, "time of the curves")?;
-        ensure(self.curves.len() <= 1 + rus.handles() * PER_HANDLE, "number of curves")?;
+        ensure(self.curves.len() <= 1 + rus.handles * PER_HANDLE, "number of curves")?;
         let handles = self.curves.len().saturating_sub(1).div_ceil(PER_HANDLE);
         let counted = self.handles.len() > handles || self.curves.is_empty();
         ensure(counted && self.generations.len() >= handles, "curves of handles")?;
-        ensure(self.handles.len() <= 1 + rus.handles(), "number of handles")?;
-        ensure(self.generations.len() <= rus.handles(), "number of handles")?;
+        ensure(self.handles.len() <= 1 + rus.handles, "number of handles")?;
+        ensure(self.generations.len() <= rus.handles, "number of handles")?;
         ensure(self.generations.iter().all(|most| *most <= 8), "generations")?;
         let curves = self.curves.iter().flatten().chain(&self.handles);
         ensure(curves.into_iter().all(Curve::is_whole), "length of a curve")?;
@@ -145,22 +175,13 @@ impl Known {
             let curve = self.curves.get(usize::from(track.class));
             ensure(curve.is_some_and(Option::is_some), "a track without curve")?;
             ensure(track.closed <= track.at && track.at <= now, "time of a track")?;
-            ensure(track.valid <= rus.pages_per_ru(), "pages of a track")?;
+            ensure(track.valid <= rus.pages_per_ru, "pages of a track")?;
             if let Some(valid) = rus.valid(ru).filter(|_| rus.closed_order(ru) + 1 == track.order) {
                 let closed = now - rus.age(ru);
                 ensure(track.valid >= valid && track.closed == closed, "a track")?;
             }
         }
         Ok(())
-    }
-
-    pub(crate) fn class(&self, track: &Track) -> usize {
-        usize::from(track.class)
-    }
-
-    /// Returns the age of a reclaim unit at the last look, in host pages.
-    pub(crate) fn age(&self, track: &Track) -> f64 {
-        (track.at - track.closed) as f64
     }
 
     /// Returns where relocated data of a class goes, as far as that was seen.
@@ -187,7 +208,7 @@ impl Known {
     /// Returns the share of valid pages invalidated per host page, at the age of this reclaim unit.
     pub(crate) fn hazard(&self, track: &Track) -> f64 {
         match (&self.bins, &self.curves[usize::from(track.class)]) {
-            (Some(bins), Some(curve)) => curve.hazard[bins.of(self.age(track))],
+            (Some(bins), Some(curve)) => curve.hazard[bins.of(track.age())],
             _ => 0.0,
         }
     }
@@ -196,7 +217,7 @@ impl Known {
     pub(crate) fn prospects(&self, track: &Track, see: impl FnMut(Prospect)) {
         if let (Some(bins), Some(curve)) = (&self.bins, &self.curves[usize::from(track.class)]) {
             let valid = f64::from(track.valid);
-            curve.prospects(bins, self.age(track), valid, HORIZON * self.device, see);
+            curve.prospects(bins, track.age(), valid, HORIZON * self.device, see);
         }
     }
 
@@ -232,13 +253,13 @@ impl Known {
 
     /// Takes note of what became of a reclaim unit since the last look.
     fn look(&mut self, rus: &RuView<'_>, ru: RuId, valid: u32) {
-        let (order, now) = (rus.closed_order(ru) + 1, rus.now());
+        let (order, now) = (rus.closed_order(ru) + 1, rus.now);
         let mut track = self.tracks[ru.index()];
         if track.order != order {
             let class = self.class_of(rus, ru);
             let closed = now - rus.age(ru);
             // When it lost pages before it was closed is not known: counted as if right after.
-            let full = if now > closed { rus.pages_per_ru() } else { valid };
+            let full = if now > closed { rus.pages_per_ru } else { valid };
             track = Track { order, closed, at: closed, valid: full, class, ..Track::default() };
         }
         let time = (now - track.at) as f64;
@@ -246,7 +267,7 @@ impl Known {
             let died = f64::from(track.valid - valid);
             let alive = f64::from(track.valid) - died / 2.0;
             track.waste += (self.pages - alive) * time;
-            let from = (track.at - track.closed) as f64;
+            let from = track.age();
             let class = usize::from(track.class);
             // When in a long time pages died is not known.
             let curve = Some(&mut self.curves[class]).filter(|_| time < MOST_TIME * self.device);
@@ -279,11 +300,11 @@ impl Known {
     }
 
     /// Returns the candidate with the smallest index, or one without valid pages if there is one.
-    pub(crate) fn select(&mut self, rus: &mut RuView<'_>, index: &mut impl Index) -> Option<RuId> {
-        let range = rus.range();
-        self.pages = f64::from(rus.pages_per_ru());
+    fn select(&mut self, rus: &mut RuView<'_>, index: &mut impl Index) -> Option<RuId> {
+        let range = rus.range.clone();
+        self.pages = f64::from(rus.pages_per_ru);
         self.device = range.len() as f64 * self.pages;
-        self.bins.get_or_insert_with(|| Bins::new(rus.pages_per_ru()));
+        self.bins.get_or_insert_with(|| Bins::new(rus.pages_per_ru));
         if self.tracks.len() < range.end as usize {
             self.tracks.resize(range.end as usize, Track::default());
         }
@@ -298,10 +319,10 @@ impl Known {
                 }
             }
             self.look(rus, least, 0);
-            index.chosen(self, &self.tracks[least.index()], None);
+            index.chosen(self, &self.tracks[least.index()]);
             return Some(least);
         }
-        if let Some(fade) = self.refresh(rus.now()) {
+        if let Some(fade) = self.refresh(rus.now) {
             index.refreshed(self, fade);
         }
         let mut list = std::mem::take(&mut self.list);
@@ -330,9 +351,9 @@ impl Known {
             }
         }
         self.list = list;
-        let (value, victim) = (best.0, RuId(best.1));
+        let victim = RuId(best.1);
         self.look(rus, victim, rus.valid(victim)?);
-        index.chosen(self, &self.tracks[victim.index()], Some(value).filter(|v| v.is_finite()));
+        index.chosen(self, &self.tracks[victim.index()]);
         Some(victim)
     }
 
