@@ -120,32 +120,32 @@ impl ReclaimUnits {
     /// Host pages written to the device so far.
     #[getter]
     fn now(&self, py: Python<'_>) -> PyResult<u64> {
-        self.ask(py, |view| view.now())
+        self.ask(py, |view| view.now)
     }
 
     /// Pages of a reclaim unit.
     #[getter]
     fn pages_per_ru(&self, py: Python<'_>) -> PyResult<u32> {
-        self.ask(py, |view| view.pages_per_ru())
+        self.ask(py, |view| view.pages_per_ru)
     }
 
     /// Open reclaim units to choose among for relocated data: those that each handle has, or, with
     /// `gc.destination = "writer"`, one of each handle.
     #[getter]
     fn classes(&self, py: Python<'_>) -> PyResult<u8> {
-        self.ask(py, |view| view.classes())
+        self.ask(py, |view| view.classes)
     }
 
     /// With `gc.destination = "writer"`, in `select_destination`: the handle whose command asks for space.
     #[getter]
     fn writer(&self, py: Python<'_>) -> PyResult<u16> {
-        self.ask(py, |view| view.writer().0)
+        self.ask(py, |view| view.writer.0)
     }
 
     /// Whether space is needed; if not, this is background GC.
     #[getter]
     fn forced(&self, py: Python<'_>) -> PyResult<bool> {
-        self.ask(py, |view| view.forced())
+        self.ask(py, |view| view.forced)
     }
 
     /// A number in `0..bound` from the run's seed.
@@ -235,7 +235,7 @@ impl PythonPolicy {
         let Some(class) = number(answer.bind(py), "select_destination", "class")? else {
             return Ok(None);
         };
-        let classes = view.classes();
+        let classes = view.classes;
         u8::try_from(class).ok().filter(|class| *class < classes).map(Some).ok_or_else(|| {
             let message = format!(
                 "select_destination answered {class}; there {}, counted from 0",
