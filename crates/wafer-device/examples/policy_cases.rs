@@ -1,7 +1,7 @@
 //! Policies on small devices and simple streams, in seconds: what one looks at while changing a policy.
 //! `wafer compare` does the same with any workload, `scripts/policies-matrix` with many.
 //!
-//! cargo run --release -p wafer-core --example policy_cases -- greedy,adaptive z14,z7
+//! cargo run --release -p wafer-device --example policy_cases -- greedy,adaptive z14,z7
 //!
 //! For each policy: WAF of the whole run (of the last three device writes for isolated classes), of the
 //! last two device writes, and the seconds it took.

@@ -1,7 +1,7 @@
 //! Victim policies: which reclaim unit garbage collection takes next.
 //!
 //! A policy sees reclaim units, never pages, and is asked once per collection, tens of thousands of
-//! page writes apart, so it may be slow. To add one: copy a file of this folder, write a function or
+//! page writes apart, so it may be slow. To add one: write a function as in `simple.rs` or
 //! implement [`VictimPolicy`], and name the file twice here: in a `mod` line and in [`POLICIES`].
 
 mod adaptive;

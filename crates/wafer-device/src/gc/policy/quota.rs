@@ -13,20 +13,20 @@ use wafer_interface::{Owner, RuId};
 pub(super) const FIXED: PolicyInfo = PolicyInfo::by_isolation(
     "quota-fixed",
     "spare space in equal shares for handles, greedy within",
-    |_| Ok(Quota::new(Stream::spare)),
+    |_| Ok(Quota::by(Stream::spare)),
 );
 
 pub(super) const PROPORTIONAL: PolicyInfo = PolicyInfo::by_isolation(
     "quota-proportional",
     "spare space in proportion to valid pages of handles, greedy within",
-    |_| Ok(Quota::new(|stream, pages| stream.spare(pages) / (stream.valid as f64).max(1.0))),
+    |_| Ok(Quota::by(|stream, pages| stream.spare(pages) / (stream.valid as f64).max(1.0))),
 );
 
 pub(super) const SQRT: PolicyInfo = PolicyInfo::by_isolation(
     "quota-sqrt",
     "spare space as sqrt(writes * valid pages) of handles, greedy within",
     |_| {
-        Ok(Quota::new(|stream, pages| {
+        Ok(Quota::by(|stream, pages| {
             let need = stream.writes.max(1e-3) * stream.valid as f64;
             stream.spare(pages) / need.sqrt().max(1.0)
         }))
@@ -36,7 +36,7 @@ pub(super) const SQRT: PolicyInfo = PolicyInfo::by_isolation(
 pub(super) const MARGINAL: PolicyInfo = PolicyInfo::by_isolation(
     "quota-marginal",
     "from the handle to which spare space is worth least now, greedy within",
-    |_| Ok(Quota::new(|stream, pages| -stream.benefit(pages))),
+    |_| Ok(Quota::by(|stream, pages| -stream.benefit(pages))),
 );
 
 /// Device writes over which counts of writes fade by half.
@@ -81,7 +81,7 @@ struct Quota {
 }
 
 impl Quota {
-    fn new(excess: fn(&Stream, f64) -> f64) -> Box<dyn VictimPolicy> {
+    fn by(excess: fn(&Stream, f64) -> f64) -> Box<dyn VictimPolicy> {
         Box::new(Quota { excess, streams: Vec::new(), counted: 0, at: 0 })
     }
 
