@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use wafer_device::policy::{Features, RuView, VictimPolicy};
 use wafer_interface::{Owner, RuId};
 
-use crate::error::{Trouble, raise};
+use crate::error::{PendingError, raise};
 
-/// The candidates of a collection, as arrays. Good only inside the call of `select_victim` or
-/// `select_destination` that it was handed to.
+/// The candidates of a collection, as arrays. Valid only inside the call of `select_victim` or
+/// `select_destination` that received it.
 #[pyclass(frozen, module = "wafer._wafer")]
 pub(crate) struct ReclaimUnits {
     /// The view while Python code of the policy runs, else null.
@@ -27,7 +27,7 @@ impl ReclaimUnits {
         match unsafe { view.as_mut() } {
             Some(view) => Ok(ask(view)),
             None => {
-                let message = "reclaim units can be looked at only inside select_victim and \
+                let message = "reclaim units are available only inside select_victim and \
                                select_destination; copy the arrays that you want to keep";
                 Err(raise(py, "PolicyError", message))
             }
@@ -183,12 +183,12 @@ impl Drop for Lent<'_> {
     }
 }
 
-/// Asks the methods `select_victim` and, where there is one, `select_destination`.
+/// Calls the methods `select_victim` and, if there is one, `select_destination`.
 pub(crate) struct PythonPolicy {
     victim: Py<PyAny>,
     destination: Option<Py<PyAny>>,
     units: Py<ReclaimUnits>,
-    trouble: Trouble,
+    error: PendingError,
 }
 
 impl PythonPolicy {
@@ -196,30 +196,30 @@ impl PythonPolicy {
         py: Python<'_>,
         victim: Py<PyAny>,
         destination: Option<Py<PyAny>>,
-        trouble: &Trouble,
+        error: &PendingError,
     ) -> PyResult<Self> {
         let units = Py::new(py, ReclaimUnits { view: AtomicPtr::default() })?;
-        Ok(PythonPolicy { victim, destination, units, trouble: trouble.clone() })
+        Ok(PythonPolicy { victim, destination, units, error: error.clone() })
     }
 
-    /// The candidate that Python code chose, by its place in the arrays.
+    /// Returns the candidate that Python code selects, by its index in the arrays.
     fn ask_victim(&self, py: Python<'_>, view: &mut RuView<'_>) -> PyResult<Option<RuId>> {
-        let answer = {
+        let returned = {
             let _lent = Lent::new(self.units.get(), view);
             self.victim.call1(py, (&self.units,))?
         };
-        let Some(place) = number(answer.bind(py), "select_victim", "place in the arrays")? else {
+        let Some(place) = number(returned.bind(py), "select_victim", "candidate index")? else {
             return Ok(None);
         };
         let chosen = usize::try_from(place).ok().and_then(|place| view.candidates().nth(place));
         chosen.map(|(ru, _)| Some(ru)).ok_or_else(|| {
             let count = view.candidates().count();
-            let message = format!("select_victim answered {place}; there are {count} candidates");
+            let message = format!("select_victim returned {place}; there are {count} candidates");
             raise(py, "PolicyError", &message)
         })
     }
 
-    /// The class that Python code chose for the relocated data of a candidate.
+    /// Returns the class that Python code selects for the relocated data of a candidate.
     fn ask_destination(
         &self,
         py: Python<'_>,
@@ -228,17 +228,17 @@ impl PythonPolicy {
         view: &mut RuView<'_>,
     ) -> PyResult<Option<u8>> {
         let place = view.candidates().position(|(ru, _)| ru == victim);
-        let answer = {
+        let returned = {
             let _lent = Lent::new(self.units.get(), view);
             method.call1(py, (&self.units, place))?
         };
-        let Some(class) = number(answer.bind(py), "select_destination", "class")? else {
+        let Some(class) = number(returned.bind(py), "select_destination", "class")? else {
             return Ok(None);
         };
         let classes = view.classes;
         u8::try_from(class).ok().filter(|class| *class < classes).map(Some).ok_or_else(|| {
             let message = format!(
-                "select_destination answered {class}; there {}, counted from 0",
+                "select_destination returned {class}; there {}, counted from 0",
                 if classes == 1 {
                     "is 1 class".to_owned()
                 } else {
@@ -249,36 +249,36 @@ impl PythonPolicy {
         })
     }
 
-    /// Asks Python code. After an exception the run stops within a batch of commands; until then the
+    /// Calls Python code. After an exception the run stops within a batch of commands; until then the
     /// device chooses by itself.
     fn asked<R>(&self, ask: impl FnOnce(Python<'_>) -> PyResult<Option<R>>) -> Option<R> {
-        if self.trouble.stop.load(Ordering::Relaxed) {
+        if self.error.stop.load(Ordering::Relaxed) {
             return None;
         }
         Python::attach(|py| {
             ask(py).unwrap_or_else(|error| {
-                self.trouble.report(error);
+                self.error.report(error);
                 None
             })
         })
     }
 }
 
-/// What a method answered: an integer from 0, or nothing.
-fn number(answer: &Bound<'_, PyAny>, method: &str, what: &str) -> PyResult<Option<i64>> {
-    if answer.is_none() {
+/// Converts the value that a method returned: an integer from 0, or `None`.
+fn number(returned: &Bound<'_, PyAny>, method: &str, what: &str) -> PyResult<Option<i64>> {
+    if returned.is_none() {
         return Ok(None);
     }
-    answer.extract().map(Some).map_err(|_| {
-        let shown = shown(answer);
+    returned.extract().map(Some).map_err(|_| {
+        let shown = shown(returned);
         let message = format!(
-            "{method} answered {shown}, which is no {what}; answer an integer from 0, or None"
+            "{method} returned {shown}, which is not a {what}; return an integer from 0, or None"
         );
-        raise(answer.py(), "PolicyError", &message)
+        raise(returned.py(), "PolicyError", &message)
     })
 }
 
-/// An object in a message of one line.
+/// Formats an object for a message of one line.
 fn shown(object: &Bound<'_, PyAny>) -> String {
     match object.repr().map(|text| text.to_string()) {
         Ok(text) if text.len() <= 60 && !text.contains('\n') => text,

@@ -5,13 +5,18 @@
 //! implement [`VictimPolicy`], and name the file twice here: in a `mod` line and in [`POLICIES`].
 
 mod adaptive;
-mod cost;
+mod cost_age_time;
+mod cost_benefit;
+mod d_choices;
 mod features;
+mod fifo;
+mod greedy;
 mod hazard;
 mod look_ahead;
 mod quota;
-mod simple;
+mod random;
 mod survival;
+mod windowed_greedy;
 
 pub use features::{Features, OWNER_GC};
 use serde::de::DeserializeOwned;
@@ -114,13 +119,13 @@ impl PolicyInfo {
 /// All policies, in the order in which `wafer policies` lists them.
 #[rustfmt::skip] // one policy, one line
 pub const POLICIES: &[PolicyInfo] = &[
-    simple::GREEDY,
-    cost::BENEFIT,
-    cost::AGE_TIME,
-    simple::FIFO,
-    simple::RANDOM,
-    simple::D_CHOICES,
-    simple::WINDOWED_GREEDY,
+    greedy::INFO,
+    cost_benefit::INFO,
+    cost_age_time::INFO,
+    fifo::INFO,
+    random::INFO,
+    d_choices::INFO,
+    windowed_greedy::INFO,
     quota::FIXED,
     quota::PROPORTIONAL,
     quota::SQRT,
@@ -228,6 +233,21 @@ impl RuView<'_> {
     /// Returns whose data a candidate holds.
     pub fn owner(&self, ru: RuId) -> Owner {
         self.rus.units[ru.index()].owner
+    }
+
+    /// Returns the candidate with the least score, or the first without valid pages.
+    pub fn least_by(&self, score: fn(&Self, RuId, f64) -> f64) -> Option<RuId> {
+        let mut best: Option<(f64, RuId)> = None;
+        for (ru, valid) in self.candidates() {
+            if valid == 0 {
+                return Some(ru);
+            }
+            let score = score(self, ru, f64::from(valid));
+            if best.is_none_or(|(least, _)| score < least) {
+                best = Some((score, ru));
+            }
+        }
+        best.map(|(_, ru)| ru)
     }
 
     /// Returns a number in `0..bound`, uniform; `bound` must not be 0. The same seed gives the same numbers.

@@ -11,7 +11,9 @@
 
 pub(crate) mod death_time;
 mod lifespan;
+mod midas;
 mod multi_log;
+mod sepbit;
 #[cfg(test)]
 mod tests;
 
@@ -179,10 +181,10 @@ separations! {
     /// Written pages in two classes, by whether their last content lived longer than reclaim units of the
     /// short-lived class do; relocated ones in four, by age (SepBIT, FAST '22; ages are those of
     /// reclaim units, not pages).
-    Sepbit => lifespan::SepBit,
+    Sepbit => sepbit::SepBit,
     /// Written pages in the two classes of `sepbit`, relocated ones in four by how often they were moved
     /// (after MiDAS, FAST '24, without its sizing of groups).
-    Midas => lifespan::Midas,
+    Midas => midas::Midas,
     /// Written pages in four classes a factor of four apart, by how long their last content lived;
     /// relocated ones stay in their class (after multi-log, Stoica and Ailamaki, VLDB '13).
     MultiLog => multi_log::MultiLog,

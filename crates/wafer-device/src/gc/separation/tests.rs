@@ -1,5 +1,6 @@
-use super::lifespan::{Midas, SepBit};
+use super::midas::Midas;
 use super::multi_log::MultiLog;
+use super::sepbit::SepBit;
 use super::{Separator, Sizes, Victim};
 use crate::flash::segment::{Segments, Written};
 use crate::rng::{DeviceRng, Purpose};

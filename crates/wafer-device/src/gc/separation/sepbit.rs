@@ -1,0 +1,43 @@
+//! SepBIT: written pages in two classes by lifespan, relocated ones by age (Wang et al., "Separating data via
+//! block invalidation time inference", FAST '22, algorithm 1; ages are those of reclaim units, not of pages).
+
+use serde::{Deserialize, Serialize};
+
+use super::lifespan::Lifespan;
+use super::{Separator, Sizes, Victim};
+use crate::flash::segment::Content;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SepBit {
+    lifespan: Lifespan,
+}
+
+impl Separator for SepBit {
+    const HOST_CLASSES: u8 = 2;
+
+    fn relocated_classes(_: u8) -> u8 {
+        4
+    }
+
+    fn new(_: &Sizes) -> Self {
+        SepBit { lifespan: Lifespan::new() }
+    }
+
+    #[inline(always)]
+    fn host_class(&self, _: u32, old: Option<Content<'_>>, _: u64) -> (u8, u64) {
+        (self.lifespan.class(old.map(Content::lived)), 0)
+    }
+
+    fn collect(&mut self, victim: &Victim, _: u64) -> u8 {
+        self.lifespan.collected(victim);
+        if victim.generation == 0 && victim.class == 0 {
+            return 0;
+        }
+        let age = victim.age as f64;
+        1 + [4.0, 16.0].iter().filter(|n| age >= **n * self.lifespan.mean).count() as u8
+    }
+
+    fn resume(&mut self, saved: Self, _: u64) -> Result<(), String> {
+        self.lifespan.resume(saved.lifespan)
+    }
+}
