@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods as _};
 use pyo3::prelude::*;
-use wafer_device::policy::{Features, RuView, VictimPolicy};
+use wafer_device::policy::{RuView, VictimPolicy};
+use wafer_interface::Features;
 use wafer_interface::{Owner, RuId};
 
 use crate::error::{PendingError, raise};

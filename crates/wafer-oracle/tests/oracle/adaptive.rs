@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use wafer_device::policy::{self, Features, RuView, VictimPolicy};
+use wafer_device::policy::{self, RuView, VictimPolicy};
 use wafer_device::{
     Destination, Device, DeviceConfig, GcConfig, Isolation, ReclaimUnitConfig, Relocation,
 };
+use wafer_interface::Features;
 use wafer_interface::{Bytes, Command, Placement, RuId};
 
 use crate::devices::{config, fill as fill_all, hot_and_cold};

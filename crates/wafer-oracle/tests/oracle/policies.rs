@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use wafer_device::policy::{self, Features, RuView, VictimPolicy};
+use wafer_device::policy::{self, RuView, VictimPolicy};
 use wafer_device::{Destination, Device, Isolation, ReclaimUnitConfig, Separation};
+use wafer_interface::Features;
 use wafer_interface::{Bytes, Command, Owner, Placement, RuId};
 use wafer_oracle::Event;
 

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use wafer_device::policy::{Features, RuView, VictimPolicy};
+use wafer_device::policy::{RuView, VictimPolicy};
+use wafer_interface::Features;
 use wafer_interface::{Closed, Collection, FdpEvent, Observer, RuId};
 use wafer_oracle::{Asked, Candidate, Event, View};
 

@@ -18,7 +18,6 @@ mod random;
 mod survival;
 mod windowed_greedy;
 
-pub use features::{Features, OWNER_GC};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
