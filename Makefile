@@ -45,7 +45,7 @@ tools-rust:
 
 # --- checks
 
-.PHONY: fmt-check clippy doc docs docs-check typos ruff deny features asan miri compare-records
+.PHONY: fmt-check clippy doc docs docs-check newcomer typos ruff deny features asan miri compare-records
 check: fmt-check clippy doc docs-check typos ruff deny ## Format, lints, documentation, generated files, spelling, dependencies
 
 fmt-check: | tools-rust
@@ -67,7 +67,11 @@ docs-check: ## Are the generated files current, and do links, anchors and paths 
 	$(CARGO) test --locked --workspace --bin xtask
 	WAFER=$(DEBUG_WAFER) scripts/cli-pages --check
 	scripts/check-docs links
+	scripts/newcomer check
 	python3 -m unittest discover tests/docs
+
+newcomer: ## The additions of CONTRIBUTING.md, each of at most two files, applied to a copy, built and run; 5 minutes
+	scripts/newcomer
 
 typos: $(VENV)/.made ## Spelling, with the words of the project in typos.toml
 	$(VENV)/bin/typos

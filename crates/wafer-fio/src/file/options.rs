@@ -211,8 +211,8 @@ pub(super) const OPTIONS: &[FioOption] = &[
     yes("stonewall", "wait_for_previous", "Starts the job when all jobs before it have ended", |s, v, _| set(&mut s.stonewall, v.flag())),
     no("profile", "", &[], "built-in profiles are not supported"),
     yes("kb_base", "", "Bytes of the unit k, 1000 or 1024; read before other options", |s, v, _| set(&mut s.kb_base, v.word(&[("1024", 1024u64), ("1000", 1000)]))),
-    no("flow", "", OFF, "shares between jobs by flow are not supported; use --pace"),
-    no("steadystate_duration", "ss_dur", OFF, "an end by steady state is not supported; use --volume"),
+    no("flow", "", OFF, "shares between jobs by flow are not supported; give the run shares of its jobs"),
+    no("steadystate_duration", "ss_dur", OFF, "an end by steady state is not supported; give the run a volume"),
     // Options of I/O engines.
     no("write_mode", "", &["write"], NO_DATA),
     no("sg_write_mode", "", &["write"], NO_DATA),
