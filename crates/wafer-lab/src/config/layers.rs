@@ -42,8 +42,10 @@ impl Layers {
         let label: Arc<str> = label.into();
         let lines = origins::LineIndex::new(text);
         let syntax = |message: &str, span: Option<std::ops::Range<usize>>| {
-            let line = span.map(|s| lines.line(s.start));
-            let place = Place::File { file: label.to_string(), line, key: None };
+            let line = span.clone().map(|s| lines.line(s.start));
+            // The message of a key that is given twice does not name it.
+            let key = span.and_then(|s| text.get(s)).filter(|_| message == "duplicate key");
+            let place = Place::File { file: label.to_string(), line, key: key.map(str::to_owned) };
             LabError::config(place, one_line(message))
         };
         let document = Document::parse(text).map_err(|e| syntax(e.message(), e.span()))?;
