@@ -268,7 +268,7 @@ pub(super) fn all(
     }
     for k in counts {
         all.push(("k-means", k_means(points, *k, seed)));
-        all.extend(in_order_apart(points, *k, seed).map(|groups| ("in order apart", groups)));
+        all.extend(in_order_apart(points, *k, seed).map(|groups| ("sequential apart", groups)));
         all.push(("by mean life", by_life(points, *k)));
     }
     all

@@ -169,17 +169,18 @@ fn record(args: &ServeArgs, device: &ResolvedDevice, drive: &Drive) -> Record {
     Record::of_snapshot(args.nqn.clone(), provenance, now, timeline)
 }
 
-/// Logs events of the server to stderr, as `RUST_LOG` chooses.
+/// Logs events of the server to stderr, as `RUST_LOG` chooses by target and level.
 fn log_to_stderr(quiet: bool) {
     use std::io::IsTerminal as _;
 
-    use tracing_subscriber::EnvFilter;
-    let default = if quiet { "error" } else { "warn" };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::prelude::*;
+    let default = if quiet { LevelFilter::ERROR } else { LevelFilter::WARN };
+    let chosen = std::env::var("RUST_LOG").ok().and_then(|text| text.parse().ok());
+    let filter: Targets = chosen.unwrap_or_else(|| Targets::new().with_default(default));
+    let lines = tracing_subscriber::fmt::layer()
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
-        .without_time()
-        .try_init();
+        .without_time();
+    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
 }

@@ -19,14 +19,35 @@ use std::borrow::Cow;
 pub use data::Page;
 pub use page::{ReportError, page, policy_of_pages};
 
-/// The files of the front end.
+/// The modules of the front end.
 #[derive(rust_embed::RustEmbed)]
-#[folder = "../../web/"]
-#[include = "js/*.js"]
-#[include = "css/*.css"]
-#[include = "vendor/*/*"]
-#[include = "live.html"]
-struct Web;
+#[folder = "../../web/js/"]
+#[prefix = "js/"]
+struct Modules;
+
+/// Its style sheets.
+#[derive(rust_embed::RustEmbed)]
+#[folder = "../../web/css/"]
+#[prefix = "css/"]
+struct Styles;
+
+/// Other people's files that it uses.
+#[derive(rust_embed::RustEmbed)]
+#[folder = "../../web/vendor/"]
+#[prefix = "vendor/"]
+struct Vendored;
+
+/// The live page.
+const LIVE: &[u8] = include_bytes!("../../../../web/live.html");
+
+/// Returns a file of the front end by its path below `web/`.
+fn get(path: &str) -> Option<Cow<'static, [u8]>> {
+    if path == "live.html" {
+        return Some(LIVE.into());
+    }
+    let file = Modules::get(path).or_else(|| Styles::get(path)).or_else(|| Vendored::get(path));
+    file.map(|file| file.data)
+}
 
 /// Returns a file of the front end by its path below `web/`, with its media type.
 pub fn asset(path: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
@@ -36,11 +57,11 @@ pub fn asset(path: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
         "html" => "text/html; charset=utf-8",
         _ => "text/plain; charset=utf-8",
     };
-    Some((Web::get(path)?.data, media_type))
+    Some((get(path)?, media_type))
 }
 
 /// Returns the text of a file that is part of the binary.
 fn text(path: &str) -> String {
-    let file = Web::get(path).unwrap_or_else(|| panic!("web/{path} is part of the binary"));
-    String::from_utf8_lossy(&file.data).into_owned()
+    let file = get(path).unwrap_or_else(|| panic!("web/{path} is part of the binary"));
+    String::from_utf8_lossy(&file).into_owned()
 }
