@@ -44,7 +44,7 @@ pub(crate) use validate::ValidateArgs;
 
 /// The write-amplification lab for NVMe Flexible Data Placement (FDP).
 #[derive(Debug, Parser)]
-#[command(name = "wafer", version, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(name = "wafer", version, after_help = EXAMPLES, before_help = LACKS, arg_required_else_help = true)]
 pub(crate) struct Cli {
     /// Suppress progress and notices on stderr.
     #[arg(long, short, global = true)]
@@ -53,6 +53,13 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+/// A note for builds without some of the commands.
+const LACKS: &str = if cfg!(all(feature = "serve", feature = "mount", feature = "tui")) {
+    ""
+} else {
+    "Built without all of serve, mount and top: `cargo build --release -p wafer-cli` has them."
+};
 
 const EXAMPLES: &str = "\
 Examples:
