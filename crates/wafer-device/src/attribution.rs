@@ -1,12 +1,11 @@
-//! Attribution: whose writes cause relocations of whose data, by the rule of
-//! `docs/concepts/attribution.md`. Kept only for an observer that asks for it
-//! ([`Observer::ATTRIBUTION`](wafer_interface::Observer)).
+//! Attribution: whose writes cause relocations of whose data, by the rule of `docs/concepts/attribution.md`. Kept
+//! only for an observer that asks for it ([`Observer::ATTRIBUTION`](wafer_interface::Observer)).
 //!
-//! The *origin* of a page is the handle through which a host last wrote it. A page is *invalidated by* the
-//! handle of the write that replaces it; a deallocated page by its origin. Valid pages of a victim are
-//! *caused by* handles in proportion to the pages of the victim that these invalidated, and if there are
-//! none, by the handle that *demanded* space. Shares are rounded cumulatively over the handles in order, so
-//! that the sum over all causes is exactly what was moved.
+//! The *origin* of a page is the handle through which a host last wrote it. A page is *invalidated by* the handle
+//! of the write that replaces it; a deallocated page by its origin. Valid pages of a victim are *caused by* handles
+//! in proportion to the pages of the victim that these invalidated, and if there are none, by the handle that
+//! *demanded* space. Shares are rounded cumulatively over the handles in order, so that the sum over all causes is
+//! exactly what was moved.
 
 use wafer_interface::{Owner, RuhId};
 

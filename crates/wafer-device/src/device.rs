@@ -3,8 +3,8 @@
 use crate::attribution::{Attribution, Ledger};
 use crate::config::{DeviceConfig, Isolation};
 use crate::error::ConfigError;
-use crate::flash::mapping::{Label, PageMap};
-use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits, RuIndex, State};
+use crate::flash::mapping::{Label, PageMap, RuIndex};
+use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits, State};
 use crate::flash::segment::{NONE, Segments};
 use crate::flash::writers::Writers;
 use crate::gc::policy::{self, VictimPolicy};

@@ -1,5 +1,5 @@
-//! Where a device puts data: how it relocates and separates, and whether it can work with the reclaim
-//! units that this keeps open.
+//! Where a device puts data: how it relocates and separates, and whether it can work with the reclaim units that
+//! this keeps open.
 
 use crate::config::{Destination, DeviceConfig, GcConfig, Isolation, RelocationOrder};
 use crate::error::{ConfigError, ensure};

@@ -1,50 +1,48 @@
 //! The wafer device model: an FDP drive that counts.
 //!
 //! # What it is
-//! [`Device`] takes [`Command`](wafer_interface::Command)s (write, deallocate, read, flush, reclaim unit update) and counts what a
-//! drive would write to its media and erase for them. It is the device of NVMe Flexible Data Placement (NVMe Base 2.1, 8.1.10):
-//! reclaim units (RUs), reclaim groups, reclaim unit handles and placement identifiers, and garbage
-//! collection with a policy of choice. With `fdp = false` it is a conventional drive. Nothing in it is
-//! scaled down: a drive of terabytes takes 4 bytes of memory a page.
+//! [`Device`] takes [`Command`](wafer_interface::Command)s (write, deallocate, read, flush, reclaim unit update)
+//! and counts what a drive would write to its media and erase for them. It is the device of NVMe Flexible Data
+//! Placement (NVMe Base 2.1, 8.1.10): reclaim units (RUs), reclaim groups, reclaim unit handles and placement
+//! identifiers, and garbage collection with a policy of choice. With `fdp = false` it is a conventional drive.
+//! Nothing in it is scaled down: a drive of terabytes takes 4 bytes of memory a page.
 //!
 //! # Architecture
-//! - [`DeviceConfig`] is what a file says, [`Geometry`] the resolved sizes, [`Layout`] where data goes;
-//!   `slots.rs` numbers the open RUs that these imply.
-//! - `flash/write.rs` is the path of every command: look up the map, invalidate, append. `flash/open.rs`
-//!   opens and closes segments and RUs.
-//! - `flash/mapping.rs` and `flash/segment.rs`: the map names a page's *segment*, a run of pages appended
-//!   to one RU. Write amplification depends only on which RU a page is in and how many of its pages are
-//!   valid, so relocation re-labels whole segments. `flash/merge.rs` keeps segments few.
+//! - [`DeviceConfig`] is what a file says, [`Geometry`] the resolved sizes, [`Layout`] where data goes; `slots.rs`
+//!   numbers the open RUs that these imply.
+//! - `flash/write.rs` is the path of every command: look up the map, invalidate, append. `flash/open.rs` opens and
+//!   closes segments and RUs.
+//! - `flash/mapping.rs` and `flash/segment.rs`: the map names a page's *segment*, a run of pages appended to one
+//!   RU. Write amplification depends only on which RU a page is in and how many of its pages are valid, so
+//!   relocation re-labels whole segments. `flash/merge.rs` keeps segments few.
 //! - `flash/reclaim.rs`: the states of RUs, their valid counts, and the smallest of these.
 //! - `gc/collect.rs`: when garbage is collected and where valid pages go. [`policy`] chooses the victim,
 //!   `gc/separation` the class of a page.
 //! - `namespace.rs`: namespaces that are created and deleted while the device runs.
 //! - `state`: the whole device as a value, to save and to restore, and the check of its invariants.
-//! - Counters, events and the hooks of an [`Observer`](wafer_interface::Observer) are what comes out. With `()` as observer
-//!   the hooks vanish at compile time.
+//! - Counters, events and the hooks of an [`Observer`](wafer_interface::Observer) are what comes out. With `()` as
+//!   observer the hooks vanish at compile time.
 //! - `attribution.rs`: whose writes cause relocations of whose data, for an observer that asks.
 //! - The crate `wafer-oracle` is the same device page by page, slow and obvious. Property tests compare the two.
 //!
-//! A policy sees RUs, never pages, and is asked once per collection; so it may be slow. The path of a
-//! page write has no dynamic dispatch, no allocation and no logging.
+//! The path of a page write has no dynamic dispatch, no allocation and no logging.
 //!
 //! # Invariants
 //! [`Device::check_invariants`] checks them from scratch:
 //! - each mapped page is valid in exactly one place, and valid counts equal the map;
 //! - free + open + closed RUs are all RUs, and at least one RU of each group is free;
 //! - media bytes are the pages that hosts wrote plus the pages relocated, times the page size;
-//! - the media bytes of the handles, with what was moved again out of shared GC RUs, are those of the
-//!   device.
+//! - the media bytes of the handles, with what was moved again out of shared GC RUs, are those of the device.
 //!
-//! Configuration, seed and commands decide every counter: there is no clock, no thread, no I/O and no
-//! randomness but two generators made from the seed. How commands are cut into batches changes nothing.
+//! Configuration, seed and commands decide every counter: there is no clock, no thread, no I/O and no randomness
+//! but two generators made from the seed. How commands are cut into batches changes nothing.
 //!
 //! # Error model
-//! [`DeviceConfig::resolve`] refuses what cannot work with a [`ConfigError`] that names the key and,
-//! where there is one, the nearest value that works. Once made, a device cannot fail or get stuck. A
-//! command that names no place of the device has no effect and is counted in [`Counters::rejected`](wafer_interface::Counters::rejected); a
-//! placement identifier that its namespace does not have goes to the default, with an event, as the
-//! specification asks. Internal invariants are asserted.
+//! [`DeviceConfig::resolve`] refuses what cannot work with a [`ConfigError`] that names the key and, where there is
+//! one, the nearest value that works. Once made, a device cannot fail or get stuck. A command that names no place
+//! of the device has no effect and is counted in [`Counters::rejected`](wafer_interface::Counters::rejected); a
+//! placement identifier that its namespace does not have goes to the default, with an event, as the specification
+//! asks. Internal invariants are asserted.
 //!
 //! # What it does not implement
 //! - Time: no latency, bandwidth, dies or channels. Reclaim unit time limits need a clock.

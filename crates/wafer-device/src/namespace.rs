@@ -1,9 +1,9 @@
 //! Namespaces that come and go while the device runs.
 //!
-//! A namespace is a run of logical pages. Deleting one deallocates its pages and leaves a gap; creating
-//! one takes the first gap that is large enough, and where only the sum of the gaps is, moves the
-//! namespaces together. Moving is cheap: the map holds labels, no segment knows its pages, so the labels
-//! of a run are copied and nothing else changes.
+//! A namespace is a run of logical pages. Deleting one deallocates its pages and leaves a gap; creating one takes
+//! the first gap that is large enough, and where only the sum of the gaps is, moves the namespaces together. Moving
+//! is cheap: the map holds labels, no segment knows its pages, so the labels of a run are copied and nothing else
+//! changes.
 
 use std::ops::Range;
 

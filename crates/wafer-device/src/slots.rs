@@ -1,5 +1,6 @@
 //! The numbers of the open reclaim units of a device.
 
+use crate::flash::reclaim::Contents;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use wafer_interface::{Owner, RuhId};
@@ -64,14 +65,4 @@ impl Slots {
         };
         Contents { owner, generation: generation as u8, class: class as u8 }
     }
-}
-
-/// The data that an open reclaim unit is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Contents {
-    pub(crate) owner: Owner,
-    /// How often the data was moved, as far as that is kept apart; 0 where a host writes.
-    pub(crate) generation: u8,
-    /// Class of what a host writes, where the drive separates; else 0.
-    pub(crate) class: u8,
 }

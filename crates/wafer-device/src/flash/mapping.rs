@@ -4,6 +4,8 @@ use memmap2::MmapMut;
 
 /// A segment's number in the map and in the segment table.
 pub(crate) type Label = u32;
+/// Index of a reclaim unit in the tables. The last index stands for "unmapped".
+pub(crate) type RuIndex = u32;
 /// The label of unmapped pages. A fresh map is zeroed memory, so everything is unmapped.
 pub(crate) const UNMAPPED: Label = 0;
 

@@ -1,9 +1,9 @@
 //! Merging: leftovers of segments become whole segments again.
 //!
-//! Overwrites and relocation leave segments of few pages. Merging gives neighbours in a reclaim unit
-//! that were written through the same handle one label, and every part of a divided label one of its own, in one pass over the map in order of
-//! address. Segments grow back to the limit only by writing about the physical capacity, so a page
-//! write pays for about one entry of the pass, read in sequence.
+//! Overwrites and relocation leave segments of few pages. Merging gives neighbours in a reclaim unit that were
+//! written through the same handle one label, and every part of a divided label one of its own, in one pass over
+//! the map in order of address. Segments grow back to the limit only by writing about the physical capacity, so a
+//! page write pays for about one entry of the pass, read in sequence.
 
 use crate::device::Device;
 use crate::flash::mapping::Label;

@@ -1,5 +1,4 @@
-//! Open reclaim units and segments: what happens once a segment or a reclaim unit, out of the line of
-//! page writes.
+//! Open reclaim units and segments: what happens once a segment or a reclaim unit, out of the line of page writes.
 
 use crate::device::{Device, Slot};
 use crate::flash::segment::{NONE, Written};

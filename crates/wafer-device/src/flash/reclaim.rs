@@ -3,13 +3,19 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::flash::mapping::Label;
+use crate::flash::mapping::{Label, RuIndex};
 use crate::geometry::Geometry;
-use crate::slots::Contents;
 use wafer_interface::Owner;
 
-/// Index of a reclaim unit in the tables. The last index stands for "unmapped".
-pub(crate) type RuIndex = u32;
+/// The data that an open reclaim unit is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Contents {
+    pub(crate) owner: Owner,
+    /// How often the data was moved, as far as that is kept apart; 0 where a host writes.
+    pub(crate) generation: u8,
+    /// Class of what a host writes, where the drive separates; else 0.
+    pub(crate) class: u8,
+}
 
 /// In `ReclaimUnits::valid`: the reclaim unit is open or free, so not a candidate. The bit makes
 /// its key larger than every candidate's: a search for the smallest needs no second look.

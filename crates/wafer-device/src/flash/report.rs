@@ -1,8 +1,7 @@
 //! Reports of media work to an observer that asks for it; for any other these compile to nothing.
 
 use crate::device::Device;
-use crate::flash::mapping::{Label, UNMAPPED};
-use crate::flash::reclaim::RuIndex;
+use crate::flash::mapping::{Label, RuIndex, UNMAPPED};
 use wafer_interface::{Cause, MediaWork, Observer, RuId};
 
 impl<O: Observer> Device<O> {

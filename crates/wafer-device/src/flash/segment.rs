@@ -1,17 +1,16 @@
 //! Segments: runs of pages appended to one reclaim unit, re-labelled as a whole
 //! (`docs/decisions/0001-segment-map.md`).
 //!
-//! The map names a page's segment, not its place. Write amplification depends only on which reclaim unit
-//! a page is in and how many of its pages are valid, so relocation moves a segment by changing one number.
+//! The map names a page's segment, not its place. Write amplification depends only on which reclaim unit a page is
+//! in and how many of its pages are valid, so relocation moves a segment by changing one number.
 //!
-//! A segment whose pages straddle the end of a destination is *divided*: its label stays in the map
-//! and stands for several *parts*, each in a reclaim unit of its own with a count. Which page belongs to
-//! which part is drawn only when a page is overwritten, uniformly among the pages that are left: until
-//! then nothing could tell them apart. So every run is a run of a page-mapped device for some order of
-//! pages within segments (`tests/exchange.rs` constructs it).
+//! A segment whose pages straddle the end of a destination is *divided*: its label stays in the map and stands for
+//! several *parts*, each in a reclaim unit of its own with a count. Which page belongs to which part is drawn only
+//! when a page is overwritten, uniformly among the pages that are left: until then nothing could tell them apart.
+//! So every run is a run of a page-mapped device for some order of pages within segments (`tests/exchange.rs`
+//! constructs it).
 
-use crate::flash::mapping::{Label, UNMAPPED, prefetch};
-use crate::flash::reclaim::RuIndex;
+use crate::flash::mapping::{Label, RuIndex, UNMAPPED, prefetch};
 use crate::rng::DeviceRng;
 
 /// In `Segment::ru`: the label is divided, the other bits number its division.

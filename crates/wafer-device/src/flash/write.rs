@@ -1,5 +1,5 @@
-//! The path of every command: map lookup, invalidate, append. Nothing here allocates, dispatches
-//! dynamically or logs; what happens once a segment or a reclaim unit is out of line.
+//! The path of every command: map lookup, invalidate, append. Nothing here allocates, dispatches dynamically or
+//! logs; what happens once a segment or a reclaim unit is out of line.
 
 use crate::device::{Device, Slot};
 use crate::flash::mapping;

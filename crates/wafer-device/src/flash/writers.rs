@@ -1,9 +1,8 @@
-//! The handles of recent writes: with `gc.destination = "writer"` forced GC takes the
-//! reclaim unit of one of them.
+//! The handles of recent writes: with `gc.destination = "writer"` forced GC takes the reclaim unit of one of them.
 //!
-//! Such a device collects on behalf of whichever command in flight comes next, which depends on queues and
-//! pollers that are not modelled. The handle is drawn in proportion to the commands of
-//! each instead, that of the command just served left out: its job has others before it.
+//! Such a device collects on behalf of whichever command in flight comes next, which depends on queues and pollers
+//! that are not modelled. The handle is drawn in proportion to the commands of each instead, that of the command
+//! just served left out: its job has others before it.
 
 use serde::{Deserialize, Serialize};
 

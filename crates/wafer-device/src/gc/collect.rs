@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::config::{Isolation, RelocationOrder};
 use crate::device::{Device, Slot};
-use crate::flash::mapping::Label;
-use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit, RuIndex};
+use crate::flash::mapping::{Label, RuIndex};
+use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit};
 use crate::flash::segment::NONE;
 use crate::gc::policy::{RuView, VictimPolicy};
 use crate::gc::separation::Victim;

@@ -1,17 +1,16 @@
-//! The invariants of every device between two commands, checked from scratch, for [`Device::restore`] and
-//! the tests. Nothing here indexes with a number that was not checked before.
+//! The invariants of every device between two commands, checked from scratch, for [`Device::restore`] and the
+//! tests. Nothing here indexes with a number that was not checked before.
 
 use std::ops::Range;
 
 use super::error::StateError;
 use crate::config::Isolation;
 use crate::device::{Device, Slot};
-use crate::flash::mapping::{Label, UNMAPPED};
-use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit, RuIndex, State};
+use crate::flash::mapping::{Label, RuIndex, UNMAPPED};
+use crate::flash::reclaim::{Contents, NOT_CLOSED, ReclaimUnit, State};
 use crate::flash::segment::{DIVIDED, NONE};
 use crate::geometry::{Geometry, MAX_HANDLES, MAX_NAMESPACES};
 use crate::layout::Relocation;
-use crate::slots::Contents;
 use wafer_interface::{Observer, Owner};
 
 /// No count of pages, bytes or events gets there; sums of a few do not overflow.

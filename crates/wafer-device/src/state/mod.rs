@@ -1,13 +1,12 @@
 //! The whole device as a value, so that whoever has files can save it and continue from it later.
 //!
-//! A restored device continues exactly as the one that was saved would have: its counters, its reclaim
-//! units, its random numbers and what its policy has learned are the same. Only a policy from outside
-//! that does not implement [`VictimPolicy::save`](crate::policy::VictimPolicy::save) starts anew. The map
-//! is not part of the value, for it is as large as everything else a thousand times over: it is read and
-//! written in place.
+//! A restored device continues exactly as the one that was saved would have: its counters, its reclaim units, its
+//! random numbers and what its policy has learned are the same. Only a policy from outside that does not implement
+//! [`VictimPolicy::save`](crate::policy::VictimPolicy::save) starts anew. The map is not part of the value, for it
+//! is as large as everything else a thousand times over: it is read and written in place.
 //!
-//! A state comes from a file, and files are damaged or crafted. [`Device::restore`] checks every length,
-//! index and count (`check.rs`) before the first command runs.
+//! A state comes from a file, and files are damaged or crafted. [`Device::restore`] checks every length, index and
+//! count (`check.rs`) before the first command runs.
 
 mod check;
 mod error;

@@ -1,28 +1,27 @@
-//! Adaptive: wafer's policy. The least relocations saved by waiting, per dead space held meanwhile,
-//! with the later relocations of the same pages counted. `docs/concepts/adaptive.md` derives the index:
+//! Adaptive: wafer's policy. The least relocations saved by waiting, per dead space held meanwhile, with the later
+//! relocations of the same pages counted. `docs/concepts/adaptive.md` derives the index:
 //!
 //! ```text
 //! index = (1 + f) * max over t of (V - V(t)) / integral of (P - V(s)) ds from 0 to t
 //! ```
 //!
-//! V of P pages are valid now and V(t) after waiting for t, by the survival of the class (`survival/`). A
-//! page of the class costs f relocations later: with v the mean valid share of the class's victims,
-//! f = v (1 + f'), f' of the class that takes their pages. Background GC takes only what holds nothing:
-//! waiting is worth more than a free reclaim unit.
+//! V of P pages are valid now and V(t) after waiting for t, by the survival of the class (`survival/`). A page of
+//! the class costs f relocations later: with v the mean valid share of the class's victims, f = v (1 + f'), f' of
+//! the class that takes their pages. Background GC takes only what holds nothing: waiting is worth more than a free
+//! reclaim unit.
 //!
-//! A curve is wrong where addresses of one class are not all rewritten equally often: what seems cold is
-//! collected while nearly full. Where space is scarce that feeds itself. So no victim may cost more than
-//! [`LIMIT`] times the mean of recent victims, with [`LIMIT_LEAST`] more, in pages moved per page
-//! reclaimed. Optimal shares of spare space need a factor of about 3 (closed form T8: cold classes of
-//! 80/20 and JESD219).
+//! A curve is wrong where addresses of one class are not all rewritten equally often: what seems cold is collected
+//! while nearly full. Where space is scarce that feeds itself. So no victim may cost more than [`LIMIT`] times the
+//! mean of recent victims, with [`LIMIT_LEAST`] more, in pages moved per page reclaimed. Optimal shares of spare
+//! space need a factor of about 3 (closed form T8: cold classes of 80/20 and JESD219).
 //!
-//! Relocated data goes by handle and generation unless `gc.destination` says otherwise: what survives
-//! long lives long. Where there is space it asks for separation by inherited death times (`death_time.rs`).
-//! State: see `survival/`, and 24 bytes a class.
+//! Relocated data goes by handle and generation unless `gc.destination` says otherwise: what survives long lives
+//! long. Where there is space it asks for separation by inherited death times (`death_time.rs`). State: see
+//! `survival/`, and 24 bytes a class.
 
 use serde::{Deserialize, Serialize};
 
-use super::PolicyInfo;
+use super::interface::PolicyInfo;
 use super::survival::{ByIndex, Index, Known, Track};
 use crate::config::Destination;
 use crate::gc::separation::Separation;

@@ -1,10 +1,10 @@
-//! Cost-age-time: the least u / (1 - u) * erases / age: cost-benefit with wear in it, so that a reclaim unit
-//! erased often is spared (Chiang, Lee and Chang, "Using data clustering to improve cleaning performance
-//! for flash memory", SP&E 1999: cost * time of erasing / age).
+//! Cost-age-time: the least u / (1 - u) * erases / age: cost-benefit with wear in it, so that a reclaim unit erased
+//! often is spared (Chiang, Lee and Chang, "Using data clustering to improve cleaning performance for flash
+//! memory", SP&E 1999: cost * time of erasing / age).
 
 use wafer_interface::RuId;
 
-use super::{PolicyInfo, RuView};
+use super::interface::{PolicyInfo, RuView};
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
     "cost-age-time",

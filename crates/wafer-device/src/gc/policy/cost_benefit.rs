@@ -1,13 +1,13 @@
-//! Cost-benefit: the largest (1 - u) * age / u of the valid share u and the age, which is the host pages
-//! written since the reclaim unit was closed.
+//! Cost-benefit: the largest (1 - u) * age / u of the valid share u and the age, which is the host pages written
+//! since the reclaim unit was closed.
 //!
 //! Old reclaim units are worth collecting at a higher valid share than young ones, which will get emptier by
-//! themselves (Rosenblum and Ousterhout, LFS, SOSP '91; the form without the cost of reading, as in Kawaguchi
-//! et al., USENIX '95).
+//! themselves (Rosenblum and Ousterhout, LFS, SOSP '91; the form without the cost of reading, as in Kawaguchi et
+//! al., USENIX '95).
 
 use wafer_interface::RuId;
 
-use super::{PolicyInfo, RuView};
+use super::interface::{PolicyInfo, RuView};
 
 pub(super) const INFO: PolicyInfo =
     PolicyInfo::by_isolation("cost-benefit", "largest (1 - u) * age / u, u = valid share", |_| {

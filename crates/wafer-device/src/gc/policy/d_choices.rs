@@ -1,11 +1,11 @@
 //! D-choices: the fewest valid pages among some drawn at random.
 //!
-//! Near greedy at a cost that does not grow with the device, and it resists traffic that fools greedy
-//! (Van Houdt, SIGMETRICS '13; closed form T5).
+//! Near greedy at a cost that does not grow with the device, and it resists traffic that fools greedy (Van Houdt,
+//! SIGMETRICS '13; closed form T5).
 
 use wafer_interface::RuId;
 
-use super::{PolicyInfo, RuView};
+use super::interface::{PolicyInfo, RuView};
 use crate::error::ensure;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(

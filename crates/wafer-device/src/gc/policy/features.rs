@@ -2,7 +2,7 @@
 
 use wafer_interface::{Features, OWNER_GC, Owner, RuId};
 
-use super::RuView;
+use super::interface::RuView;
 use crate::flash::reclaim::Seen;
 
 impl RuView<'_> {

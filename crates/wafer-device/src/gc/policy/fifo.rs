@@ -1,9 +1,9 @@
 //! FIFO: the reclaim unit closed first.
 //!
-//! The log-structured store without cleaning policy: closed forms T1 and T6 (Desnoyers, SYSTOR '12;
-//! Xiang and Kurkoski, arXiv 1110.4245).
+//! The log-structured store without cleaning policy: closed forms T1 and T6 (Desnoyers, SYSTOR '12; Xiang and
+//! Kurkoski, arXiv 1110.4245).
 
-use super::{PolicyInfo, RuView};
+use super::interface::{PolicyInfo, RuView};
 
 pub(super) const INFO: PolicyInfo =
     PolicyInfo::by_isolation("fifo", "closed first, whatever it holds", |_| {

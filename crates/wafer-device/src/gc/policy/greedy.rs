@@ -1,9 +1,9 @@
 //! Greedy: the fewest valid pages.
 //!
-//! The first of equals. Cheapest at the moment, and what today's firmware is taken to do (WARP, FAST '26,
-//! section 5). Optimal for uniform random traffic (Hu et al., SYSTOR '09).
+//! The first of equals. Cheapest at the moment, and what today's firmware is taken to do (WARP, FAST '26, section
+//! 5). Optimal for uniform random traffic (Hu et al., SYSTOR '09).
 
-use super::{PolicyInfo, RuView};
+use super::interface::{PolicyInfo, RuView};
 
 pub(super) const INFO: PolicyInfo =
     PolicyInfo::by_isolation("greedy", "fewest valid pages; today's firmware", |_| {

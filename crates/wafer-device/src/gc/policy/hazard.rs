@@ -1,13 +1,13 @@
 //! Hazard: the least rate at which waiting saves relocations, h V / (P - V).
 //!
-//! V of P pages are valid; h is the share of them invalidated per host page at this age in this class.
-//! It is the gain of waiting one moment more for the dead space that is held meanwhile; with one
-//! class and a constant h the order is that of greedy. A step from cost-benefit, whose age stands
-//! for 1/h (Rosenblum and Ousterhout, LFS, SOSP '91), to a measured h.
+//! V of P pages are valid; h is the share of them invalidated per host page at this age in this class. It is the
+//! gain of waiting one moment more for the dead space that is held meanwhile; with one class and a constant h the
+//! order is that of greedy. A step from cost-benefit, whose age stands for 1/h (Rosenblum and Ousterhout, LFS, SOSP
+//! '91), to a measured h.
 
 use serde::{Deserialize, Serialize};
 
-use super::PolicyInfo;
+use super::interface::PolicyInfo;
 use super::survival::{ByIndex, Index, Known, Track};
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(

@@ -1,8 +1,8 @@
 //! Victim policies: which reclaim unit garbage collection takes next.
 //!
-//! A policy sees reclaim units, never pages, and is asked once per collection, tens of thousands of
-//! page writes apart, so it may be slow. To add one: write a function as in `simple.rs` or
-//! implement [`VictimPolicy`], and name the file twice here: in a `mod` line and in [`POLICIES`].
+//! A policy sees reclaim units, never pages, and is asked once per collection, tens of thousands of page writes
+//! apart, so it may be slow. To add one: write a function as in `fifo.rs` or implement [`VictimPolicy`], and name
+//! the file twice here: in a `mod` line and in [`POLICIES`].
 
 mod adaptive;
 mod cost_age_time;
@@ -12,108 +12,17 @@ mod features;
 mod fifo;
 mod greedy;
 mod hazard;
+mod interface;
 mod look_ahead;
 mod quota;
 mod random;
 mod survival;
 mod windowed_greedy;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+pub use interface::{Learned, PolicyInfo, RuView, VictimPolicy};
 
-use crate::config::{Destination, GcConfig};
+use crate::config::GcConfig;
 use crate::error::ConfigError;
-use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits};
-use crate::gc::separation::Separation;
-use crate::rng::DeviceRng;
-use wafer_interface::{Owner, RuId, RuhId};
-
-/// Chooses victims.
-///
-/// The device guarantees that `rus` has at least one candidate. The policy must return a candidate,
-/// or `None` to leave all alone, which only background GC accepts: where space is needed, the device
-/// then takes the one with the fewest valid pages.
-pub trait VictimPolicy: Send {
-    /// Returns the next victim among [`RuView::candidates`].
-    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId>;
-
-    /// Returns the open reclaim unit that takes what is still valid in `victim`: one of the
-    /// [`RuView::classes`], from 0; or `None` for what `gc.destination` says. Asked once for each collection, also where the device chose the victim.
-    fn destination(&mut self, _victim: RuId, _rus: &mut RuView<'_>) -> Option<u8> {
-        None
-    }
-
-    /// Returns what the policy has learned, to be saved with the device; `None` for a policy that keeps
-    /// nothing between two choices.
-    fn save(&self) -> Option<Learned> {
-        None
-    }
-
-    /// Continues from what [`Self::save`] returned. `rus` shows all reclaim units of the restored device:
-    /// a policy must refuse what does not fit them, for it comes from a file.
-    ///
-    /// # Errors
-    /// What is wrong, in a few words.
-    fn load(&mut self, learned: &Learned, rus: &RuView<'_>) -> Result<(), String> {
-        let _ = (learned, rus);
-        Err("this policy keeps nothing".to_owned())
-    }
-}
-
-/// A function that keeps nothing between two choices.
-impl<F: FnMut(&mut RuView<'_>) -> Option<RuId> + Send> VictimPolicy for F {
-    fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
-        self(rus)
-    }
-}
-
-/// What a policy has learned, as a value of a saved device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Learned(Vec<u8>);
-
-impl Learned {
-    /// Packs a value.
-    ///
-    /// # Panics
-    /// If the value cannot be serialised, such as a sequence of unknown length.
-    pub fn pack(value: &impl Serialize) -> Self {
-        Learned(postcard::to_allocvec(value).expect("a value of known length"))
-    }
-
-    /// Unpacks a value that [`Self::pack`] packed.
-    ///
-    /// # Errors
-    /// The bytes are not such a value.
-    pub fn unpack<T: DeserializeOwned>(&self) -> Result<T, String> {
-        postcard::from_bytes(&self.0).map_err(|e| e.to_string())
-    }
-}
-
-/// A policy that a configuration can name.
-pub struct PolicyInfo {
-    /// Value of `gc.policy`.
-    pub name: &'static str,
-    /// One line for `wafer policies`.
-    pub summary: &'static str,
-    /// Where relocated data goes if the configuration does not say.
-    pub destination: Destination,
-    /// How data of a handle is separated if the configuration names neither a rule nor a destination and
-    /// enough reclaim units are spare.
-    pub separation: Option<Separation>,
-    /// Makes the policy from the configuration.
-    pub make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError>,
-}
-
-impl PolicyInfo {
-    /// Describes a policy that asks neither for a destination nor for separation.
-    const fn by_isolation(
-        name: &'static str,
-        summary: &'static str,
-        make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError>,
-    ) -> Self {
-        PolicyInfo { name, summary, destination: Destination::Isolation, separation: None, make }
-    }
-}
 
 /// All policies, in the order in which `wafer policies` lists them.
 #[rustfmt::skip] // one policy, one line
@@ -150,122 +59,4 @@ pub fn make(config: &GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError> {
         return Err(ConfigError::new("gc.policy", message));
     };
     (info.make)(config)
-}
-
-/// The reclaim units of one group, as a policy sees them.
-pub struct RuView<'a> {
-    pub(crate) rus: &'a mut ReclaimUnits,
-    pub(crate) rng: &'a mut DeviceRng,
-    /// Numbers of the group's reclaim units, candidates or not.
-    pub range: std::ops::Range<u32>,
-    /// Pages of a reclaim unit.
-    pub pages_per_ru: u32,
-    /// Handles of the device.
-    pub handles: usize,
-    /// Host pages written to the device so far.
-    pub now: u64,
-    /// Whether space is needed. If not, this is background GC, which takes nothing that holds more than
-    /// `gc.background_max_valid`.
-    pub forced: bool,
-    /// Number of open reclaim units among which a policy may choose for a victim's data. Of its handle's:
-    /// `gc.generations` with `gc.destination = "generation"`, four with `gc.separation`, else one. With
-    /// `gc.destination = "writer"` those of all handles, in their order.
-    pub classes: u8,
-    /// In [`VictimPolicy::destination`] with `gc.destination = "writer"`: the handle whose command asks for
-    /// space; 0 in background GC and elsewhere.
-    pub writer: RuhId,
-}
-
-impl RuView<'_> {
-    /// Returns the closed reclaim units with their valid pages, in order of number.
-    pub fn candidates(&self) -> impl Iterator<Item = (RuId, u32)> + '_ {
-        self.range.clone().filter_map(|ru| self.valid(RuId(ru)).map(|v| (RuId(ru), v)))
-    }
-
-    /// Returns the valid pages of a candidate; `None` if the reclaim unit is open, free or of another group.
-    pub fn valid(&self, ru: RuId) -> Option<u32> {
-        if !self.range.contains(&ru.0) {
-            return None;
-        }
-        let valid = self.rus.valid[ru.index()];
-        (valid & NOT_CLOSED == 0).then_some(valid)
-    }
-
-    /// Returns the candidate with the fewest valid pages, the first of equals. Kept incrementally: costs
-    /// less than a walk over [`Self::candidates`].
-    pub fn least_valid(&mut self) -> Option<RuId> {
-        self.rus.index.least_valid(&self.rus.valid, self.range.clone()).map(RuId)
-    }
-
-    /// Returns the age of a candidate: host pages written to the device since it was closed.
-    pub fn age(&self, ru: RuId) -> u64 {
-        self.now - self.rus.closed_at[ru.index()]
-    }
-
-    /// Returns the position of a candidate in the order of closing: smaller is older.
-    pub fn closed_order(&self, ru: RuId) -> u64 {
-        self.rus.closed_order[ru.index()]
-    }
-
-    /// Returns how often a reclaim unit was erased.
-    pub fn erases(&self, ru: RuId) -> u32 {
-        self.rus.units[ru.index()].erases
-    }
-
-    /// Returns how often a candidate's data was moved, as far as that is kept apart; 0 for what a host wrote.
-    /// Where the policy or separation chooses among [`Self::classes`]: 1 + the class.
-    pub fn generation(&self, ru: RuId) -> u8 {
-        self.rus.units[ru.index()].generation
-    }
-
-    /// Returns the class of what a host wrote to a candidate, where the drive separates; else 0.
-    pub fn host_class(&self, ru: RuId) -> u8 {
-        self.rus.units[ru.index()].class
-    }
-
-    /// Returns the predicted death time of a candidate's data, in host pages written to the device, where
-    /// it was grouped by that (`gc.separation = "deathtime"`).
-    pub fn death_time(&self, ru: RuId) -> Option<u64> {
-        Some(self.rus.units[ru.index()].death_time).filter(|time| *time > 0)
-    }
-
-    /// Returns whose data a candidate holds.
-    pub fn owner(&self, ru: RuId) -> Owner {
-        self.rus.units[ru.index()].owner
-    }
-
-    /// Returns the candidate with the least score, or the first without valid pages.
-    pub fn least_by(&self, score: fn(&Self, RuId, f64) -> f64) -> Option<RuId> {
-        let mut best: Option<(f64, RuId)> = None;
-        for (ru, valid) in self.candidates() {
-            if valid == 0 {
-                return Some(ru);
-            }
-            let score = score(self, ru, f64::from(valid));
-            if best.is_none_or(|(least, _)| score < least) {
-                best = Some((score, ru));
-            }
-        }
-        best.map(|(_, ru)| ru)
-    }
-
-    /// Returns a number in `0..bound`, uniform; `bound` must not be 0. The same seed gives the same numbers.
-    pub fn draw(&mut self, bound: u32) -> u32 {
-        self.rng.below(bound)
-    }
-
-    /// Returns a candidate drawn uniformly.
-    pub fn draw_candidate(&mut self) -> Option<RuId> {
-        let count = self.range.len() as u32;
-        // Nearly all reclaim units are candidates while GC runs: a few draws suffice. The walk
-        // bounds the worst case.
-        for _ in 0..64 {
-            let ru = RuId(self.range.start + self.rng.below(count));
-            if self.valid(ru).is_some() {
-                return Some(ru);
-            }
-        }
-        let all: Vec<RuId> = self.candidates().map(|(ru, _)| ru).collect();
-        (!all.is_empty()).then(|| all[self.rng.below(all.len() as u32) as usize])
-    }
 }

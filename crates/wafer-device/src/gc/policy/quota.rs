@@ -1,13 +1,12 @@
-//! Quotas: the spare space is shared among handles, and greedy chooses within the handle that has
-//! most above its share.
+//! Quotas: the spare space is shared among handles, and greedy chooses within the handle that has most above its
+//! share.
 //!
-//! Greedy over all handles equalises the valid share of their victims, so that spare space follows
-//! size and not need (closed form T9; WARP, FAST '26, calls the effect "noisy RUH"). A share in
-//! proportion to sqrt(writes x size) is near the best for streams that are uniform inside (closed form
-//! T8; after Stoica and Ailamaki, VLDB '13). Data that relocation has mixed counts as a stream of its
-//! own, written by relocation.
+//! Greedy over all handles equalises the valid share of their victims, so that spare space follows size and not
+//! need (closed form T9; WARP, FAST '26, calls the effect "noisy RUH"). A share in proportion to sqrt(writes x
+//! size) is near the best for streams that are uniform inside (closed form T8; after Stoica and Ailamaki, VLDB
+//! '13). Data that relocation has mixed counts as a stream of its own, written by relocation.
 
-use super::{Learned, PolicyInfo, RuView, VictimPolicy};
+use super::interface::{Learned, PolicyInfo, RuView, VictimPolicy};
 use wafer_interface::{Owner, RuId};
 
 pub(super) const FIXED: PolicyInfo = PolicyInfo::by_isolation(

@@ -1,12 +1,12 @@
 //! Windowed greedy: the fewest valid pages among those closed first.
 //!
 //! Between FIFO (a window of one) and greedy (a window of all): young reclaim units, which are still getting
-//! emptier, are left alone (Hu et al., "Write amplification analysis in flash-based solid state drives",
-//! SYSTOR '09).
+//! emptier, are left alone (Hu et al., "Write amplification analysis in flash-based solid state drives", SYSTOR
+//! '09).
 
 use wafer_interface::RuId;
 
-use super::{PolicyInfo, RuView};
+use super::interface::{PolicyInfo, RuView};
 use crate::error::ensure;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(

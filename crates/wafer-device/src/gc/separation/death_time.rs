@@ -1,23 +1,23 @@
-//! Separation by inherited death times: a page that overwrites data which a regular stream was about to
-//! overwrite will itself be overwritten then (`docs/concepts/garbage-collection.md`).
+//! Separation by inherited death times: a page that overwrites data which a regular stream was about to overwrite
+//! will itself be overwritten then (`docs/concepts/garbage-collection.md`).
 //!
-//! The *death time* of a page is the moment at which it is overwritten, in host pages written to the
-//! device. A handle is *regular* if the pages that it wrote live equally long until it overwrites them
-//! itself, one *turn*: then the death time of what it writes is known. A page of another handle that
-//! overwrites such a page early *inherits* its death time; so does what overwrites that page. A handle of
-//! which enough is inherited is *split*: its pages go to an open reclaim unit for each share of the turn
-//! that is left, so that they become invalid together.
+//! The *death time* of a page is the moment at which it is overwritten, in host pages written to the device. A
+//! handle is *regular* if the pages that it wrote live equally long until it overwrites them itself, one *turn*:
+//! then the death time of what it writes is known. A page of another handle that overwrites such a page early
+//! *inherits* its death time; so does what overwrites that page. A handle of which enough is inherited is *split*:
+//! its pages go to an open reclaim unit for each share of the turn that is left, so that they become invalid
+//! together.
 //!
-//! Grouping by predicted death time as such: Chakraborttii and Litz, "Reducing write amplification in flash
-//! by death-time prediction of logical block addresses" (SYSTOR '21), who predict with a learned model for
-//! each address; He et al., FK in SepBIT (FAST '22), who assume it known. Here nothing is kept by address.
+//! Grouping by predicted death time as such: Chakraborttii and Litz, "Reducing write amplification in flash by
+//! death-time prediction of logical block addresses" (SYSTOR '21), who predict with a learned model for each
+//! address; He et al., FK in SepBIT (FAST '22), who assume it known. Here nothing is kept by address.
 //!
-//! State: 40 bytes a handle, and two times for each 1/64 of a reclaim unit: its birth and its death time.
-//! Work: one sample for each 1/64 of a reclaim unit, and of handles that are split a look for each page.
+//! State: 40 bytes a handle, and two times for each 1/64 of a reclaim unit: its birth and its death time. Work: one
+//! sample for each 1/64 of a reclaim unit, and of handles that are split a look for each page.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Separator, Sizes, Victim};
+use super::separator::{Separator, Sizes, Victim};
 use crate::flash::segment::Content;
 
 /// Open reclaim units of a split handle, beside that of data with unknown death time.

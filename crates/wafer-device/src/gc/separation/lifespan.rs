@@ -1,9 +1,9 @@
-//! The lifespan by which SepBIT and MiDAS divide written pages: whether the last content of a page outlived
-//! the reclaim units of the short-lived class.
+//! The lifespan by which SepBIT and MiDAS divide written pages: whether the last content of a page outlived the
+//! reclaim units of the short-lived class.
 
 use serde::{Deserialize, Serialize};
 
-use super::Victim;
+use super::separator::Victim;
 
 /// Lifespans of collected reclaim units that make up one estimate.
 const SAMPLE: u32 = 16;

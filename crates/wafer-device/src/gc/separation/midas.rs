@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::lifespan::Lifespan;
-use super::{Separator, Sizes, Victim};
+use super::separator::{Separator, Sizes, Victim};
 use crate::flash::segment::Content;
 
 /// Groups of relocated data.

@@ -1,18 +1,19 @@
-//! Separation inside the drive: pages that are likely to be invalidated at about the same time are
-//! written together, within the data of each handle, without hints from the host.
+//! Separation inside the drive: pages that are likely to be invalidated at about the same time are written
+//! together, within the data of each handle, without hints from the host.
 //!
-//! A written page is known by how long its previous content lived: the host pages written between that
-//! write and this one. The device takes it from the birth of the segment that held the page, so it is
-//! precise to 1/64 reclaim unit. It costs 16 bytes a segment and a look at the map for each page, only
-//! where separation is on. Relocated pages are separated by what is known of their reclaim unit.
+//! A written page is known by how long its previous content lived: the host pages written between that write and
+//! this one. The device takes it from the birth of the segment that held the page, so it is precise to 1/64 reclaim
+//! unit. It costs 16 bytes a segment and a look at the map for each page, only where separation is on. Relocated
+//! pages are separated by what is known of their reclaim unit.
 //!
-//! To add a rule: copy a file of this folder, implement [`Separator`], and name the file twice here, in a
-//! `mod` line and in the table.
+//! To add a rule: copy a file of this folder, implement [`Separator`], and name the file twice here, in a `mod`
+//! line and in the table.
 
 pub(crate) mod death_time;
 mod lifespan;
 mod midas;
 mod multi_log;
+mod separator;
 mod sepbit;
 #[cfg(test)]
 mod tests;
@@ -20,81 +21,9 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use separator::{Separator, Sizes, Victim};
+
 use crate::flash::segment::Content;
-
-/// What is known of a reclaim unit that is collected.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Victim {
-    /// Class of what the host wrote; 0 for relocated data.
-    pub(crate) class: u8,
-    /// 1 + the class of relocated data; 0 for what the host wrote.
-    pub(crate) generation: u8,
-    /// Host pages written to the device since it was closed.
-    pub(crate) age: u64,
-    /// Predicted death time of its data; 0: unknown.
-    pub(crate) death_time: u64,
-}
-
-/// The sizes that rules depend on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
-    pub(crate) logical_pages: u64,
-    pub(crate) handles: u16,
-    /// Handles that may be split at a time.
-    pub(crate) split_handles: u16,
-    /// Classes of relocated data.
-    pub(crate) relocated_classes: u8,
-}
-
-/// A rule of separation with what it has learned. Times are in host pages written to the device.
-///
-/// Dispatch is static: the device matches on the rule once a page and the rule's code is inlined.
-pub(crate) trait Separator: Sized {
-    /// Open reclaim units of a handle for what the host writes.
-    const HOST_CLASSES: u8;
-    /// Whether the rule splits every handle at all times.
-    const SPLITS_ALL: bool = true;
-
-    /// Returns the open reclaim units of a handle for relocated data; `generations` is
-    /// `gc.generations`.
-    fn relocated_classes(generations: u8) -> u8;
-
-    /// Creates the rule, knowing nothing yet.
-    fn new(sizes: &Sizes) -> Self;
-
-    /// Returns whether the pages of a handle go to several open reclaim units.
-    #[inline(always)]
-    fn splits(&self, _handle: u32) -> bool {
-        Self::SPLITS_ALL
-    }
-
-    /// Learns from the first page of a segment that a host begins, and predicts the death time of the
-    /// segment; 0: unknown.
-    #[inline(always)]
-    fn begin_segment(&mut self, _handle: u32, _old: Option<Content<'_>>, _now: u64) -> u64 {
-        0
-    }
-
-    /// Returns the class of a written page, and its predicted death time; `old` is the content that it
-    /// replaces.
-    fn host_class(&self, handle: u32, old: Option<Content<'_>>, now: u64) -> (u8, u64);
-
-    /// Learns from a collection, and returns the class of the victim's valid pages.
-    fn collect(&mut self, victim: &Victim, now: u64) -> u8;
-
-    /// Returns whether relocated data of this generation is grouped by death time.
-    fn is_grouped(&self, _generation: u8) -> bool {
-        false
-    }
-
-    /// Continues from what a saved rule had learned, after checking it.
-    ///
-    /// # Errors
-    /// A value that no device of these sizes can have at the time `now`.
-    fn resume(&mut self, _saved: Self, _now: u64) -> Result<(), String> {
-        Ok(())
-    }
-}
 
 /// Makes the configuration's enumeration, the rule in force, and the static dispatch between them.
 macro_rules! separations {

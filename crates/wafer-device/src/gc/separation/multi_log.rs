@@ -1,10 +1,10 @@
-//! Multi-log: written pages in classes a factor of four apart, by how long their last content lived;
-//! relocated pages keep their class (after Stoica and Ailamaki, "Improving flash write performance by
-//! using update frequency", VLDB '13).
+//! Multi-log: written pages in classes a factor of four apart, by how long their last content lived; relocated
+//! pages keep their class (after Stoica and Ailamaki, "Improving flash write performance by using update
+//! frequency", VLDB '13).
 
 use serde::{Deserialize, Serialize};
 
-use super::{Separator, Sizes, Victim};
+use super::separator::{Separator, Sizes, Victim};
 use crate::flash::segment::Content;
 
 /// Lives at which the next class begins, in turnovers of the logical space.

@@ -1,10 +1,10 @@
-//! SepBIT: written pages in two classes by lifespan, relocated ones by age (Wang et al., "Separating data via
-//! block invalidation time inference", FAST '22, algorithm 1; ages are those of reclaim units, not of pages).
+//! SepBIT: written pages in two classes by lifespan, relocated ones by age (Wang et al., "Separating data via block
+//! invalidation time inference", FAST '22, algorithm 1; ages are those of reclaim units, not of pages).
 
 use serde::{Deserialize, Serialize};
 
 use super::lifespan::Lifespan;
-use super::{Separator, Sizes, Victim};
+use super::separator::{Separator, Sizes, Victim};
 use crate::flash::segment::Content;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,14 +1,14 @@
-//! What the index policies learn: how pages of each class are invalidated with age, from valid counts
-//! alone (`docs/concepts/adaptive.md`).
+//! What the index policies learn: how pages of each class are invalidated with age, from valid counts alone
+//! (`docs/concepts/adaptive.md`).
 //!
-//! A class is a handle and a generation, or the mixed data of several handles. Pages that became invalid
-//! since the last look at their reclaim unit, summed by age, are a hazard, which gives a survival curve.
-//! A class of which little was seen is taken for the mean of its handle: without that, its pages would
-//! seem to live for ever, and it would be collected first.
+//! A class is a handle and a generation, or the mixed data of several handles. Pages that became invalid since the
+//! last look at their reclaim unit, summed by age, are a hazard, which gives a survival curve. A class of which
+//! little was seen is taken for the mean of its handle: without that, its pages would seem to live for ever, and it
+//! would be collected first.
 //!
 //! State: 48 bytes for each reclaim unit, and 12 KiB for each class in use and for each handle. Work per
-//! collection: one comparison for each reclaim unit, and a look and an index for [`LOOKS`] of them in
-//! turn, for those closed since, and for the [`SHORT_LIST`] that could be chosen.
+//! collection: one comparison for each reclaim unit, and a look and an index for [`LOOKS`] of them in turn, for
+//! those closed since, and for the [`SHORT_LIST`] that could be chosen.
 
 mod curve;
 
@@ -18,7 +18,7 @@ use curve::{Bins, Curve};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Learned, RuView, VictimPolicy};
+use super::interface::{Learned, RuView, VictimPolicy};
 use crate::gc::separation::death_time;
 use wafer_interface::{Owner, RuId};
 
