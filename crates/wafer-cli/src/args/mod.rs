@@ -44,7 +44,11 @@ pub(crate) use validate::ValidateArgs;
 
 /// The write-amplification lab for NVMe Flexible Data Placement (FDP).
 #[derive(Debug, Parser)]
-#[command(name = "wafer", version, after_help = EXAMPLES, before_help = LACKS, arg_required_else_help = true)]
+#[command(name = "wafer", version, after_help = EXAMPLES, arg_required_else_help = true)]
+#[cfg_attr(
+    not(all(feature = "serve", feature = "mount", feature = "tui")),
+    command(before_help = LACKS)
+)]
 pub(crate) struct Cli {
     /// Suppress progress and notices on stderr.
     #[arg(long, short, global = true)]
@@ -55,11 +59,9 @@ pub(crate) struct Cli {
 }
 
 /// A note for builds without some of the commands.
-const LACKS: &str = if cfg!(all(feature = "serve", feature = "mount", feature = "tui")) {
-    ""
-} else {
-    "Built without all of serve, mount and top: `cargo build --release -p wafer-cli` has them."
-};
+#[cfg(not(all(feature = "serve", feature = "mount", feature = "tui")))]
+const LACKS: &str =
+    "Built without all of serve, mount and top: `cargo build --release -p wafer-cli` has them.";
 
 const EXAMPLES: &str = "\
 Examples:
