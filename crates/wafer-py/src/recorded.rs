@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use wafer_interface::{Batch, Command, Op};
+use wafer_lab::source::SourceTarget;
 use wafer_lab::{CommandsSource, Experiment, Source, Workload as LabWorkload};
 
 use crate::error::{PendingError, of_lab};
@@ -23,7 +24,8 @@ pub(crate) fn record(
 ) -> PyResult<Option<(Workload, u64)>> {
     let pending = PendingError::default();
     let source = iterator.map(|iterator| iterator.for_run(&pending));
-    let target = experiment.target();
+    // The bytes asked for are the volume.
+    let target = SourceTarget { until_volume: true, ..experiment.target() };
     let built = py.detach(|| match &source {
         Some(source) => source.build(&target),
         None => experiment.workload.build(&target),
