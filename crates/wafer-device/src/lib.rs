@@ -64,6 +64,7 @@ mod rng;
 mod slots;
 mod state;
 #[cfg(test)]
+#[path = "../tests/unit/mod.rs"]
 mod tests;
 
 pub use attribution::{Attribution, Collected};
