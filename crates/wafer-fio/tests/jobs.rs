@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use wafer_fio::JobSpec;
 use wafer_fio::file::{JobFile, Jobs, Target};
-use wafer_fio::job::{BlockSize, Direction, Distribution, Order, PlacementRule, Sequencer};
+use wafer_fio::job::{BlockSize, Direction, Distribution, Order, PlacementRule, RateProcess, Sequencer};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -62,6 +62,7 @@ fn plain(name: &str, line: u32) -> JobSpec {
         iodepth: 1,
         rate: [None; 3],
         rate_iops: [None; 3],
+        rate_process: RateProcess::Linear,
         thinktime_us: 0,
         thinktime_blocks: 1,
         placement: PlacementRule::None,

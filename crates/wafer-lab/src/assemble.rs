@@ -9,7 +9,7 @@ use wafer_record::record::{
     rfc3339,
 };
 use wafer_record::{
-    AttributionRecord, Events, Kind, Published, ReclaimUnits, Record, Timeline, Wear,
+    AttributionRecord, Events, Kind, Published, ReclaimUnits, Record, TimeRecord, Timeline, Wear,
 };
 
 use crate::config::ResolvedDevice;
@@ -25,6 +25,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) attribution: Option<AttributionRecord>,
     pub(crate) figures: Vec<Figure>,
     pub(crate) timeline: Timeline,
+    pub(crate) time: Option<TimeRecord>,
     pub(crate) reclaim_units: ReclaimUnits,
     pub(crate) published: Vec<Published>,
     pub(crate) wall_seconds: f64,
@@ -46,6 +47,7 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> Record {
         application: outcome.figures.into_iter().map(FigureRecord::from).collect(),
         attribution: outcome.attribution,
         digest: Some(outcome.timeline.digest()),
+        time: outcome.time,
         reclaim_units: Some(outcome.reclaim_units),
         published: outcome.published,
         performance: Performance {

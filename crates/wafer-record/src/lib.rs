@@ -40,6 +40,7 @@ mod schema;
 mod snapshot;
 pub mod statistics;
 pub mod text;
+pub mod time;
 mod timeline;
 mod volume;
 
@@ -57,5 +58,6 @@ pub use reclaim_units::{MOST_RECLAIM_UNITS, ReclaimUnits};
 pub use record::{Kind, Record, Summary};
 pub use schema::schema;
 pub use snapshot::{Connection, DriveState, Event, Live, NamespaceState, Snapshot};
+pub use time::TimeRecord;
 pub use timeline::{HandleKey, Recorder, Series, Timeline, interpolate};
 pub use volume::Volume;

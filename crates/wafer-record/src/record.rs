@@ -11,7 +11,7 @@ use wafer_interface::{Counters, Figure};
 use crate::host::Host;
 use crate::{
     AttributionRecord, Events, Finding, Live, Measured, Metrics, Precondition, Published,
-    ReclaimUnits, Snapshot, Timeline, Volume, Wear,
+    ReclaimUnits, Snapshot, TimeRecord, Timeline, Volume, Wear,
 };
 
 /// The `schema` of a record.
@@ -46,6 +46,9 @@ pub struct Record {
     /// WAF over the timeline. Records of version 0.1.0 have none; readers compute it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Metrics>,
+    /// Bandwidth, latency and energy; only of runs with a clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<TimeRecord>,
     /// The reclaim units at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reclaim_units: Option<ReclaimUnits>,
@@ -339,6 +342,7 @@ impl Record {
             findings: None,
             timeline,
             metrics: None,
+            time: None,
             reclaim_units: None,
             published: Vec::new(),
             live: None,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use wafer_fio::file::{JobFile, Jobs, Target};
-use wafer_fio::{Mixer, MixerOptions, Pace, WorkloadError, file};
+use wafer_fio::{ClosedLoop, Mixer, MixerOptions, Pace, WorkloadError, file};
 use wafer_record::files::read_text;
 use wafer_record::record::{IgnoredOption, JobRecord};
 
@@ -93,8 +93,22 @@ impl Source for FioSource {
             until_volume: target.until_volume,
         };
         let ignored = ignored(&jobs);
+        if target.timed {
+            target.refuse_pace("with a clock the shares of the jobs follow from the drive")?;
+            let names = jobs.jobs.iter().map(|job| job.name.clone()).collect();
+            let jobs = ClosedLoop::new(jobs.jobs, target.seed, target.until_volume).map_err(refused)?;
+            return Ok(Built {
+                total_bytes: None,
+                memory_bytes: jobs.memory_bytes(),
+                stream: Box::new(jobs),
+                jobs: names,
+                ignored,
+                notices: Vec::new(),
+            });
+        }
         let mixer = Mixer::new(jobs.jobs, &options).map_err(refused)?;
         Ok(Built {
+            jobs: Vec::new(),
             total_bytes: mixer.total_bytes(),
             memory_bytes: mixer.memory_bytes(),
             stream: Box::new(mixer),
