@@ -87,6 +87,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) time: bool,
 
+    /// File for the results of a run with a clock as `fio --output-format=json+` writes them; `-` is stdout.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::AnyPath, requires = "time")]
+    pub(crate) fio_json: Option<PathBuf>,
+
     /// Table of published or measured cumulative WAF to print beside ours: columns volume,waf or
     /// host_bytes,media_bytes.
     #[arg(long, value_name = "TABLE.csv", value_hint = ValueHint::FilePath)]

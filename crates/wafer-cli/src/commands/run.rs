@@ -10,7 +10,7 @@ use wafer_record::{Cause, Record, write_json};
 
 #[cfg(feature = "serve")]
 use super::live;
-use super::summary;
+use super::{summary, time_summary};
 use crate::args::RunArgs;
 use crate::batch::{check_all, run_all};
 use crate::cancel::is_cancelled;
@@ -60,6 +60,9 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     }
     if failures.is_empty() || (!records.is_empty() && !is_cancelled()) {
         target.all(&records)?;
+        if let Some(path) = &args.fio_json {
+            fio_json(path, &records)?;
+        }
         if args.json.is_none() || args.table {
             print(&experiments, &records, &references)?;
         }
@@ -150,6 +153,14 @@ fn rejected(record: &Record) {
     }
 }
 
+/// Writes results as fio does: one run.
+fn fio_json(path: &Path, records: &[Record]) -> anyhow::Result<()> {
+    match records {
+        [record] => output::json_to(path, &wafer_record::fio_json(record)),
+        _ => Err(LabError::config("--fio-json", "takes the results of one run").into()),
+    }
+}
+
 fn reference(experiment: &Experiment) -> Result<Option<Reference>, LabError> {
     experiment.compare.as_deref().map(Reference::read).transpose()
 }
@@ -161,7 +172,12 @@ fn print(
 ) -> anyhow::Result<()> {
     let mut out = output::styled();
     match records {
-        [record] => summary::one(&mut out, record)?,
+        [record] => {
+            summary::one(&mut out, record)?;
+            if let Some(time) = &record.time {
+                time_summary::print(&mut out, time)?;
+            }
+        }
         _ => summary::many(&mut out, &records.iter().collect::<Vec<_>>())?,
     }
     for record in records {

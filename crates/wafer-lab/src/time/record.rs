@@ -40,17 +40,17 @@ impl Statistics {
             + power.link_pj * counts.link_bytes as f64 / 1e12;
         TimeRecord {
             seconds,
-            read: requests(&all.read, seconds, true),
-            write: requests(&all.write, seconds, true),
-            jobs: jobs.iter().map(|(name, pair)| ((*name).to_owned(), directions(pair, seconds))).collect(),
+            read: requests(&all.read, seconds, Detail::Bands),
+            write: requests(&all.write, seconds, Detail::Bands),
+            jobs: jobs.iter().map(|(name, pair)| ((*name).to_owned(), directions(pair, seconds, Detail::Histogram))).collect(),
             handles: (self.handles.iter())
                 .filter_map(|(handle, all)| {
-                    Some((HandleKey::Handle(*handle), requests(all, seconds, false)?))
+                    Some((HandleKey::Handle(*handle), requests(all, seconds, Detail::Percentiles)?))
                 })
                 .collect(),
             namespaces: (1..)
                 .zip(&self.namespaces)
-                .map(|(nsid, pair)| (nsid, directions(pair, seconds)))
+                .map(|(nsid, pair)| (nsid, directions(pair, seconds, Detail::Percentiles)))
                 .collect(),
             dies,
             energy_joules,
@@ -59,6 +59,14 @@ impl Statistics {
             series: self.series.record(now),
         }
     }
+}
+
+/// How much of a set of requests is recorded.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Detail {
+    Percentiles,
+    Histogram,
+    Bands,
 }
 
 fn merge(sum: &mut Pair, pair: &Pair) {
@@ -77,14 +85,14 @@ fn name(work: Work) -> &'static str {
     }
 }
 
-fn directions(pair: &Pair, seconds: f64) -> Directions {
+fn directions(pair: &Pair, seconds: f64, detail: Detail) -> Directions {
     Directions {
-        read: requests(&pair.read, seconds, false),
-        write: requests(&pair.write, seconds, false),
+        read: requests(&pair.read, seconds, detail),
+        write: requests(&pair.write, seconds, detail),
     }
 }
 
-fn requests(latencies: &Latencies, seconds: f64, whole: bool) -> Option<Requests> {
+fn requests(latencies: &Latencies, seconds: f64, detail: Detail) -> Option<Requests> {
     if latencies.count() == 0 {
         return None;
     }
@@ -107,8 +115,8 @@ fn requests(latencies: &Latencies, seconds: f64, whole: bool) -> Option<Requests
         percentiles_us: (PERCENTILES.iter())
             .map(|percent| (percent.to_string(), us(latencies.percentile(*percent))))
             .collect(),
-        bands: if whole { BANDS.into_iter().map(band).collect() } else { Vec::new() },
-        histogram: if whole {
+        bands: if detail == Detail::Bands { BANDS.into_iter().map(band).collect() } else { Vec::new() },
+        histogram: if detail >= Detail::Histogram {
             latencies.bins().map(|(time, count)| (us(time), count)).collect()
         } else {
             Vec::new()
