@@ -79,6 +79,10 @@ pub struct TimingConfig {
     /// the dies have had the time for it and for its share of relocation. Default: only the write buffer limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gc_credit: Option<Bytes>,
+    /// Share of the rate at which dies keep up with hosts and relocation, from which on `gc_credit` holds. Below it
+    /// garbage collection is ahead.
+    #[serde(default)]
+    pub gc_knee: f64,
     /// Most bytes per second that the host may write while garbage collection has work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gc_host_rate: Option<Bytes>,
@@ -223,6 +227,7 @@ impl TimingConfig {
         };
         share("timing.missed_slices", self.missed_slices, 0.99)?;
         share("timing.metadata", self.metadata, 1.0)?;
+        share("timing.gc_knee", self.gc_knee, 1.0)?;
         let rates = [
             ("timing.channel_rate", self.channel_rate.0 as f64),
             ("timing.link_read", self.link_read.0 as f64),

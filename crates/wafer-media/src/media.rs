@@ -115,6 +115,8 @@ struct Times {
     /// Time of all dies for a page of the host, and for one that is moved, with 16 bits of fraction.
     page: Time,
     moved_page: Time,
+    /// Share of the rate of the dies, of 2^32.
+    knee: u64,
 }
 
 /// What a reclaim unit has received since it was opened.
@@ -127,6 +129,9 @@ struct Filling {
     /// Programs so far: they go from die to die.
     programs: u32,
 }
+
+/// How far hosts must be ahead of the knee's rate for garbage collection to hold them back, nanoseconds.
+const KNEE_WINDOW: Time = 10_000_000;
 
 /// The media, channels, link and buffer of a drive.
 #[derive(Debug)]
@@ -145,6 +150,7 @@ pub struct Media {
     link: [Server; 2],
     cap: Server,
     paced_until: Time,
+    knee_until: Time,
     buffer_bytes: u64,
     protected: bool,
     occupied: u64,
@@ -220,6 +226,7 @@ impl Media {
                 credit: config.gc_credit.map(|credit| credit.0 / shape.page_bytes),
                 page: per_page(config.program_us / stripe),
                 // A victim is valid for the most part: nearly every read of its cells brings whole units.
+                knee: (config.gc_knee * 4_294_967_296.0) as u64,
                 moved_page: per_page(config.program_us / stripe + mean_read / unit),
             },
             stripe: (config.program_bytes() / shape.page_bytes) as u32,
@@ -232,6 +239,7 @@ impl Media {
             link: Default::default(),
             cap: Server::default(),
             paced_until: 0,
+            knee_until: 0,
             buffer_bytes: config.write_buffer.0,
             protected: config.buffer_protected,
             occupied: 0,
@@ -304,8 +312,17 @@ impl Media {
         let Some(credit) = self.times.credit.filter(|_| self.pacing.is_active()) else { return now };
         let page = self.times.page;
         let moved = u128::from(self.times.moved_page) * u128::from(self.pacing.ratio()) >> 32;
-        let cost = pages * (page + u64::try_from(moved).unwrap_or(u64::MAX)) >> 16;
-        let ahead = credit * (page + u64::try_from(moved).unwrap_or(u64::MAX)) >> 16;
+        let each = page + u64::try_from(moved).unwrap_or(u64::MAX);
+        let (cost, ahead) = (pages * each >> 16, credit * each >> 16);
+        if self.times.knee > 0 {
+            // A queue that is served at the knee's rate grows only above it.
+            let slower = (u128::from(cost) << 32) / u128::from(self.times.knee);
+            let end = self.knee_until.max(now) + slower as u64;
+            self.knee_until = end.min(now + 2 * KNEE_WINDOW);
+            if end - now < KNEE_WINDOW {
+                return now;
+            }
+        }
         self.paced_until = self.paced_until.max(now) + cost;
         now.max(self.paced_until.saturating_sub(ahead))
     }

@@ -10,3 +10,6 @@ mod series;
 mod statistics;
 
 pub(crate) use drive::TimedRun;
+
+#[cfg(test)]
+mod tests;

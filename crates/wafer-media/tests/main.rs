@@ -1,0 +1,3 @@
+//! The laws that any model of a drive in time must keep.
+
+mod laws;
