@@ -187,11 +187,11 @@ impl TimingConfig {
         self.program_bytes() as f64 * f64::from(self.dies) / (self.program_us / 1e6)
     }
 
-    /// Checks every key.
+    /// Checks every key for a device with pages of `page_bytes` bytes in so many reclaim groups.
     ///
     /// # Errors
     /// The key at fault below `timing`, and what it must be.
-    pub fn check(&self, page_bytes: u64) -> Result<(), (&'static str, String)> {
+    pub fn check(&self, page_bytes: u64, groups: u16) -> Result<(), (&'static str, String)> {
         let time = |key: &'static str, value: f64, least: f64| {
             let most = 1e7;
             if value.is_finite() && value >= least && value <= most {
@@ -205,12 +205,23 @@ impl TimingConfig {
             false => Err((key, "must be above 0".to_owned())),
         };
         positive("timing.dies", self.dies > 0)?;
+        if !self.dies.is_multiple_of(u32::from(groups)) {
+            let reason = format!("must be a multiple of the {groups} reclaim groups");
+            return Err(("timing.dies", reason));
+        }
         positive("timing.planes", self.planes > 0)?;
         positive("timing.cell_bits", self.cell_bits > 0)?;
         positive("timing.channels", self.channels > 0)?;
-        positive("timing.plane_page", self.plane_page.0 >= page_bytes)
-            .map_err(|(key, _)| (key, format!("must be at least one page ({page_bytes} bytes)")))?;
-        positive("timing.read_us", !self.read_us.as_slice().is_empty())?;
+        if self.plane_page.0 == 0 || !self.plane_page.0.is_multiple_of(page_bytes) {
+            let reason = format!("must be a multiple of the page ({page_bytes} bytes)");
+            return Err(("timing.plane_page", reason));
+        }
+        if self.read_us.as_slice().is_empty() {
+            return Err((
+                "timing.read_us",
+                "expected a time, or one for each page type".to_owned(),
+            ));
+        }
         self.read_us.as_slice().iter().try_for_each(|us| time("timing.read_us", *us, 1e-3))?;
         time("timing.program_us", self.program_us, 1e-3)?;
         time("timing.erase_us", self.erase_us, 0.0)?;

@@ -34,8 +34,16 @@ struct Queued {
     end: Time,
     /// When it last began or continued.
     resumed: Time,
-    /// Bytes of the write buffer that its end frees.
-    frees: u64,
+    frees: Frees,
+}
+
+/// What the end of a program frees.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Frees {
+    /// Bytes of the write buffer.
+    pub(crate) bytes: u64,
+    /// Number of the program, in the order in which programs were queued on all dies.
+    pub(crate) program: u64,
 }
 
 /// The points at which work gives way to reads.
@@ -67,7 +75,7 @@ pub(crate) struct Die {
 
 impl Die {
     /// Queues work that may begin at `from`.
-    pub(crate) fn push(&mut self, work: Work, from: Time, length: Time, frees: u64) {
+    pub(crate) fn push(&mut self, work: Work, from: Time, length: Time, frees: Frees) {
         let start = from.max(self.tail).max(self.reads_end);
         let end = start + length;
         self.queue.push_back(Queued { work, start, end, resumed: start, frees });
@@ -78,7 +86,7 @@ impl Die {
     pub(crate) fn finish(&mut self, now: Time) -> u64 {
         let mut freed = 0;
         while let Some(first) = self.queue.front().filter(|first| first.end <= now) {
-            freed += first.frees;
+            freed += first.frees.bytes;
             self.queue.pop_front();
         }
         freed
@@ -86,12 +94,16 @@ impl Die {
 
     /// Returns when the first work that frees a part of the buffer ends.
     pub(crate) fn next_free(&self) -> Option<Time> {
-        self.queue.iter().find(|queued| queued.frees > 0).map(|queued| queued.end)
+        self.first_program().map(|queued| queued.end)
     }
 
-    /// Returns when all work ends.
-    pub(crate) fn tail(&self) -> Time {
-        self.tail.max(self.reads_end)
+    /// Returns the number of the first program that frees a part of the buffer.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        self.first_program().map(|queued| queued.frees.program)
+    }
+
+    fn first_program(&self) -> Option<&Queued> {
+        self.queue.iter().find(|queued| queued.frees.bytes > 0)
     }
 
     /// Reads for `length` from `now` on. `misses` is how many points to give way the work under way misses.
@@ -125,7 +137,8 @@ impl Die {
             match slice {
                 0 => whole,
                 slice => {
-                    let next = slice - (begin - queued.resumed) % slice;
+                    // A read that comes at the very point does not wait.
+                    let next = (slice - (begin - queued.resumed) % slice) % slice;
                     whole.min(next.saturating_add(misses().saturating_mul(slice)))
                 }
             }
@@ -182,13 +195,13 @@ mod tests {
         let mut die = Die::default();
         assert_eq!(read(&mut die, 10), (0, 60));
         assert_eq!(read(&mut die, 20), (0, 110));
-        assert_eq!(die.tail(), 110);
+        assert_eq!(read(&mut die, 110), (0, 160));
     }
 
     #[test]
     fn a_program_gives_way_after_a_slice_and_continues() {
         let mut die = Die::default();
-        die.push(Work::HostProgram, 0, 1000, 7);
+        die.push(Work::HostProgram, 0, 1000, Frees { bytes: 7, program: 1 });
         // 30 into the program: 70 more, then the read; the program lasts 55 longer.
         assert_eq!(read(&mut die, 30), (70, 150));
         assert_eq!(die.next_free(), Some(1055));
@@ -201,18 +214,17 @@ mod tests {
     #[test]
     fn work_that_does_not_give_way_ends_first() {
         let mut die = Die::default();
-        die.push(Work::Erase, 0, 1000, 0);
-        die.push(Work::BackgroundRead, 0, 40, 0);
+        die.push(Work::Erase, 0, 1000, Frees::default());
+        die.push(Work::BackgroundRead, 0, 40, Frees::default());
         assert_eq!(read(&mut die, 600), (400, 1050));
         // The next work begins after the read.
-        assert_eq!(die.tail(), 1090);
         assert_eq!(read(&mut die, 1060), (30, 1140));
     }
 
     #[test]
     fn missed_points_wait_on_to_the_end_at_most() {
         let mut die = Die::default();
-        die.push(Work::GcProgram, 0, 1000, 0);
+        die.push(Work::GcProgram, 0, 1000, Frees::default());
         let read = die.read(950, 50, &SLICES, || 3);
         assert_eq!((read.behind, read.end), (Some((Work::GcProgram, 50)), 1050));
     }

@@ -1,40 +1,42 @@
 //! Which pages the write buffer holds: the newest bytes that hosts wrote.
 
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
 /// Remembers where in the sequence of written bytes a page was written last.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Directory {
-    /// Page and position by hash. A page that hashes alike takes the place of another, which is then read
-    /// from the media.
-    slots: Vec<(u64, u64)>,
+    /// Position after a page, for those that may still be held.
+    positions: FxHashMap<u64, u64>,
+    /// Page and position in the order of writes.
+    order: VecDeque<(u64, u64)>,
     written: u64,
 }
 
-const EMPTY: u64 = u64::MAX;
-
 impl Directory {
-    /// Makes a directory of a buffer of so many pages.
-    pub(crate) fn new(pages: u64) -> Self {
-        let slots = (pages.max(1) * 4).next_power_of_two() as usize;
-        Directory { slots: vec![(EMPTY, 0); slots], written: 0 }
-    }
-
-    fn slot(&self, page: u64) -> usize {
-        mix(page) as usize & (self.slots.len() - 1)
-    }
-
-    /// Enters pages of `page_bytes` bytes that a host writes.
-    pub(crate) fn write(&mut self, first: u64, pages: u64, page_bytes: u64) {
+    /// Enters pages of `page_bytes` bytes that a host writes while the newest `held` bytes are in the buffer. What
+    /// is not held then is never held again: the buffer holds more only by what is written.
+    pub(crate) fn write(&mut self, first: u64, pages: u64, page_bytes: u64, held: u64) {
+        while let Some((page, position)) = self.order.front().copied() {
+            if self.written - position < held {
+                break;
+            }
+            self.order.pop_front();
+            if self.positions.get(&page) == Some(&position) {
+                self.positions.remove(&page);
+            }
+        }
         for page in first..first + pages {
             self.written += page_bytes;
-            let slot = self.slot(page);
-            self.slots[slot] = (page, self.written);
+            self.positions.insert(page, self.written);
+            self.order.push_back((page, self.written));
         }
     }
 
     /// Returns whether a page is among the newest `held` bytes.
     pub(crate) fn holds(&self, page: u64, held: u64) -> bool {
-        let (key, position) = self.slots[self.slot(page)];
-        key == page && self.written - position < held
+        self.positions.get(&page).is_some_and(|position| self.written - position < held)
     }
 }
 

@@ -150,7 +150,8 @@ mod tests {
         for i in 0..1000u64 {
             let slow = i % 10 == 9;
             let mut parts = Parts::default();
-            parts.add(if slow { Part::Erase } else { Part::Cells }, if slow { 10_000 } else { 100 });
+            parts
+                .add(if slow { Part::Erase } else { Part::Cells }, if slow { 10_000 } else { 100 });
             all.add(parts.total(), 4096, &parts);
         }
         assert_eq!(all.parts(0.0, 90.0)[Part::Cells as usize], 100.0);

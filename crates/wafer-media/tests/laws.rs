@@ -1,6 +1,8 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
-use wafer_interface::{Bytes, Cause, GcPacing, MediaWork, OneOrMany, PowerConfig, RuId, RuhId, TimingConfig};
+use wafer_interface::{
+    Bytes, Cause, GcPacing, MediaWork, OneOrMany, PowerConfig, RuId, RuhId, TimingConfig,
+};
 use wafer_media::{Done, Kind, Media, Part, Request, Shape, Work};
 
 const SHAPE: Shape = Shape { page_bytes: 4096, pages_per_ru: 960, ru_count: 64, groups: 1 };
@@ -64,18 +66,33 @@ impl Host {
         let page = self.random.next_u64() >> 20;
         self.media.advance(at, &mut self.done);
         self.ticket += 1;
-        let request =
-            Request { ticket: self.ticket, submitted: at, kind: Kind::Read, page, pages: 1, bytes: 4096 };
+        let request = Request {
+            ticket: self.ticket,
+            submitted: at,
+            kind: Kind::Read,
+            page,
+            pages: 1,
+            bytes: 4096,
+        };
         let ru = RuId((page % 64) as u32);
-        self.media.submit(request, &[MediaWork::Read { ru, pages: 1, cause: Cause::HostRead }]);
+        self.media.submit(
+            request,
+            &[MediaWork::Read { ru, first: page, pages: 1, cause: Cause::HostRead }],
+        );
     }
 
     fn write(&mut self, at: u64, pages: u32) {
         self.media.advance(at, &mut self.done);
         self.ticket += 1;
         let bytes = u64::from(pages) * 4096;
-        let request =
-            Request { ticket: self.ticket, submitted: at, kind: Kind::Write, page: 1 << 50, pages, bytes };
+        let request = Request {
+            ticket: self.ticket,
+            submitted: at,
+            kind: Kind::Write,
+            page: 1 << 50,
+            pages,
+            bytes,
+        };
         let ru = RuId((self.next / 960 % 64) as u32);
         let first = (self.next % 960) as u32;
         self.next += u64::from(pages);
@@ -187,13 +204,19 @@ fn the_media_rate_is_shared_with_garbage_collection() {
         if number.is_multiple_of(240) {
             let (victim, to) = (RuId(63), RuId(32 + (number / 240 % 16) as u32));
             let cause = Cause::Relocation { victim };
-            work.push(MediaWork::Read { ru: victim, pages: 720, cause });
+            work.push(MediaWork::Read { ru: victim, first: 0, pages: 720, cause });
             work.push(MediaWork::Program { ru: to, first: 0, pages: 720, cause });
             work.push(MediaWork::Erase { ru: victim });
         }
         work.push(MediaWork::Program { ru, first, pages: 1, cause: Cause::HostWrite(RuhId(0)) });
-        let request =
-            Request { ticket: host.ticket, submitted: at, kind: Kind::Write, page: number, pages: 1, bytes: 4096 };
+        let request = Request {
+            ticket: host.ticket,
+            submitted: at,
+            kind: Kind::Write,
+            page: number,
+            pages: 1,
+            bytes: 4096,
+        };
         host.media.submit(request, &work);
     }
     host.finish();
