@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use wafer_interface::{Counters, Figure};
 use wafer_record::host::{Host, peak_rss_bytes};
 use wafer_record::record::{
-    FigureRecord, GeometryRecord, IgnoredOption, Performance, Provenance, Summary, WorkloadRecord,
-    rfc3339,
+    FigureRecord, GeometryRecord, IgnoredOption, Performance, Provenance, SteadyRecord, Summary,
+    WorkloadRecord, rfc3339,
 };
 use wafer_record::{
     AttributionRecord, Events, Kind, Published, ReclaimUnits, Record, TimeRecord, Timeline, Wear,
@@ -30,6 +30,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) published: Vec<Published>,
     pub(crate) wall_seconds: f64,
     pub(crate) precondition_seconds: f64,
+    pub(crate) steady: Option<SteadyRecord>,
     pub(crate) ignored: Vec<IgnoredOption>,
 }
 
@@ -48,6 +49,7 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> Record {
         attribution: outcome.attribution,
         digest: Some(outcome.timeline.digest()),
         time: outcome.time,
+        steady: outcome.steady,
         reclaim_units: Some(outcome.reclaim_units),
         published: outcome.published,
         performance: Performance {

@@ -8,6 +8,7 @@ use wafer_device::policy::VictimPolicy;
 use wafer_interface::{
     Batch, Command, CommandStream, Completion, LBA_BYTES, Observer, StreamState,
 };
+use wafer_record::record::SteadyRecord;
 use wafer_record::{AttributionRecord, ReclaimUnits, Record, Recorder, Timeline};
 
 use crate::assemble;
@@ -111,8 +112,9 @@ fn run_built<const ATTRIBUTION: bool, const TIMED: bool>(
         device.reset_counters();
         device.observer_mut().restart();
     }
+    let mut steady = None;
     if experiment.precondition.steady {
-        make_steady(experiment, &mut device, control)?;
+        steady = Some(make_steady(experiment, &mut device, control)?);
         device.reset_counters();
         device.observer_mut().restart();
     }
@@ -126,10 +128,10 @@ fn run_built<const ATTRIBUTION: bool, const TIMED: bool>(
     if let Some(timing) = experiment.timing() {
         let pump = Pump { total, ..Pump::new(control, Stage::Running) };
         device.observer_mut().wants_work = true;
-        let mut timed =
-            TimedRun::new(&mut device, stream.as_mut(), timing, &built.jobs, limit).map_err(
-                |(key, reason)| LabError::config(format!("{}: {key}", experiment.device.name), reason),
-            )?;
+        let mut timed = TimedRun::new(&mut device, stream.as_mut(), timing, &built.jobs, limit)
+            .map_err(|(key, reason)| {
+                LabError::config(format!("{}: {key}", experiment.device.name), reason)
+            })?;
         let mut reported = Instant::now();
         timed.run(&mut recorder, |device| {
             if control.cancel.load(Ordering::Relaxed) {
@@ -165,28 +167,32 @@ fn run_built<const ATTRIBUTION: bool, const TIMED: bool>(
         published,
         wall_seconds,
         precondition_seconds,
+        steady,
         ignored: built.ignored,
     }))
 }
 
 /// Most logical capacities that a drive takes to become steady.
 const MOST_CAPACITIES: u64 = 30;
+/// Relative change of WAF from one capacity to the next below which a drive is steady.
+const STEADY_CHANGE: f64 = 0.01;
 
 /// Writes the run's own workload, without a clock, until WAF over one logical capacity changes by less than 1 %.
 fn make_steady<const ATTRIBUTION: bool, const TIMED: bool>(
     experiment: &Experiment,
     device: &mut Drive<ATTRIBUTION, TIMED>,
     control: Control<'_>,
-) -> Result<(), LabError> {
+) -> Result<SteadyRecord, LabError> {
     let target = SourceTarget { timed: false, until_volume: true, ..experiment.target() };
     let mut stream = experiment.workload.build(&target)?.stream;
     let capacity = experiment.device.logical_bytes();
-    let mut before = f64::NAN;
+    let mut steady = SteadyRecord { capacities: 0, waf: None, change: None, reached: false };
     for capacities in 1..=MOST_CAPACITIES {
         let start = device.counters();
         let limit = start.host_bytes + capacity;
         let total = Some(capacity * capacities);
-        let mut pump = Pump { total, limit: Some(limit), ..Pump::new(control, Stage::Preconditioning) };
+        let mut pump =
+            Pump { total, limit: Some(limit), ..Pump::new(control, Stage::Preconditioning) };
         pump.drive(device, stream.as_mut(), None)?;
         let end = device.counters();
         let host = end.host_bytes - start.host_bytes;
@@ -194,12 +200,14 @@ fn make_steady<const ATTRIBUTION: bool, const TIMED: bool>(
             break;
         }
         let waf = (end.media_bytes - start.media_bytes) as f64 / host as f64;
-        if (waf / before - 1.0).abs() < 0.01 {
+        let change = steady.waf.map(|before| waf / before - 1.0);
+        let reached = change.is_some_and(|change| change.abs() < STEADY_CHANGE);
+        steady = SteadyRecord { capacities, waf: Some(waf), change, reached };
+        if reached {
             break;
         }
-        before = waf;
     }
-    Ok(())
+    Ok(steady)
 }
 
 /// Moves commands from a stream to a device.

@@ -11,7 +11,8 @@ use crate::time::{Directions, Requests};
 
 /// fio's default percentiles.
 const PERCENTILES: [f64; 17] = [
-    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99,
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+    99.99,
 ];
 
 /// Returns the record as fio prints results, or nothing for a run without a clock.
@@ -22,7 +23,7 @@ pub fn fio_json(record: &Record) -> Option<Value> {
         let options = (record.provenance.workload.iter().flat_map(|w| &w.jobs))
             .find(|spec| spec.name == *name)
             .and_then(|spec| serde_json::to_value(spec).ok());
-        self::job(name, group, job, options, time.seconds)
+        self::job(name, group, job, options)
     });
     Some(json!({
         "fio version": concat!("fio-3.42 (wafer ", env!("CARGO_PKG_VERSION"), ")"),
@@ -34,7 +35,8 @@ pub fn fio_json(record: &Record) -> Option<Value> {
     }))
 }
 
-fn job(name: &str, group: u32, job: &Directions, options: Option<Value>, seconds: f64) -> Value {
+fn job(name: &str, group: u32, job: &Directions, options: Option<Value>) -> Value {
+    let seconds = job.seconds;
     let milliseconds = (seconds * 1e3).round() as u64;
     let mut options = match options {
         Some(Value::Object(fields)) => fields,
@@ -115,9 +117,9 @@ fn latency(requests: Option<&Requests>) -> Value {
         "N": all.count,
     });
     if all.count > 0 {
-        let percentile = PERCENTILES.iter().map(|percent| {
-            (format!("{percent:.6}"), ns(at(all, *percent)).into())
-        });
+        let percentile = PERCENTILES
+            .iter()
+            .map(|percent| (format!("{percent:.6}"), ns(at(all, *percent)).into()));
         value["percentile"] = Value::Object(percentile.collect());
         let bins = all.histogram.iter().map(|(us, count)| (ns(*us).to_string(), (*count).into()));
         value["bins"] = Value::Object(bins.collect());

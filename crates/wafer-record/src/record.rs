@@ -49,6 +49,9 @@ pub struct Record {
     /// Bandwidth, latency and energy; only of runs with a clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeRecord>,
+    /// How the precondition `steady` ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyRecord>,
     /// The reclaim units at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reclaim_units: Option<ReclaimUnits>,
@@ -343,6 +346,7 @@ impl Record {
             timeline,
             metrics: None,
             time: None,
+            steady: None,
             reclaim_units: None,
             published: Vec::new(),
             live: None,
@@ -408,6 +412,21 @@ impl Record {
     pub fn volume(&self) -> f64 {
         self.summary.host_bytes as f64 / self.logical_bytes().max(1) as f64
     }
+}
+
+/// How the precondition `steady` ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SteadyRecord {
+    /// Logical capacities that the workload wrote.
+    pub capacities: u64,
+    /// WAF over the last of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waf: Option<f64>,
+    /// Relative change of WAF from the capacity before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<f64>,
+    /// Whether WAF changed by less than 1 %.
+    pub reached: bool,
 }
 
 /// Formats a time as RFC 3339 in UTC, whole seconds.

@@ -14,7 +14,7 @@ pub const PERCENTILES: [f64; 12] =
 /// What a run with a clock measured, in model time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeRecord {
-    /// Model time of the run, seconds.
+    /// Model time of the run without the ramp of its jobs, seconds.
     pub seconds: f64,
     /// All reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,7 +22,7 @@ pub struct TimeRecord {
     /// All writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<Requests>,
-    /// By job.
+    /// By job, from the end of its `ramp_time` to its last completion.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub jobs: BTreeMap<String, Directions>,
     /// Writes by the handle that they name.
@@ -43,7 +43,7 @@ pub struct TimeRecord {
     /// Bytes of metadata that the drive programmed for itself.
     #[serde(default)]
     pub metadata_bytes: u64,
-    /// Reads and writes over time.
+    /// Reads and writes over time, from the start of the run on.
     #[serde(default)]
     pub series: TimeSeries,
 }
@@ -51,6 +51,9 @@ pub struct TimeRecord {
 /// Reads and writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Directions {
+    /// Model time in which they were measured, seconds.
+    #[serde(default)]
+    pub seconds: f64,
     /// Reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<Requests>,

@@ -56,6 +56,7 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     }
     for record in &records {
         early_end(record, quiet);
+        unsteady(record);
         rejected(record);
     }
     if failures.is_empty() || (!records.is_empty() && !is_cancelled()) {
@@ -125,6 +126,8 @@ fn long_run(checked: &Checked) -> Option<String> {
     let path = experiment.workload.path();
     let hint = "--volume 5x ends the run after five capacities";
     match (experiment.volume, checked.total_bytes) {
+        // With a clock, jobs end by `runtime` in model time, as intended.
+        (None, None) if experiment.timed => None,
         (None, None) => Some(format!("{path}: runs until the runtime of the jobs is over; {hint}")),
         (None, Some(total)) => {
             let volumes = total / experiment.device.logical_bytes().max(1);
@@ -143,6 +146,18 @@ fn early_end(record: &Record, quiet: bool) {
         let reached = output::bytes(record.summary.host_bytes);
         output::notice(quiet, &format!("{name}: the jobs ended after {reached}, before {volume}"));
     }
+}
+
+/// Warns that the precondition `steady` ended before WAF was, even with --quiet.
+fn unsteady(record: &Record) {
+    let Some(steady) = record.steady.as_ref().filter(|steady| !steady.reached) else { return };
+    let why = match steady.change {
+        Some(change) => format!("WAF still changed by {:.1} %", change.abs() * 100.0),
+        None => "the workload ended before".to_owned(),
+    };
+    let capacities = steady.capacities;
+    let name = &record.name;
+    output::warning(&format!("{name}: not steady after {capacities} capacities: {why}"));
 }
 
 /// Warns that most commands of a workload were rejected, even with --quiet.

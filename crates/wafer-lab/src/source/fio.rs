@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use wafer_fio::file::{JobFile, Jobs, Target};
-use wafer_fio::{ClosedLoop, Mixer, MixerOptions, Pace, WorkloadError, file};
+use wafer_fio::{ClosedLoop, JobSpec, Mixer, MixerOptions, Pace, WorkloadError, file};
 use wafer_record::files::read_text;
 use wafer_record::record::{IgnoredOption, JobRecord};
 
 use super::fio_jobs;
-use super::interface::{Built, Kind, Source, SourceTarget, Workload};
+use super::interface::{Built, Kind, Source, SourceTarget, TimedJob, Workload};
 use crate::config::{Files, Layers, schema as schemas};
 use crate::error::{LabError, Place};
 
@@ -95,13 +95,18 @@ impl Source for FioSource {
         let ignored = ignored(&jobs);
         if target.timed {
             target.refuse_pace("with a clock the shares of the jobs follow from the drive")?;
-            let names = jobs.jobs.iter().map(|job| job.name.clone()).collect();
-            let jobs = ClosedLoop::new(jobs.jobs, target.seed, target.until_volume).map_err(refused)?;
+            let job = |job: &JobSpec| TimedJob {
+                name: job.name.clone(),
+                ramp: (job.ramp_time * 1e9).round() as u64,
+            };
+            let timed = jobs.jobs.iter().map(job).collect();
+            let jobs =
+                ClosedLoop::new(jobs.jobs, target.seed, target.until_volume).map_err(refused)?;
             return Ok(Built {
                 total_bytes: None,
                 memory_bytes: jobs.memory_bytes(),
                 stream: Box::new(jobs),
-                jobs: names,
+                jobs: timed,
                 ignored,
                 notices: Vec::new(),
             });

@@ -89,12 +89,21 @@ pub struct Built {
     pub total_bytes: Option<u64>,
     /// Bytes of memory that it takes.
     pub memory_bytes: u64,
-    /// Names of the jobs that tickets of the stream number.
-    pub jobs: Vec<String>,
+    /// The jobs that tickets of the stream number.
+    pub jobs: Vec<TimedJob>,
     /// Options of a job file without effect on what is written.
     pub ignored: Vec<IgnoredOption>,
     /// Notes for the user before the run, one line each.
     pub notices: Vec<String>,
+}
+
+/// A job of a run with a clock.
+#[derive(Clone, Debug)]
+pub struct TimedJob {
+    /// Its name; clones share one.
+    pub name: String,
+    /// Nanoseconds from its first command on that do not count.
+    pub ramp: u64,
 }
 
 /// The source of an experiment, shared between its runs.

@@ -6,7 +6,8 @@ use std::collections::BinaryHeap;
 use std::collections::VecDeque;
 
 use wafer_interface::{
-    Batch, Command, CommandStream, Completion, LBA_BYTES, Op, StreamDescription, StreamState, TimingConfig,
+    Batch, Command, CommandStream, Completion, LBA_BYTES, Op, StreamDescription, StreamState,
+    TimingConfig,
 };
 use wafer_media::{Done, Kind, Media, Request, Shape, Time};
 use wafer_record::{Recorder, TimeRecord};
@@ -14,6 +15,7 @@ use wafer_record::{Recorder, TimeRecord};
 use super::statistics::Statistics;
 use crate::drive::{Drive, Placements};
 use crate::error::LabError;
+use crate::source::TimedJob;
 
 /// Commands asked of a stream at once.
 const BATCH: usize = 64;
@@ -34,6 +36,8 @@ pub(crate) struct TimedRun<'a, const ATTRIBUTION: bool, const TIMED: bool> {
     media: Media,
     statistics: Statistics,
     now: Time,
+    /// Since when the media's counts count.
+    measured_from: Time,
     /// Submissions in order of time, and their commands.
     due: BinaryHeap<Reverse<(Due, u64)>>,
     commands: Slots,
@@ -49,6 +53,9 @@ pub(crate) struct TimedRun<'a, const ATTRIBUTION: bool, const TIMED: bool> {
     /// First page of each namespace among all.
     first_pages: Vec<u64>,
     blocks_per_page: u64,
+    /// Commands in the order in which the device executed them.
+    #[cfg(test)]
+    pub(super) applied: Vec<Command>,
 }
 
 /// Commands by number, in memory that is used again.
@@ -91,7 +98,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         device: &'a mut Drive<ATTRIBUTION, TIMED>,
         stream: &'a mut dyn CommandStream,
         timing: &TimingConfig,
-        jobs: &[String],
+        jobs: &[TimedJob],
         limit: Option<u64>,
     ) -> Result<Self, (&'static str, String)> {
         let geometry = device.geometry();
@@ -118,6 +125,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             description,
             media,
             now: 0,
+            measured_from: 0,
             due: BinaryHeap::new(),
             commands: Slots::default(),
             flying: BinaryHeap::new(),
@@ -128,6 +136,8 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             ended: false,
             limit: limit.unwrap_or(u64::MAX),
             first_pages,
+            #[cfg(test)]
+            applied: Vec::new(),
         })
     }
 
@@ -173,11 +183,13 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
 
     /// Returns the results.
     pub(crate) fn record(&self, timing: &TimingConfig) -> TimeRecord {
-        self.statistics.record(self.now, &self.media, timing)
+        self.statistics.record(self.measured_from, self.now, &self.media, timing)
     }
 
     /// Takes what the stream has.
     fn pull(&mut self) -> Result<(), LabError> {
+        // After the volume completions are not told: the workload would wait for ever.
+        self.ended |= self.device.counters().host_bytes >= self.limit;
         while !self.ended {
             let waits = self.description.waits;
             if self.description.timed && !waits && self.due.len() >= BATCH {
@@ -225,7 +237,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
     /// Executes the next command in the device and hands its work to the media.
     fn submit(&mut self, recorder: &mut Recorder) {
         let Some(Reverse((due, slot))) = self.due.pop() else { return };
-        let (mut command, _) = self.commands.get(slot);
+        let (mut command, ticket) = self.commands.get(slot);
         let host = self.device.counters().host_bytes;
         if host >= self.limit {
             // The volume is reached: what was to be submitted is not.
@@ -236,8 +248,14 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         }
         let over = (host + command.written_bytes()).saturating_sub(self.limit);
         command.blocks -= (over / LBA_BYTES) as u32;
+        if self.statistics.submitted(ticket, due.time) {
+            self.media.reset_counts();
+            self.measured_from = due.time;
+        }
         self.device.observer_mut().work.clear();
         self.device.apply(&[command]);
+        #[cfg(test)]
+        self.applied.push(command);
         let host = self.device.counters().host_bytes;
         if host >= recorder.next() {
             recorder.record(self.device);

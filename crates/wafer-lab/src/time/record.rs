@@ -7,27 +7,35 @@ use wafer_media::{Latencies, Media, PARTS, Time, WORKS, Work};
 use wafer_record::time::{Band, Directions, PERCENTILES, Requests};
 use wafer_record::{HandleKey, TimeRecord};
 
-use super::statistics::{Pair, Statistics};
+use super::statistics::{Pair, Span, Statistics};
 
 /// Bands of percentiles whose parts are recorded.
 const BANDS: [(f64, f64); 6] =
     [(0.0, 50.0), (50.0, 90.0), (90.0, 99.0), (99.0, 99.9), (99.9, 99.99), (99.99, 100.0)];
 
 impl Statistics {
-    /// Returns the results at model time `now`.
-    pub(super) fn record(&self, now: Time, media: &Media, timing: &TimingConfig) -> TimeRecord {
-        let seconds = now as f64 / 1e9;
+    /// Returns the results from model time `from` to `now`.
+    pub(super) fn record(
+        &self,
+        from: Time,
+        now: Time,
+        media: &Media,
+        timing: &TimingConfig,
+    ) -> TimeRecord {
+        let seconds = (now - from) as f64 / 1e9;
         let mut all = Pair::default();
-        let mut jobs: BTreeMap<&str, Pair> = BTreeMap::new();
-        for (pair, name) in self.jobs.iter().zip(&self.names) {
-            merge(&mut all, pair);
-            merge(jobs.entry(name).or_default(), pair);
+        let mut jobs: BTreeMap<&str, (Pair, Span)> = BTreeMap::new();
+        for job in &self.jobs {
+            merge(&mut all, &job.pair);
+            let (pair, span) = jobs.entry(&job.name).or_insert_with(|| (Pair::default(), job.span));
+            merge(pair, &job.pair);
+            span.join(job.span);
         }
         if self.jobs.is_empty() {
             self.namespaces.iter().for_each(|pair| merge(&mut all, pair));
         }
         let counts = media.counts();
-        let whole = (media.die_count() as f64 * now.max(1) as f64).max(1.0);
+        let whole = (media.die_count() as f64 * (now - from) as f64).max(1.0);
         let mut dies: BTreeMap<String, f64> = (WORKS.iter())
             .map(|work| (name(*work).to_owned(), counts.dies.of(*work) as f64 / whole))
             .collect();
@@ -42,7 +50,11 @@ impl Statistics {
             seconds,
             read: requests(&all.read, seconds, Detail::Bands),
             write: requests(&all.write, seconds, Detail::Bands),
-            jobs: jobs.iter().map(|(name, pair)| ((*name).to_owned(), directions(pair, seconds, Detail::Histogram))).collect(),
+            jobs: (jobs.iter())
+                .map(|(name, (pair, span))| {
+                    ((*name).to_owned(), directions(pair, span.seconds(), Detail::Histogram))
+                })
+                .collect(),
             handles: (self.handles.iter())
                 .filter_map(|(handle, all)| {
                     Some((HandleKey::Handle(*handle), requests(all, seconds, Detail::Percentiles)?))
@@ -87,6 +99,7 @@ fn name(work: Work) -> &'static str {
 
 fn directions(pair: &Pair, seconds: f64, detail: Detail) -> Directions {
     Directions {
+        seconds,
         read: requests(&pair.read, seconds, detail),
         write: requests(&pair.write, seconds, detail),
     }
@@ -115,7 +128,11 @@ fn requests(latencies: &Latencies, seconds: f64, detail: Detail) -> Option<Reque
         percentiles_us: (PERCENTILES.iter())
             .map(|percent| (percent.to_string(), us(latencies.percentile(*percent))))
             .collect(),
-        bands: if detail == Detail::Bands { BANDS.into_iter().map(band).collect() } else { Vec::new() },
+        bands: if detail == Detail::Bands {
+            BANDS.into_iter().map(band).collect()
+        } else {
+            Vec::new()
+        },
         histogram: if detail >= Detail::Histogram {
             latencies.bins().map(|(time, count)| (us(time), count)).collect()
         } else {
