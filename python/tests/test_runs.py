@@ -299,3 +299,48 @@ def test_records_have_findings_and_metrics_and_old_ones_get_them(small, two_jobs
     (tmp_path / "old.json").write_text(json.dumps(old))
     (again,) = wafer.read_results(tmp_path / "old.json")
     assert (again.findings, again.metrics) == (result.findings, result.metrics)
+
+
+TIMED_JOBS = """
+[global]
+time_based=1
+runtime=200ms
+bs=4k
+size=100%
+[writer]
+rw=randwrite
+iodepth=8
+[reader]
+rw=randread
+"""
+
+
+def timed_device():
+    return wafer.Device("pm9a3", capacity="1GiB", reclaim_unit_size="4MiB", overprovisioning=0.3)
+
+
+def test_a_run_with_a_clock_has_latencies():
+    job = wafer.fio_text(TIMED_JOBS)
+    result = wafer.run(timed_device(), job, time=True, precondition="sequential+steady")
+    assert result.time == result.record["time"]
+    assert abs(result.time["seconds"] - 0.2) < 0.01
+    latency = result.latency
+    reads, writes = latency.jobs["reader"].read, latency.jobs["writer"].write
+    assert latency.jobs["reader"].write is None
+    assert reads.min_us <= reads.percentiles_us[50.0] <= reads.percentiles_us[99.9] <= reads.max_us * 1.01
+    assert reads.mean_us > 57, "programs and relocation are in the way"
+    # Little's law: one read is in flight.
+    assert abs(reads.iops * reads.mean_us / 1e6 - 1) < 0.02
+    latencies, counts = writes.histogram
+    assert counts.sum() == writes.count
+    assert abs((latencies * counts).sum() / writes.count / writes.mean_us - 1) < 0.01
+    assert "p99" in repr(latency.read)
+
+
+def test_a_run_without_a_clock_has_no_latency(small):
+    result = wafer.run(small, wafer.fio_text(RANDOM_JOB), volume="1x")
+    assert result.time is None
+    with pytest.raises(wafer.ConfigError, match="time=True"):
+        _ = result.latency
+    with pytest.raises(wafer.ConfigError, match="timing"):
+        wafer.run(small, wafer.fio_text(TIMED_JOBS), time=True)

@@ -25,6 +25,7 @@ class _Settings(TypedDict):
     pace: str | None
     pace_from: str | None
     precondition: str | None
+    time: bool | None
 
 @final
 class Device:

@@ -42,8 +42,10 @@ class Settings(TypedDict, total=False):
     pace: str | Mapping[str, float | str] | None
     #: CSV file whose columns ``pace`` may name.
     pace_from: str | os.PathLike[str] | None
-    #: ``"fresh"`` (default), ``"sequential"``, ``"random:N"``, ``"sequential+random:N"``.
+    #: ``"fresh"`` (default), ``"sequential"``, ``"random:N"``, ``"sequential+random:N"``, ``"steady"``.
     precondition: str | None
+    #: Run with a clock: the result has :attr:`Result.time` and :attr:`Result.latency`. The device needs ``timing``.
+    time: bool | None
 
 
 def available_memory() -> int | None:
@@ -178,8 +180,8 @@ def run(
         policy: a :class:`wafer.Policy` object in place of the device's ``gc.policy``.
         progress: ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
         cancel: stops the run from another thread.
-        settings: ``volume="8x"``, ``seed``, ``samples``, ``pace``, ``pace_from``, ``precondition``:
-            the keywords of :class:`Settings`.
+        settings: ``volume="8x"``, ``seed``, ``samples``, ``pace``, ``pace_from``, ``precondition``,
+            ``time``: the keywords of :class:`Settings`.
 
     Raises:
         ConfigError, WorkloadError, NotEnoughMemory: the experiment cannot run; raised before it begins.
@@ -223,6 +225,7 @@ def _checked(
     pace: str | Mapping[str, float | str] | None = None,
     pace_from: str | os.PathLike[str] | None = None,
     precondition: str | None = None,
+    time: bool | None = None,
 ) -> _wafer._Settings:
     """Returns the settings as the compiled half takes them."""
     for name, value in (("seed", seed), ("samples", samples)):
@@ -237,4 +240,5 @@ def _checked(
         "pace": pace,
         "pace_from": None if pace_from is None else os.fspath(pace_from),
         "precondition": precondition,
+        "time": None if time is None else bool(time),
     }

@@ -28,6 +28,7 @@ struct Settings {
     pace: Option<String>,
     pace_from: Option<PathBuf>,
     precondition: Option<String>,
+    time: Option<bool>,
 }
 
 impl Settings {
@@ -45,6 +46,7 @@ impl Settings {
             samples: self.samples,
             pace: self.pace,
             pace_from: self.pace_from,
+            timed: self.time.unwrap_or(false),
             ..Options::default()
         })
     }
