@@ -2,11 +2,13 @@
 //!
 //! The format is that of `fio --output-format=json+` (fio 3.x, `show_thread_status_json` in stat.c): clones of a job
 //! are one, as with `group_reporting`, and percentiles and bins are of the latency from submission to completion,
-//! which is both `clat_ns` and `lat_ns`, because hosts take no time to submit.
+//! which is both `clat_ns` and `lat_ns`, because hosts take no time to submit. Shares of queue depths
+//! (`iodepth_level`, `iodepth_submit`, `iodepth_complete`) and `disk_util` are left out: a run does not record them.
 
 use serde_json::{Map, Value, json};
 
 use crate::Record;
+use crate::record::JobRecord;
 use crate::time::{Directions, Requests};
 
 /// fio's default percentiles.
@@ -20,10 +22,9 @@ pub fn fio_json(record: &Record) -> Option<Value> {
     let time = record.time.as_ref()?;
     let started = record.provenance.started.clone().unwrap_or_default();
     let jobs = (0..).zip(&time.jobs).map(|(group, (name, job))| {
-        let options = (record.provenance.workload.iter().flat_map(|w| &w.jobs))
-            .find(|spec| spec.name == *name)
-            .and_then(|spec| serde_json::to_value(spec).ok());
-        self::job(name, group, job, options)
+        let mut specs = record.provenance.workload.iter().flat_map(|w| &w.jobs);
+        let spec = specs.find(|spec| spec.name == *name);
+        self::job(name, group, job, spec.map(options))
     });
     Some(json!({
         "fio version": concat!("fio-3.42 (wafer ", env!("CARGO_PKG_VERSION"), ")"),
@@ -35,20 +36,52 @@ pub fn fio_json(record: &Record) -> Option<Value> {
     }))
 }
 
+/// Returns the options of a job under fio's names, as text.
+fn options(spec: &JobRecord) -> Value {
+    json!({
+        "name": spec.name,
+        "rw": spec.rw,
+        "bs": spec.bs.replace("KiB", "k").replace("MiB", "m"),
+        "iodepth": spec.iodepth.to_string(),
+        "numjobs": spec.count.to_string(),
+        "offset": spec.offset.to_string(),
+        "size": spec.size.to_string(),
+    })
+}
+
+/// Upper ends of fio's classes of latencies, of each unit; larger ones belong to the next unit.
+const NANOSECONDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+const MILLISECONDS: [u64; 11] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000];
+
+/// Returns the percentage of requests in fio's classes of nanoseconds, microseconds and milliseconds.
+fn classes(job: &Directions) -> [Map<String, Value>; 3] {
+    let requests = || job.read.iter().chain(&job.write);
+    let all: u64 = requests().map(|requests| requests.count).sum();
+    // fio counts a latency in the first class whose end it does not exceed.
+    let up_to = |us: f64| -> u64 {
+        let bins = requests().flat_map(|requests| &requests.histogram);
+        bins.filter(|(latency, _)| *latency <= us).map(|(_, count)| count).sum()
+    };
+    let percent = |count: u64| count as f64 * 100.0 / all.max(1) as f64;
+    let mut before = 0;
+    let mut unit = |ends: &[u64], us: f64| {
+        let class = |end: &u64| {
+            let seen = up_to(*end as f64 * us);
+            let count = seen - std::mem::replace(&mut before, seen);
+            (end.to_string(), percent(count).into())
+        };
+        ends.iter().map(class).collect::<Map<String, Value>>()
+    };
+    let (ns, us) = (unit(&NANOSECONDS, 1e-3), unit(&NANOSECONDS, 1.0));
+    let mut ms = unit(&MILLISECONDS, 1e3);
+    ms.insert(">=2000".to_owned(), percent(all - before).into());
+    [ns, us, ms]
+}
+
 fn job(name: &str, group: u32, job: &Directions, options: Option<Value>) -> Value {
     let seconds = job.seconds;
     let milliseconds = (seconds * 1e3).round() as u64;
-    let mut options = match options {
-        Some(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    };
-    // Options of a job file are text.
-    for value in options.values_mut() {
-        *value = match value.take() {
-            Value::String(text) => Value::String(text),
-            other => Value::String(other.to_string()),
-        };
-    }
+    let [latency_ns, latency_us, latency_ms] = classes(job);
     json!({
         "jobname": name,
         "groupid": group,
@@ -56,7 +89,7 @@ fn job(name: &str, group: u32, job: &Directions, options: Option<Value>) -> Valu
         "error": 0,
         "eta": 0,
         "elapsed": seconds.ceil() as u64,
-        "job options": options,
+        "job options": options.unwrap_or_else(|| json!({})),
         "read": direction(job.read.as_ref(), milliseconds),
         "write": direction(job.write.as_ref(), milliseconds),
         "trim": direction(None, milliseconds),
@@ -67,6 +100,9 @@ fn job(name: &str, group: u32, job: &Directions, options: Option<Value>) -> Valu
         "ctx": 0,
         "majf": 0,
         "minf": 0,
+        "latency_ns": latency_ns,
+        "latency_us": latency_us,
+        "latency_ms": latency_ms,
         "latency_depth": 0,
         "latency_target": 0,
         "latency_percentile": 100.0,
