@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use wafer_device::{Device, Geometry};
-use wafer_interface::{Command, FdpEvent, MediaWork, NsId, Observer, Placement, RuId, StreamDescription};
+use wafer_interface::{
+    Command, FdpEvent, MediaWork, NsId, Observer, Placement, RuId, StreamDescription,
+};
 use wafer_record::{Event, Events, Live, ReclaimUnits, Snapshot, Wear};
 
 use crate::control::Stage;

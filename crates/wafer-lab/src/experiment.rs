@@ -237,7 +237,10 @@ impl Experiment {
     pub fn build(&self) -> Result<Built, LabError> {
         if self.timed && self.device.config.timing.is_none() {
             let place = format!("device {}", self.device.name);
-            return Err(LabError::config(place, "`timing` is missing; a run with a clock needs it"));
+            return Err(LabError::config(
+                place,
+                "`timing` is missing; a run with a clock needs it",
+            ));
         }
         self.workload.build(&self.target())
     }

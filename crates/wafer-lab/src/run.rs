@@ -126,10 +126,10 @@ fn run_built<const ATTRIBUTION: bool, const TIMED: bool>(
     if let Some(timing) = experiment.timing() {
         let pump = Pump { total, ..Pump::new(control, Stage::Running) };
         device.observer_mut().wants_work = true;
-        let mut timed =
-            TimedRun::new(&mut device, stream.as_mut(), timing, &built.jobs, limit).map_err(
-                |(key, reason)| LabError::config(format!("{}: {key}", experiment.device.name), reason),
-            )?;
+        let mut timed = TimedRun::new(&mut device, stream.as_mut(), timing, &built.jobs, limit)
+            .map_err(|(key, reason)| {
+                LabError::config(format!("{}: {key}", experiment.device.name), reason)
+            })?;
         let mut reported = Instant::now();
         timed.run(&mut recorder, |device| {
             if control.cancel.load(Ordering::Relaxed) {
@@ -186,7 +186,8 @@ fn make_steady<const ATTRIBUTION: bool, const TIMED: bool>(
         let start = device.counters();
         let limit = start.host_bytes + capacity;
         let total = Some(capacity * capacities);
-        let mut pump = Pump { total, limit: Some(limit), ..Pump::new(control, Stage::Preconditioning) };
+        let mut pump =
+            Pump { total, limit: Some(limit), ..Pump::new(control, Stage::Preconditioning) };
         pump.drive(device, stream.as_mut(), None)?;
         let end = device.counters();
         let host = end.host_bytes - start.host_bytes;

@@ -123,12 +123,16 @@ struct Times {
 #[derive(Clone, Copy, Debug, Default)]
 struct Filling {
     received: u32,
-    /// Pages that are not part of a program yet, and how many of them hosts wrote.
+    /// Pages that are not part of a program yet, and how many of them take room in the write buffer.
     pages: u32,
-    host: u32,
+    buffered: u32,
     /// Programs so far: they go from die to die.
     programs: u32,
 }
+
+/// Relocated pages for each page of a host from which on `gc_host_rate` holds, with 32 bits of fraction: garbage
+/// collection that moves nearly nothing holds nobody back.
+const CAPPED: u64 = (1 << 32) / 50;
 
 /// How far hosts must be ahead of the knee's rate for garbage collection to hold them back, nanoseconds.
 const KNEE_WINDOW: Time = 10_000_000;
@@ -153,6 +157,8 @@ pub struct Media {
     knee_until: Time,
     buffer_bytes: u64,
     protected: bool,
+    /// Whether relocated pages take room too.
+    gc_buffered: bool,
     occupied: u64,
     directory: Directory,
     /// What each reclaim unit has received.
@@ -242,6 +248,7 @@ impl Media {
             knee_until: 0,
             buffer_bytes: config.write_buffer.0,
             protected: config.buffer_protected,
+            gc_buffered: config.gc_buffered,
             occupied: 0,
             directory: Directory::new(config.write_buffer.0 / shape.page_bytes),
             filling: vec![Filling::default(); shape.ru_count as usize],
@@ -294,7 +301,7 @@ impl Media {
             time = self.link[1].serve(taken, length);
             parts.add(Part::Link, time - taken);
             self.counts.link_bytes += request.bytes;
-            if let Some(cap) = self.times.host_cap.filter(|_| self.pacing.is_active()) {
+            if let Some(cap) = self.times.host_cap.filter(|_| self.pacing.ratio() >= CAPPED) {
                 let paced = self.cap.serve(time, cap.time(request.bytes));
                 parts.add(Part::Pacing, paced - time);
                 time = paced;
@@ -554,6 +561,9 @@ impl Media {
             self.background_read(die, now);
             self.to_read = self.to_read.saturating_sub(u64::from(part.per_read));
         }
+        if self.gc_buffered {
+            self.occupied += u64::from(part.pages) * self.shape.page_bytes;
+        }
         // What is programmed was read ahead: a die does not stand still for a read of another.
         self.fill(part.to, part.pages, now, Work::GcProgram);
     }
@@ -579,7 +589,8 @@ impl Media {
             let count = left.min(self.stripe - filling.pages).min(rest);
             left -= count;
             filling.pages += count;
-            filling.host += if work == Work::HostProgram { count } else { 0 };
+            let buffered = work == Work::HostProgram || self.gc_buffered;
+            filling.buffered += if buffered { count } else { 0 };
             filling.received += count;
             if filling.received == self.shape.pages_per_ru {
                 filling.received = 0;
@@ -593,11 +604,12 @@ impl Media {
     /// Programs what a reclaim unit has received, all of a program or not.
     fn program_filling(&mut self, ru: RuId, now: Time, work: Work) {
         let filling = &mut self.filling[ru.index()];
-        let (pages, host) = (std::mem::take(&mut filling.pages), std::mem::take(&mut filling.host));
+        let pages = std::mem::take(&mut filling.pages);
+        let buffered = u64::from(std::mem::take(&mut filling.buffered));
         let number = u64::from(filling.programs) + mix(u64::from(ru.0)) % (1 << 32);
         filling.programs = filling.programs.wrapping_add(1);
         let die = self.group_die(ru, number);
-        self.program(die, now, pages, work, u64::from(host) * self.shape.page_bytes);
+        self.program(die, now, pages, work, buffered * self.shape.page_bytes);
     }
 
     /// Programs pages on a die.

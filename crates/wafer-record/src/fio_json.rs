@@ -11,7 +11,8 @@ use crate::time::{Directions, Requests};
 
 /// fio's default percentiles.
 const PERCENTILES: [f64; 17] = [
-    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99,
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+    99.99,
 ];
 
 /// Returns the record as fio prints results, or nothing for a run without a clock.
@@ -115,9 +116,9 @@ fn latency(requests: Option<&Requests>) -> Value {
         "N": all.count,
     });
     if all.count > 0 {
-        let percentile = PERCENTILES.iter().map(|percent| {
-            (format!("{percent:.6}"), ns(at(all, *percent)).into())
-        });
+        let percentile = PERCENTILES
+            .iter()
+            .map(|percent| (format!("{percent:.6}"), ns(at(all, *percent)).into()));
         value["percentile"] = Value::Object(percentile.collect());
         let bins = all.histogram.iter().map(|(us, count)| (ns(*us).to_string(), (*count).into()));
         value["bins"] = Value::Object(bins.collect());

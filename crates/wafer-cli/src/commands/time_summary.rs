@@ -16,9 +16,16 @@ pub(crate) fn print(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
         output::seconds(time.seconds),
         time.mean_watts
     )?;
-    let mut table = Table::default()
-        .text(["job", ""])
-        .numbers(["IOPS", "per second", "mean us", "p50", "p99", "p99.9", "p99.99", "max"]);
+    let mut table = Table::default().text(["job", ""]).numbers([
+        "IOPS",
+        "per second",
+        "mean us",
+        "p50",
+        "p99",
+        "p99.9",
+        "p99.99",
+        "max",
+    ]);
     let all = [("all", &time.read, &time.write)].into_iter();
     let jobs = time.jobs.iter().map(|(name, job)| (name.as_str(), &job.read, &job.write));
     for (name, read, write) in all.chain(jobs) {
@@ -40,7 +47,13 @@ pub(crate) fn print(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
             parts.sort_by(|a, b| b.1.total_cmp(a.1));
             let parts = parts.iter().filter(|(_, us)| **us >= 0.5).take(4);
             let parts: Vec<String> = parts.map(|(name, us)| format!("{name} {us:.0} us")).collect();
-            writeln!(out, "{direction}s from p{} to p{}: {}", band.from, band.to, parts.join(", "))?;
+            writeln!(
+                out,
+                "{direction}s from p{} to p{}: {}",
+                band.from,
+                band.to,
+                parts.join(", ")
+            )?;
         }
     }
     Ok(())

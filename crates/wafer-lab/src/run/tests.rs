@@ -52,7 +52,14 @@ fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> 
     let pages = experiment.device.geometry.logical_pages;
     let mut scatter = Scatter { state: experiment.seed, pages, left: commands };
     let stream = Box::new(stream::from_fn(move |out, max| scatter.fill(out, max)));
-    Built { jobs: Vec::new(), stream, total_bytes, memory_bytes: 0, ignored: Vec::new(), notices: Vec::new() }
+    Built {
+        jobs: Vec::new(),
+        stream,
+        total_bytes,
+        memory_bytes: 0,
+        ignored: Vec::new(),
+        notices: Vec::new(),
+    }
 }
 
 fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> Record {

@@ -96,7 +96,8 @@ impl Source for FioSource {
         if target.timed {
             target.refuse_pace("with a clock the shares of the jobs follow from the drive")?;
             let names = jobs.jobs.iter().map(|job| job.name.clone()).collect();
-            let jobs = ClosedLoop::new(jobs.jobs, target.seed, target.until_volume).map_err(refused)?;
+            let jobs =
+                ClosedLoop::new(jobs.jobs, target.seed, target.until_volume).map_err(refused)?;
             return Ok(Built {
                 total_bytes: None,
                 memory_bytes: jobs.memory_bytes(),

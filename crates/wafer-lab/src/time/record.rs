@@ -42,7 +42,12 @@ impl Statistics {
             seconds,
             read: requests(&all.read, seconds, Detail::Bands),
             write: requests(&all.write, seconds, Detail::Bands),
-            jobs: jobs.iter().map(|(name, pair)| ((*name).to_owned(), directions(pair, seconds, Detail::Histogram))).collect(),
+            jobs: jobs
+                .iter()
+                .map(|(name, pair)| {
+                    ((*name).to_owned(), directions(pair, seconds, Detail::Histogram))
+                })
+                .collect(),
             handles: (self.handles.iter())
                 .filter_map(|(handle, all)| {
                     Some((HandleKey::Handle(*handle), requests(all, seconds, Detail::Percentiles)?))
@@ -115,7 +120,11 @@ fn requests(latencies: &Latencies, seconds: f64, detail: Detail) -> Option<Reque
         percentiles_us: (PERCENTILES.iter())
             .map(|percent| (percent.to_string(), us(latencies.percentile(*percent))))
             .collect(),
-        bands: if detail == Detail::Bands { BANDS.into_iter().map(band).collect() } else { Vec::new() },
+        bands: if detail == Detail::Bands {
+            BANDS.into_iter().map(band).collect()
+        } else {
+            Vec::new()
+        },
         histogram: if detail >= Detail::Histogram {
             latencies.bins().map(|(time, count)| (us(time), count)).collect()
         } else {

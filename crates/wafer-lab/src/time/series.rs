@@ -113,7 +113,11 @@ impl Series {
             }
             series
         };
-        TimeSeries { seconds: ends.map(|ns| ns as f64 / 1e9).collect(), read: direction(0), write: direction(1) }
+        TimeSeries {
+            seconds: ends.map(|ns| ns as f64 / 1e9).collect(),
+            read: direction(0),
+            write: direction(1),
+        }
     }
 }
 

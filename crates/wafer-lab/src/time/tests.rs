@@ -7,6 +7,7 @@ use wafer_record::Recorder;
 
 use super::TimedRun;
 use crate::drive::Watch;
+use crate::{Control, Experiment, FioSource, Options, Workload};
 
 const DEVICE: &str = r#"
 capacity = "64MiB"
@@ -34,7 +35,10 @@ fn commands(count: u64) -> Vec<Command> {
             let page = (state >> 33) % 16_384;
             match state >> 60 {
                 0 => Command::deallocate(page * 8, 64),
-                1..4 => Command { op: wafer_interface::Op::Read, ..Command::write(page * 8, 32, Placement::NONE) },
+                1..4 => Command {
+                    op: wafer_interface::Op::Read,
+                    ..Command::write(page * 8, 32, Placement::NONE)
+                },
                 _ => Command::write(page * 8, 8, Placement((state >> 58) as u16 % 4)),
             }
         })
@@ -68,5 +72,20 @@ fn a_clock_changes_no_counter_of_any_policy() {
         let requests = record.read.unwrap().count + record.write.unwrap().count;
         let moved = commands.iter().filter(|c| c.op != wafer_interface::Op::Deallocate).count();
         assert_eq!(requests, moved as u64);
+    }
+}
+
+/// Commands end exactly at the volume, with others of the queue still to be submitted or none.
+#[test]
+fn a_closed_loop_ends_at_its_volume() {
+    for (depth, volume) in [(1, "32MiB"), (16, "32MiB"), (32, "2x")] {
+        let device = crate::device_from_text("small.toml", DEVICE, &[]).unwrap();
+        let text = format!("[w]\nrw=randwrite\nbs=128k\niodepth={depth}\nloops=9\n");
+        let workload = Workload::new(FioSource { path: "none".into(), text });
+        let options =
+            Options { volume: Some(volume.parse().unwrap()), timed: true, ..Options::default() };
+        let experiment = Experiment::of(device, workload, &options);
+        let record = crate::run(&experiment, Control::unattended()).unwrap();
+        assert_eq!(Some(record.summary.host_bytes), experiment.volume_bytes());
     }
 }
