@@ -169,8 +169,8 @@ pub struct Media {
     /// Writes that wait for room, and since when.
     parked: VecDeque<(u32, Time)>,
     pacing: Pacing,
-    /// Pages of the next relocation still to be read, times 256.
-    to_read: u64,
+    /// Pages to relocate less those that were read, times 256: a read brings pages for later moves too.
+    to_read: i64,
     /// Nanoseconds of erases that each die owes.
     erase_owed: Vec<Time>,
     erase_share: Time,
@@ -554,12 +554,12 @@ impl Media {
     }
 
     fn relocate(&mut self, part: Move, now: Time) {
-        self.to_read += u64::from(part.pages) * 256;
+        self.to_read += i64::from(part.pages) * 256;
         while self.to_read > 0 {
             self.draws += 1;
             let die = self.group_die(part.to, mix(self.draws));
             self.background_read(die, now);
-            self.to_read = self.to_read.saturating_sub(u64::from(part.per_read));
+            self.to_read -= i64::from(part.per_read);
         }
         if self.gc_buffered {
             self.occupied += u64::from(part.pages) * self.shape.page_bytes;

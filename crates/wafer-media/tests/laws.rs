@@ -235,3 +235,27 @@ fn hosts_wait_for_what_a_burst_leaves_of_the_buffer() {
     let waited = wait(true);
     assert!(waited >= least - 2 * 960_000 && waited <= 10 * 960_000, "{waited} {least}");
 }
+
+/// However a relocation is spread over time, a read of the cells brings all valid pages of its unit.
+#[test]
+fn relocation_reads_whole_units_at_any_pace() {
+    let reads = |writes: u32| {
+        let mut host = Host::new(&TimingConfig { read_us: OneOrMany::One(1.0), ..timing() });
+        let victim = RuId(63);
+        let cause = Cause::Relocation { victim };
+        // Fully valid but for the pages that hosts write next: a unit has eight.
+        let work = [
+            MediaWork::Read { ru: victim, pages: 960, cause },
+            MediaWork::Program { ru: RuId(32), first: 0, pages: 960, cause },
+            MediaWork::Erase { ru: victim },
+        ];
+        let request = Request { ticket: 0, submitted: 0, kind: Kind::Other, page: 0, pages: 0, bytes: 0 };
+        host.media.submit(request, &work);
+        for number in 0..writes {
+            host.write(u64::from(number) * 1000, 960 / writes);
+        }
+        host.finish();
+        host.media.counts().dies.of(Work::BackgroundRead) / 1000
+    };
+    assert_eq!((reads(1), reads(320)), (120, 120));
+}
