@@ -191,7 +191,7 @@ impl Media {
     pub fn new(config: &TimingConfig, shape: Shape) -> Result<Self, (&'static str, String)> {
         config.check(shape.page_bytes)?;
         let groups = u32::from(shape.groups);
-        if config.dies % groups != 0 {
+        if !config.dies.is_multiple_of(groups) {
             let reason = format!("must be a multiple of the {groups} reclaim groups");
             return Err(("timing.dies", reason));
         }
@@ -318,9 +318,9 @@ impl Media {
     fn throttle(&mut self, now: Time, pages: u64) -> Time {
         let Some(credit) = self.times.credit.filter(|_| self.pacing.is_active()) else { return now };
         let page = self.times.page;
-        let moved = u128::from(self.times.moved_page) * u128::from(self.pacing.ratio()) >> 32;
+        let moved = (u128::from(self.times.moved_page) * u128::from(self.pacing.ratio())) >> 32;
         let each = page + u64::try_from(moved).unwrap_or(u64::MAX);
-        let (cost, ahead) = (pages * each >> 16, credit * each >> 16);
+        let (cost, ahead) = ((pages * each) >> 16, (credit * each) >> 16);
         if self.times.knee > 0 {
             // A queue that is served at the knee's rate grows only above it.
             let slower = (u128::from(cost) << 32) / u128::from(self.times.knee);
