@@ -230,11 +230,12 @@ fn read_state(
         return Err("written by another version of wafer".to_owned());
     }
     let json = part(number(12))?;
-    let saved: Saved<Namespace> =
+    let mut saved: Saved<Namespace> =
         serde_json::from_slice(&json).map_err(|e| format!("damaged: {e}"))?;
     if let Some(key) = difference(&saved.config, options) {
         return Err(format!("this drive was made with another `{key}`"));
     }
+    saved.config.timing.clone_from(&options.timing);
     let state = part(number(20))?;
     let state: DeviceState = postcard::from_bytes(&state).map_err(|e| format!("damaged: {e}"))?;
     let device = Device::restore(&saved.config, Pending::default(), state, |map| {
@@ -246,10 +247,12 @@ fn read_state(
     Ok((saved, device.map_err(|e| e.to_string())?))
 }
 
-/// Returns the first key that differs. FDP and namespaces may have changed since the drive was made.
+/// Returns the first key that differs. FDP and namespaces may have changed since the drive was made, and times
+/// change no byte.
 fn difference(saved: &DeviceConfig, given: &DeviceConfig) -> Option<String> {
     let comparable = |config: &DeviceConfig| {
-        let config = DeviceConfig { fdp: true, namespaces: Vec::new(), ..config.clone() };
+        let config =
+            DeviceConfig { fdp: true, namespaces: Vec::new(), timing: None, ..config.clone() };
         serde_json::to_value(config).unwrap_or_default()
     };
     let (saved, given) = (comparable(saved), comparable(given));

@@ -1,7 +1,8 @@
 //! Jobs made in code: what preconditioning and tests need without a job file.
 
 use crate::job::{
-    BlockSize, DIRECTIONS, Direction, Distribution, JobSpec, Order, PlacementRule, RateProcess, Sequencer,
+    BlockSize, DIRECTIONS, Direction, Distribution, JobSpec, Order, PlacementRule, RateProcess,
+    Sequencer,
 };
 
 impl JobSpec {

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use wafer_fio::JobSpec;
 use wafer_fio::file::{JobFile, Jobs, Target};
-use wafer_fio::job::{BlockSize, Direction, Distribution, Order, PlacementRule, RateProcess, Sequencer};
+use wafer_fio::job::{
+    BlockSize, Direction, Distribution, Order, PlacementRule, RateProcess, Sequencer,
+};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;

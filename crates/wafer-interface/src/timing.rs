@@ -75,6 +75,10 @@ pub struct TimingConfig {
     /// Bytes that garbage collection moves at a time, with `gc_pacing = "burst"`.
     #[serde(default = "burst")]
     pub gc_burst: Bytes,
+    /// Whether relocated data takes room in the write buffer until it is programmed, so that hosts wait for a burst
+    /// that is larger than the room left.
+    #[serde(default)]
+    pub gc_buffered: bool,
     /// Bytes that hosts may write ahead of garbage collection while it has work: beyond them each write waits until
     /// the dies have had the time for it and for its share of relocation. Default: only the write buffer limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +87,8 @@ pub struct TimingConfig {
     /// garbage collection is ahead.
     #[serde(default)]
     pub gc_knee: f64,
-    /// Most bytes per second that the host may write while garbage collection has work.
+    /// Most bytes per second that the host may write while garbage collection moves a page for at least every 50 that
+    /// hosts write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gc_host_rate: Option<Bytes>,
     /// Bytes of metadata programmed for each byte that the host writes.

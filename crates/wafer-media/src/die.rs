@@ -6,6 +6,7 @@
 //! between two calls.
 
 use std::collections::VecDeque;
+use std::ops::{AddAssign, SubAssign};
 
 use crate::time::Time;
 
@@ -37,11 +38,41 @@ struct Queued {
     frees: Frees,
 }
 
+/// Bytes of the write buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Written by hosts.
+    pub(crate) host: u64,
+    /// Moved by garbage collection.
+    pub(crate) relocated: u64,
+}
+
+impl Room {
+    /// Returns the bytes of both.
+    pub(crate) fn total(self) -> u64 {
+        self.host + self.relocated
+    }
+}
+
+impl AddAssign for Room {
+    fn add_assign(&mut self, other: Room) {
+        self.host += other.host;
+        self.relocated += other.relocated;
+    }
+}
+
+impl SubAssign for Room {
+    fn sub_assign(&mut self, other: Room) {
+        self.host -= other.host;
+        self.relocated -= other.relocated;
+    }
+}
+
 /// What the end of a program frees.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Frees {
-    /// Bytes of the write buffer.
-    pub(crate) bytes: u64,
+    /// Room in the write buffer.
+    pub(crate) room: Room,
     /// Number of the program, in the order in which programs were queued on all dies.
     pub(crate) program: u64,
 }
@@ -82,11 +113,11 @@ impl Die {
         self.tail = end;
     }
 
-    /// Removes work that has ended by `now` and returns the bytes of the write buffer that it frees.
-    pub(crate) fn finish(&mut self, now: Time) -> u64 {
-        let mut freed = 0;
+    /// Removes work that has ended by `now` and returns the room in the write buffer that it frees.
+    pub(crate) fn finish(&mut self, now: Time) -> Room {
+        let mut freed = Room::default();
         while let Some(first) = self.queue.front().filter(|first| first.end <= now) {
-            freed += first.frees.bytes;
+            freed += first.frees.room;
             self.queue.pop_front();
         }
         freed
@@ -103,7 +134,7 @@ impl Die {
     }
 
     fn first_program(&self) -> Option<&Queued> {
-        self.queue.iter().find(|queued| queued.frees.bytes > 0)
+        self.queue.iter().find(|queued| queued.frees.room.total() > 0)
     }
 
     /// Reads for `length` from `now` on. `misses` is how many points to give way the work under way misses.
@@ -201,14 +232,15 @@ mod tests {
     #[test]
     fn a_program_gives_way_after_a_slice_and_continues() {
         let mut die = Die::default();
-        die.push(Work::HostProgram, 0, 1000, Frees { bytes: 7, program: 1 });
+        let room = Room { host: 5, relocated: 2 };
+        die.push(Work::HostProgram, 0, 1000, Frees { room, program: 1 });
         // 30 into the program: 70 more, then the read; the program lasts 55 longer.
         assert_eq!(read(&mut die, 30), (70, 150));
         assert_eq!(die.next_free(), Some(1055));
         // While it is suspended another read goes at once.
         assert_eq!(read(&mut die, 120), (0, 200));
         assert_eq!(die.next_free(), Some(1105));
-        assert_eq!((die.finish(1104), die.finish(1105)), (0, 7));
+        assert_eq!((die.finish(1104), die.finish(1105)), (Room::default(), room));
     }
 
     #[test]

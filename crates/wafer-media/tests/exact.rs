@@ -34,7 +34,7 @@ prop_compose! {
             channel_rate: Bytes(0), link_read: Bytes(0), link_write: Bytes(0),
             read_overhead_us: 0.0, write_overhead_us: 0.0, read_iops: None, write_iops: None,
             write_buffer: Bytes(0), buffer_protected: true, gc_pacing: GcPacing::Smooth,
-            gc_burst: Bytes(0), gc_credit: None, gc_knee: 0.0, gc_host_rate: None, metadata: 0.0,
+            gc_burst: Bytes(0), gc_buffered: false, gc_credit: None, gc_knee: 0.0, gc_host_rate: None, metadata: 0.0,
             power: PowerConfig::default(),
         };
         (groups, config)
@@ -47,7 +47,7 @@ prop_compose! {
         rates in prop::array::uniform3(50_000_000..4_000_000_000u64),
         overheads in prop::array::uniform2(us_or_none(1..20_000)),
         iops in prop::array::uniform2(prop::option::of(20_000..2_000_000u64)),
-        buffer_programs in 1..8u64, buffer_rest in 0..30u64, buffer_protected in any::<bool>(),
+        buffer_programs in 1..8u64, buffer_rest in 0..30u64, buffer_protected in any::<bool>(), gc_buffered in any::<bool>(),
         burst in prop::option::of(1..60u64), credit in prop::option::of(0..40u64),
         gc_knee in prop_oneof![Just(0.0), 0.05..1.0],
         gc_host_rate in prop::option::of(20_000_000..2_000_000_000u64),
@@ -60,7 +60,7 @@ prop_compose! {
             channel_rate: Bytes(rates[0]), link_read: Bytes(rates[1]), link_write: Bytes(rates[2]),
             read_overhead_us: overheads[0], write_overhead_us: overheads[1],
             read_iops: iops[0].map(|iops| iops as f64), write_iops: iops[1].map(|iops| iops as f64),
-            write_buffer, buffer_protected,
+            write_buffer, buffer_protected, gc_buffered,
             gc_pacing: if burst.is_some() { GcPacing::Burst } else { GcPacing::Smooth },
             gc_burst: Bytes(burst.unwrap_or(0) * PAGE), gc_credit: credit.map(|pages| Bytes(pages * PAGE)),
             gc_knee, gc_host_rate: gc_host_rate.map(Bytes), metadata,

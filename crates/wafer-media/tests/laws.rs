@@ -34,6 +34,7 @@ fn timing() -> TimingConfig {
         buffer_protected: true,
         gc_pacing: GcPacing::Smooth,
         gc_burst: Bytes(0),
+        gc_buffered: false,
         gc_credit: None,
         gc_knee: 0.0,
         gc_host_rate: None,
@@ -223,4 +224,75 @@ fn the_media_rate_is_shared_with_garbage_collection() {
     let end = host.done.iter().map(|d| d.time).max().unwrap() as f64 / 1e9;
     let rate = 48_000.0 * 4096.0 * 4.0 / end;
     assert!((rate / fast_reads.program_rate() - 1.0).abs() < 0.03, "{rate}");
+}
+
+/// Relocated data in the write buffer makes a host wait until all but the buffer's size of a burst is programmed.
+#[test]
+fn hosts_wait_for_what_a_burst_leaves_of_the_buffer() {
+    let wait = |gc_buffered| {
+        let config = TimingConfig {
+            read_us: OneOrMany::One(0.001),
+            gc_pacing: GcPacing::Burst,
+            gc_burst: Bytes(720 * 4096),
+            gc_buffered,
+            ..timing()
+        };
+        let mut host = Host::new(&config);
+        let (victim, to) = (RuId(63), RuId(32));
+        let cause = Cause::Relocation { victim };
+        let work = [
+            MediaWork::Read { ru: victim, first: 0, pages: 720, cause },
+            MediaWork::Program { ru: to, first: 0, pages: 720, cause },
+            MediaWork::Erase { ru: victim },
+            MediaWork::Program {
+                ru: RuId(1),
+                first: 0,
+                pages: 240,
+                cause: Cause::HostWrite(RuhId(0)),
+            },
+        ];
+        let request = Request {
+            ticket: 0,
+            submitted: 0,
+            kind: Kind::Write,
+            page: 0,
+            pages: 240,
+            bytes: 240 * 4096,
+        };
+        host.media.submit(request, &work);
+        host.write(1000, 1);
+        host.finish();
+        host.done.iter().find(|done| done.request.ticket == 1).unwrap().parts.0
+            [Part::Buffer as usize]
+    };
+    assert_eq!(wait(false), 0);
+    // 960 pages in 40 programs on four dies; the buffer holds 256 pages, and one of them is wanted.
+    let least = (960 - 256) / 24 / 4 * 960_000;
+    let waited = wait(true);
+    assert!(waited >= least - 2 * 960_000 && waited <= 10 * 960_000, "{waited} {least}");
+}
+
+/// However a relocation is spread over time, a read of the cells brings all valid pages of its unit.
+#[test]
+fn relocation_reads_whole_units_at_any_pace() {
+    let reads = |writes: u32| {
+        let mut host = Host::new(&TimingConfig { read_us: OneOrMany::One(1.0), ..timing() });
+        let victim = RuId(63);
+        let cause = Cause::Relocation { victim };
+        // Fully valid but for the pages that hosts write next: a unit has eight.
+        let work = [
+            MediaWork::Read { ru: victim, first: 0, pages: 960, cause },
+            MediaWork::Program { ru: RuId(32), first: 0, pages: 960, cause },
+            MediaWork::Erase { ru: victim },
+        ];
+        let request =
+            Request { ticket: 0, submitted: 0, kind: Kind::Other, page: 0, pages: 0, bytes: 0 };
+        host.media.submit(request, &work);
+        for number in 0..writes {
+            host.write(u64::from(number) * 1000, 960 / writes);
+        }
+        host.finish();
+        host.media.counts().dies.of(Work::BackgroundRead) / 1000
+    };
+    assert_eq!((reads(1), reads(320)), (120, 120));
 }

@@ -38,14 +38,27 @@ impl ClosedLoop {
     ///
     /// # Errors
     /// A job that cannot be generated.
-    pub fn new(mut specs: Vec<JobSpec>, seed: u64, until_volume: bool) -> Result<Self, WorkloadError> {
+    pub fn new(
+        mut specs: Vec<JobSpec>,
+        seed: u64,
+        until_volume: bool,
+    ) -> Result<Self, WorkloadError> {
         let phases = prepare(&mut specs, until_volume)?;
         let mut memory = 0;
         for (number, spec) in specs.iter().enumerate() {
             memory += JobStream::new(spec, seed, number as u32)?.memory_bytes();
         }
-        let mut jobs =
-            ClosedLoop { specs, seed, phases, current: 0, running: Vec::new(), ready: Vec::new(), memory, queue_depth: 0, now: 0 };
+        let mut jobs = ClosedLoop {
+            specs,
+            seed,
+            phases,
+            current: 0,
+            running: Vec::new(),
+            ready: Vec::new(),
+            memory,
+            queue_depth: 0,
+            now: 0,
+        };
         jobs.start()?;
         jobs.queue_depth = jobs.running.iter().map(RunningJob::depth).sum::<u32>().max(1);
         Ok(jobs)

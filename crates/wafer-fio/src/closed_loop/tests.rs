@@ -10,7 +10,8 @@ fn drive(jobs: &mut ClosedLoop, latency: u64) -> Vec<(u64, usize, Command)> {
     loop {
         let mut batch = Batch::default();
         let state = jobs.next(&mut batch, 1000);
-        for ((command, time), ticket) in batch.commands.iter().zip(&batch.times).zip(&batch.tickets) {
+        for ((command, time), ticket) in batch.commands.iter().zip(&batch.times).zip(&batch.tickets)
+        {
             submitted.push((*time, stream::job_of(*ticket), *command));
             in_flight.push((time + latency, *ticket));
         }
@@ -56,8 +57,7 @@ fn rates_and_think_times_hold_commands_back() {
     let paced = JobSpec { rate_iops, ..writer(4, 100) };
     let mut jobs = ClosedLoop::new(vec![paced.clone()], 1, false).unwrap();
     assert_eq!(drive(&mut jobs, 10).last().unwrap().0, 99_000_000);
-    let poisson =
-        JobSpec { rate_process: RateProcess::Poisson, number_ios: Some(20_000), ..paced };
+    let poisson = JobSpec { rate_process: RateProcess::Poisson, number_ios: Some(20_000), ..paced };
     let mut jobs = ClosedLoop::new(vec![poisson], 1, false).unwrap();
     let last = drive(&mut jobs, 10).last().unwrap().0 as f64;
     assert!((last / 20e9 - 1.0).abs() < 0.03, "{last}");
@@ -77,7 +77,8 @@ fn a_phase_begins_when_the_one_before_has_completed() {
 
 #[test]
 fn runtime_ends_a_job() {
-    let timed = JobSpec { time_based: true, runtime: Some(0.001), number_ios: None, ..writer(2, 1) };
+    let timed =
+        JobSpec { time_based: true, runtime: Some(0.001), number_ios: None, ..writer(2, 1) };
     let mut jobs = ClosedLoop::new(vec![timed], 1, false).unwrap();
     assert_eq!(drive(&mut jobs, 10_000).len(), 200);
 }

@@ -1,5 +1,6 @@
 //! Unmodified fio job files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -25,6 +26,9 @@ struct WorkloadFile {
     fio: Option<PathBuf>,
     /// The text of a fio job file.
     fio_text: Option<String>,
+    /// Values of `${NAME}` in the job file. Those that are not listed come from the environment.
+    #[serde(default)]
+    variables: BTreeMap<String, String>,
 }
 
 /// A fio job file.
@@ -129,13 +133,23 @@ fn schema(generator: &mut SchemaGenerator) -> Vec<Schema> {
 }
 
 fn parse(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError> {
-    let file: WorkloadFile = table.read()?;
-    let source = match (file.fio, file.fio_text) {
+    let file: WorkloadFile = table.clone().read()?;
+    let missing =
+        |name: &String| table.error("variables", &format!("the job file has no ${{{name}}}"));
+    let mut source = match (file.fio, file.fio_text) {
         (Some(fio), _) => FioSource::read(&files.beside(fio))?,
         (None, text) => {
             FioSource { path: path.with_extension("fio_text"), text: text.unwrap_or_default() }
         }
     };
+    // Replaced in the text, so that a record has the jobs as they ran.
+    for (name, value) in &file.variables {
+        let place = format!("${{{name}}}");
+        if !source.text.contains(&place) {
+            return Err(missing(name));
+        }
+        source.text = source.text.replace(&place, value);
+    }
     Ok(Workload::new(source))
 }
 

@@ -243,3 +243,17 @@ fn a_read_with_holes_finds_its_pages_in_the_buffer() {
     run.run(&mut Recorder::new(10, None), |_| Ok(())).unwrap();
     assert_eq!(run.record(timing).dies["host_read"], 0.0);
 }
+/// Commands end exactly at the volume, with others of the queue still to be submitted or none.
+#[test]
+fn a_closed_loop_ends_at_its_volume() {
+    for (depth, volume) in [(1, "32MiB"), (16, "32MiB"), (32, "2x")] {
+        let device = crate::device_from_text("small.toml", DEVICE, &[]).unwrap();
+        let text = format!("[w]\nrw=randwrite\nbs=128k\niodepth={depth}\nloops=9\n");
+        let workload = Workload::new(FioSource { path: "none".into(), text });
+        let options =
+            Options { volume: Some(volume.parse().unwrap()), timed: true, ..Options::default() };
+        let experiment = Experiment::of(device, workload, &options);
+        let record = crate::run(&experiment, Control::unattended()).unwrap();
+        assert_eq!(Some(record.summary.host_bytes), experiment.volume_bytes());
+    }
+}

@@ -2,8 +2,8 @@
 
 use wafer_interface::{Cause, MediaWork, RuId};
 
-use super::Media;
-use crate::die::{Frees, Work};
+use super::{Filling, Media};
+use crate::die::{Frees, Room, Work};
 use crate::directory::mix;
 use crate::pacing::{Due, Move};
 use crate::time::Time;
@@ -35,7 +35,7 @@ impl Media {
                 }
                 MediaWork::Read { .. } => {}
                 MediaWork::Program { ru, pages, .. } => {
-                    self.occupied += u64::from(pages) * self.shape.page_bytes;
+                    self.occupied.host += u64::from(pages) * self.shape.page_bytes;
                     self.fill(ru, pages, now, Work::HostProgram);
                     self.pacing.host_wrote(u64::from(pages));
                     self.write_metadata(now, pages);
@@ -61,12 +61,15 @@ impl Media {
     }
 
     fn relocate(&mut self, part: Move, now: Time) {
-        self.to_read += u64::from(part.pages) * 256;
+        self.to_read += i64::from(part.pages) * 256;
         while self.to_read > 0 {
             self.draws += 1;
             let die = self.group_die(part.to, mix(self.draws));
             self.background_read(die, now);
-            self.to_read = self.to_read.saturating_sub(u64::from(part.per_read));
+            self.to_read -= i64::from(part.per_read);
+        }
+        if self.gc_buffered {
+            self.occupied.relocated += u64::from(part.pages) * self.shape.page_bytes;
         }
         // What is programmed was read ahead: a die does not stand still for a read of another.
         self.fill(part.to, part.pages, now, Work::GcProgram);
@@ -104,24 +107,41 @@ impl Media {
     /// life begins with a program of its own.
     fn close(&mut self, ru: RuId, now: Time) {
         if self.filling[ru.index()].pages > 0 {
-            let host = self.filling[ru.index()].host > 0;
-            self.program_filling(ru, now, if host { Work::HostProgram } else { Work::GcProgram });
+            self.program_partial(ru, now);
         }
         self.filling[ru.index()].received = 0;
     }
 
+    /// Returns the room in the buffer that pages take which are not part of a program yet.
+    pub(super) fn filling_room(&self, ru: RuId) -> Room {
+        let Filling { pages, host, .. } = self.filling[ru.index()];
+        let relocated = if self.gc_buffered { pages - host } else { 0 };
+        Room {
+            host: u64::from(host) * self.shape.page_bytes,
+            relocated: u64::from(relocated) * self.shape.page_bytes,
+        }
+    }
+
+    /// Programs pages of a reclaim unit that are less than a program.
+    pub(super) fn program_partial(&mut self, ru: RuId, now: Time) {
+        let host = self.filling[ru.index()].host > 0;
+        self.program_filling(ru, now, if host { Work::HostProgram } else { Work::GcProgram });
+    }
+
     /// Programs what a reclaim unit has received, all of a program or not.
-    pub(super) fn program_filling(&mut self, ru: RuId, now: Time, work: Work) {
+    fn program_filling(&mut self, ru: RuId, now: Time, work: Work) {
+        let room = self.filling_room(ru);
         let filling = &mut self.filling[ru.index()];
-        let (pages, host) = (std::mem::take(&mut filling.pages), std::mem::take(&mut filling.host));
+        let pages = std::mem::take(&mut filling.pages);
+        filling.host = 0;
         let number = u64::from(filling.programs) + mix(u64::from(ru.0)) % (1 << 32);
         filling.programs = filling.programs.wrapping_add(1);
         let die = self.group_die(ru, number);
-        self.program(die, now, pages, work, u64::from(host) * self.shape.page_bytes);
+        self.program(die, now, pages, work, room);
     }
 
     /// Programs pages on a die.
-    fn program(&mut self, die: usize, now: Time, pages: u32, work: Work, frees: u64) {
+    fn program(&mut self, die: usize, now: Time, pages: u32, work: Work, room: Room) {
         let bytes = u64::from(pages) * self.shape.page_bytes;
         let channel = die % self.channels.len();
         let ready = self.channels[channel][0].serve(now, self.times.channel.time(bytes));
@@ -131,7 +151,7 @@ impl Media {
         self.counts.dies.add(work, length);
         self.occupied -= self.dies[die].finish(now);
         self.programs += 1;
-        self.dies[die].push(work, ready, length, Frees { bytes: frees, program: self.programs });
+        self.dies[die].push(work, ready, length, Frees { room, program: self.programs });
     }
 
     fn write_metadata(&mut self, now: Time, pages: u32) {
@@ -141,7 +161,7 @@ impl Media {
             let die = self.next_metadata_die;
             self.next_metadata_die = (die + 1) % self.dies.len();
             self.counts.metadata_bytes += u64::from(self.stripe) * self.shape.page_bytes;
-            self.program(die, now, self.stripe, Work::MetadataProgram, 0);
+            self.program(die, now, self.stripe, Work::MetadataProgram, Room::default());
         }
     }
 

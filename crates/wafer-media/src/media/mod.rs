@@ -15,7 +15,7 @@ use wafer_interface::{GcPacing, MediaWork, RuId, TimingConfig};
 
 use self::times::Times;
 use self::writes::Flush;
-use crate::die::Die;
+use crate::die::{Die, Room};
 use crate::directory::Directory;
 use crate::pacing::Pacing;
 use crate::time::{Server, Time};
@@ -138,7 +138,9 @@ pub struct Media {
     knee_until: Time,
     buffer_bytes: u64,
     protected: bool,
-    occupied: u64,
+    /// Whether relocated pages take room too.
+    gc_buffered: bool,
+    occupied: Room,
     directory: Directory,
     /// What each reclaim unit has received.
     filling: Vec<Filling>,
@@ -152,8 +154,8 @@ pub struct Media {
     /// Programs so far.
     programs: u64,
     pacing: Pacing,
-    /// Pages of the next relocation still to be read, times 256.
-    to_read: u64,
+    /// Pages to relocate less those that were read, times 256: a read brings pages for later moves too.
+    to_read: i64,
     /// Nanoseconds of erases that each die owes.
     erase_owed: Vec<Time>,
     erase_share: Time,
@@ -199,7 +201,8 @@ impl Media {
             knee_until: 0,
             buffer_bytes: config.write_buffer.0,
             protected: config.buffer_protected,
-            occupied: 0,
+            gc_buffered: config.gc_buffered,
+            occupied: Room::default(),
             directory: Directory::default(),
             filling: vec![Filling::default(); shape.ru_count as usize],
             events: BinaryHeap::new(),
@@ -297,7 +300,7 @@ impl Media {
 
     /// Removes from the buffer what dies have programmed by `now`.
     fn settle(&mut self, now: Time) {
-        self.occupied -= self.dies.iter_mut().map(|die| die.finish(now)).sum::<u64>();
+        self.dies.iter_mut().for_each(|die| self.occupied -= die.finish(now));
     }
 
     /// Lets everything happen up to and including `until` and appends the requests whose completion is known.

@@ -40,8 +40,9 @@ impl Media {
 
     /// Returns whether the buffer holds all of these pages.
     fn is_buffered(&mut self, now: Time, pages: std::ops::Range<u64>) -> bool {
-        let held =
-            |media: &Media| pages.clone().all(|page| media.directory.holds(page, media.occupied));
+        let held = |media: &Media| {
+            pages.clone().all(|page| media.directory.holds(page, media.occupied.host))
+        };
         // What dies have programmed in the meantime is removed only where it matters: dies are many.
         held(self) && {
             self.settle(now);

@@ -4,9 +4,13 @@ use wafer_interface::{Cause, MediaWork, RuId};
 
 use super::{Event, Flight, Media};
 use crate::Done;
-use crate::die::{Die, Work};
+use crate::die::Die;
 use crate::time::Time;
 use crate::work::Part;
+
+/// Relocated pages for each page of a host from which on `gc_host_rate` holds, with 32 bits of fraction: garbage
+/// collection that moves nearly nothing holds nobody back.
+const CAPPED: u64 = (1 << 32) / 50;
 
 /// How far hosts must be ahead of the knee's rate for garbage collection to hold them back, nanoseconds.
 const KNEE_WINDOW: Time = 10_000_000;
@@ -28,7 +32,7 @@ impl Media {
         }
         let request = self.flights[flight as usize].request;
         let mut time = now;
-        if let Some(cap) = self.times.host_cap {
+        if let Some(cap) = self.times.host_cap.filter(|_| self.pacing.ratio() >= CAPPED) {
             time = self.cap.serve(time, cap.time(request.bytes));
         }
         time = self.throttle(time, u64::from(request.pages));
@@ -90,11 +94,11 @@ impl Media {
     /// Returns whether what a write programs fits into the buffer.
     fn has_room(&mut self, now: Time, flight: u32) -> bool {
         let need = self.buffered(flight);
-        if self.occupied + need > self.buffer_bytes {
+        if self.occupied.total() + need > self.buffer_bytes {
             self.settle(now);
         }
         // A write larger than the buffer goes through it when it is empty.
-        self.occupied + need <= self.buffer_bytes.max(need)
+        self.occupied.total() + need <= self.buffer_bytes.max(need)
     }
 
     fn buffered(&self, flight: u32) -> u64 {
@@ -131,9 +135,9 @@ impl Media {
     }
 
     fn program_partials(&mut self, now: Time) {
-        for ru in 0..self.filling.len() {
-            if self.filling[ru].host > 0 {
-                self.program_filling(RuId(ru as u32), now, Work::HostProgram);
+        for ru in (0..self.shape.ru_count).map(RuId) {
+            if self.filling_room(ru).total() > 0 {
+                self.program_partial(ru, now);
             }
         }
     }
@@ -143,7 +147,12 @@ impl Media {
         let Flight { request, parts, .. } = &mut self.flights[flight as usize];
         parts.add(Part::Buffer, now - since);
         let page_bytes = self.shape.page_bytes;
-        self.directory.write(request.page, u64::from(request.pages), page_bytes, self.occupied);
+        self.directory.write(
+            request.page,
+            u64::from(request.pages),
+            page_bytes,
+            self.occupied.host,
+        );
         self.background(now, flight);
         self.finish(flight, done);
     }

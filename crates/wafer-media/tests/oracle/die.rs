@@ -11,8 +11,8 @@ pub(super) struct Job {
     /// When its data is there.
     pub(super) ready: Time,
     pub(super) length: Time,
-    /// Bytes of the buffer that it frees, and its number among all programs.
-    pub(super) frees: u64,
+    /// Pages of hosts and of garbage collection in the buffer that it frees, and its number among all programs.
+    pub(super) frees: [u64; 2],
     pub(super) program: u64,
     /// Distance of the points at which it gives way; 0: never.
     pub(super) slice: Time,
@@ -143,7 +143,7 @@ impl Die {
         };
         let suspended = self.suspended.map(|(job, _)| job);
         (under_way.into_iter().chain(suspended).chain(self.jobs.iter().copied()))
-            .filter(|job| job.frees > 0)
+            .filter(|job| job.frees != [0, 0])
             .map(|job| job.program)
     }
 }

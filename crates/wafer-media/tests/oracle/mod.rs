@@ -13,13 +13,17 @@
 //!   beginning or continuation, and then lasts `resume` longer. The first read that meets work draws how many points
 //!   it misses. Work that has given way continues when no read waits.
 //! - **Writes** need room in the buffer for all that they program, or an empty one; they wait behind each other. If
-//!   no program of theirs is queued, all incomplete programs that hold data of hosts begin. A flush of an unprotected
-//!   buffer begins them too and waits for every program queued until then.
-//! - **Reads** are served from the buffer where it holds every page of a unit, which are the newest bytes as many as
-//!   the buffer holds; otherwise the unit is on a die by hash.
+//!   no program of what the buffer holds is queued, all incomplete programs of it begin. A flush of an unprotected
+//!   buffer begins them too and waits for every program of it queued until then. The buffer holds what hosts write, and
+//!   with `gc_buffered` what is relocated, from the move on until it is programmed. Relocated data never waits for
+//!   room, so that the buffer may hold more than its size.
+//! - **Reads** are served from the buffer where it holds every page of a unit, which are the newest bytes of hosts as
+//!   many as the buffer holds of theirs; otherwise the unit is on a die by hash.
 //!   The parts of a read are those of its unit whose cells were read last, of several the last, and then the channel.
 //! - **Garbage collection** is spread over what hosts write: a page takes its share of the relocated pages that are
 //!   left, in 2^-32 pages rounded down, over the pages that were freed and not written yet.
+//!   A read of the cells brings the valid pages of its unit: what it brings beyond one move is there for the next ones.
+//!   `gc_host_rate` holds while that share is at least a page for every 50 pages of hosts.
 //!
 //! **Draws** are by counter: draw `n` is `mix(n)`, the finaliser of SplitMix64, of a counter that every draw
 //! increments, in the order of events: the die of a background read, then its page type; missed points, one draw each

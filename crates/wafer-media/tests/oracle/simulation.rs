@@ -33,6 +33,7 @@ struct Flight<'a> {
 struct Filling {
     received: u32,
     pages: u32,
+    /// Those of `pages` that a host wrote.
     host: u32,
     programs: u64,
 }
@@ -52,13 +53,14 @@ struct Drive<'a> {
     cap: Time,
     paced: Time,
     knee: Time,
-    occupied: u64,
+    /// Pages of hosts and of garbage collection in the buffer.
+    occupied: [u64; 2],
     written: Vec<u64>,
     parked: Vec<(usize, Time)>,
     flushes: Vec<(usize, Time, u64)>,
     filling: Vec<Filling>,
     pacing: Pacing,
-    to_read: u64,
+    to_read: i64,
     erase_owed: Vec<Time>,
     metadata: u64,
     next_metadata: usize,
@@ -106,7 +108,7 @@ pub(crate) fn simulate(
         cap: 0,
         paced: 0,
         knee: 0,
-        occupied: 0,
+        occupied: [0, 0],
         written: Vec::new(),
         parked: Vec::new(),
         flushes: Vec::new(),
@@ -158,16 +160,18 @@ impl Drive<'_> {
     }
 
     fn end_of_work(&mut self) {
-        let mut freed = 0;
+        let mut freed = [0, 0];
         for number in 0..self.dies.len() {
             match self.dies[number].end(self.now) {
-                Some(Ended::Job(job)) => freed += job.frees,
+                Some(Ended::Job(job)) => {
+                    freed = [freed[0] + job.frees[0], freed[1] + job.frees[1]];
+                }
                 Some(Ended::Read(read)) => self.cells_read(number, &read),
                 None => {}
             }
         }
-        self.occupied -= freed;
-        if freed > 0 {
+        self.occupied = [self.occupied[0] - freed[0], self.occupied[1] - freed[1]];
+        if freed != [0, 0] {
             self.complete_flushes();
             while let Some((number, since)) = self.parked.first().copied() {
                 if !self.has_room(number) {
@@ -261,7 +265,8 @@ impl Drive<'_> {
             return self.now;
         }
         let mut time = self.now;
-        if let Some(rate) = self.config.gc_host_rate {
+        let is_capped = self.pacing.share() >= (1 << 32) / 50;
+        if let (Some(rate), true) = (self.config.gc_host_rate, is_capped) {
             time = pass(self.cap, time, request.bytes, rate.0);
             self.cap = time;
         }
@@ -333,10 +338,12 @@ impl Drive<'_> {
             if let MediaWork::Program { pages, cause, .. } = work
                 && !matches!(cause, Cause::Relocation { .. })
             {
-                need += u64::from(*pages) * self.shape.page_bytes;
+                need += u64::from(*pages);
             }
         }
-        self.occupied + need <= self.config.write_buffer.0 || self.occupied == 0
+        let occupied = self.occupied[0] + self.occupied[1];
+        let bytes = (occupied + need) * self.shape.page_bytes;
+        bytes <= self.config.write_buffer.0 || occupied == 0
     }
 
     fn programs_queued(&self) -> Vec<u64> {
@@ -351,8 +358,11 @@ impl Drive<'_> {
 
     fn program_incomplete(&mut self) {
         for ru in 0..self.shape.ru_count {
-            if self.filling[ru as usize].host > 0 {
+            let Filling { pages, host, .. } = self.filling[ru as usize];
+            if host > 0 {
                 self.program(RuId(ru), Work::HostProgram);
+            } else if pages > 0 && self.config.gc_buffered {
+                self.program(RuId(ru), Work::GcProgram);
             }
         }
     }
@@ -413,7 +423,7 @@ impl Drive<'_> {
                 }
                 MediaWork::Read { .. } => {}
                 MediaWork::Program { ru, pages, .. } => {
-                    self.occupied += u64::from(pages) * self.shape.page_bytes;
+                    self.occupied[0] += u64::from(pages);
                     self.fill(ru, u64::from(pages), Work::HostProgram);
                     self.pacing.host_wrote(u64::from(pages));
                     self.write_metadata(pages);
@@ -423,10 +433,13 @@ impl Drive<'_> {
         while let Some(owed) = self.pacing.take() {
             match owed {
                 Owed::Move { to, pages, per_read } => {
-                    self.to_read += pages * 256;
+                    self.to_read += (pages * 256) as i64;
                     while self.to_read > 0 {
                         self.background_read(to);
-                        self.to_read = self.to_read.saturating_sub(per_read);
+                        self.to_read -= per_read as i64;
+                    }
+                    if self.config.gc_buffered {
+                        self.occupied[1] += pages;
                     }
                     self.fill(to, pages, Work::GcProgram);
                 }
@@ -457,7 +470,7 @@ impl Drive<'_> {
         mix(self.draws)
     }
 
-    fn queue(&mut self, die: usize, work: Work, ready: Time, length: Time, frees: u64) {
+    fn queue(&mut self, die: usize, work: Work, ready: Time, length: Time, frees: [u64; 2]) {
         let slice = match work {
             Work::Erase => ns(self.config.erase_slice_us),
             Work::BackgroundRead | Work::HostRead => 0,
@@ -471,7 +484,7 @@ impl Drive<'_> {
         let draw = self.draw();
         let die = self.die_of(ru, draw);
         let draw = self.draw();
-        self.queue(die, Work::BackgroundRead, self.now, self.read_time(draw), 0);
+        self.queue(die, Work::BackgroundRead, self.now, self.read_time(draw), [0, 0]);
     }
 
     /// Adds pages one at a time.
@@ -497,10 +510,11 @@ impl Drive<'_> {
         let filling = &mut self.filling[ru.index()];
         (filling.pages, filling.host, filling.programs) = (0, 0, programs + 1);
         let die = self.die_of(ru, programs + mix(u64::from(ru.0)) % (1 << 32));
-        self.program_on(die, pages, work, u64::from(host) * self.shape.page_bytes);
+        let relocated = if self.config.gc_buffered { pages - host } else { 0 };
+        self.program_on(die, pages, work, [u64::from(host), u64::from(relocated)]);
     }
 
-    fn program_on(&mut self, die: usize, pages: u32, work: Work, frees: u64) {
+    fn program_on(&mut self, die: usize, pages: u32, work: Work, frees: [u64; 2]) {
         let bytes = u64::from(pages) * self.shape.page_bytes;
         let line = die % self.channels.len();
         let ready = pass(self.channels[line][0], self.now, bytes, self.config.channel_rate.0);
@@ -520,7 +534,7 @@ impl Drive<'_> {
             let die = self.next_metadata;
             self.next_metadata = (die + 1) % self.dies.len();
             self.counts.metadata_bytes += stripe * self.shape.page_bytes;
-            self.program_on(die, stripe as u32, Work::MetadataProgram, 0);
+            self.program_on(die, stripe as u32, Work::MetadataProgram, [0, 0]);
         }
     }
 
@@ -535,14 +549,14 @@ impl Drive<'_> {
             while whole > 0 && self.erase_owed[die] >= whole {
                 self.erase_owed[die] -= whole;
                 self.counts.erases += 1;
-                self.queue(die, Work::Erase, self.now, whole, 0);
+                self.queue(die, Work::Erase, self.now, whole, [0, 0]);
             }
         }
     }
 
     fn read(&mut self, number: usize) {
         let unit = u64::from(self.config.planes) * self.config.plane_page.0 / self.shape.page_bytes;
-        let held = self.occupied.div_ceil(self.shape.page_bytes) as usize;
+        let held = self.occupied[0] as usize;
         let newest: Vec<u64> = self.written.iter().rev().take(held).copied().collect();
         for work in self.flights[number].work {
             let MediaWork::Read { ru, first, pages, cause: Cause::HostRead } = *work else {
