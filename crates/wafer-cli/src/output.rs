@@ -86,6 +86,23 @@ pub(crate) fn warning(text: &str) {
     anstream::eprintln!("{NOTE}warning:{PLAIN} {text}");
 }
 
+/// Logs events of a drive and its server to stderr, as `RUST_LOG` chooses by target and level.
+#[cfg(any(feature = "serve", feature = "mount"))]
+pub(crate) fn log_to_stderr(quiet: bool) {
+    use std::io::IsTerminal as _;
+
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::prelude::*;
+    let default = if quiet { LevelFilter::ERROR } else { LevelFilter::WARN };
+    let chosen = std::env::var("RUST_LOG").ok().and_then(|text| text.parse().ok());
+    let filter: Targets = chosen.unwrap_or_else(|| Targets::new().with_default(default));
+    let lines = tracing_subscriber::fmt::layer()
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .without_time();
+    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
+}
+
 /// Rows under a header. Columns of text are left-aligned, columns of numbers right-aligned.
 #[derive(Default)]
 pub(crate) struct Table {

@@ -1,17 +1,19 @@
 //! Namespace management, formatting, and enabling FDP.
 
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::rngs::OsRng;
 use rand::{RngCore as _, TryRngCore as _};
-use wafer_device::{DeviceConfig, NamespaceError};
+use wafer_device::{Device, DeviceConfig, NamespaceError};
 use wafer_interface::{Bytes, RuhId};
 use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 
+use super::change::Change;
 use super::events::EventLog;
 use super::namespace::Attachment;
-use super::{Drive, Inner, Namespace, empty_device};
+use super::{Drive, DriveError, Inner, Namespace, Pending, empty_device};
 
 /// A namespace to create.
 #[derive(Clone, Debug)]
@@ -34,6 +36,7 @@ impl Drive {
     pub fn create_namespace(&self, mut request: NamespaceRequest) -> Result<u32, Status> {
         let mut inner = self.lock();
         let inner = &mut *inner;
+        self.check_durable()?;
         let fdp = inner.config.fdp;
         let controller_specified = !fdp || request.handles.is_empty();
         let usage = self.usage(inner);
@@ -55,10 +58,17 @@ impl Drive {
             NamespaceError::TooMany => Status::NAMESPACE_ID_UNAVAILABLE,
             NamespaceError::Handle(_) => Status::INVALID_PLACEMENT_HANDLE_LIST,
         })?;
+        if inner.unreleased
+            && let Err(error) = self.release_space()
+        {
+            tracing::error!(%error, "cannot free the space of deleted namespaces");
+            inner.device.delete_namespace(id);
+            return Err(Status::WRITE_FAULT);
+        }
+        inner.unreleased = false;
         let geometry = inner.device.geometry();
         let bytes = request.pages * geometry.page_bytes;
-        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-        let base = free_space(&namespaces, bytes);
+        let base = free_space(&self.namespaces(), bytes);
         let store = match self.backend.store(base, bytes) {
             Ok(store) => store,
             Err(error) => {
@@ -85,65 +95,124 @@ impl Drive {
                 exceptions: Default::default(),
             }),
         };
-        if namespaces.len() <= id.index() {
-            namespaces.resize(id.index() + 1, None);
+        if let Err(status) = self.commit(inner, &Change::Create(&namespace)) {
+            inner.device.delete_namespace(id);
+            return Err(status);
         }
-        namespaces[id.index()] = Some(Arc::new(namespace));
+        self.insert(namespace);
         let blocks = Namespace::device_blocks(bytes);
         let handles = handles.iter().map(|h| h.0).collect();
         inner.record(0, CaptureEvent::CreateNamespace { namespace: id, blocks, handles });
-        drop(namespaces);
-        self.changed(inner);
         Ok(u32::from(id.0) + 1)
+    }
+
+    /// Adds a namespace that the device has.
+    pub(crate) fn insert(&self, namespace: Namespace) {
+        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
+        let at = namespace.id().index();
+        if namespaces.len() <= at {
+            namespaces.resize(at + 1, None);
+        }
+        namespaces[at] = Some(Arc::new(namespace));
     }
 
     /// Deletes a namespace and its data.
     ///
     /// # Errors
-    /// The namespace does not exist, or the backend cannot free its space.
+    /// The namespace does not exist, or the drive cannot be saved.
     pub fn delete_namespace(&self, nsid: u32) -> Result<(), Status> {
-        let namespace = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
         let mut inner = self.lock();
-        {
-            let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-            let slot = namespaces.get_mut(namespace.id().index());
-            slot.and_then(Option::take).ok_or(Status::INVALID_NAMESPACE)?;
+        let namespace = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
+        self.commit(&mut inner, &Change::Delete { nsid })?;
+        self.remove(&mut inner, &namespace);
+        // The namespace is gone even if its data is not.
+        if let Err(error) = namespace.store.deallocate(0, namespace.bytes) {
+            tracing::error!(%error, nsid, "cannot free the space of a namespace");
+            inner.unreleased = true;
+        }
+        // If this fails the health of the drive says so.
+        let _ = self.sync_data(&mut inner);
+        Ok(())
+    }
+
+    /// Deallocates the data file where no namespace is.
+    pub(crate) fn release_space(&self) -> io::Result<()> {
+        let Some(data) = self.backend.data_file() else { return Ok(()) };
+        let namespaces = self.namespaces();
+        let mut taken: Vec<_> = namespaces.iter().flatten().map(|n| (n.base, n.bytes)).collect();
+        taken.push((data.file().len()?, 0));
+        taken.sort_unstable();
+        let mut from = 0;
+        for (base, bytes) in taken {
+            if base > from {
+                data.file().punch_hole(from, base - from)?;
+            }
+            from = base + bytes;
+        }
+        Ok(())
+    }
+
+    /// Removes a namespace from the device.
+    pub(crate) fn remove(&self, inner: &mut Inner, namespace: &Namespace) {
+        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = namespaces.get_mut(namespace.id().index()) {
+            *slot = None;
         }
         // A replay of the capture on a drive that keeps its namespaces deallocates the data too.
-        self.apply_locked(&mut inner, 0, &deallocation(&namespace));
+        inner.apply(0, &deallocation(namespace));
         inner.device.delete_namespace(namespace.id());
         inner.record(0, CaptureEvent::DeleteNamespace(namespace.id()));
-        let freed = namespace.store.deallocate(0, namespace.bytes);
-        self.changed(&mut inner);
-        freed.map_err(|error| {
-            tracing::error!(%error, nsid, "cannot free the space of a namespace");
-            Status::INTERNAL_ERROR
-        })
     }
 
     /// Deallocates all of a namespace and sets the size of its logical blocks.
     ///
     /// # Errors
-    /// The namespace does not exist, or the backend fails.
+    /// The namespace does not exist, or the drive cannot be saved: nothing has changed. Or the data cannot be
+    /// deallocated: the size of its blocks has changed, and its data may be there or not.
     pub fn format_namespace(&self, host: u16, nsid: u32, lba_bytes: u32) -> Result<(), Status> {
-        let old = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
         let mut inner = self.lock();
-        self.apply_locked(&mut inner, host, &deallocation(&old));
-        old.store.deallocate(0, old.bytes).map_err(|_| Status::INTERNAL_ERROR)?;
+        let old = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
+        self.commit(&mut inner, &Change::Format { nsid, lba_bytes })?;
+        self.format(&mut inner, host, &old, lba_bytes);
+        old.store.deallocate(0, old.bytes).map_err(|error| {
+            tracing::error!(%error, nsid, "cannot deallocate a namespace");
+            Status::WRITE_FAULT
+        })?;
+        self.sync_data(&mut inner).map_err(|_| Status::WRITE_FAULT)
+    }
+
+    /// Replaces a namespace by a formatted one.
+    pub(crate) fn format(&self, inner: &mut Inner, host: u16, old: &Namespace, lba_bytes: u32) {
+        inner.apply(host, &deallocation(old));
         let attachment = old.attachment.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let formatted = Namespace {
+        self.insert(Namespace {
             lba_shift: lba_bytes.trailing_zeros(),
             handles: old.handles.clone(),
             store: Arc::clone(&old.store),
             attachment: Mutex::new(attachment),
             ..*old
-        };
-        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = namespaces.get_mut(old.id().index()) {
-            *slot = Some(Arc::new(formatted));
+        });
+    }
+
+    /// Attaches a namespace to the controllers of hosts, or detaches it from them.
+    ///
+    /// # Errors
+    /// The namespace does not exist, or the drive cannot be saved.
+    pub fn attach_namespace(
+        &self,
+        nsid: u32,
+        hosts: Vec<String>,
+        attached: bool,
+    ) -> Result<(), Status> {
+        let mut inner = self.lock();
+        let namespace = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
+        let change = Change::Attach { nsid, hosts, attached };
+        self.commit(&mut inner, &change)?;
+        if let Change::Attach { hosts, .. } = &change {
+            hosts.iter().for_each(|host| {
+                namespace.set_attached(host, attached);
+            });
         }
-        drop(namespaces);
-        self.changed(&mut inner);
         Ok(())
     }
 
@@ -155,7 +224,7 @@ impl Drive {
     /// Enables or disables FDP. The FDP statistics restart: they belong to a configuration.
     ///
     /// # Errors
-    /// `SEQUENCE_ERROR` while there are namespaces.
+    /// `SEQUENCE_ERROR` while there are namespaces, `WRITE_FAULT` if the drive cannot be saved.
     pub fn set_fdp(&self, enabled: bool) -> Result<(), Status> {
         let mut inner = self.lock();
         if inner.config.fdp == enabled {
@@ -164,18 +233,31 @@ impl Drive {
         if self.namespaces().iter().any(Option::is_some) {
             return Err(Status::SEQUENCE_ERROR);
         }
-        let config = DeviceConfig { fdp: enabled, ..inner.config.clone() };
-        let device = empty_device(&config, self.options.seed).map_err(|error| {
+        let device = self.device_with_fdp(&inner, enabled).map_err(|error| {
             tracing::error!(%error, "cannot make the device with the new FDP setting");
             Status::INTERNAL_ERROR
         })?;
-        inner.earlier = inner.lifetime();
+        self.commit(&mut inner, &Change::Fdp { enabled })?;
+        self.replace_device(&mut inner, device, enabled);
+        Ok(())
+    }
+
+    /// Makes the device with FDP enabled or disabled.
+    pub(crate) fn device_with_fdp(
+        &self,
+        inner: &Inner,
+        fdp: bool,
+    ) -> Result<Device<Pending>, DriveError> {
+        empty_device(&DeviceConfig { fdp, ..inner.config.clone() }, inner.seed)
+    }
+
+    /// Goes on with a device that has no namespaces yet.
+    pub(crate) fn replace_device(&self, inner: &mut Inner, device: Device<Pending>, fdp: bool) {
+        inner.life.earlier = inner.lifetime();
         inner.events = EventLog::new(device.geometry().handles, self.options.events_enabled);
         inner.device = device;
-        inner.config = config;
-        inner.record(0, CaptureEvent::SetFdp(enabled));
-        self.changed(&mut inner);
-        Ok(())
+        inner.config.fdp = fdp;
+        inner.record(0, CaptureEvent::SetFdp(fdp));
     }
 
     /// Returns the use of each handle: 0 unused, 1 host specified, 2 controller specified.
@@ -236,7 +318,7 @@ fn identifier() -> [u8; 16] {
 }
 
 /// Draws a random UUID (RFC 9562, version 4).
-fn uuid() -> [u8; 16] {
+pub(crate) fn uuid() -> [u8; 16] {
     let mut bytes = identifier();
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;

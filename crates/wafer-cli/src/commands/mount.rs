@@ -20,6 +20,7 @@ const POLL: Duration = Duration::from_millis(100);
 pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let resolved = load_device(&args.device.device, &args.device.set)?;
     output::notices(quiet, &resolved.notices);
+    output::log_to_stderr(quiet);
     cancel_on_ctrl_c()?;
     let options = MountOptions {
         data: args.data.clone(),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use anyhow::Context as _;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -24,7 +23,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     check(args)?;
     let device = load_device(&args.device.device, &args.device.set)?;
     output::notices(quiet, &device.notices);
-    log_to_stderr(quiet);
+    output::log_to_stderr(quiet);
     // Binds first, so that a second server on the same address does not touch the files of the first.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let options = ServerOptions {
@@ -66,14 +65,14 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     let page = match prepared {
         Ok(page) => page,
         Err(error) => {
-            drive.close().context("the state of the drive cannot be saved")?;
+            drive.close()?;
             return Err(error);
         }
     };
     let served = runtime.block_on(serve(args, quiet, server, subsystem));
     drop(page);
     drop(runtime);
-    let closed = drive.close().context("the state of the drive cannot be saved");
+    let closed = drive.close();
     served?;
     closed?;
     let c = drive.counters().counters;
@@ -167,20 +166,4 @@ fn record(args: &ServeArgs, device: &ResolvedDevice, drive: &Drive) -> Record {
     };
     let provenance = device.provenance(Kind::Drive, SystemTime::now());
     Record::of_snapshot(args.nqn.clone(), provenance, now, timeline)
-}
-
-/// Logs events of the server to stderr, as `RUST_LOG` chooses by target and level.
-fn log_to_stderr(quiet: bool) {
-    use std::io::IsTerminal as _;
-
-    use tracing_subscriber::filter::{LevelFilter, Targets};
-    use tracing_subscriber::prelude::*;
-    let default = if quiet { LevelFilter::ERROR } else { LevelFilter::WARN };
-    let chosen = std::env::var("RUST_LOG").ok().and_then(|text| text.parse().ok());
-    let filter: Targets = chosen.unwrap_or_else(|| Targets::new().with_default(default));
-    let lines = tracing_subscriber::fmt::layer()
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .without_time();
-    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
 }

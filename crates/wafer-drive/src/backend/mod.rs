@@ -18,17 +18,15 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::{fmt, io};
 
+pub(crate) use file::DataFile;
 pub(crate) use store::NoStore;
 pub use store::Store;
-
-use crate::storage::StorageFile;
 
 /// The data of a drive.
 pub(crate) enum Backend {
     None,
     Memory,
-    /// The file is locked: two servers on one file would destroy each other's data.
-    File(Arc<dyn StorageFile>),
+    File(DataFile),
 }
 
 impl Backend {
@@ -41,16 +39,26 @@ impl Backend {
         Ok(match self {
             Backend::None => Arc::new(NoStore),
             Backend::Memory => Arc::new(memory::MemoryStore::new(size)?),
-            Backend::File(file) => Arc::new(file::FileStore::new(file, base, size)?),
+            Backend::File(data) => Arc::new(file::FileStore::new(data.file(), base, size)?),
         })
     }
 
     /// Makes everything written before survive a loss of power.
     ///
     /// # Errors
-    /// The medium fails.
+    /// The medium fails, or has failed to sync before.
     pub(crate) fn flush(&self) -> io::Result<()> {
-        if let Backend::File(file) = self { file.sync() } else { Ok(()) }
+        self.data_file().map_or(Ok(()), DataFile::sync)
+    }
+
+    /// Returns why what was written may be lost, if it may.
+    pub(crate) fn lost(&self) -> Option<String> {
+        self.data_file().and_then(DataFile::lost)
+    }
+
+    /// Returns the file of the data, if it has one.
+    pub(crate) fn data_file(&self) -> Option<&DataFile> {
+        if let Backend::File(data) = self { Some(data) } else { None }
     }
 
     /// Returns whether operations may wait for a medium.

@@ -4,4 +4,5 @@ mod clock;
 mod faulty;
 
 pub(crate) use clock::ManualClock;
-pub(crate) use faulty::FaultyStorage;
+#[allow(unused_imports)]
+pub(crate) use faulty::{FaultyStorage, Operation};

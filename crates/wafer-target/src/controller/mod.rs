@@ -131,8 +131,10 @@ pub(crate) struct State {
     /// A notice was sent and its log page was not read: no other is sent.
     pub(crate) notice_sent: bool,
     pub(crate) notice_due: bool,
+    /// A critical warning was sent and its log page was not read: no other is sent.
+    pub(crate) warning_sent: bool,
+    pub(crate) warning_due: bool,
     pub(crate) errors: VecDeque<ErrorEntry>,
-    pub(crate) error_count: u64,
     pub(crate) write_cache: bool,
     pub(crate) host_behavior: HostBehavior,
     /// Values of features that are kept and have no effect, by identifier.

@@ -78,13 +78,20 @@ const LAST_CNTLID: u16 = 0xffef;
 impl Subsystem {
     /// Makes a subsystem without controllers.
     pub fn new(drive: Arc<Drive>, options: SubsystemOptions) -> Arc<Self> {
-        Arc::new(Subsystem {
+        let subsystem = Arc::new(Subsystem {
             drive,
             options,
             started: Instant::now(),
             support: super::support(),
             controllers: Mutex::default(),
-        })
+        });
+        let notified = Arc::downgrade(&subsystem);
+        subsystem.drive.on_health(move |saved| {
+            if let Some(subsystem) = notified.upgrade() {
+                subsystem.health_changed(saved);
+            }
+        });
+        subsystem
     }
 
     fn registry(&self) -> MutexGuard<'_, BTreeMap<u16, Arc<Controller>>> {
@@ -156,8 +163,9 @@ impl Subsystem {
                 changed: Default::default(),
                 notice_sent: false,
                 notice_due: false,
+                warning_sent: false,
+                warning_due: !self.drive.is_saved(),
                 errors: Default::default(),
-                error_count: 0,
                 write_cache: true,
                 host_behavior: HostBehavior::default(),
                 kept_features: Default::default(),

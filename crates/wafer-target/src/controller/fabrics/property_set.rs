@@ -39,6 +39,8 @@ impl PropertySet {
             state.kept_features.clear();
             state.notice_sent = false;
             state.notice_due = false;
+            state.warning_sent = false;
+            state.warning_due = !controller.subsystem.drive.is_saved();
         }
         Ok(Reply::default())
     }

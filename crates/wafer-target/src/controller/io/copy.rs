@@ -51,6 +51,7 @@ impl IoCommand for Copy {
             sources.push(range::bytes(&namespace, source.slba.get(), count)?);
         }
         let (to, length) = range::bytes(&namespace, self.lba, blocks)?;
+        let durable = queue.check_write(self.fua)?;
         // All is read before anything is written: ranges may overlap the destination.
         queue.scratch.resize(length as usize, 0);
         let mut at = 0;
@@ -66,6 +67,6 @@ impl IoCommand for Copy {
         let written = namespace.store.write(to, &queue.scratch);
         written.map_err(|e| Failure::medium(&e, Status::WRITE_FAULT, self.lba))?;
         queue.count(Op::Write, &namespace, to, length, pid);
-        queue.finish_write(self.fua)
+        queue.finish_write(durable)
     }
 }

@@ -34,6 +34,7 @@ impl IoCommand for DatasetManagement {
             let blocks = u64::from(range.length.get());
             ranges.push(range::bytes(&namespace, range.slba.get(), blocks)?);
         }
+        queue.drive.check_writable()?;
         for (offset, length) in ranges.into_iter().filter(|(_, length)| *length > 0) {
             let done = namespace.store.deallocate(offset, length);
             done.map_err(|e| Failure::medium(&e, Status::WRITE_FAULT, offset))?;

@@ -2,7 +2,7 @@
 
 use wafer_nvme::Sqe;
 
-use super::{Failure, IoCommand, IoQueue, flush_failure};
+use super::{Failure, IoCommand, IoQueue};
 use crate::controller::nsid::BROADCAST;
 
 pub(super) struct Flush {
@@ -20,8 +20,7 @@ impl IoCommand for Flush {
             BROADCAST => None,
             nsid => Some(queue.namespace(nsid)?.id()),
         };
-        let host = queue.controller.host;
-        queue.drive.flush(host, namespace).map_err(|e| flush_failure(&e))?;
+        queue.flush(namespace)?;
         Ok(0)
     }
 }

@@ -34,6 +34,7 @@ impl IoCommand for IoManagementSend {
         if pids.clone().any(|pid| namespace.placement(pid).is_err()) {
             return Err(Status::INVALID_FIELD.into());
         }
+        queue.drive.check_writable()?;
         for pid in pids {
             queue.drive.update(queue.controller.host, &namespace, pid)?;
         }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use range::Directive;
 use wafer_drive::{Drive, Namespace, Transferred};
-use wafer_interface::{Command, Op, Placement};
+use wafer_interface::{Command, NsId, Op, Placement};
 use wafer_nvme::{
     CommandInfo, DataLength, DataTransfer, NvmOpcode, RwCdw12, Sqe, Status, location,
 };
@@ -204,16 +204,33 @@ impl IoQueue {
         Ok(if pid == Placement::NONE { NEVER_VALID } else { pid })
     }
 
-    /// Makes a write durable if the host asks for it or has no write cache.
-    fn finish_write(&mut self, fua: bool) -> Result<u32, Failure> {
-        if self.drive.may_block() && (fua || !self.controller.state().write_cache) {
+    /// Checks that the drive can count a write, before data moves. Returns whether to make it durable, because the
+    /// host asks for it or has no write cache.
+    fn check_write(&self, fua: bool) -> Result<bool, Failure> {
+        if !self.drive.may_block() {
+            return Ok(false);
+        }
+        let durable = fua || !self.controller.state().write_cache;
+        if durable {
+            self.drive.check_durable()?
+        } else {
+            self.drive.check_writable()?
+        }
+        Ok(durable)
+    }
+
+    /// Makes a write durable if it is to be.
+    fn finish_write(&mut self, durable: bool) -> Result<u32, Failure> {
+        if durable {
             self.end_batch();
-            self.drive.flush(self.controller.host, None).map_err(|e| flush_failure(&e))?;
+            self.flush(None)?;
         }
         Ok(0)
     }
-}
 
-fn flush_failure(error: &std::io::Error) -> Failure {
-    Failure::medium(error, Status::WRITE_FAULT, 0)
+    /// Makes everything counted durable. The drive logs why it cannot.
+    fn flush(&self, namespace: Option<NsId>) -> Result<(), Failure> {
+        let flushed = self.drive.flush(self.controller.host, namespace);
+        flushed.map_err(|_| Status::WRITE_FAULT.into())
+    }
 }

@@ -23,11 +23,12 @@ impl IoCommand for WriteZeroes {
     fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<u32, Failure> {
         let Extent { namespace, offset, length } = self.range.resolve(queue)?;
         let pid = queue.placement(&namespace, self.directive)?;
+        let durable = queue.check_write(self.fua)?;
         let zeroed = namespace.store.deallocate(offset, length);
         zeroed.map_err(|e| Failure::medium(&e, Status::WRITE_FAULT, self.range.lba))?;
         // Without the deallocate bit zeroes are data like other data.
         let op = if self.deallocate { Op::Deallocate } else { Op::Write };
         queue.count(op, &namespace, offset, length, pid);
-        queue.finish_write(self.fua)
+        queue.finish_write(durable)
     }
 }

@@ -1,0 +1,245 @@
+//! From the files of an earlier server to a drive that goes on as if nothing had happened.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::PoisonError;
+
+use wafer_interface::{NsId, Op, Placement};
+
+use super::change::Change;
+use super::checkpoint::{self, Saved};
+use super::journal::{Ending, Entry};
+use super::persistence::{self, Persistence};
+use super::{Drive, DriveError, Inner, Namespace};
+
+/// What a replay of the journal leaves to do with the data.
+#[derive(Default)]
+struct Replayed {
+    commands: u64,
+    /// Whether a namespace was deleted.
+    deleted: bool,
+    /// Namespaces that were formatted and not written since.
+    formatted: BTreeSet<u32>,
+}
+
+impl Drive {
+    /// Resumes from files and returns notices for the user.
+    pub(super) fn resume(&self, mut files: Persistence) -> Result<Vec<String>, DriveError> {
+        let [data, state, _, journal] = persistence::files(&files.data);
+        let wrong = |path: &std::path::Path, reason: String| {
+            let path = path.display().to_string();
+            DriveError::State { path, reason }
+        };
+        let (saved, device) = checkpoint::read(&*files.storage, &state, &self.options.device)
+            .map_err(|reason| wrong(&state, reason))?;
+        let header = files.journal.header();
+        if header.drive != saved.drive {
+            let reason = "this is the journal of another drive; put the drive's own back";
+            return Err(wrong(&journal, reason.to_owned()));
+        }
+        if header.generation > saved.generation {
+            let reason = "older than the journal; put the newest state of the drive back";
+            return Err(wrong(&state, reason.to_owned()));
+        }
+        if header.generation < saved.superseded {
+            let reason = "older than the state of the drive; put its newest journal back";
+            return Err(wrong(&journal, reason.to_owned()));
+        }
+        self.check_data(&saved).map_err(|reason| wrong(&data, reason))?;
+        let mut inner = self.lock();
+        inner.device = device;
+        inner.config = saved.config;
+        inner.made = saved.made;
+        inner.seed = saved.seed;
+        inner.life = saved.life;
+        inner.hosts = saved.hosts;
+        inner.events = saved.events;
+        inner.unreleased = saved.unreleased;
+        for namespace in saved.namespaces {
+            self.restore_namespace(&inner, namespace).map_err(|e| wrong(&state, e.to_string()))?;
+        }
+        files.generation = saved.generation;
+        files.begun = header.generation;
+        let mut notices = Vec::new();
+        inner.life.power_cycles += 1;
+        if header.generation < saved.generation {
+            // Killed between a checkpoint and its journal: the checkpoint is complete.
+            inner.life.unsafe_shutdowns += 1;
+            notices.push(
+                "the last server was killed while it saved; the device resumes from that checkpoint, \
+                 and nothing is lost"
+                    .to_owned(),
+            );
+        } else if header.ending != Ending::Clean {
+            let replayed = self.replay(&mut inner, &files);
+            let replayed = replayed.map_err(|e| wrong(&journal, e.to_string()))?;
+            self.finish_replay(&replayed).map_err(|e| DriveError::io(&data, e))?;
+            inner.life.unsafe_shutdowns += 1;
+            notices.push(format!(
+                "the last server was killed; the device resumes from its last checkpoint and the {} \
+                 commands after it, so that every command reported as complete survives",
+                replayed.commands
+            ));
+        }
+        if header.ending == Ending::DataLost {
+            inner.life.media_errors += 1;
+            notices.push(
+                "the data file failed to sync under the last server; what hosts wrote after their last Flush \
+                 that succeeded may be lost"
+                    .to_owned(),
+            );
+        }
+        inner.device.observer_mut().0.clear();
+        inner.persistence = Some(files);
+        self.checkpoint(&mut inner).map_err(|e| DriveError::io(&state, e))?;
+        Ok(notices)
+    }
+
+    /// Checks that the data file is the one that a checkpoint belongs to.
+    fn check_data(&self, saved: &Saved<Namespace>) -> Result<(), String> {
+        let Some(data) = self.backend.data_file().map(|data| data.file()) else { return Ok(()) };
+        let length = data.len().map_err(|e| e.to_string())?;
+        if length < saved.data_bytes {
+            return Err(format!(
+                "truncated: {length} bytes instead of {}; put the drive's data back",
+                saved.data_bytes
+            ));
+        }
+        if !saved.marked {
+            return Ok(());
+        }
+        let expected = checkpoint::mark(saved.drive, saved.generation);
+        let mark = data.mark().map_err(|e| e.to_string())?;
+        let mark = mark.map(|mark| String::from_utf8_lossy(&mark).into_owned());
+        let Some((drive, generation)) = mark.as_deref().and_then(|mark| mark.split_once(' '))
+        else {
+            return Err(format!(
+                "this is a copy, or another file: it does not have the mark of the drive; put the drive's data \
+                 back, or accept a copy as new as the state with `setfattr -n user.wafer.drive -v '{expected}'`"
+            ));
+        };
+        let generation = generation.parse::<u64>().ok();
+        if !expected.starts_with(drive) || drive.len() != 36 {
+            return Err("this is the data of another drive; put the drive's own back".to_owned());
+        }
+        if generation.is_none_or(|generation| generation < saved.generation) {
+            let reason = "older than the state of the drive; put its newest data back";
+            return Err(reason.to_owned());
+        }
+        if generation.is_some_and(|generation| generation > saved.generation + 1) {
+            let reason = "newer than the state of the drive; put its newest state and journal back";
+            return Err(reason.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Opens the data of a namespace that the device has.
+    fn restore_namespace(&self, inner: &Inner, mut namespace: Namespace) -> io::Result<()> {
+        let number = namespace.nsid.wrapping_sub(1) as usize;
+        if number >= 255 || !inner.device.has_namespace(NsId(number as u8)) {
+            let reason = format!("namespace {} is not in the device", namespace.nsid);
+            return Err(io::Error::other(reason));
+        }
+        if let Some(data) = self.backend.data_file()
+            && namespace.base.saturating_add(namespace.bytes) > data.file().len()?
+        {
+            let reason = format!("the data file ends before namespace {}", namespace.nsid);
+            return Err(io::Error::other(reason));
+        }
+        namespace.store = self.backend.store(namespace.base, namespace.bytes)?;
+        namespace.groups = inner.device.geometry().groups;
+        self.insert(namespace);
+        Ok(())
+    }
+
+    /// Repeats what the journal holds.
+    fn replay(&self, inner: &mut Inner, files: &Persistence) -> io::Result<Replayed> {
+        let mut replayed = Replayed::default();
+        let mut frames = files.journal.frames();
+        while let Some(entry) = frames.next()? {
+            match entry {
+                Entry::Batch { timestamp, transferred, commands } => {
+                    replayed.commands += commands.len() as u64;
+                    if !replayed.formatted.is_empty() {
+                        for write in commands.iter().filter(|command| command.op == Op::Write) {
+                            replayed.formatted.remove(&(u32::from(write.namespace.0) + 1));
+                        }
+                    }
+                    let namespaces = self.namespaces.read().unwrap_or_else(PoisonError::into_inner);
+                    inner.execute(&namespaces, &commands, transferred, timestamp);
+                }
+                Entry::Change(change) => self.replay_change(inner, *change, &mut replayed)?,
+            }
+        }
+        Ok(replayed)
+    }
+
+    fn replay_change(
+        &self,
+        inner: &mut Inner,
+        change: Change<Namespace>,
+        replayed: &mut Replayed,
+    ) -> io::Result<()> {
+        let find = |nsid: u32| {
+            let damaged = || io::Error::other(format!("damaged: there is no namespace {nsid}"));
+            self.namespace(nsid).ok_or_else(damaged)
+        };
+        match change {
+            Change::Create(namespace) => {
+                let pages = namespace.bytes / inner.device.geometry().page_bytes;
+                let created = inner.device.create_namespace(pages, &namespace.handles);
+                if created.ok().map(|id| u32::from(id.0) + 1) != Some(namespace.nsid) {
+                    let reason = format!("damaged: namespace {} cannot be made", namespace.nsid);
+                    return Err(io::Error::other(reason));
+                }
+                self.restore_namespace(inner, namespace)?;
+            }
+            Change::Delete { nsid } => {
+                let namespace = find(nsid)?;
+                self.remove(inner, &namespace);
+                replayed.deleted = true;
+                replayed.formatted.remove(&nsid);
+            }
+            Change::Format { nsid, lba_bytes } => {
+                let namespace = find(nsid)?;
+                self.format(inner, 0, &namespace, lba_bytes);
+                replayed.formatted.insert(nsid);
+            }
+            Change::Attach { nsid, hosts, attached } => {
+                let namespace = find(nsid)?;
+                for host in hosts {
+                    namespace.set_attached(&host, attached);
+                }
+            }
+            Change::Fdp { enabled } => {
+                let device = self.device_with_fdp(inner, enabled).map_err(io::Error::other)?;
+                self.replace_device(inner, device, enabled);
+            }
+            Change::Events { masks } => {
+                if !inner.events.set_masks(masks) {
+                    return Err(io::Error::other("damaged: events of another device"));
+                }
+            }
+            Change::RefusedPlacement { nsid, pid, timestamp } => {
+                if let Some(namespace) = self.namespace(nsid) {
+                    inner.log_refused_placement(&namespace, Placement(pid), timestamp);
+                }
+            }
+            Change::Life { error_entries, power_on_seconds } => {
+                inner.life.error_entries = error_entries;
+                inner.life.power_on_seconds = power_on_seconds;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deallocates the data that deleted and formatted namespaces left: a killed server may not have got to it.
+    fn finish_replay(&self, replayed: &Replayed) -> io::Result<()> {
+        for nsid in &replayed.formatted {
+            if let Some(namespace) = self.namespace(*nsid) {
+                namespace.store.deallocate(0, namespace.bytes)?;
+            }
+        }
+        if replayed.deleted { self.release_space() } else { Ok(()) }
+    }
+}
