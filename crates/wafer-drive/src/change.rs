@@ -13,8 +13,8 @@ pub(crate) enum Change<N> {
     Format { nsid: u32, lba_bytes: u32 },
     /// A namespace was attached to the controllers of hosts, or detached from them.
     Attach { nsid: u32, hosts: Vec<String>, attached: bool },
-    /// FDP was enabled or disabled.
-    Fdp { enabled: bool },
+    /// FDP was enabled or disabled. The server chose whether all events are enabled then.
+    Fdp { enabled: bool, all_events: bool },
     /// The events that are enabled changed, for each handle.
     Events { masks: Vec<u8> },
     /// A write was refused because its namespace does not define the placement identifier.

@@ -237,8 +237,9 @@ impl Drive {
             tracing::error!(%error, "cannot make the device with the new FDP setting");
             Status::INTERNAL_ERROR
         })?;
-        self.commit(&mut inner, &Change::Fdp { enabled })?;
-        self.replace_device(&mut inner, device, enabled);
+        let all_events = self.options.events_enabled;
+        self.commit(&mut inner, &Change::Fdp { enabled, all_events })?;
+        self.replace_device(&mut inner, device, enabled, all_events);
         Ok(())
     }
 
@@ -252,9 +253,15 @@ impl Drive {
     }
 
     /// Goes on with a device that has no namespaces yet.
-    pub(crate) fn replace_device(&self, inner: &mut Inner, device: Device<Pending>, fdp: bool) {
+    pub(crate) fn replace_device(
+        &self,
+        inner: &mut Inner,
+        device: Device<Pending>,
+        fdp: bool,
+        all_events: bool,
+    ) {
         inner.life.earlier = inner.lifetime();
-        inner.events = EventLog::new(device.geometry().handles, self.options.events_enabled);
+        inner.events = EventLog::new(device.geometry().handles, all_events);
         inner.device = device;
         inner.config.fdp = fdp;
         inner.record(0, CaptureEvent::SetFdp(fdp));

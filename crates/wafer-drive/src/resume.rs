@@ -211,9 +211,9 @@ impl Drive {
                     namespace.set_attached(&host, attached);
                 }
             }
-            Change::Fdp { enabled } => {
+            Change::Fdp { enabled, all_events } => {
                 let device = self.device_with_fdp(inner, enabled).map_err(io::Error::other)?;
-                self.replace_device(inner, device, enabled);
+                self.replace_device(inner, device, enabled, all_events);
             }
             Change::Events { masks } => {
                 if !inner.events.set_masks(masks) {

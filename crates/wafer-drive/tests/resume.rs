@@ -77,10 +77,12 @@ fn a_full_journal_makes_a_checkpoint() {
 fn namespaces_and_fdp_survive() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drive.img");
-    let first = open(&path).unwrap();
+    let data = DataSpec::File(path.clone());
+    let first = Drive::new(DriveOptions { events_enabled: true, ..options(data) }).unwrap();
     first.delete_namespace(1).unwrap();
     first.set_fdp(false).unwrap();
     first.set_fdp(true).unwrap();
+    assert!(first.supported_events(RuhId(1)).iter().all(|(_, enabled)| *enabled));
     let request = NamespaceRequest {
         pages: 1000,
         lba_bytes: 512,
@@ -92,7 +94,9 @@ fn namespaces_and_fdp_survive() {
     assert_eq!((nsid, other), (1, 2));
     first.apply(0, &[Command::write(8, 16, Placement(1)).on(NsId(0))]);
     drop(first);
+    // Whatever the next server would choose.
     let second = open(&path).unwrap();
+    assert!(second.supported_events(RuhId(1)).iter().all(|(_, enabled)| *enabled));
     let (a, b) = (second.namespace(1).unwrap(), second.namespace(2).unwrap());
     assert_eq!(
         (a.bytes, a.lba_bytes(), &a.handles[..]),
