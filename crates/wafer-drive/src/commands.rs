@@ -3,7 +3,7 @@
 use wafer_interface::{Command, Placement, RgId, RuhId};
 use wafer_nvme::{FdpEventType, Status};
 
-use super::{Drive, EventRecord, Namespace};
+use super::{Batch, Drive, EventRecord, Namespace};
 
 /// Commands that moved data, which SMART counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,15 +26,18 @@ pub struct HandleStatus {
 }
 
 impl Drive {
-    /// Applies commands to the device, in this order, and counts those that moved data for SMART.
-    pub fn apply_counted(&self, host: u16, commands: &[Command], transferred: Transferred) {
-        if commands.is_empty() && transferred == Transferred::default() {
-            return;
+    /// Applies a batch to the device, in this order, and empties it. Commands on namespaces that were deleted or
+    /// formatted in the meantime do not count.
+    pub fn apply_batch(&self, host: u16, batch: &mut Batch) {
+        if !batch.is_empty() {
+            let mut inner = self.lock();
+            inner.read_commands += batch.transferred.reads;
+            inner.write_commands += batch.transferred.writes;
+            for commands in batch.live() {
+                self.apply_locked(&mut inner, host, commands);
+            }
         }
-        let mut inner = self.lock();
-        inner.read_commands += transferred.reads;
-        inner.write_commands += transferred.writes;
-        self.apply_locked(&mut inner, host, commands);
+        batch.clear();
     }
 
     /// Returns the number of times a server of this drive ended without saving its state.
@@ -60,10 +63,14 @@ impl Drive {
     /// Moves the handle behind a placement identifier to another reclaim unit.
     ///
     /// # Errors
-    /// `INVALID_FIELD` for an identifier that the namespace does not define.
+    /// `INVALID_FIELD` for an identifier that the namespace does not define; `INVALID_NAMESPACE` if the namespace
+    /// is gone.
     pub fn update(&self, host: u16, namespace: &Namespace, pid: Placement) -> Result<(), Status> {
         let (group, handle) = namespace.placement(pid).map_err(|_| Status::INVALID_FIELD)?;
         let mut inner = self.lock();
+        if namespace.retired().is_some() {
+            return Err(Status::INVALID_NAMESPACE);
+        }
         let unwritten = inner.device.available_pages(RgId(group), handle);
         self.apply_locked(&mut inner, host, &[Command::update(namespace.id(), pid)]);
         // A handle on an empty reclaim unit keeps it.

@@ -5,7 +5,8 @@
 //! programming: any front end can use it from any thread.
 //!
 //! # Architecture
-//! - `commands.rs`, `manage.rs`: operations of hosts; `namespace.rs`: one namespace.
+//! - `commands.rs`, `manage.rs`, `removal.rs`: operations of hosts; `batch.rs`: commands to count;
+//!   `namespace.rs`: one namespace; `space.rs`: where the data of namespaces lies.
 //! - `backend/`: keeps the data: none, memory, file.
 //! - `events.rs`: the FDP event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
 //! - `persistence.rs`, `journal.rs`: checkpoint and journal of a drive with a file.
@@ -14,6 +15,8 @@
 //! # Invariants
 //! - Commands count in the device in the order in which they are [applied](Drive::apply), under one lock, in
 //!   batches; captures and the journal have the same order. Data moves without the lock.
+//! - A namespace that is deleted or formatted keeps its storage until the last command on it has ended, and the
+//!   next namespace there reads zeroes.
 //! - A completed flush means that data and journal survive a loss of power.
 //! - If the process is killed, every command applied before survives.
 //!
@@ -25,6 +28,7 @@
 //! Latency: a command takes as long as the machine needs. Metadata and protection information.
 
 pub mod backend;
+mod batch;
 pub mod clock;
 mod commands;
 mod events;
@@ -33,7 +37,9 @@ mod manage;
 mod namespace;
 mod persistence;
 mod recorder;
+mod removal;
 mod snapshot;
+mod space;
 pub mod storage;
 
 use std::io;
@@ -41,14 +47,17 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+pub use batch::Batch;
 pub use commands::{HandleStatus, Transferred};
 use events::EventLog;
 pub use events::{EventClass, EventRecord};
 pub use manage::NamespaceRequest;
-pub use namespace::{Namespace, PlacementError};
+pub use namespace::{Namespace, PlacementError, Retired};
 use persistence::Persistence;
 use recorder::Recorder;
+pub use removal::Removal;
 pub use snapshot::DriveCounters;
+use space::Space;
 use wafer_device::{Device, DeviceConfig, Geometry};
 use wafer_interface::{Command, Counters, FdpEvent, NsId, Observer, RuhId};
 use wafer_nvme::Status;
@@ -169,6 +178,7 @@ pub struct Drive {
     /// By NSID less one. Changed only with `inner` locked.
     pub(crate) namespaces: RwLock<Vec<Option<Arc<Namespace>>>>,
     pub(crate) backend: Backend,
+    pub(crate) space: Space,
     pub(crate) options: DriveOptions,
     environment: Environment,
     started: Duration,
@@ -220,6 +230,7 @@ impl Drive {
             }),
             namespaces: RwLock::new(Vec::new()),
             backend,
+            space: Space::default(),
             started: environment.clock.monotonic(),
             environment,
             notices: Vec::new(),
@@ -239,6 +250,8 @@ impl Drive {
             if exists {
                 let notices = drive.load(&mut inner)?;
                 drop(inner);
+                let released = space::release_gaps(&drive.backend, &drive.namespaces());
+                released.map_err(|e| DriveError::io(&path, e))?;
                 drive.notices = notices;
                 return Ok(drive);
             }
@@ -282,11 +295,13 @@ impl Drive {
         &self.notices
     }
 
-    /// Writes the commands recorded so far to the capture. Call this about once a second.
+    /// Writes the commands recorded so far to the capture, and frees the space of namespaces that are gone. Call
+    /// this about once a second.
     ///
     /// # Errors
     /// The capture or the state cannot be written; recording, or saving, has stopped.
     pub fn maintain(&self) -> io::Result<()> {
+        self.space.release(&self.backend);
         self.flush_record()?;
         self.lock().persistence_error.take().map_or(Ok(()), Err)
     }
@@ -306,6 +321,7 @@ impl Drive {
     /// # Errors
     /// Something cannot be written.
     pub fn close(&self) -> io::Result<()> {
+        self.space.release(&self.backend);
         // The drive is saved even if the capture cannot be written.
         let recorded = self.flush_record();
         let mut inner = self.lock();
@@ -398,7 +414,7 @@ impl Drive {
 
     /// Applies commands to the device, in this order.
     pub fn apply(&self, host: u16, commands: &[Command]) {
-        self.apply_counted(host, commands, Transferred::default());
+        self.apply_locked(&mut self.lock(), host, commands);
     }
 
     /// Applies commands after adding them to the journal.

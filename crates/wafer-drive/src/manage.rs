@@ -1,4 +1,4 @@
-//! Namespace management, formatting, and enabling FDP.
+//! Creating namespaces, and enabling FDP.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,6 +32,7 @@ impl Drive {
     /// # Errors
     /// The status that Namespace Management completes with.
     pub fn create_namespace(&self, mut request: NamespaceRequest) -> Result<u32, Status> {
+        self.space.release(&self.backend);
         let mut inner = self.lock();
         let inner = &mut *inner;
         let fdp = inner.config.fdp;
@@ -58,7 +59,7 @@ impl Drive {
         let geometry = inner.device.geometry();
         let bytes = request.pages * geometry.page_bytes;
         let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-        let base = free_space(&namespaces, bytes);
+        let base = self.space.find(&namespaces, bytes);
         let store = match self.backend.store(base, bytes) {
             Ok(store) => store,
             Err(error) => {
@@ -84,6 +85,7 @@ impl Drive {
                 everyone: request.everyone,
                 exceptions: Default::default(),
             }),
+            retired: Default::default(),
         };
         if namespaces.len() <= id.index() {
             namespaces.resize(id.index() + 1, None);
@@ -95,56 +97,6 @@ impl Drive {
         drop(namespaces);
         self.changed(inner);
         Ok(u32::from(id.0) + 1)
-    }
-
-    /// Deletes a namespace and its data.
-    ///
-    /// # Errors
-    /// The namespace does not exist, or the backend cannot free its space.
-    pub fn delete_namespace(&self, nsid: u32) -> Result<(), Status> {
-        let namespace = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
-        let mut inner = self.lock();
-        {
-            let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-            let slot = namespaces.get_mut(namespace.id().index());
-            slot.and_then(Option::take).ok_or(Status::INVALID_NAMESPACE)?;
-        }
-        // A replay of the capture on a drive that keeps its namespaces deallocates the data too.
-        self.apply_locked(&mut inner, 0, &deallocation(&namespace));
-        inner.device.delete_namespace(namespace.id());
-        inner.record(0, CaptureEvent::DeleteNamespace(namespace.id()));
-        let freed = namespace.store.deallocate(0, namespace.bytes);
-        self.changed(&mut inner);
-        freed.map_err(|error| {
-            tracing::error!(%error, nsid, "cannot free the space of a namespace");
-            Status::INTERNAL_ERROR
-        })
-    }
-
-    /// Deallocates all of a namespace and sets the size of its logical blocks.
-    ///
-    /// # Errors
-    /// The namespace does not exist, or the backend fails.
-    pub fn format_namespace(&self, host: u16, nsid: u32, lba_bytes: u32) -> Result<(), Status> {
-        let old = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
-        let mut inner = self.lock();
-        self.apply_locked(&mut inner, host, &deallocation(&old));
-        old.store.deallocate(0, old.bytes).map_err(|_| Status::INTERNAL_ERROR)?;
-        let attachment = old.attachment.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let formatted = Namespace {
-            lba_shift: lba_bytes.trailing_zeros(),
-            handles: old.handles.clone(),
-            store: Arc::clone(&old.store),
-            attachment: Mutex::new(attachment),
-            ..*old
-        };
-        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = namespaces.get_mut(old.id().index()) {
-            *slot = Some(Arc::new(formatted));
-        }
-        drop(namespaces);
-        self.changed(&mut inner);
-        Ok(())
     }
 
     /// Returns whether FDP is enabled.
@@ -200,33 +152,6 @@ impl Drive {
         let inner = self.lock();
         Bytes(inner.device.unallocated_pages() * inner.device.geometry().page_bytes)
     }
-}
-
-/// Returns commands that deallocate all of a namespace.
-fn deallocation(namespace: &Namespace) -> Vec<wafer_interface::Command> {
-    let (mut at, end) = (0, Namespace::device_blocks(namespace.bytes));
-    let mut commands = Vec::new();
-    while at < end {
-        let blocks = (end - at).min(1 << 31);
-        commands.push(wafer_interface::Command::deallocate(at, blocks as u32).on(namespace.id()));
-        at += blocks;
-    }
-    commands
-}
-
-/// Returns the first offset with this many free bytes. It may lie beyond the capacity, because only written
-/// data takes space.
-fn free_space(namespaces: &[Option<Arc<Namespace>>], bytes: u64) -> u64 {
-    let mut taken: Vec<_> = namespaces.iter().flatten().map(|n| (n.base, n.bytes)).collect();
-    taken.sort_unstable();
-    let mut from = 0;
-    for (base, length) in taken {
-        if base - from >= bytes {
-            break;
-        }
-        from = base + length;
-    }
-    from
 }
 
 fn identifier() -> [u8; 16] {

@@ -32,8 +32,8 @@ pub(crate) enum Backend {
 }
 
 impl Backend {
-    /// Returns the store of `size` bytes at `base`. Concurrent stores do not overlap, and the data of an
-    /// earlier store at the same place was deallocated.
+    /// Returns the store of `size` bytes at `base`. Concurrent stores do not overlap, and what an
+    /// earlier store had at the same place was [released](Self::release).
     ///
     /// # Errors
     /// There is no space.
@@ -43,6 +43,22 @@ impl Backend {
             Backend::Memory => Arc::new(memory::MemoryStore::new(size)?),
             Backend::File(file) => Arc::new(file::FileStore::new(file, base, size)?),
         })
+    }
+
+    /// Frees the space of a range, which then reads as zeroes. The memory of a store goes with its last reference.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub(crate) fn release(&self, base: u64, size: u64) -> io::Result<()> {
+        if let Backend::File(file) = self { file.punch_hole(base, size) } else { Ok(()) }
+    }
+
+    /// Returns the bytes of the file, or zero if there is none.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub(crate) fn len(&self) -> io::Result<u64> {
+        if let Backend::File(file) = self { file.len() } else { Ok(0) }
     }
 
     /// Makes everything written before survive a loss of power.

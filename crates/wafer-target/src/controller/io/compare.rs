@@ -20,7 +20,7 @@ impl IoCommand for Compare {
         queue.scratch.resize(length as usize, 0);
         let read = namespace.store.read(offset, &mut queue.scratch);
         read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, lba))?;
-        queue.transferred.reads += 1;
+        queue.batch.transferred.reads += 1;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);
         if queue.scratch != data {
             return Err(Failure { lba, ..Status::COMPARE_FAILURE.into() });

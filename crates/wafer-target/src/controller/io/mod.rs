@@ -22,7 +22,7 @@ mod write_zeroes;
 use std::sync::Arc;
 
 use range::Directive;
-use wafer_drive::{Drive, Namespace, Transferred};
+use wafer_drive::{Batch, Drive, Namespace, Retired};
 use wafer_interface::{Command, Op, Placement};
 use wafer_nvme::{
     CommandInfo, DataLength, DataTransfer, NvmOpcode, RwCdw12, Sqe, Status, location,
@@ -92,8 +92,7 @@ pub struct IoQueue {
     controller: Arc<Controller>,
     drive: Arc<Drive>,
     /// What the device is still to count.
-    pending: Vec<Command>,
-    transferred: Transferred,
+    batch: Batch,
     /// Buffer of commands that compare and move data, kept for its memory.
     scratch: Vec<u8>,
     /// The namespace used last.
@@ -110,8 +109,7 @@ impl IoQueue {
             fdp: drive.fdp_enabled(),
             controller,
             drive,
-            pending: Vec::new(),
-            transferred: Transferred::default(),
+            batch: Batch::default(),
             scratch: Vec::new(),
             recent: None,
         }
@@ -124,9 +122,7 @@ impl IoQueue {
 
     /// Has the device count what was done. Namespaces are looked up anew afterwards.
     pub fn end_batch(&mut self) {
-        self.drive.apply_counted(self.controller.host, &self.pending, self.transferred);
-        self.pending.clear();
-        self.transferred = Transferred::default();
+        self.drive.apply_batch(self.controller.host, &mut self.batch);
         self.recent = None;
     }
 
@@ -163,9 +159,18 @@ impl IoQueue {
 
     fn lookup(&self, nsid: u32) -> Result<Arc<Namespace>, Failure> {
         match &self.recent {
-            Some(recent) if recent.nsid == nsid => Ok(Arc::clone(recent)),
-            // Invalid Field for an inactive NSID (Base 2.1, 3.2.1.5).
-            _ => Ok(self.controller.active(nsid)?.ok_or(location!(nsid))?),
+            Some(recent) if recent.nsid == nsid && recent.retired().is_none() => {
+                Ok(Arc::clone(recent))
+            }
+            _ => {
+                // Invalid Field for an inactive NSID (Base 2.1, 3.2.1.5).
+                let namespace = self.controller.active(nsid)?.ok_or(location!(nsid))?;
+                match namespace.retired() {
+                    None => Ok(namespace),
+                    Some(Retired::Formatted) => Err(Status::FORMAT_IN_PROGRESS.into()),
+                    Some(Retired::Deleted) => Err(location!(nsid).into()),
+                }
+            }
         }
     }
 
@@ -176,14 +181,22 @@ impl IoQueue {
     }
 
     /// Adds to what the device is to count.
-    fn count(&mut self, op: Op, namespace: &Namespace, offset: u64, length: u64, pid: Placement) {
-        self.pending.push(Command {
+    fn count(
+        &mut self,
+        op: Op,
+        namespace: &Arc<Namespace>,
+        offset: u64,
+        length: u64,
+        pid: Placement,
+    ) {
+        let command = Command {
             lba: Namespace::device_blocks(offset),
             blocks: Namespace::device_blocks(length) as u32,
             placement: pid,
             op,
             namespace: namespace.id(),
-        });
+        };
+        self.batch.push(namespace, command);
     }
 
     /// Returns the placement that a directive asks for.

@@ -20,7 +20,7 @@ impl IoCommand for Read {
         let read = namespace.store.read(offset, &mut out[at..]);
         read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, self.0.lba))?;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);
-        queue.transferred.reads += 1;
+        queue.batch.transferred.reads += 1;
         Ok(0)
     }
 }

@@ -25,7 +25,7 @@ impl IoCommand for Write {
         let written = namespace.store.write(offset, data);
         written.map_err(|e| Failure::medium(&e, Status::WRITE_FAULT, self.range.lba))?;
         queue.count(Op::Write, &namespace, offset, length, pid);
-        queue.transferred.writes += 1;
+        queue.batch.transferred.writes += 1;
         queue.finish_write(self.fua)
     }
 }
