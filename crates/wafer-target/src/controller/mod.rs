@@ -17,6 +17,7 @@ mod io;
 mod logs;
 mod nsid;
 mod registry;
+mod removals;
 mod support;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -24,11 +25,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-pub use commands::admin;
+pub use commands::{admin, begin_admin};
 pub use fabrics::fabrics;
 pub use failure::Failure;
-pub use io::IoQueue;
+pub(crate) use io::TURN;
+pub use io::{IoQueue, Progress};
 pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
+pub use removals::Removals;
 use support::Support;
 use tokio::sync::{Notify, watch};
 use wafer_nvme::{AsyncEventConfig, Cc, ErrorEntry, HostBehavior, Status};
@@ -67,7 +70,7 @@ pub fn support_matrix() -> String {
 }
 
 /// The outcome of a command that succeeded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub struct Reply {
     /// Dword 0 of the completion.
     pub dw0: u32,
@@ -77,6 +80,8 @@ pub struct Reply {
     pub data: Vec<u8>,
     /// The completion comes later: an asynchronous event request.
     pub deferred: bool,
+    /// What is left to do before the completion.
+    pub rest: Option<Removals>,
 }
 
 impl Reply {

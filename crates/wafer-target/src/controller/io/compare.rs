@@ -4,7 +4,7 @@ use wafer_interface::{Op, Placement};
 use wafer_nvme::{Sqe, Status};
 
 use super::range::{Extent, Range};
-use super::{Failure, IoCommand, IoQueue};
+use super::{Failure, IoCommand, IoQueue, Step};
 
 pub(super) struct Compare(Range);
 
@@ -13,7 +13,7 @@ impl IoCommand for Compare {
         Ok(Compare(Range::parse(sqe)))
     }
 
-    fn execute(self, queue: &mut IoQueue, data: &[u8], _: &mut Vec<u8>) -> Result<u32, Failure> {
+    fn execute(self, queue: &mut IoQueue, data: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
         let lba = self.0.lba;
         let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
         let data = data.get(..length as usize).ok_or(Status::INVALID_SGL_LENGTH)?;
@@ -25,6 +25,6 @@ impl IoCommand for Compare {
         if queue.scratch != data {
             return Err(Failure { lba, ..Status::COMPARE_FAILURE.into() });
         }
-        Ok(0)
+        Ok(Step::Done)
     }
 }
