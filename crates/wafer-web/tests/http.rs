@@ -193,10 +193,12 @@ fn silent_peers_are_cut_off() {
     // A byte at a time does not count as a sign of life.
     let mut dripping = slow.try_clone().unwrap();
     let dripped = std::thread::spawn(move || {
-        (0..100).take_while(|_| {
-            std::thread::sleep(Duration::from_millis(100));
-            dripping.write_all(b"x").is_ok()
-        }).count()
+        (0..100)
+            .take_while(|_| {
+                std::thread::sleep(Duration::from_millis(100));
+                dripping.write_all(b"x").is_ok()
+            })
+            .count()
     });
     let (status, idle) = request(&server, "/metrics");
     assert_eq!(status, "HTTP/1.1 200 OK");

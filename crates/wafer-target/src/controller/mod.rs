@@ -7,6 +7,7 @@
 //! goes on the wire and into the error log. `support.rs` derives from the handlers what Identify and the
 //! effects logs say.
 
+mod access;
 mod async_event;
 mod commands;
 mod fabrics;
@@ -25,6 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+pub use access::{Access, Rights};
 pub use commands::{admin, begin_admin};
 pub use fabrics::fabrics;
 pub use failure::Failure;
@@ -104,6 +106,8 @@ pub struct Controller {
     pub hostnqn: String,
     /// Host identifier.
     pub hostid: [u8; 16],
+    /// What the host may do.
+    pub rights: Rights,
     /// The host's number in captures.
     pub host: u16,
     /// The address that the host connected to, for the discovery log.

@@ -93,6 +93,7 @@ pub fn begin_admin(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Re
         if controller.kind == Kind::Discovery && !discovery {
             return Err(Status::INVALID_OPCODE.into());
         }
+        controller.check_right(opcode)?;
     }
     dispatch(controller, sqe, data)
 }
