@@ -116,7 +116,7 @@ fn copies_do_not_reach_the_namespace_after_a_format() {
 
 #[test]
 fn long_commands_do_not_stop_a_neighbour() {
-    // The pool has room for three copies that need all their data at once.
+    // The pool has room for one copy that needs all its data at once.
     let options = ServerOptions { buffers: Pool::SMALLEST, ..ServerOptions::default() };
     let (device, access) = (config("64MiB"), Access::default());
     let target = Target::with_options(device, DataSpec::Memory, false, options, access);

@@ -9,7 +9,7 @@ use wafer_nvme::*;
 use super::pdu::{self, Agreed, Fatal, Incoming, MAX_CAPSULE, MAX_H2C_DATA, fatal, header_fault};
 use super::queue::Queue;
 use crate::controller::{ADMIN_CAPSULE_DATA, Controller, Failure, Subsystem};
-use crate::pool::{Pool, Share};
+use crate::pool::{Pool, Share, Wanted};
 
 /// Output that a batch collects before it is sent, bytes. The last command may exceed it by its data.
 const MOST_OUTPUT: usize = 1 << 20;
@@ -74,11 +74,8 @@ impl Connection {
             queue.resume(out);
         }
         let result = loop {
-            let (turn_over, blocked) = match &self.phase {
-                Phase::Queue(queue) => (queue.is_turn_over(), queue.is_blocked()),
-                _ => (false, false),
-            };
-            if blocked {
+            let turn_over = matches!(&self.phase, Phase::Queue(queue) if queue.is_turn_over());
+            if self.is_blocked() {
                 break Ok(false);
             }
             if turn_over || out.len() - before >= MOST_OUTPUT {
@@ -121,14 +118,19 @@ impl Connection {
         }
     }
 
+    /// Returns whether the command that is executed waits for memory, so that no other is looked at.
+    pub(crate) fn is_blocked(&self) -> bool {
+        matches!(&self.phase, Phase::Queue(queue) if queue.is_blocked())
+    }
+
     /// Returns the number of the oldest transfer whose data the host was asked for and has yet to send.
     pub fn oldest_transfer(&self) -> Option<u64> {
         let Phase::Queue(queue) = &self.phase else { return None };
         queue.oldest_transfer()
     }
 
-    /// Returns the bytes of the pool that the next command waits for.
-    pub fn wanted(&self) -> Option<u64> {
+    /// Returns the memory that the next command waits for.
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
         let Phase::Queue(queue) = &self.phase else { return None };
         queue.wanted()
     }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::connection::{Connection, Over};
 use super::pdu::{MAX_CAPSULE, MAX_PDU};
 use crate::controller::{Controller, Subsystem};
-use crate::pool::{Pool, Share};
+use crate::pool::{Pool, Share, Wanted};
 
 /// Bytes read at a time while a host sends data that it was asked for, or much at a time: a whole PDU of the longest
 /// kind, and a batch of short ones.
@@ -61,20 +61,22 @@ pub(super) async fn serve(
     let mut memory: Option<Pin<Box<dyn Future<Output = Option<Share>> + Send>>> = None;
     loop {
         let controller = connection.queue().map(|(c, qid)| (Arc::clone(c), qid));
-        let owes = connection.oldest_transfer();
+        let transfer = connection.oldest_transfer();
+        // The data may be here already, behind a command that waits for memory.
+        let owes = transfer.filter(|_| !connection.is_blocked());
         if owes != owed {
             (owed, since) = (owes, Instant::now());
         }
         // A host may be silent for as long as it likes, once it is connected and owes nothing.
         let deadline = (controller.is_none() || owed.is_some()).then(|| since + limit);
         match connection.wanted() {
-            Some(bytes) if memory.is_none() => {
-                memory = Some(Box::pin(Arc::clone(&pool).take(bytes)));
+            Some(wanted) if memory.is_none() => {
+                memory = Some(Box::pin(Arc::clone(&pool).take(wanted)));
             }
             Some(_) => {}
             None => memory = None,
         }
-        input.fit(&pool, owed.is_some());
+        input.fit(&pool, transfer.is_some());
         let event = tokio::select! {
             read = stream.read(input.room()), if input.has_room() => match read {
                 Ok(0) => return End::Closed,
@@ -162,7 +164,7 @@ impl Input {
     /// Makes the buffer as large as it should be for the next read.
     fn fit(&mut self, pool: &Pool, data: bool) {
         if self.busy && !data && self.share.is_none() && pool.is_plentiful() {
-            self.share = pool.try_take((INPUT - SMALL_INPUT) as u64);
+            self.share = pool.try_take(Wanted::data((INPUT - SMALL_INPUT) as u64));
         }
         let large = data || self.share.is_some();
         if large && self.buffer.len() < INPUT {

@@ -12,7 +12,7 @@ use crate::controller::{
     ADMIN_CAPSULE_DATA, Controller, Failure, IO_CAPSULE_DATA, IoQueue, MAX_TRANSFER, Progress,
     Removals, Reply, TURN, begin_admin, fabrics,
 };
-use crate::pool::{Pool, Share};
+use crate::pool::{Pool, Share, Wanted};
 
 /// Work that an admin command counts as, bytes of data moved.
 const ADMIN: u64 = 16 << 10;
@@ -113,8 +113,8 @@ impl Queue {
         self.transfers.oldest()
     }
 
-    /// Returns the bytes of the pool that the next command waits for.
-    pub(crate) fn wanted(&self) -> Option<u64> {
+    /// Returns the memory that the next command waits for.
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
         self.io.wanted().or_else(|| self.transfers.wanted())
     }
 

@@ -11,7 +11,7 @@ use wafer_nvme::{DataPdu, FatalError, PduFlags, Sqe};
 
 use super::link::INPUT;
 use super::pdu::{Fatal, MAX_H2C_DATA, fatal, header_fault};
-use crate::pool::{Pool, Share};
+use crate::pool::{Pool, Share, Wanted};
 
 /// Maximum bytes of all buffers of a connection, unless a single one is longer.
 const BUFFERS: usize = 4 << 20;
@@ -39,8 +39,8 @@ pub(crate) struct Complete {
 }
 
 /// Returns the memory that a transfer takes: its data, and the long input buffer that it comes through.
-fn memory(length: usize) -> u64 {
-    (length + INPUT) as u64
+fn memory(length: usize) -> Wanted {
+    Wanted::data((length + INPUT) as u64)
 }
 
 #[derive(Debug)]
@@ -106,9 +106,9 @@ impl Transfers {
         self.transfers.keys().next().copied()
     }
 
-    /// Returns the bytes of the pool that the first command waits for. While others of the connection have memory,
+    /// Returns the memory that the first command waits for. While others of the connection have memory,
     /// it waits for theirs.
-    pub(crate) fn wanted(&self) -> Option<u64> {
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
         let first = self.waiting.front().filter(|_| self.transfers.is_empty());
         first.map(|(_, length)| memory(*length as usize))
     }
@@ -140,7 +140,7 @@ impl Transfers {
                 break;
             }
             let needed = memory(length);
-            let granted = self.granted.take().filter(|share| share.bytes() >= needed);
+            let granted = self.granted.take().filter(|share| share.bytes() >= needed.bytes);
             let Some(share) = granted.or_else(|| self.pool.try_take(needed)) else { break };
             self.bytes += length;
             let transfer = Transfer {

@@ -11,7 +11,7 @@ use wafer_nvme::{CopyCdw12, CopyRange, Sqe, Status};
 use super::range::Directive;
 use super::{Failure, IoCommand, IoQueue, Rest, Step, range};
 use crate::controller::identify::{COPY_BLOCKS, COPY_RANGES_Z};
-use crate::pool::Share;
+use crate::pool::{Share, Wanted};
 
 /// Bytes that are read or written at a time.
 const SLICE: usize = 128 << 10;
@@ -135,7 +135,7 @@ impl Rest for Copying {
     fn step(&mut self, queue: &mut IoQueue) -> Result<bool, Failure> {
         queue.check_live(&self.namespace)?;
         if self.window > SLICE && self.share.is_none() {
-            self.share = queue.take_memory(self.window as u64);
+            self.share = queue.take_memory(Wanted::copy(self.window as u64));
             if self.share.is_none() {
                 return Ok(false);
             }

@@ -33,7 +33,7 @@ use wafer_nvme::{
 };
 
 use super::{Controller, Failure, MAX_TRANSFER, nsid};
-use crate::pool::{Pool, Share};
+use crate::pool::{Pool, Share, Wanted};
 
 /// A PID that no namespace has, for one that would mean "none" to the device.
 const NEVER_VALID: Placement = Placement(u16::MAX - 1);
@@ -140,8 +140,8 @@ pub struct IoQueue {
     /// What is left of the command that is executed.
     rest: Option<Box<dyn Rest>>,
     pool: Arc<Pool>,
-    /// Memory that the command waits for, bytes.
-    wanted: Option<u64>,
+    /// Memory that the command waits for.
+    wanted: Option<Wanted>,
     /// Memory that it waited for.
     granted: Option<Share>,
 }
@@ -262,8 +262,8 @@ impl IoQueue {
         self.spent >= TURN
     }
 
-    /// Returns the bytes of the pool that the command waits for.
-    pub(crate) fn wanted(&self) -> Option<u64> {
+    /// Returns the memory that the command waits for.
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
         self.wanted
     }
 
@@ -274,10 +274,10 @@ impl IoQueue {
     }
 
     /// Takes memory of the pool. If there is none now, the turn is over, and the command goes on when it is granted.
-    fn take_memory(&mut self, bytes: u64) -> Option<Share> {
-        let share = self.granted.take().or_else(|| self.pool.try_take(bytes));
+    fn take_memory(&mut self, wanted: Wanted) -> Option<Share> {
+        let share = self.granted.take().or_else(|| self.pool.try_take(wanted));
         if share.is_none() {
-            self.wanted = Some(bytes);
+            self.wanted = Some(wanted);
             self.spend(TURN);
         }
         share
