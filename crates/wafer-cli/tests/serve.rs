@@ -144,6 +144,8 @@ fn wrong_arguments_are_one_line() {
     says(&serve(&["--listen", free, "--set", "handles"]), &["--set", "handles"]);
     says(&serve(&["--listen", free, "--lba", "520"]), &["--lba", "520"]);
     says(&serve(&["--listen", free, "--nqn", "drive"]), &["--nqn"]);
+    says(&serve(&["--listen", free, "--buffers", "1MiB"]), &["--buffers", "32MiB"]);
+    says(&serve(&["--listen", free, "--hosts", "/nowhere/hosts"]), &["/nowhere/hosts"]);
     says(
         &serve(&["--listen", free, "--serial", "a serial number that is too long"]),
         &["--serial"],

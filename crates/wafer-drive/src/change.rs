@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Change<N> {
     /// A namespace was created.
     Create(N),
-    /// A namespace was deleted, and its data deallocated.
+    /// A namespace was deleted, after commands that deallocated its pages.
     Delete { nsid: u32 },
-    /// A namespace was formatted: all of it was deallocated.
-    Format { nsid: u32, lba_bytes: u32 },
+    /// A namespace was formatted, after commands that deallocated its pages: its data begins at `base` now.
+    Format { nsid: u32, lba_bytes: u32, base: u64 },
     /// A namespace was attached to the controllers of hosts, or detached from them.
     Attach { nsid: u32, hosts: Vec<String>, attached: bool },
     /// FDP was enabled or disabled. The server chose whether all events are enabled then.

@@ -40,7 +40,6 @@ pub(super) struct Saved<N> {
     pub(super) life: Life,
     pub(super) hosts: Vec<String>,
     pub(super) events: EventLog,
-    pub(super) unreleased: bool,
     pub(super) namespaces: Vec<N>,
 }
 
@@ -74,7 +73,6 @@ impl Drive {
             life: self.life(inner),
             hosts: inner.hosts.clone(),
             events: inner.events.clone(),
-            unreleased: inner.unreleased,
             namespaces: namespaces.iter().flatten().map(|n| &**n).collect(),
         };
         let [_, state, new, _] = persistence::files(&files.data);

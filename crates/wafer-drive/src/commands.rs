@@ -6,7 +6,7 @@ use wafer_interface::{Command, Op, Placement, RgId, RuhId};
 use wafer_nvme::{FdpEventType, Status};
 
 use super::change::Change;
-use super::{Drive, EventRecord, Inner, Namespace};
+use super::{Batch, Drive, EventRecord, Inner, Namespace};
 
 /// Commands that moved data, which SMART counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,12 +29,19 @@ pub struct HandleStatus {
 }
 
 impl Drive {
-    /// Applies commands to the device, in this order, and counts those that moved data for SMART.
-    pub fn apply_counted(&self, host: u16, commands: &[Command], transferred: Transferred) {
-        if commands.is_empty() && transferred == Transferred::default() {
-            return;
+    /// Applies a batch to the device, in this order, and empties it. Commands on namespaces that were deleted or
+    /// formatted in the meantime do not count.
+    pub fn apply_batch(&self, host: u16, batch: &mut Batch) {
+        if !batch.is_empty() {
+            let mut inner = self.lock();
+            let live = batch.live();
+            let (first, rest) = live.split_first().map_or((&[][..], &[][..]), |(f, r)| (*f, r));
+            self.apply_locked(&mut inner, host, first, batch.transferred);
+            for commands in rest {
+                self.apply_locked(&mut inner, host, commands, Transferred::default());
+            }
         }
-        self.apply_locked(&mut self.lock(), host, commands, transferred);
+        batch.clear();
     }
 
     /// Returns the number of times the drive was opened after a server that had not saved it.
@@ -60,13 +67,17 @@ impl Drive {
     /// Moves the handle behind a placement identifier to another reclaim unit.
     ///
     /// # Errors
-    /// `INVALID_FIELD` for an identifier that the namespace does not define, `WRITE_FAULT` if the drive cannot record
-    /// it.
+    /// `INVALID_FIELD` for an identifier that the namespace does not define, `INVALID_NAMESPACE` if the namespace is
+    /// gone, `WRITE_FAULT` if the drive cannot record it.
     pub fn update(&self, host: u16, namespace: &Namespace, pid: Placement) -> Result<(), Status> {
         namespace.placement(pid).map_err(|_| Status::INVALID_FIELD)?;
         self.check_writable()?;
+        let mut inner = self.lock();
+        if namespace.retired().is_some() {
+            return Err(Status::INVALID_NAMESPACE);
+        }
         let update = Command::update(namespace.id(), pid);
-        self.apply_locked(&mut self.lock(), host, &[update], Transferred::default());
+        self.apply_locked(&mut inner, host, &[update], Transferred::default());
         Ok(())
     }
 

@@ -5,7 +5,8 @@
 //! programming: any front end can use it from any thread.
 //!
 //! # Architecture
-//! - `commands.rs`, `manage.rs`: operations of hosts; `namespace.rs`: one namespace.
+//! - `commands.rs`, `manage.rs`, `removal.rs`: operations of hosts; `batch.rs`: commands to count;
+//!   `namespace.rs`: one namespace; `space.rs`: where the data of namespaces lies.
 //! - `backend/`: keeps the data: none, memory, file.
 //! - `events.rs`: the FDP event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
@@ -16,6 +17,8 @@
 //! # Invariants
 //! - Commands count in the device in the order in which they are [applied](Drive::apply), under one lock, in
 //!   batches; captures and the journal have the same order. Data moves without the lock.
+//! - A namespace that is deleted or formatted keeps its storage until the last command on it has ended, and the
+//!   next namespace there reads zeroes.
 //! - A completed flush means that data and journal survive a loss of power.
 //! - If the process is killed, every command applied before survives, and no counter that a host read goes back.
 //! - A change of namespaces, formats, FDP, events or attachments is in the journal before it is in memory. What is
@@ -30,6 +33,7 @@
 //! Latency: a command takes as long as the machine needs. Metadata and protection information.
 
 pub mod backend;
+mod batch;
 mod change;
 mod checkpoint;
 pub mod clock;
@@ -42,8 +46,10 @@ mod manage;
 mod namespace;
 mod persistence;
 mod recorder;
+mod removal;
 mod resume;
 mod snapshot;
+mod space;
 pub mod storage;
 
 use std::io;
@@ -52,6 +58,7 @@ use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
+pub use batch::Batch;
 pub use commands::{HandleStatus, Transferred};
 use events::EventLog;
 pub use events::{EventClass, EventRecord};
@@ -59,10 +66,12 @@ pub use health::Health;
 use health::{Access, Retry};
 pub use life::Life;
 pub use manage::NamespaceRequest;
-pub use namespace::{Namespace, PlacementError};
+pub use namespace::{Namespace, PlacementError, Retired};
 use persistence::Persistence;
 use recorder::Recorder;
+pub use removal::Removal;
 pub use snapshot::DriveCounters;
+use space::Space;
 use wafer_device::{Device, DeviceConfig, Geometry};
 use wafer_interface::{Command, Counters, FdpEvent, NsId, Observer, RuhId};
 use wafer_nvme::Status;
@@ -159,8 +168,6 @@ pub(crate) struct Inner {
     pub(crate) timestamp: Option<(u64, Duration)>,
     /// The files of a drive with persistent data.
     persistence: Option<Persistence>,
-    /// Whether the data file may hold data of deleted namespaces.
-    pub(crate) unreleased: bool,
     pub(crate) health: Health,
     retry: Retry,
     /// What hosts are told while the journal takes no records.
@@ -189,6 +196,7 @@ pub struct Drive {
     /// By NSID less one. Changed only with `inner` locked.
     pub(crate) namespaces: RwLock<Vec<Option<Arc<Namespace>>>>,
     pub(crate) backend: Backend,
+    pub(crate) space: Space,
     pub(crate) options: DriveOptions,
     environment: Environment,
     started: Duration,
@@ -239,13 +247,13 @@ impl Drive {
                 clock: Arc::clone(&environment.clock),
                 timestamp: None,
                 persistence: None,
-                unreleased: false,
                 health: Health::Saved,
                 retry: Retry::default(),
                 frozen: None,
             }),
             namespaces: RwLock::new(Vec::new()),
             backend,
+            space: Space::default(),
             started: environment.clock.monotonic(),
             environment,
             notices: Vec::new(),
@@ -311,13 +319,14 @@ impl Drive {
         &self.notices
     }
 
-    /// Writes the commands recorded so far to the capture, and saves the drive if it failed before. Call this about
-    /// once a second.
+    /// Writes the commands recorded so far to the capture, frees the space of namespaces that are gone, and saves the
+    /// drive if it failed before. Call this about once a second.
     ///
     /// # Errors
     /// The capture cannot be written; recording has stopped. Each error is returned once here, and the first again
     /// by [`Self::close`].
     pub fn maintain(&self) -> io::Result<()> {
+        self.space.release(&self.backend);
         let mut inner = self.lock();
         self.retry(&mut inner);
         self.maintain_life(&mut inner);
@@ -329,6 +338,7 @@ impl Drive {
     /// # Errors
     /// Something could not be written: the drive is not saved, or the capture is not complete.
     pub fn close(&self) -> io::Result<()> {
+        self.space.release(&self.backend);
         let mut inner = self.lock();
         // The drive is saved even if the capture cannot be written.
         let _ = inner.flush_record();
@@ -430,7 +440,7 @@ impl Drive {
 
     /// Applies commands to the device, in this order.
     pub fn apply(&self, host: u16, commands: &[Command]) {
-        self.apply_counted(host, commands, Transferred::default());
+        self.apply_locked(&mut self.lock(), host, commands, Transferred::default());
     }
 
     /// Applies commands after adding them to the journal.
@@ -460,13 +470,6 @@ impl Drive {
 }
 
 impl Inner {
-    /// Applies commands that are part of a change in the journal.
-    pub(crate) fn apply(&mut self, host: u16, commands: &[Command]) {
-        self.device.apply(commands);
-        self.log_events(self.timestamp());
-        self.record_commands(host, commands);
-    }
-
     pub(crate) fn record_commands(&mut self, host: u16, commands: &[Command]) {
         if let Some(recorder) = &mut self.recorder {
             recorder.commands(host, commands);

@@ -1,6 +1,5 @@
-//! Namespace management, formatting, and enabling FDP.
+//! Creating and attaching namespaces, and enabling FDP.
 
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::rngs::OsRng;
@@ -34,6 +33,7 @@ impl Drive {
     /// # Errors
     /// The status that Namespace Management completes with.
     pub fn create_namespace(&self, mut request: NamespaceRequest) -> Result<u32, Status> {
+        self.space.release(&self.backend);
         let mut inner = self.lock();
         let inner = &mut *inner;
         self.check_durable()?;
@@ -58,17 +58,9 @@ impl Drive {
             NamespaceError::TooMany => Status::NAMESPACE_ID_UNAVAILABLE,
             NamespaceError::Handle(_) => Status::INVALID_PLACEMENT_HANDLE_LIST,
         })?;
-        if inner.unreleased
-            && let Err(error) = self.release_space()
-        {
-            tracing::error!(%error, "cannot free the space of deleted namespaces");
-            inner.device.delete_namespace(id);
-            return Err(Status::WRITE_FAULT);
-        }
-        inner.unreleased = false;
         let geometry = inner.device.geometry();
         let bytes = request.pages * geometry.page_bytes;
-        let base = free_space(&self.namespaces(), bytes);
+        let base = self.space.find(&self.namespaces(), bytes);
         let store = match self.backend.store(base, bytes) {
             Ok(store) => store,
             Err(error) => {
@@ -94,6 +86,7 @@ impl Drive {
                 everyone: request.everyone,
                 exceptions: Default::default(),
             }),
+            retired: Default::default(),
         };
         if let Err(status) = self.commit(inner, &Change::Create(&namespace)) {
             inner.device.delete_namespace(id);
@@ -114,84 +107,6 @@ impl Drive {
             namespaces.resize(at + 1, None);
         }
         namespaces[at] = Some(Arc::new(namespace));
-    }
-
-    /// Deletes a namespace and its data.
-    ///
-    /// # Errors
-    /// The namespace does not exist, or the drive cannot be saved.
-    pub fn delete_namespace(&self, nsid: u32) -> Result<(), Status> {
-        let mut inner = self.lock();
-        let namespace = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
-        self.commit(&mut inner, &Change::Delete { nsid })?;
-        self.remove(&mut inner, &namespace);
-        // The namespace is gone even if its data is not.
-        if let Err(error) = namespace.store.deallocate(0, namespace.bytes) {
-            tracing::error!(%error, nsid, "cannot free the space of a namespace");
-            inner.unreleased = true;
-        }
-        // If this fails the health of the drive says so.
-        let _ = self.sync_data(&mut inner);
-        Ok(())
-    }
-
-    /// Deallocates the data file where no namespace is.
-    pub(crate) fn release_space(&self) -> io::Result<()> {
-        let Some(data) = self.backend.data_file() else { return Ok(()) };
-        let namespaces = self.namespaces();
-        let mut taken: Vec<_> = namespaces.iter().flatten().map(|n| (n.base, n.bytes)).collect();
-        taken.push((data.file().len()?, 0));
-        taken.sort_unstable();
-        let mut from = 0;
-        for (base, bytes) in taken {
-            if base > from {
-                data.file().punch_hole(from, base - from)?;
-            }
-            from = base + bytes;
-        }
-        Ok(())
-    }
-
-    /// Removes a namespace from the device.
-    pub(crate) fn remove(&self, inner: &mut Inner, namespace: &Namespace) {
-        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = namespaces.get_mut(namespace.id().index()) {
-            *slot = None;
-        }
-        // A replay of the capture on a drive that keeps its namespaces deallocates the data too.
-        inner.apply(0, &deallocation(namespace));
-        inner.device.delete_namespace(namespace.id());
-        inner.record(0, CaptureEvent::DeleteNamespace(namespace.id()));
-    }
-
-    /// Deallocates all of a namespace and sets the size of its logical blocks.
-    ///
-    /// # Errors
-    /// The namespace does not exist, or the drive cannot be saved: nothing has changed. Or the data cannot be
-    /// deallocated: the size of its blocks has changed, and its data may be there or not.
-    pub fn format_namespace(&self, host: u16, nsid: u32, lba_bytes: u32) -> Result<(), Status> {
-        let mut inner = self.lock();
-        let old = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
-        self.commit(&mut inner, &Change::Format { nsid, lba_bytes })?;
-        self.format(&mut inner, host, &old, lba_bytes);
-        old.store.deallocate(0, old.bytes).map_err(|error| {
-            tracing::error!(%error, nsid, "cannot deallocate a namespace");
-            Status::WRITE_FAULT
-        })?;
-        self.sync_data(&mut inner).map_err(|_| Status::WRITE_FAULT)
-    }
-
-    /// Replaces a namespace by a formatted one.
-    pub(crate) fn format(&self, inner: &mut Inner, host: u16, old: &Namespace, lba_bytes: u32) {
-        inner.apply(host, &deallocation(old));
-        let attachment = old.attachment.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        self.insert(Namespace {
-            lba_shift: lba_bytes.trailing_zeros(),
-            handles: old.handles.clone(),
-            store: Arc::clone(&old.store),
-            attachment: Mutex::new(attachment),
-            ..*old
-        });
     }
 
     /// Attaches a namespace to the controllers of hosts, or detaches it from them.
@@ -289,33 +204,6 @@ impl Drive {
         let inner = self.lock();
         Bytes(inner.device.unallocated_pages() * inner.device.geometry().page_bytes)
     }
-}
-
-/// Returns commands that deallocate all of a namespace.
-fn deallocation(namespace: &Namespace) -> Vec<wafer_interface::Command> {
-    let (mut at, end) = (0, Namespace::device_blocks(namespace.bytes));
-    let mut commands = Vec::new();
-    while at < end {
-        let blocks = (end - at).min(1 << 31);
-        commands.push(wafer_interface::Command::deallocate(at, blocks as u32).on(namespace.id()));
-        at += blocks;
-    }
-    commands
-}
-
-/// Returns the first offset with this many free bytes. It may lie beyond the capacity, because only written
-/// data takes space.
-fn free_space(namespaces: &[Option<Arc<Namespace>>], bytes: u64) -> u64 {
-    let mut taken: Vec<_> = namespaces.iter().flatten().map(|n| (n.base, n.bytes)).collect();
-    taken.sort_unstable();
-    let mut from = 0;
-    for (base, length) in taken {
-        if base - from >= bytes {
-            break;
-        }
-        from = base + length;
-    }
-    from
 }
 
 fn identifier() -> [u8; 16] {

@@ -218,8 +218,8 @@ impl Drive {
 
     fn try_commit(&self, inner: &mut Inner, change: &Change<&Namespace>) -> io::Result<()> {
         inner.check_durable()?;
-        if let Change::Create(_) = change {
-            // The size of the data file.
+        if let Change::Create(_) | Change::Format { .. } = change {
+            // The size of the data file, and the holes where earlier namespaces were.
             self.sync_data(inner)?;
         }
         self.make_room(inner, |journal| journal.prepare(change))?;

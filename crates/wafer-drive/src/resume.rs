@@ -1,26 +1,15 @@
 //! From the files of an earlier server to a drive that goes on as if nothing had happened.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::sync::PoisonError;
 
-use wafer_interface::{NsId, Op, Placement};
+use wafer_interface::{NsId, Placement};
 
 use super::change::Change;
 use super::checkpoint::{self, Saved};
 use super::journal::{Ending, Entry};
 use super::persistence::{self, Persistence};
-use super::{Drive, DriveError, Inner, Namespace};
-
-/// What a replay of the journal leaves to do with the data.
-#[derive(Default)]
-struct Replayed {
-    commands: u64,
-    /// Whether a namespace was deleted.
-    deleted: bool,
-    /// Namespaces that were formatted and not written since.
-    formatted: BTreeSet<u32>,
-}
+use super::{Drive, DriveError, Inner, Namespace, space};
 
 impl Drive {
     /// Resumes from files and returns notices for the user.
@@ -54,7 +43,6 @@ impl Drive {
         inner.life = saved.life;
         inner.hosts = saved.hosts;
         inner.events = saved.events;
-        inner.unreleased = saved.unreleased;
         for namespace in saved.namespaces {
             self.restore_namespace(&inner, namespace).map_err(|e| wrong(&state, e.to_string()))?;
         }
@@ -73,12 +61,11 @@ impl Drive {
         } else if header.ending != Ending::Clean {
             let replayed = self.replay(&mut inner, &files);
             let replayed = replayed.map_err(|e| wrong(&journal, e.to_string()))?;
-            self.finish_replay(&replayed).map_err(|e| DriveError::io(&data, e))?;
             inner.life.unsafe_shutdowns += 1;
             notices.push(format!(
                 "the last server was killed; the device resumes from its last checkpoint and the {} \
                  commands after it, so that every command reported as complete survives",
-                replayed.commands
+                replayed
             ));
         }
         if header.ending == Ending::DataLost {
@@ -89,6 +76,9 @@ impl Drive {
                     .to_owned(),
             );
         }
+        // The last server may have been killed before it released what deleted and formatted namespaces had.
+        let released = space::release_gaps(&self.backend, &self.namespaces());
+        released.map_err(|e| DriveError::io(&data, e))?;
         inner.device.observer_mut().0.clear();
         inner.persistence = Some(files);
         self.checkpoint(&mut inner).map_err(|e| DriveError::io(&state, e))?;
@@ -152,23 +142,18 @@ impl Drive {
         Ok(())
     }
 
-    /// Repeats what the journal holds.
-    fn replay(&self, inner: &mut Inner, files: &Persistence) -> io::Result<Replayed> {
-        let mut replayed = Replayed::default();
+    /// Repeats what the journal holds and returns the number of commands.
+    fn replay(&self, inner: &mut Inner, files: &Persistence) -> io::Result<u64> {
+        let mut replayed = 0;
         let mut frames = files.journal.frames();
         while let Some(entry) = frames.next()? {
             match entry {
                 Entry::Batch { timestamp, transferred, commands } => {
-                    replayed.commands += commands.len() as u64;
-                    if !replayed.formatted.is_empty() {
-                        for write in commands.iter().filter(|command| command.op == Op::Write) {
-                            replayed.formatted.remove(&(u32::from(write.namespace.0) + 1));
-                        }
-                    }
+                    replayed += commands.len() as u64;
                     let namespaces = self.namespaces.read().unwrap_or_else(PoisonError::into_inner);
                     inner.execute(&namespaces, &commands, transferred, timestamp);
                 }
-                Entry::Change(change) => self.replay_change(inner, *change, &mut replayed)?,
+                Entry::Change(change) => self.replay_change(inner, *change)?,
             }
         }
         Ok(replayed)
@@ -178,7 +163,6 @@ impl Drive {
         &self,
         inner: &mut Inner,
         change: Change<Namespace>,
-        replayed: &mut Replayed,
     ) -> io::Result<()> {
         let find = |nsid: u32| {
             let damaged = || io::Error::other(format!("damaged: there is no namespace {nsid}"));
@@ -196,14 +180,11 @@ impl Drive {
             }
             Change::Delete { nsid } => {
                 let namespace = find(nsid)?;
-                self.remove(inner, &namespace);
-                replayed.deleted = true;
-                replayed.formatted.remove(&nsid);
+                self.replay_removal(inner, &namespace, None)?;
             }
-            Change::Format { nsid, lba_bytes } => {
+            Change::Format { nsid, lba_bytes, base } => {
                 let namespace = find(nsid)?;
-                self.format(inner, 0, &namespace, lba_bytes);
-                replayed.formatted.insert(nsid);
+                self.replay_removal(inner, &namespace, Some((lba_bytes, base)))?;
             }
             Change::Attach { nsid, hosts, attached } => {
                 let namespace = find(nsid)?;
@@ -231,15 +212,5 @@ impl Drive {
             }
         }
         Ok(())
-    }
-
-    /// Deallocates the data that deleted and formatted namespaces left: a killed server may not have got to it.
-    fn finish_replay(&self, replayed: &Replayed) -> io::Result<()> {
-        for nsid in &replayed.formatted {
-            if let Some(namespace) = self.namespace(*nsid) {
-                namespace.store.deallocate(0, namespace.bytes)?;
-            }
-        }
-        if replayed.deleted { self.release_space() } else { Ok(()) }
     }
 }

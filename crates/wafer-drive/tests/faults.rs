@@ -9,7 +9,7 @@ use wafer_drive::{Drive, DriveError, DriveOptions, Health, NamespaceRequest, Tra
 use wafer_interface::{Command, NsId, Placement, RuhId};
 use wafer_nvme::Status;
 
-use crate::common::{FaultyStorage, ManualClock, Operation};
+use crate::common::{FaultyStorage, ManualClock, Operation, count};
 use crate::{DATA, commands, options, with};
 
 const EIO: i32 = 5;
@@ -68,7 +68,7 @@ fn write(drive: &Drive, nsid: u32, byte: u8) -> Result<(), Status> {
     let namespace = drive.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
     namespace.store.write(0, &[byte; 4096]).map_err(|_| Status::WRITE_FAULT)?;
     let write = Command::write(0, 8, Placement(0)).on(NsId(nsid as u8 - 1));
-    drive.apply_counted(0, &[write], Transferred { reads: 0, writes: 1 });
+    count(drive, &[write], Transferred { reads: 0, writes: 1 });
     Ok(())
 }
 

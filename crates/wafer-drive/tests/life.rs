@@ -9,7 +9,7 @@ use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions, EventClass, Transferred};
 use wafer_interface::{Command, NsId, Placement, RuhId};
 
-use crate::common::{FaultyStorage, ManualClock};
+use crate::common::{FaultyStorage, ManualClock, count};
 use crate::{DATA, commands, config, on, options, with};
 
 #[test]
@@ -21,8 +21,8 @@ fn counters_of_smart_survive_a_kill() {
     let drive = with(&storage, options(DataSpec::File(DATA.into())), &clock).unwrap();
     let mut told = drive.counters();
     for round in 1..200u64 {
-        drive.apply_counted(0, &commands(20, round), Transferred { reads: round, writes: 20 });
-        drive.apply_counted(0, &[], Transferred { reads: 1, writes: 0 });
+        count(&drive, &commands(20, round), Transferred { reads: round, writes: 20 });
+        count(&drive, &[], Transferred { reads: 1, writes: 0 });
         if round % 7 == 0 {
             drive.count_error();
         }

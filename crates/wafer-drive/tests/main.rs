@@ -6,6 +6,7 @@ mod faults;
 mod files;
 mod full;
 mod life;
+mod namespaces;
 mod resume;
 
 use std::path::Path;

@@ -60,9 +60,23 @@ impl Host {
         let done = connect(&mut admin, &options, 0, 0xffff, queue)?;
         let cntlid = done.dw as u16;
         let mut host = Host { admin, cntlid, address, options };
-        let cc = Cc::new().with_en(true).with_iosqes(6).with_iocqes(4);
-        host.property_set(Property::CC, u64::from(cc.into_bits()))?;
+        host.enable()?;
         Ok(host)
+    }
+
+    fn enable(&mut self) -> Result<(), HostError> {
+        let cc = Cc::new().with_en(true).with_iosqes(6).with_iocqes(4);
+        self.property_set(Property::CC, u64::from(cc.into_bits()))
+    }
+
+    /// Resets the controller and enables it again. Outstanding admin commands get no completion.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn reset(&mut self) -> Result<(), HostError> {
+        self.property_set(Property::CC, 0)?;
+        self.admin.abandon();
+        self.enable()
     }
 
     /// Returns the address of the controller.

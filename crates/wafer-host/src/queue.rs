@@ -155,6 +155,11 @@ impl Queue {
         self.outstanding.len()
     }
 
+    /// Forgets the outstanding commands, after a reset of their controller.
+    pub(crate) fn abandon(&mut self) {
+        self.outstanding.clear();
+    }
+
     /// Returns whether another command may be submitted.
     pub fn has_room(&self) -> bool {
         self.outstanding.len() + 1 < usize::from(self.options.entries)

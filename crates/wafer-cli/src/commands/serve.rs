@@ -9,13 +9,17 @@ use tokio::sync::watch;
 use wafer_drive::{Drive, DriveError, DriveOptions};
 use wafer_lab::{LabError, ResolvedDevice, load_device};
 use wafer_record::{Kind, Record, Series, Timeline};
-use wafer_target::controller::{Subsystem, SubsystemOptions};
+use wafer_target::controller::{Access, Rights, Subsystem, SubsystemOptions};
 use wafer_target::transport::{Server, ServerOptions};
+use wafer_web::live::Limits;
 
-use super::live;
+use super::{descriptors, hosts, live};
 use crate::args::{InvalidPlacement, ServeArgs};
 use crate::output;
 
+/// File descriptors for files, listeners and the runtime: captures, checkpoints and logs must not fail because
+/// hosts connect.
+const RESERVED: usize = 64;
 /// Interval at which the capture is flushed.
 const FLUSH_RECORD: Duration = Duration::from_secs(1);
 
@@ -26,8 +30,14 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     output::log_to_stderr(quiet);
     // Binds first, so that a second server on the same address does not touch the files of the first.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let access = match &args.hosts {
+        Some(file) => hosts::read(file)?,
+        // A machine trusts its own users; a network has others.
+        None => Access::Everyone(Rights { manage: args.listen.ip().is_loopback() }),
+    };
     let options = ServerOptions {
-        max_connections: args.max_connections as usize,
+        max_connections: connections(args, quiet),
+        buffers: args.buffers.0,
         ..ServerOptions::default()
     };
     let server = {
@@ -45,7 +55,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     .map_err(usage)?;
     output::notices(quiet, drive.notices());
     let drive = Arc::new(drive);
-    let subsystem = Subsystem::new(
+    let subsystem = Subsystem::with_access(
         Arc::clone(&drive),
         SubsystemOptions {
             nqn: args.nqn.clone(),
@@ -54,6 +64,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
             refuse_invalid_placement: args.invalid_placement == InvalidPlacement::Error,
             advertise: args.advertise.map(|a| (a.ip().to_string(), a.port())),
         },
+        access,
     );
     let prepared = live::of_drive(&args.http, &device, &subsystem, quiet).and_then(|page| {
         // Last too, because it overwrites an existing capture.
@@ -82,6 +93,22 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     let (host, media) = (output::bytes(c.host_bytes), output::bytes(c.media_bytes));
     output::notice(quiet, &format!("hosts wrote {host}, the media {media}: WAF {:.3}", c.waf()));
     Ok(())
+}
+
+/// Returns the number of connections that leave file descriptors for everything else.
+fn connections(args: &ServeArgs, quiet: bool) -> usize {
+    let asked = args.max_connections as usize;
+    let page = if args.http.http.is_some() { Limits::default().connections } else { 0 };
+    let most = descriptors::raise().saturating_sub(RESERVED + page).max(1);
+    if most < asked {
+        output::notices(
+            quiet,
+            [format!(
+                "serving {most} connections at a time: the limit of open files allows no more"
+            )],
+        );
+    }
+    asked.min(most)
 }
 
 fn check(args: &ServeArgs) -> Result<(), LabError> {

@@ -30,8 +30,8 @@ pub(crate) enum Backend {
 }
 
 impl Backend {
-    /// Returns the store of `size` bytes at `base`. Concurrent stores do not overlap, and the data of an
-    /// earlier store at the same place was deallocated.
+    /// Returns the store of `size` bytes at `base`. Concurrent stores do not overlap, and what an
+    /// earlier store had at the same place was [released](Self::release).
     ///
     /// # Errors
     /// There is no space.
@@ -41,6 +41,22 @@ impl Backend {
             Backend::Memory => Arc::new(memory::MemoryStore::new(size)?),
             Backend::File(data) => Arc::new(file::FileStore::new(data.file(), base, size)?),
         })
+    }
+
+    /// Frees the space of a range, which then reads as zeroes. The memory of a store goes with its last reference.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub(crate) fn release(&self, base: u64, size: u64) -> io::Result<()> {
+        self.data_file().map_or(Ok(()), |data| data.file().punch_hole(base, size))
+    }
+
+    /// Returns the bytes of the file, or zero if there is none.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub(crate) fn len(&self) -> io::Result<u64> {
+        self.data_file().map_or(Ok(0), |data| data.file().len())
     }
 
     /// Makes everything written before survive a loss of power.

@@ -31,6 +31,12 @@ impl Subsystem {
 }
 
 impl Controller {
+    /// Returns the number of asynchronous event requests without a completion.
+    pub(crate) fn waiting_requests(&self) -> usize {
+        let state = self.state();
+        state.async_requests.len() + state.aborted.len()
+    }
+
     /// Takes the completions of asynchronous event requests that are due.
     pub fn due_events(&self) -> Vec<Cqe> {
         let mut state = self.state();

@@ -7,6 +7,7 @@
 //! goes on the wire and into the error log. `support.rs` derives from the handlers what Identify and the
 //! effects logs say.
 
+mod access;
 mod async_event;
 mod commands;
 mod fabrics;
@@ -17,6 +18,7 @@ mod io;
 mod logs;
 mod nsid;
 mod registry;
+mod removals;
 mod support;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -24,11 +26,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-pub use commands::admin;
+pub use access::{Access, Rights};
+pub use commands::{admin, begin_admin};
 pub use fabrics::fabrics;
 pub use failure::Failure;
-pub use io::IoQueue;
+pub(crate) use io::TURN;
+pub use io::{IoQueue, Progress};
 pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
+pub use removals::Removals;
 use support::Support;
 use tokio::sync::{Notify, watch};
 use wafer_nvme::{AsyncEventConfig, Cc, ErrorEntry, HostBehavior, Status};
@@ -67,7 +72,7 @@ pub fn support_matrix() -> String {
 }
 
 /// The outcome of a command that succeeded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub struct Reply {
     /// Dword 0 of the completion.
     pub dw0: u32,
@@ -77,6 +82,8 @@ pub struct Reply {
     pub data: Vec<u8>,
     /// The completion comes later: an asynchronous event request.
     pub deferred: bool,
+    /// What is left to do before the completion.
+    pub rest: Option<Removals>,
 }
 
 impl Reply {
@@ -99,6 +106,8 @@ pub struct Controller {
     pub hostnqn: String,
     /// Host identifier.
     pub hostid: [u8; 16],
+    /// What the host may do.
+    pub rights: Rights,
     /// The host's number in captures.
     pub host: u16,
     /// The address that the host connected to, for the discovery log.

@@ -15,7 +15,7 @@ use wafer_nvme::{
 };
 
 use super::support::Support;
-use super::{Controller, Failure, MAX_IO_QUEUES, MQES_Z, State};
+use super::{Access, Controller, Failure, MAX_IO_QUEUES, MQES_Z, Rights, State};
 
 /// What a subsystem presents to hosts.
 #[derive(Clone, Debug)]
@@ -69,6 +69,7 @@ pub struct Subsystem {
     /// When it was made.
     pub started: Instant,
     pub(crate) support: Support,
+    access: Access,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
 }
 
@@ -76,11 +77,17 @@ pub struct Subsystem {
 const LAST_CNTLID: u16 = 0xffef;
 
 impl Subsystem {
-    /// Makes a subsystem without controllers.
+    /// Makes a subsystem without controllers, where every host may do everything.
     pub fn new(drive: Arc<Drive>, options: SubsystemOptions) -> Arc<Self> {
+        Self::with_access(drive, options, Access::default())
+    }
+
+    /// Makes a subsystem without controllers.
+    pub fn with_access(drive: Arc<Drive>, options: SubsystemOptions, access: Access) -> Arc<Self> {
         let subsystem = Arc::new(Subsystem {
             drive,
             options,
+            access,
             started: Instant::now(),
             support: super::support(),
             controllers: Mutex::default(),
@@ -139,9 +146,13 @@ impl Subsystem {
         if !(1..=MQES_Z).contains(&command.sqsize_z.get()) {
             return Err(invalid(offset_of!(ConnectCommand, sqsize_z), false));
         }
-        let host = match kind {
-            Kind::Io => self.drive.host(hostnqn),
-            Kind::Discovery => 0,
+        // Every host may ask where the subsystem is.
+        let (rights, host) = match kind {
+            Kind::Io => {
+                let rights = self.access.rights(hostnqn).ok_or(Status::CONNECT_INVALID_HOST)?;
+                (rights, self.drive.host(hostnqn))
+            }
+            Kind::Discovery => (Rights::default(), 0),
         };
         let mut registry = self.registry();
         let free = (1..=LAST_CNTLID).find(|id| !registry.contains_key(id));
@@ -151,6 +162,7 @@ impl Subsystem {
             kind,
             hostnqn: hostnqn.to_owned(),
             hostid: data.hostid,
+            rights,
             host,
             local,
             subsystem: Arc::clone(self),

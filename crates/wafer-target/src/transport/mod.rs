@@ -10,5 +10,5 @@ mod queue;
 mod server;
 mod transfer;
 
-pub use connection::{Connection, Over};
+pub use connection::{Connection, Over, Turn};
 pub use server::{Server, ServerOptions};

@@ -12,19 +12,26 @@ use tokio::task::JoinSet;
 
 use super::link::{serve, stopped};
 use crate::controller::Subsystem;
+use crate::pool::Pool;
 
 /// Limits of a server.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ServerOptions {
-    /// Maximum number of connections; further ones wait to be accepted.
+    /// Maximum number of connections; further ones are closed at once.
     pub max_connections: usize,
-    /// Time limit for a host to connect its queue, to send requested data, and to receive output.
+    /// Time limit for a host to connect its queue, to send the data of a command, and to receive output.
     pub timeout: Duration,
+    /// Bytes of the buffers of all connections together.
+    pub buffers: u64,
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        ServerOptions { max_connections: 4096, timeout: Duration::from_secs(30) }
+        ServerOptions {
+            max_connections: 4096,
+            timeout: Duration::from_secs(30),
+            buffers: Pool::DEFAULT,
+        }
     }
 }
 
@@ -57,26 +64,30 @@ impl Server {
     /// Serves a subsystem until `stop` is true, then ends all associations and waits for their connections.
     pub async fn run(self, subsystem: Arc<Subsystem>, mut stop: watch::Receiver<bool>) {
         let permits = Arc::new(Semaphore::new(self.options.max_connections));
+        let pool = Arc::new(Pool::new(self.options.buffers));
         let mut tasks = JoinSet::new();
         loop {
             let accepted = tokio::select! {
-                accepted = async {
-                    let permit = Arc::clone(&permits).acquire_owned().await;
-                    (self.listener.accept().await, permit)
-                } => accepted,
+                accepted = self.listener.accept() => accepted,
                 // Reaps finished connections.
                 Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
                 () = stopped(&mut stop) => break,
             };
-            let (Ok((stream, peer)), Ok(permit)) = accepted else {
-                // Most likely out of file descriptors, until other connections end.
+            let Ok((stream, peer)) = accepted else {
+                // Out of some resource of the system, until others give it back.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let subsystem = Arc::clone(&subsystem);
+            let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
+                tracing::debug!(%peer, "refused: too many connections");
+                // Unread bytes would turn the close into a reset.
+                let _ = stream.try_read(&mut [0; 256]);
+                continue;
+            };
+            let (subsystem, pool) = (Arc::clone(&subsystem), Arc::clone(&pool));
             let (stop, timeout) = (stop.clone(), self.options.timeout);
             tasks.spawn(async move {
-                let over = serve(stream, subsystem, timeout, stop).await;
+                let over = serve(stream, subsystem, pool, timeout, stop).await;
                 tracing::debug!(%peer, ?over, "connection over");
                 drop(permit);
             });
