@@ -44,6 +44,10 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     while !mounted.is_unmounted() && !is_cancelled() {
         std::thread::sleep(POLL);
     }
+    if mounted.detach() {
+        let wait = "files are still open: waits until they are closed; Ctrl-C again ends like a power failure";
+        output::notice(quiet, &format!("{folder}: {wait}"));
+    }
     let record = mounted.unmount().context(args.folder.display().to_string())?;
     match &args.json {
         Some(path) => output::json_to(path, &record),

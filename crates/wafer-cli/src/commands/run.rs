@@ -55,7 +55,13 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         }
     }
     for record in &records {
-        early_end(record, quiet);
+        if record.summary.host_bytes == 0 {
+            // No failure: fio, too, ends a job that only reads with 0.
+            let name = &record.name;
+            output::warning(&format!("{name}: nothing was written, so there is no WAF"));
+        } else {
+            early_end(record, quiet);
+        }
         rejected(record);
     }
     if failures.is_empty() || (!records.is_empty() && !is_cancelled()) {

@@ -55,7 +55,7 @@ fn volumes(scan: &Scan) -> impl Iterator<Item = &VolumeScan> {
 }
 
 fn touched(volume: &VolumeScan) -> u64 {
-    volume.granules.len() as u64 * wafer_trace::GRANULE
+    volume.granules.len() * wafer_trace::GRANULE
 }
 
 fn seconds(scan: &Scan) -> f64 {
