@@ -230,6 +230,13 @@ impl Experiment {
         }
     }
 
+    /// Returns the files that the run reads, without those that name each other.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let optional = [&self.pace_from, &self.compare].into_iter().flatten().cloned();
+        let device = std::iter::once(self.device.name.clone().into());
+        self.workload.files().into_iter().chain(optional).chain(device).collect()
+    }
+
     /// Returns the volume in bytes.
     pub fn volume_bytes(&self) -> Option<u64> {
         Some(self.volume?.bytes(self.device.logical_bytes()))

@@ -4,6 +4,8 @@ pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod devices;
+#[cfg(any(feature = "serve", feature = "mount"))]
+pub(crate) mod drive_files;
 pub(crate) mod explain;
 mod figures;
 #[cfg(feature = "serve")]

@@ -19,6 +19,9 @@ const POLL: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let resolved = load_device(&args.device.device, &args.device.set)?;
+    let json = args.json.clone().filter(|path| !output::is_stdout(path));
+    let outputs = args.record.clone().into_iter().chain(json);
+    super::drive_files::check(&args.device.device, &args.data, outputs)?;
     output::notices(quiet, &resolved.notices);
     cancel_on_ctrl_c()?;
     let options = MountOptions {

@@ -16,6 +16,7 @@ use wafer_target::transport::{Server, ServerOptions};
 use super::live;
 use crate::args::{InvalidPlacement, ServeArgs};
 use crate::output;
+use crate::terminal::Terminal;
 
 /// Interval at which the capture is flushed.
 const FLUSH_RECORD: Duration = Duration::from_secs(1);
@@ -23,6 +24,7 @@ const FLUSH_RECORD: Duration = Duration::from_secs(1);
 pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     check(args)?;
     let device = load_device(&args.device.device, &args.device.set)?;
+    super::drive_files::check(&args.device.device, &args.data, args.record.clone())?;
     output::notices(quiet, &device.notices);
     log_to_stderr(quiet);
     // Binds first, so that a second server on the same address does not touch the files of the first.
@@ -171,16 +173,15 @@ fn record(args: &ServeArgs, device: &ResolvedDevice, drive: &Drive) -> Record {
 
 /// Logs events of the server to stderr, as `RUST_LOG` chooses by target and level.
 fn log_to_stderr(quiet: bool) {
-    use std::io::IsTerminal as _;
-
     use tracing_subscriber::filter::{LevelFilter, Targets};
     use tracing_subscriber::prelude::*;
     let default = if quiet { LevelFilter::ERROR } else { LevelFilter::WARN };
     let chosen = std::env::var("RUST_LOG").ok().and_then(|text| text.parse().ok());
     let filter: Targets = chosen.unwrap_or_else(|| Targets::new().with_default(default));
     let lines = tracing_subscriber::fmt::layer()
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
+        // Its styles would look like those of a hostile host.
+        .with_ansi(false)
+        .with_writer(|| Terminal::new(std::io::stderr()))
         .without_time();
     let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
 }

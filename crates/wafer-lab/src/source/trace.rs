@@ -105,6 +105,10 @@ impl Source for TraceSource {
         paths.join(", ")
     }
 
+    fn files(&self) -> Vec<PathBuf> {
+        self.traces.iter().map(|trace| trace.file.clone()).collect()
+    }
+
     fn text(&self) -> String {
         #[derive(Serialize)]
         struct Table<'a> {
