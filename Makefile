@@ -46,7 +46,7 @@ tools-rust:
 
 # --- checks
 
-.PHONY: fmt-check clippy doc docs docs-check newcomer typos ruff deny features asan miri compare-records
+.PHONY: fmt-check clippy doc docs docs-check newcomer typos ruff deny features asan miri fuzz compare-records
 check: fmt-check clippy doc docs-check typos ruff deny ## Format, lints, documentation, generated files, spelling, dependencies
 
 fmt-check: | tools-rust
@@ -91,7 +91,7 @@ deny: $(DENY) ## Licences, sources and bans of dependencies; advisories where th
 	fi
 
 # Unoptimised: compiles in half the time, and reading a lock file takes no more than a second.
-TOOL_VERSION = $(if $(filter %deny,$@),0.20.2,0.6.44)
+TOOL_VERSION = $(if $(filter %deny,$@),0.20.2,$(if $(filter %fuzz,$@),0.13.2,0.6.44))
 $(TOOLS)/bin/cargo-%:
 	$(CARGO) install --locked --debug --version $(TOOL_VERSION) --root $(TOOLS) \
 		--config profile.dev.debug=false cargo-$*
@@ -104,6 +104,11 @@ asan: ## The device's property tests under AddressSanitizer (nightly toolchain)
 
 miri: ## Small cases of them under Miri (nightly toolchain)
 	scripts/miri
+
+MINUTES ?= 1
+fuzz: $(TOOLS)/bin/cargo-fuzz ## MINUTES=n: libFuzzer on every target for n minutes each (nightly toolchain; installs it)
+	rustup toolchain list | grep -q "^$${WAFER_NIGHTLY:-nightly}" || rustup toolchain install --profile minimal nightly
+	PATH="$(abspath $(TOOLS))/bin:$$PATH" scripts/fuzz $(MINUTES)
 
 compare-records: ## OLD=BINARY: the same runs by another binary and by this tree, field by field; 10 minutes
 	$(CARGO) build --release --locked -p wafer-cli

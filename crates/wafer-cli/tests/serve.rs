@@ -157,7 +157,7 @@ fn wrong_arguments_are_one_line() {
     says(&serve(&["--listen", free, "--data", "file:/proc/version"]), &["/proc/version"]);
     says(
         &serve(&["--listen", free, "--record", "/nowhere/run.trace"]),
-        &["/nowhere/run.trace", "No such file"],
+        &["/nowhere/run.trace", "no folder /nowhere"],
     );
     says(&["--device", "/nowhere.toml", "--listen", free], &["/nowhere.toml"]);
 }

@@ -6,6 +6,8 @@ pub(crate) mod config;
 #[cfg(feature = "serve")]
 mod descriptors;
 pub(crate) mod devices;
+#[cfg(any(feature = "serve", feature = "mount"))]
+pub(crate) mod drive_files;
 pub(crate) mod explain;
 mod figures;
 #[cfg(feature = "serve")]

@@ -26,6 +26,7 @@ const FLUSH_RECORD: Duration = Duration::from_secs(1);
 pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     check(args)?;
     let device = load_device(&args.device.device, &args.device.set)?;
+    super::drive_files::check(&args.device.device, &args.data, args.record.clone())?;
     output::notices(quiet, &device.notices);
     output::log_to_stderr(quiet);
     // Binds first, so that a second server on the same address does not touch the files of the first.
