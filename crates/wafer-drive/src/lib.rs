@@ -9,7 +9,7 @@
 //! - `backend/`: keeps the data: none, memory, file.
 //! - `events.rs`: the FDP event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
 //! - `persistence.rs`, `journal.rs`: checkpoint and journal of a drive with a file.
-//! - `storage/`, `clock.rs`: all access to files and to time. Tests replace both.
+//! - `storage/`, `clock.rs`, `random.rs`: all access to files, time and randomness. Tests replace them.
 //!
 //! # Invariants
 //! - Commands count in the device in the order in which they are [applied](Drive::apply), under one lock, in
@@ -32,6 +32,7 @@ mod journal;
 mod manage;
 mod namespace;
 mod persistence;
+pub mod random;
 mod recorder;
 mod snapshot;
 pub mod storage;
@@ -56,6 +57,7 @@ use wafer_record::capture::CaptureEvent;
 
 use crate::backend::{Backend, DataSpec};
 use crate::clock::{Clock, SystemClock};
+use crate::random::{Random, SystemRandom};
 use crate::storage::{Files, Storage};
 
 /// The one endurance group of a drive.
@@ -154,12 +156,18 @@ pub struct Environment {
     pub storage: Arc<dyn Storage>,
     /// Time.
     pub clock: Arc<dyn Clock>,
+    /// Randomness of identifiers.
+    pub random: Arc<dyn Random>,
 }
 
 impl Default for Environment {
-    /// Uses the file system and the clock of the system.
+    /// Uses files, time and randomness of the system.
     fn default() -> Self {
-        Environment { storage: Arc::new(Files), clock: Arc::new(SystemClock::default()) }
+        Environment {
+            storage: Arc::new(Files),
+            clock: Arc::new(SystemClock::default()),
+            random: Arc::new(SystemRandom),
+        }
     }
 }
 

@@ -173,7 +173,11 @@ fn files_that_do_not_fit_are_refused() {
 fn on(storage: &FaultyStorage) -> Result<Drive, DriveError> {
     Drive::with(
         options(DataSpec::File("drive.img".into())),
-        Environment { storage: Arc::new(storage.clone()), clock: Arc::new(ManualClock::default()) },
+        Environment {
+            storage: Arc::new(storage.clone()),
+            clock: Arc::new(ManualClock::default()),
+            ..Environment::default()
+        },
     )
 }
 
@@ -232,7 +236,11 @@ fn time_is_that_of_the_clock() {
     let clock = Arc::new(ManualClock::default());
     let drive = Drive::with(
         options(DataSpec::None),
-        Environment { storage: Arc::new(FaultyStorage::default()), clock: clock.clone() },
+        Environment {
+            storage: Arc::new(FaultyStorage::default()),
+            clock: clock.clone(),
+            ..Environment::default()
+        },
     )
     .unwrap();
     clock.advance(Duration::from_secs(7));

@@ -16,7 +16,8 @@ use wafer_target::fuzzing;
 
 fn subsystem(storage: &FaultyStorage) -> Arc<Subsystem> {
     let clock = Arc::new(ManualClock::default());
-    let environment = Environment { storage: Arc::new(storage.clone()), clock };
+    let environment =
+        Environment { storage: Arc::new(storage.clone()), clock, ..Environment::default() };
     fuzzing::subsystem_on(DataSpec::File("drive.img".into()), environment)
 }
 

@@ -22,7 +22,6 @@ mod support;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 pub use commands::admin;
 pub use fabrics::fabrics;
@@ -31,6 +30,7 @@ pub use io::IoQueue;
 pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
 use support::Support;
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 use wafer_nvme::{AsyncEventConfig, Cc, ErrorEntry, HostBehavior, Status};
 
 /// I/O queues of a controller at most.

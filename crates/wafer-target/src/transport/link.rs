@@ -1,14 +1,15 @@
 //! Moves the bytes of one connection.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::watch;
-use tokio::time::{sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::connection::{Connection, Over};
+use super::network::Stream;
 use super::pdu::MAX_PDU;
 use crate::controller::{Controller, Subsystem};
 
@@ -36,16 +37,16 @@ pub(super) enum End {
 
 /// Serves a connection to its end. `limit` is [`ServerOptions::timeout`](super::ServerOptions::timeout).
 pub(super) async fn serve(
-    mut stream: TcpStream,
+    mut stream: impl Stream,
     subsystem: Arc<Subsystem>,
     limit: Duration,
     mut stop: watch::Receiver<bool>,
 ) -> End {
-    let _ = stream.set_nodelay(true);
-    let keepalive = socket2::TcpKeepalive::new().with_time(Duration::from_secs(60));
-    let _ = socket2::SockRef::from(&stream).set_tcp_keepalive(&keepalive);
+    stream.configure();
     let local = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
-    let blocks = subsystem.drive.may_block();
+    // A runtime of one thread has no other thread to hand its tasks to.
+    let threads = Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread;
+    let blocks = threads && subsystem.drive.may_block();
     let mut connection = Connection::new(subsystem, local);
     let mut input = vec![0; INPUT];
     let (mut filled, mut out) = (0, Vec::new());
@@ -55,13 +56,15 @@ pub(super) async fn serve(
         // A host may be silent for as long as it likes, once it is connected and owes nothing.
         let deadline = (controller.is_none() || connection.waits_for_data()).then(|| heard + limit);
         let event = tokio::select! {
+            // In a fixed order, so that a simulated run can be repeated.
+            biased;
+            () = stopped(&mut stop) => return End::Stopped,
+            event = wait(controller.as_ref(), deadline) => event,
             read = stream.read(&mut input[filled..]) => match read {
                 Ok(0) => return End::Closed,
                 Ok(count) => Event::Read(count),
                 Err(error) => return End::Io(error),
             },
-            event = wait(controller.as_ref(), deadline) => event,
-            () = stopped(&mut stop) => return End::Stopped,
         };
         match event {
             Event::Read(count) => {
@@ -115,7 +118,7 @@ pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
 
 /// Ends sending, and waits for the host to end: a connection closed with data unread is reset, and the
 /// host might not see the last PDU.
-async fn finish(stream: &mut TcpStream) -> std::io::Result<()> {
+async fn finish(stream: &mut impl Stream) -> std::io::Result<()> {
     stream.shutdown().await?;
     let mut rest = [0; 4096];
     for _ in 0..256 {
@@ -138,7 +141,7 @@ enum Event {
 async fn wait(controller: Option<&(Arc<Controller>, u16)>, deadline: Option<Instant>) -> Event {
     let timed_out = async {
         match deadline {
-            Some(at) => sleep_until(at.into()).await,
+            Some(at) => sleep_until(at).await,
             None => std::future::pending().await,
         }
     };
@@ -149,6 +152,7 @@ async fn wait(controller: Option<&(Arc<Controller>, u16)>, deadline: Option<Inst
     let mut closed = controller.closed();
     let admin = *qid == 0;
     tokio::select! {
+        biased;
         () = timed_out => Event::TimedOut,
         _ = closed.wait_for(|closed| *closed) => Event::Closed,
         () = controller.wake.notified(), if admin => Event::Wake,
@@ -162,7 +166,7 @@ async fn expired(controller: &Controller) {
         match controller.deadline() {
             None => tokio::time::sleep(Duration::from_secs(1)).await,
             Some(deadline) if deadline <= Instant::now() => return,
-            Some(deadline) => sleep_until(deadline.into()).await,
+            Some(deadline) => sleep_until(deadline).await,
         }
     }
 }

@@ -11,6 +11,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::link::{serve, stopped};
+use super::network::Listener;
 use crate::controller::Subsystem;
 
 /// Limits of a server.
@@ -29,8 +30,8 @@ impl Default for ServerOptions {
 }
 
 /// A listening server.
-pub struct Server {
-    listener: TcpListener,
+pub struct Server<L = TcpListener> {
+    listener: L,
     options: ServerOptions,
 }
 
@@ -43,13 +44,20 @@ impl Server {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
-        Ok(Server { listener: socket.listen(1024)?, options })
+        Ok(Server::new(socket.listen(1024)?, options))
+    }
+}
+
+impl<L: Listener> Server<L> {
+    /// Makes a server of a listener.
+    pub fn new(listener: L, options: ServerOptions) -> Self {
+        Server { listener, options }
     }
 
     /// Returns the address that it listens on.
     ///
     /// # Errors
-    /// The operating system cannot report it.
+    /// The network cannot report it.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -60,13 +68,15 @@ impl Server {
         let mut tasks = JoinSet::new();
         loop {
             let accepted = tokio::select! {
+                // In a fixed order, so that a simulated run can be repeated.
+                biased;
+                () = stopped(&mut stop) => break,
+                // Reaps finished connections.
+                Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
                 accepted = async {
                     let permit = Arc::clone(&permits).acquire_owned().await;
                     (self.listener.accept().await, permit)
                 } => accepted,
-                // Reaps finished connections.
-                Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
-                () = stopped(&mut stop) => break,
             };
             let (Ok((stream, peer)), Ok(permit)) = accepted else {
                 // Most likely out of file descriptors, until other connections end.
