@@ -1,16 +1,14 @@
 //! A drive with a file: what is there after a server was killed, and after one that ended well.
 
-mod common;
-
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{FaultyStorage, ManualClock};
 use wafer_device::DeviceConfig;
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveError, DriveOptions, Environment, NamespaceRequest};
+use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_interface::{Bytes, Command, NsId, Placement, RuhId};
 
 fn config() -> DeviceConfig {

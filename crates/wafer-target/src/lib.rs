@@ -40,4 +40,5 @@
 pub mod controller;
 #[doc(hidden)]
 pub mod fuzzing;
+mod latch;
 pub mod transport;

@@ -1,14 +1,10 @@
 //! Commands on a medium that fails.
 
-#[path = "../../wafer-drive/tests/common/mod.rs"]
-#[allow(dead_code)]
-mod common;
-
 use std::sync::Arc;
 
-use common::{FaultyStorage, ManualClock};
 use wafer_drive::Environment;
 use wafer_drive::backend::DataSpec;
+use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
 use wafer_target::controller::{IoQueue, Subsystem, admin};

@@ -29,9 +29,11 @@ pub use failure::Failure;
 pub use io::IoQueue;
 pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
 use support::Support;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use wafer_nvme::{AsyncEventConfig, Cc, ErrorEntry, HostBehavior, Status};
+
+use crate::latch::Latch;
 
 /// I/O queues of a controller at most.
 pub const MAX_IO_QUEUES: u16 = 64;
@@ -115,7 +117,7 @@ pub struct Controller {
     pub(crate) commands: AtomicU64,
     /// An asynchronous event may be sent.
     pub wake: Notify,
-    closed: watch::Sender<bool>,
+    closed: Latch,
 }
 
 pub(crate) struct State {
@@ -169,17 +171,17 @@ impl Controller {
 
     /// Ends the association: all its connections close.
     pub fn close(&self) {
-        self.closed.send_replace(true);
+        self.closed.set();
     }
 
-    /// Returns a channel that is true when the association has ended.
-    pub fn closed(&self) -> watch::Receiver<bool> {
-        self.closed.subscribe()
+    /// Waits until the association has ended.
+    pub async fn closed(&self) {
+        self.closed.wait().await;
     }
 
     /// Returns whether the association has ended.
     pub fn is_closed(&self) -> bool {
-        *self.closed.borrow()
+        self.closed.is_set()
     }
 
     /// Checks that the controller is enabled.

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::connection::{Connection, Over};
 use super::network::Stream;
 use super::pdu::MAX_PDU;
 use crate::controller::{Controller, Subsystem};
+use crate::latch::Latch;
 
 /// Bytes read at a time: a whole PDU of the longest kind, and a batch of short ones.
 const INPUT: usize = MAX_PDU.next_power_of_two();
@@ -40,7 +40,7 @@ pub(super) async fn serve(
     mut stream: impl Stream,
     subsystem: Arc<Subsystem>,
     limit: Duration,
-    mut stop: watch::Receiver<bool>,
+    stop: Latch,
 ) -> End {
     stream.configure();
     let local = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
@@ -58,7 +58,7 @@ pub(super) async fn serve(
         let event = tokio::select! {
             // In a fixed order, so that a simulated run can be repeated.
             biased;
-            () = stopped(&mut stop) => return End::Stopped,
+            () = stop.wait() => return End::Stopped,
             event = wait(controller.as_ref(), deadline) => event,
             read = stream.read(&mut input[filled..]) => match read {
                 Ok(0) => return End::Closed,
@@ -111,11 +111,6 @@ pub(super) async fn serve(
     }
 }
 
-/// Waits until `stop` is true, or its sender is gone.
-pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
-}
-
 /// Ends sending, and waits for the host to end: a connection closed with data unread is reset, and the
 /// host might not see the last PDU.
 async fn finish(stream: &mut impl Stream) -> std::io::Result<()> {
@@ -149,12 +144,11 @@ async fn wait(controller: Option<&(Arc<Controller>, u16)>, deadline: Option<Inst
         timed_out.await;
         return Event::TimedOut;
     };
-    let mut closed = controller.closed();
     let admin = *qid == 0;
     tokio::select! {
         biased;
         () = timed_out => Event::TimedOut,
-        _ = closed.wait_for(|closed| *closed) => Event::Closed,
+        () = controller.closed() => Event::Closed,
         () = controller.wake.notified(), if admin => Event::Wake,
         () = expired(controller), if admin => Event::KeepAlive,
     }

@@ -10,9 +10,10 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::link::{serve, stopped};
+use super::link::serve;
 use super::network::Listener;
 use crate::controller::Subsystem;
+use crate::latch::Latch;
 
 /// Limits of a server.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -66,11 +67,13 @@ impl<L: Listener> Server<L> {
     pub async fn run(self, subsystem: Arc<Subsystem>, mut stop: watch::Receiver<bool>) {
         let permits = Arc::new(Semaphore::new(self.options.max_connections));
         let mut tasks = JoinSet::new();
+        let stopping = Latch::default();
         loop {
             let accepted = tokio::select! {
                 // In a fixed order, so that a simulated run can be repeated.
                 biased;
-                () = stopped(&mut stop) => break,
+                // Or its sender is gone.
+                _ = stop.wait_for(|stop| *stop) => break,
                 // Reaps finished connections.
                 Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
                 accepted = async {
@@ -84,14 +87,15 @@ impl<L: Listener> Server<L> {
                 continue;
             };
             let subsystem = Arc::clone(&subsystem);
-            let (stop, timeout) = (stop.clone(), self.options.timeout);
+            let (stopping, timeout) = (stopping.clone(), self.options.timeout);
             tasks.spawn(async move {
-                let over = serve(stream, subsystem, timeout, stop).await;
+                let over = serve(stream, subsystem, timeout, stopping).await;
                 tracing::debug!(%peer, ?over, "connection over");
                 drop(permit);
             });
         }
         drop(self.listener);
+        stopping.set();
         for controller in subsystem.controllers() {
             controller.close();
         }
