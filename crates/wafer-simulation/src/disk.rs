@@ -62,6 +62,7 @@ pub struct Disk {
     pub storage: FaultyStorage,
     state: Arc<Mutex<State>>,
     worked: Arc<Notify>,
+    died: Arc<Notify>,
 }
 
 impl Disk {
@@ -84,11 +85,17 @@ impl Disk {
             storage: FaultyStorage::default(),
             state: Arc::new(Mutex::new(state)),
             worked: Arc::default(),
+            died: Arc::default(),
         };
         let (state, worked) = (Arc::clone(&disk.state), Arc::clone(&disk.worked));
+        let died = Arc::clone(&disk.died);
         disk.storage.set_judge(Arc::new(move |path, operation| {
             let mut locked = lock(&state);
+            let was_dead = locked.dead;
             let verdict = locked.judge(path, operation);
+            if locked.dead && !was_dead {
+                died.notify_waiters();
+            }
             if locked.unbroken > 0 {
                 worked.notify_one();
             }
@@ -118,6 +125,22 @@ impl Disk {
     /// Has the machine die in the operation after so many others.
     pub fn kill_in(&self, operations: u64) {
         self.state().kill_in = Some(operations);
+    }
+
+    /// Has the machine die now.
+    pub fn die(&self) {
+        self.state().dead = true;
+        self.died.notify_waiters();
+    }
+
+    /// Waits until the machine dies. Tasks wake up in the order in which they began to wait.
+    pub async fn death(self) {
+        let died = self.died.notified();
+        tokio::pin!(died);
+        died.as_mut().enable();
+        if !self.is_dead() {
+            died.await;
+        }
     }
 
     /// Returns whether the machine has died.

@@ -143,8 +143,8 @@ impl<'a> Host<'a> {
         self.world.cntlids[self.number].store(cntlid, Ordering::Relaxed);
         let (mut link, _) = Link::connect(&options, 1, cntlid).await?;
         let mut kept = Instant::now();
-        let end = Instant::now() + Duration::from_millis(50 + self.dice.below(1_000));
-        let depth = if self.is_greedy() { 96 } else { self.world.plan.mix.depth as usize };
+        let end = Instant::now() + Duration::from_millis(50 + self.dice.below(400));
+        let depth = if self.is_greedy() { 64 } else { self.world.plan.mix.depth as usize };
         while Instant::now() < end || !self.pending.is_empty() {
             let open = Instant::now() < end && !self.world.is_finishing();
             while open && self.pending.len() < depth {

@@ -12,7 +12,7 @@
 //! - `run.rs`: the steps of the simulation; `world.rs`: what its actors share.
 //! - `server.rs`, `network.rs`, `disk.rs`, `clock.rs`: the server and what surrounds it.
 //! - `host.rs`, `operator.rs`: the actors; `link.rs`: their connections.
-//! - `model.rs`: the reference.
+//! - `model.rs`: the reference. `known.rs`: faults that were found.
 //!
 //! # Invariants
 //! A seed repeats its run to the byte: [`Outcome::fingerprint`] covers every byte on the wire and on the disk.
@@ -27,6 +27,7 @@
 pub mod clock;
 pub mod disk;
 mod host;
+pub mod known;
 mod link;
 pub mod model;
 pub mod network;

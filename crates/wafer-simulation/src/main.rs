@@ -1,5 +1,6 @@
 //! Runs seeds of the simulation, and reports the first that fails with the command that repeats it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -9,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use clap::Parser;
-use wafer_simulation::{Outcome, run};
+use wafer_simulation::known::open;
+use wafer_simulation::plan::{Action, Plan};
+use wafer_simulation::{Outcome, run_plan};
 
 /// Simulate a served drive with random faults.
 #[derive(Parser)]
@@ -26,6 +29,12 @@ struct Args {
     /// Number of threads; each runs other seeds.
     #[arg(long, default_value_t = 2)]
     threads: usize,
+    /// Leave only these actions of the operator and the hosts, each as often as it can be.
+    #[arg(long, value_name = "ACTION", value_delimiter = ',')]
+    only: Option<Vec<Action>>,
+    /// Run on after a seed that fails, and report each.
+    #[arg(long)]
+    all: bool,
     /// Print the events of the run.
     #[arg(long)]
     trace: bool,
@@ -58,8 +67,16 @@ fn main() -> ExitCode {
 }
 
 fn simulate(args: &Args) -> anyhow::Result<()> {
+    let run = |seed| {
+        let plan = Plan::of(seed);
+        let plan = match &args.only {
+            Some(only) => plan.only(only),
+            None => plan,
+        };
+        run_plan(plan, args.trace)
+    };
     if let Some(seed) = args.seed {
-        let outcome = run(seed, args.trace);
+        let outcome = run(seed);
         println!("{outcome:?}");
         return outcome
             .violation
@@ -79,17 +96,30 @@ fn simulate(args: &Args) -> anyhow::Result<()> {
     let next = AtomicU64::new(seeds.start);
     let (done, commands) = (AtomicU64::new(0), AtomicU64::new(0));
     let failed: Mutex<Option<(u64, Outcome)>> = Mutex::new(None);
+    let excuses: Mutex<BTreeMap<&str, u64>> = Mutex::default();
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             let over = seed >= seeds.end || end.is_some_and(|end| Instant::now() >= end);
-            if over || failed.lock().is_ok_and(|failed| failed.is_some()) {
+            let found = || failed.lock().is_ok_and(|failed| failed.is_some());
+            if over || (!args.all && found()) {
                 return;
             }
-            let outcome = run(seed, args.trace);
+            let outcome = run(seed);
             done.fetch_add(1, Ordering::Relaxed);
             commands.fetch_add(outcome.commands, Ordering::Relaxed);
-            if outcome.violation.is_some()
+            if let (true, Some(what)) = (args.all, &outcome.violation) {
+                println!("seed {seed}: {what}");
+            }
+            let violated = outcome.violation.as_deref();
+            let excused = violated.and_then(open);
+            if let Some(known) = excused
+                && let Ok(mut excuses) = excuses.lock()
+            {
+                *excuses.entry(known.fault).or_insert(0) += 1;
+            }
+            if violated.is_some()
+                && excused.is_none()
                 && let Ok(mut failed) = failed.lock()
                 && failed.as_ref().is_none_or(|(first, _)| seed < *first)
             {
@@ -110,6 +140,9 @@ fn simulate(args: &Args) -> anyhow::Result<()> {
         done as f64 / minutes,
         commands.into_inner() / done.max(1)
     );
+    for (fault, seeds) in excuses.into_inner().unwrap_or_default() {
+        println!("{seeds} seeds ended at a known fault: {fault}");
+    }
     match failed.into_inner() {
         Ok(Some((seed, outcome))) => {
             let what = outcome.violation.unwrap_or_default();

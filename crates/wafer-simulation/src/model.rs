@@ -407,11 +407,17 @@ impl Model {
         self.volatile.clear();
     }
 
-    /// Compares the counters of the drive with what hosts have seen of them, and remembers them.
+    /// Returns the bytes that hosts certainly wrote so far: what counters that are asked for now count at least.
+    pub fn written(&self) -> u64 {
+        self.certain_bytes
+    }
+
+    /// Compares the counters of the drive with what hosts have seen of them, and remembers them. `written` is
+    /// [`Self::written`] when they were asked for.
     ///
     /// # Errors
     /// A counter went back, or is not that of the commands.
-    pub fn check_counters(&mut self, found: Reported) -> Result<(), String> {
+    pub fn check_counters(&mut self, found: Reported, written: u64) -> Result<(), String> {
         let before = self.reported;
         let pairs = [
             ("host bytes written", before.host_bytes, found.host_bytes),
@@ -423,7 +429,7 @@ impl Model {
                 return Err(format!("the counter of {name} went back from {before} to {now}"));
             }
         }
-        let bounds = self.certain_bytes..=self.possible_bytes;
+        let bounds = written..=self.possible_bytes;
         if self.counts_bytes && !bounds.contains(&found.host_bytes) {
             return Err(format!(
                 "hosts wrote {bounds:?} bytes, the drive counts {}",
@@ -513,11 +519,13 @@ mod tests {
         let (op, _) = write(&mut model);
         model.end(op, Outcome::Success, false);
         let found = Reported { host_bytes: 512, reads: 3, writes: 1 };
-        model.check_counters(found).unwrap();
+        let written = model.written();
+        model.check_counters(found, written).unwrap();
         model.server_gone(false);
-        let error = model.check_counters(Reported { reads: 2, ..found }).unwrap_err();
+        let error = model.check_counters(Reported { reads: 2, ..found }, written).unwrap_err();
         assert_eq!(error, "the counter of read commands went back from 3 to 2");
-        let error = model.check_counters(Reported { host_bytes: 1024, ..found }).unwrap_err();
+        let error =
+            model.check_counters(Reported { host_bytes: 1024, ..found }, written).unwrap_err();
         assert!(error.contains("512..=512"), "{error}");
     }
 }

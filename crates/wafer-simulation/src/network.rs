@@ -43,7 +43,9 @@ impl Listener for SimulatedListener {
         let (stream, peer) = self.listener.accept().await?;
         let number = self.accepted.fetch_add(1, Ordering::Relaxed);
         let random = Xoshiro256PlusPlus::seed_from_u64(self.disk.fingerprint().0 ^ number);
-        Ok((SimulatedStream { stream, disk: self.disk.clone(), number, random }, peer))
+        let death = Box::pin(self.disk.clone().death());
+        let disk = self.disk.clone();
+        Ok((SimulatedStream { stream, disk, death, number, random }, peer))
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -55,13 +57,16 @@ impl Listener for SimulatedListener {
 pub struct SimulatedStream {
     stream: TcpStream,
     disk: Disk,
+    /// Ends the connection with the machine, in an order that does not depend on how tasks are dropped.
+    death: Pin<Box<dyn Future<Output = ()> + Send>>,
     number: u64,
     random: Xoshiro256PlusPlus,
 }
 
 impl SimulatedStream {
-    fn check(&self) -> io::Result<()> {
-        if self.disk.is_dead() { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(()) }
+    fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        let dead = self.disk.is_dead() || self.death.as_mut().poll(cx).is_ready();
+        if dead { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(()) }
     }
 }
 
@@ -77,7 +82,7 @@ impl AsyncRead for SimulatedStream {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.check()?;
+        self.check(cx)?;
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
         self.disk.witness(0x100 | self.number << 16, &buffer.filled()[before..]);
@@ -91,7 +96,7 @@ impl AsyncWrite for SimulatedStream {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.check()?;
+        self.check(cx)?;
         let random = self.random.next_u32();
         let most = if random & 7 == 0 {
             (random >> 3) as usize % bytes.len().max(1) + 1

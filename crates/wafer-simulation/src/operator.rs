@@ -13,7 +13,7 @@ use wafer_nvme::{AdminOpcode, FdpStatistics, Lid, NamespaceCdw10, NamespaceCreat
 use crate::host::{judge, options, verify};
 use crate::link::Link;
 use crate::model::{Reported, SECTOR};
-use crate::plan::Dice;
+use crate::plan::{Action, Dice};
 use crate::world::{Crash, HOSTS, World};
 
 /// Entries of the operator's admin queue: few, so that one that leaks is missed soon.
@@ -57,18 +57,21 @@ impl Operator {
             sleep(Duration::from_millis(1 + self.dice.below(12))).await;
             self.heal();
             self.open_namespaces();
-            let action = self.dice.weighted(&self.world.plan.operations.weights());
-            let done = match action {
-                0 => self.counters().await,
-                1 => self.namespaces().await,
-                2 => self.replace(),
-                3 => self.resets().await,
-                4 => self.crash(false, false),
-                5 => self.crash(true, false),
-                6 => self.restart(),
-                7 => self.faults(),
-                8 => self.cut(),
-                _ => self.crash(false, true),
+            let actions = self.world.plan.actions;
+            let chosen = self.dice.weighted(&actions.map(|(_, weight)| weight));
+            let done = match actions[chosen].0 {
+                Action::Counters => self.counters().await,
+                Action::Namespaces => self.namespaces().await,
+                Action::Replace => self.replace(),
+                Action::Resets => self.resets().await,
+                Action::Kills => self.crash(false, false),
+                Action::Power => self.crash(true, false),
+                Action::Restarts => self.restart(),
+                Action::Faults => self.faults(),
+                Action::Partitions => self.cut(),
+                Action::Files => self.crash(false, true),
+                // That is a host's.
+                Action::Greedy => Ok(()),
             };
             if let Err(error) = done {
                 self.world.event(format_args!("operator: {error}"));
@@ -148,7 +151,9 @@ impl Operator {
     }
 
     async fn counters(&mut self) -> Result<(), HostError> {
+        let world = Arc::clone(&self.world);
         let link = self.link().await?;
+        let written = world.model().written();
         let smart = link.execute(Admin::log(Lid::SMART, 0, 0, 512), &[], 512).await?;
         let fdp = link.execute(Admin::log(Lid::FDP_STATISTICS, 0, 1, 64), &[], 64).await?;
         let Ok(smart) = SmartLog::read_from_bytes(&smart.data) else { return Ok(()) };
@@ -158,7 +163,7 @@ impl Operator {
             reads: smart.host_reads.get() as u64,
             writes: smart.host_writes.get() as u64,
         };
-        let result = self.world.model().check_counters(found);
+        let result = self.world.model().check_counters(found, written);
         self.world.check(result);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::ValueEnum;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
 
@@ -60,48 +61,46 @@ pub struct Mix {
     pub units: u64,
 }
 
-/// What the operator does. Weights of [`Dice::weighted`].
-#[derive(Clone, Copy, Debug)]
-pub struct Operations {
-    /// Reading counters.
-    pub counters: u64,
-    /// Deleting or creating a namespace.
-    pub namespaces: u64,
-    /// Deleting and creating a namespace while a command for it moves data.
-    pub replace: u64,
-    /// Asynchronous event requests and controller resets.
-    pub resets: u64,
-    /// Killing the server.
-    pub kills: u64,
-    /// Losing power.
-    pub power: u64,
-    /// Ending the server, and starting it again.
-    pub restarts: u64,
-    /// Disk faults for a while.
-    pub faults: u64,
-    /// Cutting a host off the network for a while.
-    pub partitions: u64,
-    /// Files of another moment in place of those of the server that was killed.
-    pub files: u64,
+/// Something that the operator does, or that a host does to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Action {
+    /// Read counters.
+    Counters,
+    /// Delete or create a namespace.
+    Namespaces,
+    /// Delete a namespace and create another one while a command moves data.
+    Replace,
+    /// Send asynchronous event requests, and reset the controller.
+    Resets,
+    /// Kill the server.
+    Kills,
+    /// Cut the power.
+    Power,
+    /// End the server in order, and start it again.
+    Restarts,
+    /// Fail operations of the disk for a while.
+    Faults,
+    /// Cut a host off the network for a while.
+    Partitions,
+    /// Kill the server, and start it with files of another moment.
+    Files,
+    /// One host sends many long copies at once.
+    Greedy,
 }
 
-impl Operations {
-    /// Returns the weights, in the order of the fields.
-    pub fn weights(&self) -> [u64; 10] {
-        [
-            self.counters,
-            self.namespaces,
-            self.replace,
-            self.resets,
-            self.kills,
-            self.power,
-            self.restarts,
-            self.faults,
-            self.partitions,
-            self.files,
-        ]
-    }
-}
+/// The actions of the operator, with the weight that each may have at most.
+const ACTIONS: [(Action, u64); 10] = [
+    (Action::Counters, 8),
+    (Action::Namespaces, 6),
+    (Action::Replace, 4),
+    (Action::Resets, 6),
+    (Action::Kills, 4),
+    (Action::Power, 4),
+    (Action::Restarts, 3),
+    (Action::Faults, 6),
+    (Action::Partitions, 3),
+    (Action::Files, 3),
+];
 
 /// A run.
 #[derive(Clone, Copy, Debug)]
@@ -116,8 +115,8 @@ pub struct Plan {
     pub latency: Duration,
     /// What hosts do.
     pub mix: Mix,
-    /// What the operator does.
-    pub operations: Operations,
+    /// What the operator does, with weights.
+    pub actions: [(Action, u64); ACTIONS.len()],
     /// Whether one host sends many long copies and deallocations at once.
     pub greedy: bool,
     /// Keep alive timeout of hosts, milliseconds.
@@ -130,18 +129,8 @@ impl Plan {
         let mut dice = Dice::new(seed, 1);
         // Half of all faults are off in a run, so that each also shows alone.
         let mut some = |most: u64| if dice.chance(50) { dice.below(most) + 1 } else { 0 };
-        let operations = Operations {
-            counters: 8,
-            namespaces: some(6),
-            replace: some(4),
-            resets: some(6),
-            kills: some(4),
-            power: some(4),
-            restarts: some(3),
-            faults: some(6),
-            partitions: some(3),
-            files: some(3),
-        };
+        let mut actions = ACTIONS.map(|(action, most)| (action, some(most)));
+        actions[0].1 = ACTIONS[0].1;
         let rates = Rates {
             read: some(2_000) as u16,
             write: some(6_000) as u16,
@@ -155,18 +144,29 @@ impl Plan {
         commands[1] += 10;
         Plan {
             seed,
-            length: Duration::from_millis(300 + dice.below(900)),
+            length: Duration::from_millis(100 + dice.below(400)),
             rates,
             latency: Duration::from_millis(dice.below(6)),
             mix: Mix {
                 commands,
                 fua: dice.below(30),
-                depth: 1 + dice.below(24),
+                depth: 1 + dice.below(12),
                 units: 1 + dice.below(16),
             },
-            operations,
+            actions,
             greedy: dice.chance(10),
             kato: 1_000 + dice.below(2_000) as u32,
         }
+    }
+
+    /// Leaves only these actions, each as often as it can be. Counters are always read.
+    #[must_use]
+    pub fn only(mut self, only: &[Action]) -> Self {
+        self.greedy = only.contains(&Action::Greedy);
+        for ((action, weight), (_, most)) in self.actions.iter_mut().zip(ACTIONS) {
+            let on = *action == Action::Counters || only.contains(action);
+            *weight = if on { most } else { 0 };
+        }
+        self
     }
 }

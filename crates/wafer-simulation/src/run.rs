@@ -50,8 +50,13 @@ pub fn run_plan(plan: Plan, trace: bool) -> Outcome {
         sim.client(format!("host{number}"), host::run(Arc::clone(&world), number));
     }
     sim.client("operator", operator::run(Arc::clone(&world)));
-    let mut chaos =
-        Chaos { dice: Dice::new(plan.seed, 3), down: None, old: Vec::new(), crashes: 0 };
+    let mut chaos = Chaos {
+        dice: Dice::new(plan.seed, 3),
+        down: None,
+        old: Vec::new(),
+        crashes: 0,
+        dying: false,
+    };
     let deadline = LIMIT;
     loop {
         match sim.step() {
@@ -90,6 +95,8 @@ struct Chaos {
     /// State and journal at the crashes before, oldest first.
     old: Vec<[Option<Vec<u8>>; 2]>,
     crashes: u64,
+    /// The disk has died, and the server has not been crashed yet.
+    dying: bool,
 }
 
 impl Chaos {
@@ -106,7 +113,18 @@ impl Chaos {
             sim.bounce("server");
             return;
         }
+        if world.disk.is_dead() && !self.dying {
+            // Its connections end in this step.
+            self.dying = true;
+            return;
+        }
         let Some(crash) = world.take_crash() else { return };
+        if !self.dying {
+            world.disk.die();
+            world.crash(Crash { after: 0, ..crash });
+            return;
+        }
+        self.dying = false;
         sim.crash("server");
         self.crashes += 1;
         world.set_running(None);

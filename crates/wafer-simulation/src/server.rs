@@ -111,6 +111,9 @@ async fn maintain(drive: Arc<Drive>) {
 /// A drive that cannot be opened: right if its files were replaced, or if the disk failed.
 fn refused(world: &World, error: &DriveError, injected: bool) {
     world.event(format_args!("server: refuses to start: {error}"));
+    if world.disk.is_dead() {
+        return;
+    }
     match world.take_replaced() {
         Some(replaced) => {
             for (path, contents) in replaced.files {
@@ -163,7 +166,8 @@ fn check(world: &World, drive: &Drive) {
         }
     }
     let counted = counters(drive);
-    let result = model.check_counters(counted);
+    let written = model.written();
+    let result = model.check_counters(counted, written);
     drop(model);
     for wrong in wrong {
         world.violation(wrong);
