@@ -318,7 +318,13 @@ fn with_fua(mut sqe: Sqe, fua: bool) -> Sqe {
 
 /// Returns sectors that hold values.
 fn encode(values: &[u64]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes().repeat(SECTOR / 8)).collect()
+    let mut data = vec![0; values.len() * SECTOR];
+    for (sector, value) in data.chunks_exact_mut(SECTOR).zip(values) {
+        for word in sector.chunks_exact_mut(8) {
+            word.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+    data
 }
 
 /// Returns the values that sectors hold.

@@ -312,8 +312,12 @@ impl Model {
                 self.unknown.insert(op.namespace);
             }
         }
+        let op = *op;
         if op.certain {
-            self.certain_bytes += op.bytes;
+            // A namespace that is deleted may take the counts of its last commands with it.
+            if self.spaces[op.namespace].alive {
+                self.certain_bytes += op.bytes;
+            }
             if !durable {
                 self.volatile.insert(id);
             }
@@ -458,7 +462,8 @@ mod tests {
     fn model() -> Model {
         let mut model = Model::new();
         model.create(1, 512, 4);
-        model.space_mut(0).open = true;
+        let space = model.space_mut(0);
+        (space.open, space.alive) = (true, true);
         model
     }
 
