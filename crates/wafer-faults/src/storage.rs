@@ -39,7 +39,8 @@ pub enum Verdict {
     Done,
     /// It fails without effect. A sync that fails loses what was not durable yet, see the crate's invariants.
     Fails(io::Error),
-    /// A write stores only so many bytes, then fails.
+    /// The process dies in it: a write stores only so many bytes, and nothing else has an effect. What was written
+    /// before stays as it is, so that the next process can still sync it.
     Torn(usize, io::Error),
 }
 
@@ -86,11 +87,11 @@ impl Faults {
         }
     }
 
-    fn check_sync(&self, path: &Path) -> io::Result<()> {
+    fn judge_sync(&self, path: &Path) -> Verdict {
         if self.sync.load(Ordering::Relaxed) {
-            return Err(io::Error::other("injected: sync failed"));
+            return Verdict::Fails(io::Error::other("injected: sync failed"));
         }
-        self.check(path, Operation::Sync)
+        self.judge(path, Operation::Sync)
     }
 
     fn take_space(&self, bytes: usize) -> io::Result<()> {
@@ -313,13 +314,17 @@ impl StorageFile for File {
     }
 
     fn sync(&self) -> io::Result<()> {
-        let result = self.faults.check_sync(&self.path);
+        let verdict = self.faults.judge_sync(&self.path);
         let mut bytes = self.contents.bytes();
-        match &result {
-            Ok(()) => bytes.sync(),
-            Err(_) => bytes.dirty.clear(),
+        match verdict {
+            Verdict::Done => bytes.sync(),
+            Verdict::Fails(error) => {
+                bytes.dirty.clear();
+                return Err(error);
+            }
+            Verdict::Torn(_, error) => return Err(error),
         }
-        result
+        Ok(())
     }
 
     fn map(&self) -> io::Result<Box<dyn SharedMemory>> {
@@ -347,7 +352,10 @@ impl SharedMemory for Mapped {
     }
 
     fn sync(&self, length: usize) -> io::Result<()> {
-        self.faults.check_sync(&self.path)?;
+        if let Verdict::Fails(error) | Verdict::Torn(_, error) = self.faults.judge_sync(&self.path)
+        {
+            return Err(error);
+        }
         let mut bytes = self.contents.bytes();
         bytes.now.copy_from_slice(&self.bytes);
         let whole = bytes.now.len();

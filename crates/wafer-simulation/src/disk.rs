@@ -215,7 +215,7 @@ impl State {
 
     fn judge(&mut self, path: &Path, operation: Operation<'_>) -> Verdict {
         if self.dead {
-            return Verdict::Fails(io::Error::other("simulated: the machine is dead"));
+            return Verdict::Torn(0, io::Error::other("simulated: the machine is dead"));
         }
         self.operations += 1;
         let name = path.as_os_str().as_encoded_bytes();
@@ -251,6 +251,7 @@ impl State {
                 // A kill or an error may leave part of it, in whole sectors as file systems write them.
                 Verdict::Torn((random >> 8) as usize % data.len() / 512 * 512, error)
             }
+            _ if kill => Verdict::Torn(0, error),
             _ => Verdict::Fails(error),
         }
     }

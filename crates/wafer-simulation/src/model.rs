@@ -250,7 +250,8 @@ impl Model {
         let earliest = self.earliest();
         let mut writes = std::mem::take(&mut self.spaces[number].sectors[sector as usize]);
         if writes.len() % 16 == 15 {
-            let kept = writes.iter().filter(|w| !self.is_overwritten(w, &writes, earliest, false));
+            // A loss of power brings back what is overwritten and not durably so.
+            let kept = writes.iter().filter(|w| !self.is_overwritten(w, &writes, earliest, true));
             let kept: Vec<Write> = kept.copied().collect();
             writes = kept;
         }

@@ -87,8 +87,8 @@ impl Operator {
         self.heal();
         while self.world.crash_pending() || self.world.subsystem().is_none() {
             if self.world.crash_pending() {
-                // One that waits for an operation of the disk has it now.
-                let _ = self.crash(false, false);
+                // Hosts may be so quiet that the operation it waits for never comes.
+                self.world.disk.die();
             }
             sleep(Duration::from_millis(5)).await;
             if self.world.violated().is_some() {
@@ -177,7 +177,7 @@ impl Operator {
         }
         let pages = 64 + self.dice.below(3) * 64;
         let lba_shift = if self.dice.chance(50) { 9 } else { 12 };
-        let blocks = pages * 4096 >> lba_shift;
+        let blocks = (pages * 4096) >> lba_shift;
         let create = NamespaceCreate {
             nsze: blocks.into(),
             ncap: blocks.into(),
@@ -270,6 +270,9 @@ impl Operator {
                 );
             }
             subsystem.drive.save();
+            if self.world.disk.is_dead() {
+                return;
+            }
             model.space_mut(number).open = true;
             self.world.event(format_args!("operator: opens {nsid}"));
         }

@@ -35,6 +35,7 @@ pub fn run(seed: u64, trace: bool) -> Outcome {
 /// Runs a plan. `trace` prints the events.
 pub fn run_plan(plan: Plan, trace: bool) -> Outcome {
     let world = World::new(plan, trace);
+    world.event_at(Duration::ZERO, format_args!("{plan:?}"));
     let mut sim = turmoil::Builder::new()
         .rng_seed(plan.seed)
         .epoch(SystemTime::UNIX_EPOCH)
