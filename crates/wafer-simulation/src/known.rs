@@ -20,7 +20,7 @@ pub const KNOWN: &[Known] = &[
     Known {
         fault: "a failed sync or checkpoint is followed by success of Flush or of Namespace Management",
         actions: &[Action::Faults, Action::Namespaces],
-        shows: &["it may hold", "is there with"],
+        shows: &["it may hold", "is there with", "the drive counts"],
         fixed: false,
     },
     Known {
