@@ -18,9 +18,9 @@ pub struct Known {
 /// All faults that the simulation found.
 pub const KNOWN: &[Known] = &[
     Known {
-        fault: "a failed sync or checkpoint is followed by success of Flush or of Namespace Management",
+        fault: "a failed sync or checkpoint is followed by success of Flush, Namespace Management or Namespace Attachment",
         actions: &[Action::Faults, Action::Namespaces],
-        shows: &["it may hold", "is there with", "the drive counts"],
+        shows: &["it may hold", "is there with", "the drive counts", "the last read of"],
         fixed: false,
     },
     Known {
