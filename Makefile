@@ -31,6 +31,7 @@ demo: ## Write 25 times its capacity to a 448 GiB drive; table on stdout, record
 
 test: tools check ## Everything that has to pass: make check, then all tests (installs what is missing)
 	$(CARGO) test --locked --workspace
+	$(MAKE) --no-print-directory simulate MINUTES=2
 	scripts/web-test
 	$(MAKE) --no-print-directory python WHEEL_PROFILE=dev
 	$(MAKE) --no-print-directory interop
@@ -116,7 +117,7 @@ compare-records: ## OLD=BINARY: the same runs by another binary and by this tree
 
 # --- peers
 
-.PHONY: interop mount-load serve-bench serve-soak live-bench web-test
+.PHONY: interop mount-load serve-bench simulate serve-soak live-bench web-test
 interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 5 minutes (installs QEMU)
 	tests/interop/need-peers
 	$(CARGO) test --locked --workspace --no-run
@@ -133,6 +134,12 @@ serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.m
 	tests/interop/need-peers
 	$(BUILD_TOOLS)
 	scripts/serve-bench $(RELEASE)/wafer $(RELEASE)/wafer-load | tee $(TARGET)/serve-speed.md
+
+# With the features and the profile of all tests, so that nothing is built twice.
+MINUTES ?= 100
+simulate: ## A served drive with simulated network, disk and faults, from new seeds; MINUTES=100
+	$(CARGO) build --locked --workspace --bin wafer-simulate
+	$(TARGET)/debug/wafer-simulate --minutes $(MINUTES)
 
 serve-soak: ## 100 million page writes through sockets: nothing lost, nothing leaked; results/serve-soak.md; 5 minutes
 	$(BUILD_TOOLS)

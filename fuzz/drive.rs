@@ -8,13 +8,9 @@ use std::sync::Arc;
 use wafer_drive::backend::DataSpec;
 use wafer_drive::storage::Storage;
 use wafer_drive::{Drive, DriveError, DriveOptions, Environment};
+use wafer_faults::FaultyStorage;
 use wafer_interface::{Command, NsId, Placement};
 
-#[path = "../crates/wafer-drive/tests/common/faulty.rs"]
-#[allow(dead_code)]
-mod faulty;
-
-use faulty::FaultyStorage;
 
 /// Bytes of a page, and its blocks.
 const PAGE: u64 = 4096;

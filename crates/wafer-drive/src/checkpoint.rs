@@ -48,6 +48,9 @@ pub(super) fn mark(drive: [u8; 16], generation: u64) -> String {
     format!("{} {generation}", hyphenated(drive))
 }
 
+/// Ends the mark of the data once the journal of its generation has begun.
+pub(super) const BEGUN: &str = " begun";
+
 impl Drive {
     /// Writes a checkpoint and begins the journal of its generation. Returns the SMART values in it. Data is synced
     /// first: a checkpoint must not refer to data that a loss of power could still destroy.
@@ -94,6 +97,10 @@ impl Drive {
         files.generation = generation;
         files.journal.begin(generation)?;
         files.begun = generation;
+        if marked && let Some(data) = data {
+            // From now on an older journal cannot be the drive's.
+            data.set_mark(format!("{mark}{BEGUN}").as_bytes())?;
+        }
         Ok(saved.life)
     }
 }

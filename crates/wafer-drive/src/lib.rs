@@ -12,7 +12,7 @@
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
 //! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts.
-//! - `storage/`, `clock.rs`: all access to files and to time. Tests replace both.
+//! - `storage/`, `clock.rs`, `random.rs`: all access to files, time and randomness. Tests replace them.
 //!
 //! # Invariants
 //! - Commands count in the device in the order in which they are [applied](Drive::apply), under one lock, in
@@ -45,6 +45,7 @@ mod life;
 mod manage;
 mod namespace;
 mod persistence;
+pub mod random;
 mod recorder;
 mod removal;
 mod resume;
@@ -79,6 +80,7 @@ use wafer_record::capture::CaptureEvent;
 
 use crate::backend::{Backend, DataFile, DataSpec};
 use crate::clock::{Clock, SystemClock};
+use crate::random::{Random, SystemRandom};
 use crate::storage::{Files, Storage};
 
 /// The one endurance group of a drive.
@@ -181,12 +183,18 @@ pub struct Environment {
     pub storage: Arc<dyn Storage>,
     /// Time.
     pub clock: Arc<dyn Clock>,
+    /// Randomness of identifiers.
+    pub random: Arc<dyn Random>,
 }
 
 impl Default for Environment {
-    /// Uses the file system and the clock of the system.
+    /// Uses files, time and randomness of the system.
     fn default() -> Self {
-        Environment { storage: Arc::new(Files), clock: Arc::new(SystemClock::default()) }
+        Environment {
+            storage: Arc::new(Files),
+            clock: Arc::new(SystemClock::default()),
+            random: Arc::new(SystemRandom),
+        }
     }
 }
 
@@ -222,13 +230,12 @@ impl Drive {
     pub fn with(options: DriveOptions, environment: Environment) -> Result<Self, DriveError> {
         let (geometry, _) = options.device.resolve()?;
         let device = empty_device(&options.device, options.seed)?;
-        let storage = &environment.storage;
         let mut files = None;
         let backend = match &options.data {
             DataSpec::None => Backend::None,
             DataSpec::Memory => Backend::Memory,
             DataSpec::File(path) => {
-                let (data, found) = Persistence::open(storage, path, geometry.logical_pages)?;
+                let (data, found) = Persistence::open(&environment, path, geometry.logical_pages)?;
                 files = Some(found);
                 Backend::File(DataFile::new(data))
             }

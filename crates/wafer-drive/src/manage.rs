@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rand::rngs::OsRng;
-use rand::{RngCore as _, TryRngCore as _};
 use wafer_device::{Device, DeviceConfig, NamespaceError};
 use wafer_interface::{Bytes, RuhId};
 use wafer_nvme::Status;
@@ -13,6 +11,7 @@ use super::change::Change;
 use super::events::EventLog;
 use super::namespace::Attachment;
 use super::{Drive, DriveError, Inner, Namespace, Pending, empty_device};
+use crate::random::Random;
 
 /// A namespace to create.
 #[derive(Clone, Debug)]
@@ -71,14 +70,15 @@ impl Drive {
         };
         let handles: Vec<RuhId> =
             geometry.namespace_handles[id.index()].iter().map(|h| RuhId(*h)).collect();
+        let random = &*self.environment.random;
         let namespace = Namespace {
             nsid: u32::from(id.0) + 1,
             bytes,
             lba_shift: request.lba_bytes.trailing_zeros(),
             controller_specified,
             handles: handles.clone(),
-            nguid: identifier(),
-            uuid: uuid(),
+            nguid: identifier(random),
+            uuid: uuid(random),
             store,
             base,
             groups: geometry.groups,
@@ -206,15 +206,15 @@ impl Drive {
     }
 }
 
-fn identifier() -> [u8; 16] {
+fn identifier(random: &dyn Random) -> [u8; 16] {
     let mut bytes = [0; 16];
-    OsRng.unwrap_err().fill_bytes(&mut bytes);
+    random.fill(&mut bytes);
     bytes
 }
 
 /// Draws a random UUID (RFC 9562, version 4).
-pub(crate) fn uuid() -> [u8; 16] {
-    let mut bytes = identifier();
+pub(crate) fn uuid(random: &dyn Random) -> [u8; 16] {
+    let mut bytes = identifier(random);
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     bytes

@@ -6,8 +6,8 @@
 //!
 //! The files name their drive by its UUID, and checkpoint and journal their generation, which each checkpoint
 //! increments. A checkpoint writes, in this order: the mark of the data file (UUID and generation, where the file
-//! system has extended attributes), the state under a new name, its final name, and the header of the journal. A kill
-//! between any two of them leaves files that still belong together:
+//! system has extended attributes), the state under a new name, its final name, the header of the journal, and a mark
+//! that it has begun. A kill between any two of them leaves files that still belong together:
 //!
 //! | file | generation, the checkpoint in the state file being *g* |
 //! |---|---|
@@ -26,7 +26,7 @@ use wafer_nvme::Status;
 use super::change::Change;
 use super::journal::{Ending, Journal};
 use super::manage::uuid;
-use super::{Drive, DriveError, Inner, Life, Namespace, Transferred};
+use super::{Drive, DriveError, Environment, Inner, Life, Namespace, Transferred};
 use crate::storage::{Storage, StorageFile};
 
 /// Limits of the size of a journal. Within them it is as large as the map, because a checkpoint writes the map.
@@ -81,10 +81,11 @@ impl Persistence {
     /// # Errors
     /// A file is missing or is not one of a drive; nothing is left behind then. A file cannot be used.
     pub(super) fn open(
-        storage: &Arc<dyn Storage>,
+        environment: &Environment,
         data: &Path,
         logical_pages: u64,
     ) -> Result<(Arc<dyn StorageFile>, Self), DriveError> {
+        let storage = &environment.storage;
         let names = files(data);
         let [_, state, _, journal] = &names;
         let missing = |file: &Path| {
@@ -125,7 +126,8 @@ impl Persistence {
             }
         }
         let bytes = (logical_pages * 4).clamp(*JOURNAL_BYTES.start(), *JOURNAL_BYTES.end());
-        let made = storage.open(journal).and_then(|file| Journal::create(file, uuid(), bytes));
+        let drive = uuid(&*environment.random);
+        let made = storage.open(journal).and_then(|file| Journal::create(file, drive, bytes));
         // Not a data file that has data, whosever it is.
         let leavings = names[usize::from(!empty)..].to_vec();
         match made {

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::PoisonError;
 
-use wafer_interface::{NsId, Placement};
+use wafer_interface::{Command, LBA_BYTES, NsId, Op, Placement};
 
 use super::change::Change;
 use super::checkpoint::{self, Saved};
@@ -34,7 +34,11 @@ impl Drive {
             let reason = "older than the state of the drive; put its newest journal back";
             return Err(wrong(&journal, reason.to_owned()));
         }
-        self.check_data(&saved).map_err(|reason| wrong(&data, reason))?;
+        let begun = self.check_data(&saved).map_err(|reason| wrong(&data, reason))?;
+        if begun && header.generation < saved.generation {
+            let reason = "older than the state of the drive; put its newest journal back";
+            return Err(wrong(&journal, reason.to_owned()));
+        }
         let mut inner = self.lock();
         inner.device = device;
         inner.config = saved.config;
@@ -59,8 +63,10 @@ impl Drive {
                     .to_owned(),
             );
         } else if header.ending != Ending::Clean {
-            let replayed = self.replay(&mut inner, &files);
+            let mut written = (header.ending == Ending::DataLost).then(Vec::new);
+            let replayed = self.replay(&mut inner, &files, &mut written);
             let replayed = replayed.map_err(|e| wrong(&journal, e.to_string()))?;
+            self.write_again(&written.unwrap_or_default()).map_err(|e| DriveError::io(&data, e))?;
             inner.life.unsafe_shutdowns += 1;
             notices.push(format!(
                 "the last server was killed; the device resumes from its last checkpoint and the {} \
@@ -81,13 +87,20 @@ impl Drive {
         released.map_err(|e| DriveError::io(&data, e))?;
         inner.device.observer_mut().0.clear();
         inner.persistence = Some(files);
-        self.checkpoint(&mut inner).map_err(|e| DriveError::io(&state, e))?;
+        self.checkpoint(&mut inner).map_err(|e| {
+            if self.backend.lost().is_some() {
+                // The next server must know, although this one never was.
+                inner.record_loss();
+            }
+            DriveError::io(&state, e)
+        })?;
         Ok(notices)
     }
 
-    /// Checks that the data file is the one that a checkpoint belongs to.
-    fn check_data(&self, saved: &Saved<Namespace>) -> Result<(), String> {
-        let Some(data) = self.backend.data_file().map(|data| data.file()) else { return Ok(()) };
+    /// Checks that the data file is the one that a checkpoint belongs to. Returns whether the journal of the
+    /// checkpoint's generation is known to have begun.
+    fn check_data(&self, saved: &Saved<Namespace>) -> Result<bool, String> {
+        let Some(data) = self.backend.data_file().map(|data| data.file()) else { return Ok(false) };
         let length = data.len().map_err(|e| e.to_string())?;
         if length < saved.data_bytes {
             return Err(format!(
@@ -96,11 +109,14 @@ impl Drive {
             ));
         }
         if !saved.marked {
-            return Ok(());
+            return Ok(false);
         }
         let expected = checkpoint::mark(saved.drive, saved.generation);
         let mark = data.mark().map_err(|e| e.to_string())?;
         let mark = mark.map(|mark| String::from_utf8_lossy(&mark).into_owned());
+        let begun = mark.as_deref().and_then(|mark| mark.strip_suffix(checkpoint::BEGUN));
+        let is_begun = begun.is_some();
+        let mark = begun.map(str::to_owned).or(mark);
         let Some((drive, generation)) = mark.as_deref().and_then(|mark| mark.split_once(' '))
         else {
             return Err(format!(
@@ -120,7 +136,7 @@ impl Drive {
             let reason = "newer than the state of the drive; put its newest state and journal back";
             return Err(reason.to_owned());
         }
-        Ok(())
+        Ok(is_begun && generation == Some(saved.generation))
     }
 
     /// Opens the data of a namespace that the device has.
@@ -143,13 +159,22 @@ impl Drive {
     }
 
     /// Repeats what the journal holds and returns the number of commands.
-    fn replay(&self, inner: &mut Inner, files: &Persistence) -> io::Result<u64> {
+    /// `written` takes the ranges of namespaces that were written.
+    fn replay(
+        &self,
+        inner: &mut Inner,
+        files: &Persistence,
+        written: &mut Option<Vec<Command>>,
+    ) -> io::Result<u64> {
         let mut replayed = 0;
         let mut frames = files.journal.frames();
         while let Some(entry) = frames.next()? {
             match entry {
                 Entry::Batch { timestamp, transferred, commands } => {
                     replayed += commands.len() as u64;
+                    if let Some(written) = written {
+                        written.extend(commands.iter().filter(|c| c.op != Op::Read));
+                    }
                     let namespaces = self.namespaces.read().unwrap_or_else(PoisonError::into_inner);
                     inner.execute(&namespaces, &commands, transferred, timestamp);
                 }
@@ -157,6 +182,29 @@ impl Drive {
             }
         }
         Ok(replayed)
+    }
+
+    /// Writes data again that is in the file but may not be on the medium. After a failed sync an operating system
+    /// takes what it could not write for written, and no later sync would write it.
+    fn write_again(&self, written: &[Command]) -> io::Result<()> {
+        let mut buffer = Vec::new();
+        for command in written {
+            let Some(namespace) = self.namespace(u32::from(command.namespace.0) + 1) else { continue };
+            let (mut at, length) = (command.lba * LBA_BYTES, command.bytes());
+            let end = at.saturating_add(length).min(namespace.bytes);
+            while at < end {
+                let count = (end - at).min(1 << 20);
+                buffer.resize(count as usize, 0);
+                namespace.store.read(at, &mut buffer)?;
+                if command.op == Op::Deallocate && buffer.iter().all(|byte| *byte == 0) {
+                    namespace.store.deallocate(at, count)?;
+                } else {
+                    namespace.store.write(at, &buffer)?;
+                }
+                at += count;
+            }
+        }
+        Ok(())
     }
 
     fn replay_change(

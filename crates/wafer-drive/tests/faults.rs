@@ -9,7 +9,8 @@ use wafer_drive::{Drive, DriveError, DriveOptions, Health, NamespaceRequest, Tra
 use wafer_interface::{Command, NsId, Placement, RuhId};
 use wafer_nvme::Status;
 
-use crate::common::{FaultyStorage, ManualClock, Operation, count};
+use wafer_faults::{FaultyStorage, ManualClock, Operation};
+use crate::count;
 use crate::{DATA, commands, options, with};
 
 const EIO: i32 = 5;
@@ -241,8 +242,8 @@ fn whatever_fails_from_some_operation_on_confirmed_commands_hold() {
             // Only what changes files fails, and the frame of a refused change can still be taken out.
             storage.fail(move |number, path, operation| {
                 let taken_out =
-                    operation == Operation::Write && path.ends_with("drive.img.journal");
-                let fails = number >= first && operation != Operation::Read && !taken_out;
+                    matches!(operation, Operation::Write(..)) && path.ends_with("drive.img.journal");
+                let fails = number >= first && !matches!(operation, Operation::Read(..)) && !taken_out;
                 fails.then(|| std::io::Error::from_raw_os_error(error))
             });
             let known = script(&drive, &clock);
@@ -404,7 +405,7 @@ fn attempts_to_save_become_rarer() {
     let attempts = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&attempts);
     storage.fail(move |_, _, operation| {
-        let fails = operation == Operation::Create;
+        let fails = matches!(operation, Operation::Create);
         counted.fetch_add(u32::from(fails), Ordering::Relaxed);
         fails.then(|| std::io::Error::from_raw_os_error(EMFILE))
     });

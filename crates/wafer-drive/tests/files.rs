@@ -7,7 +7,7 @@ use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveError};
 use wafer_interface::{NsId, Placement};
 
-use crate::common::FaultyStorage;
+use wafer_faults::FaultyStorage;
 use crate::{DATA, commands, on, open, options, with};
 
 const STATE: &str = "drive.img.state";
@@ -53,7 +53,7 @@ fn files_that_belong_together_open() {
     }
     // What a killed server left of a checkpoint.
     let storage = history(false).pop().unwrap();
-    storage.write(Path::new(NEW), b"half of a checkpoint");
+    storage.replace(Path::new(NEW), Some(b"half of a checkpoint".to_vec()));
     on(&storage).unwrap();
     assert_eq!(storage.names().len(), 3, "{:?}", storage.names());
 }
@@ -72,7 +72,7 @@ fn missing_files_are_refused() {
         }
     }
     let storage = FaultyStorage::default();
-    storage.write(Path::new(DATA), b"somebody else's");
+    storage.replace(Path::new(DATA), Some(b"somebody else's".to_vec()));
     refused(&storage, DATA, &["has data but no drive state", "move it away"]);
 }
 

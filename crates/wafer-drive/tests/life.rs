@@ -9,7 +9,8 @@ use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions, EventClass, Transferred};
 use wafer_interface::{Command, NsId, Placement, RuhId};
 
-use crate::common::{FaultyStorage, ManualClock, count};
+use wafer_faults::{FaultyStorage, ManualClock};
+use crate::count;
 use crate::{DATA, commands, config, on, options, with};
 
 #[test]

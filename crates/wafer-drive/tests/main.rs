@@ -1,7 +1,5 @@
 //! A drive with files: what survives kills, losses of power, and failing storage.
 
-#[allow(dead_code)]
-mod common;
 mod faults;
 mod files;
 mod full;
@@ -12,10 +10,10 @@ mod resume;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{FaultyStorage, ManualClock};
 use wafer_device::DeviceConfig;
 use wafer_drive::backend::DataSpec;
-use wafer_drive::{Drive, DriveError, DriveOptions, Environment};
+use wafer_drive::{Batch, Drive, DriveError, DriveOptions, Environment, Transferred};
+use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_interface::{Command, Placement};
 
 /// Where the drive keeps its data.
@@ -49,7 +47,7 @@ fn with(
     clock: &Arc<ManualClock>,
 ) -> Result<Drive, DriveError> {
     let clock = Arc::clone(clock);
-    Drive::with(options, Environment { storage: Arc::new(storage.clone()), clock })
+    Drive::with(options, Environment { storage: Arc::new(storage.clone()), clock, ..Environment::default() })
 }
 
 /// Random page writes, so many that garbage is collected.
@@ -62,4 +60,19 @@ fn commands(count: u64, seed: u64) -> Vec<Command> {
             Command::write((state >> 33) % 8192 * 8, 8, placement)
         })
         .collect()
+}
+
+/// Counts commands as a front end does, with those that moved data.
+fn count(
+    drive: &Drive,
+    commands: &[Command],
+    transferred: Transferred,
+) {
+    let mut batch = Batch::default();
+    for command in commands {
+        let namespace = drive.namespace(u32::from(command.namespace.0) + 1);
+        batch.push(&namespace.expect("the namespace exists"), *command);
+    }
+    batch.transferred = transferred;
+    drive.apply_batch(0, &mut batch);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{FaultyStorage, ManualClock};
+use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Batch, Drive, DriveOptions, Environment, Namespace, NamespaceRequest};
 use wafer_interface::{Command, Placement};
@@ -16,7 +16,7 @@ fn open(storage: &FaultyStorage) -> Drive {
     }))
     .unwrap();
     let clock = Arc::new(ManualClock::default());
-    let environment = Environment { storage: Arc::new(storage.clone()), clock };
+    let environment = Environment { storage: Arc::new(storage.clone()), clock, ..Environment::default() };
     let data = DataSpec::File("drive.img".into());
     let options = DriveOptions { device, seed: 3, data, lba_bytes: 4096, events_enabled: false };
     Drive::with(options, environment).unwrap()

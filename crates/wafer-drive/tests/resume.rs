@@ -4,11 +4,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::common::{FaultyStorage, ManualClock};
-use crate::{commands, config, on, open, options};
 use wafer_device::DeviceConfig;
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions, Environment, NamespaceRequest};
+use wafer_faults::{FaultyStorage, ManualClock};
+
+use crate::{commands, config, on, open, options};
 use wafer_interface::{Bytes, Command, NsId, Placement, RuhId};
 
 #[test]
@@ -200,7 +201,11 @@ fn time_is_that_of_the_clock() {
     let clock = Arc::new(ManualClock::default());
     let drive = Drive::with(
         options(DataSpec::None),
-        Environment { storage: Arc::new(FaultyStorage::default()), clock: clock.clone() },
+        Environment {
+            storage: Arc::new(FaultyStorage::default()),
+            clock: clock.clone(),
+            ..Environment::default()
+        },
     )
     .unwrap();
     clock.advance(Duration::from_secs(7));

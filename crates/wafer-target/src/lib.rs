@@ -43,6 +43,7 @@
 pub mod controller;
 #[doc(hidden)]
 pub mod fuzzing;
+mod latch;
 mod pool;
 pub mod transport;
 

@@ -1,15 +1,11 @@
 //! Commands on a medium that fails.
 
-#[path = "../../wafer-drive/tests/common/mod.rs"]
-#[allow(dead_code)]
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{FaultyStorage, ManualClock, Operation};
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Environment, Health};
+use wafer_faults::{FaultyStorage, ManualClock, Operation};
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 use wafer_target::controller::{Controller, Failure, IoQueue, Subsystem, admin};
@@ -17,7 +13,8 @@ use wafer_target::fuzzing;
 
 fn subsystem(storage: &FaultyStorage) -> Arc<Subsystem> {
     let clock = Arc::new(ManualClock::default());
-    let environment = Environment { storage: Arc::new(storage.clone()), clock };
+    let environment =
+        Environment { storage: Arc::new(storage.clone()), clock, ..Environment::default() };
     fuzzing::subsystem_on(DataSpec::File("drive.img".into()), environment)
 }
 
@@ -38,7 +35,11 @@ impl Bench {
     fn new() -> Self {
         let (storage, clock) = (FaultyStorage::default(), Arc::new(ManualClock::default()));
         let environment =
-            Environment { storage: Arc::new(storage.clone()), clock: Arc::clone(&clock) as _ };
+            Environment {
+                storage: Arc::new(storage.clone()),
+                clock: Arc::clone(&clock) as _,
+                ..Environment::default()
+            };
         let subsystem = fuzzing::subsystem_on(DataSpec::File("drive.img".into()), environment);
         let controller = fuzzing::connect(&subsystem);
         let queue = IoQueue::new(Arc::clone(&controller));
@@ -170,7 +171,7 @@ fn a_drive_that_cannot_be_saved_promises_nothing_until_it_is() {
 fn data_that_failed_to_sync_is_lost_until_the_drive_is_opened_again() {
     let mut bench = Bench::new();
     bench.storage.fail(|_, path, operation| {
-        let fails = operation == Operation::Sync && path.ends_with("drive.img");
+        let fails = matches!(operation, Operation::Sync) && path.ends_with("drive.img");
         fails.then(|| std::io::Error::other("injected: the medium failed"))
     });
     assert_eq!(bench.io(&command(NvmOpcode::FLUSH)), Status::WRITE_FAULT);
@@ -197,7 +198,7 @@ fn a_journal_that_cannot_be_written_makes_the_drive_read_only() {
     let (write, read) = (command(NvmOpcode::WRITE), command(NvmOpcode::READ));
     assert_eq!(bench.io(&write), Status::SUCCESS);
     bench.storage.fail(|_, path, operation| {
-        let fails = operation == Operation::Write && path.ends_with("drive.img.journal");
+        let fails = matches!(operation, Operation::Write(..)) && path.ends_with("drive.img.journal");
         fails.then(|| std::io::Error::from_raw_os_error(28))
     });
     // The completion of a plain write promises nothing; what follows it is refused.

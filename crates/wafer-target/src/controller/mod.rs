@@ -24,7 +24,6 @@ mod support;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 pub use access::{Access, Rights};
 pub use commands::{admin, begin_admin};
@@ -35,8 +34,11 @@ pub use io::{IoQueue, Progress};
 pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
 pub use removals::Removals;
 use support::Support;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
+use tokio::time::Instant;
 use wafer_nvme::{AsyncEventConfig, Cc, ErrorEntry, HostBehavior, Status};
+
+use crate::latch::Latch;
 
 /// I/O queues of a controller at most.
 pub const MAX_IO_QUEUES: u16 = 64;
@@ -124,7 +126,7 @@ pub struct Controller {
     pub(crate) commands: AtomicU64,
     /// An asynchronous event may be sent.
     pub wake: Notify,
-    closed: watch::Sender<bool>,
+    closed: Latch,
 }
 
 pub(crate) struct State {
@@ -180,17 +182,17 @@ impl Controller {
 
     /// Ends the association: all its connections close.
     pub fn close(&self) {
-        self.closed.send_replace(true);
+        self.closed.set();
     }
 
-    /// Returns a channel that is true when the association has ended.
-    pub fn closed(&self) -> watch::Receiver<bool> {
-        self.closed.subscribe()
+    /// Waits until the association has ended.
+    pub async fn closed(&self) {
+        self.closed.wait().await;
     }
 
     /// Returns whether the association has ended.
     pub fn is_closed(&self) -> bool {
-        *self.closed.borrow()
+        self.closed.is_set()
     }
 
     /// Checks that the controller is enabled.

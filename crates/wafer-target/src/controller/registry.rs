@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use serde::Serialize;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
+use tokio::time::Instant;
 use wafer_drive::Drive;
 use wafer_nvme::{
     AsyncEventConfig, Cc, ConnectCommand, ConnectData, DISCOVERY_NQN, HostBehavior, Location,
@@ -16,6 +16,7 @@ use wafer_nvme::{
 
 use super::support::Support;
 use super::{Access, Controller, Failure, MAX_IO_QUEUES, MQES_Z, Rights, State};
+use crate::latch::Latch;
 
 /// What a subsystem presents to hosts.
 #[derive(Clone, Debug)]
@@ -188,7 +189,7 @@ impl Subsystem {
             kato: AtomicU64::new(0),
             commands: AtomicU64::new(0),
             wake: Notify::new(),
-            closed: watch::Sender::new(false),
+            closed: Latch::default(),
         });
         controller.set_kato(command.kato.get());
         registry.insert(cntlid, Arc::clone(&controller));

@@ -36,6 +36,8 @@ pub struct Turn {
     pub taken: usize,
     /// There is more to do, without further input, once the output is sent and others had their turn.
     pub more: bool,
+    /// Work that was done, in bytes of data that would cost as much.
+    pub spent: u64,
 }
 
 enum Phase {
@@ -87,15 +89,17 @@ impl Connection {
                 Err(over) => break Err(over),
             }
         };
+        let mut spent = 0;
         if let Phase::Queue(queue) = &mut self.phase {
             queue.end_batch();
+            spent = queue.spent();
             // Nothing may follow a Terminate Connection Request.
             if result.is_ok() {
                 queue.events(out);
             }
         }
         match result {
-            Ok(more) => Ok(Turn { taken, more }),
+            Ok(more) => Ok(Turn { taken, more, spent }),
             Err(over) => {
                 self.end();
                 Err(over)

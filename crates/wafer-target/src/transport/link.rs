@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::connection::{Connection, Over};
+use super::network::Stream;
 use super::pdu::{MAX_CAPSULE, MAX_PDU};
-use crate::controller::{Controller, Subsystem};
+use crate::controller::{Controller, Subsystem, TURN};
+use crate::latch::Latch;
 use crate::pool::{Pool, Share, Wanted};
 
 /// Bytes read at a time while a host sends data that it was asked for, or much at a time: a whole PDU of the longest
@@ -42,22 +43,24 @@ pub(super) enum End {
 
 /// Serves a connection to its end. `limit` is [`ServerOptions::timeout`](super::ServerOptions::timeout).
 pub(super) async fn serve(
-    mut stream: TcpStream,
+    mut stream: impl Stream,
     subsystem: Arc<Subsystem>,
     pool: Arc<Pool>,
     limit: Duration,
-    mut stop: watch::Receiver<bool>,
+    stop: Latch,
 ) -> End {
-    let _ = stream.set_nodelay(true);
-    let keepalive = socket2::TcpKeepalive::new().with_time(Duration::from_secs(60));
-    let _ = socket2::SockRef::from(&stream).set_tcp_keepalive(&keepalive);
+    stream.configure();
     let local = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
-    let blocks = subsystem.drive.may_block();
+    // A runtime of one thread has no other thread to hand its tasks to.
+    let threads = Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread;
+    let blocks = threads && subsystem.drive.may_block();
     let mut connection = Connection::new(subsystem, local, Arc::clone(&pool));
     let mut input = Input::new();
     let mut out = Vec::new();
     // When the host began to owe what it owes: its first commands, or the oldest data that it was asked for.
     let (mut owed, mut since) = (None, Instant::now());
+    // Work since others had their turn.
+    let mut spent = 0;
     let mut memory: Option<Pin<Box<dyn Future<Output = Option<Share>> + Send>>> = None;
     loop {
         let controller = connection.queue().map(|(c, qid)| (Arc::clone(c), qid));
@@ -78,14 +81,16 @@ pub(super) async fn serve(
         }
         input.fit(&pool, transfer.is_some());
         let event = tokio::select! {
+            // In a fixed order, so that a simulated run can be repeated.
+            biased;
+            () = stop.wait() => return End::Stopped,
+            event = wait(controller.as_ref(), deadline) => event,
+            share = granted(&mut memory) => Event::Memory(share),
             read = stream.read(input.room()), if input.has_room() => match read {
                 Ok(0) => return End::Closed,
                 Ok(count) => Event::Read(count),
                 Err(error) => return End::Io(error),
             },
-            share = granted(&mut memory) => Event::Memory(share),
-            event = wait(controller.as_ref(), deadline) => event,
-            () = stopped(&mut stop) => return End::Stopped,
         };
         match event {
             Event::Read(count) => input.add(count),
@@ -127,11 +132,16 @@ pub(super) async fn serve(
             match result {
                 Ok(turn) => {
                     input.take(turn.taken);
+                    spent += turn.spent;
+                    if turn.more || spent >= TURN {
+                        // Input that is here already must not keep this task going for ever.
+                        spent = 0;
+                        tokio::task::yield_now().await;
+                    }
                     if !turn.more {
                         break;
                     }
-                    tokio::task::yield_now().await;
-                    if connection.queue().is_some_and(|(c, _)| c.is_closed()) || *stop.borrow() {
+                    if connection.queue().is_some_and(|(c, _)| c.is_closed()) || stop.is_set() {
                         return End::Stopped;
                     }
                 }
@@ -219,14 +229,9 @@ async fn granted(
     }
 }
 
-/// Waits until `stop` is true, or its sender is gone.
-pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
-}
-
 /// Ends sending, and waits for the host to end: a connection closed with data unread is reset, and the
 /// host might not see the last PDU.
-async fn finish(stream: &mut TcpStream) -> std::io::Result<()> {
+async fn finish(stream: &mut impl Stream) -> std::io::Result<()> {
     stream.shutdown().await?;
     let mut rest = [0; 4096];
     for _ in 0..256 {
@@ -258,11 +263,11 @@ async fn wait(controller: Option<&(Arc<Controller>, u16)>, deadline: Option<Inst
         timed_out.await;
         return Event::TimedOut;
     };
-    let mut closed = controller.closed();
     let admin = *qid == 0;
     tokio::select! {
+        biased;
         () = timed_out => Event::TimedOut,
-        _ = closed.wait_for(|closed| *closed) => Event::Closed,
+        () = controller.closed() => Event::Closed,
         () = controller.wake.notified(), if admin => Event::Wake,
         () = expired(controller), if admin => Event::KeepAlive,
     }
@@ -273,8 +278,8 @@ async fn expired(controller: &Controller) {
     loop {
         match controller.deadline() {
             None => tokio::time::sleep(Duration::from_secs(1)).await,
-            Some(deadline) if deadline <= std::time::Instant::now() => return,
-            Some(deadline) => sleep_until(deadline.into()).await,
+            Some(deadline) if deadline <= Instant::now() => return,
+            Some(deadline) => sleep_until(deadline).await,
         }
     }
 }

@@ -80,6 +80,11 @@ impl Queue {
         self.unfinished.is_some() || self.spent >= TURN || self.io.is_turn_over()
     }
 
+    /// Returns the work of this batch, in bytes of data that would cost as much.
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent.saturating_add(self.io.spent())
+    }
+
     /// Goes on with the command whose turn ended.
     pub(crate) fn resume(&mut self, out: &mut Vec<u8>) {
         match self.unfinished.take() {

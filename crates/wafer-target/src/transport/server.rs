@@ -10,8 +10,10 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::link::{serve, stopped};
+use super::link::serve;
+use super::network::{Listener, Stream as _};
 use crate::controller::Subsystem;
+use crate::latch::Latch;
 use crate::pool::Pool;
 
 /// Limits of a server.
@@ -36,8 +38,8 @@ impl Default for ServerOptions {
 }
 
 /// A listening server.
-pub struct Server {
-    listener: TcpListener,
+pub struct Server<L = TcpListener> {
+    listener: L,
     options: ServerOptions,
 }
 
@@ -50,13 +52,20 @@ impl Server {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
-        Ok(Server { listener: socket.listen(1024)?, options })
+        Ok(Server::new(socket.listen(1024)?, options))
+    }
+}
+
+impl<L: Listener> Server<L> {
+    /// Makes a server of a listener.
+    pub fn new(listener: L, options: ServerOptions) -> Self {
+        Server { listener, options }
     }
 
     /// Returns the address that it listens on.
     ///
     /// # Errors
-    /// The operating system cannot report it.
+    /// The network cannot report it.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -66,12 +75,16 @@ impl Server {
         let permits = Arc::new(Semaphore::new(self.options.max_connections));
         let pool = Arc::new(Pool::new(self.options.buffers));
         let mut tasks = JoinSet::new();
+        let stopping = Latch::default();
         loop {
             let accepted = tokio::select! {
-                accepted = self.listener.accept() => accepted,
+                // In a fixed order, so that a simulated run can be repeated.
+                biased;
+                // Or its sender is gone.
+                _ = stop.wait_for(|stop| *stop) => break,
                 // Reaps finished connections.
                 Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
-                () = stopped(&mut stop) => break,
+                accepted = self.listener.accept() => accepted,
             };
             let Ok((stream, peer)) = accepted else {
                 // Out of some resource of the system, until others give it back.
@@ -80,19 +93,19 @@ impl Server {
             };
             let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
                 tracing::debug!(%peer, "refused: too many connections");
-                // Unread bytes would turn the close into a reset.
-                let _ = stream.try_read(&mut [0; 256]);
+                stream.refuse();
                 continue;
             };
             let (subsystem, pool) = (Arc::clone(&subsystem), Arc::clone(&pool));
-            let (stop, timeout) = (stop.clone(), self.options.timeout);
+            let (stopping, timeout) = (stopping.clone(), self.options.timeout);
             tasks.spawn(async move {
-                let over = serve(stream, subsystem, pool, timeout, stop).await;
+                let over = serve(stream, subsystem, pool, timeout, stopping).await;
                 tracing::debug!(%peer, ?over, "connection over");
                 drop(permit);
             });
         }
         drop(self.listener);
+        stopping.set();
         for controller in subsystem.controllers() {
             controller.close();
         }

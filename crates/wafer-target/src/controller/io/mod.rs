@@ -257,6 +257,11 @@ impl IoQueue {
         Ok(Progress::Done)
     }
 
+    /// Returns the work of this batch, in bytes of data that would cost as much.
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent
+    }
+
     /// Returns whether others are due.
     pub fn is_turn_over(&self) -> bool {
         self.spent >= TURN
