@@ -31,7 +31,7 @@ demo: ## Write 25 times its capacity to a 448 GiB drive; table on stdout, record
 
 test: tools check ## Everything that has to pass: make check, then all tests (installs what is missing)
 	$(CARGO) test --locked --workspace
-	$(MAKE) --no-print-directory simulate MINUTES=2
+	$(MAKE) --no-print-directory simulate MINUTES=2 SEEDS=1..1500
 	scripts/web-test
 	$(MAKE) --no-print-directory python WHEEL_PROFILE=dev
 	$(MAKE) --no-print-directory interop
@@ -106,7 +106,7 @@ asan: ## The device's property tests under AddressSanitizer (nightly toolchain)
 miri: ## Small cases of them under Miri (nightly toolchain)
 	scripts/miri
 
-MINUTES ?= 1
+fuzz: MINUTES ?= 1
 fuzz: $(TOOLS)/bin/cargo-fuzz ## MINUTES=n: libFuzzer on every target for n minutes each (nightly toolchain; installs it)
 	rustup toolchain list | grep -q "^$${WAFER_NIGHTLY:-nightly}" || rustup toolchain install --profile minimal nightly
 	PATH="$(abspath $(TOOLS))/bin:$$PATH" scripts/fuzz $(MINUTES)
@@ -136,10 +136,10 @@ serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.m
 	scripts/serve-bench $(RELEASE)/wafer $(RELEASE)/wafer-load | tee $(TARGET)/serve-speed.md
 
 # With the features and the profile of all tests, so that nothing is built twice.
-MINUTES ?= 100
-simulate: ## A served drive with simulated network, disk and faults, from new seeds; MINUTES=100
+simulate: MINUTES ?= 100
+simulate: ## A served drive with simulated network, disk and faults; MINUTES=100, SEEDS=N..M instead of new ones
 	$(CARGO) build --locked --workspace --bin wafer-simulate
-	$(TARGET)/debug/wafer-simulate --minutes $(MINUTES)
+	$(TARGET)/debug/wafer-simulate --minutes $(MINUTES) $(addprefix --seeds ,$(SEEDS))
 
 serve-soak: ## 100 million page writes through sockets: nothing lost, nothing leaked; results/serve-soak.md; 5 minutes
 	$(BUILD_TOOLS)

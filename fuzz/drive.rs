@@ -11,7 +11,6 @@ use wafer_drive::{Drive, DriveError, DriveOptions, Environment};
 use wafer_faults::FaultyStorage;
 use wafer_interface::{Command, NsId, Placement};
 
-
 /// Bytes of a page, and its blocks.
 const PAGE: u64 = 4096;
 const BLOCKS: u32 = 8;
@@ -21,6 +20,9 @@ const PAGES: u64 = 1024;
 const DATA: &str = "drive";
 const STATE: &str = "drive.state";
 const JOURNAL: &str = "drive.journal";
+
+/// Bytes of the journal of a small drive, header included.
+const JOURNAL_BYTES: u64 = (4 << 20) + 64;
 
 fn open(storage: &FaultyStorage) -> Result<Drive, DriveError> {
     let device = serde_json::json!({
@@ -70,7 +72,7 @@ fn bytes(storage: &FaultyStorage, path: &str) -> Vec<u8> {
 
 /// Returns the input of a drive that wrote `count` pages and was closed, or was killed.
 pub(crate) fn sample(count: u64, closed: bool) -> Vec<u8> {
-    let storage = FaultyStorage::default();
+    let storage = FaultyStorage::default().without_marks();
     let drive = open(&storage).expect("a drive");
     work(&drive, count);
     if closed {
@@ -86,11 +88,15 @@ pub(crate) fn sample(count: u64, closed: bool) -> Vec<u8> {
 pub(crate) fn drive(input: &[u8]) -> BTreeSet<(u8, u16, u16)> {
     let Some((length, rest)) = input.split_first_chunk::<4>() else { return BTreeSet::new() };
     let (state, journal) = rest.split_at((u32::from_le_bytes(*length) as usize).min(rest.len()));
-    let storage = FaultyStorage::default();
+    let storage = FaultyStorage::default().without_marks();
     for (path, content) in [(STATE, state), (JOURNAL, journal)] {
         if !content.is_empty() {
             let file = storage.open(Path::new(path)).expect("a file");
             file.write_at(content, 0).expect("room");
+            if path == JOURNAL && (content.len() as u64) < JOURNAL_BYTES {
+                // The zeroes that its input leaves out.
+                file.set_len(JOURNAL_BYTES).expect("room");
+            }
         }
     }
     if !state.is_empty() {

@@ -88,7 +88,7 @@ mod tests {
     fn only_our_styles_reach_the_terminal() {
         let mut bytes = Vec::new();
         let mut out = Terminal::new(&mut bytes);
-        writeln!(out, "{HEADER}a{PLAIN} \u{1b}[31mred\u{9b}2J {}", "\u{202e}é").unwrap();
+        writeln!(out, "{HEADER}a{PLAIN} \u{1b}[31mred\u{9b}2J \u{202e}é").unwrap();
         // A character that is written in two parts is one.
         out.write_all(b"half \xc3").unwrap();
         out.write_all(b"\xa9\n\xff\x07").unwrap();

@@ -189,7 +189,9 @@ impl Drive {
     fn write_again(&self, written: &[Command]) -> io::Result<()> {
         let mut buffer = Vec::new();
         for command in written {
-            let Some(namespace) = self.namespace(u32::from(command.namespace.0) + 1) else { continue };
+            let Some(namespace) = self.namespace(u32::from(command.namespace.0) + 1) else {
+                continue;
+            };
             let (mut at, length) = (command.lba * LBA_BYTES, command.bytes());
             let end = at.saturating_add(length).min(namespace.bytes);
             while at < end {
@@ -207,11 +209,7 @@ impl Drive {
         Ok(())
     }
 
-    fn replay_change(
-        &self,
-        inner: &mut Inner,
-        change: Change<Namespace>,
-    ) -> io::Result<()> {
+    fn replay_change(&self, inner: &mut Inner, change: Change<Namespace>) -> io::Result<()> {
         let find = |nsid: u32| {
             let damaged = || io::Error::other(format!("damaged: there is no namespace {nsid}"));
             self.namespace(nsid).ok_or_else(damaged)

@@ -9,9 +9,9 @@ use wafer_drive::{Drive, DriveError, DriveOptions, Health, NamespaceRequest, Tra
 use wafer_interface::{Command, NsId, Placement, RuhId};
 use wafer_nvme::Status;
 
-use wafer_faults::{FaultyStorage, ManualClock, Operation};
 use crate::count;
 use crate::{DATA, commands, options, with};
+use wafer_faults::{FaultyStorage, ManualClock, Operation};
 
 const EIO: i32 = 5;
 const EMFILE: i32 = 24;
@@ -241,9 +241,10 @@ fn whatever_fails_from_some_operation_on_confirmed_commands_hold() {
             let first = storage.operations() + nth;
             // Only what changes files fails, and the frame of a refused change can still be taken out.
             storage.fail(move |number, path, operation| {
-                let taken_out =
-                    matches!(operation, Operation::Write(..)) && path.ends_with("drive.img.journal");
-                let fails = number >= first && !matches!(operation, Operation::Read(..)) && !taken_out;
+                let taken_out = matches!(operation, Operation::Write(..))
+                    && path.ends_with("drive.img.journal");
+                let fails =
+                    number >= first && !matches!(operation, Operation::Read(..)) && !taken_out;
                 fails.then(|| std::io::Error::from_raw_os_error(error))
             });
             let known = script(&drive, &clock);

@@ -7,8 +7,8 @@ use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveError};
 use wafer_interface::{NsId, Placement};
 
-use wafer_faults::FaultyStorage;
 use crate::{DATA, commands, on, open, options, with};
+use wafer_faults::FaultyStorage;
 
 const STATE: &str = "drive.img.state";
 const NEW: &str = "drive.img.state.new";

@@ -9,9 +9,9 @@ use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions, EventClass, Transferred};
 use wafer_interface::{Command, NsId, Placement, RuhId};
 
-use wafer_faults::{FaultyStorage, ManualClock};
 use crate::count;
 use crate::{DATA, commands, config, on, options, with};
+use wafer_faults::{FaultyStorage, ManualClock};
 
 #[test]
 fn counters_of_smart_survive_a_kill() {

@@ -47,7 +47,10 @@ fn with(
     clock: &Arc<ManualClock>,
 ) -> Result<Drive, DriveError> {
     let clock = Arc::clone(clock);
-    Drive::with(options, Environment { storage: Arc::new(storage.clone()), clock, ..Environment::default() })
+    Drive::with(
+        options,
+        Environment { storage: Arc::new(storage.clone()), clock, ..Environment::default() },
+    )
 }
 
 /// Random page writes, so many that garbage is collected.
@@ -63,11 +66,7 @@ fn commands(count: u64, seed: u64) -> Vec<Command> {
 }
 
 /// Counts commands as a front end does, with those that moved data.
-fn count(
-    drive: &Drive,
-    commands: &[Command],
-    transferred: Transferred,
-) {
+fn count(drive: &Drive, commands: &[Command], transferred: Transferred) {
     let mut batch = Batch::default();
     for command in commands {
         let namespace = drive.namespace(u32::from(command.namespace.0) + 1);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Batch, Drive, DriveOptions, Environment, Namespace, NamespaceRequest};
+use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_interface::{Command, Placement};
 
 const BYTES: u64 = 4 << 20;
@@ -16,7 +16,8 @@ fn open(storage: &FaultyStorage) -> Drive {
     }))
     .unwrap();
     let clock = Arc::new(ManualClock::default());
-    let environment = Environment { storage: Arc::new(storage.clone()), clock, ..Environment::default() };
+    let environment =
+        Environment { storage: Arc::new(storage.clone()), clock, ..Environment::default() };
     let data = DataSpec::File("drive.img".into());
     let options = DriveOptions { device, seed: 3, data, lba_bytes: 4096, events_enabled: false };
     Drive::with(options, environment).unwrap()

@@ -110,9 +110,9 @@ impl Faults {
     }
 
     fn take_space(&self, bytes: u64) -> io::Result<()> {
-        let taken = self.space.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-            left.checked_sub(bytes)
-        });
+        let taken = self
+            .space
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
         taken.map(|_| ()).map_err(|_| io::ErrorKind::StorageFull.into())
     }
 }

@@ -34,12 +34,11 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let (storage, clock) = (FaultyStorage::default(), Arc::new(ManualClock::default()));
-        let environment =
-            Environment {
-                storage: Arc::new(storage.clone()),
-                clock: Arc::clone(&clock) as _,
-                ..Environment::default()
-            };
+        let environment = Environment {
+            storage: Arc::new(storage.clone()),
+            clock: Arc::clone(&clock) as _,
+            ..Environment::default()
+        };
         let subsystem = fuzzing::subsystem_on(DataSpec::File("drive.img".into()), environment);
         let controller = fuzzing::connect(&subsystem);
         let queue = IoQueue::new(Arc::clone(&controller));
@@ -198,7 +197,8 @@ fn a_journal_that_cannot_be_written_makes_the_drive_read_only() {
     let (write, read) = (command(NvmOpcode::WRITE), command(NvmOpcode::READ));
     assert_eq!(bench.io(&write), Status::SUCCESS);
     bench.storage.fail(|_, path, operation| {
-        let fails = matches!(operation, Operation::Write(..)) && path.ends_with("drive.img.journal");
+        let fails =
+            matches!(operation, Operation::Write(..)) && path.ends_with("drive.img.journal");
         fails.then(|| std::io::Error::from_raw_os_error(28))
     });
     // The completion of a plain write promises nothing; what follows it is refused.
