@@ -31,6 +31,7 @@ demo: ## Write 25 times its capacity to a 448 GiB drive; table on stdout, record
 
 test: tools check ## Everything that has to pass: make check, then all tests (installs what is missing)
 	$(CARGO) test --locked --workspace
+	$(MAKE) --no-print-directory simulate MINUTES=2 SEEDS=1..1500
 	scripts/web-test
 	$(MAKE) --no-print-directory python WHEEL_PROFILE=dev
 	$(MAKE) --no-print-directory interop
@@ -46,7 +47,7 @@ tools-rust:
 
 # --- checks
 
-.PHONY: fmt-check clippy doc docs docs-check newcomer typos ruff deny features asan miri compare-records
+.PHONY: fmt-check clippy doc docs docs-check newcomer typos ruff deny features asan miri fuzz compare-records
 check: fmt-check clippy doc docs-check typos ruff deny ## Format, lints, documentation, generated files, spelling, dependencies
 
 fmt-check: | tools-rust
@@ -91,7 +92,7 @@ deny: $(DENY) ## Licences, sources and bans of dependencies; advisories where th
 	fi
 
 # Unoptimised: compiles in half the time, and reading a lock file takes no more than a second.
-TOOL_VERSION = $(if $(filter %deny,$@),0.20.2,0.6.44)
+TOOL_VERSION = $(if $(filter %deny,$@),0.20.2,$(if $(filter %fuzz,$@),0.13.2,0.6.44))
 $(TOOLS)/bin/cargo-%:
 	$(CARGO) install --locked --debug --version $(TOOL_VERSION) --root $(TOOLS) \
 		--config profile.dev.debug=false cargo-$*
@@ -105,13 +106,18 @@ asan: ## The device's property tests under AddressSanitizer (nightly toolchain)
 miri: ## Small cases of them under Miri (nightly toolchain)
 	scripts/miri
 
+fuzz: MINUTES ?= 1
+fuzz: $(TOOLS)/bin/cargo-fuzz ## MINUTES=n: libFuzzer on every target for n minutes each (nightly toolchain; installs it)
+	rustup toolchain list | grep -q "^$${WAFER_NIGHTLY:-nightly}" || rustup toolchain install --profile minimal nightly
+	PATH="$(abspath $(TOOLS))/bin:$$PATH" scripts/fuzz $(MINUTES)
+
 compare-records: ## OLD=BINARY: the same runs by another binary and by this tree, field by field; 10 minutes
 	$(CARGO) build --release --locked -p wafer-cli
 	scripts/compare-records $(OLD) $(RELEASE)/wafer
 
 # --- peers
 
-.PHONY: interop mount-load serve-bench serve-soak live-bench web-test
+.PHONY: interop mount-load serve-bench simulate serve-soak live-bench web-test
 interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 5 minutes (installs QEMU)
 	tests/interop/need-peers
 	$(CARGO) test --locked --workspace --no-run
@@ -128,6 +134,12 @@ serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.m
 	tests/interop/need-peers
 	$(BUILD_TOOLS)
 	scripts/serve-bench $(RELEASE)/wafer $(RELEASE)/wafer-load | tee $(TARGET)/serve-speed.md
+
+# With the features and the profile of all tests, so that nothing is built twice.
+simulate: MINUTES ?= 100
+simulate: ## A served drive with simulated network, disk and faults; MINUTES=100, SEEDS=N..M instead of new ones
+	$(CARGO) build --locked --workspace --bin wafer-simulate
+	$(TARGET)/debug/wafer-simulate --minutes $(MINUTES) $(addprefix --seeds ,$(SEEDS))
 
 serve-soak: ## 100 million page writes through sockets: nothing lost, nothing leaked; results/serve-soak.md; 5 minutes
 	$(BUILD_TOOLS)

@@ -124,6 +124,76 @@ pub(crate) fn config(input: &[u8]) -> Signature {
     signature
 }
 
+/// Returns the text of an input that names no device of the machine, whose reading might not end.
+fn text(input: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(input).ok()?;
+    let outside = ["/dev", "/proc", "include", "dp_scheme"];
+    (!outside.iter().any(|word| text.contains(word))).then_some(text)
+}
+
+/// Reads a fio job file: any text yields jobs on a device or a one-line error.
+pub(crate) fn job(input: &[u8]) -> Signature {
+    use wafer_fio::file::{JobFile, Target};
+    let Some(text) = text(input) else { return Signature::new() };
+    let target = Target {
+        namespace_bytes: vec![1 << 24, 1 << 20],
+        namespace_handles: vec![4, 1],
+        page_bytes: 4096,
+    };
+    match JobFile::parse(text, "fuzz.fio").and_then(|file| file.resolve(&target)) {
+        Ok(jobs) => {
+            assert!(!jobs.jobs.is_empty());
+            [(1, jobs.jobs.len().min(16) as u16, jobs.ignored.len().min(16) as u16)].into()
+        }
+        Err(error) => [(2, one_line(&error.to_string()), 0)].into(),
+    }
+}
+
+/// Reads an experiment: any text yields one that can be built, if it is small, or a one-line error.
+pub(crate) fn experiment(input: &[u8]) -> Signature {
+    use wafer_lab::{Experiment, Options};
+    let Some(text) = text(input) else { return Signature::new() };
+    let line = |error: wafer_lab::LabError| one_line(&wafer_lab::line(&error, ToString::to_string));
+    let experiment = match Experiment::from_text(Path::new("fuzz.toml"), text, &Options::default())
+    {
+        Ok(experiment) => experiment,
+        Err(error) => return [(1, line(error), 0)].into(),
+    };
+    let kind = u16::from(experiment.workload.kind().as_bytes()[0]);
+    let memory = experiment.workload.memory_bytes(&experiment.target());
+    if !memory.is_ok_and(|bytes| bytes + experiment.device.memory_bytes() < 32 << 20) {
+        return [(2, kind, 0)].into();
+    }
+    match experiment.check() {
+        Ok(checked) => [(3, kind, checked.notices.len().min(8) as u16)].into(),
+        Err(error) => [(4, kind, line(error))].into(),
+    }
+}
+
+/// Reads records as `report` and `explain` do: any text yields records, which can be explained and drawn, or a
+/// one-line error.
+pub(crate) fn record(input: &[u8]) -> Signature {
+    let Ok(text) = std::str::from_utf8(input) else { return Signature::new() };
+    let records = match wafer_record::records_of_text("fuzz.json", text) {
+        Ok(records) => records,
+        Err(error) => return [(1, one_line(&error.to_string()), 0)].into(),
+    };
+    let mut signature = Signature::new();
+    for record in &records {
+        let explanation = wafer_record::Explanation::of(record);
+        signature.insert((
+            2,
+            explanation.handles.len().min(16) as u16,
+            explanation.findings.len() as u16,
+        ));
+    }
+    match wafer_web::report::page("fuzz", records) {
+        Ok(page) => assert!(page.ends_with("</html>\n"), "the page ends"),
+        Err(error) => drop(signature.insert((3, one_line(&error.to_string()), 0))),
+    }
+    signature
+}
+
 /// Asserts that an error is one line, and returns a hash of its words that ignores numbers and short names.
 fn one_line(error: &str) -> u16 {
     assert!(!error.is_empty() && !error.contains('\n'), "not one line: {error:?}");

@@ -41,9 +41,11 @@ class DeviceKeys(TypedDict, total=False):
     gc_policy: str
     """Victim selection policy."""
     gc_choices: int
-    """Number of reclaim units that the d-choices policy compares."""
+    """Number of reclaim units that the d-choices policy compares, 1 to 10000."""
     gc_window: float
-    """Share of the closed reclaim units, oldest first, from which the windowed-greedy policy chooses."""
+    """Share of the closed reclaim units, oldest first, from which the windowed-greedy policy chooses: above 0,
+    up to 1.
+    """
     gc_background_free: float
     """Background GC runs while free reclaim units are at most this share of all, rounded down; 0 switches it
     off. The default is that of WARP's emulator.
@@ -80,9 +82,10 @@ class DeviceKeys(TypedDict, total=False):
     handle for each reclaim unit handle.
     """
     service_submit_us: float
-    """Host time to submit and complete a command, in microseconds, serial within a job."""
+    """Host time to submit and complete a command, in microseconds, serial within a job: 0.001 to 1000000.
+    """
     service_latency_us: float
-    """Time of a command without its data transfer, in microseconds."""
+    """Time of a command without its data transfer, in microseconds: 0.001 to 1000000."""
     service_bandwidth: str | int
     """Data rate of a command's transfer, in bytes per second."""
     timing_dies: int
@@ -155,6 +158,7 @@ class DeviceKeys(TypedDict, total=False):
     """Energy of a byte on a channel, picojoules."""
     timing_power_link_pj: float
     """Energy of a byte on the link, picojoules."""
+    """Data rate of a command's transfer, in bytes per second: 1kB to 1PB."""
     reclaim_unit: Mapping[str, Any]
     """Keys of the table ``reclaim_unit``."""
     handle_isolation: Mapping[str, Any]

@@ -124,7 +124,7 @@ class Device:
         """Returns the device as the text of a device file; also writes it to ``path`` if given."""
         text = self._inner.to_toml()
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            _wafer.write_text(Path(path), text)
         return text
 
     def __eq__(self, other: object) -> bool:

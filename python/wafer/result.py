@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -323,18 +322,5 @@ def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file. It is complete or unchanged, also after a crash."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files for their owner alone; a result is as readable as any other file.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    """Writes a file. It is complete or unchanged, also after a crash; a device that is no stream is refused."""
+    _wafer.write_text(path, text)

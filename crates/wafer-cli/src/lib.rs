@@ -10,7 +10,8 @@
 //!   of configurations and their values are completed from the JSON Schema.
 //! - `commands/`: one file per command, each from its arguments to output. `summary.rs` has the tables
 //!   of runs.
-//! - `output.rs`: tables, sizes, colours and JSON. `progress.rs`: the bar on stderr. `errors.rs`: errors
+//! - `output.rs`: tables, sizes and JSON. `terminal.rs`: colours, and escapes of everything else that acts on a
+//!   terminal. `progress.rs`: the bar on stderr. `errors.rs`: errors
 //!   of libraries in the words of the command line.
 //!
 //! # Features
@@ -36,6 +37,7 @@ mod commands;
 mod errors;
 mod output;
 mod progress;
+mod terminal;
 
 use std::ffi::OsString;
 
@@ -84,8 +86,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Ok(()) => 0,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
-            let text = errors::line(&error);
-            anstream::eprintln!("{}error:{} {text}", output::ERROR, output::PLAIN);
+            output::error(&errors::line(&error));
             errors::exit_code(&error)
         }
     }
@@ -109,7 +110,7 @@ fn usage(error: &clap::Error) -> u8 {
         .collect();
     let text = lines.join("; ").replace(":; ", ": ");
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    anstream::eprintln!("{}error:{} {text}; see --help", output::ERROR, output::PLAIN);
+    output::error(&format!("{text}; see --help"));
     2
 }
 

@@ -1,28 +1,20 @@
 //! Output: aligned tables, JSON and files, and notes on stderr.
 
 use std::fmt::Display;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use anstyle::{AnsiColor, Reset, Style};
-use anyhow::Context as _;
 use serde::Serialize;
 pub(crate) use wafer_record::text::bytes;
+use wafer_record::text::{self, printable};
 use wafer_record::write_json;
 
-/// Style of table headers.
-pub(crate) const HEADER: Style = Style::new().bold();
-/// Style of the word "error".
-pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
-/// Style of the word "note".
-pub(crate) const NOTE: Style = AnsiColor::Yellow.on_default().bold();
-/// Ends a style.
-pub(crate) const PLAIN: Reset = Reset;
+use crate::terminal::{ERROR, NOTE, Terminal};
+pub(crate) use crate::terminal::{HEADER, PLAIN};
 
 /// Prints a value as JSON, all at once.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
-    text(&(serde_json::to_string_pretty(value)? + "\n"))
+    text(&text::json(value)?)
 }
 
 /// Writes a value as JSON to a file, or to stdout if the path is `-`.
@@ -38,35 +30,35 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 /// Prints a value as one line of JSON, at once.
 #[cfg(feature = "serve")]
 pub(crate) fn json_line(value: &impl Serialize) -> anyhow::Result<()> {
-    text(&(serde_json::to_string(value)? + "\n"))?;
+    text(&text::json_line(value)?)?;
     Ok(io::stdout().flush()?)
 }
 
-/// Writes a file through a temporary one beside it, so that it is complete or absent.
-pub(crate) fn write_whole(
-    path: &Path,
-    write: impl FnOnce(File) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    File::create(&temporary)
-        .map_err(Into::into)
-        .and_then(write)
-        .and_then(|()| Ok(std::fs::rename(&temporary, path)?))
-        // The first error is the one to report.
-        .inspect_err(|_| _ = std::fs::remove_file(&temporary))
-        .with_context(|| path.display().to_string())
-}
-
-/// Prints text unchanged.
+/// Prints text for programs unchanged.
 pub(crate) fn text(text: &str) -> anyhow::Result<()> {
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())
 }
 
-/// Returns stdout, with colours only on a terminal (and not with `NO_COLOR`).
+/// Returns stdout for people, with colours only on a terminal (and not with `NO_COLOR`).
 pub(crate) fn styled() -> impl Write {
-    anstream::stdout().lock()
+    Terminal::new(anstream::stdout().lock())
+}
+
+/// Returns stderr, as [`styled`].
+pub(crate) fn styled_errors() -> impl Write {
+    Terminal::new(anstream::stderr().lock())
+}
+
+/// Prints a line on stderr that begins with a word.
+fn say(style: &str, word: &str, text: &str) {
+    // A line that cannot be printed has nowhere to be reported.
+    let _ = writeln!(styled_errors(), "{style}{word}:{PLAIN} {}", printable(text));
+}
+
+/// Prints an error on stderr.
+pub(crate) fn error(text: &str) {
+    say(ERROR, "error", text);
 }
 
 /// Prints a note on stderr, unless `quiet`.
@@ -76,14 +68,28 @@ pub(crate) fn notice(quiet: bool, text: &str) {
 
 /// Prints a note on stderr for each text, unless `quiet`.
 pub(crate) fn notices(quiet: bool, texts: impl IntoIterator<Item: Display>) {
-    for text in texts.into_iter().filter(|_| !quiet) {
-        anstream::eprintln!("{NOTE}note:{PLAIN} {text}");
-    }
+    texts.into_iter().filter(|_| !quiet).for_each(|text| say(NOTE, "note", &text.to_string()));
 }
 
 /// Prints a warning on stderr.
 pub(crate) fn warning(text: &str) {
-    anstream::eprintln!("{NOTE}warning:{PLAIN} {text}");
+    say(NOTE, "warning", text);
+}
+
+/// Logs events of a drive and its server to stderr, as `RUST_LOG` chooses by target and level.
+#[cfg(any(feature = "serve", feature = "mount"))]
+pub(crate) fn log_to_stderr(quiet: bool) {
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::prelude::*;
+    let default = if quiet { LevelFilter::ERROR } else { LevelFilter::WARN };
+    let chosen = std::env::var("RUST_LOG").ok().and_then(|text| text.parse().ok());
+    let filter: Targets = chosen.unwrap_or_else(|| Targets::new().with_default(default));
+    let lines = tracing_subscriber::fmt::layer()
+        // Its styles would look like those of a hostile host.
+        .with_ansi(false)
+        .with_writer(|| Terminal::new(std::io::stderr()))
+        .without_time();
+    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
 }
 
 /// Rows under a header. Columns of text are left-aligned, columns of numbers right-aligned.
@@ -113,7 +119,8 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        // Escaped here too, for the widths.
+        self.rows.push(cells.into_iter().map(|cell| printable(&cell).into_owned()).collect());
     }
 
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
@@ -123,7 +130,7 @@ impl Table {
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
         let header = self.columns.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
-        writeln!(out, "{HEADER}{}{HEADER:#}", self.line(&header, &widths))?;
+        writeln!(out, "{HEADER}{}{PLAIN}", self.line(&header, &widths))?;
         for row in &self.rows {
             writeln!(out, "{}", self.line(row, &widths))?;
         }

@@ -2,6 +2,8 @@
 
 #[path = "../../../fuzz/bounded.rs"]
 mod bounded;
+#[path = "../../../fuzz/drive.rs"]
+mod drive;
 #[path = "../../../fuzz/readers.rs"]
 mod readers;
 
@@ -74,4 +76,37 @@ fn hostile_traces() {
 #[test]
 fn hostile_configurations() {
     bounded::fuzz("config", readers::config, configs(), 4);
+}
+
+#[test]
+fn hostile_job_files() {
+    bounded::fuzz("job", readers::job, Vec::new(), 4);
+}
+
+#[test]
+fn hostile_experiments() {
+    bounded::fuzz("experiment", readers::experiment, Vec::new(), 4);
+}
+
+#[test]
+fn hostile_records() {
+    bounded::fuzz("record", readers::record, Vec::new(), 4);
+}
+
+/// Drives that were closed and drives that were killed: some with a state alone, some with a journal.
+fn drives() -> Vec<Vec<u8>> {
+    let kinds = [(0, true), (40, true), (300, true), (0, false), (40, false), (300, false)];
+    kinds.map(|(count, closed)| drive::sample(count, closed)).to_vec()
+}
+
+#[test]
+fn hostile_drives() {
+    for input in drives() {
+        let signature = drive::drive(&input);
+        assert!(
+            signature.iter().all(|(kind, _, namespaces)| (*kind, *namespaces) == (2, 2)),
+            "{signature:?}"
+        );
+    }
+    bounded::fuzz("drive", drive::drive, drives(), 6);
 }

@@ -163,6 +163,25 @@ fn files_are_disks() {
 }
 
 #[test]
+fn an_interrupt_with_a_file_open_leaves_no_dead_mount() {
+    let mut drive = Drive::new();
+    let file = OpenOptions::new().write(true).open(drive.path("drive/nvme0n1")).unwrap();
+    let mut server = drive.server.take().unwrap();
+    sh("kill", &["-INT", &server.id().to_string()]);
+    // The mount point is free at once; the file goes on working until it is closed.
+    wait_for("the mount point", || !drive.path("drive/counters.json").exists());
+    fs::write(drive.path("drive/free"), "an ordinary folder").unwrap();
+    file.write_all_at(&[7; 8192], 4096).unwrap();
+    assert!(server.try_wait().unwrap().is_none(), "the server waits for the file");
+    drop(file);
+    wait_for("the server's end", || server.try_wait().unwrap().is_some());
+    assert!(server.wait().unwrap().success());
+    let counters = crate::schema::valid(&fs::read(drive.path("counters.json")).unwrap());
+    assert_eq!(counters["summary"]["host_bytes"], 8192);
+    assert_eq!(fs::read(drive.path("data")).unwrap()[4096..][..8192], [7; 8192]);
+}
+
+#[test]
 fn a_file_system_lives_on_a_loop_device_and_its_trace_replays() {
     let mut drive = Drive::new();
     let disk = drive.text("drive/nvme0n1");

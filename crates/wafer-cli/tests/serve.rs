@@ -104,6 +104,27 @@ impl Server {
 }
 
 #[test]
+fn a_drive_that_ends_unsaved_is_an_error() {
+    let folder = folder(1);
+    let files = folder.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    let data = format!("file:{}", files.join("drive.img").display());
+    let serve = || Server::start(folder.path(), &["--data", &data]);
+    serve().stop();
+    let mut server = serve();
+    // Nothing can be saved in a folder that is gone.
+    std::fs::remove_dir_all(&files).unwrap();
+    let pid = server.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let status = server.child.wait().unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut server._stderr, &mut said).unwrap();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("the drive cannot be saved: ") && said.contains("error: "), "{said}");
+    assert!(said.contains("the drive is not saved: "), "{said}");
+}
+
+#[test]
 fn wrong_arguments_are_one_line() {
     let folder = folder(1);
     let device = path(folder.path(), "device.toml");
@@ -123,6 +144,8 @@ fn wrong_arguments_are_one_line() {
     says(&serve(&["--listen", free, "--set", "handles"]), &["--set", "handles"]);
     says(&serve(&["--listen", free, "--lba", "520"]), &["--lba", "520"]);
     says(&serve(&["--listen", free, "--nqn", "drive"]), &["--nqn"]);
+    says(&serve(&["--listen", free, "--buffers", "1MiB"]), &["--buffers", "32MiB"]);
+    says(&serve(&["--listen", free, "--hosts", "/nowhere/hosts"]), &["/nowhere/hosts"]);
     says(
         &serve(&["--listen", free, "--serial", "a serial number that is too long"]),
         &["--serial"],
@@ -134,7 +157,7 @@ fn wrong_arguments_are_one_line() {
     says(&serve(&["--listen", free, "--data", "file:/proc/version"]), &["/proc/version"]);
     says(
         &serve(&["--listen", free, "--record", "/nowhere/run.trace"]),
-        &["/nowhere/run.trace", "No such file"],
+        &["/nowhere/run.trace", "no folder /nowhere"],
     );
     says(&["--device", "/nowhere.toml", "--listen", free], &["/nowhere.toml"]);
 }

@@ -84,10 +84,10 @@ pub enum Isolation {
 pub struct GcConfig {
     /// Victim selection policy.
     pub policy: String,
-    /// Number of reclaim units that the d-choices policy compares.
+    /// Number of reclaim units that the d-choices policy compares, 1 to 10000.
     pub choices: u32,
     /// Share of the closed reclaim units, oldest first, from which the windowed-greedy policy
-    /// chooses.
+    /// chooses: above 0, up to 1.
     pub window: f64,
     /// Background GC runs while free reclaim units are at most this share of all, rounded down;
     /// 0 switches it off. The default is that of WARP's emulator.

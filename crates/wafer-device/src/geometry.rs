@@ -6,6 +6,7 @@ use wafer_interface::{Bytes, LBA_BYTES};
 
 use crate::config::{DeviceConfig, Isolation};
 use crate::error::{ConfigError, ensure};
+use crate::gc::policy;
 
 /// Largest number of reclaim unit handles: a placement handle list holds 128
 /// (NVMe Base 2.1, namespace management data structure).
@@ -79,6 +80,9 @@ impl Geometry {
         share("gc.background_free", config.gc.background_free)?;
         share("gc.background_max_valid", config.gc.background_max_valid)?;
         share("gc.forced_free", config.gc.forced_free)?;
+        policy::check(&config.gc)?;
+        let service = config.service.check();
+        service.map_err(|(key, message)| ConfigError::new(format!("service.{key}"), message))?;
         let (handles, groups) = if config.fdp { (config.handles, config.groups) } else { (1, 1) };
         let (namespaces, namespace_handles) = namespaces(config, logical_pages)?;
         let pages_per_ru = (ru.0 / page.0) as u32;

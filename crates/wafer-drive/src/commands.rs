@@ -1,9 +1,12 @@
 //! Commands of hosts: counting, placement, and FDP events.
 
-use wafer_interface::{Command, Placement, RgId, RuhId};
+use std::sync::Arc;
+
+use wafer_interface::{Command, Op, Placement, RgId, RuhId};
 use wafer_nvme::{FdpEventType, Status};
 
-use super::{Drive, EventRecord, Namespace};
+use super::change::Change;
+use super::{Batch, Drive, EventRecord, Inner, Namespace};
 
 /// Commands that moved data, which SMART counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,20 +29,24 @@ pub struct HandleStatus {
 }
 
 impl Drive {
-    /// Applies commands to the device, in this order, and counts those that moved data for SMART.
-    pub fn apply_counted(&self, host: u16, commands: &[Command], transferred: Transferred) {
-        if commands.is_empty() && transferred == Transferred::default() {
-            return;
+    /// Applies a batch to the device, in this order, and empties it. Commands on namespaces that were deleted or
+    /// formatted in the meantime do not count.
+    pub fn apply_batch(&self, host: u16, batch: &mut Batch) {
+        if !batch.is_empty() {
+            let mut inner = self.lock();
+            let live = batch.live();
+            let (first, rest) = live.split_first().map_or((&[][..], &[][..]), |(f, r)| (*f, r));
+            self.apply_locked(&mut inner, host, first, batch.transferred);
+            for commands in rest {
+                self.apply_locked(&mut inner, host, commands, Transferred::default());
+            }
         }
-        let mut inner = self.lock();
-        inner.read_commands += transferred.reads;
-        inner.write_commands += transferred.writes;
-        self.apply_locked(&mut inner, host, commands);
+        batch.clear();
     }
 
-    /// Returns the number of times a server of this drive ended without saving its state.
+    /// Returns the number of times the drive was opened after a server that had not saved it.
     pub fn unsafe_shutdowns(&self) -> u64 {
-        self.lock().unsafe_shutdowns
+        self.lock().life.unsafe_shutdowns
     }
 
     /// Returns the Reclaim Unit Handle Status of a namespace: for each placement handle, for each group.
@@ -60,53 +67,111 @@ impl Drive {
     /// Moves the handle behind a placement identifier to another reclaim unit.
     ///
     /// # Errors
-    /// `INVALID_FIELD` for an identifier that the namespace does not define.
+    /// `INVALID_FIELD` for an identifier that the namespace does not define, `INVALID_NAMESPACE` if the namespace is
+    /// gone, `WRITE_FAULT` if the drive cannot record it.
     pub fn update(&self, host: u16, namespace: &Namespace, pid: Placement) -> Result<(), Status> {
-        let (group, handle) = namespace.placement(pid).map_err(|_| Status::INVALID_FIELD)?;
+        namespace.placement(pid).map_err(|_| Status::INVALID_FIELD)?;
+        self.check_writable()?;
         let mut inner = self.lock();
-        let unwritten = inner.device.available_pages(RgId(group), handle);
-        self.apply_locked(&mut inner, host, &[Command::update(namespace.id(), pid)]);
-        // A handle on an empty reclaim unit keeps it.
-        if unwritten > 0 && unwritten < inner.device.geometry().pages_per_ru {
-            let record = EventRecord {
-                event_type: FdpEventType::RU_NOT_FULLY_WRITTEN.0,
-                timestamp: inner.timestamp(),
-                placement: Some(pid),
-                namespace: Some(namespace.id()),
-                location: Some((RgId(group), handle)),
-                pages: unwritten,
-            };
-            inner.events.log(handle, record);
+        if namespace.retired().is_some() {
+            return Err(Status::INVALID_NAMESPACE);
         }
+        let update = Command::update(namespace.id(), pid);
+        self.apply_locked(&mut inner, host, &[update], Transferred::default());
         Ok(())
     }
 
     /// Logs a write that was refused because its namespace does not define the placement identifier.
     pub fn refused_placement(&self, namespace: &Namespace, pid: Placement) {
         let mut inner = self.lock();
+        let timestamp = inner.timestamp();
+        if inner.log_refused_placement(namespace, pid, timestamp) {
+            let change = Change::RefusedPlacement { nsid: namespace.nsid, pid: pid.0, timestamp };
+            self.note(&mut inner, &change);
+        }
+    }
+
+    /// Enables or disables event types for a handle.
+    ///
+    /// # Errors
+    /// `INVALID_FIELD` for an unknown type, `WRITE_FAULT` if the drive cannot be saved.
+    pub fn enable_events(&self, handle: RuhId, types: &[u8], enable: bool) -> Result<(), Status> {
+        let mut inner = self.lock();
+        let masks = inner.events.masks_with(handle, types, enable).ok_or(Status::INVALID_FIELD)?;
+        self.commit(&mut inner, &Change::Events { masks: masks.clone() })?;
+        inner.events.set_masks(masks);
+        Ok(())
+    }
+
+    /// Returns the event types that can be enabled for a handle, and whether they are.
+    pub fn supported_events(&self, handle: RuhId) -> Vec<(u8, bool)> {
+        self.lock().events.supported(handle)
+    }
+}
+
+impl Inner {
+    /// Executes a batch of commands: everything but the journal. Replaying the journal does the same.
+    pub(crate) fn execute(
+        &mut self,
+        namespaces: &[Option<Arc<Namespace>>],
+        commands: &[Command],
+        transferred: Transferred,
+        timestamp: (u64, u8),
+    ) {
+        self.life.read_commands += transferred.reads;
+        self.life.write_commands += transferred.writes;
+        match commands {
+            [update] if update.op == Op::Update => self.update(namespaces, update, timestamp),
+            _ => self.device.apply(commands),
+        }
+        self.log_events(timestamp);
+    }
+
+    /// Executes a reclaim unit update of a host, whose event names its placement identifier.
+    fn update(
+        &mut self,
+        namespaces: &[Option<Arc<Namespace>>],
+        update: &Command,
+        timestamp: (u64, u8),
+    ) {
+        let namespace = namespaces.get(update.namespace.index()).and_then(Option::as_ref);
+        let place = namespace.and_then(|namespace| namespace.placement(update.placement).ok());
+        let unwritten = place.map(|(group, handle)| {
+            let pages = self.device.available_pages(RgId(group), handle);
+            (RgId(group), handle, pages)
+        });
+        self.device.apply(std::slice::from_ref(update));
+        // A handle on an empty reclaim unit keeps it.
+        let Some((group, handle, pages)) = unwritten else { return };
+        if pages > 0 && pages < self.device.geometry().pages_per_ru {
+            let record = EventRecord {
+                event_type: FdpEventType::RU_NOT_FULLY_WRITTEN.0,
+                timestamp,
+                placement: Some(update.placement),
+                namespace: Some(update.namespace),
+                location: Some((group, handle)),
+                pages,
+            };
+            self.events.log(handle, record);
+        }
+    }
+
+    /// Logs a write that was refused for its placement identifier. Returns whether hosts want to know.
+    pub(crate) fn log_refused_placement(
+        &mut self,
+        namespace: &Namespace,
+        pid: Placement,
+        timestamp: (u64, u8),
+    ) -> bool {
         let record = EventRecord {
             event_type: FdpEventType::INVALID_PLACEMENT_IDENTIFIER.0,
-            timestamp: inner.timestamp(),
+            timestamp,
             placement: Some(pid),
             namespace: Some(namespace.id()),
             location: None,
             pages: 0,
         };
         let default = namespace.handles.first().copied().unwrap_or(RuhId(0));
-        inner.events.log(default, record);
-    }
-
-    /// Enables or disables event types for a handle.
-    ///
-    /// # Errors
-    /// `INVALID_FIELD` for an unknown type.
-    pub fn enable_events(&self, handle: RuhId, types: &[u8], enable: bool) -> Result<(), Status> {
-        let done = self.lock().events.enable(handle, types, enable);
-        if done { Ok(()) } else { Err(Status::INVALID_FIELD) }
-    }
-
-    /// Returns the event types that can be enabled for a handle, and whether they are.
-    pub fn supported_events(&self, handle: RuhId) -> Vec<(u8, bool)> {
-        self.lock().events.supported(handle)
+        self.events.log(default, record)
     }
 }

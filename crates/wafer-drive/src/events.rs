@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use wafer_device::Geometry;
 use wafer_interface::{FdpEvent, NsId, Placement, RgId, RuhId};
 use wafer_nvme::FdpEventType;
@@ -19,13 +20,14 @@ pub enum EventClass {
 }
 
 /// One logged event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventRecord {
     /// Event type as in the log page.
     pub event_type: u8,
     /// Milliseconds of the Timestamp feature, and its attributes.
     pub timestamp: (u64, u8),
     /// The placement identifier, where the event has one.
+    #[serde(with = "pid")]
     pub placement: Option<Placement>,
     /// The namespace, where the event has one.
     pub namespace: Option<NsId>,
@@ -33,6 +35,25 @@ pub struct EventRecord {
     pub location: Option<(RgId, RuhId)>,
     /// Pages moved (media reallocated) or not written (RU not fully written).
     pub pages: u32,
+}
+
+/// A placement identifier in a checkpoint.
+mod pid {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use wafer_interface::Placement;
+
+    pub(super) fn serialize<S: Serializer>(
+        pid: &Option<Placement>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        pid.map(|pid| pid.0).serialize(to)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(
+        from: D,
+    ) -> Result<Option<Placement>, D::Error> {
+        Ok(Option::deserialize(from)?.map(Placement))
+    }
 }
 
 /// Event types in the order of their bits in a handle's mask. This drive never logs time limits and resets
@@ -46,7 +67,8 @@ pub(super) const TYPES: [FdpEventType; 6] = [
     FdpEventType::IMPLICITLY_MODIFIED_RUH,
 ];
 
-#[derive(Debug)]
+/// The log; a checkpoint keeps it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct EventLog {
     host: VecDeque<EventRecord>,
     controller: VecDeque<EventRecord>,
@@ -67,31 +89,34 @@ impl EventLog {
         }
     }
 
-    /// Returns an empty log with these events enabled.
-    pub(crate) fn with_masks(enabled: Vec<u8>) -> Self {
-        EventLog { enabled, ..EventLog::new(0, false) }
-    }
-
-    /// Returns the mask of enabled events of each handle.
-    pub(crate) fn masks(&self) -> &[u8] {
-        &self.enabled
-    }
-
-    /// Enables or disables event types for a handle. Returns false, and changes nothing, if a type is
-    /// unknown.
-    pub(crate) fn enable(&mut self, handle: RuhId, types: &[u8], enable: bool) -> bool {
+    /// Returns the masks of all handles with event types enabled or disabled for one; none if a type or the handle
+    /// is unknown.
+    pub(crate) fn masks_with(&self, handle: RuhId, types: &[u8], enable: bool) -> Option<Vec<u8>> {
         let bits: Option<Vec<usize>> = types.iter().map(|t| bit(*t)).collect();
-        let (Some(bits), Some(mask)) = (bits, self.enabled.get_mut(handle.index())) else {
-            return false;
-        };
-        for bit in bits {
+        let mut masks = self.enabled.clone();
+        let mask = masks.get_mut(handle.index())?;
+        for bit in bits? {
             if enable {
                 *mask |= 1 << bit;
             } else {
                 *mask &= !(1 << bit);
             }
         }
-        true
+        Some(masks)
+    }
+
+    /// Sets the masks of all handles. Returns whether there are as many.
+    pub(crate) fn set_masks(&mut self, masks: Vec<u8>) -> bool {
+        let fits = masks.len() == self.enabled.len();
+        if fits {
+            self.enabled = masks;
+        }
+        fits
+    }
+
+    /// Returns whether the log is that of a device with so many handles.
+    pub(crate) fn is_of(&self, handles: u16) -> bool {
+        self.enabled.len() == usize::from(handles)
     }
 
     /// Returns each event type, and whether it is enabled for a handle.
@@ -108,10 +133,11 @@ impl EventLog {
         }
     }
 
-    pub(crate) fn log(&mut self, handle: RuhId, record: EventRecord) {
-        let Some(bit) = bit(record.event_type) else { return };
+    /// Logs an event if it is enabled for the handle. Returns whether it is.
+    pub(crate) fn log(&mut self, handle: RuhId, record: EventRecord) -> bool {
+        let Some(bit) = bit(record.event_type) else { return false };
         if self.enabled.get(handle.index()).copied().unwrap_or(0) & 1 << bit == 0 {
-            return;
+            return false;
         }
         self.logged[bit] += 1;
         let ring = if record.event_type < 0x80 { &mut self.host } else { &mut self.controller };
@@ -119,6 +145,7 @@ impl EventLog {
             ring.pop_front();
         }
         ring.push_back(record);
+        true
     }
 
     /// Logs an event of the device. [`Drive::update`](crate::Drive::update) logs the

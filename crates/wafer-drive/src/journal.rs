@@ -1,176 +1,339 @@
-//! The commands applied since the last checkpoint, in a memory-mapped file.
+//! The journal: what happened to a drive since its last checkpoint, in a file whose space is reserved in advance.
 //!
-//! A stored record survives a kill of the process. The records before the last [`Journal::sync`] also survive a
-//! loss of power. Each record carries a check over itself, its position and the generation, which excludes
-//! records of earlier generations and torn ones.
+//! A header of 64 bytes names the drive, the generation and the capacity. Frames follow: length, check, payload. A
+//! frame holds a batch of commands or one change of the drive, and is written with one write, so it is in the file,
+//! and survives a kill of the process, before anybody hears of it. The frames before the last [`Journal::sync`] also
+//! survive a loss of power. The check covers the payload, its position and the generation: reading stops at the first
+//! torn frame, and what an earlier generation left is not mistaken for a frame.
 
 use std::io;
+use std::sync::Arc;
 
 use wafer_interface::{Command, NsId, Op, Placement};
 use wafer_nvme::crc32c;
 
-use crate::storage::{SharedMemory, StorageFile};
+use super::change::Change;
+use super::{Namespace, Transferred};
+use crate::storage::StorageFile;
 
 const MAGIC: [u8; 8] = *b"WAFERJNL";
+const VERSION: u32 = 2;
 const HEADER: usize = 64;
-const RECORD: usize = 24;
+/// Bytes of length and check before a payload.
+const FRAME: usize = 8;
+/// Bytes of a batch before its commands.
+const BATCH: usize = 24;
+const COMMAND: usize = 16;
+/// Maximum number of commands of a frame.
+pub(super) const MAX_COMMANDS: usize = 1 << 16;
+/// Maximum number of bytes of a payload.
+const MAX_PAYLOAD: usize = BATCH + MAX_COMMANDS * COMMAND;
+/// Bytes read at a time.
+const PIECE: u64 = 4 << 20;
+
+/// How the last server of a journal ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It did not end in order.
+    Killed = 0,
+    /// It saved the drive.
+    Clean = 1,
+    /// Its data file failed to sync.
+    DataLost = 2,
+}
+
+/// The header of a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// UUID of the drive.
+    pub(super) drive: [u8; 16],
+    /// The checkpoint that the frames follow; 0 before the first.
+    pub(super) generation: u64,
+    /// How the last server ended.
+    pub(super) ending: Ending,
+    /// Bytes of frames that fit.
+    capacity: u64,
+}
+
+impl Header {
+    fn encode(&self) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12] = self.ending as u8;
+        bytes[16..32].copy_from_slice(&self.drive);
+        bytes[32..40].copy_from_slice(&self.generation.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.capacity.to_le_bytes());
+        let check = crc32c(&bytes[..60]);
+        bytes[60..].copy_from_slice(&check.to_le_bytes());
+        bytes
+    }
+
+    /// Decodes the header of a journal in a file of `length` bytes.
+    fn decode(bytes: &[u8; HEADER], length: u64) -> Result<Self, &'static str> {
+        if bytes[..8] != MAGIC {
+            return Err("not the journal of a drive");
+        }
+        if number::<4>(bytes, 8) != u64::from(VERSION) {
+            return Err("written by another version of wafer");
+        }
+        if number::<4>(bytes, 60) != u64::from(crc32c(&bytes[..60])) {
+            return Err("damaged");
+        }
+        let ending = match bytes[12] {
+            0 => Ending::Killed,
+            1 => Ending::Clean,
+            2 => Ending::DataLost,
+            _ => return Err("damaged"),
+        };
+        let mut drive = [0; 16];
+        drive.copy_from_slice(&bytes[16..32]);
+        let (generation, capacity) = (number::<8>(bytes, 32), number::<8>(bytes, 40));
+        if capacity.checked_add(HEADER as u64).is_none_or(|end| end > length) {
+            return Err("truncated");
+        }
+        Ok(Header { drive, generation, ending, capacity })
+    }
+}
+
+/// Reads a little-endian number of `N` bytes.
+fn number<const N: usize>(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..at + N].iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// One entry of a journal.
+pub(super) enum Entry {
+    /// Commands that completed together.
+    Batch {
+        /// The Timestamp feature at that time: milliseconds and attributes.
+        timestamp: (u64, u8),
+        transferred: Transferred,
+        commands: Vec<Command>,
+    },
+    /// A change of the drive that is not a command of the device.
+    Change(Box<Change<Namespace>>),
+}
 
 /// An open journal.
 pub(super) struct Journal {
-    map: Box<dyn SharedMemory>,
-    generation: u64,
-    next: usize,
-    capacity: usize,
+    file: Arc<dyn StorageFile>,
+    header: Header,
+    /// Bytes of frames written in this generation.
+    used: u64,
+    /// The frame being assembled, kept for its memory.
+    buffer: Vec<u8>,
 }
 
 impl Journal {
-    /// Opens a journal in `file`, with room for about `bytes` of records.
-    pub(super) fn open(file: &dyn StorageFile, bytes: u64) -> io::Result<Self> {
-        file.set_len(file.len()?.max(HEADER as u64 + bytes))?;
-        let map = file.map()?;
-        let capacity = (map.bytes().len() - HEADER) / RECORD;
-        Ok(Journal { map, generation: 0, next: 0, capacity })
+    /// Makes a journal without a checkpoint, with room for `capacity` bytes of frames.
+    pub(super) fn create(
+        file: Arc<dyn StorageFile>,
+        drive: [u8; 16],
+        capacity: u64,
+    ) -> io::Result<Self> {
+        file.allocate(0, HEADER as u64 + capacity)?;
+        let header = Header { drive, generation: 0, ending: Ending::Killed, capacity };
+        let mut journal = Journal { file, header, used: 0, buffer: Vec::new() };
+        journal.write_header(header)?;
+        Ok(journal)
     }
 
-    /// Returns the generation, and whether its last server shut down cleanly.
-    pub(super) fn header(&self) -> Option<(u64, bool)> {
-        let bytes = self.map.bytes();
-        if bytes[..8] != MAGIC {
-            return None;
+    /// Opens a journal. The inner error is the reason why the file is none.
+    pub(super) fn open(file: Arc<dyn StorageFile>) -> io::Result<Result<Self, &'static str>> {
+        let length = file.len()?;
+        if length < HEADER as u64 {
+            return Ok(Err(if length == 0 { "empty" } else { "truncated" }));
         }
-        let generation = u64::from_le_bytes(bytes[8..16].try_into().ok()?);
-        Some((generation, bytes[16] == 1))
+        let mut bytes = [0; HEADER];
+        file.read_at(&mut bytes, 0)?;
+        let header = Header::decode(&bytes, length);
+        Ok(header.map(|header| Journal { file, header, used: 0, buffer: Vec::new() }))
     }
 
-    /// Begins a generation, without records.
+    /// Returns the header.
+    pub(super) fn header(&self) -> Header {
+        self.header
+    }
+
+    /// Begins a generation, without frames.
     pub(super) fn begin(&mut self, generation: u64) -> io::Result<()> {
-        let bytes = self.map.bytes_mut();
-        bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..16].copy_from_slice(&generation.to_le_bytes());
-        self.generation = generation;
-        self.next = 0;
-        self.set_clean(false)
+        self.write_header(Header { generation, ending: Ending::Killed, ..self.header })?;
+        self.used = 0;
+        Ok(())
     }
 
-    /// Stores whether the server shut down cleanly.
-    pub(super) fn set_clean(&mut self, clean: bool) -> io::Result<()> {
-        self.map.bytes_mut()[16] = u8::from(clean);
-        self.map.sync(HEADER)
+    /// Stores how the server ended.
+    pub(super) fn end(&mut self, ending: Ending) -> io::Result<()> {
+        self.write_header(Header { ending, ..self.header })
     }
 
-    /// Returns the number of records that still fit.
-    pub(super) fn room(&self) -> usize {
-        self.capacity - self.next
+    fn write_header(&mut self, header: Header) -> io::Result<()> {
+        self.file.write_at(&header.encode(), 0)?;
+        self.file.sync()?;
+        self.header = header;
+        Ok(())
     }
 
-    /// Adds a record; there must be room.
-    pub(super) fn push(&mut self, command: &Command) {
-        let mut record = [0; RECORD];
-        record[..8].copy_from_slice(&command.lba.to_le_bytes());
-        record[8..12].copy_from_slice(&command.blocks.to_le_bytes());
-        record[12..14].copy_from_slice(&command.placement.0.to_le_bytes());
-        record[14] = command.op as u8;
-        record[15] = command.namespace.0;
-        let check = self.check(self.next, &record);
-        record[20..].copy_from_slice(&check.to_le_bytes());
-        let at = HEADER + self.next * RECORD;
-        self.map.bytes_mut()[at..at + RECORD].copy_from_slice(&record);
-        self.next += 1;
+    /// Returns whether a batch of so many commands still fits.
+    pub(super) fn has_room(&self, commands: usize) -> bool {
+        self.fits(BATCH + commands * COMMAND)
     }
 
-    fn check(&self, number: usize, record: &[u8; RECORD]) -> u32 {
-        let mut bytes = [0; RECORD + 12];
-        bytes[..20].copy_from_slice(&record[..20]);
-        bytes[20..28].copy_from_slice(&self.generation.to_le_bytes());
-        bytes[28..36].copy_from_slice(&(number as u64).to_le_bytes());
-        crc32c(&bytes)
+    fn fits(&self, payload: usize) -> bool {
+        self.header.capacity - self.used >= (FRAME + payload) as u64
     }
 
-    /// Returns the records of a generation up to the first torn one; more are added after them.
-    pub(super) fn read(&mut self, generation: u64) -> Vec<Command> {
-        self.generation = generation;
-        let mut commands = Vec::new();
-        while commands.len() < self.capacity {
-            let at = HEADER + commands.len() * RECORD;
-            let Ok(record) = <[u8; RECORD]>::try_from(&self.map.bytes()[at..at + RECORD]) else {
-                break;
-            };
-            let sent = u32::from_le_bytes([record[20], record[21], record[22], record[23]]);
-            if sent != self.check(commands.len(), &record) {
-                break;
-            }
-            let Some(command) = decode(&record) else { break };
-            commands.push(command);
+    /// Writes a batch of at most [`MAX_COMMANDS`]; there must be room.
+    pub(super) fn batch(
+        &mut self,
+        timestamp: (u64, u8),
+        transferred: Transferred,
+        commands: &[Command],
+    ) -> io::Result<()> {
+        let most = |count: u64| u32::try_from(count).unwrap_or(u32::MAX).to_le_bytes();
+        self.buffer.clear();
+        self.buffer.extend_from_slice(&[0; FRAME]);
+        self.buffer.extend_from_slice(&[0, timestamp.1, 0, 0, 0, 0, 0, 0]);
+        self.buffer.extend_from_slice(&timestamp.0.to_le_bytes());
+        self.buffer.extend_from_slice(&most(transferred.reads));
+        self.buffer.extend_from_slice(&most(transferred.writes));
+        for command in commands {
+            self.buffer.extend_from_slice(&command.lba.to_le_bytes());
+            self.buffer.extend_from_slice(&command.blocks.to_le_bytes());
+            self.buffer.extend_from_slice(&command.placement.0.to_le_bytes());
+            self.buffer.extend_from_slice(&[command.op as u8, command.namespace.0]);
         }
-        self.next = commands.len();
-        commands
+        self.append()
     }
 
-    /// Makes all records survive a loss of power.
+    /// Assembles the frame of a change and returns whether it fits.
+    pub(super) fn prepare(&mut self, change: &Change<&Namespace>) -> io::Result<bool> {
+        self.buffer.clear();
+        self.buffer.extend_from_slice(&[0; FRAME]);
+        self.buffer.push(1);
+        serde_json::to_writer(&mut self.buffer, change)?;
+        let payload = self.buffer.len() - FRAME;
+        Ok(payload <= MAX_PAYLOAD && self.fits(payload))
+    }
+
+    /// Writes the frame that is prepared.
+    pub(super) fn append(&mut self) -> io::Result<()> {
+        let payload = (self.buffer.len() - FRAME) as u32;
+        let check = self.check(self.used, &self.buffer[FRAME..]);
+        self.buffer[..4].copy_from_slice(&payload.to_le_bytes());
+        self.buffer[4..FRAME].copy_from_slice(&check.to_le_bytes());
+        self.file.write_at(&self.buffer, HEADER as u64 + self.used)?;
+        self.used += self.buffer.len() as u64;
+        Ok(())
+    }
+
+    /// Returns the bytes of frames of this generation.
+    pub(super) fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Takes the frames after so many bytes out of the file again.
+    pub(super) fn retract(&mut self, used: u64) -> io::Result<()> {
+        self.used = used;
+        self.file.write_at(&[0; FRAME], HEADER as u64 + used)
+    }
+
+    fn check(&self, at: u64, payload: &[u8]) -> u32 {
+        let mut place = [0; 24];
+        place[..8].copy_from_slice(&self.header.generation.to_le_bytes());
+        place[8..16].copy_from_slice(&at.to_le_bytes());
+        place[16..20].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+        place[20..].copy_from_slice(&crc32c(payload).to_le_bytes());
+        crc32c(&place)
+    }
+
+    /// Returns a reader of the frames up to the first torn one.
+    pub(super) fn frames(&self) -> Frames<'_> {
+        Frames { journal: self, at: 0, piece: Vec::new(), start: 0 }
+    }
+
+    /// Makes all frames survive a loss of power.
     pub(super) fn sync(&self) -> io::Result<()> {
-        self.map.sync(HEADER + self.next * RECORD)
+        self.file.sync()
     }
 }
 
-fn decode(record: &[u8; RECORD]) -> Option<Command> {
-    Some(Command {
-        lba: u64::from_le_bytes(record[..8].try_into().ok()?),
-        blocks: u32::from_le_bytes(record[8..12].try_into().ok()?),
-        placement: Placement(u16::from_le_bytes([record[12], record[13]])),
-        op: Op::from_code(record[14])?,
-        namespace: NsId(record[15]),
-    })
+/// Reads the frames of a journal, a piece of the file at a time.
+pub(super) struct Frames<'a> {
+    journal: &'a Journal,
+    /// The next frame, in bytes from the first.
+    at: u64,
+    piece: Vec<u8>,
+    /// Where the piece begins.
+    start: u64,
+}
+
+impl Frames<'_> {
+    /// Returns bytes at the position of the next frame; none beyond the capacity.
+    fn bytes(&mut self, count: usize) -> io::Result<Option<&[u8]>> {
+        let (end, capacity) = (self.at + count as u64, self.journal.header.capacity);
+        if end > capacity {
+            return Ok(None);
+        }
+        if end > self.start + self.piece.len() as u64 {
+            let length = PIECE.max(count as u64).min(capacity - self.at);
+            self.piece.resize(length as usize, 0);
+            self.start = self.at;
+            self.journal.file.read_at(&mut self.piece, HEADER as u64 + self.start)?;
+        }
+        let from = (self.at - self.start) as usize;
+        Ok(self.piece.get(from..from + count))
+    }
+
+    /// Returns the next entry.
+    pub(super) fn next(&mut self) -> io::Result<Option<Entry>> {
+        let Some(head) = self.bytes(FRAME)? else { return Ok(None) };
+        let (length, check) = (number::<4>(head, 0) as usize, number::<4>(head, 4) as u32);
+        if length == 0 || length > MAX_PAYLOAD {
+            return Ok(None);
+        }
+        let at = self.at;
+        let journal = self.journal;
+        let Some(frame) = self.bytes(FRAME + length)? else { return Ok(None) };
+        let payload = &frame[FRAME..];
+        if journal.check(at, payload) != check {
+            return Ok(None);
+        }
+        let entry = decode(payload)?;
+        self.at += (FRAME + length) as u64;
+        Ok(Some(entry))
+    }
+}
+
+/// Decodes a payload whose check is right.
+fn decode(payload: &[u8]) -> io::Result<Entry> {
+    let damaged = || io::Error::other("damaged");
+    match payload[0] {
+        0 if payload.len() >= BATCH && (payload.len() - BATCH).is_multiple_of(COMMAND) => {
+            let command = |bytes: &[u8]| {
+                Some(Command {
+                    lba: number::<8>(bytes, 0),
+                    blocks: number::<4>(bytes, 8) as u32,
+                    placement: Placement(number::<2>(bytes, 12) as u16),
+                    op: Op::from_code(bytes[14])?,
+                    namespace: NsId(bytes[15]),
+                })
+            };
+            let commands: Option<Vec<Command>> =
+                payload[BATCH..].chunks_exact(COMMAND).map(command).collect();
+            Ok(Entry::Batch {
+                timestamp: (number::<8>(payload, 8), payload[1]),
+                transferred: Transferred {
+                    reads: number::<4>(payload, 16),
+                    writes: number::<4>(payload, 20),
+                },
+                commands: commands.ok_or_else(damaged)?,
+            })
+        }
+        1 => Ok(Entry::Change(serde_json::from_slice(&payload[1..])?)),
+        _ => Err(damaged()),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::storage::{Files, Storage as _};
-
-    fn commands(count: u64) -> Vec<Command> {
-        (0..count)
-            .map(|i| match i % 5 {
-                4 => Command::update(NsId(i as u8), Placement(3)),
-                _ => Command::write(i * 8, 8, Placement(1)).on(NsId(2)),
-            })
-            .collect()
-    }
-
-    fn open(folder: &Path) -> Journal {
-        Journal::open(&*Files.open(&folder.join("journal")).unwrap(), 4096).unwrap()
-    }
-
-    #[test]
-    fn records_of_the_generation_come_back_and_no_others() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut journal = open(folder.path());
-        assert_eq!(journal.header(), None);
-        journal.begin(7).unwrap();
-        commands(100).iter().for_each(|e| journal.push(e));
-        drop(journal);
-        let mut journal = open(folder.path());
-        assert_eq!(journal.header(), Some((7, false)));
-        assert_eq!(journal.read(7), commands(100));
-        // A new generation hides what the old one left.
-        journal.begin(8).unwrap();
-        commands(3).iter().for_each(|e| journal.push(e));
-        journal.set_clean(true).unwrap();
-        drop(journal);
-        let mut journal = open(folder.path());
-        assert_eq!(journal.header(), Some((8, true)));
-        assert_eq!(journal.read(8), commands(3));
-    }
-
-    #[test]
-    fn a_torn_record_ends_the_journal() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut journal = open(folder.path());
-        journal.begin(1).unwrap();
-        commands(50).iter().for_each(|e| journal.push(e));
-        journal.map.bytes_mut()[HEADER + 30 * RECORD + 3] ^= 1;
-        assert_eq!(journal.read(1), commands(30));
-        assert_eq!(journal.room(), 4096 / RECORD - 30);
-    }
-}
+mod tests;

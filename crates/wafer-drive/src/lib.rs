@@ -5,17 +5,25 @@
 //! programming: any front end can use it from any thread.
 //!
 //! # Architecture
-//! - `commands.rs`, `manage.rs`: operations of hosts; `namespace.rs`: one namespace.
+//! - `commands.rs`, `manage.rs`, `removal.rs`: operations of hosts; `batch.rs`: commands to count;
+//!   `namespace.rs`: one namespace; `space.rs`: where the data of namespaces lies.
 //! - `backend/`: keeps the data: none, memory, file.
 //! - `events.rs`: the FDP event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
-//! - `persistence.rs`, `journal.rs`: checkpoint and journal of a drive with a file.
-//! - `storage/`, `clock.rs`: all access to files and to time. Tests replace both.
+//! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
+//!   their contents. `resume.rs`: from the files to the drive.
+//! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts.
+//! - `storage/`, `clock.rs`, `random.rs`: all access to files, time and randomness. Tests replace them.
 //!
 //! # Invariants
 //! - Commands count in the device in the order in which they are [applied](Drive::apply), under one lock, in
 //!   batches; captures and the journal have the same order. Data moves without the lock.
+//! - A namespace that is deleted or formatted keeps its storage until the last command on it has ended, and the
+//!   next namespace there reads zeroes.
 //! - A completed flush means that data and journal survive a loss of power.
-//! - If the process is killed, every command applied before survives.
+//! - If the process is killed, every command applied before survives, and no counter that a host read goes back.
+//! - A change of namespaces, formats, FDP, events or attachments is in the journal before it is in memory. What is
+//!   refused changes nothing.
+//! - After a file failed, nothing that must be durable succeeds before the whole drive is saved again.
 //!
 //! # Error model
 //! Making a drive fails with [`DriveError`]. Commands fail with the [`Status`] of their completion, or with the
@@ -25,37 +33,54 @@
 //! Latency: a command takes as long as the machine needs. Metadata and protection information.
 
 pub mod backend;
+mod batch;
+mod change;
+mod checkpoint;
 pub mod clock;
 mod commands;
 mod events;
+mod health;
 mod journal;
+mod life;
 mod manage;
 mod namespace;
 mod persistence;
+pub mod random;
 mod recorder;
+mod removal;
+mod resume;
 mod snapshot;
+mod space;
 pub mod storage;
 
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::atomic::AtomicU8;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
+pub use batch::Batch;
 pub use commands::{HandleStatus, Transferred};
 use events::EventLog;
 pub use events::{EventClass, EventRecord};
+pub use health::Health;
+use health::{Access, Retry};
+pub use life::Life;
 pub use manage::NamespaceRequest;
-pub use namespace::{Namespace, PlacementError};
+pub use namespace::{Namespace, PlacementError, Retired};
 use persistence::Persistence;
 use recorder::Recorder;
+pub use removal::Removal;
 pub use snapshot::DriveCounters;
+use space::Space;
 use wafer_device::{Device, DeviceConfig, Geometry};
 use wafer_interface::{Command, Counters, FdpEvent, NsId, Observer, RuhId};
 use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 
-use crate::backend::{Backend, DataSpec};
+use crate::backend::{Backend, DataFile, DataSpec};
 use crate::clock::{Clock, SystemClock};
+use crate::random::{Random, SystemRandom};
 use crate::storage::{Files, Storage};
 
 /// The one endurance group of a drive.
@@ -129,13 +154,15 @@ impl Observer for Pending {
 pub(crate) struct Inner {
     pub(crate) device: Device<Pending>,
     pub(crate) config: DeviceConfig,
-    /// Counters from before the last change of the FDP configuration. SMART counts the life of the drive.
-    pub(crate) earlier: Counters,
+    /// The configuration that the drive was made with.
+    made: DeviceConfig,
+    /// Random seed of the device.
+    seed: u64,
+    pub(crate) life: Life,
     pub(crate) events: EventLog,
     pub(crate) recorder: Option<Recorder>,
-    pub(crate) read_commands: u64,
-    pub(crate) write_commands: u64,
-    pub(crate) unsafe_shutdowns: u64,
+    /// Why the capture ended early.
+    record_error: Option<String>,
     /// Names of hosts, in order of first connection. Captures refer to hosts by position.
     pub(crate) hosts: Vec<String>,
     clock: Arc<dyn Clock>,
@@ -143,8 +170,10 @@ pub(crate) struct Inner {
     pub(crate) timestamp: Option<(u64, Duration)>,
     /// The files of a drive with persistent data.
     persistence: Option<Persistence>,
-    /// The error after which the files are no longer written.
-    persistence_error: Option<io::Error>,
+    pub(crate) health: Health,
+    retry: Retry,
+    /// What hosts are told while the journal takes no records.
+    pub(crate) frozen: Option<Box<DriveCounters>>,
 }
 
 /// The services that a drive uses of its machine.
@@ -154,12 +183,18 @@ pub struct Environment {
     pub storage: Arc<dyn Storage>,
     /// Time.
     pub clock: Arc<dyn Clock>,
+    /// Randomness of identifiers.
+    pub random: Arc<dyn Random>,
 }
 
 impl Default for Environment {
-    /// Uses the file system and the clock of the system.
+    /// Uses files, time and randomness of the system.
     fn default() -> Self {
-        Environment { storage: Arc::new(Files), clock: Arc::new(SystemClock::default()) }
+        Environment {
+            storage: Arc::new(Files),
+            clock: Arc::new(SystemClock::default()),
+            random: Arc::new(SystemRandom),
+        }
     }
 }
 
@@ -169,10 +204,14 @@ pub struct Drive {
     /// By NSID less one. Changed only with `inner` locked.
     pub(crate) namespaces: RwLock<Vec<Option<Arc<Namespace>>>>,
     pub(crate) backend: Backend,
+    pub(crate) space: Space,
     pub(crate) options: DriveOptions,
     environment: Environment,
     started: Duration,
     notices: Vec<String>,
+    /// What the health allows, an [`Access`].
+    access: AtomicU8,
+    notify: OnceLock<Box<dyn Fn(bool) + Send + Sync>>,
 }
 
 impl Drive {
@@ -189,72 +228,71 @@ impl Drive {
     /// # Errors
     /// As [`Self::new`].
     pub fn with(options: DriveOptions, environment: Environment) -> Result<Self, DriveError> {
-        let mut has_data = false;
+        let (geometry, _) = options.device.resolve()?;
+        let device = empty_device(&options.device, options.seed)?;
+        let mut files = None;
         let backend = match &options.data {
             DataSpec::None => Backend::None,
             DataSpec::Memory => Backend::Memory,
             DataSpec::File(path) => {
-                let failed = |e| DriveError::io(path, e);
-                let file = environment.storage.open_locked(path).map_err(failed)?;
-                has_data = !file.is_empty().map_err(failed)?;
-                Backend::File(file)
+                let (data, found) = Persistence::open(&environment, path, geometry.logical_pages)?;
+                files = Some(found);
+                Backend::File(DataFile::new(data))
             }
         };
-        let (geometry, _) = options.device.resolve()?;
-        let device = empty_device(&options.device, options.seed)?;
         let mut drive = Drive {
             inner: Mutex::new(Inner {
                 events: EventLog::new(device.geometry().handles, options.events_enabled),
                 device,
                 config: options.device.clone(),
-                earlier: Counters::default(),
+                made: options.device.clone(),
+                seed: options.seed,
+                life: Life { power_cycles: 1, ..Life::default() },
                 recorder: None,
-                read_commands: 0,
-                write_commands: 0,
-                unsafe_shutdowns: 0,
+                record_error: None,
                 hosts: Vec::new(),
                 clock: Arc::clone(&environment.clock),
                 timestamp: None,
                 persistence: None,
-                persistence_error: None,
+                health: Health::Saved,
+                retry: Retry::default(),
+                frozen: None,
             }),
             namespaces: RwLock::new(Vec::new()),
             backend,
+            space: Space::default(),
             started: environment.clock.monotonic(),
             environment,
             notices: Vec::new(),
             options,
+            access: AtomicU8::new(Access::All as u8),
+            notify: OnceLock::new(),
         };
-        if let DataSpec::File(path) = drive.options.data.clone() {
-            let storage = Arc::clone(&drive.environment.storage);
-            let persistence = Persistence::open(storage, &path, geometry.logical_pages)?;
-            let exists = persistence.exists();
-            if !exists && has_data {
-                let reason = "the file has data but no drive state beside it; move it away";
-                let path = path.display().to_string();
-                return Err(DriveError::State { path, reason: reason.to_owned() });
+        match files {
+            None => drive.create_namespaces(&geometry)?,
+            Some(files) if files.is_new() => {
+                let leavings = files.leavings();
+                let made = drive.create_namespaces(&geometry).and_then(|()| drive.keep(files));
+                made.inspect_err(|_| persistence::discard(&*drive.environment.storage, &leavings))?;
             }
-            let mut inner = drive.lock();
-            inner.persistence = Some(persistence);
-            if exists {
-                let notices = drive.load(&mut inner)?;
-                drop(inner);
-                drive.notices = notices;
-                return Ok(drive);
-            }
+            Some(files) => drive.notices = drive.resume(files)?,
         }
+        Ok(drive)
+    }
+
+    /// Creates the namespaces of the configuration.
+    fn create_namespaces(&self, geometry: &Geometry) -> Result<(), DriveError> {
         for (at, pages) in geometry.namespaces.iter().enumerate() {
             let request = NamespaceRequest {
                 pages: pages.end - pages.start,
-                lba_bytes: drive.options.lba_bytes,
+                lba_bytes: self.options.lba_bytes,
                 handles: geometry.namespace_handles[at].iter().map(|h| RuhId(*h)).collect(),
                 everyone: true,
             };
             let failed = |status: Status| DriveError::Namespace(at, format!("{status:?}"));
-            drive.create_namespace(request).map_err(failed)?;
+            self.create_namespace(request).map_err(failed)?;
         }
-        drive.changed(&mut drive.lock());
-        Ok(drive)
+        Ok(())
     }
 
     /// Starts recording commands to a capture.
@@ -264,8 +302,14 @@ impl Drive {
     pub fn record(&self, path: &Path) -> Result<(), DriveError> {
         let namespaces = self.namespaces();
         let mut inner = self.lock();
-        let file = self.environment.storage.create(path);
-        let recorder = file.and_then(|file| {
+        let storage = &self.environment.storage;
+        if let DataSpec::File(data) = &self.options.data
+            && persistence::files(data).iter().any(|file| storage.is_same(file, path))
+        {
+            let reason = "this is a file of the drive; record to another";
+            return Err(DriveError::io(path, io::Error::other(reason)));
+        }
+        let recorder = storage.create(path).and_then(|file| {
             Recorder::create(file, Arc::clone(&self.environment.clock), &inner, &namespaces)
         });
         inner.recorder = Some(recorder.map_err(|e| DriveError::io(path, e))?);
@@ -282,40 +326,36 @@ impl Drive {
         &self.notices
     }
 
-    /// Writes the commands recorded so far to the capture. Call this about once a second.
+    /// Writes the commands recorded so far to the capture, frees the space of namespaces that are gone, and saves the
+    /// drive if it failed before. Call this about once a second.
     ///
     /// # Errors
-    /// The capture or the state cannot be written; recording, or saving, has stopped.
+    /// The capture cannot be written; recording has stopped. Each error is returned once here, and the first again
+    /// by [`Self::close`].
     pub fn maintain(&self) -> io::Result<()> {
-        self.flush_record()?;
-        self.lock().persistence_error.take().map_or(Ok(()), Err)
-    }
-
-    fn flush_record(&self) -> io::Result<()> {
+        self.space.release(&self.backend);
         let mut inner = self.lock();
-        let Some(recorder) = &mut inner.recorder else { return Ok(()) };
-        let result = recorder.flush();
-        if result.is_err() {
-            inner.recorder = None;
-        }
-        result
+        self.retry(&mut inner);
+        self.maintain_life(&mut inner);
+        inner.flush_record()
     }
 
-    /// Ends the capture and makes data durable. Call this once, after the last command.
+    /// Ends the capture and saves the drive. Call this once, after the last command.
     ///
     /// # Errors
-    /// Something cannot be written.
+    /// Something could not be written: the drive is not saved, or the capture is not complete.
     pub fn close(&self) -> io::Result<()> {
-        // The drive is saved even if the capture cannot be written.
-        let recorded = self.flush_record();
+        self.space.release(&self.backend);
         let mut inner = self.lock();
+        // The drive is saved even if the capture cannot be written.
+        let _ = inner.flush_record();
         inner.recorder = None;
-        self.checkpoint(&mut inner)?;
-        if let Some(persistence) = &mut inner.persistence {
-            persistence.journal.set_clean(true)?;
+        let saved = self.checkpoint(&mut inner).and_then(|()| inner.end_persistence());
+        saved.map_err(|e| io::Error::other(format!("the drive is not saved: {e}")))?;
+        match inner.record_error.take() {
+            Some(error) => Err(io::Error::other(error)),
+            None => Ok(()),
         }
-        self.backend.flush()?;
-        recorded
     }
 
     /// Locks the device. After a panic under the lock, a bug that the device's invariants would show, other
@@ -361,6 +401,7 @@ impl Drive {
 
     /// Returns the configuration that the drive was made with. Hosts can change that of [`Self::config`].
     pub fn initial_config(&self) -> &DeviceConfig {
+        // A drive that was made with another configuration is refused.
         &self.options.device
     }
 
@@ -382,63 +423,60 @@ impl Drive {
     /// Makes every command completed before survive a loss of power.
     ///
     /// # Errors
-    /// The medium fails.
+    /// The medium fails, or the drive cannot be saved.
     pub fn flush(&self, host: u16, namespace: Option<NsId>) -> io::Result<()> {
         {
             let mut inner = self.lock();
+            inner.check_durable()?;
+            self.sync_journal(&mut inner)?;
             if let Some(namespace) = namespace {
                 inner.record_commands(host, &[Command::flush(namespace)]);
             }
-            if let Some(persistence) = &inner.persistence {
-                persistence.journal.sync()?;
-            }
         }
-        self.backend.flush()
+        // Not under the lock: commands of others go on.
+        self.backend.flush().inspect_err(|error| self.fail(&mut self.lock(), error, false))
+    }
+
+    /// Writes a checkpoint now, if the drive has files.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&self) -> io::Result<()> {
+        self.checkpoint(&mut self.lock())
     }
 
     /// Applies commands to the device, in this order.
     pub fn apply(&self, host: u16, commands: &[Command]) {
-        self.apply_counted(host, commands, Transferred::default());
+        self.apply_locked(&mut self.lock(), host, commands, Transferred::default());
     }
 
     /// Applies commands after adding them to the journal.
-    pub(crate) fn apply_locked(&self, inner: &mut Inner, host: u16, commands: &[Command]) {
-        if inner.persistence.is_none() {
-            return inner.apply(host, commands);
-        }
-        for part in commands.chunks(1 << 16) {
-            if inner.persistence.as_ref().is_some_and(|p| p.journal.room() < part.len() + 1) {
-                self.changed(inner);
+    pub(crate) fn apply_locked(
+        &self,
+        inner: &mut Inner,
+        host: u16,
+        commands: &[Command],
+        mut transferred: Transferred,
+    ) {
+        let mut rest = commands;
+        loop {
+            let (part, after) = rest.split_at(rest.len().min(journal::MAX_COMMANDS));
+            let timestamp = inner.timestamp();
+            self.journal_batch(inner, timestamp, transferred, part);
+            let namespaces = self.namespaces.read().unwrap_or_else(PoisonError::into_inner);
+            inner.execute(&namespaces, part, transferred, timestamp);
+            drop(namespaces);
+            inner.record_commands(host, part);
+            if after.is_empty() {
+                return;
             }
-            if let Some(persistence) = &mut inner.persistence {
-                part.iter().for_each(|command| persistence.journal.push(command));
-            }
-            inner.apply(host, part);
-        }
-    }
-
-    /// Saves the drive now if it has files.
-    pub fn save(&self) {
-        self.changed(&mut self.lock());
-    }
-
-    /// Saves the drive after a change that the journal does not record. On failure the drive continues without
-    /// its files, and [`Self::maintain`] returns the error.
-    pub(crate) fn changed(&self, inner: &mut Inner) {
-        if let Err(error) = self.checkpoint(inner) {
-            inner.persistence = None;
-            inner.persistence_error = Some(error);
+            transferred = Transferred::default();
+            rest = after;
         }
     }
 }
 
 impl Inner {
-    pub(crate) fn apply(&mut self, host: u16, commands: &[Command]) {
-        self.device.apply(commands);
-        self.log_events();
-        self.record_commands(host, commands);
-    }
-
     pub(crate) fn record_commands(&mut self, host: u16, commands: &[Command]) {
         if let Some(recorder) = &mut self.recorder {
             recorder.commands(host, commands);
@@ -452,15 +490,22 @@ impl Inner {
     }
 
     /// Moves the device's events into the log.
-    pub(crate) fn log_events(&mut self) {
-        if self.device.observer().0.is_empty() {
-            return;
-        }
-        let timestamp = self.timestamp();
+    pub(crate) fn log_events(&mut self, timestamp: (u64, u8)) {
         for event in &self.device.observer().0 {
             self.events.device_event(event, timestamp, self.device.geometry());
         }
         self.device.observer_mut().0.clear();
+    }
+
+    /// Writes the commands recorded so far to the capture; an error ends the recording.
+    fn flush_record(&mut self) -> io::Result<()> {
+        let Some(recorder) = &mut self.recorder else { return Ok(()) };
+        let flushed = recorder.flush();
+        if let Err(error) = &flushed {
+            self.recorder = None;
+            self.record_error = Some(format!("the capture ends early: {error}"));
+        }
+        flushed
     }
 
     pub(crate) fn timestamp(&self) -> (u64, u8) {
@@ -476,7 +521,7 @@ impl Inner {
 
     /// Returns the counters over the life of the drive.
     pub(crate) fn lifetime(&self) -> Counters {
-        self.earlier.combine(self.device.counters(), |earlier, now| earlier + now)
+        self.life.earlier.combine(self.device.counters(), |earlier, now| earlier + now)
     }
 }
 

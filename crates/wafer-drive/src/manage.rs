@@ -1,17 +1,17 @@
-//! Namespace management, formatting, and enabling FDP.
+//! Creating and attaching namespaces, and enabling FDP.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rand::rngs::OsRng;
-use rand::{RngCore as _, TryRngCore as _};
-use wafer_device::{DeviceConfig, NamespaceError};
+use wafer_device::{Device, DeviceConfig, NamespaceError};
 use wafer_interface::{Bytes, RuhId};
 use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 
+use super::change::Change;
 use super::events::EventLog;
 use super::namespace::Attachment;
-use super::{Drive, Inner, Namespace, empty_device};
+use super::{Drive, DriveError, Inner, Namespace, Pending, empty_device};
+use crate::random::Random;
 
 /// A namespace to create.
 #[derive(Clone, Debug)]
@@ -32,8 +32,10 @@ impl Drive {
     /// # Errors
     /// The status that Namespace Management completes with.
     pub fn create_namespace(&self, mut request: NamespaceRequest) -> Result<u32, Status> {
+        self.space.release(&self.backend);
         let mut inner = self.lock();
         let inner = &mut *inner;
+        self.check_durable()?;
         let fdp = inner.config.fdp;
         let controller_specified = !fdp || request.handles.is_empty();
         let usage = self.usage(inner);
@@ -57,8 +59,7 @@ impl Drive {
         })?;
         let geometry = inner.device.geometry();
         let bytes = request.pages * geometry.page_bytes;
-        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-        let base = free_space(&namespaces, bytes);
+        let base = self.space.find(&self.namespaces(), bytes);
         let store = match self.backend.store(base, bytes) {
             Ok(store) => store,
             Err(error) => {
@@ -69,14 +70,15 @@ impl Drive {
         };
         let handles: Vec<RuhId> =
             geometry.namespace_handles[id.index()].iter().map(|h| RuhId(*h)).collect();
+        let random = &*self.environment.random;
         let namespace = Namespace {
             nsid: u32::from(id.0) + 1,
             bytes,
             lba_shift: request.lba_bytes.trailing_zeros(),
             controller_specified,
             handles: handles.clone(),
-            nguid: identifier(),
-            uuid: uuid(),
+            nguid: identifier(random),
+            uuid: uuid(random),
             store,
             base,
             groups: geometry.groups,
@@ -84,66 +86,48 @@ impl Drive {
                 everyone: request.everyone,
                 exceptions: Default::default(),
             }),
+            retired: Default::default(),
         };
-        if namespaces.len() <= id.index() {
-            namespaces.resize(id.index() + 1, None);
+        if let Err(status) = self.commit(inner, &Change::Create(&namespace)) {
+            inner.device.delete_namespace(id);
+            return Err(status);
         }
-        namespaces[id.index()] = Some(Arc::new(namespace));
+        self.insert(namespace);
         let blocks = Namespace::device_blocks(bytes);
         let handles = handles.iter().map(|h| h.0).collect();
         inner.record(0, CaptureEvent::CreateNamespace { namespace: id, blocks, handles });
-        drop(namespaces);
-        self.changed(inner);
         Ok(u32::from(id.0) + 1)
     }
 
-    /// Deletes a namespace and its data.
-    ///
-    /// # Errors
-    /// The namespace does not exist, or the backend cannot free its space.
-    pub fn delete_namespace(&self, nsid: u32) -> Result<(), Status> {
-        let namespace = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
-        let mut inner = self.lock();
-        {
-            let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-            let slot = namespaces.get_mut(namespace.id().index());
-            slot.and_then(Option::take).ok_or(Status::INVALID_NAMESPACE)?;
+    /// Adds a namespace that the device has.
+    pub(crate) fn insert(&self, namespace: Namespace) {
+        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
+        let at = namespace.id().index();
+        if namespaces.len() <= at {
+            namespaces.resize(at + 1, None);
         }
-        // A replay of the capture on a drive that keeps its namespaces deallocates the data too.
-        self.apply_locked(&mut inner, 0, &deallocation(&namespace));
-        inner.device.delete_namespace(namespace.id());
-        inner.record(0, CaptureEvent::DeleteNamespace(namespace.id()));
-        let freed = namespace.store.deallocate(0, namespace.bytes);
-        self.changed(&mut inner);
-        freed.map_err(|error| {
-            tracing::error!(%error, nsid, "cannot free the space of a namespace");
-            Status::INTERNAL_ERROR
-        })
+        namespaces[at] = Some(Arc::new(namespace));
     }
 
-    /// Deallocates all of a namespace and sets the size of its logical blocks.
+    /// Attaches a namespace to the controllers of hosts, or detaches it from them.
     ///
     /// # Errors
-    /// The namespace does not exist, or the backend fails.
-    pub fn format_namespace(&self, host: u16, nsid: u32, lba_bytes: u32) -> Result<(), Status> {
-        let old = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
+    /// The namespace does not exist, or the drive cannot be saved.
+    pub fn attach_namespace(
+        &self,
+        nsid: u32,
+        hosts: Vec<String>,
+        attached: bool,
+    ) -> Result<(), Status> {
         let mut inner = self.lock();
-        self.apply_locked(&mut inner, host, &deallocation(&old));
-        old.store.deallocate(0, old.bytes).map_err(|_| Status::INTERNAL_ERROR)?;
-        let attachment = old.attachment.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let formatted = Namespace {
-            lba_shift: lba_bytes.trailing_zeros(),
-            handles: old.handles.clone(),
-            store: Arc::clone(&old.store),
-            attachment: Mutex::new(attachment),
-            ..*old
-        };
-        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = namespaces.get_mut(old.id().index()) {
-            *slot = Some(Arc::new(formatted));
+        let namespace = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
+        let change = Change::Attach { nsid, hosts, attached };
+        self.commit(&mut inner, &change)?;
+        if let Change::Attach { hosts, .. } = &change {
+            hosts.iter().for_each(|host| {
+                namespace.set_attached(host, attached);
+            });
         }
-        drop(namespaces);
-        self.changed(&mut inner);
         Ok(())
     }
 
@@ -155,7 +139,7 @@ impl Drive {
     /// Enables or disables FDP. The FDP statistics restart: they belong to a configuration.
     ///
     /// # Errors
-    /// `SEQUENCE_ERROR` while there are namespaces.
+    /// `SEQUENCE_ERROR` while there are namespaces, `WRITE_FAULT` if the drive cannot be saved.
     pub fn set_fdp(&self, enabled: bool) -> Result<(), Status> {
         let mut inner = self.lock();
         if inner.config.fdp == enabled {
@@ -164,18 +148,38 @@ impl Drive {
         if self.namespaces().iter().any(Option::is_some) {
             return Err(Status::SEQUENCE_ERROR);
         }
-        let config = DeviceConfig { fdp: enabled, ..inner.config.clone() };
-        let device = empty_device(&config, self.options.seed).map_err(|error| {
+        let device = self.device_with_fdp(&inner, enabled).map_err(|error| {
             tracing::error!(%error, "cannot make the device with the new FDP setting");
             Status::INTERNAL_ERROR
         })?;
-        inner.earlier = inner.lifetime();
-        inner.events = EventLog::new(device.geometry().handles, self.options.events_enabled);
-        inner.device = device;
-        inner.config = config;
-        inner.record(0, CaptureEvent::SetFdp(enabled));
-        self.changed(&mut inner);
+        let all_events = self.options.events_enabled;
+        self.commit(&mut inner, &Change::Fdp { enabled, all_events })?;
+        self.replace_device(&mut inner, device, enabled, all_events);
         Ok(())
+    }
+
+    /// Makes the device with FDP enabled or disabled.
+    pub(crate) fn device_with_fdp(
+        &self,
+        inner: &Inner,
+        fdp: bool,
+    ) -> Result<Device<Pending>, DriveError> {
+        empty_device(&DeviceConfig { fdp, ..inner.config.clone() }, inner.seed)
+    }
+
+    /// Goes on with a device that has no namespaces yet.
+    pub(crate) fn replace_device(
+        &self,
+        inner: &mut Inner,
+        device: Device<Pending>,
+        fdp: bool,
+        all_events: bool,
+    ) {
+        inner.life.earlier = inner.lifetime();
+        inner.events = EventLog::new(device.geometry().handles, all_events);
+        inner.device = device;
+        inner.config.fdp = fdp;
+        inner.record(0, CaptureEvent::SetFdp(fdp));
     }
 
     /// Returns the use of each handle: 0 unused, 1 host specified, 2 controller specified.
@@ -202,42 +206,15 @@ impl Drive {
     }
 }
 
-/// Returns commands that deallocate all of a namespace.
-fn deallocation(namespace: &Namespace) -> Vec<wafer_interface::Command> {
-    let (mut at, end) = (0, Namespace::device_blocks(namespace.bytes));
-    let mut commands = Vec::new();
-    while at < end {
-        let blocks = (end - at).min(1 << 31);
-        commands.push(wafer_interface::Command::deallocate(at, blocks as u32).on(namespace.id()));
-        at += blocks;
-    }
-    commands
-}
-
-/// Returns the first offset with this many free bytes. It may lie beyond the capacity, because only written
-/// data takes space.
-fn free_space(namespaces: &[Option<Arc<Namespace>>], bytes: u64) -> u64 {
-    let mut taken: Vec<_> = namespaces.iter().flatten().map(|n| (n.base, n.bytes)).collect();
-    taken.sort_unstable();
-    let mut from = 0;
-    for (base, length) in taken {
-        if base - from >= bytes {
-            break;
-        }
-        from = base + length;
-    }
-    from
-}
-
-fn identifier() -> [u8; 16] {
+fn identifier(random: &dyn Random) -> [u8; 16] {
     let mut bytes = [0; 16];
-    OsRng.unwrap_err().fill_bytes(&mut bytes);
+    random.fill(&mut bytes);
     bytes
 }
 
 /// Draws a random UUID (RFC 9562, version 4).
-fn uuid() -> [u8; 16] {
-    let mut bytes = identifier();
+pub(crate) fn uuid(random: &dyn Random) -> [u8; 16] {
+    let mut bytes = identifier(random);
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     bytes

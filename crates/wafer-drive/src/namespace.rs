@@ -1,7 +1,7 @@
 //! A namespace: its identity, its range of bytes, and its placement handles.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use wafer_interface::{LBA_BYTES, NsId, Placement, RuhId};
@@ -9,8 +9,9 @@ use wafer_nvme::Status;
 
 use crate::backend::{NoStore, Store};
 
-/// A namespace, shared by all controllers. A command in flight when it is deleted finishes on data that
-/// nobody reads. A checkpoint of the drive saves everything but the data.
+/// A namespace, shared by all controllers, from its creation or its last format until it is deleted or formatted.
+/// A command in flight then finishes on data that nobody reads. A checkpoint of the drive saves everything but the
+/// data.
 #[derive(Serialize, Deserialize)]
 pub struct Namespace {
     /// Its NSID, from 1.
@@ -37,6 +38,18 @@ pub struct Namespace {
     pub(crate) groups: u16,
     #[serde(flatten)]
     pub(crate) attachment: Mutex<Attachment>,
+    /// Set with the drive locked.
+    #[serde(skip)]
+    pub(crate) retired: OnceLock<Retired>,
+}
+
+/// Why no command may find a namespace any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retired {
+    /// It is deleted.
+    Deleted,
+    /// It is formatted: another one with the same identity takes its place.
+    Formatted,
 }
 
 fn no_store() -> Arc<dyn Store> {
@@ -55,6 +68,16 @@ pub(crate) struct Attachment {
 pub struct PlacementError;
 
 impl Namespace {
+    /// Returns whether the namespace is being deleted or formatted, or was.
+    pub fn retired(&self) -> Option<Retired> {
+        self.retired.get().copied()
+    }
+
+    /// Retires the namespace; if it is retired already, returns why.
+    pub(crate) fn retire(&self, why: Retired) -> Result<(), Retired> {
+        self.retired.set(why).map_err(|refused| self.retired().unwrap_or(refused))
+    }
+
     /// Returns its number in the device.
     pub fn id(&self) -> NsId {
         NsId((self.nsid - 1) as u8)

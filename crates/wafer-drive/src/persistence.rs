@@ -1,261 +1,351 @@
-//! Checkpoint and journal of a drive, kept beside its data file.
+//! The files of a drive, kept beside its data file, and when they are written.
 //!
-//! `FILE.state` is a checkpoint: the device, its namespaces and its counters at one moment.
-//! `FILE.journal` holds every command completed since. The device is deterministic, so replaying
-//! the journal on the checkpoint restores the drive after a kill. Rare changes (namespaces, formats, FDP) write
-//! a new checkpoint at once; so does a full journal.
+//! `FILE.state` is a checkpoint (`checkpoint.rs`): the device, its namespaces and its counters at one moment.
+//! `FILE.journal` (`journal.rs`) holds everything that happened since. The device is deterministic, so replaying the
+//! journal on the checkpoint (`resume.rs`) restores the drive after a kill.
+//!
+//! The files name their drive by its UUID, and checkpoint and journal their generation, which each checkpoint
+//! increments. A checkpoint writes, in this order: the mark of the data file (UUID and generation, where the file
+//! system has extended attributes), the state under a new name, its final name, the header of the journal, and a mark
+//! that it has begun. A kill between any two of them leaves files that still belong together:
+//!
+//! | file | generation, the checkpoint in the state file being *g* |
+//! |---|---|
+//! | mark of the data | *g*, or *g* + 1 before the next state has its name |
+//! | journal | *g*, or an earlier one that the state names as superseded |
+//!
+//! A drive being made has a journal of generation 0 and no state: it starts anew.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use wafer_device::{Device, DeviceConfig, DeviceState};
-use wafer_interface::{Counters, NsId};
-use wafer_nvme::crc32c;
+use wafer_interface::Command;
+use wafer_nvme::Status;
 
-use super::events::EventLog;
-use super::journal::Journal;
-use super::{Drive, DriveError, Inner, Namespace, Pending};
-use crate::storage::Storage;
+use super::change::Change;
+use super::journal::{Ending, Journal};
+use super::manage::uuid;
+use super::{Drive, DriveError, Environment, Inner, Life, Namespace, Transferred};
+use crate::storage::{Storage, StorageFile};
 
-const MAGIC: [u8; 8] = *b"WAFERSTA";
-const VERSION: u32 = 4;
 /// Limits of the size of a journal. Within them it is as large as the map, because a checkpoint writes the map.
 const JOURNAL_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=1 << 30;
-/// Bytes of the map that one check covers.
-const PIECE: usize = 1 << 20;
-
-/// A checkpoint without the state of the device and its map. `N` is a namespace, borrowed to write it.
-#[derive(Serialize, Deserialize)]
-struct Saved<N> {
-    generation: u64,
-    config: DeviceConfig,
-    earlier: Counters,
-    read_commands: u64,
-    write_commands: u64,
-    unsafe_shutdowns: u64,
-    hosts: Vec<String>,
-    events_enabled: Vec<u8>,
-    namespaces: Vec<N>,
-}
 
 /// The files of a drive.
 pub(super) struct Persistence {
-    storage: Arc<dyn Storage>,
-    state: PathBuf,
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) data: PathBuf,
     pub(super) journal: Journal,
-    generation: u64,
+    /// UUID of the drive.
+    pub(super) uuid: [u8; 16],
+    /// The newest checkpoint that the state file may hold.
+    pub(super) generation: u64,
+    /// The generation of the journal; older than `generation` if its header could not be written.
+    pub(super) begun: u64,
+    /// Whether the journal can take no more records before the next checkpoint.
+    stuck: bool,
+    /// The SMART values in the files that no command changes.
+    recorded: Life,
+    /// Of a drive that is being made: the files to remove if it cannot be.
+    leavings: Option<Vec<PathBuf>>,
 }
 
-fn beside(data: &Path, extension: &str) -> PathBuf {
-    let mut name = data.as_os_str().to_owned();
-    name.push(extension);
-    name.into()
+/// Returns the names of the files of a drive: data, state, the next state, journal.
+pub(super) fn files(data: &Path) -> [PathBuf; 4] {
+    ["", ".state", ".state.new", ".journal"].map(|extension| {
+        let mut name = data.as_os_str().to_owned();
+        name.push(extension);
+        name.into()
+    })
+}
+
+/// Removes what a drive that could not be made has left.
+pub(super) fn discard(storage: &dyn Storage, names: &[PathBuf]) {
+    for name in names {
+        if storage.exists(name) {
+            let _ = storage.remove(name);
+        }
+    }
+}
+
+/// Returns a UUID in its usual form (RFC 9562).
+pub(super) fn hyphenated(uuid: [u8; 16]) -> String {
+    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
 impl Persistence {
-    /// Opens the files beside a data file.
+    /// Opens the files of a drive, or makes those of a new one. Returns the data file, which is locked, too.
+    ///
+    /// # Errors
+    /// A file is missing or is not one of a drive; nothing is left behind then. A file cannot be used.
     pub(super) fn open(
-        storage: Arc<dyn Storage>,
+        environment: &Environment,
         data: &Path,
         logical_pages: u64,
-    ) -> Result<Self, DriveError> {
-        let path = beside(data, ".journal");
+    ) -> Result<(Arc<dyn StorageFile>, Self), DriveError> {
+        let storage = &environment.storage;
+        let names = files(data);
+        let [_, state, _, journal] = &names;
+        let missing = |file: &Path| {
+            let reason = "this file of the drive is missing; put it back, or move the drive's other files away \
+                          to make a new drive";
+            DriveError::State { path: file.display().to_string(), reason: reason.to_owned() }
+        };
+        let (has_state, has_journal) = (storage.exists(state), storage.exists(journal));
+        let existed = storage.exists(data);
+        if !existed && (has_state || has_journal) {
+            return Err(missing(data));
+        }
+        let file = storage.open_locked(data).map_err(|e| DriveError::io(data, e))?;
+        let empty = file.is_empty().map_err(|e| DriveError::io(data, e))?;
+        if has_state && !has_journal {
+            return Err(missing(journal));
+        }
+        if !has_state && !has_journal && !empty {
+            let reason = "the file has data but no drive state beside it; move it away";
+            let path = data.display().to_string();
+            return Err(DriveError::State { path, reason: reason.to_owned() });
+        }
+        if has_journal {
+            let opened = storage.open(journal).and_then(Journal::open);
+            match opened.map_err(|e| DriveError::io(journal, e))? {
+                Ok(opened) if has_state => {
+                    let files = Self::new(storage, data, opened, None);
+                    return Ok((file, files));
+                }
+                Ok(opened) if opened.header().generation > 0 => return Err(missing(state)),
+                Err(reason) if has_state || !empty => {
+                    let path = journal.display().to_string();
+                    let reason = format!("{reason}; put the drive's journal back");
+                    return Err(DriveError::State { path, reason });
+                }
+                // A server was killed while it made the drive.
+                _ => {}
+            }
+        }
         let bytes = (logical_pages * 4).clamp(*JOURNAL_BYTES.start(), *JOURNAL_BYTES.end());
-        let file = storage.open(&path);
-        let journal = file.and_then(|file| Journal::open(&*file, bytes));
-        let journal = journal.map_err(|e| DriveError::io(&path, e))?;
-        Ok(Persistence { storage, state: beside(data, ".state"), journal, generation: 0 })
+        let drive = uuid(&*environment.random);
+        let made = storage.open(journal).and_then(|file| Journal::create(file, drive, bytes));
+        // Not a data file that has data, whosever it is.
+        let leavings = names[usize::from(!empty)..].to_vec();
+        match made {
+            Ok(made) => Ok((file, Self::new(storage, data, made, Some(leavings)))),
+            Err(error) => {
+                discard(&**storage, &leavings);
+                Err(DriveError::io(journal, error))
+            }
+        }
     }
 
-    /// Returns whether the drive already exists.
-    pub(super) fn exists(&self) -> bool {
-        self.storage.exists(&self.state)
+    fn new(
+        storage: &Arc<dyn Storage>,
+        data: &Path,
+        journal: Journal,
+        leavings: Option<Vec<PathBuf>>,
+    ) -> Self {
+        Persistence {
+            storage: Arc::clone(storage),
+            data: data.to_owned(),
+            uuid: journal.header().drive,
+            generation: 0,
+            begun: 0,
+            journal,
+            stuck: false,
+            recorded: Life::default(),
+            leavings,
+        }
+    }
+
+    /// Returns whether the drive is being made.
+    pub(super) fn is_new(&self) -> bool {
+        self.leavings.is_some()
+    }
+
+    /// Returns the files to remove if the drive cannot be made.
+    pub(super) fn leavings(&self) -> Vec<PathBuf> {
+        self.leavings.clone().unwrap_or_default()
     }
 }
 
 impl Drive {
-    /// Writes a checkpoint and restarts the journal. Data is flushed first: a checkpoint must not refer to data
-    /// that a loss of power could still destroy.
+    /// Keeps a new drive in its files.
+    pub(super) fn keep(&self, files: Persistence) -> Result<(), DriveError> {
+        let [_, state, ..] = self::files(&files.data);
+        let mut inner = self.lock();
+        inner.persistence = Some(files);
+        self.checkpoint(&mut inner).map_err(|error| DriveError::io(&state, error))
+    }
+
+    /// Writes a checkpoint and restarts the journal. If this works the drive is healthy again.
     pub(super) fn checkpoint(&self, inner: &mut Inner) -> io::Result<()> {
-        let Some(mut persistence) = inner.persistence.take() else { return Ok(()) };
-        let result = self.backend.flush().and_then(|()| {
-            let generation = persistence.generation + 1;
-            let namespaces = self.namespaces();
-            let saved = Saved {
-                generation,
-                config: inner.config.clone(),
-                earlier: inner.earlier,
-                read_commands: inner.read_commands,
-                write_commands: inner.write_commands,
-                unsafe_shutdowns: inner.unsafe_shutdowns,
-                hosts: inner.hosts.clone(),
-                events_enabled: inner.events.masks().to_vec(),
-                namespaces: namespaces.iter().flatten().map(|n| &**n).collect(),
-            };
-            write_state(&*persistence.storage, &persistence.state, &saved, &inner.device)?;
-            persistence.generation = generation;
-            persistence.journal.begin(generation)
+        let Some(mut files) = inner.persistence.take() else { return Ok(()) };
+        let result = self.write_checkpoint(inner, &mut files);
+        // Records of a generation that the state has left behind would be ignored.
+        let stuck = files.generation > files.begun;
+        if let Ok(life) = &result {
+            files.recorded = *life;
+            files.stuck = false;
+            files.leavings = None;
+        }
+        inner.persistence = Some(files);
+        match result {
+            Ok(_) => {
+                inner.frozen = None;
+                self.set_health(inner, super::Health::Saved);
+                Ok(())
+            }
+            Err(error) => {
+                self.fail(inner, &error, stuck);
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes a change durable, before it happens. After a checkpoint, if the journal has no room.
+    ///
+    /// # Errors
+    /// `WRITE_FAULT`: the drive cannot be saved, and the change must not happen.
+    pub(crate) fn commit(
+        &self,
+        inner: &mut Inner,
+        change: &Change<&Namespace>,
+    ) -> Result<(), Status> {
+        if inner.persistence.is_none() {
+            return Ok(());
+        }
+        self.try_commit(inner, change).map_err(|_| Status::WRITE_FAULT)
+    }
+
+    fn try_commit(&self, inner: &mut Inner, change: &Change<&Namespace>) -> io::Result<()> {
+        inner.check_durable()?;
+        if let Change::Create(_) | Change::Format { .. } = change {
+            // The size of the data file, and the holes where earlier namespaces were.
+            self.sync_data(inner)?;
+        }
+        self.make_room(inner, |journal| journal.prepare(change))?;
+        let Some(files) = &mut inner.persistence else { return Ok(()) };
+        let before = files.journal.used();
+        let written = files.journal.append().and_then(|()| files.journal.sync());
+        if let Err(error) = &written {
+            let stuck = files.journal.retract(before).is_err();
+            self.fail(inner, error, stuck);
+        }
+        written
+    }
+
+    /// Adds a change to the journal that has happened already. Returns whether it is there.
+    pub(crate) fn note(&self, inner: &mut Inner, change: &Change<&Namespace>) -> bool {
+        self.add(inner, |journal| journal.prepare(change), Journal::append)
+    }
+
+    /// Adds a batch of commands to the journal.
+    pub(crate) fn journal_batch(
+        &self,
+        inner: &mut Inner,
+        timestamp: (u64, u8),
+        transferred: Transferred,
+        commands: &[Command],
+    ) {
+        self.add(
+            inner,
+            |journal| Ok(journal.has_room(commands.len())),
+            |journal| journal.batch(timestamp, transferred, commands),
+        );
+    }
+
+    /// Adds a frame to the journal unless it is stuck; if that fails, it is. Returns whether the frame is there.
+    fn add(
+        &self,
+        inner: &mut Inner,
+        fits: impl Fn(&mut Journal) -> io::Result<bool>,
+        append: impl FnOnce(&mut Journal) -> io::Result<()>,
+    ) -> bool {
+        if inner.persistence.as_ref().is_none_or(|files| files.stuck) {
+            return false;
+        }
+        let room = self.make_room(inner, fits);
+        let added = room.and_then(|()| match &mut inner.persistence {
+            Some(files) => append(&mut files.journal),
+            None => Ok(()),
         });
-        inner.persistence = Some(persistence);
-        result
+        if let Err(error) = &added {
+            self.fail(inner, error, true);
+        }
+        added.is_ok()
     }
 
-    /// Resumes from the files of an earlier server and returns notices for the user.
-    pub(super) fn load(&self, inner: &mut Inner) -> Result<Vec<String>, DriveError> {
-        let Some(mut persistence) = inner.persistence.take() else { return Ok(Vec::new()) };
-        let path = persistence.state.display().to_string();
-        let wrong = |reason: String| DriveError::State { path: path.clone(), reason };
-        let (saved, device) =
-            read_state(&*persistence.storage, &persistence.state, &self.options.device)
-                .map_err(wrong)?;
-        inner.device = device;
-        inner.config = saved.config;
-        inner.earlier = saved.earlier;
-        inner.read_commands = saved.read_commands;
-        inner.write_commands = saved.write_commands;
-        inner.unsafe_shutdowns = saved.unsafe_shutdowns;
-        inner.hosts = saved.hosts;
-        inner.events = EventLog::with_masks(saved.events_enabled);
-        self.open_namespaces(inner, saved.namespaces).map_err(|e| wrong(e.to_string()))?;
-        persistence.generation = saved.generation;
-        let mut notices = Vec::new();
-        match persistence.journal.header() {
-            Some((generation, true)) if generation == saved.generation => {}
-            Some((generation, false)) if generation == saved.generation => {
-                let commands = persistence.journal.read(generation);
-                inner.device.apply(&commands);
-                inner.unsafe_shutdowns += 1;
-                notices.push(format!(
-                    "the last server was killed; the device resumes from its last checkpoint and the {} \
-                     commands after it, so that every command reported as complete survives",
-                    commands.len()
-                ));
-            }
-            // Killed between a checkpoint and its journal: the checkpoint is complete.
-            _ => {
-                inner.unsafe_shutdowns += 1;
-                notices.push(
-                    "the last server was killed while it saved; the device resumes from that checkpoint, \
-                     and nothing is lost"
-                        .to_owned(),
-                );
-            }
+    /// Checks that a frame fits the journal, after a checkpoint if need be.
+    fn make_room(
+        &self,
+        inner: &mut Inner,
+        fits: impl Fn(&mut Journal) -> io::Result<bool>,
+    ) -> io::Result<()> {
+        let fits = |inner: &mut Inner| {
+            inner.persistence.as_mut().map_or(Ok(true), |files| fits(&mut files.journal))
+        };
+        if fits(inner)? {
+            return Ok(());
         }
-        inner.device.observer_mut().0.clear();
-        inner.persistence = Some(persistence);
-        let result = self.checkpoint(inner);
-        result.map_err(|e| DriveError::State { path, reason: e.to_string() })?;
-        Ok(notices)
+        self.checkpoint(inner)?;
+        match fits(inner)? {
+            true => Ok(()),
+            false => Err(io::Error::other("larger than the journal")),
+        }
     }
 
-    fn open_namespaces(&self, inner: &Inner, list: Vec<Namespace>) -> io::Result<()> {
-        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
-        for mut namespace in list {
-            let number = namespace.nsid.wrapping_sub(1) as usize;
-            if number >= 255 || !inner.device.has_namespace(NsId(number as u8)) {
-                let reason = format!("namespace {} is not in the device", namespace.nsid);
-                return Err(io::Error::other(reason));
-            }
-            namespace.store = self.backend.store(namespace.base, namespace.bytes)?;
-            namespace.groups = inner.device.geometry().groups;
-            if namespaces.len() <= number {
-                namespaces.resize(number + 1, None);
-            }
-            namespaces[number] = Some(Arc::new(namespace));
-        }
-        Ok(())
+    /// Makes all records of the journal survive a loss of power.
+    pub(crate) fn sync_journal(&self, inner: &mut Inner) -> io::Result<()> {
+        let Some(files) = &inner.persistence else { return Ok(()) };
+        let synced = files.journal.sync();
+        synced.inspect_err(|error| self.fail(inner, error, false))
+    }
+
+    /// Makes all data survive a loss of power, under the lock.
+    pub(crate) fn sync_data(&self, inner: &mut Inner) -> io::Result<()> {
+        self.backend.flush().inspect_err(|error| self.fail(inner, error, false))
     }
 }
 
-/// Writes a checkpoint beside the old one, then replaces it.
-fn write_state(
-    storage: &dyn Storage,
-    path: &Path,
-    saved: &Saved<&Namespace>,
-    device: &Device<Pending>,
-) -> io::Result<()> {
-    let new = beside(path, ".new");
-    let mut out = io::BufWriter::with_capacity(PIECE, storage.create(&new)?);
-    let json = serde_json::to_vec(saved)?;
-    let state = postcard::to_allocvec(&device.state()).map_err(io::Error::other)?;
-    let mut head = MAGIC.to_vec();
-    head.extend_from_slice(&VERSION.to_le_bytes());
-    head.extend_from_slice(&(json.len() as u64).to_le_bytes());
-    head.extend_from_slice(&(state.len() as u64).to_le_bytes());
-    for part in [&head, &json, &state] {
-        out.write_all(part)?;
-        out.write_all(&crc32c(part).to_le_bytes())?;
+impl Inner {
+    /// Returns the UUID of a drive with files.
+    pub(crate) fn drive_uuid(&self) -> Option<[u8; 16]> {
+        self.persistence.as_ref().map(|files| files.uuid)
     }
-    for piece in device.map_bytes().chunks(PIECE) {
-        out.write_all(piece)?;
-        out.write_all(&crc32c(piece).to_le_bytes())?;
-    }
-    out.flush()?;
-    storage.open(&new)?.sync()?;
-    storage.rename(&new, path)
-}
 
-fn read_state(
-    storage: &dyn Storage,
-    path: &Path,
-    options: &DeviceConfig,
-) -> Result<(Saved<Namespace>, Device<Pending>), String> {
-    let file = storage.open(path).map_err(|e| e.to_string())?;
-    let end = file.len().map_err(|e| e.to_string())?;
-    let mut at = 0;
-    // The file gives the length of each part, which a check follows.
-    let mut part = |length: u64| -> Result<Vec<u8>, String> {
-        let whole = length.checked_add(4).filter(|whole| *whole <= end - at);
-        let mut bytes = vec![0; whole.ok_or("damaged")? as usize];
-        file.read_at(&mut bytes, at).map_err(|e| e.to_string())?;
-        at += bytes.len() as u64;
-        let check = bytes.split_off(length as usize);
-        if check != crc32c(&bytes).to_le_bytes() {
-            return Err("damaged".to_owned());
-        }
-        Ok(bytes)
-    };
-    let head = part(28)?;
-    if head[..8] != MAGIC {
-        return Err("not the state of a drive".to_owned());
+    /// Returns whether the journal can take no more records before the next checkpoint.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.persistence.as_ref().is_some_and(|files| files.stuck)
     }
-    let number = |at: usize| {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(&head[at..at + 8]);
-        u64::from_le_bytes(bytes)
-    };
-    if head[8..12] != VERSION.to_le_bytes() {
-        return Err("written by another version of wafer".to_owned());
-    }
-    let json = part(number(12))?;
-    let mut saved: Saved<Namespace> =
-        serde_json::from_slice(&json).map_err(|e| format!("damaged: {e}"))?;
-    if let Some(key) = difference(&saved.config, options) {
-        return Err(format!("this drive was made with another `{key}`"));
-    }
-    saved.config.timing.clone_from(&options.timing);
-    let state = part(number(20))?;
-    let state: DeviceState = postcard::from_bytes(&state).map_err(|e| format!("damaged: {e}"))?;
-    let device = Device::restore(&saved.config, Pending::default(), state, |map| {
-        for piece in map.chunks_mut(PIECE) {
-            piece.copy_from_slice(&part(piece.len() as u64)?);
-        }
-        Ok(())
-    });
-    Ok((saved, device.map_err(|e| e.to_string())?))
-}
 
-/// Returns the first key that differs. FDP and namespaces may have changed since the drive was made, and times
-/// change no byte.
-fn difference(saved: &DeviceConfig, given: &DeviceConfig) -> Option<String> {
-    let comparable = |config: &DeviceConfig| {
-        let config =
-            DeviceConfig { fdp: true, namespaces: Vec::new(), timing: None, ..config.clone() };
-        serde_json::to_value(config).unwrap_or_default()
-    };
-    let (saved, given) = (comparable(saved), comparable(given));
-    let keys = saved.as_object().into_iter().chain(given.as_object()).flat_map(|o| o.keys());
-    keys.into_iter().find(|key| saved.get(*key) != given.get(*key)).cloned()
+    pub(crate) fn set_stuck(&mut self) {
+        if let Some(files) = &mut self.persistence {
+            files.stuck = true;
+        }
+    }
+
+    /// Returns the SMART values in the files that no command changes.
+    pub(crate) fn recorded_life(&self) -> Option<Life> {
+        self.persistence.as_ref().map(|files| files.recorded)
+    }
+
+    pub(crate) fn set_recorded_life(&mut self, life: Life) {
+        if let Some(files) = &mut self.persistence {
+            files.recorded = life;
+        }
+    }
+
+    /// Notes for the next server that the data file failed to sync. If this fails too, that server finds an unsafe
+    /// shutdown.
+    pub(crate) fn record_loss(&mut self) {
+        if let Some(files) = &mut self.persistence {
+            let _ = files.journal.end(Ending::DataLost);
+        }
+    }
+
+    /// Notes for the next server that the drive is saved.
+    pub(crate) fn end_persistence(&mut self) -> io::Result<()> {
+        self.persistence.as_mut().map_or(Ok(()), |files| files.journal.end(Ending::Clean))
+    }
 }

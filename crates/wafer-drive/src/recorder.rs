@@ -31,6 +31,7 @@ impl Recorder {
             format: "wafer.capture/1".to_owned(),
             software: concat!("wafer ", env!("CARGO_PKG_VERSION")).to_owned(),
             started_unix_ms: clock.wall().as_millis() as u64,
+            drive: inner.drive_uuid().map(super::persistence::hyphenated),
             device: inner.config.clone(),
             geometry: CaptureGeometry::from(inner.device.geometry()),
             namespaces: (namespaces.iter().flatten())

@@ -9,7 +9,7 @@ use wafer_record::{
 };
 
 use super::events::{EventClass, EventRecord, TYPES};
-use super::{Drive, Namespace};
+use super::{Drive, Inner, Life, Namespace};
 
 /// Maximum number of events in a snapshot.
 const NEWEST: usize = 40;
@@ -23,10 +23,8 @@ pub struct DriveCounters {
     pub counters: Counters,
     /// Counters over the life of the drive: what SMART reports.
     pub lifetime: Counters,
-    /// Read and compare commands.
-    pub read_commands: u64,
-    /// Write commands.
-    pub write_commands: u64,
+    /// Counts over the life of the drive: what else SMART reports.
+    pub life: Life,
     /// Counters of each reclaim unit handle.
     pub handles: Vec<HandleCounters>,
     /// Counters of the reclaim unit that GC fills for all initially isolated handles, if there is one.
@@ -36,16 +34,31 @@ pub struct DriveCounters {
 }
 
 impl Drive {
-    /// Returns the counters now.
+    /// Returns the counters now; those of the last record while the journal cannot take any, so that no restart
+    /// finds less than hosts were told.
     pub fn counters(&self) -> DriveCounters {
-        let inner = self.lock();
+        let mut inner = self.lock();
+        let life = self.told_life(&mut inner);
+        match &inner.frozen {
+            Some(frozen) => DriveCounters {
+                uptime_seconds: self.uptime().as_secs_f64(),
+                ..DriveCounters::clone(frozen)
+            },
+            None => DriveCounters { life, ..self.counters_of(&inner) },
+        }
+    }
+
+    pub(crate) fn counters_of(&self, inner: &Inner) -> DriveCounters {
         let device = &inner.device;
         DriveCounters {
             uptime_seconds: self.uptime().as_secs_f64(),
             counters: device.counters(),
             lifetime: inner.lifetime(),
-            read_commands: inner.read_commands,
-            write_commands: inner.write_commands,
+            life: inner.recorded_life().map_or(self.life(inner), |told| Life {
+                error_entries: told.error_entries,
+                power_on_seconds: told.power_on_seconds,
+                ..inner.life
+            }),
             handles: device.handle_counters().to_vec(),
             gc: device.gc_counters(),
             capacity_bytes: device.geometry().logical_bytes(),
@@ -87,8 +100,8 @@ impl Drive {
                 drive: Some(DriveState {
                     fdp: inner.config.fdp,
                     lifetime: Summary::from(&now.lifetime),
-                    read_commands: now.read_commands,
-                    write_commands: now.write_commands,
+                    read_commands: now.life.read_commands,
+                    write_commands: now.life.write_commands,
                     flushes: None,
                     namespaces,
                     hosts: inner.hosts.clone(),

@@ -1,45 +1,16 @@
 //! A drive with a file: what is there after a server was killed, and after one that ended well.
 
-mod common;
-
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{FaultyStorage, ManualClock};
 use wafer_device::DeviceConfig;
 use wafer_drive::backend::DataSpec;
-use wafer_drive::{Drive, DriveError, DriveOptions, Environment, NamespaceRequest};
+use wafer_drive::{Drive, DriveOptions, Environment, NamespaceRequest};
+use wafer_faults::{FaultyStorage, ManualClock};
+
+use crate::{commands, config, on, open, options};
 use wafer_interface::{Bytes, Command, NsId, Placement, RuhId};
-
-fn config() -> DeviceConfig {
-    serde_json::from_value(serde_json::json!({
-        "capacity": "32MiB", "reclaim_unit": { "size": "1MiB" }, "overprovisioning": 0.6,
-        "handles": 4,
-    }))
-    .unwrap()
-}
-
-fn options(data: DataSpec) -> DriveOptions {
-    DriveOptions { device: config(), seed: 3, data, lba_bytes: 4096, events_enabled: false }
-}
-
-fn open(path: &Path) -> Result<Drive, DriveError> {
-    Drive::new(options(DataSpec::File(path.to_owned())))
-}
-
-/// Random page writes, so many that garbage is collected.
-fn commands(count: u64, seed: u64) -> Vec<Command> {
-    let mut state = seed;
-    (0..count)
-        .map(|_| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let placement = Placement((state >> 60) as u16 % 4);
-            Command::write((state >> 33) % 8192 * 8, 8, placement)
-        })
-        .collect()
-}
 
 #[test]
 fn a_killed_server_loses_nothing_that_it_counted() {
@@ -107,10 +78,12 @@ fn a_full_journal_makes_a_checkpoint() {
 fn namespaces_and_fdp_survive() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drive.img");
-    let first = open(&path).unwrap();
+    let data = DataSpec::File(path.clone());
+    let first = Drive::new(DriveOptions { events_enabled: true, ..options(data) }).unwrap();
     first.delete_namespace(1).unwrap();
     first.set_fdp(false).unwrap();
     first.set_fdp(true).unwrap();
+    assert!(first.supported_events(RuhId(1)).iter().all(|(_, enabled)| *enabled));
     let request = NamespaceRequest {
         pages: 1000,
         lba_bytes: 512,
@@ -122,7 +95,9 @@ fn namespaces_and_fdp_survive() {
     assert_eq!((nsid, other), (1, 2));
     first.apply(0, &[Command::write(8, 16, Placement(1)).on(NsId(0))]);
     drop(first);
+    // Whatever the next server would choose.
     let second = open(&path).unwrap();
+    assert!(second.supported_events(RuhId(1)).iter().all(|(_, enabled)| *enabled));
     let (a, b) = (second.namespace(1).unwrap(), second.namespace(2).unwrap());
     assert_eq!(
         (a.bytes, a.lba_bytes(), &a.handles[..]),
@@ -175,15 +150,8 @@ fn files_that_do_not_fit_are_refused() {
     assert!(refused.contains("damaged"), "{refused}");
     std::fs::remove_file(&state).unwrap();
     let refused = Drive::new(options(config())).err().unwrap().to_string();
-    assert!(refused.contains("has data but no drive state"), "{refused}");
-}
-
-/// A drive on storage that fails on demand.
-fn on(storage: &FaultyStorage) -> Result<Drive, DriveError> {
-    Drive::with(
-        options(DataSpec::File("drive.img".into())),
-        Environment { storage: Arc::new(storage.clone()), clock: Arc::new(ManualClock::default()) },
-    )
+    assert!(refused.ends_with("drive.img.state: this file of the drive is missing; put it back, or move the drive's other files away \
+             to make a new drive"), "{refused}");
 }
 
 #[test]
@@ -195,8 +163,9 @@ fn a_flush_fails_when_the_medium_does_not_sync() {
     storage.fail_syncs(true);
     let refused = drive.flush(0, Some(NsId(0))).unwrap_err();
     assert_eq!(refused.to_string(), "injected: sync failed");
+    // Not before the drive is saved again, which `maintain` does.
     storage.fail_syncs(false);
-    drive.flush(0, Some(NsId(0))).unwrap();
+    drive.flush(0, Some(NsId(0))).unwrap_err();
 }
 
 #[test]
@@ -241,7 +210,11 @@ fn time_is_that_of_the_clock() {
     let clock = Arc::new(ManualClock::default());
     let drive = Drive::with(
         options(DataSpec::None),
-        Environment { storage: Arc::new(FaultyStorage::default()), clock: clock.clone() },
+        Environment {
+            storage: Arc::new(FaultyStorage::default()),
+            clock: clock.clone(),
+            ..Environment::default()
+        },
     )
     .unwrap();
     clock.advance(Duration::from_secs(7));

@@ -2,10 +2,12 @@
 
 use std::net::SocketAddr;
 
-use wafer_nvme::zerocopy::{FromBytes, IntoBytes as _};
+use wafer_nvme::zerocopy::FromBytes;
 use wafer_nvme::*;
 
-use crate::queue::{Completion, HostError, Queue, QueueOptions};
+use crate::admin::Admin;
+use crate::protocol::{Completion, HostError, QueueOptions};
+use crate::queue::Queue;
 
 /// Identity and parameters of a host.
 #[derive(Clone, Debug)]
@@ -57,12 +59,26 @@ impl Host {
     pub fn connect(address: SocketAddr, options: HostOptions) -> Result<Self, HostError> {
         let queue = QueueOptions { entries: 32, ..options.queue };
         let mut admin = Queue::initialize(address, queue)?;
-        let done = connect(&mut admin, &options, 0, 0xffff, queue)?;
+        let done = connect(&mut admin, &options, 0, 0xffff, queue.entries)?;
         let cntlid = done.dw as u16;
         let mut host = Host { admin, cntlid, address, options };
-        let cc = Cc::new().with_en(true).with_iosqes(6).with_iocqes(4);
-        host.property_set(Property::CC, u64::from(cc.into_bits()))?;
+        host.enable()?;
         Ok(host)
+    }
+
+    fn enable(&mut self) -> Result<(), HostError> {
+        let cc = Cc::new().with_en(true).with_iosqes(6).with_iocqes(4);
+        self.property_set(Property::CC, u64::from(cc.into_bits()))
+    }
+
+    /// Resets the controller and enables it again. Outstanding admin commands get no completion.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn reset(&mut self) -> Result<(), HostError> {
+        self.property_set(Property::CC, 0)?;
+        self.admin.abandon();
+        self.enable()
     }
 
     /// Returns the address of the controller.
@@ -76,7 +92,7 @@ impl Host {
     /// The controller rejects the queue.
     pub fn io_queue(&self, qid: u16) -> Result<Queue, HostError> {
         let mut queue = Queue::initialize(self.address, self.options.queue)?;
-        connect(&mut queue, &self.options, qid, self.cntlid, self.options.queue)?;
+        connect(&mut queue, &self.options, qid, self.cntlid, self.options.queue.entries)?;
         Ok(queue)
     }
 
@@ -99,25 +115,12 @@ impl Host {
         }
     }
 
-    fn property(&mut self, fctype: FabricsType, property: Property, value: u64) -> Sqe {
-        let wide = matches!(property, Property::CAP);
-        let command = PropertyCommand {
-            opcode: AdminOpcode::FABRICS.0,
-            fctype: fctype.0,
-            attrib: u8::from(wide),
-            offset: property.0.into(),
-            value: value.into(),
-            ..Default::default()
-        };
-        Sqe::read_from_bytes(command.as_bytes()).expect("64 bytes")
-    }
-
     /// Sends Property Set.
     ///
     /// # Errors
     /// The command fails.
     pub fn property_set(&mut self, property: Property, value: u64) -> Result<(), HostError> {
-        let sqe = self.property(FabricsType::PROPERTY_SET, property, value);
+        let sqe = Admin::property_set(property, value);
         self.admin("property set", sqe, &[], 0).map(|_| ())
     }
 
@@ -126,7 +129,7 @@ impl Host {
     /// # Errors
     /// The command fails.
     pub fn property_get(&mut self, property: Property) -> Result<u64, HostError> {
-        let sqe = self.property(FabricsType::PROPERTY_GET, property, 0);
+        let sqe = Admin::property_get(property);
         self.admin("property get", sqe, &[], 0).map(|done| done.dw)
     }
 
@@ -135,13 +138,7 @@ impl Host {
     /// # Errors
     /// The command fails.
     pub fn identify<T: FromBytes>(&mut self, cns: Cns, nsid: u32) -> Result<T, HostError> {
-        let sqe = Sqe {
-            opcode: AdminOpcode::IDENTIFY.0,
-            nsid: nsid.into(),
-            cdw10: u32::from(cns.0).into(),
-            ..Default::default()
-        };
-        let done = self.admin("identify", sqe, &[], 4096)?;
+        let done = self.admin("identify", Admin::identify(cns, nsid), &[], 4096)?;
         T::read_from_bytes(&done.data)
             .map_err(|_| HostError::Protocol("a truncated structure".to_owned()))
     }
@@ -151,16 +148,7 @@ impl Host {
     /// # Errors
     /// The command fails.
     pub fn log(&mut self, lid: Lid, lsp: u8, lsi: u16, bytes: u32) -> Result<Vec<u8>, HostError> {
-        let dwords_z = bytes / 4 - 1;
-        let cdw10 = GetLogCdw10::new().with_lid(lid.0).with_lsp(lsp).with_numdl_z(dwords_z as u16);
-        let cdw11 = GetLogCdw11::new().with_numdu((dwords_z >> 16) as u16).with_lsi(lsi);
-        let sqe = Sqe {
-            opcode: AdminOpcode::GET_LOG_PAGE.0,
-            nsid: 0xffff_ffff.into(),
-            cdw10: cdw10.into_bits().into(),
-            cdw11: cdw11.into_bits().into(),
-            ..Default::default()
-        };
+        let sqe = Admin::log(lid, lsp, lsi, bytes);
         self.admin("get log page", sqe, &[], bytes as usize).map(|done| done.data)
     }
 
@@ -180,26 +168,10 @@ fn connect(
     options: &HostOptions,
     qid: u16,
     cntlid: u16,
-    queue_options: QueueOptions,
+    entries: u16,
 ) -> Result<Completion, HostError> {
-    let command = ConnectCommand {
-        opcode: AdminOpcode::FABRICS.0,
-        fctype: FabricsType::CONNECT.0,
-        qid: qid.into(),
-        sqsize_z: (queue_options.entries - 1).into(),
-        cattr: if queue_options.no_flow_control { 4 } else { 0 },
-        kato: options.kato.into(),
-        ..Default::default()
-    };
-    let data = ConnectData {
-        hostid: options.hostid,
-        cntlid: cntlid.into(),
-        subnqn: nqn_field(&options.subnqn),
-        hostnqn: nqn_field(&options.hostnqn),
-        ..Default::default()
-    };
-    let sqe = Sqe::read_from_bytes(command.as_bytes()).expect("64 bytes");
-    let done = queue.execute(sqe, data.as_bytes(), 0)?;
+    let (sqe, data) = Admin::connect(options, qid, cntlid, entries);
+    let done = queue.execute(sqe, &data, 0)?;
     if done.status.is_success() {
         Ok(done)
     } else {

@@ -5,8 +5,9 @@
 //! queue and makes I/O queues. `wafer-load` is a load generator on top of them.
 //!
 //! # Architecture
-//! - `queue.rs`: PDUs over a blocking socket, with outstanding commands up to the entries of the queue; [`Queue::submit`] writes to a buffer, [`Queue::complete`] reads.
-//! - `host.rs`: connecting, enabling, admin commands. `command.rs`: the commands.
+//! - `protocol.rs`: PDUs and outstanding commands up to the entries of the queue, without input or output;
+//!   simulated hosts use it directly. `queue.rs`: the same over a blocking socket; [`Queue::submit`] writes to a buffer, [`Queue::complete`] reads.
+//! - `host.rs`: connecting, enabling, admin commands. `admin.rs`, `command.rs`: the commands.
 //! - `load.rs`: random reads and writes at a queue depth, measured.
 //!
 //! # Invariants
@@ -20,13 +21,17 @@
 //! # What it does not implement
 //! TLS, authentication, reconnecting, keep alive by itself, and asynchronous input and output.
 
+mod admin;
 mod command;
 mod host;
 mod load;
+mod protocol;
 mod queue;
 mod stamps;
 
+pub use admin::Admin;
 pub use command::Io;
 pub use host::{Host, HostOptions};
 pub use load::{Load, LoadResult, Pattern};
-pub use queue::{Completion, HostError, Queue, QueueOptions};
+pub use protocol::{Completion, HostError, Protocol, QueueOptions};
+pub use queue::Queue;

@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use crate::command::Io;
 use crate::host::{Host, HostOptions};
-use crate::queue::{HostError, Queue};
+use crate::protocol::HostError;
+use crate::queue::Queue;
 use crate::stamps::{Stamps, Verified};
 
 /// What is done.

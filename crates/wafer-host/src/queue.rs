@@ -1,105 +1,21 @@
-//! One connection to a controller.
+//! One connection to a controller over a blocking socket.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
-use wafer_nvme::*;
+use wafer_nvme::{PduHeader, Sqe};
 
-/// An error of a connection or a command.
-#[derive(Debug, thiserror::Error)]
-pub enum HostError {
-    /// The connection broke.
-    #[error("connection: {0}")]
-    Io(#[from] io::Error),
-    /// The controller ended the connection with this error.
-    #[error("the controller ended the connection: {0:?}")]
-    Terminated(FatalError),
-    /// The controller broke the protocol.
-    #[error("the controller sent {0}")]
-    Protocol(String),
-    /// A command failed that must succeed.
-    #[error("{command}: {status:?}")]
-    Status {
-        /// The command.
-        command: &'static str,
-        /// Its status.
-        status: Status,
-    },
-}
-
-/// Parameters of a connection.
-#[derive(Clone, Copy, Debug)]
-pub struct QueueOptions {
-    /// Header digests.
-    pub header_digest: bool,
-    /// Data digests.
-    pub data_digest: bool,
-    /// Maximum number of outstanding Ready to Transfer PDUs of a command.
-    pub r2ts: u32,
-    /// Alignment of data in PDUs of the controller: 4 * (hpda + 1) bytes.
-    pub hpda: u8,
-    /// Entries of the submission queue.
-    pub entries: u16,
-    /// Maximum data in a command capsule, bytes.
-    pub in_capsule: u32,
-    /// Whether SQ flow control is disabled, so that reads need no response capsule.
-    pub no_flow_control: bool,
-}
-
-impl Default for QueueOptions {
-    fn default() -> Self {
-        QueueOptions {
-            header_digest: false,
-            data_digest: false,
-            r2ts: 1,
-            hpda: 0,
-            entries: 128,
-            in_capsule: 8192,
-            no_flow_control: true,
-        }
-    }
-}
-
-/// A completed command.
-#[derive(Clone, Debug)]
-pub struct Completion {
-    /// Command identifier.
-    pub cid: u16,
-    /// Status.
-    pub status: Status,
-    /// Dwords 0 and 1.
-    pub dw: u64,
-    /// Do Not Retry: the same command would fail again.
-    pub dnr: bool,
-    /// Data that the controller sent.
-    pub data: Vec<u8>,
-}
-
-struct Outstanding {
-    /// Data that the host sends apart from the capsule.
-    send: Vec<u8>,
-    /// Data that the host receives.
-    receive: Vec<u8>,
-    received: usize,
-}
+use crate::protocol::{Completion, HostError, MAX_PDU, Protocol, QueueOptions};
 
 /// A connection with a queue behind it.
 pub struct Queue {
     stream: TcpStream,
-    options: QueueOptions,
-    max_h2c: usize,
-    outstanding: BTreeMap<u16, Outstanding>,
-    next_cid: u16,
-    out: Vec<u8>,
+    protocol: Protocol,
     input: Vec<u8>,
     start: usize,
     end: usize,
 }
-
-const INPUT: usize = 4 << 20;
 
 impl Queue {
     /// Connects the transport by ICReq and ICResp.
@@ -110,38 +26,10 @@ impl Queue {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-        let mut queue = Queue {
-            stream,
-            options,
-            max_h2c: 0,
-            outstanding: BTreeMap::new(),
-            next_cid: 0,
-            out: Vec::new(),
-            input: vec![0; INPUT],
-            start: 0,
-            end: 0,
-        };
-        let request = IcReq {
-            header: PduHeader {
-                pdu_type: PduType::IC_REQ.0,
-                hlen: 128,
-                plen: 128.into(),
-                ..Default::default()
-            },
-            hpda_z: options.hpda,
-            dgst: u8::from(options.header_digest) | u8::from(options.data_digest) << 1,
-            maxr2t_z: (options.r2ts - 1).into(),
-            ..Default::default()
-        };
-        queue.stream.write_all(request.as_bytes())?;
-        queue.fill(size_of::<IcResp>())?;
-        let response = IcResp::read_from_prefix(&queue.input[..]).map(|(r, _)| r);
-        let response = response.map_err(|_| HostError::Protocol("a truncated PDU".to_owned()))?;
-        queue.start = size_of::<IcResp>();
-        if response.header.pdu_type != PduType::IC_RESP.0 || response.dgst != request.dgst {
-            return Err(HostError::Protocol(format!("{response:?} for ICResp")));
-        }
-        queue.max_h2c = response.maxh2cdata.get() as usize;
+        let protocol = Protocol::new(options);
+        let mut queue = Queue { stream, protocol, input: vec![0; MAX_PDU], start: 0, end: 0 };
+        queue.flush()?;
+        queue.pdu()?;
         Ok(queue)
     }
 
@@ -152,71 +40,23 @@ impl Queue {
 
     /// Returns the number of outstanding commands.
     pub fn outstanding(&self) -> usize {
-        self.outstanding.len()
+        self.protocol.outstanding()
+    }
+
+    /// Forgets the outstanding commands, after a reset of their controller.
+    pub(crate) fn abandon(&mut self) {
+        self.protocol.abandon();
     }
 
     /// Returns whether another command may be submitted.
     pub fn has_room(&self) -> bool {
-        self.outstanding.len() + 1 < usize::from(self.options.entries)
+        self.protocol.has_room()
     }
 
     /// Queues a command for the next [`Self::flush`] and returns its identifier. `send` is its data, `receive`
     /// the maximum number of bytes that it returns.
-    pub fn submit(&mut self, mut sqe: Sqe, send: &[u8], receive: usize) -> u16 {
-        while self.outstanding.contains_key(&self.next_cid) {
-            self.next_cid = self.next_cid.wrapping_add(1);
-        }
-        let cid = self.next_cid;
-        self.next_cid = cid.wrapping_add(1);
-        sqe.cid = cid.into();
-        sqe.flags |= 0x40;
-        let capsule = !send.is_empty() && send.len() <= self.options.in_capsule as usize;
-        sqe.sgl = if capsule {
-            Sgl::in_capsule(0, send.len() as u32)
-        } else {
-            Sgl::transport(send.len().max(receive) as u32)
-        };
-        let hlen = size_of::<CapsuleCmd>();
-        self.push(PduType::CAPSULE_CMD, hlen, if capsule { send } else { &[] }, |header| {
-            CapsuleCmd { header, sqe }.as_bytes().to_vec()
-        });
-        let send = if capsule { Vec::new() } else { send.to_vec() };
-        let wait = Outstanding { send, receive: vec![0; receive], received: 0 };
-        self.outstanding.insert(cid, wait);
-        cid
-    }
-
-    fn push(
-        &mut self,
-        pdu_type: PduType,
-        hlen: usize,
-        data: &[u8],
-        bytes: impl FnOnce(PduHeader) -> Vec<u8>,
-    ) {
-        let (hdgst, ddgst) =
-            (self.options.header_digest, self.options.data_digest && !data.is_empty());
-        let pdo = hlen + if hdgst { DIGEST_BYTES } else { 0 };
-        let plen = pdo + data.len() + if ddgst { DIGEST_BYTES } else { 0 };
-        let flags = PduFlags::new()
-            .with_hdgst(hdgst)
-            .with_ddgst(ddgst)
-            .with_last(pdu_type == PduType::H2C_DATA);
-        let header = PduHeader {
-            pdu_type: pdu_type.0,
-            flags: flags.into_bits(),
-            hlen: hlen as u8,
-            pdo: if data.is_empty() { 0 } else { pdo as u8 },
-            plen: (plen as u32).into(),
-        };
-        let bytes = bytes(header);
-        self.out.extend_from_slice(&bytes);
-        if hdgst {
-            self.out.extend_from_slice(&crc32c(&bytes).to_le_bytes());
-        }
-        self.out.extend_from_slice(data);
-        if ddgst {
-            self.out.extend_from_slice(&crc32c(data).to_le_bytes());
-        }
+    pub fn submit(&mut self, sqe: Sqe, send: &[u8], receive: usize) -> u16 {
+        self.protocol.submit(sqe, send, receive)
     }
 
     /// Sends the submitted commands.
@@ -224,9 +64,10 @@ impl Queue {
     /// # Errors
     /// The connection broke.
     pub fn flush(&mut self) -> Result<(), HostError> {
-        if !self.out.is_empty() {
-            self.stream.write_all(&self.out)?;
-            self.out.clear();
+        let out = self.protocol.output();
+        if !out.is_empty() {
+            self.stream.write_all(out)?;
+            out.clear();
         }
         Ok(())
     }
@@ -250,7 +91,7 @@ impl Queue {
     /// As [`Self::complete`].
     pub fn complete_some(&mut self, some: &mut Vec<Completion>) -> Result<(), HostError> {
         some.push(self.complete()?);
-        while self.whole_pdu() && !self.outstanding.is_empty() {
+        while self.whole_pdu() && self.outstanding() > 0 {
             if let Some(completion) = self.pdu()? {
                 some.push(completion);
             }
@@ -279,7 +120,7 @@ impl Queue {
 
     fn whole_pdu(&self) -> bool {
         let have = &self.input[self.start..self.end];
-        PduHeader::ref_from_prefix(have).is_ok_and(|(h, _)| have.len() >= h.plen.get() as usize)
+        matches!(Protocol::pdu_length(have), Ok(Some(length)) if have.len() >= length)
     }
 
     /// Reads until at least `bytes` bytes are buffered.
@@ -301,131 +142,14 @@ impl Queue {
         Ok(())
     }
 
-    /// Takes one PDU and returns the completion that came with it, if any.
+    /// Takes one PDU, sends what it asks for, and returns the completion that came with it, if any.
     fn pdu(&mut self) -> Result<Option<Completion>, HostError> {
-        let wrong = |what: &str| HostError::Protocol(what.to_owned());
         self.fill(size_of::<PduHeader>())?;
-        let header = PduHeader::read_from_prefix(&self.input[self.start..self.end]);
-        let header = header.map(|(h, _)| h).map_err(|_| wrong("a truncated PDU"))?;
-        let plen = header.plen.get() as usize;
-        let hlen = usize::from(header.hlen);
-        if plen > INPUT || plen < hlen {
-            return Err(wrong("a PDU of impossible length"));
-        }
-        self.fill(plen)?;
-        let pdu_type = PduType(header.pdu_type);
-        let flags = PduFlags::from(header.flags);
-        let bytes = &self.input[self.start..self.start + plen];
-        self.start += plen;
-        if pdu_type == PduType::C2H_TERM_REQ {
-            let (term, _) = TermReq::read_from_prefix(bytes)
-                .map_err(|_| wrong("a truncated terminate request"))?;
-            return Err(HostError::Terminated(FatalError(term.fes.get())));
-        }
-        if flags.hdgst() != self.options.header_digest {
-            return Err(wrong("a PDU whose header digest flag was not agreed on"));
-        }
-        if flags.hdgst() {
-            let sent = bytes.get(hlen..hlen + DIGEST_BYTES).ok_or_else(|| wrong("no digest"))?;
-            if sent != crc32c(&bytes[..hlen]).to_le_bytes() {
-                return Err(wrong("a wrong header digest"));
-            }
-        }
-        match pdu_type {
-            PduType::CAPSULE_RESP => {
-                let (pdu, _) = CapsuleResp::read_from_prefix(bytes)
-                    .map_err(|_| wrong("a truncated response"))?;
-                let status = StatusField::from_bits(pdu.cqe.status.get());
-                let dw = u64::from(pdu.cqe.dw0.get()) | u64::from(pdu.cqe.dw1.get()) << 32;
-                let cid = pdu.cqe.cid.get();
-                let done = self.outstanding.remove(&cid);
-                let mut done = done.ok_or_else(|| wrong("a completion for an unknown command"))?;
-                done.receive.truncate(done.received);
-                Ok(Some(Completion {
-                    cid,
-                    status: Status(status.status()),
-                    dw,
-                    dnr: status.dnr(),
-                    data: done.receive,
-                }))
-            }
-            PduType::C2H_DATA => {
-                let (pdu, _) =
-                    DataPdu::read_from_prefix(bytes).map_err(|_| wrong("a truncated data PDU"))?;
-                let pdo = usize::from(header.pdo);
-                let length = pdu.datal.get() as usize;
-                let tail = if flags.ddgst() { DIGEST_BYTES } else { 0 };
-                if flags.ddgst() != self.options.data_digest || plen != pdo + length + tail {
-                    return Err(wrong("data of a length that differs from its header"));
-                }
-                if pdo % (4 * (usize::from(self.options.hpda) + 1)) != 0 {
-                    return Err(wrong("misaligned data"));
-                }
-                let data = &bytes[pdo..pdo + length];
-                if tail > 0 && bytes[pdo + length..] != crc32c(data).to_le_bytes() {
-                    return Err(wrong("a wrong data digest"));
-                }
-                let cid = pdu.cccid.get();
-                let waits = self.outstanding.get_mut(&cid);
-                let waits = waits.ok_or_else(|| wrong("data for an unknown command"))?;
-                let at = pdu.datao.get() as usize;
-                let target = waits.receive.get_mut(at..at + length);
-                target.ok_or_else(|| wrong("more data than requested"))?.copy_from_slice(data);
-                waits.received += length;
-                if !flags.success() {
-                    return Ok(None);
-                }
-                if !flags.last() || !self.options.no_flow_control {
-                    return Err(wrong("an unexpected success flag"));
-                }
-                let done = self.outstanding.remove(&cid);
-                Ok(done.map(|done| Completion {
-                    cid,
-                    status: Status::SUCCESS,
-                    dw: 0,
-                    dnr: false,
-                    data: done.receive,
-                }))
-            }
-            PduType::R2T => {
-                let (pdu, _) =
-                    R2t::read_from_prefix(bytes).map_err(|_| wrong("a truncated R2T"))?;
-                self.send_data(&pdu)?;
-                Ok(None)
-            }
-            other => Err(HostError::Protocol(format!("{other:?}"))),
-        }
-    }
-
-    /// Sends the data that a Ready to Transfer requests.
-    fn send_data(&mut self, r2t: &R2t) -> Result<(), HostError> {
-        let cid = r2t.cccid.get();
-        let (from, length) = (r2t.r2to.get() as usize, r2t.r2tl.get() as usize);
-        let part = self.outstanding.get(&cid).and_then(|o| o.send.get(from..from + length));
-        let part = part.ok_or_else(|| {
-            HostError::Protocol("an R2T for an unknown command or range".to_owned())
-        })?;
-        let part = part.to_vec();
-        let mut at = 0;
-        while at < length {
-            let count = (length - at).min(self.max_h2c);
-            let last = at + count == length;
-            let (ttag, datao) = (r2t.ttag, (from + at) as u32);
-            let hlen = size_of::<DataPdu>();
-            self.push(PduType::H2C_DATA, hlen, &part[at..at + count], |mut header| {
-                header.flags = PduFlags::from(header.flags).with_last(last).into_bits();
-                let pdu = DataPdu {
-                    header,
-                    cccid: cid.into(),
-                    ttag,
-                    datao: datao.into(),
-                    datal: (count as u32).into(),
-                    ..Default::default()
-                };
-                pdu.as_bytes().to_vec()
-            });
-            at += count;
-        }
-        self.flush()
+        let length = Protocol::pdu_length(&self.input[self.start..self.end])?.unwrap_or(0);
+        self.fill(length)?;
+        let completion = self.protocol.receive(&self.input[self.start..self.start + length])?;
+        self.start += length;
+        self.flush()?;
+        Ok(completion)
     }
 }

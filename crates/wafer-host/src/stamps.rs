@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::command::Io;
-use crate::queue::{HostError, Queue};
+use crate::protocol::HostError;
+use crate::queue::Queue;
 
 /// What reading everything back found.
 #[derive(Clone, Copy, Default)]

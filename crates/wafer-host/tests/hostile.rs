@@ -513,7 +513,7 @@ fn a_load_loses_nothing() {
     assert_eq!((result.commands, result.failed), (120_000, 0));
     let snapshot = target.drive.counters();
     assert_eq!(snapshot.counters.host_bytes, 120_000 * 4096);
-    assert_eq!(snapshot.write_commands, 120_000);
+    assert_eq!(snapshot.life.write_commands, 120_000);
     assert!(snapshot.counters.relocated_pages > 0);
     assert_eq!(target.drive.check_invariants(), Ok(()));
 }

@@ -5,7 +5,7 @@ mod file;
 
 use std::path::{Path, PathBuf};
 
-pub use file::{DEFAULT_SAMPLES, schema};
+pub use file::{DEFAULT_SAMPLES, SAMPLES, schema};
 use wafer_interface::TimingConfig;
 use wafer_record::files::read_text;
 use wafer_record::{Precondition, Volume};
@@ -102,13 +102,22 @@ pub struct Options {
 }
 
 impl Options {
+    /// Checks the values that options share with files; the errors name the option.
+    fn check(&self, device: &ResolvedDevice) -> Result<(), LabError> {
+        if self.pace.as_deref().is_some_and(|pace| pace.trim().is_empty()) {
+            return Err(LabError::argument("pace", "names no job"));
+        }
+        let volume = self.volume.map_or(Ok(()), |volume| check_volume(volume, device));
+        volume.map_err(|reason| LabError::argument("volume", reason))
+    }
+
     /// Returns the workload that the options name, if any.
     fn workload(&self) -> Result<Option<Workload>, LabError> {
         match (&self.fio, self.traces.as_slice()) {
             (Some(_), [_, ..]) => {
                 Err(LabError::argument("trace", "give a trace or a job file, not both"))
             }
-            (None, []) if !self.trace_set.is_empty() => {
+            (_, []) if !self.trace_set.is_empty() => {
                 Err(LabError::argument("trace_set", "there is no trace to set it for"))
             }
             (None, []) => Ok(None),
@@ -117,6 +126,18 @@ impl Options {
                 Ok(Some(Workload::new(TraceSource::from_options(traces, &self.trace_set)?)))
             }
         }
+    }
+}
+
+/// Most multiples of the logical capacity that a run may write: years on a real drive.
+const MOST_VOLUMES: f64 = 1e6;
+
+/// Refuses a volume that no run reaches.
+fn check_volume(volume: Volume, device: &ResolvedDevice) -> Result<(), String> {
+    let most = MOST_VOLUMES * device.logical_bytes() as f64;
+    match volume.bytes(device.logical_bytes()) as f64 <= most {
+        true => Ok(()),
+        false => Err(format!("{volume} is more than {MOST_VOLUMES} times the capacity")),
     }
 }
 
@@ -137,6 +158,7 @@ impl Experiment {
         let folder = path.parent().unwrap_or(Path::new(""));
         let files = Files::new(folder, options.data_dir.as_deref());
         let device = device_of_file(&mut layers, folder, options)?;
+        options.check(&device)?;
         let workload = match options.workload()? {
             Some(workload) => {
                 layers.remove("workload");
@@ -146,8 +168,15 @@ impl Experiment {
             None => source::of_file(&mut layers, &files, path)?,
         };
         let file: ExperimentFile = layers.read()?;
-        if file.samples.is_some_and(|samples| samples < 2) {
-            return Err(layers.error("samples", "expected at least 2"));
+        if file.samples.is_some_and(|samples| !SAMPLES.contains(&samples)) {
+            let reason = format!("expected {} to {}", SAMPLES.start(), SAMPLES.end());
+            return Err(layers.error("samples", &reason));
+        }
+        if let (None, Some(volume)) = (options.volume, file.volume) {
+            check_volume(volume, &device).map_err(|reason| layers.error("volume", &reason))?;
+        }
+        if file.pace.as_deref().is_some_and(|pace| pace.trim().is_empty()) {
+            return Err(layers.error("pace", "names no job"));
         }
         if let Some(Err((key, reason))) = file.validate.as_ref().map(Checks::check) {
             return Err(layers.error(key, &reason));
@@ -180,6 +209,7 @@ impl Experiment {
         let device = options.device.as_deref().ok_or_else(|| missing("device"))?;
         let workload = options.workload()?.ok_or_else(|| missing("workload"))?;
         let device = load_device(device, &options.set)?;
+        options.check(&device)?;
         Ok(Self::of(device, workload, options))
     }
 
@@ -205,6 +235,13 @@ impl Experiment {
             compare: options.compare.clone(),
             checks: None,
         }
+    }
+
+    /// Returns the files that the run reads, without those that name each other.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let optional = [&self.pace_from, &self.compare].into_iter().flatten().cloned();
+        let device = std::iter::once(self.device.name.clone().into());
+        self.workload.files().into_iter().chain(optional).chain(device).collect()
     }
 
     /// Returns the volume in bytes.

@@ -54,7 +54,9 @@ pub use checks::{Checks, Standing};
 pub use config::{ResolvedDevice, device_from_text, load_device};
 pub use control::{Control, Progress, Stage};
 pub use error::{LabError, line};
-pub use experiment::{Checked, DEFAULT_SAMPLES, Experiment, Options, schema as experiment_schema};
+pub use experiment::{
+    Checked, DEFAULT_SAMPLES, Experiment, Options, SAMPLES, schema as experiment_schema,
+};
 pub use precondition::PreconditionStream;
 pub use reference::{Comparison, ComparisonRow, Reference};
 pub use run::{run, run_with_policy};

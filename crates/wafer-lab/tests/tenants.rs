@@ -273,6 +273,7 @@ fn capture(path: &Path, device: &str, commands: &[Command]) {
         format: "wafer.capture/1".to_owned(),
         software: "test".to_owned(),
         started_unix_ms: 0,
+        drive: None,
         geometry: CaptureGeometry::from(&resolved.geometry),
         device: resolved.config,
         namespaces: Vec::new(),

@@ -42,6 +42,11 @@ impl Engine {
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
+    /// Checks that the drive can count a write.
+    fn check_writable(&self) -> io::Result<()> {
+        self.drive.check_writable().map_err(|_| io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
     /// Reads from `offset` up to the end of the namespace and returns the number of bytes read.
     ///
     /// # Errors
@@ -70,6 +75,7 @@ impl Engine {
         if data.is_empty() {
             return Ok(());
         }
+        self.check_writable()?;
         at.store.write(offset, data)?;
         self.command(at.id(), Op::Write, offset, data.len() as u64);
         Ok(())
@@ -86,6 +92,7 @@ impl Engine {
         if length == 0 {
             return Ok(());
         }
+        self.check_writable()?;
         at.store.deallocate(offset, length)?;
         // Only whole logical blocks: parts of blocks were overwritten with zeroes.
         let (first, end) = (offset.div_ceil(LBA_BYTES), (offset + length) / LBA_BYTES);
@@ -119,7 +126,8 @@ impl Engine {
         }
     }
 
-    /// Ends a frame of the capture: commands recorded so far survive a crash of this process.
+    /// Ends a frame of the capture, so that commands recorded so far survive a crash of this process, and saves a drive
+    /// that failed to save itself.
     ///
     /// # Errors
     /// The capture cannot be written; recording has stopped.

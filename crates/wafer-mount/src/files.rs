@@ -120,6 +120,7 @@ fn errno(error: &io::Error) -> Errno {
     match error.kind() {
         io::ErrorKind::StorageFull => Errno::ENOSPC,
         io::ErrorKind::NotFound => Errno::ENOENT,
+        io::ErrorKind::ReadOnlyFilesystem => Errno::EROFS,
         _ => error.raw_os_error().map_or(Errno::EIO, Errno::from_i32),
     }
 }

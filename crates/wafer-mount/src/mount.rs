@@ -8,6 +8,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
+use rustix::io::Errno;
+use rustix::mount::{UnmountFlags, unmount};
 use wafer_device::DeviceConfig;
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveError, DriveOptions};
@@ -51,6 +53,8 @@ pub struct MountOptions {
 /// A mounted drive. Dropping it unmounts.
 pub struct Mounted {
     engine: Arc<Engine>,
+    /// Absolute path of the mount point.
+    folder: PathBuf,
     session: Option<BackgroundSession>,
     ended: Arc<AtomicBool>,
     ticker: Option<JoinHandle<()>>,
@@ -84,6 +88,7 @@ pub fn mount(
         let reason = "cannot mount without /dev/fuse; load it with `modprobe fuse`";
         return Err(of_folder(io::Error::other(reason)));
     }
+    let absolute = folder.canonicalize().map_err(of_folder)?;
     let drive = Drive::new(DriveOptions {
         device: config.clone(),
         seed: 0,
@@ -147,7 +152,8 @@ pub fn mount(
         })
     };
     let ticker = Some(ticker);
-    Ok(Mounted { engine, session: Some(session), ended, ticker, failed, notices })
+    let session = Some(session);
+    Ok(Mounted { engine, folder: absolute, session, ended, ticker, failed, notices })
 }
 
 impl Mounted {
@@ -166,7 +172,20 @@ impl Mounted {
         self.session.as_ref().is_none_or(|s| s.guard.is_finished())
     }
 
-    /// Unmounts, ends the capture, and returns the record of the drive.
+    /// Takes the mount point away. Files that are open then stay usable until they are closed. Returns whether
+    /// there are any: [`Self::unmount`] waits for them.
+    pub fn detach(&self) -> bool {
+        if self.is_unmounted() {
+            return false;
+        }
+        match unmount(&self.folder, UnmountFlags::empty()) {
+            Err(Errno::BUSY) => unmount(&self.folder, UnmountFlags::DETACH).is_ok(),
+            // Without root, fusermount does it, in `unmount`.
+            _ => false,
+        }
+    }
+
+    /// Unmounts, waits until every open file is closed, ends the capture, and returns the record of the drive.
     ///
     /// # Errors
     /// The capture or the data are incomplete.
@@ -175,9 +194,14 @@ impl Mounted {
     }
 
     fn end(&mut self) -> Result<Record, MountError> {
+        // fuser's own unmounting gives up where a file is open, and leaves a mount without a server.
+        self.detach();
         if let Some(session) = self.session.take() {
             // Fails if it was unmounted from outside: nothing is left to undo.
-            let _ = session.umount_and_join();
+            let _ = match rustix::process::geteuid().is_root() {
+                true => session.join(),
+                false => session.umount_and_join(),
+            };
         }
         self.ended.store(true, Ordering::Relaxed);
         if let Some(ticker) = self.ticker.take() {

@@ -118,6 +118,26 @@ layout! {
     } at { status: 12, lba: 16, nsid: 24, command_specific: 32 }
 }
 
+/// Critical Warning of the SMART log, and which of them cause asynchronous events.
+#[bitfield(u8)]
+#[derive(PartialEq, Eq)]
+pub struct CriticalWarning {
+    /// The available spare is below its threshold.
+    pub spare: bool,
+    /// A temperature is beyond a threshold.
+    pub temperature: bool,
+    /// The subsystem is no longer reliable, because of the medium or an internal error.
+    pub unreliable: bool,
+    /// The media are read only.
+    pub read_only: bool,
+    /// The backup of the volatile memory failed.
+    pub backup: bool,
+    /// The persistent memory region is read only or unreliable.
+    pub persistent_memory: bool,
+    #[bits(2)]
+    __: u8,
+}
+
 layout! {
     /// SMART / Health Information.
     pub struct SmartLog: 512 {

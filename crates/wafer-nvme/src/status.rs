@@ -33,6 +33,8 @@ open_enum! {
         INVALID_SGL_LENGTH = 0x00f,
         /// SGL Descriptor Type Invalid.
         INVALID_SGL_TYPE = 0x011,
+        /// Operation Denied.
+        OPERATION_DENIED = 0x015,
         /// SGL Offset Invalid.
         INVALID_SGL_OFFSET = 0x016,
         /// Host Identifier Inconsistent Format.
@@ -53,6 +55,8 @@ open_enum! {
         CAPACITY_EXCEEDED = 0x081,
         /// Namespace Not Ready.
         NAMESPACE_NOT_READY = 0x082,
+        /// Format in Progress.
+        FORMAT_IN_PROGRESS = 0x084,
         /// Invalid Format (command specific).
         INVALID_FORMAT = 0x10a,
         /// Asynchronous Event Request Limit Exceeded.

@@ -84,7 +84,9 @@ mod _wafer {
     #[pymodule_export]
     use crate::policy::ReclaimUnits;
     #[pymodule_export]
-    use crate::records::{cumulative_waf, instantaneous_waf, read_records, record_schema};
+    use crate::records::{
+        cumulative_waf, instantaneous_waf, read_records, record_schema, write_text,
+    };
     #[pymodule_export]
     use crate::requests::TraceRequests;
     #[pymodule_export]

@@ -1,11 +1,13 @@
 //! Records and their metrics, as `wafer-record` reads and computes them.
 
+use std::path::PathBuf;
+
 use numpy::{IntoPyArray as _, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use wafer_record::metrics::{self, Waf};
 use wafer_record::records_of_text;
 
-use crate::error::raise;
+use crate::error::{of_lab, raise};
 
 /// Reads the records of a text and returns each as JSON, with metrics and findings.
 #[pyfunction]
@@ -14,6 +16,12 @@ pub(crate) fn read_records(py: Python<'_>, label: &str, text: &str) -> PyResult<
     let records = records_of_text(label, text).map_err(|e| wrong(e.to_string()))?;
     let json = |record| serde_json::to_string_pretty(record).map_err(|e| wrong(e.to_string()));
     records.iter().map(json).collect()
+}
+
+/// Writes a text as a file, as the command line does: complete or unchanged.
+#[pyfunction]
+pub(crate) fn write_text(py: Python<'_>, path: PathBuf, text: &str) -> PyResult<()> {
+    wafer_record::write_text(&path, text).map_err(|e| of_lab(py, &e.into()))
 }
 
 /// Returns the cumulative WAF at each sample; 1 where hosts have written nothing.

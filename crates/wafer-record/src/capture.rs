@@ -34,6 +34,9 @@ pub struct CaptureHeader {
     pub software: String,
     /// Start of the recording, milliseconds since 1970; records count from here.
     pub started_unix_ms: u64,
+    /// UUID of the drive, if it has files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<String>,
     /// The device's configuration, every key resolved.
     pub device: DeviceConfig,
     /// Sizes that follow from it.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::text::printable;
+
 /// An error of reading or writing a record. Every message is one line.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
@@ -25,8 +27,8 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// Returns an error in a file of the user's.
+    /// Returns an error in a file of the user's. What the reason quotes of the file stays within the line.
     pub fn input(place: impl Into<String>, reason: impl Into<String>) -> Self {
-        RecordError::Input { place: place.into(), reason: reason.into() }
+        RecordError::Input { place: place.into(), reason: printable(&reason.into()).into_owned() }
     }
 }

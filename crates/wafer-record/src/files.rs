@@ -1,10 +1,8 @@
-//! Reads the text files that users name, and writes JSON files.
+//! Reads the text files that users name.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
-
-use serde::Serialize;
 
 use crate::RecordError;
 
@@ -39,45 +37,4 @@ pub(crate) fn read_text_up_to(path: &Path, most: u64) -> Result<String, RecordEr
         let line = 1 + before.iter().filter(|b| **b == b'\n').count();
         fail(format!("line {line} is not UTF-8 text"))
     })
-}
-
-/// Writes a value as JSON. The file is complete or unchanged, also after a crash; what is not a
-/// regular file, such as a pipe, is written to directly.
-pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
-    let failed = |source: std::io::Error| RecordError::Io { path: path.to_owned(), source };
-    let mut text = serde_json::to_vec_pretty(value).map_err(|e| failed(e.into()))?;
-    text.push(b'\n');
-    if fs::metadata(path).is_ok_and(|m| !m.is_file()) {
-        return fs::write(path, text).map_err(failed);
-    }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let write = || {
-        let mut file = fs::File::create(&temporary)?;
-        file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    };
-    write().map_err(|e| {
-        // The error that counts is the first; what is left of the file may be gone already.
-        let _ = fs::remove_file(&temporary);
-        failed(e)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failed_write_leaves_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("missing").join("result.json");
-        assert!(write_json(&path, &1).is_err());
-        let path = folder.path().join("result.json");
-        write_json(&path, &[1, 2]).unwrap();
-        let names: Vec<_> =
-            fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(names, ["result.json"]);
-    }
 }

@@ -1,4 +1,62 @@
-//! Numbers in sentences and tables.
+//! Numbers in sentences and tables, and text that is safe to show.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+/// Reports whether a character acts on a terminal instead of being shown: C0, DEL and C1, separators of lines,
+/// and those that change the direction of the text around them.
+fn acts(c: char) -> bool {
+    let direction = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || direction || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
+}
+
+/// Returns a text with every character escaped that would act on a terminal: `\u{1b}`, `\n`.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match acts(c) {
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Returns a value as indented JSON that ends with a line feed; no character of it acts on a terminal.
+///
+/// # Errors
+/// The value has no JSON, such as a map whose keys are not text.
+pub fn json(value: &impl Serialize) -> Result<String, serde_json::Error> {
+    Ok(escaped(serde_json::to_string_pretty(value)? + "\n"))
+}
+
+/// Returns a value as JSON in one line, as [`json`].
+///
+/// # Errors
+/// As [`json`].
+pub fn json_line(value: &impl Serialize) -> Result<String, serde_json::Error> {
+    Ok(escaped(serde_json::to_string(value)? + "\n"))
+}
+
+/// Escapes what JSON and TOML allow in strings and terminals act on: DEL, C1 and the like stand in strings only.
+pub fn escaped(json: String) -> String {
+    let foreign = |c: char| c != '\n' && acts(c);
+    if !json.contains(foreign) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        match foreign(c) {
+            true => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => out.push(c),
+        }
+    }
+    out
+}
 
 /// Formats bytes with three digits and a decimal unit.
 pub fn bytes(bytes: u64) -> String {
@@ -39,6 +97,21 @@ pub(crate) fn ratio(part: u64, of: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_acts_on_a_terminal() {
+        let hostile = "a\u{1b}[31m\u{7f}\u{85}\u{9b}2J\u{202e}b\u{2028}\r\n\u{7}é\u{feff}";
+        let shown = printable(hostile);
+        assert!(!shown.contains(acts), "{shown:?}");
+        assert!(shown.starts_with("a\\u{1b}[31m\\u{7f}\\u{85}\\u{9b}2J\\u{202e}b"), "{shown}");
+        assert_eq!(printable(&shown), shown, "twice is once");
+        assert!(matches!(printable("é – 日本"), Cow::Borrowed(_)));
+        for text in [json(&[hostile]).unwrap(), json_line(&[hostile]).unwrap()] {
+            assert!(!text.contains(|c| c != '\n' && acts(c)), "{text:?}");
+            assert!(text.contains("\\u009b2J\\u202eb"), "{text}");
+            assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), [hostile]);
+        }
+    }
 
     #[test]
     fn numbers_keep_three_digits() {

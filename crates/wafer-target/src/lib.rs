@@ -8,6 +8,7 @@
 //! ```text
 //! host ==TCP==> transport/link.rs        moves bytes, keeps time
 //!               transport/connection.rs  bytes to PDUs: no input or output, what fuzzers drive
+//!               pool.rs                the memory for buffers, fair when it is scarce
 //!               transport/queue.rs       capsules to commands and back, digests, Ready to Transfer
 //!               controller/commands/     admin commands: checked, then executed; also logs/, features/
 //!               controller/io/           I/O commands, the same
@@ -21,8 +22,10 @@
 //! - Counters are those of the commands in the order in which the device got them, which is the order in
 //!   captures and in the journal: replaying either gives the same counters.
 //! - A completed Flush means that data and journal are in the file.
-//! - Memory is bounded for each connection whatever a host sends: one PDU of input, about two commands'
-//!   data of output, and [`controller::MAX_TRANSFER`] to 4 MiB of data in flight.
+//! - Memory is bounded whatever hosts send: a [`Pool`] has the buffers of all connections, and each connection has
+//!   less than 256 KiB beside it.
+//! - A turn of a queue takes well under a millisecond, without the medium; a command that takes longer is executed in
+//!   slices.
 //! - A host that breaks the protocol loses its connection and disturbs no other.
 //!
 //! # Error model
@@ -40,4 +43,8 @@
 pub mod controller;
 #[doc(hidden)]
 pub mod fuzzing;
+mod latch;
+mod pool;
 pub mod transport;
+
+pub use pool::Pool;

@@ -87,6 +87,7 @@ fn made_up(scan: &Scan) -> CaptureHeader {
         format: "wafer.capture/1".to_owned(),
         software: concat!("wafer ", env!("CARGO_PKG_VERSION"), ", converted").to_owned(),
         started_unix_ms: 0,
+        drive: None,
         device: DeviceConfig {
             capacity: Bytes(capacity),
             page: Bytes(4096),

@@ -15,8 +15,8 @@
 //! - the format that wafer itself records is `wafer_record::capture`.
 //!
 //! # Invariants
-//! Memory is bounded by names and touched granules, not by the length of a trace. Nothing that a file
-//! holds panics; a damaged record is counted, reported with file and line, and left out, or with `strict`
+//! Memory is bounded whatever a trace holds: names, and ranges of touched granules, up to a limit each. A file that
+//! unpacks to more than 200 times its size is refused beyond 1 GiB. Nothing that a file holds panics; a damaged record is counted, reported with file and line, and left out, or with `strict`
 //! refused before anything runs.
 
 mod convert;
@@ -24,6 +24,7 @@ mod decode;
 mod error;
 mod fields;
 mod format;
+mod granules;
 mod input;
 mod options;
 mod per_cpu;
@@ -42,6 +43,7 @@ pub use convert::write_capture;
 pub use decode::Faults;
 pub use error::TraceError;
 pub use format::{FORMATS, Format, format};
+pub use granules::Granules;
 pub use options::{Duration, Map, Repeat, TraceOptions, Volumes};
 pub use place_map::PlaceMap;
 pub use reader::TraceReader;

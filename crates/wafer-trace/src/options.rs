@@ -19,7 +19,7 @@ pub struct TraceOptions {
     /// (`"90s"`, `"10min"`, `"2h"`, `"1d"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Duration>,
-    /// End at this time after the trace's first request.
+    /// End at this time after the trace's first request; later than `from`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Duration>,
     /// Only this volume of the trace (disk, device, namespace), by its name; a number is one too.
@@ -33,7 +33,7 @@ pub struct TraceOptions {
     /// What follows the end of the trace while the volume is not reached: `"same"` (default), the
     /// trace again; `"shift"`, again with all addresses moved on; `"once"`, nothing.
     pub repeat: Repeat,
-    /// Times go this many times faster. It decides how several traces mix. Default 1.
+    /// Times go this many times faster, 0.000001 to 1000000. It decides how several traces mix. Default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<f64>,
     /// Refuse a trace with damaged records instead of leaving them out.
@@ -44,6 +44,25 @@ pub struct TraceOptions {
     /// Placement identifiers. Default `"trace"`, those that the trace carries.
     #[schemars(with = "String")]
     pub placement: PlacementRules,
+}
+
+impl TraceOptions {
+    /// Checks what the options say by themselves, without a trace.
+    ///
+    /// # Errors
+    /// Returns the first key that is wrong, and the reason.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        let (from, to) = (self.from.unwrap_or(Duration(0)), self.to.unwrap_or(Duration(u64::MAX)));
+        if to.0 <= from.0 {
+            return Err(("to", format!("{to} is not later than `from` ({from})")));
+        }
+        match self.speed {
+            Some(speed) if !(1e-6..=1e6).contains(&speed) => {
+                Err(("speed", format!("{speed} is not between 0.000001 and 1000000")))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Where the volumes of a trace lie.

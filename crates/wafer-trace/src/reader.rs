@@ -27,6 +27,8 @@ pub struct TraceReader {
     decoded: Decoded,
     /// The JSON header of a capture.
     header: Option<Vec<u8>>,
+    /// The file unpacks to more than is read.
+    too_large: bool,
 }
 
 impl TraceReader {
@@ -98,6 +100,7 @@ impl TraceReader {
             ended,
             decoded,
             header: capture,
+            too_large: false,
         })
     }
 
@@ -124,6 +127,14 @@ impl TraceReader {
     /// Returns the JSON header, if the trace is a capture.
     pub fn header(&self) -> Option<&[u8]> {
         self.header.as_deref()
+    }
+
+    /// Returns why the trace is not read to its end, if that is no damage.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let ratio = input::RATIO;
+        let reason =
+            || format!("unpacks to more than {ratio} times its size; unpack it to read it");
+        self.too_large.then(reason)
     }
 
     /// Returns messages on the first damaged records, `FILE:LINE: reason` each.
@@ -177,6 +188,7 @@ impl TraceReader {
             Err((more, error)) => {
                 self.end += more;
                 self.ended = true;
+                self.too_large |= error.kind() == io::ErrorKind::FileTooLarge;
                 self.decoded.faults.add(self.decoded.position + 1, damage(&error));
             }
         }
@@ -198,6 +210,7 @@ fn damage(error: &io::Error) -> &'static str {
         io::ErrorKind::UnexpectedEof => {
             "the file is cut off within its compression; what follows is lost"
         }
+        io::ErrorKind::FileTooLarge => "the file unpacks to more than is read",
         _ => "the file cannot be read on from here (damaged compression?); what follows is lost",
     }
 }

@@ -2,6 +2,7 @@
 
 use wafer_interface::{LBA_BYTES, NsId};
 
+use super::granules::Granules;
 use super::options::{Map, TraceOptions};
 use super::scan::{GRANULE, Scan, VolumeScan};
 
@@ -27,7 +28,7 @@ struct VolumeMap {
     /// Added after the modulo, for repeated traces.
     shift: u64,
     /// Granules that are written, when gaps are removed.
-    granules: Option<Vec<u64>>,
+    granules: Option<Granules>,
     /// The granule looked up last, and its rank.
     recent: (u64, u64),
 }
@@ -66,7 +67,7 @@ impl Remap {
     ) -> (Self, Fit) {
         let area = |volume: usize| areas[if joined { 0 } else { volume % areas.len() }];
         let size = |volume: &VolumeScan, compact: bool| match compact {
-            true => volume.granules.len() as u64 * GRANULE_BLOCKS,
+            true => volume.granules.len() * GRANULE_BLOCKS,
             false => volume.end.div_ceil(GRANULE).saturating_mul(GRANULE_BLOCKS),
         };
         // A volume that nothing follows may end within a granule.
@@ -174,17 +175,16 @@ impl Remap {
 
 /// Returns a block's address without the gaps before it. A block within a gap moves to the end of the gap.
 #[inline]
-fn compacted(granules: &[u64], recent: &mut (u64, u64), block: u64) -> u64 {
+fn compacted(granules: &Granules, recent: &mut (u64, u64), block: u64) -> u64 {
     let granule = block / GRANULE_BLOCKS;
     let within = block % GRANULE_BLOCKS;
     if recent.0 == granule {
         return recent.1 * GRANULE_BLOCKS + within;
     }
-    match granules.binary_search(&granule) {
-        Ok(rank) => {
-            *recent = (granule, rank as u64);
-            rank as u64 * GRANULE_BLOCKS + within
-        }
-        Err(rank) => rank as u64 * GRANULE_BLOCKS,
+    let (rank, written) = granules.rank(granule);
+    if !written {
+        return rank * GRANULE_BLOCKS;
     }
+    *recent = (granule, rank);
+    rank * GRANULE_BLOCKS + within
 }

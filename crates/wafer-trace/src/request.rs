@@ -55,6 +55,8 @@ pub struct Names {
 
 /// More names than this are counted under the last: a damaged trace must not fill the memory.
 const MOST_NAMES: usize = 1 << 20;
+/// And more bytes of names than this.
+const MOST_NAME_BYTES: usize = 64 << 20;
 
 impl Names {
     /// Returns the index of a volume.
@@ -84,6 +86,8 @@ impl Names {
 struct Table {
     names: Vec<String>,
     indices: HashMap<Vec<u8>, u32>,
+    /// Bytes of all names.
+    bytes: usize,
     /// The name asked for last: most requests repeat it.
     last: (Vec<u8>, u32),
 }
@@ -100,8 +104,11 @@ impl Table {
     fn look_up(&mut self, name: &[u8]) -> u32 {
         let index = match self.indices.get(name) {
             Some(index) => *index,
-            None if self.names.len() >= MOST_NAMES => MOST_NAMES as u32 - 1,
+            None if self.names.len() >= MOST_NAMES || self.bytes >= MOST_NAME_BYTES => {
+                self.names.len() as u32 - 1
+            }
             None => {
+                self.bytes += name.len();
                 let index = self.names.len() as u32;
                 self.names.push(String::from_utf8_lossy(name).into_owned());
                 self.indices.insert(name.to_vec(), index);

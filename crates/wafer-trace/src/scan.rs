@@ -1,6 +1,6 @@
 //! One pass over a trace: its contents, and what a remap needs to know beforehand.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use wafer_interface::Op;
@@ -8,12 +8,16 @@ use wafer_interface::Op;
 use super::decode::{Faults, SECTOR};
 use super::error::TraceError;
 use super::format::{FORMATS, Format, format};
+use super::granules::{Granules, Growing};
 use super::options::TraceOptions;
 use super::reader::TraceReader;
 use super::request::{NO_PROCESS, Request};
 
 /// Bytes of a granule: the unit in which a scan remembers where a trace writes.
 pub const GRANULE: u64 = 1 << 20;
+/// Most separate ranges of granules, all volumes together: less than 1 GB of memory, and more than any drive of
+/// 32 TiB can need.
+const MOST_RANGES: i64 = 1 << 24;
 
 /// Requests and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,8 +49,8 @@ pub struct VolumeScan {
     pub start: u64,
     /// The byte after the last of any write.
     pub end: u64,
-    /// Granules with a write, ascending.
-    pub granules: Vec<u64>,
+    /// Granules with a write.
+    pub granules: Granules,
 }
 
 /// The contents of a trace, within the time range and volume of the options.
@@ -179,11 +183,19 @@ impl Scan {
             for request in requests.iter().filter(|r| filter.passes(r, &reader)) {
                 scan.add(request);
             }
+            if scan.ranges > MOST_RANGES {
+                let reason =
+                    format!("writes to more than {MOST_RANGES} places that are 1 MiB apart");
+                return Err(TraceError::Option { path: path.to_owned(), reason });
+            }
             seen += requests.len() as u64;
             requests.clear();
             if !keep_going(seen) {
                 return Ok(None);
             }
+        }
+        if let Some(reason) = reader.refusal() {
+            return Err(TraceError::Option { path: path.to_owned(), reason });
         }
         let count = reader.faults().count;
         if options.strict && count > 0 {
@@ -207,7 +219,7 @@ impl Scan {
 
     /// Returns the bytes of the granules that are written.
     pub fn touched_bytes(&self) -> u64 {
-        self.volumes.iter().map(|v| v.granules.len() as u64 * GRANULE).sum()
+        self.volumes.iter().map(|v| v.granules.len() * GRANULE).sum()
     }
 
     /// Returns the number of all requests.
@@ -221,8 +233,10 @@ struct Scanning {
     scan: Scan,
     /// Time range of the requests.
     times: Option<(u64, u64)>,
-    /// Written granules of each volume, and the last one.
-    granules: Vec<(HashSet<u64>, u64)>,
+    /// Written granules of each volume.
+    granules: Vec<Growing>,
+    /// Their ranges, all volumes together.
+    ranges: i64,
     placements: BTreeMap<u16, u64>,
 }
 
@@ -245,7 +259,8 @@ impl Scanning {
             faults: Faults::default(),
             messages: Vec::new(),
         };
-        Scanning { scan, times: None, granules: Vec::new(), placements: BTreeMap::new() }
+        let (granules, placements) = (Vec::new(), BTreeMap::new());
+        Scanning { scan, times: None, granules, ranges: 0, placements }
     }
 
     #[inline]
@@ -258,7 +273,7 @@ impl Scanning {
         if index >= scan.volumes.len() {
             let fresh = || VolumeScan { start: u64::MAX, ..Default::default() };
             scan.volumes.resize_with(index + 1, fresh);
-            self.granules.resize_with(index + 1, || (HashSet::new(), u64::MAX));
+            self.granules.resize_with(index + 1, Growing::default);
         }
         let volume = &mut scan.volumes[index];
         if !request.op.has_range() {
@@ -289,14 +304,8 @@ impl Scanning {
                     }
                     scan.processes[process].1 += bytes;
                 }
-                // No reader passes on a write of more than 4 GiB: at most 4,097 granules.
-                let (granules, latest) = &mut self.granules[index];
-                for granule in request.offset / GRANULE..request.end().div_ceil(GRANULE) {
-                    if granule != *latest {
-                        granules.insert(granule);
-                        *latest = granule;
-                    }
-                }
+                let (first, end) = (request.offset / GRANULE, request.end().div_ceil(GRANULE));
+                self.ranges += self.granules[index].add(first, end);
             }
         }
     }
@@ -304,9 +313,8 @@ impl Scanning {
     fn finish(self, reader: &TraceReader, origin_ns: u64) -> Scan {
         let names = reader.names();
         let mut scan = self.scan;
-        for (i, (volume, (granules, _))) in scan.volumes.iter_mut().zip(self.granules).enumerate() {
-            volume.granules = granules.into_iter().collect();
-            volume.granules.sort_unstable();
+        for (i, (volume, granules)) in scan.volumes.iter_mut().zip(self.granules).enumerate() {
+            volume.granules = granules.finish();
             volume.name = names.volumes().get(i).cloned().unwrap_or_default();
             if volume.start == u64::MAX {
                 volume.start = 0;

@@ -147,7 +147,8 @@ impl TraceStream {
     /// Returns the approximate bytes of memory that playing takes.
     pub fn memory_bytes(&self) -> u64 {
         let granules = |t: &Tenant| -> u64 {
-            t.trace.scan.volumes.iter().map(|v| v.granules.len() as u64 * 16).sum()
+            // The scan's and the remap's.
+            t.trace.scan.volumes.iter().map(|v| v.granules.memory_bytes() * 2).sum()
         };
         self.tenants.iter().map(|t| (8 << 20) + granules(t)).sum()
     }
@@ -198,10 +199,6 @@ fn areas(
         blocks: (target.namespace_bytes[n] / LBA_BYTES).max(1),
     };
     let refuse = |reason: String| TraceError::Option { path: trace.scan.path.clone(), reason };
-    let speed = trace.options.speed.unwrap_or(1.0);
-    if !(speed > 0.0 && speed.is_finite()) {
-        return Err(refuse(format!("speed: {speed} is not a positive number")));
-    }
     if trace.options.volumes == Volumes::Namespaces {
         return Ok(((0..count).map(whole).collect(), false));
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use wafer_interface::{Counters, HandleCounters};
 use wafer_record::record::Provenance;
 use wafer_record::{Event, Live, ReclaimUnits, Snapshot};
-use wafer_web::live::{Config, LiveSource, Server, serve};
+use wafer_web::live::{Config, Limits, LiveSource, Server, serve};
 
 #[derive(Default)]
 struct Source {
@@ -60,6 +60,7 @@ fn start() -> (Arc<Source>, Server) {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         token: None,
         interval: Duration::from_millis(20),
+        limits: Limits { silence: Duration::from_millis(500), connections: 80 },
     };
     let server = serve(source.clone(), &config).unwrap();
     (source, server)
@@ -141,7 +142,12 @@ fn the_source_is_asked_as_often_however_many_look() {
 #[test]
 fn an_address_in_use_is_an_error() {
     let (_source, server) = start();
-    let config = Config { listen: server.address, token: None, interval: Duration::from_secs(1) };
+    let config = Config {
+        listen: server.address,
+        token: None,
+        interval: Duration::from_secs(1),
+        limits: Limits::default(),
+    };
     let error = serve(Arc::new(Source::default()), &config).err().unwrap().to_string();
     assert!(error.starts_with(&server.address.to_string()), "{error}");
 }
@@ -152,6 +158,7 @@ fn off_loopback_a_token_is_made() {
         listen: SocketAddr::from(([0, 0, 0, 0], 0)),
         token: None,
         interval: Duration::from_secs(1),
+        limits: Limits::default(),
     };
     let server = serve(Arc::new(Source::default()), &config).unwrap();
     let token = server.url.split_once("?token=").unwrap().1.to_owned();
@@ -165,4 +172,53 @@ fn off_loopback_a_token_is_made() {
     };
     assert_eq!(at("/metrics"), "HTTP/1.1 401 Unauthorized");
     assert_eq!(at(&format!("/metrics?token={token}")), "HTTP/1.1 200 OK");
+}
+
+/// Reads to the end and returns what came; fails if the server keeps the connection.
+fn rest(mut stream: &TcpStream) -> Vec<u8> {
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut bytes = Vec::new();
+    if let Err(error) = std::io::Read::read_to_end(&mut stream, &mut bytes) {
+        assert_ne!(error.kind(), std::io::ErrorKind::WouldBlock, "the connection stays open");
+    }
+    bytes
+}
+
+#[test]
+fn silent_peers_are_cut_off() {
+    let (_source, server) = start();
+    let silent = TcpStream::connect(server.address).unwrap();
+    let mut slow = TcpStream::connect(server.address).unwrap();
+    slow.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
+    // A byte at a time does not count as a sign of life.
+    let mut dripping = slow.try_clone().unwrap();
+    let dripped = std::thread::spawn(move || {
+        (0..100)
+            .take_while(|_| {
+                std::thread::sleep(Duration::from_millis(100));
+                dripping.write_all(b"x").is_ok()
+            })
+            .count()
+    });
+    let (status, idle) = request(&server, "/metrics");
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    rest(&silent);
+    rest(&slow);
+    rest(idle.get_ref());
+    assert!(dripped.join().unwrap() < 100);
+}
+
+#[test]
+fn connections_beyond_the_limit_are_closed() {
+    let (_source, server) = start();
+    let held: Vec<_> = (0..80).map(|_| request(&server, "/api/v1/record").1).collect();
+    assert_eq!(rest(&TcpStream::connect(server.address).unwrap()), b"");
+    drop(held);
+    // Their places are free again, soon.
+    assert!((0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        write!(stream, "GET /metrics HTTP/1.0\r\nHost: {}\r\n\r\n", server.address).unwrap();
+        rest(&stream).starts_with(b"HTTP/1.0 200 OK")
+    }));
 }

@@ -26,15 +26,16 @@ pub(super) trait Configuration:
     /// The application while it runs.
     type Application: Application + 'static;
 
-    /// See [`Model::memory_bytes`].
-    fn memory(&self, space: &Space) -> u64;
+    /// See [`Model::memory_bytes`]. Refuses what [`Self::application`] would refuse: nothing is computed from
+    /// parameters that were not checked.
+    fn memory(&self, space: &Space) -> Result<u64, ModelError>;
 
     /// Starts the application; refuses parameters that cannot work, by themselves or on this space.
     fn application(&self, space: &Space, seed: u64) -> Result<Self::Application, ModelError>;
 }
 
 impl<C: Configuration> Model for C {
-    fn memory_bytes(&self, space: &Space) -> u64 {
+    fn memory_bytes(&self, space: &Space) -> Result<u64, ModelError> {
         self.memory(space)
     }
 

@@ -12,7 +12,10 @@ use super::space::Space;
 /// An application with its parameters.
 pub trait Model: Debug + Send + Sync {
     /// Returns the bytes of memory that [`Model::start`] takes on this space, or 0 if negligible.
-    fn memory_bytes(&self, space: &Space) -> u64;
+    ///
+    /// # Errors
+    /// As [`Model::start`].
+    fn memory_bytes(&self, space: &Space) -> Result<u64, ModelError>;
 
     /// Starts the application.
     ///

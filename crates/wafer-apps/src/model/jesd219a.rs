@@ -75,8 +75,8 @@ impl Configuration for Jesd219aConfig {
         "JESD219A enterprise endurance workload: mixed sizes, three zones, 40 % reads";
     type Application = Jesd219a;
 
-    fn memory(&self, _space: &Space) -> u64 {
-        0
+    fn memory(&self, _space: &Space) -> Result<u64, ModelError> {
+        Ok(0)
     }
 
     fn application(&self, space: &Space, seed: u64) -> Result<Jesd219a, ModelError> {

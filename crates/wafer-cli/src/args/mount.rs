@@ -17,6 +17,9 @@ Examples:
   cat drive/counters.json                                  print the counters
   umount drive                                             or press Ctrl-C; prints the counters
 
+Ctrl-C takes the folder away at once. Files that are open, such as those of loop devices, stay usable until
+they are closed; the command waits for that.
+
 Requirements: /dev/fuse, and root or fusermount3. For swap, run as root and outside the limited control
 group.";
 

@@ -74,7 +74,7 @@ pub(crate) struct RunArgs {
     pub(crate) seeds: Option<u64>,
 
     /// Maximum number of timeline samples. Default: 1000.
-    #[arg(long, value_name = "N", value_parser = within(2..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = within(wafer_lab::SAMPLES))]
     pub(crate) samples: Option<usize>,
 
     /// Record whose invalidations cause relocations of whose data, for `wafer explain`. Costs about

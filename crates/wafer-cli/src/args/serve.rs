@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use wafer_drive::backend::DataSpec;
+use wafer_interface::Bytes;
 
-use super::values::lba_bytes;
+use super::values::{buffers, lba_bytes};
 use super::{DeviceArgs, HttpArgs};
 
 const SERVE_EXAMPLES: &str = "\
@@ -71,10 +72,20 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) advertise: Option<SocketAddr>,
 
-    /// Maximum number of simultaneous connections; further ones wait.
+    /// File with the hosts that may connect, and what each may do. Without it, any host may read and write
+    /// the namespaces attached to it; on a loopback address it may manage the drive too.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) hosts: Option<PathBuf>,
+
+    /// Maximum number of simultaneous connections; further ones are closed at once. The limit of open files
+    /// may allow fewer.
     #[arg(long, value_name = "N", default_value = "4096",
         value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub(crate) max_connections: u32,
+
+    /// Memory for the data in flight of all connections, at least 32MiB. Hosts wait in turn for it.
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = buffers)]
+    pub(crate) buffers: Bytes,
 
     /// Random seed of the device.
     #[arg(long, value_name = "N", default_value = "0")]

@@ -5,6 +5,11 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+#[cfg(feature = "serve")]
+use wafer_interface::Bytes;
+#[cfg(feature = "serve")]
+use wafer_target::Pool;
+
 pub(super) fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
@@ -18,6 +23,15 @@ pub(super) fn lba_bytes(text: &str) -> Result<u32, String> {
         "512" => Ok(512),
         "4096" => Ok(4096),
         _ => Err("expected 512 or 4096".to_owned()),
+    }
+}
+
+/// Parses the memory for buffers.
+#[cfg(feature = "serve")]
+pub(super) fn buffers(text: &str) -> Result<Bytes, String> {
+    match text.parse() {
+        Ok(Bytes(bytes)) if (Pool::SMALLEST..=1 << 40).contains(&bytes) => Ok(Bytes(bytes)),
+        _ => Err("expected a size from 32MiB to 1TiB".to_owned()),
     }
 }
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use indicatif::ProgressBar;
 use wafer_advise::{Advice, AdviseOptions, HeatMap, Histogram, SchemeKind, advise, files};
 use wafer_lab::{Experiment, LabError, Options, TraceSource, Workload, load_device};
-use wafer_record::write_json;
+use wafer_record::text::printable;
+use wafer_record::{Outputs, write_json, write_text};
 
 use crate::args::AdviseArgs;
 use crate::cancel::{CANCEL, cancel_on_ctrl_c};
@@ -45,6 +46,17 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
             (device()?, Workload::new(traces.clone()), Some(traces))
         }
     };
+    let mut outputs = Outputs::default();
+    args.traces
+        .iter()
+        .chain(&args.fio)
+        .chain(&args.experiment)
+        .for_each(|path| outputs.input(path));
+    workload.files().iter().for_each(|path| outputs.input(path));
+    outputs.input(device.name.as_ref());
+    if let Some(path) = args.json.as_deref().filter(|path| !output::is_stdout(path)) {
+        outputs.output(path)?;
+    }
     let options = AdviseOptions {
         handles: args.handles,
         hold_out: args.hold_out,
@@ -55,13 +67,13 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     cancel_on_ctrl_c()?;
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
     bar.enable_steady_tick(std::time::Duration::from_millis(200));
-    let progress = |text: &str| bar.set_message(text.to_owned());
+    let progress = |text: &str| bar.set_message(printable(text).into_owned());
     let advice = advise(&device, &workload, traces.as_ref(), &options, &CANCEL, &progress);
     bar.finish_and_clear();
     let advice = advice?;
     output::notices(quiet, &advice.notices);
     if let Some(folder) = &args.out {
-        write_files(folder, &advice)?;
+        write_files(folder, &advice, outputs)?;
     }
     match &args.json {
         Some(path) => output::json_to(path, &advice),
@@ -69,14 +81,17 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     }
 }
 
-fn write_files(folder: &Path, advice: &Advice) -> anyhow::Result<()> {
-    let failed = |path: PathBuf| move |source| LabError::Io { path, source };
-    std::fs::create_dir_all(folder).map_err(failed(folder.to_owned()))?;
-    for (name, text) in files(advice).0 {
-        let path = folder.join(name);
-        std::fs::write(&path, text).map_err(failed(path.clone()))?;
+fn write_files(folder: &Path, advice: &Advice, mut outputs: Outputs) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .map_err(|source| LabError::Io { path: folder.to_owned(), source })?;
+    let files = files(advice).0;
+    let json = folder.join("advice.json");
+    let paths: Vec<PathBuf> = files.iter().map(|(name, _)| folder.join(name)).collect();
+    paths.iter().chain([&json]).try_for_each(|path| outputs.output(path))?;
+    for (path, (_, text)) in paths.iter().zip(&files) {
+        write_text(path, text)?;
     }
-    Ok(write_json(&folder.join("advice.json"), advice)?)
+    Ok(write_json(&json, advice)?)
 }
 
 fn print(advice: &Advice) -> anyhow::Result<()> {

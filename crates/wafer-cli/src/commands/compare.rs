@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 
-use anyhow::Context as _;
-use wafer_lab::{Control, LabError, Options};
-use wafer_record::Record;
+use wafer_lab::{Control, Experiment, LabError, Options};
+use wafer_record::{Outputs, Record, write_text};
 use wafer_studies::ranking::{Ranking, WorkloadRanking, bound, experiments, workload};
 
 use crate::args::CompareArgs;
@@ -36,7 +35,12 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
         data_dir: args.data.data_dir.clone(),
         ..Options::default()
     };
+    let mut outputs = Outputs::default();
+    args.workloads.iter().for_each(|path| outputs.input(path));
     let runs = experiments(&policies, &args.workloads, args.seeds, &options)?;
+    runs.iter().flat_map(Experiment::files).for_each(|path| outputs.input(&path));
+    let json = args.json.as_deref().filter(|path| !output::is_stdout(path));
+    json.into_iter().chain(args.markdown.as_deref()).try_for_each(|path| outputs.output(path))?;
     let results = run_all(&check_all(&runs)?, args.threads, quiet, None, |_, _| Ok(()))?;
     let records: Vec<Record> = results.into_iter().collect::<Result<_, LabError>>()?;
 
@@ -55,7 +59,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     }
     let ranking = Ranking::new(&baseline, ranked);
     if let Some(path) = &args.markdown {
-        std::fs::write(path, ranking.markdown()).with_context(|| path.display().to_string())?;
+        write_text(path, &ranking.markdown())?;
     }
     if let Some(path) = &args.json {
         output::json_to(path, &ranking)?;

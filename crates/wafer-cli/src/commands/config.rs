@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use wafer_lab::load_device;
+use wafer_record::text::escaped;
 
 use crate::args::ConfigArgs;
 use crate::output;
@@ -12,5 +13,5 @@ pub(crate) fn run(args: &ConfigArgs, quiet: bool) -> anyhow::Result<()> {
     if args.json {
         return output::json(&device.config);
     }
-    output::text(&toml::to_string(&device.config).context("cannot write TOML")?)
+    output::text(&escaped(toml::to_string(&device.config).context("cannot write TOML")?))
 }

@@ -6,7 +6,7 @@ use wafer_record::{Explanation, read_records};
 
 use crate::args::ExplainArgs;
 use crate::output;
-use crate::output::{HEADER, Table};
+use crate::output::{HEADER, PLAIN, Table};
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     let mut explanations = Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
 fn print(out: &mut impl std::io::Write, e: &Explanation) -> std::io::Result<()> {
     writeln!(
         out,
-        "{HEADER}{}{HEADER:#}: WAF {:.3}, {} relocated\n",
+        "{HEADER}{}{PLAIN}: WAF {:.3}, {} relocated\n",
         e.name,
         e.waf,
         output::bytes(e.relocated_bytes)

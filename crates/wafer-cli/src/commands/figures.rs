@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use wafer_lab::{Checked, LabError};
-use wafer_record::write_json;
+use wafer_record::{Outputs, write_json, write_text};
 use wafer_studies::reproduce::{COLUMNS, Outcomes, Plan, Reproduction, cells, result_file};
 
 use crate::output::Table;
@@ -52,13 +52,26 @@ pub(crate) fn run_all(
     Ok((table, outcomes))
 }
 
+/// Refuses an output of a plan that is one of its inputs, or another output.
+pub(crate) fn check_outputs<'a>(
+    plan: &Plan,
+    experiments: &Path,
+    all: impl IntoIterator<Item = &'a Path>,
+) -> anyhow::Result<()> {
+    let mut outputs = Outputs::default();
+    outputs.input(experiments);
+    plan.runs.iter().flat_map(|run| run.experiment.files()).for_each(|path| outputs.input(&path));
+    all.into_iter().try_for_each(|path| outputs.output(path))?;
+    Ok(())
+}
+
 /// Replaces the generated part of a document: `update` takes its name and its text.
 pub(crate) fn write_document(
     path: &Path,
     update: impl Fn(&str, &str) -> Result<String, LabError>,
 ) -> anyhow::Result<()> {
     let text = update(&path.display().to_string(), &read_or_empty(path)?)?;
-    std::fs::write(path, text).with_context(|| path.display().to_string())
+    Ok(write_text(path, &text)?)
 }
 
 /// Checks that a document can take a table, before anything runs.

@@ -7,7 +7,7 @@ use wafer_lab::{Checked, LabError, ResolvedDevice};
 use wafer_record::record::Provenance;
 use wafer_record::{Connection, Kind, Live, ReclaimUnits, Snapshot};
 use wafer_target::controller::{ControllerInfo, Subsystem};
-use wafer_web::live::{Config, LiveSource, Server, serve};
+use wafer_web::live::{Config, Limits, LiveSource, Server, serve};
 
 use crate::args::HttpArgs;
 use crate::cancel::is_cancelled;
@@ -75,7 +75,8 @@ fn page(
     quiet: bool,
 ) -> anyhow::Result<Option<Server>> {
     let Some(listen) = args.http else { return Ok(None) };
-    let config = Config { listen, token: args.http_token.clone(), interval: INTERVAL };
+    let token = args.http_token.clone();
+    let config = Config { listen, token, interval: INTERVAL, limits: Limits::default() };
     let server = serve(source, &config).map_err(|e| LabError::config("--http", e.to_string()))?;
     output::notice(quiet, &format!("live page: {}", server.url));
     Ok(Some(server))

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant, SystemTime};
 use wafer_lab::LabError;
 use wafer_lab::measure::{self, Growth, NvmeCli, Session, Source, Tracker};
 use wafer_record::metrics::Waf;
-use wafer_record::{Record, metrics};
+use wafer_record::{Outputs, Record, metrics, write_text};
 
 use crate::args::MeasureArgs;
 use crate::cancel::{cancel_on_ctrl_c, is_cancelled};
 use crate::output;
-use crate::output::{HEADER, Table};
+use crate::output::{HEADER, PLAIN, Table};
 
 /// Interval at which the command and Ctrl-C are checked.
 const POLL: Duration = Duration::from_millis(10);
@@ -20,6 +20,10 @@ const POLL: Duration = Duration::from_millis(10);
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
+    let mut outputs = Outputs::default();
+    outputs.input(args.device.as_ref());
+    let json = args.json.as_deref().filter(|path| !output::is_stdout(path));
+    json.into_iter().chain(args.report.as_deref()).try_for_each(|path| outputs.output(path))?;
     let drive = NvmeCli {
         program: args.nvme_cli.clone(),
         device: args.device.clone(),
@@ -156,8 +160,9 @@ impl Lines {
             return;
         }
         if self.count.is_multiple_of(Self::PAGE) {
-            anstream::eprintln!(
-                "{HEADER}{:>9}  {:>9}  {:>11}  {:>11}  {:>10}  {:>13}  {:>7}{HEADER:#}",
+            let _ = writeln!(
+                output::styled_errors(),
+                "{HEADER}{:>9}  {:>9}  {:>11}  {:>11}  {:>10}  {:>13}  {:>7}{PLAIN}",
                 "time",
                 "host",
                 "host/s",
@@ -173,7 +178,8 @@ impl Lines {
         let media = total.media_bytes - self.last.media_bytes;
         let now = Waf::of(host, media);
         let rate = |bytes: u64| format!("{}/s", output::bytes((bytes as f64 / seconds) as u64));
-        anstream::eprintln!(
+        let _ = writeln!(
+            output::styled_errors(),
             "{:>9}  {:>9}  {:>11}  {:>11}  {:>10}  {:>13}  {:>7}",
             output::seconds(total.seconds),
             output::bytes(total.host_bytes),
@@ -201,7 +207,7 @@ fn finish(args: &MeasureArgs, record: &Record) -> anyhow::Result<()> {
     }
     if let Some(path) = &args.report {
         let page = wafer_web::report::page(&record.name, vec![record.clone()])?;
-        super::report::write(path, &page)?;
+        write_text(path, &page)?;
     }
     if !args.json.as_deref().is_some_and(output::is_stdout) {
         print(record, args.limit)?;
@@ -216,7 +222,7 @@ fn print(record: &Record, limit: f64) -> anyhow::Result<()> {
     let model = measured.model.as_deref().unwrap_or("unknown model");
     writeln!(
         out,
-        "{HEADER}{}{HEADER:#}, {} ({model}), {}",
+        "{HEADER}{}{PLAIN}, {} ({model}), {}",
         record.name, measured.device, measured.source
     )?;
     let clamped: Vec<Option<f64>> =

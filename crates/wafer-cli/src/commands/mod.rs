@@ -3,9 +3,15 @@
 pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod config;
+#[cfg(feature = "serve")]
+mod descriptors;
 pub(crate) mod devices;
+#[cfg(any(feature = "serve", feature = "mount"))]
+pub(crate) mod drive_files;
 pub(crate) mod explain;
 mod figures;
+#[cfg(feature = "serve")]
+mod hosts;
 #[cfg(feature = "serve")]
 pub(crate) mod live;
 pub(crate) mod measure;

@@ -19,7 +19,11 @@ const POLL: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let resolved = load_device(&args.device.device, &args.device.set)?;
+    let json = args.json.clone().filter(|path| !output::is_stdout(path));
+    let outputs = args.record.clone().into_iter().chain(json);
+    super::drive_files::check(&args.device.device, &args.data, outputs)?;
     output::notices(quiet, &resolved.notices);
+    output::log_to_stderr(quiet);
     cancel_on_ctrl_c()?;
     let options = MountOptions {
         data: args.data.clone(),
@@ -43,6 +47,10 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     );
     while !mounted.is_unmounted() && !is_cancelled() {
         std::thread::sleep(POLL);
+    }
+    if mounted.detach() {
+        let wait = "files are still open: waits until they are closed; Ctrl-C again ends like a power failure";
+        output::notice(quiet, &format!("{folder}: {wait}"));
     }
     let record = mounted.unmount().context(args.folder.display().to_string())?;
     match &args.json {

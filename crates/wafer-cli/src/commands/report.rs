@@ -1,14 +1,16 @@
 //! `wafer report`
 
-use std::io::Write as _;
-use std::path::Path;
-
-use wafer_record::{Record, read_records};
+use wafer_record::{Outputs, Record, read_records, write_text};
 
 use crate::args::ReportArgs;
 use crate::output;
 
 pub(crate) fn run(args: &ReportArgs, quiet: bool) -> anyhow::Result<()> {
+    let mut outputs = Outputs::default();
+    args.records.iter().for_each(|path| outputs.input(path));
+    if !output::is_stdout(&args.output) {
+        outputs.output(&args.output)?;
+    }
     let mut records = Vec::new();
     for path in &args.records {
         records.extend(read_records(path)?);
@@ -19,15 +21,10 @@ pub(crate) fn run(args: &ReportArgs, quiet: bool) -> anyhow::Result<()> {
     if output::is_stdout(&args.output) {
         return output::text(&page);
     }
-    write(&args.output, &page)?;
+    write_text(&args.output, &page)?;
     let size = output::bytes(page.len() as u64);
     output::notice(quiet, &format!("{}: {count} runs, {size}", args.output.display()));
     Ok(())
-}
-
-/// Writes a page; the file is complete or absent.
-pub(crate) fn write(path: &Path, page: &str) -> anyhow::Result<()> {
-    output::write_whole(path, |mut file| Ok(file.write_all(page.as_bytes())?))
 }
 
 /// Returns the names of the runs, shortened if there are more than three.

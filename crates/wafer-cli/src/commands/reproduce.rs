@@ -1,16 +1,21 @@
 //! `wafer reproduce`
 
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use wafer_lab::LabError;
-use wafer_record::{Record, write_json};
+use wafer_record::{Record, write_json, write_text};
 use wafer_studies::reproduce::{Choice, Outcomes, Plan, Reproduction, Study, result_file};
 
 use super::figures;
 use crate::args::ReproduceArgs;
 use crate::output;
 use crate::output::Table;
+
+/// Files in the folder of results.
+const TABLE: &str = "reproduce.json";
+const PAGE: &str = "report.html";
 
 pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
     // Without --out the configurations are unpacked for the time of the command only.
@@ -38,15 +43,21 @@ pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
     if args.list {
         return list(&plan);
     }
+    let in_folder = |name: &str| args.out.as_deref().map(|out| out.join(name));
+    let mut files: Vec<PathBuf> = [TABLE, PAGE].into_iter().filter_map(in_folder).collect();
+    let records = plan.runs.iter().map(|run| result_file(&run.name, run.experiment.seed));
+    files.extend(records.filter_map(|name| in_folder(&name)));
+    files.extend(args.markdown.clone());
+    figures::check_outputs(&plan, &experiments, files.iter().map(PathBuf::as_path))?;
     if let Some(path) = &args.markdown {
         let empty = Reproduction::new(&plan, &Outcomes::new(), 0.0);
         figures::check_document(path, |label, text| empty.update_document(label, text))?;
     }
     let (table, outcomes) = figures::run_all(&plan, args.threads, args.out.as_deref(), quiet)?;
     if let Some(out) = &args.out {
-        write_json(&out.join("reproduce.json"), &table)?;
+        write_json(&out.join(TABLE), &table)?;
         if let Some(page) = page(&table, &outcomes)? {
-            super::report::write(&out.join("report.html"), &page)?;
+            write_text(&out.join(PAGE), &page)?;
         }
     }
     if let Some(path) = &args.markdown {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use wafer_lab::{Checked, Experiment, LabError, Reference};
 #[cfg(feature = "serve")]
 use wafer_record::Snapshot;
-use wafer_record::{Cause, Record, write_json};
+use wafer_record::{Cause, Outputs, Record, RecordError, write_json};
 
 #[cfg(feature = "serve")]
 use super::live;
@@ -24,6 +24,7 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     let target = Target::new(args.json.as_deref(), experiments.len() > 1)?;
     let references =
         experiments.iter().map(reference).collect::<Result<Vec<Option<Reference>>, LabError>>()?;
+    check_outputs(args, &experiments, &target)?;
     let checked = check_all(&experiments)?;
     let mut shown: Vec<String> = Vec::new();
     for notice in checked.iter().flat_map(notices) {
@@ -55,7 +56,13 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         }
     }
     for record in &records {
-        early_end(record, quiet);
+        if record.summary.host_bytes > 0 {
+            early_end(record, quiet);
+        } else if record.time.is_none() {
+            // No failure: fio, too, ends a job that only reads with 0.
+            let name = &record.name;
+            output::warning(&format!("{name}: nothing was written, so there is no WAF"));
+        }
         unsteady(record);
         rejected(record);
     }
@@ -176,6 +183,32 @@ fn fio_json(path: &Path, records: &[Record]) -> anyhow::Result<()> {
     }
 }
 
+/// Refuses an output that is an input or another output.
+fn check_outputs(
+    args: &RunArgs,
+    experiments: &[Experiment],
+    target: &Target,
+) -> Result<(), RecordError> {
+    let mut outputs = Outputs::default();
+    args.experiments.iter().for_each(|path| outputs.input(path));
+    experiments.iter().flat_map(Experiment::files).for_each(|path| outputs.input(&path));
+    let fio_json = args.fio_json.as_deref().filter(|path| !output::is_stdout(path));
+    fio_json.map_or(Ok(()), |path| outputs.output(path))?;
+    match target {
+        Target::Nowhere => Ok(()),
+        Target::File { path, .. } if output::is_stdout(path) => Ok(()),
+        Target::File { path, .. } => outputs.output(path),
+        Target::Folder(folder) => experiments
+            .iter()
+            .try_for_each(|e| outputs.output(&folder.join(file_name(&e.name, e.seed)))),
+    }
+}
+
+/// Returns the name of a record in a folder.
+fn file_name(name: &str, seed: u64) -> String {
+    format!("{name}-seed{seed}.json")
+}
+
 fn reference(experiment: &Experiment) -> Result<Option<Reference>, LabError> {
     experiment.compare.as_deref().map(Reference::read).transpose()
 }
@@ -246,8 +279,7 @@ impl Target {
     /// Called as a run ends.
     fn each(&self, record: &Record) -> Result<(), LabError> {
         if let Target::Folder(folder) = self {
-            let name = format!("{}-seed{}.json", record.name, record.seed());
-            write_json(&folder.join(name), record)?;
+            write_json(&folder.join(file_name(&record.name, record.seed())), record)?;
         }
         Ok(())
     }

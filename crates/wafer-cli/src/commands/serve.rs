@@ -3,32 +3,42 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use anyhow::Context as _;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use wafer_drive::{Drive, DriveError, DriveOptions};
 use wafer_lab::{LabError, ResolvedDevice, load_device};
 use wafer_record::{Kind, Record, Series, Timeline};
-use wafer_target::controller::{Subsystem, SubsystemOptions};
+use wafer_target::controller::{Access, Rights, Subsystem, SubsystemOptions};
 use wafer_target::transport::{Server, ServerOptions};
+use wafer_web::live::Limits;
 
-use super::live;
+use super::{descriptors, hosts, live};
 use crate::args::{InvalidPlacement, ServeArgs};
 use crate::output;
 
+/// File descriptors for files, listeners and the runtime: captures, checkpoints and logs must not fail because
+/// hosts connect.
+const RESERVED: usize = 64;
 /// Interval at which the capture is flushed.
 const FLUSH_RECORD: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     check(args)?;
     let device = load_device(&args.device.device, &args.device.set)?;
+    super::drive_files::check(&args.device.device, &args.data, args.record.clone())?;
     output::notices(quiet, &device.notices);
-    log_to_stderr(quiet);
+    output::log_to_stderr(quiet);
     // Binds first, so that a second server on the same address does not touch the files of the first.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let access = match &args.hosts {
+        Some(file) => hosts::read(file)?,
+        // A machine trusts its own users; a network has others.
+        None => Access::Everyone(Rights { manage: args.listen.ip().is_loopback() }),
+    };
     let options = ServerOptions {
-        max_connections: args.max_connections as usize,
+        max_connections: connections(args, quiet),
+        buffers: args.buffers.0,
         ..ServerOptions::default()
     };
     let server = {
@@ -46,7 +56,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     .map_err(usage)?;
     output::notices(quiet, drive.notices());
     let drive = Arc::new(drive);
-    let subsystem = Subsystem::new(
+    let subsystem = Subsystem::with_access(
         Arc::clone(&drive),
         SubsystemOptions {
             nqn: args.nqn.clone(),
@@ -55,6 +65,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
             refuse_invalid_placement: args.invalid_placement == InvalidPlacement::Error,
             advertise: args.advertise.map(|a| (a.ip().to_string(), a.port())),
         },
+        access,
     );
     let prepared = live::of_drive(&args.http, &device, &subsystem, quiet).and_then(|page| {
         // Last too, because it overwrites an existing capture.
@@ -66,14 +77,14 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     let page = match prepared {
         Ok(page) => page,
         Err(error) => {
-            drive.close().context("the state of the drive cannot be saved")?;
+            drive.close()?;
             return Err(error);
         }
     };
     let served = runtime.block_on(serve(args, quiet, server, subsystem));
     drop(page);
     drop(runtime);
-    let closed = drive.close().context("the state of the drive cannot be saved");
+    let closed = drive.close();
     served?;
     closed?;
     let c = drive.counters().counters;
@@ -83,6 +94,22 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     let (host, media) = (output::bytes(c.host_bytes), output::bytes(c.media_bytes));
     output::notice(quiet, &format!("hosts wrote {host}, the media {media}: WAF {:.3}", c.waf()));
     Ok(())
+}
+
+/// Returns the number of connections that leave file descriptors for everything else.
+fn connections(args: &ServeArgs, quiet: bool) -> usize {
+    let asked = args.max_connections as usize;
+    let page = if args.http.http.is_some() { Limits::default().connections } else { 0 };
+    let most = descriptors::raise().saturating_sub(RESERVED + page).max(1);
+    if most < asked {
+        output::notices(
+            quiet,
+            [format!(
+                "serving {most} connections at a time: the limit of open files allows no more"
+            )],
+        );
+    }
+    asked.min(most)
 }
 
 fn check(args: &ServeArgs) -> Result<(), LabError> {
@@ -167,20 +194,4 @@ fn record(args: &ServeArgs, device: &ResolvedDevice, drive: &Drive) -> Record {
     };
     let provenance = device.provenance(Kind::Drive, SystemTime::now());
     Record::of_snapshot(args.nqn.clone(), provenance, now, timeline)
-}
-
-/// Logs events of the server to stderr, as `RUST_LOG` chooses by target and level.
-fn log_to_stderr(quiet: bool) {
-    use std::io::IsTerminal as _;
-
-    use tracing_subscriber::filter::{LevelFilter, Targets};
-    use tracing_subscriber::prelude::*;
-    let default = if quiet { LevelFilter::ERROR } else { LevelFilter::WARN };
-    let chosen = std::env::var("RUST_LOG").ok().and_then(|text| text.parse().ok());
-    let filter: Targets = chosen.unwrap_or_else(|| Targets::new().with_default(default));
-    let lines = tracing_subscriber::fmt::layer()
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .without_time();
-    let _ = tracing_subscriber::registry().with(lines.with_filter(filter)).try_init();
 }

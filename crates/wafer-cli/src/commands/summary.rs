@@ -7,21 +7,21 @@ use wafer_record::metrics::sparkline;
 use wafer_record::{Record, VOLUMES};
 
 use crate::output;
-use crate::output::{HEADER, Table};
+use crate::output::{HEADER, PLAIN, Table};
 
 /// One run: totals, WAF over the volume, and per handle.
 pub(crate) fn one(out: &mut impl Write, record: &Record) -> io::Result<()> {
     let summary = &record.summary;
     writeln!(
         out,
-        "{HEADER}{}{HEADER:#}, device {}, seed {}",
+        "{HEADER}{}{PLAIN}, device {}, seed {}",
         record.name,
         record.provenance.device,
         record.seed()
     )?;
     writeln!(
         out,
-        "host {} ({:.3}x)  media {}  erased {}  {HEADER}WAF {:.3}{HEADER:#}",
+        "host {} ({:.3}x)  media {}  erased {}  {HEADER}WAF {:.3}{PLAIN}",
         output::bytes(summary.host_bytes),
         record.volume(),
         output::bytes(summary.media_bytes),

@@ -17,6 +17,7 @@ use wafer_lab::LabError;
 use wafer_record::Snapshot;
 use wafer_record::metrics::Waf;
 use wafer_record::record::rfc3339;
+use wafer_record::text::printable;
 
 use crate::args::TopArgs;
 use crate::output;
@@ -211,7 +212,7 @@ fn draw(frame: &mut Frame<'_>, screen: &Screen) {
         (None, false) => &live.state,
     };
     let text = vec![
-        Line::from(format!("wafer top  {state}  {}", output::seconds(*seconds))).bold(),
+        shown(&format!("wafer top  {state}  {}", output::seconds(*seconds))).bold(),
         Line::from(format!(
             "host {} ({})  media {} ({})  erased {}",
             output::bytes(counters.host_bytes),
@@ -254,15 +255,20 @@ fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     frame.render_widget(Paragraph::new(lines).block(block), bottom);
 }
 
-/// Formats an event without control characters, which would reach the terminal.
-fn event_line(event: &wafer_record::Event) -> Line<'_> {
+/// Formats an event.
+fn event_line(event: &wafer_record::Event) -> Line<'static> {
     // Since the drive began, or since 1970 if a host has set its clock.
     let moment = match event.seconds {
         s if s > 1e8 => rfc3339(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(s.min(1e11))),
         s => format!("{s:>9.1} s"),
     };
     let text = format!("{moment}  {}  {}", event.kind, event.text);
-    Line::from(text.replace(char::is_control, " "))
+    shown(&text)
+}
+
+/// Returns a line of which nothing acts on the terminal.
+fn shown(text: &str) -> Line<'static> {
+    Line::from(printable(text).into_owned())
 }
 
 #[cfg(test)]
@@ -305,7 +311,7 @@ mod tests {
             "WAF 1.800",
             "1 to 2.00",
             "5 free, 2 open, 30 closed",
-            "a [31mb",
+            "a\\u{1b}[31mb",
         ] {
             assert!(text.contains(part), "{part} in\n{text}");
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wafer_lab::{LabError, TraceSource};
+use wafer_record::{Outputs, write_file};
 use wafer_trace::{FORMATS, Scan, TraceReader, VolumeScan, write_capture};
 
 use crate::args::TraceCommand;
@@ -55,7 +56,7 @@ fn volumes(scan: &Scan) -> impl Iterator<Item = &VolumeScan> {
 }
 
 fn touched(volume: &VolumeScan) -> u64 {
-    volume.granules.len() as u64 * wafer_trace::GRANULE
+    volume.granules.len() * wafer_trace::GRANULE
 }
 
 fn seconds(scan: &Scan) -> f64 {
@@ -186,12 +187,15 @@ fn more(out: &mut impl std::io::Write, all: usize) -> std::io::Result<()> {
 
 fn convert(file: &Path, to: &Path, set: &[String], level: i32, quiet: bool) -> anyhow::Result<()> {
     let source = TraceSource::from_options(&[file.to_owned()], set)?;
+    let mut outputs = Outputs::default();
+    outputs.input(file);
+    outputs.output(to)?;
     let scan = source.scans()?[0].clone();
     output::notices(quiet, scan.messages.iter().map(|message| format!("{message} (left out)")));
     let reader = TraceReader::open(file, Some(scan.format)).map_err(LabError::Trace)?;
-    output::write_whole(to, |file| {
+    write_file(to, |file| {
         let out = BufWriter::new(file);
-        let out = write_capture(reader, &scan, &source.traces()[0].options, level, out)?;
-        Ok(out.into_inner()?.sync_all()?)
-    })
+        write_capture(reader, &scan, &source.traces()[0].options, level, out)?.flush()
+    })?;
+    Ok(())
 }

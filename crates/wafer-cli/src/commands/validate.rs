@@ -12,6 +12,9 @@ pub(crate) fn run(args: &ValidateArgs, quiet: bool) -> anyhow::Result<()> {
     let options = Options { data_dir: args.data.data_dir.clone(), ..Options::default() };
     let curves = experiments(&args.experiments, &args.names, &options)?;
     let plan = plan(&curves, args.seeds.unwrap_or(1))?;
+    let json = args.json.as_deref().filter(|path| !output::is_stdout(path));
+    let all = json.into_iter().chain(args.markdown.as_deref());
+    figures::check_outputs(&plan, &args.experiments, all)?;
     if let Some(path) = &args.markdown {
         let empty = Reproduction::new(&plan, &Outcomes::new(), 0.0);
         figures::check_document(path, |label, text| update_document(&empty, label, text))?;

@@ -17,6 +17,9 @@ const LOOKAHEAD: usize = 128;
 /// Pages whose segments are looked up together.
 const CHUNK: usize = 64;
 const _: () = assert!(CHUNK <= u64::BITS as usize);
+/// Pages whose map entries are compared at once before they are unmapped: 4 KiB of the map.
+const UNMAP_BLOCK: u64 = 1024;
+const _: () = assert!(UNMAPPED == 0);
 
 impl<O: Observer> Device<O> {
     /// Applies commands in order. Batches of hundreds are fastest: memory latency is hidden by
@@ -390,8 +393,23 @@ impl<O: Observer> Device<O> {
         }
     }
 
+    /// Unmaps a run of pages. Where nothing is mapped, it takes no more than reading the map.
     pub(crate) fn unmap(&mut self, first: u64, pages: u64) {
-        for page in first..first + pages {
+        let end = first + pages;
+        let mut page = first;
+        while page < end {
+            let next = end.min(page + UNMAP_BLOCK);
+            // No early exit: the compiler makes it a few wide instructions.
+            let entries = &self.map.as_slice()[page as usize..next as usize];
+            if entries.iter().fold(UNMAPPED, |all, label| all | label) != UNMAPPED {
+                self.unmap_block(page, next);
+            }
+            page = next;
+        }
+    }
+
+    fn unmap_block(&mut self, first: u64, end: u64) {
+        for page in first..end {
             let old = self.map.replace(page, UNMAPPED);
             if old != UNMAPPED {
                 let origin = self.segments.origins[old as usize];

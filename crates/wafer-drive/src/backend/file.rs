@@ -1,10 +1,53 @@
 //! Data in one sparse file; deallocating punches holes.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::store::Store;
 use crate::storage::StorageFile;
+
+/// The data of a drive. The file is locked: two servers on one file would destroy each other's data.
+///
+/// After a sync that failed, the system may have dropped what was to be written, and later syncs succeed. So no sync
+/// succeeds here after one that failed. Syncs exclude each other, because the system reports a failure only once.
+pub(crate) struct DataFile {
+    file: Arc<dyn StorageFile>,
+    /// Why a sync failed.
+    lost: Mutex<Option<String>>,
+}
+
+impl DataFile {
+    pub(crate) fn new(file: Arc<dyn StorageFile>) -> Self {
+        DataFile { file, lost: Mutex::new(None) }
+    }
+
+    pub(crate) fn file(&self) -> &Arc<dyn StorageFile> {
+        &self.file
+    }
+
+    /// Returns why a sync failed, if one did.
+    pub(crate) fn lost(&self) -> Option<String> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Makes everything written before survive a loss of power.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.try_sync(|file| file.sync())
+    }
+
+    /// Syncs and sets the mark. Returns whether the medium keeps marks.
+    pub(crate) fn set_mark(&self, mark: &[u8]) -> io::Result<bool> {
+        self.try_sync(|file| file.set_mark(mark))
+    }
+
+    fn try_sync<T>(&self, sync: impl FnOnce(&dyn StorageFile) -> io::Result<T>) -> io::Result<T> {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = &*lost {
+            return Err(io::Error::other(why.clone()));
+        }
+        sync(&*self.file).inspect_err(|error| *lost = Some(error.to_string()))
+    }
+}
 
 pub(crate) struct FileStore {
     file: Arc<dyn StorageFile>,

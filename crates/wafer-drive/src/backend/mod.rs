@@ -18,22 +18,20 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::{fmt, io};
 
+pub(crate) use file::DataFile;
 pub(crate) use store::NoStore;
 pub use store::Store;
-
-use crate::storage::StorageFile;
 
 /// The data of a drive.
 pub(crate) enum Backend {
     None,
     Memory,
-    /// The file is locked: two servers on one file would destroy each other's data.
-    File(Arc<dyn StorageFile>),
+    File(DataFile),
 }
 
 impl Backend {
-    /// Returns the store of `size` bytes at `base`. Concurrent stores do not overlap, and the data of an
-    /// earlier store at the same place was deallocated.
+    /// Returns the store of `size` bytes at `base`. Concurrent stores do not overlap, and what an
+    /// earlier store had at the same place was [released](Self::release).
     ///
     /// # Errors
     /// There is no space.
@@ -41,16 +39,42 @@ impl Backend {
         Ok(match self {
             Backend::None => Arc::new(NoStore),
             Backend::Memory => Arc::new(memory::MemoryStore::new(size)?),
-            Backend::File(file) => Arc::new(file::FileStore::new(file, base, size)?),
+            Backend::File(data) => Arc::new(file::FileStore::new(data.file(), base, size)?),
         })
+    }
+
+    /// Frees the space of a range, which then reads as zeroes. The memory of a store goes with its last reference.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub(crate) fn release(&self, base: u64, size: u64) -> io::Result<()> {
+        self.data_file().map_or(Ok(()), |data| data.file().punch_hole(base, size))
+    }
+
+    /// Returns the bytes of the file, or zero if there is none.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub(crate) fn len(&self) -> io::Result<u64> {
+        self.data_file().map_or(Ok(0), |data| data.file().len())
     }
 
     /// Makes everything written before survive a loss of power.
     ///
     /// # Errors
-    /// The medium fails.
+    /// The medium fails, or has failed to sync before.
     pub(crate) fn flush(&self) -> io::Result<()> {
-        if let Backend::File(file) = self { file.sync() } else { Ok(()) }
+        self.data_file().map_or(Ok(()), DataFile::sync)
+    }
+
+    /// Returns why what was written may be lost, if it may.
+    pub(crate) fn lost(&self) -> Option<String> {
+        self.data_file().and_then(DataFile::lost)
+    }
+
+    /// Returns the file of the data, if it has one.
+    pub(crate) fn data_file(&self) -> Option<&DataFile> {
+        if let Backend::File(data) = self { Some(data) } else { None }
     }
 
     /// Returns whether operations may wait for a medium.

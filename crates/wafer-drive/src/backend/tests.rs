@@ -11,7 +11,7 @@ use crate::storage::{Files, Storage as _};
 const SIZE: u64 = 40 << 20;
 
 fn open(path: &Path) -> Backend {
-    Backend::File(Files.open_locked(path).unwrap())
+    Backend::File(DataFile::new(Files.open_locked(path).unwrap()))
 }
 
 #[derive(Clone, Debug)]

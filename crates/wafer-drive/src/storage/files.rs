@@ -2,15 +2,21 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use memmap2::MmapMut;
-use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
+use rustix::fs::{
+    FallocateFlags, FlockOperation, XattrFlags, fallocate, fgetxattr, flock, fsetxattr,
+};
 use rustix::io::Errno;
 
-use super::{SharedMemory, Storage, StorageFile};
+use super::{Storage, StorageFile};
+
+/// Name of the extended attribute that holds the mark of a file.
+const MARK: &str = "user.wafer.drive";
+/// Longest mark that is read, bytes.
+const MAX_MARK: usize = 256;
 
 /// Keeps files in the file system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +57,22 @@ impl Storage for Files {
         let folder = to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(folder)?.sync_all()
     }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn is_same(&self, one: &Path, other: &Path) -> bool {
+        if let (Ok(one), Ok(other)) = (fs::metadata(one), fs::metadata(other)) {
+            return (one.dev(), one.ino()) == (other.dev(), other.ino());
+        }
+        let whole = |path: &Path| {
+            let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+            let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+            Some(folder.join(path.file_name()?))
+        };
+        whole(one).is_some_and(|one| Some(one) == whole(other))
+    }
 }
 
 impl StorageFile for File {
@@ -83,24 +105,33 @@ impl StorageFile for File {
         self.sync_data()
     }
 
-    fn map(&self) -> io::Result<Box<dyn SharedMemory>> {
-        // SAFETY: the drive's data file is locked for as long as this map lives, and every server of it
-        // locks it first: nobody else changes or cuts this file.
-        Ok(Box::new(unsafe { MmapMut::map_mut(self)? }))
-    }
-}
-
-impl SharedMemory for MmapMut {
-    fn bytes(&self) -> &[u8] {
-        self
+    fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
+        match fallocate(self, FallocateFlags::empty(), offset, length) {
+            // A file system that cannot reserve: what is written has its space.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeroes(self, offset, length),
+            result => result.map_err(io::Error::from),
+        }
     }
 
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        self
+    fn mark(&self) -> io::Result<Option<Vec<u8>>> {
+        let mut mark = vec![0; MAX_MARK];
+        match fgetxattr(self, MARK, &mut mark) {
+            Ok(length) => {
+                mark.truncate(length);
+                Ok(Some(mark))
+            }
+            // No mark, a file system without attributes, or an attribute that is not a mark.
+            Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(None),
+            Err(Errno::RANGE) => Ok(Some(Vec::new())),
+            Err(e) => Err(e.into()),
+        }
     }
 
-    fn sync(&self, length: usize) -> io::Result<()> {
-        self.flush_range(0, length)
+    fn set_mark(&self, mark: &[u8]) -> io::Result<bool> {
+        // Without room for attributes, or without attributes at all, the file goes without a mark.
+        let kept = fsetxattr(self, MARK, mark, XattrFlags::empty()).is_ok();
+        self.sync_all()?;
+        Ok(kept)
     }
 }
 

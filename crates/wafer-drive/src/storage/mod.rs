@@ -38,6 +38,15 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// The file cannot be renamed.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// The file cannot be removed.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Returns whether two names lead to the same file, or would if it existed.
+    fn is_same(&self, one: &Path, other: &Path) -> bool;
 }
 
 /// An open file.
@@ -86,24 +95,23 @@ pub trait StorageFile: Send + Sync {
     /// The medium fails; what survives is not known.
     fn sync(&self) -> io::Result<()>;
 
-    /// Maps the whole file into memory. Only the owner of a lock on the drive maps its files.
+    /// Reserves space for a range, extending the file, so that writing to it needs no more.
     ///
     /// # Errors
-    /// The file cannot be mapped.
-    fn map(&self) -> io::Result<Box<dyn SharedMemory>>;
-}
+    /// The medium fails, or is full.
+    fn allocate(&self, offset: u64, length: u64) -> io::Result<()>;
 
-/// A file mapped into memory: a byte that is stored is in the file, even if the process is killed.
-pub trait SharedMemory: Send + Sync {
-    /// Returns the bytes.
-    fn bytes(&self) -> &[u8];
+    /// Returns the mark of the file: a few bytes kept beside its contents; none if it has no mark or the medium
+    /// keeps none.
+    ///
+    /// # Errors
+    /// The medium fails.
+    fn mark(&self) -> io::Result<Option<Vec<u8>>>;
 
-    /// Returns the bytes for writing.
-    fn bytes_mut(&mut self) -> &mut [u8];
-
-    /// Makes the first `length` bytes survive a loss of power.
+    /// Sets the mark of the file and makes it and the contents survive a loss of power. Returns whether the
+    /// medium keeps marks.
     ///
     /// # Errors
     /// The medium fails; what survives is not known.
-    fn sync(&self, length: usize) -> io::Result<()>;
+    fn set_mark(&self, mark: &[u8]) -> io::Result<bool>;
 }

@@ -10,6 +10,8 @@ const ZONES_MAX: usize = 256;
 /// fio's defaults when the value is left out.
 const ZIPF_THETA: f64 = 1.1;
 const PARETO_H: f64 = 0.2;
+/// With larger exponents every draw is the same block, and zeta(theta) is no longer above 1.
+const ZIPF_MOST: f64 = 50.0;
 
 /// Sizes and percents; empty: the direction is not mentioned.
 pub(super) type Split = Vec<(u64, f64)>;
@@ -121,8 +123,8 @@ pub(super) fn random_distribution(
             if theta == 1.0 {
                 return Err("zipf theta must differ from 1".into());
             }
-            if theta < 0.0 {
-                return Err("zipf theta must not be negative".into());
+            if !(0.0..=ZIPF_MOST).contains(&theta) {
+                return Err(format!("zipf theta must be between 0 and {ZIPF_MOST}"));
             }
             // Exponent 0 gives every block the same weight.
             if theta == 0.0 { Distribution::Uniform } else { Distribution::Zipf { theta, center } }

@@ -102,6 +102,10 @@ impl Reader {
                     format!("line of {} bytes; fio reads {LINE_MAX}", raw.len()),
                 ));
             }
+            // fio, in C, would end the line here.
+            if raw.contains('\0') {
+                return Err(FioError::line(&at, "a NUL byte: this is no text"));
+            }
             self.line(strip(raw), at, depth)?;
         }
         Ok(())

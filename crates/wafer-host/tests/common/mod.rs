@@ -10,7 +10,7 @@ use wafer_device::DeviceConfig;
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions};
 use wafer_host::{Host, HostOptions};
-use wafer_target::controller::{Subsystem, SubsystemOptions};
+use wafer_target::controller::{Access, Subsystem, SubsystemOptions};
 use wafer_target::transport::{Server, ServerOptions};
 
 pub(crate) const NQN: &str = "nqn.2026-11.io.wafer:test";
@@ -42,6 +42,17 @@ impl Target {
         refuse: bool,
         timeout: Duration,
     ) -> Target {
+        let options = ServerOptions { timeout, ..ServerOptions::default() };
+        Self::with_options(device, data, refuse, options, Access::default())
+    }
+
+    pub(crate) fn with_options(
+        device: DeviceConfig,
+        data: DataSpec,
+        refuse: bool,
+        options: ServerOptions,
+        access: Access,
+    ) -> Target {
         let drive = Arc::new(
             Drive::new(DriveOptions {
                 device,
@@ -52,7 +63,7 @@ impl Target {
             })
             .unwrap(),
         );
-        let subsystem = Subsystem::new(
+        let subsystem = Subsystem::with_access(
             Arc::clone(&drive),
             SubsystemOptions {
                 nqn: NQN.to_owned(),
@@ -61,6 +72,7 @@ impl Target {
                 refuse_invalid_placement: refuse,
                 advertise: None,
             },
+            access,
         );
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -68,7 +80,6 @@ impl Target {
             .build()
             .unwrap();
         let (stop, stopping) = watch::channel(false);
-        let options = ServerOptions { timeout, ..ServerOptions::default() };
         let guard = runtime.enter();
         let server = Server::bind("127.0.0.1:0".parse().unwrap(), options).unwrap();
         let address = server.local_addr().unwrap();

@@ -306,15 +306,30 @@ impl Layers {
     }
 }
 
-/// Rewords serde's "invalid type" without the names of Rust types.
+/// Rewords serde's "invalid type" and "invalid value" without the names of Rust types.
 fn in_plain_words(message: &str) -> String {
+    if let Some((found, kind)) =
+        message.strip_prefix("invalid value: integer ").and_then(|m| m.split_once(", expected "))
+    {
+        let most = match kind {
+            "u8" => u64::from(u8::MAX),
+            "u16" => u64::from(u16::MAX),
+            "u32" => u64::from(u32::MAX),
+            "u64" | "usize" => u64::MAX,
+            _ => return message.to_owned(),
+        };
+        return format!(
+            "expected a whole number from 0 to {most}, found {}",
+            found.trim_matches('`')
+        );
+    }
     let Some((found, expected)) =
         message.strip_prefix("invalid type: ").and_then(|m| m.split_once(", expected "))
     else {
         return message.to_owned();
     };
     let expected = match expected {
-        "u16" | "u32" | "u64" | "usize" => "a whole number",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
         "f64" => "a number",
         "a boolean" => "true or false",
         "a sequence" => "a list",

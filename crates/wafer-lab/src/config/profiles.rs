@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rust_embed::RustEmbed;
+use wafer_record::write_file;
 
 use crate::error::LabError;
 
@@ -59,7 +60,7 @@ pub fn unpack(folder: &Path) -> Result<(), LabError> {
         }
         let file =
             Shipped::get(&name).ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))?;
-        std::fs::write(&path, file.data).map_err(failed)?;
+        write_file(&path, |out| out.write_all(&file.data))?;
     }
     Ok(())
 }

@@ -15,6 +15,9 @@ use crate::source;
 /// Default number of timeline samples.
 pub const DEFAULT_SAMPLES: usize = 1000;
 
+/// Possible maximum numbers of timeline samples.
+pub const SAMPLES: std::ops::RangeInclusive<usize> = 2..=1_000_000;
+
 /// An experiment file, all but its device and its workload.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -36,7 +39,7 @@ pub(super) struct ExperimentFile {
     /// Random seed.
     #[schemars(extend("default" = 0))]
     pub(super) seed: Option<u64>,
-    /// Maximum number of timeline samples, at least 2.
+    /// Maximum number of timeline samples, 2 to 1000000.
     #[schemars(extend("default" = DEFAULT_SAMPLES))]
     pub(super) samples: Option<usize>,
     /// State of the device before the counters start: `"fresh"`, `"sequential"` (one sequential fill),

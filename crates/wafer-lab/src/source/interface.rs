@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
@@ -21,6 +21,11 @@ pub trait Source: Debug + Send + Sync {
 
     /// Returns the path of its file, as given, or another name for messages.
     fn path(&self) -> String;
+
+    /// Returns the files that it reads.
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.path().into()]
+    }
 
     /// Returns the text from which it can be repeated: that of a text file.
     fn text(&self) -> String {

@@ -38,7 +38,7 @@ impl Source for ModelSource {
     }
 
     fn memory_bytes(&self, target: &SourceTarget<'_>) -> Result<u64, LabError> {
-        Ok(self.model.memory_bytes(&space(target)))
+        self.model.memory_bytes(&space(target)).map_err(|e| self.table.error(&e.key, &e.message))
     }
 
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
@@ -48,7 +48,7 @@ impl Source for ModelSource {
             return Err(self.table.error("model", &reason));
         }
         let space = space(target);
-        let memory_bytes = self.model.memory_bytes(&space);
+        let memory_bytes = self.memory_bytes(target)?;
         let what = format!("the model {} on {}", self.name, target.device.name);
         refuse_if_short(what, memory_bytes, wafer_record::host::available_memory())?;
         let stream = self

@@ -1,6 +1,6 @@
 //! Several applications on one drive: `[[tenants]]`, each with a workload of any kind.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -96,6 +96,11 @@ impl Source for TenantsSource {
 
     fn path(&self) -> String {
         self.path.clone()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let own = std::iter::once(self.path.clone().into());
+        own.chain(self.tenants.iter().flat_map(|entry| entry.workload.files())).collect()
     }
 
     fn text(&self) -> String {

@@ -10,7 +10,7 @@ use wafer_trace::{Scan, Trace, TraceOptions, TraceStream, TraceTarget};
 
 use super::interface::{Built, Kind, Source, SourceTarget, Workload};
 use crate::config::{Files, Layers, schema as schemas};
-use crate::error::{LabError, one_line};
+use crate::error::LabError;
 
 pub(super) const KIND: Kind = Kind { keys: &["trace", "traces"], parse, schema };
 
@@ -47,7 +47,7 @@ impl TraceSource {
     /// # Errors
     /// An option is unknown or its value is invalid.
     pub fn from_options(files: &[PathBuf], assignments: &[String]) -> Result<Self, LabError> {
-        let options: TraceOptions = Layers::of_traces(assignments)?.read()?;
+        let options = options(&Layers::of_traces(assignments)?)?;
         let file = |file: &PathBuf| TraceFile { file: file.clone(), options: options.clone() };
         Ok(TraceSource::new(files.iter().map(file).collect(), Path::new("")))
     }
@@ -103,6 +103,10 @@ impl Source for TraceSource {
     fn path(&self) -> String {
         let paths: Vec<String> = self.traces.iter().map(|t| t.file.display().to_string()).collect();
         paths.join(", ")
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.traces.iter().map(|trace| trace.file.clone()).collect()
     }
 
     fn text(&self) -> String {
@@ -172,32 +176,37 @@ fn schema(generator: &mut SchemaGenerator) -> Vec<Schema> {
     ]
 }
 
+/// Reads and checks the options of a trace.
+fn options(table: &Layers) -> Result<TraceOptions, LabError> {
+    let options: TraceOptions = table.read()?;
+    options.check().map_err(|(key, reason)| table.error(key, &reason))?;
+    Ok(options)
+}
+
 fn source(mut table: Layers, files: &Files) -> Result<TraceSource, LabError> {
     let traces = if table.has("trace") {
         let place = table.place("trace");
         let file = table.take_string("trace")?.unwrap_or_default();
-        vec![TraceFile { file: files.data(place, file.as_ref())?, options: table.read()? }]
+        vec![TraceFile { file: files.data(place, file.as_ref())?, options: options(&table)? }]
     } else {
+        /// Nothing stands beside the list.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Several {
-            traces: Vec<toml::Table>,
-        }
-        let several: Several = table.read()?;
+        struct Nothing {}
+        let place = table.clone();
+        let expected = |_| place.error("traces", "expected a list of tables");
+        let list = table.split_off_list("traces").transpose().map_err(expected)?;
+        let _: Nothing = table.read()?;
         let mut traces = Vec::new();
-        for (number, mut one) in several.traces.into_iter().enumerate() {
-            let at = format!("traces[{number}]");
-            let file = match one.remove("file") {
-                Some(toml::Value::String(file)) => files.data(table.place(&at), file.as_ref())?,
-                Some(_) => return Err(table.error(&at, "file: expected a string")),
-                None => return Err(table.error(&at, "file: missing; it has no default")),
-            };
-            let options = TraceOptions::deserialize(toml::Value::Table(one))
-                .map_err(|e| table.error(&at, &one_line(e.message())))?;
-            traces.push(TraceFile { file, options });
+        for (number, mut one) in list.into_iter().flatten().enumerate() {
+            let at = place.place(&format!("traces[{number}]"));
+            let file = one.take_string("file")?;
+            let file = file.ok_or_else(|| one.error("file", "missing; it has no default"))?;
+            let file = files.data(at, file.as_ref())?;
+            traces.push(TraceFile { file, options: options(&one)? });
         }
         if traces.is_empty() {
-            return Err(table.error("traces", "no traces"));
+            return Err(place.error("traces", "no traces"));
         }
         traces
     };

@@ -1,7 +1,8 @@
-//! Asynchronous events: notices that namespaces changed.
+//! Asynchronous events: notices that namespaces changed, and critical warnings of the drive's health.
 
 use wafer_nvme::{AsyncEvent, Cqe, Lid, Status, StatusField};
 
+use super::logs::smart::critical_warning;
 use super::{Controller, Kind, Subsystem};
 
 impl Subsystem {
@@ -19,7 +20,23 @@ impl Subsystem {
     }
 }
 
+impl Subsystem {
+    /// Notifies all controllers that the drive no longer keeps what it promises, or does again.
+    pub(crate) fn health_changed(&self, saved: bool) {
+        for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
+            controller.state().warning_due = !saved;
+            controller.wake.notify_one();
+        }
+    }
+}
+
 impl Controller {
+    /// Returns the number of asynchronous event requests without a completion.
+    pub(crate) fn waiting_requests(&self) -> usize {
+        let state = self.state();
+        state.async_requests.len() + state.aborted.len()
+    }
+
     /// Takes the completions of asynchronous event requests that are due.
     pub fn due_events(&self) -> Vec<Cqe> {
         let mut state = self.state();
@@ -45,6 +62,21 @@ impl Controller {
             due.push(Cqe { dw0: event.into_bits().into(), cid: cid.into(), ..Default::default() });
             state.notice_due = false;
             state.notice_sent = true;
+        }
+        let warnings = critical_warning(false).into_bits();
+        if state.warning_due
+            && state.async_config.smart() & warnings != 0
+            && !state.warning_sent
+            && let Some(cid) = state.async_requests.pop_front()
+        {
+            // SMART / Health, NVM subsystem reliability.
+            let event = AsyncEvent::new()
+                .with_event_type(1)
+                .with_information(0)
+                .with_log_page(Lid::SMART.0);
+            due.push(Cqe { dw0: event.into_bits().into(), cid: cid.into(), ..Default::default() });
+            state.warning_due = false;
+            state.warning_sent = true;
         }
         due
     }

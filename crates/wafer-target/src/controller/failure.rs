@@ -24,6 +24,7 @@ impl From<Status> for Failure {
             Status::TRANSIENT_TRANSPORT_ERROR
                 | Status::INTERNAL_ERROR
                 | Status::NAMESPACE_NOT_READY
+                | Status::FORMAT_IN_PROGRESS
         );
         Failure { status, location: None, lba: 0, retry }
     }
@@ -48,10 +49,10 @@ impl Controller {
     /// Enters a failure into the error log and returns the status field of the completion.
     pub fn fail(&self, qid: u16, sqe: &Sqe, failure: &Failure) -> StatusField {
         let field = StatusField::new().with_status(failure.status.0).with_dnr(!failure.retry);
+        let error_count = self.subsystem.drive.count_error();
         let mut state = self.state();
-        state.error_count += 1;
         let entry = ErrorEntry {
-            error_count: state.error_count.into(),
+            error_count: error_count.into(),
             sqid: qid.into(),
             cid: sqe.cid,
             status: field.into_bits().into(),

@@ -57,7 +57,7 @@ impl Controller {
         let geometry = drive.geometry();
         id.oaes = AsyncEventConfig::new().with_namespace_attribute(true).into_bits().into();
         id.ctratt = ctratt.with_egs(true).with_ng(true).with_fdps(true).into_bits().into();
-        let capabilities = self.subsystem.support.capabilities();
+        let capabilities = self.subsystem.support.capabilities(self.admin_commands());
         id.oacs = capabilities.oacs.into();
         id.oncs = capabilities.oncs.into();
         id.ofcs = capabilities.ofcs.into();

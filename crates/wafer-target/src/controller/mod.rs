@@ -7,6 +7,7 @@
 //! goes on the wire and into the error log. `support.rs` derives from the handlers what Identify and the
 //! effects logs say.
 
+mod access;
 mod async_event;
 mod commands;
 mod fabrics;
@@ -17,21 +18,27 @@ mod io;
 mod logs;
 mod nsid;
 mod registry;
+mod removals;
 mod support;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
-pub use commands::admin;
+pub use access::{Access, Rights};
+pub use commands::{admin, begin_admin};
 pub use fabrics::fabrics;
 pub use failure::Failure;
-pub use io::IoQueue;
+pub(crate) use io::TURN;
+pub use io::{IoQueue, Progress};
 pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
+pub use removals::Removals;
 use support::Support;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
+use tokio::time::Instant;
 use wafer_nvme::{AsyncEventConfig, Cc, ErrorEntry, HostBehavior, Status};
+
+use crate::latch::Latch;
 
 /// I/O queues of a controller at most.
 pub const MAX_IO_QUEUES: u16 = 64;
@@ -67,7 +74,7 @@ pub fn support_matrix() -> String {
 }
 
 /// The outcome of a command that succeeded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub struct Reply {
     /// Dword 0 of the completion.
     pub dw0: u32,
@@ -77,6 +84,8 @@ pub struct Reply {
     pub data: Vec<u8>,
     /// The completion comes later: an asynchronous event request.
     pub deferred: bool,
+    /// What is left to do before the completion.
+    pub rest: Option<Removals>,
 }
 
 impl Reply {
@@ -99,6 +108,8 @@ pub struct Controller {
     pub hostnqn: String,
     /// Host identifier.
     pub hostid: [u8; 16],
+    /// What the host may do.
+    pub rights: Rights,
     /// The host's number in captures.
     pub host: u16,
     /// The address that the host connected to, for the discovery log.
@@ -115,7 +126,7 @@ pub struct Controller {
     pub(crate) commands: AtomicU64,
     /// An asynchronous event may be sent.
     pub wake: Notify,
-    closed: watch::Sender<bool>,
+    closed: Latch,
 }
 
 pub(crate) struct State {
@@ -131,8 +142,10 @@ pub(crate) struct State {
     /// A notice was sent and its log page was not read: no other is sent.
     pub(crate) notice_sent: bool,
     pub(crate) notice_due: bool,
+    /// A critical warning was sent and its log page was not read: no other is sent.
+    pub(crate) warning_sent: bool,
+    pub(crate) warning_due: bool,
     pub(crate) errors: VecDeque<ErrorEntry>,
-    pub(crate) error_count: u64,
     pub(crate) write_cache: bool,
     pub(crate) host_behavior: HostBehavior,
     /// Values of features that are kept and have no effect, by identifier.
@@ -169,17 +182,17 @@ impl Controller {
 
     /// Ends the association: all its connections close.
     pub fn close(&self) {
-        self.closed.send_replace(true);
+        self.closed.set();
     }
 
-    /// Returns a channel that is true when the association has ended.
-    pub fn closed(&self) -> watch::Receiver<bool> {
-        self.closed.subscribe()
+    /// Waits until the association has ended.
+    pub async fn closed(&self) {
+        self.closed.wait().await;
     }
 
     /// Returns whether the association has ended.
     pub fn is_closed(&self) -> bool {
-        *self.closed.borrow()
+        self.closed.is_set()
     }
 
     /// Checks that the controller is enabled.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wafer_drive::Namespace;
+use wafer_drive::{Namespace, Retired};
 use wafer_nvme::{NamespaceUse, Sqe, Status};
 
 use super::{Controller, Failure};
@@ -57,7 +57,8 @@ impl Controller {
     /// # Errors
     /// No namespace can have this NSID.
     pub(crate) fn allocated(&self, nsid: u32) -> Result<Option<Arc<Namespace>>, Failure> {
-        Ok(self.subsystem.drive.namespace(check(nsid)?))
+        let namespace = self.subsystem.drive.namespace(check(nsid)?);
+        Ok(namespace.filter(|n| n.retired() != Some(Retired::Deleted)))
     }
 
     /// Checks that the host sees the namespace.
@@ -71,6 +72,9 @@ impl Controller {
     /// Returns NSIDs, ascending: those the host sees, or all.
     pub(crate) fn nsids(&self, active: bool) -> Vec<u32> {
         let all = self.subsystem.drive.namespaces().into_iter().flatten();
-        all.filter(|n| !active || n.is_attached(&self.hostnqn)).map(|n| n.nsid).collect()
+        all.filter(|n| n.retired() != Some(Retired::Deleted))
+            .filter(|n| !active || n.is_attached(&self.hostnqn))
+            .map(|n| n.nsid)
+            .collect()
     }
 }

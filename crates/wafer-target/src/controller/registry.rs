@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use serde::Serialize;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
+use tokio::time::Instant;
 use wafer_drive::Drive;
 use wafer_nvme::{
     AsyncEventConfig, Cc, ConnectCommand, ConnectData, DISCOVERY_NQN, HostBehavior, Location,
@@ -15,7 +15,8 @@ use wafer_nvme::{
 };
 
 use super::support::Support;
-use super::{Controller, Failure, MAX_IO_QUEUES, MQES_Z, State};
+use super::{Access, Controller, Failure, MAX_IO_QUEUES, MQES_Z, Rights, State};
+use crate::latch::Latch;
 
 /// What a subsystem presents to hosts.
 #[derive(Clone, Debug)]
@@ -69,6 +70,7 @@ pub struct Subsystem {
     /// When it was made.
     pub started: Instant,
     pub(crate) support: Support,
+    access: Access,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
 }
 
@@ -76,15 +78,28 @@ pub struct Subsystem {
 const LAST_CNTLID: u16 = 0xffef;
 
 impl Subsystem {
-    /// Makes a subsystem without controllers.
+    /// Makes a subsystem without controllers, where every host may do everything.
     pub fn new(drive: Arc<Drive>, options: SubsystemOptions) -> Arc<Self> {
-        Arc::new(Subsystem {
+        Self::with_access(drive, options, Access::default())
+    }
+
+    /// Makes a subsystem without controllers.
+    pub fn with_access(drive: Arc<Drive>, options: SubsystemOptions, access: Access) -> Arc<Self> {
+        let subsystem = Arc::new(Subsystem {
             drive,
             options,
+            access,
             started: Instant::now(),
             support: super::support(),
             controllers: Mutex::default(),
-        })
+        });
+        let notified = Arc::downgrade(&subsystem);
+        subsystem.drive.on_health(move |saved| {
+            if let Some(subsystem) = notified.upgrade() {
+                subsystem.health_changed(saved);
+            }
+        });
+        subsystem
     }
 
     fn registry(&self) -> MutexGuard<'_, BTreeMap<u16, Arc<Controller>>> {
@@ -132,9 +147,13 @@ impl Subsystem {
         if !(1..=MQES_Z).contains(&command.sqsize_z.get()) {
             return Err(invalid(offset_of!(ConnectCommand, sqsize_z), false));
         }
-        let host = match kind {
-            Kind::Io => self.drive.host(hostnqn),
-            Kind::Discovery => 0,
+        // Every host may ask where the subsystem is.
+        let (rights, host) = match kind {
+            Kind::Io => {
+                let rights = self.access.rights(hostnqn).ok_or(Status::CONNECT_INVALID_HOST)?;
+                (rights, self.drive.host(hostnqn))
+            }
+            Kind::Discovery => (Rights::default(), 0),
         };
         let mut registry = self.registry();
         let free = (1..=LAST_CNTLID).find(|id| !registry.contains_key(id));
@@ -144,6 +163,7 @@ impl Subsystem {
             kind,
             hostnqn: hostnqn.to_owned(),
             hostid: data.hostid,
+            rights,
             host,
             local,
             subsystem: Arc::clone(self),
@@ -156,8 +176,9 @@ impl Subsystem {
                 changed: Default::default(),
                 notice_sent: false,
                 notice_due: false,
+                warning_sent: false,
+                warning_due: !self.drive.is_saved(),
                 errors: Default::default(),
-                error_count: 0,
                 write_cache: true,
                 host_behavior: HostBehavior::default(),
                 kept_features: Default::default(),
@@ -168,7 +189,7 @@ impl Subsystem {
             kato: AtomicU64::new(0),
             commands: AtomicU64::new(0),
             wake: Notify::new(),
-            closed: watch::Sender::new(false),
+            closed: Latch::default(),
         });
         controller.set_kato(command.kato.get());
         registry.insert(cntlid, Arc::clone(&controller));

@@ -44,9 +44,12 @@ impl Support {
         self.features.iter().filter_map(|fid| fid.info())
     }
 
-    /// Returns the capability bits of Identify Controller.
-    pub(crate) fn capabilities(&self) -> Capabilities {
-        let commands = self.admin_commands().chain(self.io_commands());
+    /// Returns the capability bits of Identify Controller, with these admin commands.
+    pub(crate) fn capabilities(
+        &self,
+        admin: impl Iterator<Item = &'static CommandInfo>,
+    ) -> Capabilities {
+        let commands = admin.chain(self.io_commands());
         (commands.chain(self.fabrics_commands()).map(|row| row.capabilities))
             .chain(self.log_pages().map(|row| row.capabilities))
             .chain(self.features().map(|row| row.capabilities))

@@ -52,7 +52,8 @@ struct Peer {
 
 impl Peer {
     fn new(subsystem: &Arc<Subsystem>) -> Self {
-        let connection = Connection::new(Arc::clone(subsystem), "127.0.0.1:4420".to_owned());
+        let (local, pool) = ("127.0.0.1:4420".to_owned(), Arc::default());
+        let connection = Connection::new(Arc::clone(subsystem), local, pool);
         Peer { connection, input: Vec::new(), over: None }
     }
 
@@ -68,8 +69,12 @@ impl Peer {
             pdus += check(&out, signature);
             out.clear();
             match result {
-                Ok(0) => return pdus,
-                Ok(taken) => drop(self.input.drain(..taken)),
+                Ok(turn) => {
+                    drop(self.input.drain(..turn.taken));
+                    if !turn.more {
+                        return pdus;
+                    }
+                }
                 Err(over) => {
                     self.over = Some(over);
                     return pdus;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 
-use super::pdu::{self, Agreed, Fatal, Incoming, MAX_H2C_DATA, fatal, header_fault};
+use super::pdu::{self, Agreed, Fatal, Incoming, MAX_CAPSULE, MAX_H2C_DATA, fatal, header_fault};
 use super::queue::Queue;
 use crate::controller::{ADMIN_CAPSULE_DATA, Controller, Failure, Subsystem};
+use crate::pool::{Pool, Share, Wanted};
 
 /// Output that a batch collects before it is sent, bytes. The last command may exceed it by its data.
 const MOST_OUTPUT: usize = 1 << 20;
@@ -28,6 +29,17 @@ pub enum Over {
     Refused,
 }
 
+/// What [`Connection::receive`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Bytes consumed.
+    pub taken: usize,
+    /// There is more to do, without further input, once the output is sent and others had their turn.
+    pub more: bool,
+    /// Work that was done, in bytes of data that would cost as much.
+    pub spent: u64,
+}
+
 enum Phase {
     /// Only ICReq is valid.
     Initialize,
@@ -42,45 +54,52 @@ pub struct Connection {
     subsystem: Arc<Subsystem>,
     /// The address that the host connected to.
     local: String,
+    pool: Arc<Pool>,
     phase: Phase,
 }
 
 impl Connection {
-    /// Makes the state of a new connection.
-    pub fn new(subsystem: Arc<Subsystem>, local: String) -> Self {
-        Connection { subsystem, local, phase: Phase::Initialize }
+    /// Makes the state of a new connection, whose buffers are part of the pool.
+    pub fn new(subsystem: Arc<Subsystem>, local: String, pool: Arc<Pool>) -> Self {
+        Connection { subsystem, local, pool, phase: Phase::Initialize }
     }
 
-    /// Consumes complete PDUs of `input`, until none is left or the output is long, and returns the number of
-    /// bytes consumed.
+    /// Consumes complete PDUs of `input`, until none is left, the output is long, or others are due.
     ///
     /// # Errors
     /// The connection is over. Its output must still be sent.
-    pub fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Over> {
+    pub fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Turn, Over> {
         let before = out.len();
         let mut taken = 0;
         if let Phase::Queue(queue) = &mut self.phase {
             queue.begin_batch();
+            queue.resume(out);
         }
         let result = loop {
-            if out.len() - before >= MOST_OUTPUT {
-                break Ok(());
+            let turn_over = matches!(&self.phase, Phase::Queue(queue) if queue.is_turn_over());
+            if self.is_blocked() {
+                break Ok(false);
+            }
+            if turn_over || out.len() - before >= MOST_OUTPUT {
+                break Ok(true);
             }
             match self.one(&input[taken..], out) {
-                Ok(0) => break Ok(()),
+                Ok(0) => break Ok(false),
                 Ok(count) => taken += count,
                 Err(over) => break Err(over),
             }
         };
+        let mut spent = 0;
         if let Phase::Queue(queue) = &mut self.phase {
             queue.end_batch();
+            spent = queue.spent();
             // Nothing may follow a Terminate Connection Request.
             if result.is_ok() {
                 queue.events(out);
             }
         }
         match result {
-            Ok(()) => Ok(taken),
+            Ok(more) => Ok(Turn { taken, more, spent }),
             Err(over) => {
                 self.end();
                 Err(over)
@@ -103,14 +122,34 @@ impl Connection {
         }
     }
 
-    /// Returns whether requested data of the host is outstanding.
-    pub fn waits_for_data(&self) -> bool {
-        matches!(&self.phase, Phase::Queue(queue) if queue.waits_for_data())
+    /// Returns whether the command that is executed waits for memory, so that no other is looked at.
+    pub(crate) fn is_blocked(&self) -> bool {
+        matches!(&self.phase, Phase::Queue(queue) if queue.is_blocked())
+    }
+
+    /// Returns the number of the oldest transfer whose data the host was asked for and has yet to send.
+    pub fn oldest_transfer(&self) -> Option<u64> {
+        let Phase::Queue(queue) = &self.phase else { return None };
+        queue.oldest_transfer()
+    }
+
+    /// Returns the memory that the next command waits for.
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
+        let Phase::Queue(queue) = &self.phase else { return None };
+        queue.wanted()
+    }
+
+    /// Takes the memory that was [wanted](Self::wanted).
+    pub(crate) fn grant(&mut self, share: Share, out: &mut Vec<u8>) {
+        if let Phase::Queue(queue) = &mut self.phase {
+            queue.grant(share, out);
+        }
     }
 
     /// Removes the queue, and with the admin queue the controller.
     fn end(&mut self) {
         if let Phase::Queue(mut queue) = std::mem::replace(&mut self.phase, Phase::Over) {
+            queue.finish();
             queue.end_batch();
             match queue.qid {
                 0 => self.subsystem.remove(&queue.controller),
@@ -126,6 +165,10 @@ impl Connection {
             Phase::Initialize | Phase::Over => Agreed::default(),
         };
         let parsed = match pdu::parse(input, &agreed) {
+            // Data that nobody asked for need not be complete to be refused.
+            Ok(None) if input.len() >= MAX_CAPSULE && self.oldest_transfer().is_none() => {
+                return Err(fault(header_fault(offset_of!(DataPdu, ttag)), input, out));
+            }
             Ok(None) => return Ok(0),
             Ok(Some(parsed)) => parsed,
             Err(fatal) => return Err(fault(fatal, input, out)),
@@ -210,7 +253,7 @@ impl Connection {
         match self.try_connect(&sqe, &command, pdu) {
             Ok(controller) => {
                 cqe.dw0 = u32::from(controller.cntlid).into();
-                let queue = Queue::new(controller, &command, agreed);
+                let queue = Queue::new(controller, &command, agreed, &self.pool);
                 cqe.sqhd = if command.cattr & 4 != 0 { 0xffff } else { 1 }.into();
                 self.phase = Phase::Queue(Box::new(queue));
                 pdu::push_response(out, &agreed, cqe);

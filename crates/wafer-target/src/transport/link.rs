@@ -1,21 +1,28 @@
 //! Moves the bytes of one connection.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
-use tokio::sync::watch;
-use tokio::time::{sleep_until, timeout};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::connection::{Connection, Over};
-use super::pdu::MAX_PDU;
-use crate::controller::{Controller, Subsystem};
+use super::network::Stream;
+use super::pdu::{MAX_CAPSULE, MAX_PDU};
+use crate::controller::{Controller, Subsystem, TURN};
+use crate::latch::Latch;
+use crate::pool::{Pool, Share, Wanted};
 
-/// Bytes read at a time: a whole PDU of the longest kind, and a batch of short ones.
-const INPUT: usize = MAX_PDU.next_power_of_two();
+/// Bytes read at a time while a host sends data that it was asked for, or much at a time: a whole PDU of the longest
+/// kind, and a batch of short ones.
+pub(super) const INPUT: usize = MAX_PDU.next_power_of_two();
+/// Bytes read at a time otherwise: any PDU but data that was asked for.
+const SMALL_INPUT: usize = MAX_CAPSULE;
 /// Output buffers longer than this are given back when they are empty.
-const KEPT_OUTPUT: usize = 256 << 10;
+const KEPT_OUTPUT: usize = 16 << 10;
 
 /// Why a connection ended.
 #[derive(Debug)]
@@ -36,37 +43,62 @@ pub(super) enum End {
 
 /// Serves a connection to its end. `limit` is [`ServerOptions::timeout`](super::ServerOptions::timeout).
 pub(super) async fn serve(
-    mut stream: TcpStream,
+    mut stream: impl Stream,
     subsystem: Arc<Subsystem>,
+    pool: Arc<Pool>,
     limit: Duration,
-    mut stop: watch::Receiver<bool>,
+    stop: Latch,
 ) -> End {
-    let _ = stream.set_nodelay(true);
-    let keepalive = socket2::TcpKeepalive::new().with_time(Duration::from_secs(60));
-    let _ = socket2::SockRef::from(&stream).set_tcp_keepalive(&keepalive);
+    stream.configure();
     let local = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
-    let blocks = subsystem.drive.may_block();
-    let mut connection = Connection::new(subsystem, local);
-    let mut input = vec![0; INPUT];
-    let (mut filled, mut out) = (0, Vec::new());
-    let mut heard = Instant::now();
+    // A runtime of one thread has no other thread to hand its tasks to.
+    let threads = Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread;
+    let blocks = threads && subsystem.drive.may_block();
+    let mut connection = Connection::new(subsystem, local, Arc::clone(&pool));
+    let mut input = Input::new();
+    let mut out = Vec::new();
+    // When the host began to owe what it owes: its first commands, or the oldest data that it was asked for.
+    let (mut owed, mut since) = (None, Instant::now());
+    // Work since others had their turn.
+    let mut spent = 0;
+    let mut memory: Option<Pin<Box<dyn Future<Output = Option<Share>> + Send>>> = None;
     loop {
         let controller = connection.queue().map(|(c, qid)| (Arc::clone(c), qid));
+        let transfer = connection.oldest_transfer();
+        // The data may be here already, behind a command that waits for memory.
+        let owes = transfer.filter(|_| !connection.is_blocked());
+        if owes != owed {
+            (owed, since) = (owes, Instant::now());
+        }
         // A host may be silent for as long as it likes, once it is connected and owes nothing.
-        let deadline = (controller.is_none() || connection.waits_for_data()).then(|| heard + limit);
+        let deadline = (controller.is_none() || owed.is_some()).then(|| since + limit);
+        match connection.wanted() {
+            Some(wanted) if memory.is_none() => {
+                memory = Some(Box::pin(Arc::clone(&pool).take(wanted)));
+            }
+            Some(_) => {}
+            None => memory = None,
+        }
+        input.fit(&pool, transfer.is_some());
         let event = tokio::select! {
-            read = stream.read(&mut input[filled..]) => match read {
+            // In a fixed order, so that a simulated run can be repeated.
+            biased;
+            () = stop.wait() => return End::Stopped,
+            event = wait(controller.as_ref(), deadline) => event,
+            share = granted(&mut memory) => Event::Memory(share),
+            read = stream.read(input.room()), if input.has_room() => match read {
                 Ok(0) => return End::Closed,
                 Ok(count) => Event::Read(count),
                 Err(error) => return End::Io(error),
             },
-            event = wait(controller.as_ref(), deadline) => event,
-            () = stopped(&mut stop) => return End::Stopped,
         };
         match event {
-            Event::Read(count) => {
-                filled += count;
-                heard = Instant::now();
+            Event::Read(count) => input.add(count),
+            Event::Memory(share) => {
+                memory = None;
+                if let Some(share) = share {
+                    connection.grant(share, &mut out);
+                }
             }
             Event::Wake => {}
             Event::TimedOut => return End::TimedOut,
@@ -79,12 +111,14 @@ pub(super) async fn serve(
                 return End::KeepAlive;
             }
         }
-        let mut taken = 0;
         loop {
-            let mut work = || connection.receive(&input[taken..filled], &mut out);
+            // Nothing is held for output that a host does not take, but this.
+            let share = pool.turn().await;
+            let mut work = || connection.receive(input.bytes(), &mut out);
             // Others must not wait for a file.
             let result = if blocks { tokio::task::block_in_place(work) } else { work() };
             connection.events(&mut out);
+            let share = share.and_then(|share| share.keep(out.capacity() as u64));
             if !out.is_empty() {
                 match timeout(limit, stream.write_all(&out)).await {
                     Ok(Ok(())) => {}
@@ -94,28 +128,110 @@ pub(super) async fn serve(
                 out.clear();
                 out.shrink_to(KEPT_OUTPUT);
             }
+            drop(share);
             match result {
-                Ok(0) => break,
-                Ok(count) => taken += count,
+                Ok(turn) => {
+                    input.take(turn.taken);
+                    spent += turn.spent;
+                    if turn.more || spent >= TURN {
+                        // Input that is here already must not keep this task going for ever.
+                        spent = 0;
+                        tokio::task::yield_now().await;
+                    }
+                    if !turn.more {
+                        break;
+                    }
+                    if connection.queue().is_some_and(|(c, _)| c.is_closed()) || stop.is_set() {
+                        return End::Stopped;
+                    }
+                }
                 Err(over) => {
                     let _ = timeout(limit, finish(&mut stream)).await;
                     return End::Over(over);
                 }
             }
         }
-        input.copy_within(taken..filled, 0);
-        filled -= taken;
+        input.compact();
     }
 }
 
-/// Waits until `stop` is true, or its sender is gone.
-pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
+/// Bytes of the host that are not consumed yet.
+struct Input {
+    buffer: Vec<u8>,
+    taken: usize,
+    filled: usize,
+    /// The last read filled the buffer.
+    busy: bool,
+    /// For a large buffer; that of a host that sends data it was asked for is part of the data's.
+    share: Option<Share>,
+}
+
+impl Input {
+    fn new() -> Self {
+        Input { buffer: vec![0; SMALL_INPUT], taken: 0, filled: 0, busy: false, share: None }
+    }
+
+    /// Makes the buffer as large as it should be for the next read.
+    fn fit(&mut self, pool: &Pool, data: bool) {
+        if self.busy && !data && self.share.is_none() && pool.is_plentiful() {
+            self.share = pool.try_take(Wanted::data((INPUT - SMALL_INPUT) as u64));
+        }
+        let large = data || self.share.is_some();
+        if large && self.buffer.len() < INPUT {
+            self.buffer.resize(INPUT, 0);
+        } else if !self.busy
+            && !data
+            && self.filled <= SMALL_INPUT
+            && self.buffer.len() > SMALL_INPUT
+        {
+            self.buffer.truncate(SMALL_INPUT);
+            self.buffer.shrink_to_fit();
+            self.share = None;
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.filled < self.buffer.len()
+    }
+
+    fn room(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.filled..]
+    }
+
+    fn add(&mut self, count: usize) {
+        self.filled += count;
+        self.busy = self.filled >= SMALL_INPUT;
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[self.taken..self.filled]
+    }
+
+    fn take(&mut self, count: usize) {
+        self.taken += count;
+    }
+
+    /// Moves what is not consumed to the front.
+    fn compact(&mut self) {
+        self.buffer.copy_within(self.taken..self.filled, 0);
+        self.filled -= self.taken;
+        self.taken = 0;
+    }
+}
+
+/// Waits for memory of the pool, if any is wanted.
+async fn granted(
+    memory: &mut Option<Pin<Box<dyn Future<Output = Option<Share>> + Send>>>,
+) -> Option<Share> {
+    match memory {
+        Some(memory) => memory.await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Ends sending, and waits for the host to end: a connection closed with data unread is reset, and the
 /// host might not see the last PDU.
-async fn finish(stream: &mut TcpStream) -> std::io::Result<()> {
+async fn finish(stream: &mut impl Stream) -> std::io::Result<()> {
     stream.shutdown().await?;
     let mut rest = [0; 4096];
     for _ in 0..256 {
@@ -128,6 +244,7 @@ async fn finish(stream: &mut TcpStream) -> std::io::Result<()> {
 
 enum Event {
     Read(usize),
+    Memory(Option<Share>),
     Wake,
     Closed,
     TimedOut,
@@ -138,7 +255,7 @@ enum Event {
 async fn wait(controller: Option<&(Arc<Controller>, u16)>, deadline: Option<Instant>) -> Event {
     let timed_out = async {
         match deadline {
-            Some(at) => sleep_until(at.into()).await,
+            Some(at) => sleep_until(at).await,
             None => std::future::pending().await,
         }
     };
@@ -146,11 +263,11 @@ async fn wait(controller: Option<&(Arc<Controller>, u16)>, deadline: Option<Inst
         timed_out.await;
         return Event::TimedOut;
     };
-    let mut closed = controller.closed();
     let admin = *qid == 0;
     tokio::select! {
+        biased;
         () = timed_out => Event::TimedOut,
-        _ = closed.wait_for(|closed| *closed) => Event::Closed,
+        () = controller.closed() => Event::Closed,
         () = controller.wake.notified(), if admin => Event::Wake,
         () = expired(controller), if admin => Event::KeepAlive,
     }
@@ -162,7 +279,7 @@ async fn expired(controller: &Controller) {
         match controller.deadline() {
             None => tokio::time::sleep(Duration::from_secs(1)).await,
             Some(deadline) if deadline <= Instant::now() => return,
-            Some(deadline) => sleep_until(deadline.into()).await,
+            Some(deadline) => sleep_until(deadline).await,
         }
     }
 }

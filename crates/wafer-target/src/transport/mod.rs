@@ -5,10 +5,12 @@
 
 mod connection;
 mod link;
+mod network;
 pub(crate) mod pdu;
 mod queue;
 mod server;
 mod transfer;
 
-pub use connection::{Connection, Over};
+pub use connection::{Connection, Over, Turn};
+pub use network::{Listener, Stream};
 pub use server::{Server, ServerOptions};

@@ -28,6 +28,10 @@ pub(crate) const MAX_H2C_DATA: u32 = 128 << 10;
 /// Longest PDU of a host: header, digest and padding as PDO can express, then data and digest.
 pub(crate) const MAX_PDU: usize = 255 + MAX_H2C_DATA as usize + DIGEST_BYTES;
 
+/// Longest command capsule. Data that does not fit [`IO_CAPSULE_DATA`](crate::controller::IO_CAPSULE_DATA) fails the
+/// command; what is longer than this ends the connection.
+pub(crate) const MAX_CAPSULE: usize = 32 << 10;
+
 /// The parameters that a connection agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreed {
@@ -88,7 +92,8 @@ pub(crate) fn parse<'a>(
         if plen > MAX_PDU && pdu_type == PduType::H2C_DATA {
             return Err(fatal(FatalError::LIMIT_EXCEEDED, 0));
         }
-        if plen > MAX_PDU || plen < pdo + tail + 1 {
+        let most = if pdu_type == PduType::CAPSULE_CMD { MAX_CAPSULE } else { MAX_PDU };
+        if plen > most || plen < pdo + tail + 1 {
             return Err(header_fault(offset_of!(PduHeader, plen)));
         }
         (pdo, plen - tail)

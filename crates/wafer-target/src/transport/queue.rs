@@ -9,9 +9,19 @@ use wafer_nvme::*;
 use super::pdu::{self, Agreed, Fatal, Incoming, fatal, header_fault};
 use super::transfer::{Complete, Ready, Transfers};
 use crate::controller::{
-    ADMIN_CAPSULE_DATA, Controller, Failure, IO_CAPSULE_DATA, IoQueue, MAX_TRANSFER, Reply, admin,
-    fabrics,
+    ADMIN_CAPSULE_DATA, Controller, Failure, IO_CAPSULE_DATA, IoQueue, MAX_TRANSFER, Progress,
+    Removals, Reply, TURN, begin_admin, fabrics,
 };
+use crate::pool::{Pool, Share, Wanted};
+
+/// Work that an admin command counts as, bytes of data moved.
+const ADMIN: u64 = 16 << 10;
+
+/// A command whose turn ended before it did.
+enum Unfinished {
+    Io(Sqe),
+    Admin(Sqe, Removals),
+}
 
 /// A queue of a controller.
 pub(crate) struct Queue {
@@ -25,8 +35,10 @@ pub(crate) struct Queue {
     flow_control_disabled: bool,
     transfers: Transfers,
     io: IoQueue,
-    /// Outstanding asynchronous event requests.
-    deferred: usize,
+    /// The command that is executed, if its turn ended before it did.
+    unfinished: Option<Unfinished>,
+    /// Work of admin commands in this turn, bytes of data moved.
+    spent: u64,
     done: u64,
 }
 
@@ -35,9 +47,10 @@ impl Queue {
         controller: Arc<Controller>,
         command: &ConnectCommand,
         agreed: Agreed,
+        pool: &Arc<Pool>,
     ) -> Self {
         Queue {
-            io: IoQueue::new(Arc::clone(&controller)),
+            io: IoQueue::with_pool(Arc::clone(&controller), Arc::clone(pool)),
             controller,
             qid: command.qid.get(),
             agreed,
@@ -45,8 +58,9 @@ impl Queue {
             // Connect was the first entry.
             head: 1,
             flow_control_disabled: command.cattr & 4 != 0,
-            transfers: Transfers::new(agreed.r2ts),
-            deferred: 0,
+            transfers: Transfers::new(agreed.r2ts, Arc::clone(pool)),
+            unfinished: None,
+            spent: 0,
             done: 0,
         }
     }
@@ -58,6 +72,36 @@ impl Queue {
     /// Begins a batch of PDUs.
     pub(crate) fn begin_batch(&mut self) {
         self.io.begin_batch();
+        self.spent = 0;
+    }
+
+    /// Returns whether others are due before the next command.
+    pub(crate) fn is_turn_over(&self) -> bool {
+        self.unfinished.is_some() || self.spent >= TURN || self.io.is_turn_over()
+    }
+
+    /// Returns the work of this batch, in bytes of data that would cost as much.
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent.saturating_add(self.io.spent())
+    }
+
+    /// Goes on with the command whose turn ended.
+    pub(crate) fn resume(&mut self, out: &mut Vec<u8>) {
+        match self.unfinished.take() {
+            None => {}
+            Some(Unfinished::Io(sqe)) => {
+                let progress = self.io.resume();
+                self.io_done(sqe, progress, out);
+            }
+            Some(Unfinished::Admin(sqe, rest)) => self.remove(sqe, rest, out),
+        }
+    }
+
+    /// Ends what must not stay half done when the connection is over.
+    pub(crate) fn finish(&mut self) {
+        if let Some(Unfinished::Admin(_, mut rest)) = self.unfinished.take() {
+            while matches!(rest.step(&self.controller), Ok(false)) {}
+        }
     }
 
     /// Ends a batch, before its output is sent.
@@ -69,9 +113,28 @@ impl Queue {
         }
     }
 
-    /// Returns whether data of the host is outstanding.
-    pub(crate) fn waits_for_data(&self) -> bool {
-        self.transfers.pending() > 0
+    /// Returns the number of the oldest transfer that the host has yet to send data for.
+    pub(crate) fn oldest_transfer(&self) -> Option<u64> {
+        self.transfers.oldest()
+    }
+
+    /// Returns the memory that the next command waits for.
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
+        self.io.wanted().or_else(|| self.transfers.wanted())
+    }
+
+    /// Takes the memory that was wanted.
+    pub(crate) fn grant(&mut self, share: Share, out: &mut Vec<u8>) {
+        if self.io.wanted().is_some() {
+            return self.io.grant(share);
+        }
+        let ready = self.transfers.grant(share);
+        self.send_ready(&ready, out);
+    }
+
+    /// Returns whether the command that is executed waits for memory.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.io.wanted().is_some()
     }
 
     /// Handles a PDU of the host and returns whether the connection goes on.
@@ -87,12 +150,15 @@ impl Queue {
                     .map_err(|_| header_fault(offset_of!(PduHeader, hlen)))?;
                 let (ready, complete) = self.transfers.data(head, pdu.data, pdu.data_intact)?;
                 self.send_ready(&ready, out);
-                if let Some(Complete { sqe, data, intact }) = complete {
+                if let Some(Complete { sqe, data, share, intact }) = complete {
                     if intact {
                         self.execute(&sqe, &data, out);
                     } else {
                         self.complete(&sqe, Err(Status::TRANSIENT_TRANSPORT_ERROR.into()), out);
                     }
+                    drop((data, share));
+                    let ready = self.transfers.ready();
+                    self.send_ready(&ready, out);
                 }
                 Ok(true)
             }
@@ -102,7 +168,8 @@ impl Queue {
 
     fn command(&mut self, sqe: &Sqe, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> Result<bool, Fatal> {
         // A host that keeps to the size of its queue never has more outstanding.
-        if self.transfers.pending() + self.deferred >= usize::from(self.entries) {
+        let events = if self.qid == 0 { self.controller.waiting_requests() } else { 0 };
+        if self.transfers.pending() + events >= usize::from(self.entries) {
             return Err(fatal(FatalError::SEQUENCE, 0));
         }
         self.head = (self.head + 1) % self.entries;
@@ -197,15 +264,18 @@ impl Queue {
             return self.reply(sqe, reply, out);
         }
         if self.qid == 0 {
-            let reply = admin(&self.controller, sqe, data);
-            return self.reply(sqe, reply, out);
+            self.spent += ADMIN;
+            return match begin_admin(&self.controller, sqe, data) {
+                Ok(Reply { rest: Some(rest), .. }) => self.remove(*sqe, rest, out),
+                reply => self.reply(sqe, reply, out),
+            };
         }
         if !self.controller.is_ready() {
             return self.complete(sqe, Err(Status::SEQUENCE_ERROR.into()), out);
         }
         let start = pdu::begin_data(out, &self.agreed);
         let data_start = out.len();
-        let mut result = self.io.execute(sqe, data, out);
+        let mut result = self.io.begin(sqe, data, out);
         let length = (out.len() - data_start) as u64;
         if result.is_ok() && length > 0 {
             result = check_sgl(sqe, length).and(result);
@@ -213,14 +283,32 @@ impl Queue {
         if result.is_err() {
             out.truncate(data_start);
         }
-        let plain = matches!(result, Ok(0)) && self.flow_control_disabled;
+        let plain = result.is_ok() && self.flow_control_disabled;
         let sent = pdu::end_data(out, &self.agreed, start, sqe.cid.get(), plain);
         if sent && plain {
             self.done += 1;
             return;
         }
-        let reply = result.map(|dw0| Reply { dw0, ..Default::default() });
-        self.complete(sqe, reply, out);
+        self.io_done(*sqe, result, out);
+    }
+
+    /// Completes an I/O command, unless its turn ended before it did.
+    fn io_done(&mut self, sqe: Sqe, progress: Result<Progress, Failure>, out: &mut Vec<u8>) {
+        match progress {
+            Ok(Progress::Done) => self.complete(&sqe, Ok(Reply::default()), out),
+            // Such commands have no data for the host.
+            Ok(Progress::More) => self.unfinished = Some(Unfinished::Io(sqe)),
+            Err(failure) => self.complete(&sqe, Err(failure), out),
+        }
+    }
+
+    /// Removes namespaces until the turn is over.
+    fn remove(&mut self, sqe: Sqe, mut rest: Removals, out: &mut Vec<u8>) {
+        match rest.step(&self.controller) {
+            Ok(true) => self.complete(&sqe, Ok(Reply::default()), out),
+            Ok(false) => self.unfinished = Some(Unfinished::Admin(sqe, rest)),
+            Err(failure) => self.complete(&sqe, Err(failure), out),
+        }
     }
 
     fn reply(&mut self, sqe: &Sqe, reply: Result<Reply, Failure>, out: &mut Vec<u8>) {
@@ -233,7 +321,7 @@ impl Queue {
             Ok(reply)
         });
         match checked {
-            Ok(reply) if reply.deferred => self.deferred += 1,
+            Ok(reply) if reply.deferred => {}
             Ok(reply) => {
                 let start = pdu::begin_data(out, &self.agreed);
                 let fits = reply.data.len().min(sqe.sgl.length.get() as usize);
@@ -272,7 +360,6 @@ impl Queue {
     pub(crate) fn events(&mut self, out: &mut Vec<u8>) {
         if self.qid == 0 {
             for cqe in self.controller.due_events() {
-                self.deferred = self.deferred.saturating_sub(1);
                 self.push(cqe, out);
             }
         }

@@ -1,14 +1,17 @@
 //! Data that a host sends apart from its command, requested with Ready to Transfer PDUs.
 //!
-//! Memory is bounded: the buffers of a connection hold [`BUFFERS`] bytes together (a single command always fits),
-//! and further commands wait as 64 bytes each.
+//! Buffers are shares of the pool of all connections. A connection holds [`BUFFERS`] bytes at most (a single command
+//! always fits), and one command's only while the pool is scarce. Further commands wait as 64 bytes each.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem::offset_of;
+use std::sync::Arc;
 
 use wafer_nvme::{DataPdu, FatalError, PduFlags, Sqe};
 
+use super::link::INPUT;
 use super::pdu::{Fatal, MAX_H2C_DATA, fatal, header_fault};
+use crate::pool::{Pool, Share, Wanted};
 
 /// Maximum bytes of all buffers of a connection, unless a single one is longer.
 const BUFFERS: usize = 4 << 20;
@@ -29,14 +32,22 @@ pub(crate) struct Ready {
 pub(crate) struct Complete {
     pub(crate) sqe: Sqe,
     pub(crate) data: Vec<u8>,
+    /// The memory of the data.
+    pub(crate) share: Share,
     /// Whether every data digest was correct.
     pub(crate) intact: bool,
+}
+
+/// Returns the memory that a transfer takes: its data, and the long input buffer that it comes through.
+fn memory(length: usize) -> Wanted {
+    Wanted::data((length + INPUT) as u64)
 }
 
 #[derive(Debug)]
 struct Transfer {
     sqe: Sqe,
     data: Vec<u8>,
+    share: Share,
     /// First byte that was not requested yet.
     asked: u32,
     outstanding: usize,
@@ -63,18 +74,23 @@ pub(crate) struct Transfers {
     /// Commands without a buffer yet, with the length of their data.
     waiting: VecDeque<(Sqe, u32)>,
     bytes: usize,
+    pool: Arc<Pool>,
+    /// Memory that was waited for.
+    granted: Option<Share>,
     next_transfer: u64,
     next_ttag: u16,
 }
 
 impl Transfers {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize, pool: Arc<Pool>) -> Self {
         Transfers {
             limit: limit.max(1),
             transfers: BTreeMap::new(),
             parts: BTreeMap::new(),
             waiting: VecDeque::new(),
             bytes: 0,
+            pool,
+            granted: None,
             next_transfer: 0,
             next_ttag: 0,
         }
@@ -83,6 +99,24 @@ impl Transfers {
     /// Returns the number of commands that wait for data.
     pub(crate) fn pending(&self) -> usize {
         self.transfers.len() + self.waiting.len()
+    }
+
+    /// Returns the number of the oldest transfer that was asked for.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        self.transfers.keys().next().copied()
+    }
+
+    /// Returns the memory that the first command waits for. While others of the connection have memory,
+    /// it waits for theirs.
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
+        let first = self.waiting.front().filter(|_| self.transfers.is_empty());
+        first.map(|(_, length)| memory(*length as usize))
+    }
+
+    /// Takes the memory that was wanted, and returns the requests that it allows.
+    pub(crate) fn grant(&mut self, share: Share) -> Vec<Ready> {
+        self.granted = Some(share);
+        self.ready()
     }
 
     /// Returns whether a command identifier is in use.
@@ -101,13 +135,18 @@ impl Transfers {
         let mut ready = Vec::new();
         while let Some((sqe, length)) = self.waiting.front() {
             let length = *length as usize;
-            if self.bytes > 0 && self.bytes + length > BUFFERS {
+            let more = self.bytes > 0;
+            if more && (self.bytes + length > BUFFERS || !self.pool.is_plentiful()) {
                 break;
             }
+            let needed = memory(length);
+            let granted = self.granted.take().filter(|share| share.bytes() >= needed.bytes);
+            let Some(share) = granted.or_else(|| self.pool.try_take(needed)) else { break };
             self.bytes += length;
             let transfer = Transfer {
                 sqe: *sqe,
                 data: vec![0; length],
+                share,
                 asked: 0,
                 outstanding: 0,
                 intact: true,
@@ -140,7 +179,8 @@ impl Transfers {
         }
     }
 
-    /// Takes data of the host and returns the next requests, and the command that the data completes.
+    /// Takes data of the host and returns the next requests, and the command that the data completes. Once that is
+    /// executed, [`Self::ready`] has the requests of those that wait.
     pub(crate) fn data(
         &mut self,
         pdu: &DataPdu,
@@ -188,9 +228,8 @@ impl Transfers {
         }
         let complete = self.transfers.remove(&number).map(|t| {
             self.bytes -= t.data.len();
-            Complete { sqe: t.sqe, data: t.data, intact: t.intact }
+            Complete { sqe: t.sqe, data: t.data, share: t.share, intact: t.intact }
         });
-        ready.extend(self.ready());
         Ok((ready, complete))
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! - `sampler.rs`: one task samples the source at even intervals, keeps a bounded history, and serializes each
 //!   state once.
-//! - `server.rs`: routes and their headers; `access.rs`: access control.
+//! - `server.rs`: routes and their headers; `access.rs`: access control; `connections.rs`: limits.
 //! - `stream.rs`: viewers. All share the text of the newest state. A slow viewer misses states and holds two of
 //!   them at a time, so its memory is bounded and it costs the drive nothing.
 //! - `metrics.rs`: Prometheus.
@@ -15,11 +15,13 @@
 //! several drives on one address, history beyond the life of the process.
 
 mod access;
+mod connections;
 mod metrics;
 mod sampler;
 mod server;
 mod stream;
 
+pub use connections::Limits;
 pub use server::{Config, LiveError, Server, serve};
 
 use wafer_record::record::Provenance;

@@ -15,12 +15,10 @@ use rand::TryRngCore as _;
 use wafer_record::{ReclaimUnits, Record};
 
 use crate::live::access::{Access, COOKIE, Refusal, query_token};
+use crate::live::connections::{self, Limits};
 use crate::live::sampler::{Sampler, State as Newest};
 use crate::live::{LiveSource, metrics, stream};
 use crate::report::Page;
-
-/// A peer that takes no data for so long is cut off, so that dead viewers do not pile up.
-const PEER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How to serve.
 #[derive(Clone, Debug)]
@@ -32,6 +30,8 @@ pub struct Config {
     pub token: Option<String>,
     /// Time between two states.
     pub interval: Duration,
+    /// Limits of connections.
+    pub limits: Limits,
 }
 
 /// Why serving cannot begin.
@@ -99,14 +99,7 @@ pub fn serve(source: Arc<dyn LiveSource>, config: &Config) -> Result<Server, Liv
     {
         let _inside = runtime.enter();
         let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-        let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
-            let socket = socket2::SockRef::from(&*stream);
-            // Without them the page works all the same.
-            let _ = socket.set_tcp_nodelay(true);
-            #[cfg(target_os = "linux")]
-            let _ = socket.set_tcp_user_timeout(Some(PEER_TIMEOUT));
-        });
-        runtime.spawn(async move { axum::serve(listener, app).await });
+        runtime.spawn(connections::accept(listener, app, config.limits));
     }
     let url = format!("http://{address}/{query}");
     Ok(Server { address, url, _runtime: Some(runtime) })

@@ -151,9 +151,9 @@ impl Configuration for AerospikeConfig {
     const SUMMARY: &'static str = "Aerospike: write blocks, defragmentation, YCSB A to F";
     type Application = Aerospike;
 
-    fn memory(&self, space: &Space) -> u64 {
-        let sizes = self.sizes(space);
-        sizes.blocks * (sizes.per_block * 4 + 24) + sizes.records * 4
+    fn memory(&self, space: &Space) -> Result<u64, ModelError> {
+        let sizes = self.check(space)?;
+        Ok(sizes.blocks * (sizes.per_block * 4 + 24) + sizes.records * 4)
     }
 
     fn application(&self, space: &Space, seed: u64) -> Result<Aerospike, ModelError> {

@@ -41,15 +41,16 @@ impl Configuration for CachelibConfig {
     const PATHS: &'static [&'static str] = &["trace"];
     type Application = Cachelib;
 
-    fn memory(&self, space: &Space) -> u64 {
-        let sizes = self.sizes(space);
+    fn memory(&self, space: &Space) -> Result<u64, ModelError> {
+        let sizes = self.check(space)?;
         let keys = match &self.trace {
             // An operation of a trace takes about as much memory as text.
             Some(path) => std::fs::metadata(path).map_or(0, |m| m.len() / 2),
             None => sizes.keys,
         };
         let objects = sizes.dram / self.small_object.0.max(1);
-        keys * 13 + sizes.buckets * SmallObjects::bucket_bytes(self.small_object.0) + objects * 16
+        let buckets = sizes.buckets * SmallObjects::bucket_bytes(self.small_object.0);
+        Ok(keys * 13 + buckets + objects * 16)
     }
 
     fn application(&self, space: &Space, seed: u64) -> Result<Cachelib, ModelError> {

@@ -177,8 +177,9 @@ impl Configuration for F2fsConfig {
         "F2FS file server: six logs, SSR, cleaning, checkpoints, temperatures as Linux gives them";
     type Application = F2fs;
 
-    fn memory(&self, space: &Space) -> u64 {
-        space.first().bytes / BLOCK * 8
+    fn memory(&self, space: &Space) -> Result<u64, ModelError> {
+        self.check(space)?;
+        Ok(space.first().bytes / BLOCK * 8)
     }
 
     fn application(&self, space: &Space, seed: u64) -> Result<F2fs, ModelError> {

@@ -207,10 +207,10 @@ impl Configuration for KernelBuildConfig {
         "Linux kernel compiled again and again: objects, /tmp, journals, page cache, swap";
     type Application = KernelBuild;
 
-    fn memory(&self, space: &Space) -> u64 {
-        let parts = self.parts(space);
+    fn memory(&self, space: &Space) -> Result<u64, ModelError> {
+        let parts = self.check(space)?;
         let areas: u64 = parts.iter().map(|part| Area::memory_bytes(part.pages)).sum();
-        areas + self.objects(&parts[0]) * 64 + parts[2].pages / 64
+        Ok(areas + self.objects(&parts[0]) * 64 + parts[2].pages / 64)
     }
 
     fn application(&self, space: &Space, seed: u64) -> Result<KernelBuild, ModelError> {

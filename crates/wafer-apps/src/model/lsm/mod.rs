@@ -153,11 +153,12 @@ impl Configuration for LsmConfig {
         "LSM store: write-ahead log, flushes, levelled compaction, deletes";
     type Application = Lsm;
 
-    fn memory(&self, space: &Space) -> u64 {
+    fn memory(&self, space: &Space) -> Result<u64, ModelError> {
+        self.check(space)?;
         // Every key of every file, and a merge in hand.
         let records =
             (self.data(space.first().bytes) + self.beside()) / self.record.0.max(1) as f64;
-        records as u64 * 8
+        Ok(records as u64 * 8)
     }
 
     fn application(&self, space: &Space, seed: u64) -> Result<Lsm, ModelError> {

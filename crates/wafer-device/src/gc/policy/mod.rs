@@ -48,6 +48,12 @@ pub(crate) fn find(name: &str) -> Option<&'static PolicyInfo> {
     POLICIES.iter().find(|policy| policy.name == name)
 }
 
+/// Checks the parameters of every policy: one of a policy that is not in use is no place for nonsense
+/// either.
+pub(crate) fn check(config: &GcConfig) -> Result<(), ConfigError> {
+    POLICIES.iter().try_for_each(|policy| (policy.make)(config).map(|_| ()))
+}
+
 /// Returns the policy that a configuration names.
 ///
 /// # Errors

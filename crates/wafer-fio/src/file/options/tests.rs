@@ -22,3 +22,55 @@ fn finds_aliases_and_suggests() {
     assert_eq!(unknown("qqqqqqqqqqqqqqqq"), "fio has no such option");
     assert_eq!(unknown(""), "fio has no such option");
 }
+
+/// Values that no option with a number, a size, a time or a choice can have.
+const NONSENSE: [&str; 12] = [
+    "nan",
+    "inf",
+    "-inf",
+    "-1",
+    "-0.5",
+    "1e308",
+    "99999999999999999999",
+    "5xyz",
+    "",
+    "1 1",
+    "[]",
+    "0x",
+];
+
+#[test]
+fn nonsense_is_refused_by_the_name_of_the_option() {
+    let target = crate::file::Target {
+        namespace_bytes: vec![1 << 20],
+        namespace_handles: vec![1],
+        page_bytes: 4096,
+    };
+    let mut tried = 0;
+    for option in OPTIONS.iter().filter(|o| matches!(o.effect, Effect::Followed(_))) {
+        for value in NONSENSE {
+            // Names are any text, but not none.
+            let text = ["name", "filename", "wait_for"].contains(&option.name) && !value.is_empty();
+            if text {
+                continue;
+            }
+            tried += 1;
+            let job = format!("[a]\nrw=write\nsize=1m\n{}={value}\n", option.name);
+            let read = crate::file::JobFile::parse(&job, "a.fio").and_then(|f| f.resolve(&target));
+            let error = read.expect_err(&format!("{}={value}", option.name)).to_string();
+            let place = format!("a.fio:4: {}: ", option.name);
+            assert!(error.starts_with(&place) && !error.contains('\n'), "{value}: {error}");
+        }
+    }
+    assert!(tried > 500, "{tried}");
+}
+
+#[test]
+fn a_job_file_is_text_and_its_exponents_are_bounded() {
+    let error = crate::file::JobFile::parse("[a]\nrw=wri\0te\n", "a.fio").unwrap_err();
+    assert_eq!(error.to_string(), "a.fio:2: a NUL byte: this is no text");
+    for (theta, accepted) in [("0.99", true), ("50", true), ("51", false), ("1e9", false)] {
+        let read = distribution::random_distribution(&format!("zipf:{theta}"), 1024);
+        assert_eq!(read.is_ok(), accepted, "{theta}");
+    }
+}

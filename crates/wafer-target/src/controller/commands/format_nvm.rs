@@ -5,6 +5,7 @@ use wafer_nvme::{FormatCdw10, Sqe, Status};
 use super::{AdminCommand, Controller, Failure, Reply};
 use crate::controller::identify::LBA_FORMATS;
 use crate::controller::nsid::Nsid;
+use crate::controller::removals::{Purpose, Removals};
 
 pub(super) struct FormatNvm {
     nsid: Nsid,
@@ -36,14 +37,8 @@ impl AdminCommand<'_> for FormatNvm {
                 vec![nsid]
             }
         };
-        let subsystem = &controller.subsystem;
-        for nsid in nsids {
-            subsystem.drive.format_namespace(controller.host, nsid, self.lba_bytes)?;
-            let namespace = subsystem.drive.namespace(nsid);
-            subsystem.namespace_changed(nsid, |c| {
-                namespace.as_ref().is_some_and(|n| n.is_attached(&c.hostnqn))
-            });
-        }
-        Ok(Reply::default())
+        let purpose = Purpose::Format { lba_bytes: self.lba_bytes };
+        let rest = Removals::begin(controller, purpose, nsids)?;
+        Ok(Reply { rest: Some(rest), ..Default::default() })
     }
 }

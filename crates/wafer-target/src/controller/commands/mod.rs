@@ -65,11 +65,23 @@ commands! {
     FORMAT_NVM => format_nvm::FormatNvm,
 }
 
-/// Executes an admin command. `data` is what the host sent with it.
+/// Executes an admin command to its end. `data` is what the host sent with it.
 ///
 /// # Errors
 /// The status that it completes with.
 pub fn admin(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Reply, Failure> {
+    let mut reply = begin_admin(controller, sqe, data)?;
+    if let Some(mut rest) = reply.rest.take() {
+        while !rest.step(controller)? {}
+    }
+    Ok(reply)
+}
+
+/// Executes an admin command like [`admin`], but leaves what takes long to [`Reply::rest`].
+///
+/// # Errors
+/// The status that it completes with.
+pub fn begin_admin(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Reply, Failure> {
     let opcode = AdminOpcode(sqe.opcode);
     // Keep Alive is due whatever the state of the controller.
     if opcode != AdminOpcode::KEEP_ALIVE {
@@ -81,6 +93,7 @@ pub fn admin(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Reply, F
         if controller.kind == Kind::Discovery && !discovery {
             return Err(Status::INVALID_OPCODE.into());
         }
+        controller.check_right(opcode)?;
     }
     dispatch(controller, sqe, data)
 }

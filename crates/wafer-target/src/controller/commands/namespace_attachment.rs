@@ -44,10 +44,8 @@ impl<'a> AdminCommand<'a> for NamespaceAttachment<'a> {
         if hosts.iter().any(|h| namespace.is_attached(h) == attach) {
             return Err(if attach { Status::ALREADY_ATTACHED } else { Status::NOT_ATTACHED }.into());
         }
-        for host in &hosts {
-            namespace.set_attached(host, attach);
-        }
-        subsystem.drive.save();
+        let names = hosts.iter().cloned().collect();
+        subsystem.drive.attach_namespace(nsid, names, attach)?;
         // The host that sent the command is notified too: its kernel did not send it.
         subsystem.namespace_changed(nsid, |c| hosts.contains(&c.hostnqn));
         Ok(Reply::default())

@@ -8,6 +8,7 @@ use wafer_nvme::{IdentifyCdw11, NamespaceCdw10, NamespaceCreate, Sqe, Status};
 use super::{AdminCommand, Controller, Failure, Reply};
 use crate::controller::identify::LBA_FORMATS;
 use crate::controller::nsid::BROADCAST;
+use crate::controller::removals::{Purpose, Removals};
 
 pub(super) enum NamespaceManagement {
     Create { bytes: u128, lba_bytes: u32, handles: Vec<RuhId> },
@@ -68,13 +69,6 @@ fn parse_create(sqe: &Sqe, data: &[u8]) -> Result<NamespaceManagement, Failure> 
 
 fn delete(controller: &Controller, nsid: u32) -> Result<Reply, Failure> {
     let nsids = if nsid == BROADCAST { controller.nsids(false) } else { vec![nsid] };
-    for nsid in nsids {
-        let namespace = controller.allocated(nsid)?.ok_or(Status::INVALID_NAMESPACE)?;
-        controller.subsystem.drive.delete_namespace(nsid)?;
-        // Hosts that saw it are notified; the host that deletes it knows.
-        controller.subsystem.namespace_changed(nsid, |c| {
-            c.cntlid != controller.cntlid && namespace.is_attached(&c.hostnqn)
-        });
-    }
-    Ok(Reply::default())
+    let rest = Removals::begin(controller, Purpose::Delete, nsids)?;
+    Ok(Reply { rest: Some(rest), ..Default::default() })
 }

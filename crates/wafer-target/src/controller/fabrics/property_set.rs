@@ -32,13 +32,17 @@ impl PropertySet {
             state.shutdown = true;
         }
         if before.en() && !cc.en() {
-            // A controller level reset: features and requests start again, and its I/O queues go.
+            // A controller level reset: features start again, and commands that are outstanding get no completion
+            // (Base 2.1, 3.7.2).
             state.shutdown = false;
             state.async_config = Default::default();
             state.async_requests.clear();
+            state.aborted.clear();
             state.kept_features.clear();
             state.notice_sent = false;
             state.notice_due = false;
+            state.warning_sent = false;
+            state.warning_due = !controller.subsystem.drive.is_saved();
         }
         Ok(Reply::default())
     }

@@ -30,6 +30,7 @@ fn get_fdp(controller: &Controller, get: &Get<'_>) -> Result<Reply, Failure> {
 
 fn set_fdp(controller: &Controller, set: &Set<'_>) -> Result<Reply, Failure> {
     check_group(set.sqe)?;
+    controller.check_manage()?;
     let wanted = FdpFeature::of(set.sqe);
     if wanted.fdpe() && wanted.fdpcidx() != 0 {
         return Err(FdpFeature::new().with_fdpcidx(1).location().into());

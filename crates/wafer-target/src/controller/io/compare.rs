@@ -4,7 +4,7 @@ use wafer_interface::{Op, Placement};
 use wafer_nvme::{Sqe, Status};
 
 use super::range::{Extent, Range};
-use super::{Failure, IoCommand, IoQueue};
+use super::{Failure, IoCommand, IoQueue, Step};
 
 pub(super) struct Compare(Range);
 
@@ -13,18 +13,18 @@ impl IoCommand for Compare {
         Ok(Compare(Range::parse(sqe)))
     }
 
-    fn execute(self, queue: &mut IoQueue, data: &[u8], _: &mut Vec<u8>) -> Result<u32, Failure> {
+    fn execute(self, queue: &mut IoQueue, data: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
         let lba = self.0.lba;
         let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
         let data = data.get(..length as usize).ok_or(Status::INVALID_SGL_LENGTH)?;
         queue.scratch.resize(length as usize, 0);
         let read = namespace.store.read(offset, &mut queue.scratch);
         read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, lba))?;
-        queue.transferred.reads += 1;
+        queue.batch.transferred.reads += 1;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);
         if queue.scratch != data {
             return Err(Failure { lba, ..Status::COMPARE_FAILURE.into() });
         }
-        Ok(0)
+        Ok(Step::Done)
     }
 }

@@ -2,7 +2,7 @@
 
 use wafer_nvme::Sqe;
 
-use super::{Failure, IoCommand, IoQueue, flush_failure};
+use super::{Failure, IoCommand, IoQueue, Step};
 use crate::controller::nsid::BROADCAST;
 
 pub(super) struct Flush {
@@ -14,14 +14,13 @@ impl IoCommand for Flush {
         Ok(Flush { nsid: sqe.nsid.get() })
     }
 
-    fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<u32, Failure> {
+    fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
         queue.end_batch();
         let namespace = match self.nsid {
             BROADCAST => None,
             nsid => Some(queue.namespace(nsid)?.id()),
         };
-        let host = queue.controller.host;
-        queue.drive.flush(host, namespace).map_err(|e| flush_failure(&e))?;
-        Ok(0)
+        queue.flush(namespace)?;
+        Ok(Step::Done)
     }
 }

@@ -6,7 +6,7 @@ use wafer_nvme::{
     IoManagementCdw10, ManagementOperation, RuhStatus, RuhStatusDescriptor, Sqe, location,
 };
 
-use super::{Controller, Failure, IoCommand, IoQueue, range};
+use super::{Controller, Failure, IoCommand, IoQueue, Step, range};
 
 pub(super) struct IoManagementReceive {
     nsid: u32,
@@ -38,7 +38,7 @@ impl IoCommand for IoManagementReceive {
         Ok(IoManagementReceive { nsid: sqe.nsid.get(), operation: Operation::parse(sqe)?, length })
     }
 
-    fn execute(self, queue: &mut IoQueue, _: &[u8], out: &mut Vec<u8>) -> Result<u32, Failure> {
+    fn execute(self, queue: &mut IoQueue, _: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
         queue.end_batch();
         let namespace = queue.namespace(self.nsid)?;
         let mut data = match self.operation {
@@ -47,7 +47,7 @@ impl IoCommand for IoManagementReceive {
         };
         data.resize(self.length as usize, 0);
         out.extend_from_slice(&data);
-        Ok(0)
+        Ok(Step::Done)
     }
 }
 

@@ -5,7 +5,7 @@ use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::{IoManagementCdw10, Sqe, Status, U16};
 
 use super::io_management_receive::Operation;
-use super::{Failure, IoCommand, IoQueue};
+use super::{Failure, IoCommand, IoQueue, Step};
 
 pub(super) struct IoManagementSend {
     nsid: u32,
@@ -21,11 +21,11 @@ impl IoCommand for IoManagementSend {
     }
 
     /// Moves each handle named to another reclaim unit, none if one identifier is not valid.
-    fn execute(self, queue: &mut IoQueue, data: &[u8], _: &mut Vec<u8>) -> Result<u32, Failure> {
+    fn execute(self, queue: &mut IoQueue, data: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
         queue.end_batch();
         let namespace = queue.namespace(self.nsid)?;
         if let Operation::None = self.operation {
-            return Ok(0);
+            return Ok(Step::Done);
         }
         queue.controller.check_fdp()?;
         let list = <[U16]>::ref_from_prefix_with_elems(data, self.count);
@@ -34,9 +34,10 @@ impl IoCommand for IoManagementSend {
         if pids.clone().any(|pid| namespace.placement(pid).is_err()) {
             return Err(Status::INVALID_FIELD.into());
         }
+        queue.drive.check_writable()?;
         for pid in pids {
             queue.drive.update(queue.controller.host, &namespace, pid)?;
         }
-        Ok(0)
+        Ok(Step::Done)
     }
 }

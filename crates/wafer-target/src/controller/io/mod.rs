@@ -4,12 +4,16 @@
 //! collected and applied by [`IoQueue::end_batch`], before the host hears of the completions. Commands that
 //! look at the device apply it themselves.
 //!
+//! A batch is a turn of the queue: after [`TURN`] bytes of work, which take well under a millisecond, others are
+//! due. A command that works longer returns the [`Rest`] of itself.
+//!
 //! To add a command, copy a file, and name it below. Its opcode, effects and capability bits are in the table
 //! of `wafer_nvme`.
 
 mod compare;
 mod copy;
 mod dataset_management;
+mod extents;
 mod flush;
 mod io_management_receive;
 mod io_management_send;
@@ -22,16 +26,48 @@ mod write_zeroes;
 use std::sync::Arc;
 
 use range::Directive;
-use wafer_drive::{Drive, Namespace, Transferred};
-use wafer_interface::{Command, Op, Placement};
+use wafer_drive::{Batch, Drive, Namespace, Retired};
+use wafer_interface::{Command, NsId, Op, Placement};
 use wafer_nvme::{
     CommandInfo, DataLength, DataTransfer, NvmOpcode, RwCdw12, Sqe, Status, location,
 };
 
 use super::{Controller, Failure, MAX_TRANSFER, nsid};
+use crate::pool::{Pool, Share, Wanted};
 
 /// A PID that no namespace has, for one that would mean "none" to the device.
 const NEVER_VALID: Placement = Placement(u16::MAX - 1);
+
+/// Work of a turn, in bytes of data moved.
+pub(crate) const TURN: u64 = 1 << 20;
+/// Scratch buffers longer than this are given back after a batch.
+const KEPT_SCRATCH: usize = 16 << 10;
+/// What a command costs beside its data.
+const COMMAND: u64 = 1 << 10;
+
+/// How far a command got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It is done.
+    Done,
+    /// The turn of the queue is over; [`IoQueue::resume`] goes on.
+    More,
+}
+
+/// What the first part of a command leads to.
+enum Step {
+    Done,
+    More(Box<dyn Rest>),
+}
+
+/// What is left of a command.
+trait Rest: Send {
+    /// Does the next slice, of about a quarter of a turn to a turn, and returns whether it was the last.
+    ///
+    /// # Errors
+    /// The status that the command completes with.
+    fn step(&mut self, queue: &mut IoQueue) -> Result<bool, Failure>;
+}
 
 /// An I/O command whose fields are checked.
 trait IoCommand: Sized {
@@ -41,11 +77,11 @@ trait IoCommand: Sized {
     /// A field that no controller could execute.
     fn parse(sqe: &Sqe) -> Result<Self, Failure>;
 
-    /// Executes the command and returns dword 0 of the completion.
+    /// Executes the command, or its first part.
     ///
     /// # Errors
     /// The status that it completes with.
-    fn execute(self, queue: &mut IoQueue, data: &[u8], out: &mut Vec<u8>) -> Result<u32, Failure>;
+    fn execute(self, queue: &mut IoQueue, data: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure>;
 }
 
 /// Generates the dispatch and the list of supported commands.
@@ -60,7 +96,7 @@ macro_rules! commands {
                 sqe: &Sqe,
                 data: &[u8],
                 out: &mut Vec<u8>,
-            ) -> Result<u32, Failure> {
+            ) -> Result<Step, Failure> {
                 match NvmOpcode(sqe.opcode) {
                     $(NvmOpcode::$opcode => {
                         const ROW: &CommandInfo = NvmOpcode::$opcode.info().unwrap();
@@ -92,41 +128,60 @@ pub struct IoQueue {
     controller: Arc<Controller>,
     drive: Arc<Drive>,
     /// What the device is still to count.
-    pending: Vec<Command>,
-    transferred: Transferred,
+    batch: Batch,
     /// Buffer of commands that compare and move data, kept for its memory.
     scratch: Vec<u8>,
     /// The namespace used last.
     recent: Option<Arc<Namespace>>,
     /// Whether FDP was enabled when this batch began.
     fdp: bool,
+    /// Work of this batch.
+    spent: u64,
+    /// What is left of the command that is executed.
+    rest: Option<Box<dyn Rest>>,
+    pool: Arc<Pool>,
+    /// Memory that the command waits for.
+    wanted: Option<Wanted>,
+    /// Memory that it waited for.
+    granted: Option<Share>,
 }
 
 impl IoQueue {
-    /// Makes a queue of a controller.
+    /// Makes a queue of a controller, with a pool for itself.
     pub fn new(controller: Arc<Controller>) -> Self {
+        Self::with_pool(controller, Arc::default())
+    }
+
+    /// Makes a queue of a controller that shares a pool with others.
+    pub(crate) fn with_pool(controller: Arc<Controller>, pool: Arc<Pool>) -> Self {
         let drive = Arc::clone(&controller.subsystem.drive);
         IoQueue {
             fdp: drive.fdp_enabled(),
             controller,
             drive,
-            pending: Vec::new(),
-            transferred: Transferred::default(),
+            batch: Batch::default(),
             scratch: Vec::new(),
             recent: None,
+            spent: 0,
+            rest: None,
+            pool,
+            wanted: None,
+            granted: None,
         }
     }
 
-    /// Begins a batch of commands.
+    /// Begins a batch of commands: a turn.
     pub fn begin_batch(&mut self) {
+        self.spent = 0;
         self.fdp = self.drive.fdp_enabled();
     }
 
     /// Has the device count what was done. Namespaces are looked up anew afterwards.
     pub fn end_batch(&mut self) {
-        self.drive.apply_counted(self.controller.host, &self.pending, self.transferred);
-        self.pending.clear();
-        self.transferred = Transferred::default();
+        if self.scratch.capacity() > KEPT_SCRATCH {
+            self.scratch = Vec::new();
+        }
+        self.drive.apply_batch(self.controller.host, &mut self.batch);
         self.recent = None;
     }
 
@@ -149,23 +204,115 @@ impl IoQueue {
         })
     }
 
-    /// Executes a command. `data` is what the host sent, of at least [`Self::data_length`]; what the host
-    /// gets is appended to `out`. Returns dword 0 of the completion.
+    /// Executes a command to its end. `data` is what the host sent, of at least [`Self::data_length`]; what the
+    /// host gets is appended to `out`.
     ///
     /// # Errors
     /// The status that the command completes with; `out` may hold anything then.
-    pub fn execute(&mut self, sqe: &Sqe, data: &[u8], out: &mut Vec<u8>) -> Result<u32, Failure> {
+    pub fn execute(&mut self, sqe: &Sqe, data: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+        let mut progress = self.begin(sqe, data, out)?;
+        while progress == Progress::More {
+            progress = self.resume()?;
+        }
+        Ok(())
+    }
+
+    /// Executes a command like [`Self::execute`], up to the end of the turn. The next command may begin once this
+    /// one is done.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    pub fn begin(
+        &mut self,
+        sqe: &Sqe,
+        data: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Progress, Failure> {
         if sqe.fuse() != 0 {
             return Err(location!(flags).into());
         }
-        self.dispatch(sqe, data, out)
+        self.spend(COMMAND);
+        match self.dispatch(sqe, data, out)? {
+            Step::Done => Ok(Progress::Done),
+            Step::More(rest) => {
+                self.rest = Some(rest);
+                self.resume()
+            }
+        }
+    }
+
+    /// Goes on with the command, for a slice at least and up to the end of the turn.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    pub fn resume(&mut self) -> Result<Progress, Failure> {
+        while let Some(mut rest) = self.rest.take() {
+            if !rest.step(self)? {
+                self.rest = Some(rest);
+                if self.is_turn_over() {
+                    return Ok(Progress::More);
+                }
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Returns the work of this batch, in bytes of data that would cost as much.
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// Returns whether others are due.
+    pub fn is_turn_over(&self) -> bool {
+        self.spent >= TURN
+    }
+
+    /// Returns the memory that the command waits for.
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
+        self.wanted
+    }
+
+    /// Takes the memory that was wanted.
+    pub(crate) fn grant(&mut self, share: Share) {
+        self.wanted = None;
+        self.granted = Some(share);
+    }
+
+    /// Takes memory of the pool. If there is none now, the turn is over, and the command goes on when it is granted.
+    fn take_memory(&mut self, wanted: Wanted) -> Option<Share> {
+        let share = self.granted.take().or_else(|| self.pool.try_take(wanted));
+        if share.is_none() {
+            self.wanted = Some(wanted);
+            self.spend(TURN);
+        }
+        share
+    }
+
+    /// Adds to the work of this turn, bytes.
+    fn spend(&mut self, work: u64) {
+        self.spent = self.spent.saturating_add(work);
+    }
+
+    /// Checks that a namespace was not deleted or formatted since a command began.
+    fn check_live(&self, namespace: &Namespace) -> Result<(), Failure> {
+        match namespace.retired() {
+            None => Ok(()),
+            Some(Retired::Formatted) => Err(Status::FORMAT_IN_PROGRESS.into()),
+            Some(Retired::Deleted) => Err(Status::INVALID_NAMESPACE.into()),
+        }
     }
 
     fn lookup(&self, nsid: u32) -> Result<Arc<Namespace>, Failure> {
         match &self.recent {
-            Some(recent) if recent.nsid == nsid => Ok(Arc::clone(recent)),
-            // Invalid Field for an inactive NSID (Base 2.1, 3.2.1.5).
-            _ => Ok(self.controller.active(nsid)?.ok_or(location!(nsid))?),
+            Some(recent) if recent.nsid == nsid && recent.retired().is_none() => {
+                Ok(Arc::clone(recent))
+            }
+            _ => {
+                // Invalid Field for an inactive NSID (Base 2.1, 3.2.1.5).
+                let namespace = self.controller.active(nsid)?.ok_or(location!(nsid))?;
+                self.check_live(&namespace)?;
+                Ok(namespace)
+            }
         }
     }
 
@@ -176,14 +323,22 @@ impl IoQueue {
     }
 
     /// Adds to what the device is to count.
-    fn count(&mut self, op: Op, namespace: &Namespace, offset: u64, length: u64, pid: Placement) {
-        self.pending.push(Command {
+    fn count(
+        &mut self,
+        op: Op,
+        namespace: &Arc<Namespace>,
+        offset: u64,
+        length: u64,
+        pid: Placement,
+    ) {
+        let command = Command {
             lba: Namespace::device_blocks(offset),
             blocks: Namespace::device_blocks(length) as u32,
             placement: pid,
             op,
             namespace: namespace.id(),
-        });
+        };
+        self.batch.push(namespace, command);
     }
 
     /// Returns the placement that a directive asks for.
@@ -204,16 +359,33 @@ impl IoQueue {
         Ok(if pid == Placement::NONE { NEVER_VALID } else { pid })
     }
 
-    /// Makes a write durable if the host asks for it or has no write cache.
-    fn finish_write(&mut self, fua: bool) -> Result<u32, Failure> {
-        if self.drive.may_block() && (fua || !self.controller.state().write_cache) {
-            self.end_batch();
-            self.drive.flush(self.controller.host, None).map_err(|e| flush_failure(&e))?;
+    /// Checks that the drive can count a write, before data moves. Returns whether to make it durable, because the
+    /// host asks for it or has no write cache.
+    fn check_write(&self, fua: bool) -> Result<bool, Failure> {
+        if !self.drive.may_block() {
+            return Ok(false);
         }
-        Ok(0)
+        let durable = fua || !self.controller.state().write_cache;
+        if durable {
+            self.drive.check_durable()?
+        } else {
+            self.drive.check_writable()?
+        }
+        Ok(durable)
     }
-}
 
-fn flush_failure(error: &std::io::Error) -> Failure {
-    Failure::medium(error, Status::WRITE_FAULT, 0)
+    /// Makes a write durable if it is to be.
+    fn finish_write(&mut self, durable: bool) -> Result<Step, Failure> {
+        if durable {
+            self.end_batch();
+            self.flush(None)?;
+        }
+        Ok(Step::Done)
+    }
+
+    /// Makes everything counted durable. The drive logs why it cannot.
+    fn flush(&self, namespace: Option<NsId>) -> Result<(), Failure> {
+        let flushed = self.drive.flush(self.controller.host, namespace);
+        flushed.map_err(|_| Status::WRITE_FAULT.into())
+    }
 }

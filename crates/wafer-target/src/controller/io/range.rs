@@ -51,6 +51,7 @@ impl Range {
     pub(super) fn resolve_transfer(self, queue: &mut IoQueue) -> Result<Extent, Failure> {
         let extent = self.resolve(queue)?;
         check_transfer(extent.length, RwCdw12::new().with_nlb_z(1).location())?;
+        queue.spend(extent.length);
         Ok(extent)
     }
 }

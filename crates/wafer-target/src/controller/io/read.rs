@@ -4,7 +4,7 @@ use wafer_interface::{Op, Placement};
 use wafer_nvme::{Sqe, Status};
 
 use super::range::{Extent, Range};
-use super::{Failure, IoCommand, IoQueue};
+use super::{Failure, IoCommand, IoQueue, Step};
 
 pub(super) struct Read(Range);
 
@@ -13,14 +13,14 @@ impl IoCommand for Read {
         Ok(Read(Range::parse(sqe)))
     }
 
-    fn execute(self, queue: &mut IoQueue, _: &[u8], out: &mut Vec<u8>) -> Result<u32, Failure> {
+    fn execute(self, queue: &mut IoQueue, _: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
         let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
         let at = out.len();
         out.resize(at + length as usize, 0);
         let read = namespace.store.read(offset, &mut out[at..]);
         read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, self.0.lba))?;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);
-        queue.transferred.reads += 1;
-        Ok(0)
+        queue.batch.transferred.reads += 1;
+        Ok(Step::Done)
     }
 }

@@ -4,7 +4,7 @@ use wafer_interface::{Op, Placement};
 use wafer_nvme::{Sqe, Status};
 
 use super::range::{Extent, Range};
-use super::{Failure, IoCommand, IoQueue};
+use super::{Failure, IoCommand, IoQueue, Step};
 
 pub(super) struct Verify(Range);
 
@@ -13,12 +13,12 @@ impl IoCommand for Verify {
         Ok(Verify(Range::parse(sqe)))
     }
 
-    fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<u32, Failure> {
+    fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
         let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
         queue.scratch.resize(length as usize, 0);
         let read = namespace.store.read(offset, &mut queue.scratch);
         read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, self.0.lba))?;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);
-        Ok(0)
+        Ok(Step::Done)
     }
 }

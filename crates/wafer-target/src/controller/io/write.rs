@@ -4,7 +4,7 @@ use wafer_interface::Op;
 use wafer_nvme::{RwCdw12, Sqe, Status};
 
 use super::range::{Directive, Extent, Range};
-use super::{Failure, IoCommand, IoQueue};
+use super::{Failure, IoCommand, IoQueue, Step};
 
 pub(super) struct Write {
     range: Range,
@@ -18,14 +18,15 @@ impl IoCommand for Write {
         Ok(Write { range, directive, fua: RwCdw12::of(sqe).fua() })
     }
 
-    fn execute(self, queue: &mut IoQueue, data: &[u8], _: &mut Vec<u8>) -> Result<u32, Failure> {
+    fn execute(self, queue: &mut IoQueue, data: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
         let Extent { namespace, offset, length } = self.range.resolve_transfer(queue)?;
         let pid = queue.placement(&namespace, self.directive)?;
         let data = data.get(..length as usize).ok_or(Status::INVALID_SGL_LENGTH)?;
+        let durable = queue.check_write(self.fua)?;
         let written = namespace.store.write(offset, data);
         written.map_err(|e| Failure::medium(&e, Status::WRITE_FAULT, self.range.lba))?;
         queue.count(Op::Write, &namespace, offset, length, pid);
-        queue.transferred.writes += 1;
-        queue.finish_write(self.fua)
+        queue.batch.transferred.writes += 1;
+        queue.finish_write(durable)
     }
 }

@@ -1,10 +1,11 @@
 //! Write Zeroes.
 
 use wafer_interface::Op;
-use wafer_nvme::{RwCdw12, Sqe, Status};
+use wafer_nvme::{RwCdw12, Sqe};
 
+use super::extents::Zeroing;
 use super::range::{Directive, Extent, Range};
-use super::{Failure, IoCommand, IoQueue};
+use super::{Failure, IoCommand, IoQueue, Step};
 
 pub(super) struct WriteZeroes {
     range: Range,
@@ -20,14 +21,18 @@ impl IoCommand for WriteZeroes {
         Ok(WriteZeroes { range, directive, deallocate: cdw12.deac(), fua: cdw12.fua() })
     }
 
-    fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<u32, Failure> {
+    fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
         let Extent { namespace, offset, length } = self.range.resolve(queue)?;
         let pid = queue.placement(&namespace, self.directive)?;
-        let zeroed = namespace.store.deallocate(offset, length);
-        zeroed.map_err(|e| Failure::medium(&e, Status::WRITE_FAULT, self.range.lba))?;
+        let durable = queue.check_write(self.fua)?;
         // Without the deallocate bit zeroes are data like other data.
         let op = if self.deallocate { Op::Deallocate } else { Op::Write };
-        queue.count(op, &namespace, offset, length, pid);
-        queue.finish_write(self.fua)
+        Ok(Step::More(Box::new(Zeroing {
+            namespace,
+            op,
+            pid,
+            durable,
+            ranges: [(offset, length)].into(),
+        })))
     }
 }

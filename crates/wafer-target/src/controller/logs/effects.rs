@@ -9,7 +9,7 @@ pub(super) const PAGE: Page = Page {
     lid: Lid::EFFECTS,
     read: |controller, _| {
         let mut log = EffectsLog::default();
-        for row in controller.subsystem.support.admin_commands() {
+        for row in controller.admin_commands() {
             log.admin[usize::from(row.opcode)] = row.effects.into_bits().into();
         }
         for row in controller.subsystem.support.io_commands() {

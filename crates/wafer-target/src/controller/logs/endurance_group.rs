@@ -18,8 +18,8 @@ pub(super) const PAGE: Page = Page {
             data_units_read: billions(now.lifetime.read_bytes),
             data_units_written: billions(now.lifetime.host_bytes),
             media_units_written: billions(now.lifetime.media_bytes),
-            host_reads: u128::from(now.read_commands).into(),
-            host_writes: u128::from(now.write_commands).into(),
+            host_reads: u128::from(now.life.read_commands).into(),
+            host_writes: u128::from(now.life.write_commands).into(),
             total_capacity: u128::from(now.capacity_bytes).into(),
             unallocated_capacity: u128::from(drive.unallocated_bytes().0).into(),
             ..Default::default()

@@ -9,6 +9,8 @@ use crate::controller::ERROR_ENTRIES;
 pub(super) const PAGE: Page = Page {
     lid: Lid::ERROR,
     read: |controller, _| {
+        // No number of an entry that a host has seen is used again after a restart.
+        controller.subsystem.drive.counters();
         let state = controller.state();
         let mut page: Vec<u8> = state.errors.iter().flat_map(|e| e.as_bytes().to_vec()).collect();
         page.resize(ERROR_ENTRIES * size_of::<ErrorEntry>(), 0);

@@ -15,7 +15,7 @@ mod fdp_usage;
 mod feature_effects;
 mod firmware;
 mod handles;
-mod smart;
+pub(super) mod smart;
 mod supported;
 
 use wafer_drive::ENDURANCE_GROUP;

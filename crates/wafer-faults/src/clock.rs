@@ -7,11 +7,11 @@ use wafer_drive::clock::Clock;
 
 /// A clock that only [`Self::advance`] moves.
 #[derive(Debug, Default)]
-pub(crate) struct ManualClock(Mutex<Duration>);
+pub struct ManualClock(Mutex<Duration>);
 
 impl ManualClock {
     /// Moves the clock on.
-    pub(crate) fn advance(&self, by: Duration) {
+    pub fn advance(&self, by: Duration) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) += by;
     }
 }

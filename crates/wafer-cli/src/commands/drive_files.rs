@@ -1,0 +1,28 @@
+//! The files of a drive, which `serve` and `mount` check before they touch any.
+
+use std::path::{Path, PathBuf};
+
+use wafer_drive::backend::DataSpec;
+use wafer_record::{Outputs, RecordError};
+
+/// What a drive keeps beside its data; it appends these to the path.
+const KEPT: [&str; 3] = ["", ".state", ".journal"];
+
+/// Refuses a device file, a data file, a capture and counters of which two are the same file.
+pub(crate) fn check(
+    device: &str,
+    data: &DataSpec,
+    outputs: impl IntoIterator<Item = PathBuf>,
+) -> Result<(), RecordError> {
+    let mut all = Outputs::default();
+    all.input(Path::new(device));
+    if let DataSpec::File(path) = data {
+        let beside = |end: &str| {
+            let mut name = path.clone().into_os_string();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        KEPT.into_iter().try_for_each(|end| all.claim(&beside(end)))?;
+    }
+    outputs.into_iter().try_for_each(|path| all.output(&path))
+}

@@ -1,0 +1,98 @@
+//! The file of `wafer serve --hosts`: hosts by NQN, and what each may do.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+use wafer_lab::LabError;
+use wafer_target::controller::{Access, Rights};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    host: Vec<Host>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Host {
+    nqn: Spanned<String>,
+    #[serde(default)]
+    manage: bool,
+}
+
+/// Reads the file.
+///
+/// # Errors
+/// It cannot be read, or is wrong in a line.
+pub(crate) fn read(path: &Path) -> Result<Access, LabError> {
+    let name = path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).map_err(|e| LabError::config(name.clone(), e.to_string()))?;
+    parse(&text).map_err(|(at, reason)| {
+        let line = text[..at.min(text.len())].matches('\n').count() + 1;
+        LabError::config(format!("{name}:{line}"), reason)
+    })
+}
+
+/// An error: its offset, and the reason.
+type Wrong = (usize, String);
+
+fn parse(text: &str) -> Result<Access, Wrong> {
+    let file: File = toml::from_str(text).map_err(|e| {
+        let message = e.message().lines().next().unwrap_or_default();
+        (e.span().map_or(0, |span| span.start), message.to_owned())
+    })?;
+    if file.host.is_empty() {
+        return Err((0, "no hosts; write [[host]] tables with an nqn".to_owned()));
+    }
+    let mut hosts = BTreeMap::new();
+    for Host { nqn, manage } in file.host {
+        let at = nqn.span().start;
+        let nqn = nqn.into_inner();
+        if !nqn.starts_with("nqn.") || nqn.len() > 223 {
+            let reason = "an NVMe Qualified Name begins with `nqn.` and has at most 223 bytes";
+            return Err((at, format!("`nqn`: {reason}")));
+        }
+        if hosts.contains_key(&nqn) {
+            return Err((at, format!("`nqn`: `{nqn}` is listed twice")));
+        }
+        hosts.insert(nqn, Rights { manage });
+    }
+    Ok(Access::Listed(hosts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_the_rights_of_the_file() {
+        let access = parse(
+            "[[host]]\nnqn = \"nqn.a:admin\"\nmanage = true\n\n[[host]]\nnqn = \"nqn.a:user\"\n",
+        );
+        let access = access.unwrap();
+        assert_eq!(access.rights("nqn.a:admin"), Some(Rights { manage: true }));
+        assert_eq!(access.rights("nqn.a:user"), Some(Rights { manage: false }));
+        assert_eq!(access.rights("nqn.a:other"), None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        for (text, line, words) in [
+            ("", 1, "no hosts"),
+            ("[[host]]\nmanage = true\n", 1, "nqn"),
+            ("[[host]]\nnqn = \"nqn.a\"\nmange = true\n", 3, "mange"),
+            ("[[host]]\nnqn = \"nqn.a\"\nmanage = 1\n", 3, "boolean"),
+            ("[[host]]\nnqn = \"a\"\n", 2, "begins with"),
+            ("[[host]]\nnqn = \"nqn.a\"\n[[host]]\nnqn = \"nqn.a\"\n", 4, "twice"),
+            ("[[host]\n", 1, ""),
+        ] {
+            let (at, reason) = parse(text).unwrap_err();
+            assert_eq!(text[..at].matches('\n').count() + 1, line, "{text}: {reason}");
+            assert!(reason.contains(words) && !reason.contains('\n'), "{reason}");
+        }
+    }
+}

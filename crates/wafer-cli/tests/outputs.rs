@@ -1,0 +1,180 @@
+//! Outputs that are an input, a device or another output: refused by every command in one line, with exit
+//! status 2, before anything is written.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+const EXPERIMENT: &str = "volume = \"1MiB\"\n[device]\nprofile = \"warp\"\ncapacity = \"64MiB\"\n\
+    reclaim_unit.size = \"1MiB\"\nreclaim_unit.count = 80\n[workload]\nfio = \"job.fio\"\n";
+const SMALL: [&str; 6] = [
+    "--set",
+    "capacity=64MiB",
+    "--set",
+    "reclaim_unit.size=1MiB",
+    "--set",
+    "reclaim_unit.count=80",
+];
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    /// Makes a folder with a job, an experiment, a trace, a record, a device, and a link to each.
+    fn new() -> Self {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        folder.file("job.fio", "[a]\nrw=randwrite\nsize=100%\n");
+        folder.file("e.toml", EXPERIMENT);
+        folder.file(
+            "t.blkparse",
+            "8,0 0 1 0.000000000 7 D W 8 + 8 [a]\n8,0 0 2 9.0 7 D W 16 + 8 [a]\n",
+        );
+        folder.file("d.toml", "capacity = \"64MiB\"\novercommit = 1\n");
+        let device = folder.wafer(&[&["config", "--device", "warp"], &SMALL[..]].concat());
+        folder.file("d.toml", &String::from_utf8(device.stdout).unwrap());
+        let run = folder.wafer(&["run", "e.toml", "--json", "r.json"]);
+        assert!(run.status.success(), "{run:?}");
+        for name in ["job.fio", "e.toml", "t.blkparse", "r.json", "d.toml"] {
+            symlink(name, folder.path(&format!("to-{name}"))).unwrap();
+        }
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn wafer(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wafer"));
+        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Returns the files with their contents.
+    fn contents(&self) -> Vec<(String, Vec<u8>)> {
+        let entries = fs::read_dir(self.0.path()).unwrap().map(Result::unwrap);
+        let mut all: Vec<(String, Vec<u8>)> = entries
+            .map(|e| (e.file_name().into_string().unwrap(), fs::read(e.path()).unwrap_or_default()))
+            .collect();
+        all.sort();
+        all
+    }
+}
+
+/// Returns command lines with `OUT` for the output, and the inputs it may not be.
+fn commands() -> Vec<(Vec<&'static str>, Vec<&'static str>)> {
+    let mut all = vec![
+        ("run e.toml --json OUT", vec!["e.toml", "job.fio"]),
+        ("run --device d.toml --fio job.fio --volume 1MiB --json OUT", vec!["job.fio", "d.toml"]),
+        ("run --device d.toml --trace t.blkparse --json OUT", vec!["t.blkparse"]),
+        ("report r.json -o OUT", vec!["r.json"]),
+        ("trace convert t.blkparse OUT", vec!["t.blkparse"]),
+        ("advise t.blkparse --device d.toml --json OUT", vec!["t.blkparse", "d.toml"]),
+        ("advise --experiment e.toml --json OUT", vec!["e.toml", "job.fio"]),
+        ("compare greedy fifo --workloads e.toml --json OUT", vec!["e.toml", "job.fio"]),
+        ("compare greedy fifo --workloads e.toml --markdown OUT", vec!["e.toml", "job.fio"]),
+        ("serve --device d.toml --data none --listen 127.0.0.1:0 --record OUT", vec!["d.toml"]),
+        ("mount mnt --device d.toml --data none --record OUT", vec!["d.toml"]),
+        ("mount mnt --device d.toml --data none --json OUT", vec!["d.toml"]),
+    ];
+    all.iter_mut().map(|(line, inputs)| (line.split(' ').collect(), inputs.clone())).collect()
+}
+
+fn refused(folder: &Folder, line: &[&str], out: &str, words: &str) {
+    let line: Vec<&str> =
+        line.iter().map(|word| if *word == "OUT" { out } else { *word }).collect();
+    let before = folder.contents();
+    let output = folder.wafer(&line);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{line:?}: {errors}");
+    assert!(errors.starts_with("error: ") && errors.lines().count() == 1, "{line:?}: {errors}");
+    assert!(errors.contains(words), "{line:?}: {errors}");
+    assert!(folder.contents() == before, "{line:?}: files changed");
+}
+
+#[test]
+fn an_output_that_is_an_input_or_a_device_is_refused() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("mnt")).unwrap();
+    for (line, inputs) in commands() {
+        for input in inputs {
+            let link = format!("to-{input}");
+            let other = format!("./mnt/../{input}");
+            for out in [input, &link, &other] {
+                refused(&folder, &line, out, "input");
+            }
+        }
+        refused(&folder, &line, "/dev/zero", "is a device or a socket, not a file");
+        refused(&folder, &line, "missing/x", "no folder");
+    }
+    // The bytes of a drive, and what it keeps beside them.
+    for end in ["", ".state", ".journal"] {
+        let data = format!("r.json{end}");
+        for command in ["serve --listen 127.0.0.1:0", "mount mnt"] {
+            let line = format!("{command} --device d.toml --data file:r.json --record {data}");
+            refused(&folder, &line.split(' ').collect::<Vec<_>>(), "", "another output");
+        }
+    }
+    refused(&folder, &["serve", "--device", "d.toml", "--data", "file:to-d.toml"], "", "input");
+    let both = "compare greedy fifo --workloads e.toml --json same --markdown ./same";
+    refused(&folder, &both.split(' ').collect::<Vec<_>>(), "", "another output");
+}
+
+#[test]
+fn streams_are_written_to_and_never_replaced() {
+    let folder = Folder::new();
+    for out in ["/dev/stdout", "-"] {
+        let output = folder.wafer(&["run", "e.toml", "--json", out]);
+        assert!(output.status.success(), "{output:?}");
+        let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(record["schema"], "wafer.result/1");
+    }
+    for line in ["run e.toml --json /dev/null", "report r.json -o /dev/null"] {
+        let output = folder.wafer(&line.split(' ').collect::<Vec<_>>());
+        assert!(output.status.success(), "{line}: {output:?}");
+    }
+    let null = fs::metadata("/dev/null").unwrap();
+    assert!(std::os::unix::fs::FileTypeExt::is_char_device(&null.file_type()));
+    // Into a file that the shell opened: the file stays the same one.
+    let shell = format!("{} run e.toml --json /dev/stdout >> log", env!("CARGO_BIN_EXE_wafer"));
+    folder.file("log", "before\n");
+    let done = Command::new("sh").args(["-c", &shell]).current_dir(folder.0.path()).status();
+    assert!(done.unwrap().success());
+    assert!(fs::read_to_string(folder.path("log")).unwrap().starts_with("before\n{"));
+}
+
+#[test]
+fn a_killed_conversion_leaves_no_temporary_file() {
+    let folder = Folder::new();
+    let lines = (0..400_000).map(|at| format!("8,0 0 1 {at}.5 7 D W {} + 8 [a]\n", at * 8));
+    folder.file("long.blkparse", &lines.collect::<String>());
+    let before: Vec<String> = folder.contents().into_iter().map(|(name, _)| name).collect();
+    for signal in ["TERM", "INT", "KILL"] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_wafer"))
+            .args(["trace", "convert", "long.blkparse", "out", "--level", "22"])
+            .current_dir(folder.0.path())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // While it writes: its file is open, with or without a name.
+        let open = || {
+            let fds = fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap();
+            fds.flatten().any(|fd| {
+                let to = fs::read_link(fd.path()).unwrap_or_default();
+                to.starts_with(folder.0.path()) && !to.ends_with("long.blkparse")
+            })
+        };
+        let start = std::time::Instant::now();
+        while !open() {
+            assert!(start.elapsed().as_secs() < 30, "the conversion does not begin");
+        }
+        let arguments = [format!("-{signal}"), child.id().to_string()];
+        assert!(Command::new("kill").args(arguments).status().unwrap().success());
+        child.wait().unwrap();
+        let after: Vec<String> = folder.contents().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(after, before, "{signal}");
+    }
+}

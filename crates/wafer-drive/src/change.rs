@@ -1,0 +1,24 @@
+//! Changes of a drive that are not commands of the device: the journal holds them beside the commands.
+
+use serde::{Deserialize, Serialize};
+
+/// A change, as the journal keeps it. `N` is a namespace, borrowed to write it.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum Change<N> {
+    /// A namespace was created.
+    Create(N),
+    /// A namespace was deleted, after commands that deallocated its pages.
+    Delete { nsid: u32 },
+    /// A namespace was formatted, after commands that deallocated its pages: its data begins at `base` now.
+    Format { nsid: u32, lba_bytes: u32, base: u64 },
+    /// A namespace was attached to the controllers of hosts, or detached from them.
+    Attach { nsid: u32, hosts: Vec<String>, attached: bool },
+    /// FDP was enabled or disabled. The server chose whether all events are enabled then.
+    Fdp { enabled: bool, all_events: bool },
+    /// The events that are enabled changed, for each handle.
+    Events { masks: Vec<u8> },
+    /// A write was refused because its namespace does not define the placement identifier.
+    RefusedPlacement { nsid: u32, pid: u16, timestamp: (u64, u8) },
+    /// SMART values that no command changes; hosts may have read them.
+    Life { error_entries: u64, power_on_seconds: u64 },
+}

@@ -1,0 +1,81 @@
+//! What SMART counts over the life of a drive, restarts included.
+
+use serde::{Deserialize, Serialize};
+use wafer_interface::Counters;
+
+use super::change::Change;
+use super::{Drive, Inner};
+
+/// Seconds after which the time in operation is journaled although nobody asked for it.
+const RECORD_POWER_ON: u64 = 60;
+/// Unit in which hosts read the time in operation, seconds.
+const HOUR: u64 = 3600;
+
+/// Counts over the life of a drive (Base 2.1, SMART / Health Information). None ever goes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Life {
+    /// Counters of the device from before the last change of the FDP configuration.
+    pub(crate) earlier: Counters,
+    /// Read and compare commands.
+    pub read_commands: u64,
+    /// Write commands.
+    pub write_commands: u64,
+    /// Times the drive was opened.
+    pub power_cycles: u64,
+    /// Times the drive was opened after a server that had not saved it.
+    pub unsafe_shutdowns: u64,
+    /// Times the drive was opened after its data file had failed to sync.
+    pub media_errors: u64,
+    /// Entries of the error log.
+    pub error_entries: u64,
+    /// Time in operation, seconds.
+    pub power_on_seconds: u64,
+}
+
+impl Drive {
+    /// Counts an entry of the error log and returns its number, from 1.
+    pub fn count_error(&self) -> u64 {
+        let mut inner = self.lock();
+        inner.life.error_entries += 1;
+        inner.life.error_entries
+    }
+
+    /// Returns the counts now, as a checkpoint keeps them.
+    pub(crate) fn life(&self, inner: &Inner) -> Life {
+        let power_on_seconds = inner.life.power_on_seconds + self.uptime().as_secs();
+        Life { power_on_seconds, ..inner.life }
+    }
+
+    /// Returns the counts that a host may be told: those in the journal, which are brought up to date first.
+    pub(crate) fn told_life(&self, inner: &mut Inner) -> Life {
+        let now = self.life(inner);
+        let Some(told) = inner.recorded_life() else { return now };
+        if (now.error_entries, now.power_on_seconds / HOUR)
+            != (told.error_entries, told.power_on_seconds / HOUR)
+        {
+            self.record_life(inner, now);
+        }
+        let told = inner.recorded_life().unwrap_or(now);
+        let Life { error_entries, power_on_seconds, .. } = told;
+        Life { error_entries, power_on_seconds, ..now }
+    }
+
+    /// Journals the counts that no command changes, about once a minute.
+    pub(crate) fn maintain_life(&self, inner: &mut Inner) {
+        let now = self.life(inner);
+        let told = inner.recorded_life();
+        if told.is_some_and(|told| {
+            now.error_entries > told.error_entries
+                || now.power_on_seconds >= told.power_on_seconds + RECORD_POWER_ON
+        }) {
+            self.record_life(inner, now);
+        }
+    }
+
+    fn record_life(&self, inner: &mut Inner, now: Life) {
+        let Life { error_entries, power_on_seconds, .. } = now;
+        if self.note(inner, &Change::Life { error_entries, power_on_seconds }) {
+            inner.set_recorded_life(now);
+        }
+    }
+}

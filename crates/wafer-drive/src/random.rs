@@ -1,0 +1,20 @@
+//! The random numbers of identifiers. Everything else of a drive is deterministic.
+
+use rand::rngs::OsRng;
+use rand::{RngCore as _, TryRngCore as _};
+
+/// A source of random bytes.
+pub trait Random: Send + Sync {
+    /// Fills `bytes`.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+/// The random numbers of the system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemRandom;
+
+impl Random for SystemRandom {
+    fn fill(&self, bytes: &mut [u8]) {
+        OsRng.unwrap_err().fill_bytes(bytes);
+    }
+}

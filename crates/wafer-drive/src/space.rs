@@ -1,0 +1,101 @@
+//! Where the data of namespaces lies in the backend.
+//!
+//! A namespace has a range of bytes from its creation, or its last format, until its last reference is gone: a
+//! command that began before the namespace was deleted still reads and writes there. Only then is the range
+//! released: the backend frees its space, so that it reads as zeroes, and only after that may another namespace
+//! have it. Ranges that no namespace of a saved drive has are released when the drive is opened, because its last
+//! server may have been killed in between.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Namespace;
+use super::backend::Backend;
+
+/// Ranges of bytes that are taken by no namespace of the table.
+#[derive(Default)]
+pub(crate) struct Space {
+    reserved: Mutex<Vec<Reserved>>,
+}
+
+struct Reserved {
+    base: u64,
+    bytes: u64,
+    /// The namespace that is gone, until its range is being released.
+    last: Option<Arc<Namespace>>,
+}
+
+impl Space {
+    fn reserved(&self) -> MutexGuard<'_, Vec<Reserved>> {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the first offset with this many free bytes. It may lie beyond the capacity, because only written
+    /// data takes space.
+    pub(crate) fn find(&self, namespaces: &[Option<Arc<Namespace>>], bytes: u64) -> u64 {
+        let mut taken: Vec<_> = self.reserved().iter().map(|r| (r.base, r.bytes)).collect();
+        taken.extend(namespaces.iter().flatten().map(|n| (n.base, n.bytes)));
+        gaps(taken, u64::MAX).find(|(_, length)| *length >= bytes).map_or(0, |(from, _)| from)
+    }
+
+    /// Reserves a range for a namespace that is not in the table yet.
+    pub(crate) fn reserve(&self, base: u64, bytes: u64) {
+        self.reserved().push(Reserved { base, bytes, last: None });
+    }
+
+    /// Ends a reservation: the table has the range, or nothing was written to it.
+    pub(crate) fn unreserve(&self, base: u64) {
+        self.reserved().retain(|r| r.base != base);
+    }
+
+    /// Takes the range of a namespace that the table no longer has.
+    pub(crate) fn retire(&self, namespace: Arc<Namespace>) {
+        let (base, bytes) = (namespace.base, namespace.bytes);
+        self.reserved().push(Reserved { base, bytes, last: Some(namespace) });
+    }
+
+    /// Releases the ranges whose last reference is gone. A range that the backend cannot release stays reserved
+    /// until the drive is opened again.
+    pub(crate) fn release(&self, backend: &Backend) {
+        while let Some((base, bytes)) = self.take_unreferenced() {
+            match backend.release(base, bytes) {
+                Ok(()) => self.unreserve(base),
+                Err(error) => tracing::error!(%error, "cannot free the space of a namespace"),
+            }
+        }
+    }
+
+    /// Returns the range of a namespace that nothing refers to; nothing can refer to it again.
+    fn take_unreferenced(&self) -> Option<(u64, u64)> {
+        self.reserved().iter_mut().find_map(|range| {
+            Arc::get_mut(range.last.as_mut()?)?;
+            range.last = None;
+            Some((range.base, range.bytes))
+        })
+    }
+}
+
+/// Releases everything that no namespace has.
+///
+/// # Errors
+/// The medium fails.
+pub(crate) fn release_gaps(
+    backend: &Backend,
+    namespaces: &[Option<Arc<Namespace>>],
+) -> io::Result<()> {
+    let taken = namespaces.iter().flatten().map(|n| (n.base, n.bytes)).collect();
+    let end = backend.len()?;
+    gaps(taken, end).try_for_each(|(from, length)| backend.release(from, length))
+}
+
+/// Returns the gaps between ranges, up to `end`: offset and length.
+fn gaps(mut taken: Vec<(u64, u64)>, end: u64) -> impl Iterator<Item = (u64, u64)> {
+    taken.sort_unstable();
+    taken.push((end, 0));
+    let mut from = 0u64;
+    taken.into_iter().filter_map(move |(base, bytes)| {
+        let gap = (from, base.min(end).saturating_sub(from));
+        from = from.max(base.saturating_add(bytes));
+        (gap.1 > 0).then_some(gap)
+    })
+}

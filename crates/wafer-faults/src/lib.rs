@@ -1,0 +1,22 @@
+//! A storage that fails on demand and a clock that tests move, for tests of the drive and of what stands on it.
+//!
+//! # What it is
+//! [`FaultyStorage`] keeps files in memory. It loses power, fills up, and fails, tears or refuses operations.
+//! [`ManualClock`] is a clock that only moves when it is told to.
+//!
+//! # Invariants
+//! - What [`sync`](wafer_drive::storage::StorageFile::sync) reported as done survives a loss of power.
+//! - After a failed sync, what was not synced yet never becomes durable until it is written again: operating
+//!   systems mark such pages as clean.
+//!
+//! # Error model
+//! Injected errors are those that a file system returns.
+//!
+//! # What it does not implement
+//! Directories, permissions, and the loss of names: a file that was created or renamed keeps its name.
+
+mod clock;
+mod storage;
+
+pub use clock::ManualClock;
+pub use storage::{FaultyStorage, Operation, Verdict};

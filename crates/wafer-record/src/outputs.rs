@@ -1,0 +1,398 @@
+//! Output files: what may be one, and the one way to write it.
+//!
+//! A regular file is complete or unchanged at any moment, also after a crash: the text goes to a file without
+//! a name where the system has that, so that nothing is left behind however the program ends, and takes the
+//! name when it is on the medium. Symbolic links are followed, and the mode of an existing file is kept. Pipes,
+//! terminals, `/dev/null`, `/dev/stdout` and `/dev/stderr` are written to; other devices are refused.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, fchown};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+use serde::Serialize;
+
+use crate::error::RecordError;
+use crate::text::json;
+
+/// Writes a file.
+///
+/// # Errors
+/// It cannot be written, or is nothing that an output may be.
+pub fn write_file<W>(path: &Path, write: W) -> Result<(), RecordError>
+where
+    W: FnOnce(&mut dyn Write) -> io::Result<()>,
+{
+    let failed = |source| RecordError::Io { path: path.to_owned(), source };
+    match Destination::of(path)? {
+        Destination::Stdout => write(&mut io::stdout().lock()),
+        Destination::Stderr => write(&mut io::stderr().lock()),
+        Destination::Stream => {
+            OpenOptions::new().write(true).open(path).and_then(|mut file| write(&mut file))
+        }
+        Destination::File(target) => replace(&target, write),
+    }
+    .map_err(failed)
+}
+
+/// Writes a text as a file.
+///
+/// # Errors
+/// As [`write_file`].
+pub fn write_text(path: &Path, text: &str) -> Result<(), RecordError> {
+    write_file(path, |file| file.write_all(text.as_bytes()))
+}
+
+/// Writes a value as a JSON file.
+///
+/// # Errors
+/// As [`write_file`].
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
+    let failed = |e: serde_json::Error| RecordError::Io { path: path.to_owned(), source: e.into() };
+    write_text(path, &json(value).map_err(failed)?)
+}
+
+/// Checks outputs before anything is written: none may be an input, or another output. Files are known by
+/// device and inode, whatever their names.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    inputs: Vec<Identity>,
+    outputs: Vec<Identity>,
+}
+
+/// What a path names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Identity {
+    /// Device and inode.
+    File(u64, u64),
+    /// A file to be: the folder's device and inode, and the name.
+    Name(u64, u64, std::ffi::OsString),
+    /// A file to be in a folder to be.
+    Path(PathBuf),
+}
+
+impl Outputs {
+    /// Declares an input: a file, or a folder whose records and configurations (`*.json`, `*.toml`) are read.
+    pub fn input(&mut self, path: &Path) {
+        self.inputs.extend(Identity::of(path));
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|end| end == "json" || end == "toml") {
+                self.inputs.extend(Identity::of(&path));
+            }
+        }
+    }
+
+    /// Declares an output.
+    ///
+    /// # Errors
+    /// It is an input, another output, a folder or a device, or its folder does not exist.
+    pub fn output(&mut self, path: &Path) -> Result<(), RecordError> {
+        if let Destination::File(target) = Destination::of(path)? {
+            let folder = parent(&target);
+            if !folder.is_dir() {
+                return Err(refused(path, format!("no folder {}", folder.display())));
+            }
+        }
+        self.claim(path)
+    }
+
+    /// Declares a file that a drive keeps, whatever kind it is.
+    ///
+    /// # Errors
+    /// It is an input or another output.
+    pub fn claim(&mut self, path: &Path) -> Result<(), RecordError> {
+        let Some(identity) = Identity::of(path) else { return Ok(()) };
+        if self.inputs.contains(&identity) {
+            return Err(refused(path, "is an input too, which the output would overwrite"));
+        }
+        if self.outputs.contains(&identity) {
+            return Err(refused(path, "is another output too"));
+        }
+        self.outputs.push(identity);
+        Ok(())
+    }
+}
+
+impl Identity {
+    /// Returns what a path names; none for terminals, pipes and other streams.
+    fn of(path: &Path) -> Option<Self> {
+        if let Ok(found) = fs::metadata(path) {
+            let kept = found.is_file() || found.is_dir() || found.file_type().is_block_device();
+            return kept.then(|| Identity::File(found.dev(), found.ino()));
+        }
+        let target = resolved(path);
+        Some(match (fs::metadata(parent(&target)), target.file_name()) {
+            (Ok(folder), Some(name)) => Identity::Name(folder.dev(), folder.ino(), name.to_owned()),
+            _ => Identity::Path(std::path::absolute(&target).unwrap_or(target)),
+        })
+    }
+}
+
+/// Where an output goes.
+#[derive(Debug, PartialEq, Eq)]
+enum Destination {
+    Stdout,
+    Stderr,
+    /// A pipe, a terminal or `/dev/null`.
+    Stream,
+    /// A regular file, symbolic links resolved.
+    File(PathBuf),
+}
+
+impl Destination {
+    fn of(path: &Path) -> Result<Self, RecordError> {
+        // What the shell opened is written through what it opened, so that `> file` and `>> file` hold.
+        for (name, number, standard) in
+            [("stdout", "1", Destination::Stdout), ("stderr", "2", Destination::Stderr)]
+        {
+            let names = [
+                PathBuf::from(format!("/dev/{name}")),
+                PathBuf::from(format!("/dev/fd/{number}")),
+                PathBuf::from(format!("/proc/self/fd/{number}")),
+            ];
+            if names.iter().any(|known| path == known) {
+                return Ok(standard);
+            }
+        }
+        if path.as_os_str().is_empty() {
+            return Err(RecordError::input("output", "an empty name"));
+        }
+        let found = match fs::metadata(path) {
+            Ok(found) => found,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+                    return Err(refused(path, "names a folder"));
+                }
+                return Ok(Destination::File(resolved(path)));
+            }
+            Err(source) => return Err(RecordError::Io { path: path.to_owned(), source }),
+        };
+        let kind = found.file_type();
+        if kind.is_file() {
+            if access(path, Access::WRITE_OK).is_err() {
+                return Err(refused(path, "may not be written"));
+            }
+            return Ok(Destination::File(resolved(path)));
+        }
+        let stream =
+            kind.is_fifo() || kind.is_char_device() && (is_null(found.rdev()) || is_terminal(path));
+        match stream {
+            true => Ok(Destination::Stream),
+            false if kind.is_dir() => Err(refused(path, "is a folder")),
+            false => Err(refused(path, "is a device or a socket, not a file")),
+        }
+    }
+}
+
+/// Reports whether a device is `/dev/null` or `/dev/full`.
+fn is_null(device: u64) -> bool {
+    [3, 7].map(|minor| rustix::fs::makedev(1, minor)).contains(&device)
+}
+
+fn is_terminal(path: &Path) -> bool {
+    let file = OpenOptions::new().write(true).open(path);
+    file.is_ok_and(|file| io::IsTerminal::is_terminal(&file))
+}
+
+fn refused(path: &Path, reason: impl Into<String>) -> RecordError {
+    RecordError::input(path.display().to_string(), reason)
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Follows symbolic links, also one that leads nowhere yet.
+fn resolved(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..40 {
+        match fs::read_link(&path) {
+            Ok(target) => path = parent(&path).join(target),
+            Err(_) => break,
+        }
+    }
+    path
+}
+
+/// Writes a new file and gives it the name of the old one.
+fn replace<W>(target: &Path, write: W) -> io::Result<()>
+where
+    W: FnOnce(&mut dyn Write) -> io::Result<()>,
+{
+    let folder = parent(target);
+    let new = New::in_folder(folder)?;
+    let mut file = new.file();
+    if let Ok(old) = fs::metadata(target) {
+        file.set_permissions(old.permissions())?;
+        // Only root can give a file away; anybody else owned it before or does now.
+        let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+    }
+    write(&mut file)?;
+    file.sync_all()?;
+    new.name(target)?;
+    // The name, too, must survive a crash. Not every file system can sync a folder.
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+/// A file that has not its name yet.
+enum New {
+    /// No name at all.
+    #[cfg(target_os = "linux")]
+    Unnamed(File),
+    /// A temporary one, where the system or the file system needs it; removed when dropped.
+    Temporary(tempfile::NamedTempFile),
+}
+
+impl New {
+    fn in_folder(folder: &Path) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{CWD, Mode, OFlags, openat};
+            let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+            if Path::new("/proc/self/fd").exists()
+                && let Ok(file) = openat(CWD, folder, flags, Mode::from_raw_mode(0o666))
+            {
+                return Ok(New::Unnamed(file.into()));
+            }
+        }
+        let everybody = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666);
+        let mut builder = tempfile::Builder::new();
+        let named = builder.prefix(".wafer-").suffix(".tmp").permissions(everybody);
+        named.tempfile_in(folder).map(New::Temporary)
+    }
+
+    fn file(&self) -> &File {
+        match self {
+            #[cfg(target_os = "linux")]
+            New::Unnamed(file) => file,
+            New::Temporary(file) => file.as_file(),
+        }
+    }
+
+    /// Gives the file its name, in place of the file that has it.
+    fn name(self, target: &Path) -> io::Result<()> {
+        match self {
+            #[cfg(target_os = "linux")]
+            New::Unnamed(file) => {
+                use std::os::fd::AsRawFd as _;
+
+                use rustix::fs::{AtFlags, CWD, linkat};
+                let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+                // A link cannot replace a file: for a moment the new one has a name of its own.
+                let name = target.file_name().unwrap_or_default().to_string_lossy();
+                let between = parent(target).join(format!(".{name}.{}.tmp", std::process::id()));
+                let _ = fs::remove_file(&between);
+                linkat(CWD, path, CWD, &between, AtFlags::SYMLINK_FOLLOW)?;
+                fs::rename(&between, target).inspect_err(|_| {
+                    // The first error is the one to report.
+                    let _ = fs::remove_file(&between);
+                })
+            }
+            New::Temporary(file) => file.persist(target).map(|_| ()).map_err(|e| e.error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(write_json(&folder.path().join("missing/result.json"), &1).is_err());
+        let path = folder.path().join("result.json");
+        write_json(&path, &[1, 2]).unwrap();
+        let failed = write_file(&path, |file| {
+            file.write_all(b"half")?;
+            Err(io::Error::other("broken"))
+        });
+        assert_eq!(failed.unwrap_err().to_string(), path.display().to_string());
+        let panicked = std::panic::catch_unwind(|| write_file(&path, |_| panic!("on purpose")));
+        assert!(panicked.is_err());
+        assert_eq!(names(folder.path()), ["result.json"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[\n  1,\n  2\n]\n");
+    }
+
+    #[test]
+    fn links_stay_and_modes_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let [real, link, dangling] = ["real", "link", "dangling"].map(|n| folder.path().join(n));
+        fs::write(&real, "old").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("real", &link).unwrap();
+        symlink("later", &dangling).unwrap();
+        write_text(&link, "new").unwrap();
+        write_text(&dangling, "later").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(fs::symlink_metadata(&dangling).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "new");
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(fs::read_to_string(folder.path().join("later")).unwrap(), "later");
+        let mode = fs::metadata(folder.path().join("later")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o600, 0o600);
+    }
+
+    #[test]
+    fn streams_are_written_to_and_devices_are_refused() {
+        write_text(Path::new("/dev/null"), "gone").unwrap();
+        let full = write_text(Path::new("/dev/full"), "x").unwrap_err();
+        assert!(matches!(full, RecordError::Io { .. }), "{full:?}");
+        for device in ["/dev/zero", "/dev/random"] {
+            let error = write_text(Path::new(device), "x").unwrap_err();
+            assert_eq!(error.to_string(), format!("{device}: is a device or a socket, not a file"));
+            assert!(fs::metadata(device).unwrap().file_type().is_char_device());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        assert!(write_text(folder.path(), "x").unwrap_err().to_string().ends_with("is a folder"));
+        assert!(write_text(Path::new(""), "x").is_err());
+    }
+
+    #[test]
+    fn a_file_is_known_by_any_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("a"), "").unwrap();
+        symlink("a", path("symbolic")).unwrap();
+        symlink("new", path("dangling")).unwrap();
+        fs::hard_link(path("a"), path("hard")).unwrap();
+        fs::create_dir(path("sub")).unwrap();
+        for name in ["a", "./a", "sub/../a", "symbolic", "hard"] {
+            let mut outputs = Outputs::default();
+            outputs.input(&path("a"));
+            let error = outputs.output(&path(name)).unwrap_err().to_string();
+            assert!(
+                error.ends_with("is an input too, which the output would overwrite"),
+                "{error}"
+            );
+        }
+        fs::write(path("b.json"), "").unwrap();
+        let mut outputs = Outputs::default();
+        outputs.input(folder.path());
+        assert!(outputs.output(&path("b.json")).is_err(), "a record of a folder that is read");
+        outputs.output(&path("report.html")).unwrap();
+        let mut outputs = Outputs::default();
+        outputs.output(&path("new")).unwrap();
+        for name in ["new", "./sub/../new", "dangling"] {
+            let error = outputs.output(&path(name)).unwrap_err().to_string();
+            assert!(error.ends_with("is another output too"), "{error}");
+        }
+        outputs.output(Path::new("/dev/null")).unwrap();
+        outputs.output(Path::new("/dev/null")).unwrap();
+        let error = outputs.output(&path("none/x")).unwrap_err().to_string();
+        assert!(error.contains("no folder"), "{error}");
+    }
+}

@@ -1,0 +1,62 @@
+//! Faults that the simulation found: how to find them again, and whether they are fixed.
+
+use crate::plan::Action;
+
+/// A fault that the simulation found.
+#[derive(Debug)]
+pub struct Known {
+    /// What happens.
+    pub fault: &'static str,
+    /// The actions that lead to it.
+    pub actions: &'static [Action],
+    /// Parts of the violations that it shows as.
+    pub shows: &'static [&'static str],
+    /// Whether it is fixed. A run that violates an open one is reported but does not count as failed.
+    pub fixed: bool,
+}
+
+/// All faults that the simulation found.
+pub const KNOWN: &[Known] = &[
+    Known {
+        fault: "a failed sync or checkpoint is followed by success of Flush, Namespace Management or Namespace Attachment",
+        actions: &[Action::Faults, Action::Namespaces],
+        shows: &["it may hold", "is there with", "the drive counts", "the last read of"],
+        fixed: true,
+    },
+    Known {
+        fault: "a command for a namespace that was deleted reaches the one in its place",
+        actions: &[Action::Replace],
+        shows: &["of another namespace"],
+        fixed: true,
+    },
+    Known {
+        fault: "the long copies of one host stop the others",
+        actions: &[Action::Greedy],
+        shows: &["before others had their turn"],
+        fixed: true,
+    },
+    Known {
+        fault: "a controller reset leaks the slots of asynchronous event requests",
+        actions: &[Action::Resets],
+        shows: &["operator: the controller ended the connection: SEQUENCE"],
+        fixed: true,
+    },
+    Known {
+        fault: "a server starts with files that do not belong together",
+        actions: &[Action::Files],
+        shows: &["a server starts with"],
+        fixed: true,
+    },
+    Known {
+        fault: "counters go back after a kill",
+        actions: &[Action::Kills],
+        shows: &["went back from"],
+        fixed: true,
+    },
+];
+
+/// Returns the open fault that a violation shows, if one does.
+pub fn open(violation: &str) -> Option<&'static Known> {
+    let shows = |known: &&Known| known.shows.iter().any(|part| violation.contains(part));
+    KNOWN.iter().filter(|known| !known.fixed).find(shows)
+}

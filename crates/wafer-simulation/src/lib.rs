@@ -1,0 +1,40 @@
+//! Deterministic simulation of a served drive.
+//!
+//! # What it is
+//! [`run`] takes a seed. It serves a drive to three hosts and an operator, all in one thread, on a simulated network,
+//! disk and clock. Connections, controllers, drive, journal and checkpoints are those of `wafer serve`. The hosts work
+//! at random; the operator creates and deletes namespaces, resets its controller, kills the server, cuts the power,
+//! fails the disk and partitions the network. A reference model knows what each sector may hold and what no counter may
+//! fall below.
+//!
+//! # Architecture
+//! - `plan.rs`: what a seed draws: which faults are on, their rates, the mix of commands.
+//! - `run.rs`: the steps of the simulation; `world.rs`: what its actors share.
+//! - `server.rs`, `network.rs`, `disk.rs`, `clock.rs`: the server and what surrounds it.
+//! - `host.rs`, `operator.rs`: the actors; `link.rs`: their connections.
+//! - `model.rs`: the reference. `known.rs`: faults that were found.
+//!
+//! # Invariants
+//! A seed repeats its run to the byte: [`Outcome::fingerprint`] covers every byte on the wire and on the disk.
+//!
+//! # Error model
+//! What is wrong is [`Outcome::violation`]. The first one ends the run.
+//!
+//! # What it does not implement
+//! Threads of the server, except for namespaces that are replaced while a command moves data. Other backends than a
+//! file. Loss of the names of files.
+
+pub mod clock;
+pub mod disk;
+mod host;
+pub mod known;
+mod link;
+pub mod model;
+pub mod network;
+mod operator;
+pub mod plan;
+mod run;
+mod server;
+mod world;
+
+pub use run::{Outcome, run, run_plan};

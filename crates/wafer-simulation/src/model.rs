@@ -1,0 +1,540 @@
+//! The reference: which values a read may return, which namespaces there are, and what counters must not fall below.
+//!
+//! The model sees what hosts see: when a command was submitted, when it completed, and how. It knows nothing of the
+//! drive. Time is the order of these moments. A *value* stands for the 512 bytes of a sector; every command writes
+//! values that no other command writes, so a value tells who wrote it, and 0 is a sector of zeroes.
+//!
+//! A read may return what a write stored, unless another write certainly came later and certainly ended before the
+//! read began. A write is certain if it completed with success. One that failed, or whose completion never came, may
+//! have happened or not, until the server it was sent to is gone. After a loss of power only durable writes overwrite
+//! others: those that a later successful Flush covers, and those with Force Unit Access.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of a sector.
+pub const SECTOR: usize = 512;
+
+/// A moment: the number of moments before it.
+type Moment = u64;
+const NEVER: Moment = Moment::MAX;
+
+/// A command that the model follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OpId(u32);
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// With success.
+    Success,
+    /// With an error status.
+    Failure,
+    /// Its completion never came.
+    Unknown,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Op {
+    start: Moment,
+    end: Moment,
+    certain: bool,
+    durable: bool,
+    namespace: usize,
+    /// Bytes that count as written by a host.
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    value: u64,
+    op: OpId,
+}
+
+/// A namespace, which is another one than the one that had its NSID before.
+#[derive(Clone, Debug)]
+pub struct Space {
+    /// NSID.
+    pub nsid: u32,
+    /// Bytes of a logical block.
+    pub lba_bytes: u64,
+    /// Whether it is certain that it exists.
+    pub alive: bool,
+    /// Whether it is certain that it does not.
+    pub gone: bool,
+    /// Whether its creation was reported, so that what it holds is known.
+    pub fresh: bool,
+    /// Whether hosts may use it.
+    pub open: bool,
+    sectors: Vec<Vec<Write>>,
+}
+
+impl Space {
+    /// Returns the number of sectors.
+    pub fn sectors(&self) -> u64 {
+        self.sectors.len() as u64
+    }
+}
+
+/// Counters that hosts have read, or that follow from what they know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reported {
+    /// Host bytes written over the life of the drive.
+    pub host_bytes: u64,
+    /// Host Read Commands.
+    pub reads: u64,
+    /// Host Write Commands.
+    pub writes: u64,
+}
+
+/// A copy that may still happen.
+#[derive(Clone, Copy, Debug)]
+struct Copying {
+    op: OpId,
+    namespace: usize,
+    from: u64,
+    to: u64,
+    sectors: u64,
+}
+
+/// The reference model of a drive.
+#[derive(Debug, Default)]
+pub struct Model {
+    now: Moment,
+    ops: Vec<Op>,
+    outstanding: BTreeSet<OpId>,
+    /// Namespaces with commands whose completion never came, and that the server may still execute.
+    unknown: BTreeSet<usize>,
+    copies: Vec<Copying>,
+    /// Certain writes that are not durable.
+    volatile: BTreeSet<OpId>,
+    spaces: Vec<Space>,
+    /// The namespace of each serial number of values.
+    owners: BTreeMap<u64, usize>,
+    serial: u64,
+    reported: Reported,
+    /// Bytes of writes that were certainly counted, and of those that may have been.
+    certain_bytes: u64,
+    possible_bytes: u64,
+    /// The bounds of the counter hold: no loss of power, which may lose counts, so far.
+    pub counts_bytes: bool,
+    /// Losses of power so far.
+    pub losses: u64,
+}
+
+impl Model {
+    /// Makes the model of an empty drive.
+    pub fn new() -> Self {
+        Model { counts_bytes: true, ..Model::default() }
+    }
+
+    fn tick(&mut self) -> Moment {
+        self.now += 1;
+        self.now
+    }
+
+    fn op(&mut self, namespace: usize, bytes: u64) -> OpId {
+        let start = self.tick();
+        let id = OpId(self.ops.len() as u32);
+        self.ops.push(Op { start, end: NEVER, certain: false, durable: false, namespace, bytes });
+        self.outstanding.insert(id);
+        self.possible_bytes += bytes;
+        id
+    }
+
+    fn settled(&mut self, namespace: usize) -> OpId {
+        let id = self.op(namespace, 0);
+        self.outstanding.remove(&id);
+        let now = self.now;
+        let op = &mut self.ops[id.0 as usize];
+        (op.end, op.durable) = (now, true);
+        id
+    }
+
+    /// Adds a namespace of zeroes, of which it is not certain yet that it exists, and returns its number.
+    pub fn create(&mut self, nsid: u32, lba_bytes: u64, sectors: u64) -> usize {
+        let number = self.spaces.len();
+        let op = self.settled(number);
+        self.spaces.push(Space {
+            nsid,
+            lba_bytes,
+            alive: false,
+            gone: false,
+            fresh: false,
+            open: false,
+            sectors: vec![vec![Write { value: 0, op }]; sectors as usize],
+        });
+        number
+    }
+
+    /// Returns a namespace by number.
+    pub fn space(&self, number: usize) -> &Space {
+        &self.spaces[number]
+    }
+
+    /// Returns a namespace by number, to change it.
+    pub fn space_mut(&mut self, number: usize) -> &mut Space {
+        &mut self.spaces[number]
+    }
+
+    /// Returns the numbers of the namespaces that hosts may use.
+    pub fn open_spaces(&self) -> Vec<usize> {
+        self.numbers(|space| space.open)
+    }
+
+    /// Returns the numbers of all namespaces.
+    pub fn all(&self) -> Vec<usize> {
+        self.numbers(|_| true)
+    }
+
+    /// Returns the numbers of the namespaces that certainly exist.
+    pub fn alive(&self) -> Vec<usize> {
+        self.numbers(|space| space.alive && !space.gone)
+    }
+
+    fn numbers(&self, which: impl Fn(&Space) -> bool) -> Vec<usize> {
+        (0..self.spaces.len()).filter(|at| which(&self.spaces[*at])).collect()
+    }
+
+    /// Returns whether the server may still execute a command for an NSID.
+    pub fn is_busy(&self, nsid: u32) -> bool {
+        let of_op = |op: &OpId| self.ops[op.0 as usize].namespace;
+        let mut busy = self.outstanding.iter().map(of_op).chain(self.unknown.iter().copied());
+        busy.any(|number| self.spaces[number].nsid == nsid)
+    }
+
+    /// Returns the first value of a command that writes `sectors` sectors of a namespace; the others follow it.
+    pub fn values(&mut self, number: usize) -> u64 {
+        self.serial += 1;
+        self.owners.insert(self.serial, number);
+        self.serial << 16
+    }
+
+    /// Begins a command that stores values from a sector on.
+    pub fn begin_write(&mut self, number: usize, from: u64, values: &[u64], bytes: u64) -> OpId {
+        let op = self.op(number, bytes);
+        for (at, value) in values.iter().enumerate() {
+            self.store(number, from + at as u64, Write { value: *value, op });
+        }
+        op
+    }
+
+    /// Begins a command that copies sectors within a namespace.
+    pub fn begin_copy(&mut self, number: usize, from: u64, to: u64, sectors: u64) -> OpId {
+        let op = self.op(number, sectors * SECTOR as u64);
+        let start = self.now;
+        for at in 0..sectors {
+            for value in self.candidates(number, from + at, start) {
+                self.store(number, to + at, Write { value, op });
+            }
+        }
+        self.copies.push(Copying { op, namespace: number, from, to, sectors });
+        op
+    }
+
+    /// Returns whether a copy would touch no sector of another one. Of copies of copies the model would have to
+    /// follow every order.
+    pub fn can_copy(&self, number: usize, from: u64, to: u64, sectors: u64) -> bool {
+        let apart = |a: u64, b: u64, length: u64| a + sectors <= b || b + length <= a;
+        apart(from, to, sectors)
+            && self.copies.iter().filter(|copy| copy.namespace == number).all(|copy| {
+                [from, to].iter().all(|at| {
+                    apart(*at, copy.from, copy.sectors) && apart(*at, copy.to, copy.sectors)
+                })
+            })
+    }
+
+    /// Begins a command that stores nothing.
+    pub fn begin(&mut self, number: usize) -> OpId {
+        self.op(number, 0)
+    }
+
+    fn store(&mut self, number: usize, sector: u64, write: Write) {
+        let earliest = self.earliest();
+        let mut writes = std::mem::take(&mut self.spaces[number].sectors[sector as usize]);
+        if writes.len() % 16 == 15 {
+            // A loss of power brings back what is overwritten and not durably so.
+            let kept = writes.iter().filter(|w| !self.is_overwritten(w, &writes, earliest, true));
+            let kept: Vec<Write> = kept.copied().collect();
+            writes = kept;
+        }
+        let known = writes.iter().any(|w| w.op == write.op && w.value == write.value);
+        if !known {
+            writes.push(write);
+        }
+        self.spaces[number].sectors[sector as usize] = writes;
+        if known {
+            return;
+        }
+        // A copy that is under way may take the new value or the old one.
+        for at in 0..self.copies.len() {
+            let copy = self.copies[at];
+            let taken = copy.namespace == number && copy.op != write.op;
+            if taken && (copy.from..copy.from + copy.sectors).contains(&sector) {
+                let to = sector - copy.from + copy.to;
+                self.store(number, to, Write { value: write.value, op: copy.op });
+            }
+        }
+    }
+
+    fn earliest(&self) -> Moment {
+        let starts = self.outstanding.iter().map(|op| self.ops[op.0 as usize].start);
+        starts.min().unwrap_or(self.now)
+    }
+
+    fn is_overwritten(&self, w: &Write, by: &[Write], before: Moment, durable: bool) -> bool {
+        let end = self.ops[w.op.0 as usize].end;
+        by.iter().any(|later| {
+            let op = &self.ops[later.op.0 as usize];
+            op.certain && (op.durable || !durable) && end < op.start && op.end < before
+        })
+    }
+
+    /// Returns the values that a read that began at `start` may return.
+    fn candidates(&self, number: usize, sector: u64, start: Moment) -> Vec<u64> {
+        let writes = &self.spaces[number].sectors[sector as usize];
+        let kept = writes.iter().filter(|w| !self.is_overwritten(w, writes, start, false));
+        let mut values: Vec<u64> = kept.map(|w| w.value).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+
+    /// Ends a command.
+    pub fn end(&mut self, id: OpId, outcome: Outcome, durable: bool) {
+        let now = self.tick();
+        self.outstanding.remove(&id);
+        if outcome != Outcome::Unknown {
+            self.copies.retain(|copy| copy.op != id);
+        }
+        let op = &mut self.ops[id.0 as usize];
+        match outcome {
+            Outcome::Success => (op.end, op.certain, op.durable) = (now, true, durable),
+            Outcome::Failure => op.end = now,
+            // The server may still get to it.
+            Outcome::Unknown => {
+                self.unknown.insert(op.namespace);
+            }
+        }
+        let op = *op;
+        if op.certain {
+            // A namespace that is deleted may take the counts of its last commands with it.
+            if self.spaces[op.namespace].alive {
+                self.certain_bytes += op.bytes;
+            }
+            if !durable {
+                self.volatile.insert(id);
+            }
+        }
+    }
+
+    /// Ends a Flush that succeeded: what had completed before it began is durable.
+    pub fn flushed(&mut self, id: OpId) {
+        let Op { start, namespace, .. } = self.ops[id.0 as usize];
+        let ops = &mut self.ops;
+        self.volatile.retain(|volatile| {
+            let op = &mut ops[volatile.0 as usize];
+            let covered = op.namespace == namespace && op.end < start;
+            op.durable |= covered;
+            !covered
+        });
+        self.end(id, Outcome::Success, true);
+    }
+
+    /// Ends a read that returned these values from a sector on.
+    ///
+    /// # Errors
+    /// A value that could not be there.
+    pub fn check_read(&mut self, id: OpId, from: u64, values: &[u64]) -> Result<(), String> {
+        let Op { start, namespace, .. } = self.ops[id.0 as usize];
+        let space = &self.spaces[namespace];
+        let (nsid, open) = (space.nsid, space.open);
+        for (at, value) in values.iter().enumerate() {
+            let sector = from + at as u64;
+            let owner = self.owners.get(&(value >> 16)).copied();
+            if *value != 0 && owner != Some(namespace) {
+                return Err(format!(
+                    "a read of namespace {nsid} (instance {namespace}), sector {sector}, returned the value \
+                     {value:#x} of another namespace (instance {owner:?})"
+                ));
+            }
+            let candidates = self.candidates(namespace, sector, start);
+            // Of a namespace that is being deleted, zeroes are right too.
+            if !candidates.contains(value) && (open || *value != 0) {
+                return Err(format!(
+                    "a read of namespace {nsid} (instance {namespace}), sector {sector}, returned {value:#x}; \
+                     it may hold {candidates:#x?}; writes: {:?}",
+                    self.history(namespace, sector)
+                ));
+            }
+        }
+        self.end(id, Outcome::Success, true);
+        Ok(())
+    }
+
+    fn history(&self, number: usize, sector: u64) -> Vec<(String, Op)> {
+        let writes = &self.spaces[number].sectors[sector as usize];
+        writes.iter().map(|w| (format!("{:#x}", w.value), self.ops[w.op.0 as usize])).collect()
+    }
+
+    /// Deletes a namespace: hosts must not use it any more, and it may be gone.
+    pub fn deleting(&mut self, number: usize) {
+        let space = &mut self.spaces[number];
+        (space.open, space.alive, space.fresh) = (false, false, false);
+    }
+
+    /// Everything that was sent to the server is over: it was killed, or ended.
+    pub fn server_gone(&mut self, power_lost: bool) {
+        let now = self.tick();
+        self.outstanding.clear();
+        self.unknown.clear();
+        self.copies.clear();
+        for op in &mut self.ops {
+            op.end = op.end.min(now);
+        }
+        if !power_lost {
+            return;
+        }
+        self.losses += 1;
+        self.counts_bytes = false;
+        self.reported = Reported::default();
+        for number in 0..self.spaces.len() {
+            if self.spaces[number].gone {
+                continue;
+            }
+            let op = self.settled(number);
+            for at in 0..self.spaces[number].sectors.len() {
+                let writes = std::mem::take(&mut self.spaces[number].sectors[at]);
+                let kept = writes.iter().filter(|w| !self.is_overwritten(w, &writes, NEVER, true));
+                let mut values: Vec<u64> = kept.map(|w| w.value).collect();
+                values.sort_unstable();
+                values.dedup();
+                let kept = values.into_iter().map(|value| Write { value, op });
+                self.spaces[number].sectors[at] = kept.collect();
+            }
+        }
+        self.volatile.clear();
+    }
+
+    /// Returns the bytes that hosts certainly wrote so far: what counters that are asked for now count at least.
+    pub fn written(&self) -> u64 {
+        self.certain_bytes
+    }
+
+    /// Compares the counters of the drive with what hosts have seen of them, and remembers them. `written` is
+    /// [`Self::written`] when they were asked for.
+    ///
+    /// # Errors
+    /// A counter went back, or is not that of the commands.
+    pub fn check_counters(&mut self, found: Reported, written: u64) -> Result<(), String> {
+        let before = self.reported;
+        let pairs = [
+            ("host bytes written", before.host_bytes, found.host_bytes),
+            ("read commands", before.reads, found.reads),
+            ("write commands", before.writes, found.writes),
+        ];
+        for (name, before, now) in pairs {
+            if now < before {
+                return Err(format!("the counter of {name} went back from {before} to {now}"));
+            }
+        }
+        let bounds = written..=self.possible_bytes;
+        if self.counts_bytes && !bounds.contains(&found.host_bytes) {
+            return Err(format!(
+                "hosts wrote {bounds:?} bytes, the drive counts {}",
+                found.host_bytes
+            ));
+        }
+        self.reported = found;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(model: &mut Model, values: &[u64]) -> Result<(), String> {
+        let op = model.begin(0);
+        model.check_read(op, 0, values)
+    }
+
+    fn write(model: &mut Model) -> (OpId, u64) {
+        let value = model.values(0);
+        (model.begin_write(0, 0, &[value], 512), value)
+    }
+
+    fn model() -> Model {
+        let mut model = Model::new();
+        model.create(1, 512, 4);
+        let space = model.space_mut(0);
+        (space.open, space.alive) = (true, true);
+        model
+    }
+
+    #[test]
+    fn a_completed_write_replaces_what_was_there() {
+        let mut model = model();
+        let (op, value) = write(&mut model);
+        read(&mut model, &[0]).unwrap();
+        read(&mut model, &[value]).unwrap();
+        model.end(op, Outcome::Success, false);
+        read(&mut model, &[0]).unwrap_err();
+        read(&mut model, &[value]).unwrap();
+    }
+
+    #[test]
+    fn a_failed_write_may_have_happened() {
+        let mut model = model();
+        let (first, a) = write(&mut model);
+        model.end(first, Outcome::Success, false);
+        let (second, b) = write(&mut model);
+        model.end(second, Outcome::Failure, false);
+        read(&mut model, &[a]).unwrap();
+        read(&mut model, &[b]).unwrap();
+        read(&mut model, &[0]).unwrap_err();
+    }
+
+    #[test]
+    fn power_loss_keeps_what_was_flushed() {
+        let mut model = model();
+        let (first, a) = write(&mut model);
+        model.end(first, Outcome::Success, false);
+        let flush = model.begin(0);
+        let (second, b) = write(&mut model);
+        model.end(second, Outcome::Success, false);
+        model.flushed(flush);
+        model.server_gone(true);
+        read(&mut model, &[a]).unwrap();
+        read(&mut model, &[b]).unwrap();
+        read(&mut model, &[0]).unwrap_err();
+        model.server_gone(false);
+        read(&mut model, &[0]).unwrap_err();
+    }
+
+    #[test]
+    fn values_of_another_namespace_are_found() {
+        let mut model = model();
+        model.create(1, 512, 4);
+        model.space_mut(1).open = true;
+        let (op, value) = write(&mut model);
+        model.end(op, Outcome::Success, false);
+        let op = model.begin(1);
+        assert!(model.check_read(op, 0, &[value]).unwrap_err().contains("another namespace"));
+    }
+
+    #[test]
+    fn counters_do_not_go_back() {
+        let mut model = model();
+        let (op, _) = write(&mut model);
+        model.end(op, Outcome::Success, false);
+        let found = Reported { host_bytes: 512, reads: 3, writes: 1 };
+        let written = model.written();
+        model.check_counters(found, written).unwrap();
+        model.server_gone(false);
+        let error = model.check_counters(Reported { reads: 2, ..found }, written).unwrap_err();
+        assert_eq!(error, "the counter of read commands went back from 3 to 2");
+        let error =
+            model.check_counters(Reported { host_bytes: 1024, ..found }, written).unwrap_err();
+        assert!(error.contains("512..=512"), "{error}");
+    }
+}
