@@ -322,5 +322,5 @@ def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file. It is complete or unchanged, also after a crash; a device that is no stream is refused."""
+    """Writes a file, complete or not at all, also after a crash. A device that is no stream is refused."""
     _wafer.write_text(path, text)

@@ -65,7 +65,7 @@ impl Server {
     fn start(folder: &Path, more: &[&str]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_wafer"))
             .args(["serve", "--json", "--device", &path(folder, "device.toml")])
-            .args(["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"])
+            .args(["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--nqn", NQN])
             .args(more)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -11,7 +11,7 @@
 //! - `events.rs`: the FDP event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
-//! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts.
+//! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
 //! - `storage/`, `clock.rs`, `random.rs`: all access to files, time and randomness. Tests replace them.
 //!
 //! # Invariants
@@ -52,6 +52,7 @@ mod resume;
 mod snapshot;
 mod space;
 pub mod storage;
+mod wear;
 
 use std::io;
 use std::path::Path;
@@ -69,6 +70,7 @@ pub use life::Life;
 pub use manage::NamespaceRequest;
 pub use namespace::{Namespace, PlacementError, Retired};
 use persistence::Persistence;
+pub use persistence::hyphenated;
 use recorder::Recorder;
 pub use removal::Removal;
 pub use snapshot::DriveCounters;
@@ -77,6 +79,7 @@ use wafer_device::{Device, DeviceConfig, Geometry};
 use wafer_interface::{Command, Counters, FdpEvent, NsId, Observer, RuhId};
 use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
+pub use wear::Wear;
 
 use crate::backend::{Backend, DataFile, DataSpec};
 use crate::clock::{Clock, SystemClock};
@@ -200,6 +203,7 @@ impl Default for Environment {
 
 /// A drive that front ends share.
 pub struct Drive {
+    uuid: [u8; 16],
     pub(crate) inner: Mutex<Inner>,
     /// By NSID less one. Changed only with `inner` locked.
     pub(crate) namespaces: RwLock<Vec<Option<Arc<Namespace>>>>,
@@ -241,6 +245,8 @@ impl Drive {
             }
         };
         let mut drive = Drive {
+            // Known once the files are read.
+            uuid: [0; 16],
             inner: Mutex::new(Inner {
                 events: EventLog::new(device.geometry().handles, options.events_enabled),
                 device,
@@ -277,6 +283,8 @@ impl Drive {
             }
             Some(files) => drive.notices = drive.resume(files)?,
         }
+        let kept = drive.lock().drive_uuid();
+        drive.uuid = kept.unwrap_or_else(|| manage::uuid(&*drive.environment.random));
         Ok(drive)
     }
 
@@ -314,6 +322,11 @@ impl Drive {
         });
         inner.recorder = Some(recorder.map_err(|e| DriveError::io(path, e))?);
         Ok(())
+    }
+
+    /// Returns the UUID of the drive. It is kept in the files; a drive without files has one until it ends.
+    pub fn uuid(&self) -> [u8; 16] {
+        self.uuid
     }
 
     /// Returns the time since the drive was made.

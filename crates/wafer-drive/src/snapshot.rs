@@ -130,9 +130,14 @@ impl Drive {
     }
 }
 
+/// Returns the number of free reclaim units.
+pub(crate) fn free(device: &Device<impl Observer>) -> u64 {
+    (0..device.geometry().groups).map(|g| device.free_rus(RgId(g)) as u64).sum()
+}
+
 fn free_open_closed(device: &Device<impl Observer>) -> [u64; 3] {
     let geometry = device.geometry();
-    let free: u64 = (0..geometry.groups).map(|g| device.free_rus(RgId(g)) as u64).sum();
+    let free = free(device);
     let open = |ru: &RuId| device.owner(*ru).is_some() && !device.is_closed(*ru);
     let open = (0..geometry.ru_count).map(RuId).filter(open).count() as u64;
     [free, open, u64::from(geometry.ru_count).saturating_sub(free + open)]

@@ -105,6 +105,21 @@ pub struct PowerManagement {
     __: u32,
 }
 
+/// Temperature Threshold.
+#[bitfield(u32)]
+pub struct TemperatureThreshold {
+    /// Temperature Threshold, kelvin.
+    pub tmpth: u16,
+    /// Threshold Temperature Select: 0 composite, 1 to 8 a sensor, 15 all.
+    #[bits(4)]
+    pub tmpsel: u8,
+    /// Threshold Type Select: 0 over, 1 under.
+    #[bits(2)]
+    pub thsel: u8,
+    #[bits(10)]
+    __: u32,
+}
+
 /// Number of Queues.
 #[bitfield(u32)]
 pub struct NumberOfQueues {

@@ -2,4 +2,5 @@
 
 mod fuzz;
 mod medium;
+mod monitoring;
 mod slices;

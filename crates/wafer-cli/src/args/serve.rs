@@ -20,7 +20,7 @@ Examples:
 
 On a Linux host:
   nvme discover -t tcp -a ADDRESS -s 4420
-  nvme connect -t tcp -a ADDRESS -s 4420 -n nqn.2026-11.io.wafer:drive
+  nvme connect -t tcp -a ADDRESS -s 4420 -n NQN
   nvme fdp stats /dev/nvme0 -e 1
 
 Ends on SIGINT or SIGTERM.";
@@ -60,13 +60,13 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) http: HttpArgs,
 
-    /// NVMe Qualified Name of the subsystem.
-    #[arg(long, default_value = "nqn.2026-11.io.wafer:drive")]
-    pub(crate) nqn: String,
+    /// NVMe Qualified Name of the subsystem. Default: one with the UUID of the drive.
+    #[arg(long)]
+    pub(crate) nqn: Option<String>,
 
-    /// Serial number of the drive.
-    #[arg(long, default_value = "WAFER0001")]
-    pub(crate) serial: String,
+    /// Serial number of the drive. Default: the end of its UUID.
+    #[arg(long)]
+    pub(crate) serial: Option<String>,
 
     /// Address that the discovery log reports to hosts. Default: the one they connected to.
     #[arg(long, value_name = "ADDRESS:PORT")]

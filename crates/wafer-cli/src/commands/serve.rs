@@ -56,12 +56,13 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     .map_err(usage)?;
     output::notices(quiet, drive.notices());
     let drive = Arc::new(drive);
+    let defaults = SubsystemOptions::of_drive(&drive, &device.name);
     let subsystem = Subsystem::with_access(
         Arc::clone(&drive),
         SubsystemOptions {
-            nqn: args.nqn.clone(),
-            serial: args.serial.clone(),
-            model: format!("wafer {}", device.name),
+            nqn: args.nqn.clone().unwrap_or(defaults.nqn),
+            serial: args.serial.clone().unwrap_or(defaults.serial),
+            model: defaults.model,
             refuse_invalid_placement: args.invalid_placement == InvalidPlacement::Error,
             advertise: args.advertise.map(|a| (a.ip().to_string(), a.port())),
         },
@@ -81,6 +82,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
             return Err(error);
         }
     };
+    let nqn = subsystem.options.nqn.clone();
     let served = runtime.block_on(serve(args, quiet, server, subsystem));
     drop(page);
     drop(runtime);
@@ -89,7 +91,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     closed?;
     let c = drive.counters().counters;
     if args.json {
-        return output::json_line(&record(args, &device, &drive));
+        return output::json_line(&record(nqn, &device, &drive));
     }
     let (host, media) = (output::bytes(c.host_bytes), output::bytes(c.media_bytes));
     output::notice(quiet, &format!("hosts wrote {host}, the media {media}: WAF {:.3}", c.waf()));
@@ -113,12 +115,13 @@ fn connections(args: &ServeArgs, quiet: bool) -> usize {
 }
 
 fn check(args: &ServeArgs) -> Result<(), LabError> {
-    if !args.nqn.starts_with("nqn.") || args.nqn.len() > 223 {
+    if args.nqn.as_ref().is_some_and(|nqn| !nqn.starts_with("nqn.") || nqn.len() > 223) {
         let reason = "an NVMe Qualified Name begins with `nqn.` and has at most 223 bytes";
         return Err(LabError::config("--nqn", reason));
     }
     let printable = |c: char| (' '..='~').contains(&c);
-    if args.serial.is_empty() || args.serial.len() > 20 || !args.serial.chars().all(printable) {
+    let valid = |serial: &String| (1..=20).contains(&serial.len()) && serial.chars().all(printable);
+    if args.serial.as_ref().is_some_and(|serial| !valid(serial)) {
         return Err(LabError::config("--serial", "expected 1 to 20 ASCII characters"));
     }
     Ok(())
@@ -144,10 +147,11 @@ async fn serve(
     // A signal may come as soon as the address is printed.
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let nqn = subsystem.options.nqn.clone();
     if args.json {
-        output::json_line(&json!({ "nqn": args.nqn, "address": address }))?;
+        output::json_line(&json!({ "nqn": nqn, "address": address }))?;
     }
-    let (host, port, nqn) = (address.ip(), address.port(), &args.nqn);
+    let (host, port) = (address.ip(), address.port());
     output::notice(quiet, &format!("serving; nvme connect -t tcp -a {host} -s {port} -n {nqn}"));
     let (stop, stopping) = watch::channel(false);
     let stopper = tokio::spawn(async move {
@@ -178,7 +182,7 @@ async fn maintain(drive: Arc<Drive>) {
 }
 
 /// Returns the record of a drive that is no longer served.
-fn record(args: &ServeArgs, device: &ResolvedDevice, drive: &Drive) -> Record {
+fn record(nqn: String, device: &ResolvedDevice, drive: &Drive) -> Record {
     let mut now = drive.snapshot();
     now.live.state = "ended".to_owned();
     now.reclaim_units = Some(drive.reclaim_units());
@@ -193,5 +197,5 @@ fn record(args: &ServeArgs, device: &ResolvedDevice, drive: &Drive) -> Record {
         ..Timeline::default()
     };
     let provenance = device.provenance(Kind::Drive, SystemTime::now());
-    Record::of_snapshot(args.nqn.clone(), provenance, now, timeline)
+    Record::of_snapshot(nqn, provenance, now, timeline)
 }

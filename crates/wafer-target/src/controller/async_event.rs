@@ -1,8 +1,8 @@
 //! Asynchronous events: notices that namespaces changed, and critical warnings of the drive's health.
 
-use wafer_nvme::{AsyncEvent, Cqe, Lid, Status, StatusField};
+use wafer_nvme::{AsyncEvent, Cqe, CriticalWarning, Lid, Status, StatusField};
 
-use super::logs::smart::critical_warning;
+use super::logs::smart::reliability;
 use super::{Controller, Kind, Subsystem};
 
 impl Subsystem {
@@ -24,7 +24,10 @@ impl Subsystem {
     /// Notifies all controllers that the drive no longer keeps what it promises, or does again.
     pub(crate) fn health_changed(&self, saved: bool) {
         for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
-            controller.state().warning_due = !saved;
+            let mut state = controller.state();
+            state.warnings_due =
+                reliability(saved).with_temperature(state.warnings_due.temperature());
+            drop(state);
             controller.wake.notify_one();
         }
     }
@@ -63,19 +66,22 @@ impl Controller {
             state.notice_due = false;
             state.notice_sent = true;
         }
-        let warnings = critical_warning(false).into_bits();
-        if state.warning_due
-            && state.async_config.smart() & warnings != 0
+        let warnings = state.warnings_due.into_bits() & state.async_config.smart();
+        if warnings != 0
             && !state.warning_sent
             && let Some(cid) = state.async_requests.pop_front()
         {
-            // SMART / Health, NVM subsystem reliability.
+            // SMART / Health: NVM subsystem reliability, or temperature threshold.
+            let hot = CriticalWarning::new().with_temperature(true);
+            let (sent, information) =
+                if warnings == hot.into_bits() { (hot, 1) } else { (reliability(false), 0) };
             let event = AsyncEvent::new()
                 .with_event_type(1)
-                .with_information(0)
+                .with_information(information)
                 .with_log_page(Lid::SMART.0);
             due.push(Cqe { dw0: event.into_bits().into(), cid: cid.into(), ..Default::default() });
-            state.warning_due = false;
+            let left = state.warnings_due.into_bits() & !sent.into_bits();
+            state.warnings_due = CriticalWarning::from_bits(left);
             state.warning_sent = true;
         }
         due

@@ -8,6 +8,14 @@ use super::fabrics::VERSION;
 use super::nsid::LAST_NSID;
 use super::{Controller, ERROR_ENTRIES, IO_CAPSULE_DATA, Kind, MAX_ASYNC_EVENTS, MDTS, MQES_Z};
 
+/// PCI Vendor ID, of the subsystem too: `WF`, which PCI-SIG has assigned to nobody. A drive that is reached over a network
+/// has no PCI function; tools tell drives of different vendors by this field.
+const VENDOR: u16 = 0x4657;
+/// IEEE OUI, lowest byte first: 02-57-46. The second bit of its first octet says that it is administered locally, so
+/// it belongs to no manufacturer.
+const OUI: [u8; 3] = [0x46, 0x57, 0x02];
+/// Warning Composite Temperature Threshold, kelvin.
+pub(crate) const WARNING_TEMPERATURE: u16 = 343;
 /// Longest copy, logical blocks; also of one source range.
 pub(crate) const COPY_BLOCKS: u32 = 2048;
 /// Source ranges of a copy at most, less one.
@@ -20,6 +28,9 @@ impl Controller {
     pub(crate) fn identify_controller(&self) -> IdentifyController {
         let options = &self.subsystem.options;
         let mut id = IdentifyController {
+            vid: VENDOR.into(),
+            ssvid: VENDOR.into(),
+            ieee: OUI,
             sn: padded(&options.serial),
             mn: padded(&options.model),
             fr: padded(env!("CARGO_PKG_VERSION")),
@@ -64,7 +75,7 @@ impl Controller {
         id.lpa = capabilities.lpa | Lpa::new().with_extended(true).into_bits();
         // One firmware slot, read only.
         id.frmw = 0b011;
-        id.wctemp = 343.into();
+        id.wctemp = WARNING_TEMPERATURE.into();
         id.cctemp = 373.into();
         id.tnvmcap = u128::from(geometry.logical_bytes()).into();
         id.unvmcap = u128::from(drive.unallocated_bytes().0).into();

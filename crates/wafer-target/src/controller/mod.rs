@@ -29,6 +29,7 @@ pub use access::{Access, Rights};
 pub use commands::{admin, begin_admin};
 pub use fabrics::fabrics;
 pub use failure::Failure;
+use features::temperature::Thresholds;
 pub(crate) use io::TURN;
 pub use io::{IoQueue, Progress};
 pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
@@ -36,7 +37,7 @@ pub use removals::Removals;
 use support::Support;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use wafer_nvme::{AsyncEventConfig, Cc, ErrorEntry, HostBehavior, Status};
+use wafer_nvme::{AsyncEventConfig, Cc, CriticalWarning, ErrorEntry, HostBehavior, Status};
 
 use crate::latch::Latch;
 
@@ -144,7 +145,9 @@ pub(crate) struct State {
     pub(crate) notice_due: bool,
     /// A critical warning was sent and its log page was not read: no other is sent.
     pub(crate) warning_sent: bool,
-    pub(crate) warning_due: bool,
+    /// Critical warnings that came up and were not sent yet.
+    pub(crate) warnings_due: CriticalWarning,
+    pub(crate) thresholds: Thresholds,
     pub(crate) errors: VecDeque<ErrorEntry>,
     pub(crate) write_cache: bool,
     pub(crate) host_behavior: HostBehavior,

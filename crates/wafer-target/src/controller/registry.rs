@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::mem::offset_of;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use wafer_drive::Drive;
+use wafer_drive::{Drive, hyphenated};
 use wafer_nvme::{
     AsyncEventConfig, Cc, ConnectCommand, ConnectData, DISCOVERY_NQN, HostBehavior, Location,
     MAX_NQN, Status, nqn,
 };
 
+use super::logs::smart::reliability;
 use super::support::Support;
 use super::{Access, Controller, Failure, MAX_IO_QUEUES, MQES_Z, Rights, State};
 use crate::latch::Latch;
@@ -32,6 +34,25 @@ pub struct SubsystemOptions {
     pub refuse_invalid_placement: bool,
     /// Address in the discovery log; none is the one that the host connected to.
     pub advertise: Option<(String, u16)>,
+}
+
+impl SubsystemOptions {
+    /// Returns what identifies a drive: NQN and serial number follow from its UUID, and the model number from the name
+    /// of its profile, or of its file without the folder.
+    pub fn of_drive(drive: &Drive, device: &str) -> Self {
+        let uuid = drive.uuid();
+        let stem = Path::new(device).file_stem().map(|stem| stem.to_string_lossy());
+        let printable = |c: char| if matches!(c, ' '..='~') { c } else { '_' };
+        let name: String = stem.iter().flat_map(|stem| stem.chars()).map(printable).collect();
+        SubsystemOptions {
+            nqn: format!("nqn.2014-08.org.nvmexpress:uuid:{}", hyphenated(uuid)),
+            // 20 digits are what the field holds.
+            serial: uuid[6..].iter().map(|byte| format!("{byte:02X}")).collect(),
+            model: format!("wafer {name}"),
+            refuse_invalid_placement: false,
+            advertise: None,
+        }
+    }
 }
 
 /// What a controller is for.
@@ -177,7 +198,8 @@ impl Subsystem {
                 notice_sent: false,
                 notice_due: false,
                 warning_sent: false,
-                warning_due: !self.drive.is_saved(),
+                warnings_due: reliability(self.drive.is_saved()),
+                thresholds: Default::default(),
                 errors: Default::default(),
                 write_cache: true,
                 host_behavior: HostBehavior::default(),

@@ -1,8 +1,9 @@
 //! Property Set: only the controller configuration can be set.
 
-use wafer_nvme::{Cc, Property, PropertyCommand, location};
+use wafer_nvme::{Cc, Property, PropertyCommand, Status, location};
 
 use super::{Controller, Failure, Kind, Reply};
+use crate::controller::logs::smart::reliability;
 
 pub(super) struct PropertySet {
     cc: Cc,
@@ -18,6 +19,11 @@ impl PropertySet {
 
     pub(super) fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
         let cc = self.cc;
+        if cc.shn() != 0 && controller.kind == Kind::Io && !controller.state().shutdown {
+            // A host may cut the power once the shutdown is complete.
+            let flushed = controller.subsystem.drive.flush(controller.host, None);
+            flushed.map_err(|_| Status::INTERNAL_ERROR)?;
+        }
         let mut state = controller.state();
         if cc.en() && !state.cc.en() {
             let entries = (cc.iosqes(), cc.iocqes());
@@ -42,7 +48,10 @@ impl PropertySet {
             state.notice_sent = false;
             state.notice_due = false;
             state.warning_sent = false;
-            state.warning_due = !controller.subsystem.drive.is_saved();
+            state.warnings_due = reliability(controller.subsystem.drive.is_saved());
+            state.thresholds = Default::default();
+            state.write_cache = true;
+            state.host_behavior = Default::default();
         }
         Ok(Reply::default())
     }

@@ -8,8 +8,6 @@ pub(super) const ARBITRATION: Feature = kept::<{ Fid::ARBITRATION.0 }, 0>();
 /// There is one power state.
 pub(super) const POWER_MANAGEMENT: Feature =
     Feature { set: set_power, ..kept::<{ Fid::POWER_MANAGEMENT.0 }, 0>() };
-/// Over temperature at 343 K, the warning threshold.
-pub(super) const TEMPERATURE_THRESHOLD: Feature = kept::<{ Fid::TEMPERATURE_THRESHOLD.0 }, 343>();
 pub(super) const ERROR_RECOVERY: Feature = kept::<{ Fid::ERROR_RECOVERY.0 }, 0>();
 pub(super) const WRITE_ATOMICITY: Feature = kept::<{ Fid::WRITE_ATOMICITY.0 }, 0>();
 

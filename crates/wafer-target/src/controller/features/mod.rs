@@ -5,6 +5,7 @@
 mod controller;
 mod fdp;
 mod kept;
+pub(super) mod temperature;
 
 use wafer_nvme::{FeatureInfo, Fid, GetFeaturesCdw10, Sqe};
 
@@ -41,7 +42,7 @@ pub(super) struct Feature {
 pub(super) const FEATURES: &[Feature] = &[
     kept::ARBITRATION,
     kept::POWER_MANAGEMENT,
-    kept::TEMPERATURE_THRESHOLD,
+    temperature::TEMPERATURE_THRESHOLD,
     kept::ERROR_RECOVERY,
     kept::WRITE_ATOMICITY,
     controller::VOLATILE_WRITE_CACHE,

@@ -4,20 +4,26 @@ use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{EnduranceGroupLog, Lid};
 
 use super::Page;
+use super::smart::{AVAILABLE_SPARE, SPARE_THRESHOLD, percentage_used};
 
 pub(super) const PAGE: Page = Page {
     lid: Lid::ENDURANCE_GROUP,
     read: |controller, _| {
         let drive = &controller.subsystem.drive;
+        let wear = drive.wear();
         let now = drive.counters();
         let billions = |bytes: u64| u128::from(bytes.div_ceil(1_000_000_000)).into();
         let log = EnduranceGroupLog {
             egfeat: 0x80,
-            available_spare: 100,
-            spare_threshold: 10,
+            available_spare: AVAILABLE_SPARE,
+            spare_threshold: SPARE_THRESHOLD,
+            percentage_used: percentage_used(&wear),
+            endurance_estimate: billions(wear.rated_bytes),
             data_units_read: billions(now.lifetime.read_bytes),
             data_units_written: billions(now.lifetime.host_bytes),
             media_units_written: billions(now.lifetime.media_bytes),
+            media_errors: u128::from(now.life.media_errors).into(),
+            error_entries: u128::from(now.life.error_entries).into(),
             host_reads: u128::from(now.life.read_commands).into(),
             host_writes: u128::from(now.life.write_commands).into(),
             total_capacity: u128::from(now.capacity_bytes).into(),

@@ -1,10 +1,17 @@
 //! SMART / Health Information.
 
+use wafer_drive::Wear;
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{CriticalWarning, Lid, SmartLog, location};
 
-use super::Page;
+use super::{Controller, Page};
+use crate::controller::features::temperature::COMPOSITE;
 use crate::controller::nsid::BROADCAST;
+
+/// Available Spare, percent: no block of the device model ever fails.
+pub(super) const AVAILABLE_SPARE: u8 = 100;
+/// Available Spare Threshold, percent.
+pub(super) const SPARE_THRESHOLD: u8 = 10;
 
 pub(super) const PAGE: Page = Page {
     lid: Lid::SMART,
@@ -13,7 +20,9 @@ pub(super) const PAGE: Page = Page {
         if ![0, BROADCAST].contains(&request.nsid) {
             return Err(location!(nsid).into());
         }
-        let now = controller.subsystem.drive.counters();
+        let drive = &controller.subsystem.drive;
+        let wear = drive.wear();
+        let now = drive.counters();
         let life = now.life;
         if !request.retain {
             controller.state().warning_sent = false;
@@ -21,11 +30,11 @@ pub(super) const PAGE: Page = Page {
         }
         let units = |bytes: u64| u128::from(bytes.div_ceil(512_000)).into();
         let log = SmartLog {
-            critical_warning: critical_warning(controller.subsystem.drive.is_saved()).into_bits(),
-            // 30 degrees Celsius: there is nothing to measure.
-            temperature: 303.into(),
-            available_spare: 100,
-            spare_threshold: 10,
+            critical_warning: critical_warning(controller).into_bits(),
+            temperature: COMPOSITE.into(),
+            available_spare: AVAILABLE_SPARE,
+            spare_threshold: SPARE_THRESHOLD,
+            percentage_used: percentage_used(&wear),
             data_units_read: units(now.lifetime.read_bytes),
             data_units_written: units(now.lifetime.host_bytes),
             host_reads: u128::from(life.read_commands).into(),
@@ -41,7 +50,18 @@ pub(super) const PAGE: Page = Page {
     },
 };
 
-/// Returns the warnings of a drive: all or none, depending on whether it keeps what it promises.
-pub(in crate::controller) fn critical_warning(saved: bool) -> CriticalWarning {
+/// Returns the Percentage Used of a drive: 255 is the most that a host can be told.
+pub(super) fn percentage_used(wear: &Wear) -> u8 {
+    u8::try_from(wear.used_percent).unwrap_or(u8::MAX)
+}
+
+/// Returns the critical warnings that a controller reports now.
+fn critical_warning(controller: &Controller) -> CriticalWarning {
+    let temperature = controller.state().thresholds.warning().temperature();
+    reliability(controller.subsystem.drive.is_saved()).with_temperature(temperature)
+}
+
+/// Returns the warnings of the medium: all or none, depending on whether the drive keeps what it promises.
+pub(in crate::controller) fn reliability(saved: bool) -> CriticalWarning {
     CriticalWarning::new().with_unreliable(!saved).with_read_only(!saved)
 }

@@ -1,0 +1,51 @@
+//! Wear of the media: how much of the rated life is used up.
+
+use wafer_interface::RuId;
+use wafer_record::endurance::{self, Rating};
+
+use super::{Drive, snapshot};
+
+/// Rated endurance: one drive write a day over the years of warranty, that of a read-intensive data center drive. With
+/// the constants of `wafer_record::endurance` it allows a number of media bytes.
+const RATING: Rating = Rating::Dwpd(1.0);
+
+/// Wear of a drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wear {
+    /// Media bytes that the rating allows.
+    pub rated_bytes: u64,
+    /// Part of them that is used up, percent, rounded down. It may exceed 100.
+    pub used_percent: u64,
+    /// Erasures of a reclaim unit over the life of the drive, on average, rounded down.
+    pub mean_erases: u64,
+    /// Erasures of the reclaim unit that was erased most.
+    pub most_erases: u64,
+    /// Erasures of the reclaim unit that was erased least.
+    pub least_erases: u64,
+    /// Reclaim units that are free, percent of all, rounded down.
+    pub free_percent: u8,
+}
+
+impl Drive {
+    /// Returns the wear now. Takes the lock for a walk over the reclaim units.
+    pub fn wear(&self) -> Wear {
+        let now = self.counters();
+        let inner = self.lock();
+        let (device, geometry) = (&inner.device, inner.device.geometry());
+        let ru_bytes = geometry.page_bytes * u64::from(geometry.pages_per_ru);
+        let physical = (ru_bytes * u64::from(geometry.ru_count)).max(1);
+        // A change of the FDP configuration begins the counts of reclaim units anew.
+        let before = inner.life.earlier.erased_bytes / physical;
+        let erases = || (0..geometry.ru_count).map(|ru| u64::from(device.erase_count(RuId(ru))));
+        let free = snapshot::free(device);
+        let rated = endurance::Drive::new(now.capacity_bytes, RATING).media_bytes();
+        Wear {
+            rated_bytes: rated as u64,
+            used_percent: (now.lifetime.media_bytes as f64 / rated * 100.0) as u64,
+            mean_erases: now.lifetime.erased_bytes / physical,
+            most_erases: before + erases().max().unwrap_or(0),
+            least_erases: before + erases().min().unwrap_or(0),
+            free_percent: (free * 100 / u64::from(geometry.ru_count).max(1)) as u8,
+        }
+    }
+}
