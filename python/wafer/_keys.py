@@ -87,7 +87,7 @@ class DeviceKeys(TypedDict, total=False):
     service_latency_us: float
     """Time of a command without its data transfer, in microseconds: 0.001 to 1000000."""
     service_bandwidth: str | int
-    """Data rate of a command's transfer, in bytes per second."""
+    """Data rate of a command's transfer, in bytes per second: 1kB to 1PB."""
     timing_dies: int
     """Number of NAND dies. A reclaim unit is striped over all of them, or over those of its reclaim group.
     """
@@ -137,6 +137,10 @@ class DeviceKeys(TypedDict, total=False):
     """How garbage collection is spread over time."""
     timing_gc_burst: str | int
     """Bytes that garbage collection moves at a time, with ``gc_pacing = "burst"``."""
+    timing_gc_buffered: bool
+    """Whether relocated data takes room in the write buffer until it is programmed, so that hosts wait for a
+    burst that is larger than the room left.
+    """
     timing_gc_credit: str | int
     """Bytes that hosts may write ahead of garbage collection while it has work: beyond them each write waits
     until the dies have had the time for it and for its share of relocation. Default: only the write buffer
@@ -147,7 +151,9 @@ class DeviceKeys(TypedDict, total=False):
     Below it garbage collection is ahead.
     """
     timing_gc_host_rate: str | int
-    """Most bytes per second that the host may write while garbage collection has work."""
+    """Most bytes per second that the host may write while garbage collection moves a page for at least every
+    50 that hosts write.
+    """
     timing_metadata: float
     """Bytes of metadata programmed for each byte that the host writes."""
     timing_power_idle_w: float
@@ -158,7 +164,6 @@ class DeviceKeys(TypedDict, total=False):
     """Energy of a byte on a channel, picojoules."""
     timing_power_link_pj: float
     """Energy of a byte on the link, picojoules."""
-    """Data rate of a command's transfer, in bytes per second: 1kB to 1PB."""
     reclaim_unit: Mapping[str, Any]
     """Keys of the table ``reclaim_unit``."""
     handle_isolation: Mapping[str, Any]
@@ -215,6 +220,7 @@ DOTTED: dict[str, str] = {
     "timing_buffer_protected": "timing.buffer_protected",
     "timing_gc_pacing": "timing.gc_pacing",
     "timing_gc_burst": "timing.gc_burst",
+    "timing_gc_buffered": "timing.gc_buffered",
     "timing_gc_credit": "timing.gc_credit",
     "timing_gc_knee": "timing.gc_knee",
     "timing_gc_host_rate": "timing.gc_host_rate",

@@ -192,6 +192,46 @@ impl TimingConfig {
         self.program_bytes() as f64 * f64::from(self.dies) / (self.program_us / 1e6)
     }
 
+    /// Checks that no key is beyond what a drive can have, so that sums of times and bytes stay in range.
+    ///
+    /// # Errors
+    /// The key at fault below `timing`, and its limit.
+    pub fn check_limits(&self) -> Result<(), (&'static str, String)> {
+        const COUNT: f64 = 65_536.0;
+        const IOPS: f64 = 1e9;
+        const SIZE: u64 = 1 << 40;
+        let sizes = [
+            ("timing.plane_page", self.plane_page, 1 << 30),
+            ("timing.block", self.block, SIZE),
+            ("timing.channel_rate", self.channel_rate, SIZE),
+            ("timing.link_read", self.link_read, SIZE),
+            ("timing.link_write", self.link_write, SIZE),
+            ("timing.write_buffer", self.write_buffer, SIZE),
+            ("timing.gc_burst", self.gc_burst, SIZE),
+            ("timing.gc_credit", self.gc_credit.unwrap_or_default(), SIZE),
+            ("timing.gc_host_rate", self.gc_host_rate.unwrap_or_default(), SIZE),
+        ];
+        for (key, bytes, most) in sizes {
+            if bytes.0 > most {
+                return Err((key, format!("expected at most {}", Bytes(most))));
+            }
+        }
+        let numbers = [
+            ("timing.dies", f64::from(self.dies), COUNT),
+            ("timing.channels", f64::from(self.channels), COUNT),
+            ("timing.planes", f64::from(self.planes), 256.0),
+            ("timing.cell_bits", f64::from(self.cell_bits), 16.0),
+            ("timing.read_iops", self.read_iops.unwrap_or_default(), IOPS),
+            ("timing.write_iops", self.write_iops.unwrap_or_default(), IOPS),
+        ];
+        for (key, value, most) in numbers {
+            if value.is_nan() || value > most {
+                return Err((key, format!("expected at most {most}")));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks every key for a device with pages of `page_bytes` bytes in so many reclaim groups.
     ///
     /// # Errors

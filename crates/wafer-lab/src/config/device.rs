@@ -161,7 +161,8 @@ pub fn resolve(
     let (geometry, layout) =
         config.resolve().map_err(|e| layers.error(&e.key, &one_line(&e.message)))?;
     if let Some(timing) = &config.timing {
-        let checked = timing.check(geometry.page_bytes, geometry.groups);
+        let checked = timing.check_limits();
+        let checked = checked.and_then(|()| timing.check(geometry.page_bytes, geometry.groups));
         checked.map_err(|(key, reason)| layers.error(key, &reason))?;
     }
     let mut device = ResolvedDevice {
