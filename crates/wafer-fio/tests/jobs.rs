@@ -275,10 +275,11 @@ fn rates_times_and_ends() {
     assert_eq!((a.start_delay, a.ramp_time, a.loops), (5.0, 1.5, 3));
     assert_eq!((a.number_ios, a.seed), (Some(1024), Some(16)));
     assert_eq!(b.rate_iops, [None, Some(100), Some(100)]);
+    assert_eq!(b.rate_process, RateProcess::Poisson);
     // fio switches time_based off where no runtime is given.
     assert!(!b.time_based);
     assert_eq!(b.order_modifier, -8192);
-    assert_eq!(ignored(&jobs), [("rate_process", 13), ("time_based", 12)]);
+    assert_eq!(ignored(&jobs), [("time_based", 12)]);
 }
 
 #[test]
