@@ -49,7 +49,8 @@ def shape(value, path=""):
 def test_the_keys_are_those_of_fio(results):
     mine, theirs = (json.loads((results / name).read_text()) for name in ("wafer.json", "fio.json"))
     assert set(theirs) <= set(mine)
-    expected = {path for path in shape(theirs["jobs"][0]) if path.split(".")[1:2] not in [[k] for k in LEFT_OUT]}
+    left_out = [[key] for key in LEFT_OUT]
+    expected = {path for path in shape(theirs["jobs"][0]) if path.split(".")[1:2] not in left_out}
     assert expected - shape(mine["jobs"][0]) == set()
     latency = mine["jobs"][0]["read"]["clat_ns"]
     assert sum(latency["bins"].values()) == latency["N"] == mine["jobs"][0]["read"]["total_ios"]
@@ -58,9 +59,8 @@ def test_the_keys_are_those_of_fio(results):
 
 
 def test_fio_converts_the_bins(results):
-    subprocess.run(
-        ["fio_jsonplus_clat2csv", results / "wafer.json", results / "clat.csv"], check=True, capture_output=True
-    )
+    command = ["fio_jsonplus_clat2csv", results / "wafer.json", results / "clat.csv"]
+    subprocess.run(command, check=True, capture_output=True)
     with (results / "clat_job0.csv").open() as file:
         rows = list(csv.reader(file, skipinitialspace=True))
     column = rows[0].index("read_clat_ns_count")

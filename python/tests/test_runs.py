@@ -337,10 +337,13 @@ def test_a_run_with_a_clock_has_latencies():
     assert "p99" in repr(latency.read)
 
 
-def test_a_run_without_a_clock_has_no_latency(small):
+def test_a_run_without_a_clock_has_no_latency(small, tmp_path):
     result = wafer.run(small, wafer.fio_text(RANDOM_JOB), volume="1x")
     assert result.time is None
     with pytest.raises(wafer.ConfigError, match="time=True"):
         _ = result.latency
+    (tmp_path / "no-clock.toml").write_text(
+        'capacity = "64MiB"\nreclaim_unit.size = "1MiB"\noverprovisioning = 0.3\n'
+    )
     with pytest.raises(wafer.ConfigError, match="timing"):
-        wafer.run(small, wafer.fio_text(TIMED_JOBS), time=True)
+        wafer.run(str(tmp_path / "no-clock.toml"), wafer.fio_text(TIMED_JOBS), time=True)

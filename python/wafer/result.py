@@ -202,7 +202,7 @@ class Result:
 
     @property
     def time(self) -> dict[str, Any] | None:
-        """Bandwidth, latency, use of the dies and energy of a run with a clock, as in the record; else ``None``."""
+        """Bandwidth, latency, use of the dies and energy as in the record; ``None`` without a clock."""
         return self.record.get("time")
 
     @cached_property

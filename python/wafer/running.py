@@ -44,7 +44,7 @@ class Settings(TypedDict, total=False):
     pace_from: str | os.PathLike[str] | None
     #: ``"fresh"`` (default), ``"sequential"``, ``"random:N"``, ``"sequential+random:N"``, ``"steady"``.
     precondition: str | None
-    #: Run with a clock: the result has :attr:`Result.time` and :attr:`Result.latency`. The device needs ``timing``.
+    #: Run with a clock: the result has ``time`` and ``latency``. The device needs ``timing``.
     time: bool | None
 
 
