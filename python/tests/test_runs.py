@@ -347,3 +347,32 @@ def test_a_run_without_a_clock_has_no_latency(small, tmp_path):
     )
     with pytest.raises(wafer.ConfigError, match="timing"):
         wafer.run(str(tmp_path / "no-clock.toml"), wafer.fio_text(TIMED_JOBS), time=True)
+
+
+@pytest.mark.parametrize("volume", [8, 2.5, "8", "2.5"])
+def test_a_volume_without_a_unit_is_refused_with_both_spellings(small, job, volume):
+    with pytest.raises(wafer.ConfigError, match=f"volume: .*{volume}x.*{volume}GiB"):
+        wafer.run(small, job, volume=volume)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"seed": 1.7}, {"seed": "1"}, {"samples": 2.5}, {"seed": -1}, {"time": 1}, {"precondition": 3}]
+)
+def test_settings_have_types(small, job, settings):
+    (name,) = settings
+    with pytest.raises(wafer.ConfigError, match=f"^{name}: expected"):
+        wafer.run(small, job, volume="1x", **settings)
+
+
+def test_wrong_arguments_are_named_as_the_caller_knows_them(small, job):
+    with pytest.raises(TypeError, match="no setting `volum`; did you mean `volume`"):
+        wafer.run(small, job, volum="1x")
+    with pytest.raises(TypeError, match="workload: expected a wafer.Workload"):
+        wafer.run(small, "job.fio", volume="1x")
+    with pytest.raises(TypeError, match="device: expected a wafer.Device"):
+        wafer.run(3, job, volume="1x")
+
+
+def test_less_than_one_pass_warns(small, job):
+    with pytest.warns(UserWarning, match="0.50 of the capacity"):
+        wafer.run(small, job, volume="0.5x")

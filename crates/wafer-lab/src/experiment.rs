@@ -249,6 +249,18 @@ impl Experiment {
         Some(self.volume?.bytes(self.device.logical_bytes()))
     }
 
+    /// Returns a note where the volume is less than one pass over a fresh drive: garbage collection hardly begins.
+    pub fn partial_pass(&self) -> Option<String> {
+        let fresh = self.precondition == Precondition::default() && !self.timed;
+        let share = self.volume_bytes()? as f64 / self.device.logical_bytes() as f64;
+        (fresh && share < 1.0).then(|| {
+            let volume = self.volume.map(|volume| volume.to_string()).unwrap_or_default();
+            format!(
+                "volume: {volume} is {share:.2} of the capacity; WAF means little before a fresh drive is full"
+            )
+        })
+    }
+
     /// Returns the times of the device, for a run with a clock.
     pub(crate) fn timing(&self) -> Option<&TimingConfig> {
         self.device.config.timing.as_ref().filter(|_| self.timed)

@@ -102,6 +102,12 @@ impl Experiment {
         self.inner.volume_bytes()
     }
 
+    /// Returns a note where the volume is less than one pass over a fresh drive.
+    #[getter]
+    fn partial_pass(&self) -> Option<String> {
+        self.inner.partial_pass()
+    }
+
     #[getter]
     fn device(&self) -> Device {
         Device { inner: self.inner.device.clone() }

@@ -120,15 +120,15 @@ fn notices(checked: &Checked) -> Vec<String> {
         let path = checked.experiment.workload.path();
         notices.push(format!("{path}: no effect on what is written: {}", ignored.join(", ")));
     }
-    notices.extend(long_run(checked));
+    notices.extend(unusual_end(checked));
     notices
 }
 
 /// Multiples of the capacity above which a run without a volume is probably not intended.
 const MANY_VOLUMES: u64 = 100;
 
-/// Notes that a run without a volume ends late, or only by the runtime of its jobs.
-fn long_run(checked: &Checked) -> Option<String> {
+/// Notes that a run ends late, only by the runtime of its jobs, or before the drive is full.
+fn unusual_end(checked: &Checked) -> Option<String> {
     let experiment = &checked.experiment;
     let path = experiment.workload.path();
     let hint = "--volume 5x ends the run after five capacities";
@@ -141,7 +141,7 @@ fn long_run(checked: &Checked) -> Option<String> {
             (volumes >= MANY_VOLUMES)
                 .then(|| format!("{path}: writes {volumes} times the capacity; {hint}"))
         }
-        (Some(_), _) => None,
+        (Some(_), _) => experiment.partial_pass(),
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) struct RunningJob {
     ticket: u64,
     start: u64,
     last: u64,
+    /// When the last command completed.
+    completed: u64,
     deadline: u64,
     until_think: u64,
     thinks: bool,
@@ -65,6 +67,7 @@ impl RunningJob {
             ticket: first_ticket,
             start,
             last: start,
+            completed: start,
             deadline,
             until_think: spec.thinktime_blocks.max(1),
             thinks: false,
@@ -91,12 +94,17 @@ impl RunningJob {
 
     pub(super) fn completed(&mut self, time: u64) {
         self.in_flight -= 1;
+        self.completed = self.completed.max(time);
         self.free.push(Reverse(time));
     }
 
     /// Submits a command for every free place, until the batch has `end`.
     pub(super) fn submit(&mut self, batch: &mut Batch, end: usize) {
         while !self.ended && batch.len() < end {
+            // A pause begins when everything in flight has completed, as in fio.
+            if self.thinks && self.in_flight > 0 {
+                break;
+            }
             let Some(&Reverse(free)) = self.free.peek() else { break };
             if self.at == self.ready.len() {
                 self.ready.clear();
@@ -127,7 +135,9 @@ impl RunningJob {
     fn time_of(&mut self, command: &Command, free: u64) -> u64 {
         let mut time = free.max(self.last);
         if std::mem::take(&mut self.thinks) {
-            time = time.saturating_add(self.spec.thinktime_us.saturating_mul(1000));
+            time = time
+                .max(self.completed)
+                .saturating_add(self.spec.thinktime_us.saturating_mul(1000));
         }
         let direction = match command.op {
             Op::Read => READ,

@@ -69,7 +69,7 @@ fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> Record 
 
 #[test]
 fn a_run_stops_at_exactly_the_volume() {
-    for volume in ["1x", "2.5x", "10MiB", "1000001"] {
+    for volume in ["1x", "2.5x", "10MiB", "1000001B"] {
         let experiment = experiment(Some(volume), 100);
         let record = result(&experiment, u64::MAX, None);
         let expected = volume.parse::<Volume>().unwrap().bytes(64 << 20);
