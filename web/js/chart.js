@@ -14,10 +14,11 @@ export const charts = new Map();
 export class Chart {
   /**
    * `id` names it, `title` is read aloud and stands in exports. `format(y)` shows values, `formatX(x)` the
-   * place under the pointer. `zoomed(range)` hears of zooming, null for everything.
+   * place under the pointer. `zoomed(range)` hears of zooming, null for everything. `ticksX(low, high)` and
+   * `ticksY(low, high)` give the places of ticks that are not round numbers.
    */
-  constructor({ id, title, yLabel, format, formatX, zoomed, least, height }) {
-    Object.assign(this, { id, title, yLabel, format, formatX, zoomed, least });
+  constructor({ id, title, yLabel, format, formatX, zoomed, least, height, ticksX, ticksY }) {
+    Object.assign(this, { id, title, yLabel, format, formatX, zoomed, least, ticksX, ticksY });
     this.height = height ?? HEIGHT;
     this.series = [];
     this.xLabel = "";
@@ -99,8 +100,8 @@ export class Chart {
       },
       scales: { x: { time: false, range: () => this.visible() }, y: { range: (_, low, high) => this.rangeOfY(low, high) } },
       axes: [
-        { ...axis, label: this.xLabel },
-        { ...axis, label: this.yLabel, size: 64, values: (_, splits) => splits.map((v) => this.tick(v)) },
+        { ...axis, label: this.xLabel, ...splits(this.ticksX), ...(this.formatX.axis && { values: (_, places) => places.map(this.formatX.axis) }) },
+        { ...axis, label: this.yLabel, size: 64, ...splits(this.ticksY), values: (_, splits) => splits.map((v) => this.tick(v)) },
       ],
       series: [{}, ...this.series.map(line)],
       hooks: {
@@ -230,6 +231,11 @@ export class Chart {
     return this.series.flatMap(({ label, x, y }) =>
       Array.from(x, (at, i) => [label, at, y[i]]).filter((row) => row[2] === row[2]));
   }
+}
+
+/** The option of an axis whose ticks stand at places of their own. */
+function splits(ticks) {
+  return ticks && { splits: (_, __, low, high) => ticks(low, high) };
 }
 
 /** A short piece of a series' line. */

@@ -49,13 +49,13 @@ export function chartSvg(chart) {
     svg("clipPath", { id: clip }, svg("rect", { x: LEFT, y: TOP, width: WIDTH - LEFT - RIGHT, height: bottom - TOP })),
     label(LEFT, 20, "start", chart.title, { "font-size": 15, "font-weight": "bold" }),
   );
-  for (const x of ticks(x0, x1, 8)) {
+  for (const x of chart.ticksX?.(x0, x1) ?? ticks(x0, x1, 8)) {
     root.append(
       svg("line", { x1: px(x), x2: px(x), y1: TOP, y2: bottom, stroke: grid }),
-      label(px(x), bottom + 16, "middle", String(x)),
+      label(px(x), bottom + 16, "middle", chart.formatX.axis ? chart.formatX.axis(x) : String(x)),
     );
   }
-  for (const y of ticks(y0, y1, 6)) {
+  for (const y of chart.ticksY?.(y0, y1) ?? ticks(y0, y1, 6)) {
     root.append(
       svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: py(y), y2: py(y), stroke: grid }),
       label(LEFT - 6, py(y) + 4, "end", chart.tick(y)),

@@ -45,3 +45,11 @@ export function seconds(value) {
   if (value < 5970) return `${(value / 60).toFixed(0)} min`;
   return `${(value / 3600).toFixed(1)} h`;
 }
+
+/** Microseconds with three digits. */
+export function micros(value) {
+  if (!Number.isFinite(value)) return "–";
+  if (value < 99.95) return `${value.toFixed(1)} µs`;
+  if (value < 999.5) return `${value.toFixed(0)} µs`;
+  return value < 999500 ? `${Number((value / 1000).toPrecision(3))} ms` : `${Number((value / 1e6).toPrecision(3))} s`;
+}

@@ -5,8 +5,10 @@ import { toRun } from "./run.js";
 import { makeState } from "./state.js";
 import { bandwidthPanel } from "./bandwidth_panel.js";
 import { configurationPanel } from "./configuration_panel.js";
+import { diesPanel } from "./dies_panel.js";
 import { findingsPanel } from "./findings_panel.js";
 import { handlesPanel } from "./handles_panel.js";
+import { latencyOverTimePanel, latencyPanel } from "./latency_panel.js";
 import { matrixPanel } from "./matrix_panel.js";
 import { summaryPanel, volumesPanel } from "./summary_panel.js";
 import { unitsPanel } from "./units_panel.js";
@@ -22,6 +24,9 @@ const PANELS = [
   ["findings", findingsPanel, ["selected", "sentences"]],
   ["waf", wafPanel, ["metric", "limit", "axis", "interval", "published", "shown", "live"]],
   ["bandwidth", bandwidthPanel, ["selected", "live"]],
+  ["latency", latencyPanel, ["shown", "live"]],
+  ["latencyOverTime", latencyOverTimePanel, ["selected", "live"]],
+  ["dies", diesPanel, ["selected", "live"]],
   ["handles", handlesPanel, ["metric", "limit", "axis", "interval", "selected", "live"]],
   ["matrix", matrixPanel, ["selected", "live"]],
   ["units", unitsPanel, ["selected", "live"]],

@@ -83,8 +83,13 @@ export function report(name, records, ...args) {
 
 /** The record of a run of device.toml, simulated by wafer. */
 export function simulated(name, ...args) {
+  return simulatedOf("device.toml", name, ...args);
+}
+
+/** The record of a run of an experiment beside this file. */
+export function simulatedOf(experiment, name, ...args) {
   const path = join(folder, `${name}.json`);
-  run("run", join(here, "device.toml"), "--json", path, ...args);
+  run("run", join(here, experiment), "--json", path, ...args);
   return { path, record: JSON.parse(readFileSync(path, "utf8")) };
 }
 

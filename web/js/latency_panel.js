@@ -1,0 +1,86 @@
+// Latency of runs with a clock: a table, percentile curves of all runs, and the selected run over time.
+
+import { section, show, el, table } from "./dom.js";
+import { count, micros, rate, seconds } from "./format.js";
+import { column } from "./run.js";
+import { Chart, swatch } from "./chart.js";
+import { exporters } from "./exporting.js";
+
+const DIRECTIONS = [["read", "reads"], ["write", "writes"]];
+const COLUMNS = ["50", "99", "99.9", "99.99"];
+/** Percentiles stand at the number of their nines, latencies at their logarithm. */
+const nines = (percent) => -Math.log10(1 - percent / 100);
+const percentile = (at) => `p${Number((100 * (1 - 10 ** -at)).toFixed(Math.max(0, Math.ceil(at) - 2) + 1))}`;
+const latency = Object.assign((value) => micros(10 ** value), { axis: (value) => micros(10 ** value) });
+const whole = (low, high) => Array.from({ length: Math.floor(high) - Math.ceil(low) + 1 }, (_, i) => Math.ceil(low) + i);
+/** Ticks at 1, 2 and 5 of each power of ten. */
+const powers = (low, high) => whole(low - 1, high).flatMap((power) => [power, power + Math.log10(2), power + Math.log10(5)])
+  .filter((at) => at >= low && at <= high);
+
+/** What was measured of each run: [run, its index, direction, requests]. */
+function measured(state) {
+  return state.runs.flatMap((run, i) => DIRECTIONS.filter(([key]) => run.record.time?.[key])
+    .map(([key, name]) => ({ run, i, key, name, requests: run.record.time[key] })));
+}
+
+function totals(state) {
+  const rows = measured(state).map(({ run, i, name, requests }) => [
+    el("span", {}, swatch({ index: i }), ` ${run.label}`), name, count(requests.iops), rate(requests.bytes_per_second), micros(requests.mean_us),
+    ...COLUMNS.map((percent) => micros(requests.percentiles_us[percent] ?? NaN)), micros(requests.max_us),
+  ]);
+  const number = (name) => ({ name, number: true });
+  return table("Latency of the runs", [{ name: "run" }, { name: "" }, number("IOPS"), number("bandwidth"), number("mean"),
+    ...COLUMNS.map((percent) => number(`p${percent}`)), number("max")], rows);
+}
+
+/** The table and the percentile curves of all runs. */
+export function latencyPanel(state) {
+  const formatX = Object.assign(percentile, { axis: (at) => percentile(at) });
+  const chart = new Chart({
+    id: "latency-chart", title: "Latency by percentile", yLabel: "latency", format: latency, formatX, height: 300, ticksX: whole, ticksY: powers,
+  });
+  const rows = () => chart.rows().map(([name, at, value]) => [name, 100 * (1 - 10 ** -at), 10 ** value]);
+  const body = el("div", {});
+  const element = section("latency", "Latency",
+    exporters("latency", () => chart.svg(), () => [["series", "percentile", "microseconds"], ...rows()]), body, chart.element);
+  const update = () => {
+    const all = measured(state);
+    element.hidden = all.length === 0;
+    if (element.hidden) return;
+    show(body, totals(state));
+    const several = new Set(all.map(({ i }) => i)).size > 1;
+    chart.set(all.filter(({ run }) => run.shown).map(({ run, i, key, name, requests }) => {
+      const points = Object.entries(requests.percentiles_us).map(([percent, us]) => [nines(Number(percent)), us])
+        // Fewer requests than the percentile needs say nothing about it.
+        .filter(([at, us]) => us > 0 && requests.count * 10 ** -at >= 1).sort((a, b) => a[0] - b[0]);
+      // Alone, reads and writes differ by colour; beside others by the thickness of the line.
+      const place = several ? { index: i, thin: key === "write" } : { index: key === "write" ? 1 : 0 };
+      return {
+        ...place, label: several ? `${run.label}, ${name}` : name,
+        x: Float64Array.from(points, ([at]) => at), y: Float64Array.from(points, ([, us]) => Math.log10(us)),
+      };
+    }), "percentile");
+  };
+  return { element, update, chart };
+}
+
+/** Mean and 99th percentile of the selected run over model time. */
+export function latencyOverTimePanel(state) {
+  const chart = new Chart({
+    id: "latency-time-chart", title: "Latency over time", yLabel: "latency", format: latency, formatX: seconds, height: 240, ticksY: powers,
+  });
+  const rows = () => chart.rows().map(([name, at, value]) => [name, at, 10 ** value]);
+  const element = section("latency-time", "Latency over time",
+    exporters("latency-time", () => chart.svg(), () => [["series", "seconds", "microseconds"], ...rows()]), chart.element);
+  const update = () => {
+    const series = state.runs[state.selected]?.record.time?.series;
+    element.hidden = !series || series.seconds.length < 2;
+    if (element.hidden) return;
+    const x = Float64Array.from(series.seconds);
+    const lines = DIRECTIONS.flatMap(([key, name], i) => [["mean_us", "mean", 0], ["p99_us", "p99", 2]]
+      .map(([field, what, shift]) => ({ label: `${name}, ${what}`, index: i + shift, x, y: column(series[key]?.[field]).map(Math.log10) })))
+      .filter((line) => line.y.some(Number.isFinite));
+    chart.set(lines, "model time (s)");
+  };
+  return { element, update, chart };
+}

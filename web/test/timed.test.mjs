@@ -1,0 +1,55 @@
+// Reports of runs with a clock in Chromium.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import { close, close_to, open, report, series, simulated, simulatedOf } from "./browser.mjs";
+
+describe("a report of runs with a clock", () => {
+  let records;
+  let url;
+  before(() => {
+    records = ["smooth", "burst"].map((pacing) =>
+      simulatedOf("timed.toml", pacing, "--time", "--set", `timing.gc_pacing=${pacing}`).record);
+    records.forEach((record, i) => { record.name = ["smooth", "burst"][i]; });
+    url = report("timed", records);
+  });
+  after(close);
+
+  test("percentile curves and tables show the numbers of the records", async () => {
+    const { page, done } = await open(url);
+    const lines = await series(page, "latency-chart");
+    assert.deepEqual(lines.map((l) => l.label), ["smooth, reads", "smooth, writes", "burst, reads", "burst, writes"]);
+    const { percentiles_us: percentiles, count } = records[0].time.read;
+    const kept = Object.entries(percentiles).map(([p, us]) => [Number(p), us]).filter(([p]) => count * (1 - p / 100) >= 1)
+      .sort((a, b) => a[0] - b[0]);
+    close_to(lines[0].x, kept.map(([p]) => -Math.log10(1 - p / 100)), "percentiles");
+    close_to(lines[0].y, kept.map(([, us]) => Math.log10(us)), "latencies");
+    const table = await page.locator("#latency table").innerText();
+    assert.ok(table.includes(`${records[0].time.read.mean_us.toFixed(records[0].time.read.mean_us < 99.95 ? 1 : 0)} µs`), table);
+    assert.equal(await page.locator("#latency tbody tr").count(), 4);
+    await done();
+  });
+
+  test("latency over time and the use of the dies follow the selected run", async () => {
+    const { page, done } = await open(url);
+    const over = async () => (await series(page, "latency-time-chart")).find((l) => l.label === "reads, mean").y;
+    const expected = (record) => record.time.series.read.mean_us.map((us) => (us === null ? null : Math.log10(us)));
+    close_to(await over(), expected(records[0]), "smooth");
+    await page.locator("#selected").selectOption("1");
+    close_to(await over(), expected(records[1]), "burst");
+    const bar = page.locator("#dies .bar").nth(1);
+    const share = records[1].time.dies.host_program;
+    assert.match(await bar.getAttribute("aria-label"), new RegExp(`host program ${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`));
+    const parts = await bar.locator("span").evaluateAll((all) => all.map((one) => Number.parseFloat(one.style.width)));
+    assert.ok(Math.abs(parts.reduce((sum, width) => sum + width, 0) - 100) < 0.1, parts.join(" "));
+    assert.match(await page.locator("#dies").innerText(), /burst: requests/);
+    await done();
+  });
+
+  test("a run without a clock has no such charts", async () => {
+    const { page, done } = await open(report("untimed", [simulated("untimed").record]));
+    for (const id of ["latency", "latency-time", "dies"]) assert.equal(await page.locator(`#${id}`).isVisible(), false, id);
+    await done();
+  });
+});
