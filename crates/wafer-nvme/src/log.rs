@@ -41,7 +41,10 @@ table! {
         DISCOVERY = 0x70, "Discovery".discovery();
         RESERVATION_NOTIFICATION = 0x80, "Reservation Notification";
         SANITIZE_STATUS = 0x81, "Sanitize Status".scope(Scope::Subsystem);
-        WAFER_HANDLES = 0xc0, "Vendor specific: bytes per reclaim unit handle";
+        OCP_SMART = 0xc0, "SMART / Health Information Extended (OCP)";
+        OCP_ERROR_RECOVERY = 0xc1, "Error Recovery (OCP)";
+        OCP_LATENCY_MONITOR = 0xc3, "Latency Monitor (OCP)";
+        WAFER_HANDLES = 0xd0, "Vendor specific: bytes per reclaim unit handle";
     }
 }
 
@@ -295,7 +298,7 @@ layout! {
 }
 
 layout! {
-    /// Vendor specific log page 0xC0: head. `count` entries of [`HandleBytes`] follow.
+    /// Vendor specific log page D0h: head. `count` entries of [`HandleBytes`] follow.
     pub struct HandlesLog: 32 {
         /// ASCII `WAFR`.
         pub magic: [u8; 4],
@@ -316,7 +319,7 @@ layout! {
 }
 
 layout! {
-    /// Vendor specific log page 0xC0: one handle.
+    /// Vendor specific log page D0h: one handle.
     pub struct HandleBytes: 32 {
         /// Reclaim unit handle; 0xffff for relocated data.
         pub ruhid: U16,

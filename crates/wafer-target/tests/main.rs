@@ -1,6 +1,8 @@
 //! Tests of the target without a network.
 
+mod common;
 mod fuzz;
 mod medium;
 mod monitoring;
+mod ocp;
 mod slices;

@@ -15,6 +15,7 @@ mod failure;
 mod features;
 mod identify;
 mod io;
+pub(crate) mod latency;
 mod logs;
 mod nsid;
 mod registry;

@@ -15,6 +15,7 @@ use wafer_nvme::{
     MAX_NQN, Status, nqn,
 };
 
+use super::latency::LatencyMonitor;
 use super::logs::smart::reliability;
 use super::support::Support;
 use super::{Access, Controller, Failure, MAX_IO_QUEUES, MQES_Z, Rights, State};
@@ -91,6 +92,7 @@ pub struct Subsystem {
     /// When it was made.
     pub started: Instant,
     pub(crate) support: Support,
+    pub(crate) latency: LatencyMonitor,
     access: Access,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
 }
@@ -112,6 +114,7 @@ impl Subsystem {
             access,
             started: Instant::now(),
             support: super::support(),
+            latency: LatencyMonitor::default(),
             controllers: Mutex::default(),
         });
         let notified = Arc::downgrade(&subsystem);

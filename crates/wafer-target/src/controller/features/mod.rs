@@ -5,6 +5,7 @@
 mod controller;
 mod fdp;
 mod kept;
+mod latency;
 pub(super) mod temperature;
 
 use wafer_nvme::{FeatureInfo, Fid, GetFeaturesCdw10, Sqe};
@@ -54,6 +55,7 @@ pub(super) const FEATURES: &[Feature] = &[
     controller::HOST_IDENTIFIER,
     fdp::FDP,
     fdp::FDP_EVENTS,
+    latency::LATENCY_MONITOR,
 ];
 
 /// Returns a feature and its row.

@@ -15,6 +15,9 @@ mod fdp_usage;
 mod feature_effects;
 mod firmware;
 mod handles;
+mod ocp_error_recovery;
+mod ocp_latency;
+mod ocp_smart;
 pub(super) mod smart;
 mod supported;
 
@@ -58,6 +61,9 @@ pub(super) const PAGES: &[Page] = &[
     fdp_statistics::PAGE,
     fdp_events::PAGE,
     discovery::PAGE,
+    ocp_smart::PAGE,
+    ocp_error_recovery::PAGE,
+    ocp_latency::PAGE,
     handles::PAGE,
 ];
 
