@@ -12,6 +12,7 @@
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
 //! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
+//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`).
 //! - `storage/`, `clock.rs`, `random.rs`: all access to files, time and randomness. Tests replace them.
 //!
 //! # Invariants
@@ -43,8 +44,10 @@ mod health;
 mod journal;
 mod life;
 mod manage;
+mod marks;
 mod namespace;
 mod persistence;
+mod protection;
 pub mod random;
 mod recorder;
 mod removal;
@@ -71,6 +74,7 @@ pub use manage::NamespaceRequest;
 pub use namespace::{Namespace, PlacementError, Retired};
 use persistence::Persistence;
 pub use persistence::hyphenated;
+pub use protection::Protection;
 use recorder::Recorder;
 pub use removal::Removal;
 pub use snapshot::DriveCounters;

@@ -86,6 +86,8 @@ impl Drive {
                 everyone: request.everyone,
                 exceptions: Default::default(),
             }),
+            protection: Default::default(),
+            marks: Default::default(),
             retired: Default::default(),
         };
         if let Err(status) = self.commit(inner, &Change::Create(&namespace)) {

@@ -153,6 +153,7 @@ impl Drive {
             return Err(io::Error::other(reason));
         }
         namespace.store = self.backend.store(namespace.base, namespace.bytes)?;
+        namespace.protection.set(namespace.protection().after_power_cycle());
         namespace.groups = inner.device.geometry().groups;
         self.insert(namespace);
         Ok(())
@@ -251,6 +252,12 @@ impl Drive {
                 if let Some(namespace) = self.namespace(nsid) {
                     inner.log_refused_placement(&namespace, Placement(pid), timestamp);
                 }
+            }
+            Change::Protect { nsid, state } => {
+                find(nsid)?.protection.set(state.after_power_cycle());
+            }
+            Change::Uncorrectable { nsid, offset, length } => {
+                find(nsid)?.marks.add(offset, offset.saturating_add(length));
             }
             Change::Life { error_entries, power_on_seconds } => {
                 inner.life.error_entries = error_entries;

@@ -121,6 +121,16 @@ pub struct TemperatureThreshold {
     __: u32,
 }
 
+/// Command dword 11 of Namespace Write Protection Config.
+#[bitfield(u32)]
+pub struct WriteProtectionCdw11 {
+    /// Write Protection State: 0 none, 1 write protected, 2 until power cycle, 3 permanently.
+    #[bits(3)]
+    pub wps: u8,
+    #[bits(29)]
+    __: u32,
+}
+
 /// Number of Queues.
 #[bitfield(u32)]
 pub struct NumberOfQueues {

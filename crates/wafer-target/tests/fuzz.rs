@@ -9,9 +9,10 @@ use wafer_target::fuzzing;
 use wafer_target::fuzzing::{capsule, entry, opening, piece};
 
 /// I/O commands beside writes that seeds begin with: opcode, CDW10, CDW12, bytes of data.
-const IO_COMMANDS: [(NvmOpcode, u32, u32, usize); 9] = [
+const IO_COMMANDS: [(NvmOpcode, u32, u32, usize); 10] = [
     (NvmOpcode::READ, 8, 7, 0),
     (NvmOpcode::FLUSH, 0, 0, 0),
+    (NvmOpcode::WRITE_UNCORRECTABLE, 8, 3, 0),
     (NvmOpcode::WRITE_ZEROES, 16, 0x0200_0003, 0),
     (NvmOpcode::COMPARE, 8, 0, 512),
     (NvmOpcode::VERIFY, 8, 3, 0),

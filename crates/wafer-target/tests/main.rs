@@ -5,4 +5,5 @@ mod fuzz;
 mod medium;
 mod monitoring;
 mod ocp;
+mod protection;
 mod slices;

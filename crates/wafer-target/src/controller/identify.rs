@@ -85,6 +85,8 @@ impl Controller {
         id.nn = LAST_NSID.into();
         id.mnan = LAST_NSID.into();
         id.vwc = Vwc::new().with_present(true).with_flush_all(3).into_bits();
+        // Write protection, also until a power cycle.
+        id.nwpc = 0b011;
         id.cdfs = 1.into();
         id.ioccsz = ((64 + IO_CAPSULE_DATA) / 16).into();
         id.iorcsz = 1.into();
@@ -113,6 +115,7 @@ impl Controller {
             npda_z: granularity_z.into(),
             nows_z: granularity_z.into(),
             endgid: ENDURANCE_GROUP.into(),
+            nsattr: u8::from(namespace.check_unprotected().is_err()),
             nguid: namespace.nguid,
             ..common_namespace()
         }
@@ -155,8 +158,14 @@ pub(crate) fn common_namespace() -> IdentifyNamespace {
 }
 
 /// Returns the I/O command set independent data of an active namespace.
-pub(crate) fn independent_namespace() -> IndependentNamespace {
-    IndependentNamespace { nmic: 1, endgid: ENDURANCE_GROUP.into(), nstat: 1, ..Default::default() }
+pub(crate) fn independent_namespace(namespace: &Namespace) -> IndependentNamespace {
+    IndependentNamespace {
+        nmic: 1,
+        nsattr: u8::from(namespace.check_unprotected().is_err()),
+        endgid: ENDURANCE_GROUP.into(),
+        nstat: 1,
+        ..Default::default()
+    }
 }
 
 /// Returns the Namespace Identification Descriptors.

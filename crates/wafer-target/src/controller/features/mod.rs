@@ -7,6 +7,7 @@ mod fdp;
 mod kept;
 mod latency;
 pub(super) mod temperature;
+mod write_protection;
 
 use wafer_nvme::{FeatureInfo, Fid, GetFeaturesCdw10, Sqe};
 
@@ -55,6 +56,7 @@ pub(super) const FEATURES: &[Feature] = &[
     controller::HOST_IDENTIFIER,
     fdp::FDP,
     fdp::FDP_EVENTS,
+    write_protection::WRITE_PROTECTION,
     latency::LATENCY_MONITOR,
 ];
 
