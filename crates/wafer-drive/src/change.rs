@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Protection;
+use super::sanitize::Sanitized;
 
 /// A change, as the journal keeps it. `N` is a namespace, borrowed to write it.
 #[derive(Serialize, Deserialize)]
@@ -27,4 +28,6 @@ pub(crate) enum Change<N> {
     Protect { nsid: u32, state: Protection },
     /// Bytes of a namespace were marked as uncorrectable.
     Uncorrectable { nsid: u32, offset: u64, length: u64 },
+    /// A Sanitize operation began or ended.
+    Sanitize(Sanitized),
 }

@@ -12,6 +12,7 @@ use wafer_nvme::crc32c;
 
 use super::events::EventLog;
 use super::persistence::{self, Persistence, hyphenated};
+use super::sanitize::Sanitized;
 use super::{Drive, Inner, Life, Namespace, Pending};
 use crate::backend::DataFile;
 use crate::storage::Storage;
@@ -40,6 +41,8 @@ pub(super) struct Saved<N> {
     pub(super) life: Life,
     pub(super) hosts: Vec<String>,
     pub(super) events: EventLog,
+    #[serde(default)]
+    pub(super) sanitized: Sanitized,
     pub(super) namespaces: Vec<N>,
 }
 
@@ -76,6 +79,7 @@ impl Drive {
             life: self.life(inner),
             hosts: inner.hosts.clone(),
             events: inner.events.clone(),
+            sanitized: inner.sanitized,
             namespaces: namespaces.iter().flatten().map(|n| &**n).collect(),
         };
         let [_, state, new, _] = persistence::files(&files.data);

@@ -12,7 +12,7 @@
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
 //! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
-//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`).
+//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `sanitize.rs`: Sanitize.
 //! - `storage/`, `clock.rs`, `random.rs`: all access to files, time and randomness. Tests replace them.
 //!
 //! # Invariants
@@ -52,6 +52,7 @@ pub mod random;
 mod recorder;
 mod removal;
 mod resume;
+mod sanitize;
 mod snapshot;
 mod space;
 pub mod storage;
@@ -77,6 +78,8 @@ pub use persistence::hyphenated;
 pub use protection::Protection;
 use recorder::Recorder;
 pub use removal::Removal;
+pub use sanitize::{SanitizeState, SanitizeStatus};
+use sanitize::{Sanitized, Sanitizing};
 pub use snapshot::DriveCounters;
 use space::Space;
 use wafer_device::{Device, DeviceConfig, Geometry};
@@ -167,6 +170,7 @@ pub(crate) struct Inner {
     seed: u64,
     pub(crate) life: Life,
     pub(crate) events: EventLog,
+    sanitized: Sanitized,
     pub(crate) recorder: Option<Recorder>,
     /// Why the capture ended early.
     record_error: Option<String>,
@@ -213,6 +217,7 @@ pub struct Drive {
     pub(crate) namespaces: RwLock<Vec<Option<Arc<Namespace>>>>,
     pub(crate) backend: Backend,
     pub(crate) space: Space,
+    sanitizing: Sanitizing,
     pub(crate) options: DriveOptions,
     environment: Environment,
     started: Duration,
@@ -257,6 +262,7 @@ impl Drive {
                 config: options.device.clone(),
                 made: options.device.clone(),
                 seed: options.seed,
+                sanitized: Sanitized::default(),
                 life: Life { power_cycles: 1, ..Life::default() },
                 recorder: None,
                 record_error: None,
@@ -271,6 +277,7 @@ impl Drive {
             namespaces: RwLock::new(Vec::new()),
             backend,
             space: Space::default(),
+            sanitizing: Sanitizing::default(),
             started: environment.clock.monotonic(),
             environment,
             notices: Vec::new(),
@@ -343,14 +350,15 @@ impl Drive {
         &self.notices
     }
 
-    /// Writes the commands recorded so far to the capture, frees the space of namespaces that are gone, and saves the
-    /// drive if it failed before. Call this about once a second.
+    /// Writes the commands recorded so far to the capture, frees the space of namespaces that are gone, saves the
+    /// drive if it failed before, and sanitizes it if a host asked for that. Call this about once a second.
     ///
     /// # Errors
     /// The capture cannot be written; recording has stopped. Each error is returned once here, and the first again
     /// by [`Self::close`].
     pub fn maintain(&self) -> io::Result<()> {
         self.space.release(&self.backend);
+        self.sanitize();
         let mut inner = self.lock();
         self.retry(&mut inner);
         self.maintain_life(&mut inner);

@@ -35,6 +35,13 @@ enum Then {
     Format { lba_bytes: u32, base: u64, store: Arc<dyn Store> },
 }
 
+impl Removal {
+    /// Returns the bytes that are deallocated.
+    pub(crate) fn done_bytes(&self) -> u64 {
+        self.at * wafer_interface::LBA_BYTES
+    }
+}
+
 impl Drive {
     /// Deletes a namespace and its data.
     ///

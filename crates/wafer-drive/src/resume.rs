@@ -47,6 +47,7 @@ impl Drive {
         inner.life = saved.life;
         inner.hosts = saved.hosts;
         inner.events = saved.events;
+        self.set_sanitized(&mut inner, saved.sanitized);
         for namespace in saved.namespaces {
             self.restore_namespace(&inner, namespace).map_err(|e| wrong(&state, e.to_string()))?;
         }
@@ -259,6 +260,7 @@ impl Drive {
             Change::Uncorrectable { nsid, offset, length } => {
                 find(nsid)?.marks.add(offset, offset.saturating_add(length));
             }
+            Change::Sanitize(sanitized) => self.set_sanitized(inner, sanitized),
             Change::Life { error_entries, power_on_seconds } => {
                 inner.life.error_entries = error_entries;
                 inner.life.power_on_seconds = power_on_seconds;

@@ -188,6 +188,38 @@ layout! {
 }
 
 layout! {
+    /// Sanitize Status.
+    pub struct SanitizeLog: 512 {
+        /// Sanitize Progress, of 65,536; FFFFh if there is none.
+        pub sprog: U16,
+        /// Sanitize Status: [`SanitizeStatusField`].
+        pub sstat: U16,
+        /// Command dword 10 of the last operation.
+        pub scdw10: U32,
+        /// Estimated Times for overwrite, block erase and crypto erase, seconds, then for the same without
+        /// deallocation; FFFFFFFFh is not reported.
+        pub estimates: [U32; 6],
+        #[doc(hidden)]
+        pub rsvd32: [u8; 480],
+    } at { scdw10: 4, estimates: 8 }
+}
+
+/// Sanitize Status of the Sanitize Status log.
+#[bitfield(u16)]
+pub struct SanitizeStatusField {
+    /// Status of the last operation: 0 none, 1 succeeded, 2 in progress, 3 failed.
+    #[bits(3)]
+    pub status: u8,
+    /// Completed passes of an overwrite.
+    #[bits(5)]
+    pub passes: u8,
+    /// Global Data Erased: no user data was written since.
+    pub erased: bool,
+    #[bits(7)]
+    __: u8,
+}
+
+layout! {
     /// Firmware Slot Information.
     pub struct FirmwareLog: 512 {
         /// Active Firmware Info: active slot in bits 2:0.

@@ -6,4 +6,5 @@ mod medium;
 mod monitoring;
 mod ocp;
 mod protection;
+mod sanitize;
 mod slices;

@@ -1,4 +1,5 @@
-//! Asynchronous events: notices that namespaces changed, and critical warnings of the drive's health.
+//! Asynchronous events: notices that namespaces changed, the end of a Sanitize operation, and critical warnings of the
+//! drive's health.
 
 use wafer_nvme::{AsyncEvent, Cqe, CriticalWarning, Lid, Status, StatusField};
 
@@ -65,6 +66,19 @@ impl Controller {
             due.push(Cqe { dw0: event.into_bits().into(), cid: cid.into(), ..Default::default() });
             state.notice_due = false;
             state.notice_sent = true;
+        }
+        if state.sanitize_due
+            && !state.sanitize_sent
+            && let Some(cid) = state.async_requests.pop_front()
+        {
+            // I/O command specific status: Sanitize Operation Completed.
+            let event = AsyncEvent::new()
+                .with_event_type(6)
+                .with_information(1)
+                .with_log_page(Lid::SANITIZE_STATUS.0);
+            due.push(Cqe { dw0: event.into_bits().into(), cid: cid.into(), ..Default::default() });
+            state.sanitize_due = false;
+            state.sanitize_sent = true;
         }
         let warnings = state.warnings_due.into_bits() & state.async_config.smart();
         if warnings != 0

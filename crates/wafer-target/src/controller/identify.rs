@@ -16,6 +16,8 @@ const VENDOR: u16 = 0x4657;
 const OUI: [u8; 3] = [0x46, 0x57, 0x02];
 /// Warning Composite Temperature Threshold, kelvin.
 pub(crate) const WARNING_TEMPERATURE: u16 = 343;
+/// Sanitize Capabilities: block erase, after which the medium is not modified further.
+const SANITIZE: u32 = 1 << 30 | 1 << 1;
 /// Longest copy, logical blocks; also of one source range.
 pub(crate) const COPY_BLOCKS: u32 = 2048;
 /// Source ranges of a copy at most, less one.
@@ -75,6 +77,7 @@ impl Controller {
         id.lpa = capabilities.lpa | Lpa::new().with_extended(true).into_bits();
         // One firmware slot, read only.
         id.frmw = 0b011;
+        id.sanicap = SANITIZE.into();
         id.wctemp = WARNING_TEMPERATURE.into();
         id.cctemp = 373.into();
         id.tnvmcap = u128::from(geometry.logical_bytes()).into();

@@ -20,6 +20,7 @@ mod logs;
 mod nsid;
 mod registry;
 mod removals;
+mod sanitize;
 mod support;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -148,6 +149,9 @@ pub(crate) struct State {
     pub(crate) warning_sent: bool,
     /// Critical warnings that came up and were not sent yet.
     pub(crate) warnings_due: CriticalWarning,
+    /// The end of a Sanitize operation was sent and its log page was not read: no other is sent.
+    pub(crate) sanitize_sent: bool,
+    pub(crate) sanitize_due: bool,
     pub(crate) thresholds: Thresholds,
     pub(crate) errors: VecDeque<ErrorEntry>,
     pub(crate) write_cache: bool,

@@ -117,6 +117,12 @@ impl Subsystem {
             latency: LatencyMonitor::default(),
             controllers: Mutex::default(),
         });
+        let sanitized = Arc::downgrade(&subsystem);
+        subsystem.drive.on_sanitized(move || {
+            if let Some(subsystem) = sanitized.upgrade() {
+                subsystem.sanitized();
+            }
+        });
         let notified = Arc::downgrade(&subsystem);
         subsystem.drive.on_health(move |saved| {
             if let Some(subsystem) = notified.upgrade() {
@@ -201,6 +207,8 @@ impl Subsystem {
                 notice_sent: false,
                 notice_due: false,
                 warning_sent: false,
+                sanitize_sent: false,
+                sanitize_due: false,
                 warnings_due: reliability(self.drive.is_saved()),
                 thresholds: Default::default(),
                 errors: Default::default(),

@@ -157,7 +157,7 @@ mod tests {
         let matrix = support_matrix();
         for line in [
             "| 0x80 | Format NVM | yes | Base 2.1, 5.1.10 | one or all | none |",
-            "| 0x84 | Sanitize | no | Base 2.1, 5.1.22 | none | none |",
+            "| 0x84 | Sanitize | yes | Base 2.1, 5.1.22 | none | none |",
             "| 0x19 | Copy | yes | NVM 1.1, chapter 3 | one | from host |",
             "| 0x22 | FDP Statistics | yes | endurance group |",
             "| 0x06 | Device Self-test | no | controller |",

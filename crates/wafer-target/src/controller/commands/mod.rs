@@ -14,6 +14,7 @@ mod identify;
 mod keep_alive;
 mod namespace_attachment;
 mod namespace_management;
+mod sanitize;
 mod set_features;
 
 use wafer_nvme::{AdminOpcode, Sqe, Status, location};
@@ -63,6 +64,7 @@ commands! {
     DIRECTIVE_SEND => directive_send::DirectiveSend,
     DIRECTIVE_RECEIVE => directive_receive::DirectiveReceive,
     FORMAT_NVM => format_nvm::FormatNvm,
+    SANITIZE => sanitize::Sanitize,
 }
 
 /// Executes an admin command to its end. `data` is what the host sent with it.
@@ -94,6 +96,7 @@ pub fn begin_admin(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Re
             return Err(Status::INVALID_OPCODE.into());
         }
         controller.check_right(opcode)?;
+        controller.check_sanitize(sqe)?;
     }
     dispatch(controller, sqe, data)
 }

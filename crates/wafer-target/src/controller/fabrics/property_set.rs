@@ -48,6 +48,8 @@ impl PropertySet {
             state.notice_sent = false;
             state.notice_due = false;
             state.warning_sent = false;
+            state.sanitize_sent = false;
+            state.sanitize_due = false;
             state.warnings_due = reliability(controller.subsystem.drive.is_saved());
             state.thresholds = Default::default();
             state.write_cache = true;

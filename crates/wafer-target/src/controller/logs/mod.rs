@@ -18,6 +18,7 @@ mod handles;
 mod ocp_error_recovery;
 mod ocp_latency;
 mod ocp_smart;
+mod sanitize;
 pub(super) mod smart;
 mod supported;
 
@@ -61,6 +62,7 @@ pub(super) const PAGES: &[Page] = &[
     fdp_statistics::PAGE,
     fdp_events::PAGE,
     discovery::PAGE,
+    sanitize::PAGE,
     ocp_smart::PAGE,
     ocp_error_recovery::PAGE,
     ocp_latency::PAGE,
