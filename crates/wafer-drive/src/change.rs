@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Protection;
 use super::sanitize::Sanitized;
+use super::self_test::SelfTests;
 
 /// A change, as the journal keeps it. `N` is a namespace, borrowed to write it.
 #[derive(Serialize, Deserialize)]
@@ -30,4 +31,6 @@ pub(crate) enum Change<N> {
     Uncorrectable { nsid: u32, offset: u64, length: u64 },
     /// A Sanitize operation began or ended.
     Sanitize(Sanitized),
+    /// A Device Self-test began or ended.
+    SelfTests(SelfTests),
 }

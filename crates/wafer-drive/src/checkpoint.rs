@@ -13,6 +13,7 @@ use wafer_nvme::crc32c;
 use super::events::EventLog;
 use super::persistence::{self, Persistence, hyphenated};
 use super::sanitize::Sanitized;
+use super::self_test::SelfTests;
 use super::{Drive, Inner, Life, Namespace, Pending};
 use crate::backend::DataFile;
 use crate::storage::Storage;
@@ -43,6 +44,8 @@ pub(super) struct Saved<N> {
     pub(super) events: EventLog,
     #[serde(default)]
     pub(super) sanitized: Sanitized,
+    #[serde(default)]
+    pub(super) self_tests: SelfTests,
     pub(super) namespaces: Vec<N>,
 }
 
@@ -80,6 +83,7 @@ impl Drive {
             hosts: inner.hosts.clone(),
             events: inner.events.clone(),
             sanitized: inner.sanitized,
+            self_tests: inner.self_tests.clone(),
             namespaces: namespaces.iter().flatten().map(|n| &**n).collect(),
         };
         let [_, state, new, _] = persistence::files(&files.data);

@@ -12,7 +12,7 @@
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
 //! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
-//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `sanitize.rs`: Sanitize.
+//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test.
 //! - `storage/`, `clock.rs`, `random.rs`: all access to files, time and randomness. Tests replace them.
 //!
 //! # Invariants
@@ -53,6 +53,7 @@ mod recorder;
 mod removal;
 mod resume;
 mod sanitize;
+mod self_test;
 mod snapshot;
 mod space;
 pub mod storage;
@@ -80,6 +81,8 @@ use recorder::Recorder;
 pub use removal::Removal;
 pub use sanitize::{SanitizeState, SanitizeStatus};
 use sanitize::{Sanitized, Sanitizing};
+pub use self_test::SelfTestResult;
+use self_test::{SelfTests, Testing};
 pub use snapshot::DriveCounters;
 use space::Space;
 use wafer_device::{Device, DeviceConfig, Geometry};
@@ -171,6 +174,7 @@ pub(crate) struct Inner {
     pub(crate) life: Life,
     pub(crate) events: EventLog,
     sanitized: Sanitized,
+    self_tests: SelfTests,
     pub(crate) recorder: Option<Recorder>,
     /// Why the capture ended early.
     record_error: Option<String>,
@@ -218,6 +222,7 @@ pub struct Drive {
     pub(crate) backend: Backend,
     pub(crate) space: Space,
     sanitizing: Sanitizing,
+    testing: Testing,
     pub(crate) options: DriveOptions,
     environment: Environment,
     started: Duration,
@@ -263,6 +268,7 @@ impl Drive {
                 made: options.device.clone(),
                 seed: options.seed,
                 sanitized: Sanitized::default(),
+                self_tests: SelfTests::default(),
                 life: Life { power_cycles: 1, ..Life::default() },
                 recorder: None,
                 record_error: None,
@@ -278,6 +284,7 @@ impl Drive {
             backend,
             space: Space::default(),
             sanitizing: Sanitizing::default(),
+            testing: Testing::default(),
             started: environment.clock.monotonic(),
             environment,
             notices: Vec::new(),
@@ -351,7 +358,7 @@ impl Drive {
     }
 
     /// Writes the commands recorded so far to the capture, frees the space of namespaces that are gone, saves the
-    /// drive if it failed before, and sanitizes it if a host asked for that. Call this about once a second.
+    /// drive if it failed before, and sanitizes and tests it if a host asked for that. Call this about once a second.
     ///
     /// # Errors
     /// The capture cannot be written; recording has stopped. Each error is returned once here, and the first again
@@ -359,6 +366,7 @@ impl Drive {
     pub fn maintain(&self) -> io::Result<()> {
         self.space.release(&self.backend);
         self.sanitize();
+        self.self_test();
         let mut inner = self.lock();
         self.retry(&mut inner);
         self.maintain_life(&mut inner);

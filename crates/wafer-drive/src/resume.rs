@@ -48,6 +48,7 @@ impl Drive {
         inner.hosts = saved.hosts;
         inner.events = saved.events;
         self.set_sanitized(&mut inner, saved.sanitized);
+        inner.self_tests = saved.self_tests;
         for namespace in saved.namespaces {
             self.restore_namespace(&inner, namespace).map_err(|e| wrong(&state, e.to_string()))?;
         }
@@ -83,6 +84,8 @@ impl Drive {
                     .to_owned(),
             );
         }
+        let hours = inner.life.power_on_seconds / 3600;
+        inner.self_tests = std::mem::take(&mut inner.self_tests).after_power_cycle(hours);
         // The last server may have been killed before it released what deleted and formatted namespaces had.
         let released = space::release_gaps(&self.backend, &self.namespaces());
         released.map_err(|e| DriveError::io(&data, e))?;
@@ -261,6 +264,7 @@ impl Drive {
                 find(nsid)?.marks.add(offset, offset.saturating_add(length));
             }
             Change::Sanitize(sanitized) => self.set_sanitized(inner, sanitized),
+            Change::SelfTests(tests) => inner.self_tests = tests,
             Change::Life { error_entries, power_on_seconds } => {
                 inner.life.error_entries = error_entries;
                 inner.life.power_on_seconds = power_on_seconds;

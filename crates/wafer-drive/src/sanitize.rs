@@ -138,6 +138,7 @@ impl Drive {
         let sanitized = Sanitized { state: SanitizeState::InProgress, cdw10, clean_at: None };
         self.commit(&mut inner, &Change::Sanitize(sanitized))?;
         self.set_sanitized(&mut inner, sanitized);
+        self.sanitize_ends_self_test(&mut inner);
         Ok(())
     }
 

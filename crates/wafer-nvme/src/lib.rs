@@ -13,7 +13,7 @@
 //! - `location.rs`: where a command is at fault, computed from the layouts.
 //! - `controller.rs`: controller properties. `identify.rs`, `namespace.rs`: Identify data.
 //! - `log.rs`, `fdp.rs`, `feature.rs`, `directive.rs`: log pages, FDP, features, directives.
-//! - `ocp.rs`: what the OCP Datacenter NVMe SSD specification adds.
+//! - `self_test.rs`: Device Self-test. `ocp.rs`: what the OCP Datacenter NVMe SSD specification adds.
 //! - `nvm.rs`: I/O commands. `fabrics.rs`, `tcp.rs`: connecting, discovery, PDUs.
 //!
 //! # Invariants
@@ -47,6 +47,7 @@ mod nvm;
 mod ocp;
 mod opcode;
 mod queue;
+mod self_test;
 mod status;
 mod table;
 mod tcp;
@@ -65,6 +66,7 @@ pub use nvm::*;
 pub use ocp::*;
 pub use opcode::*;
 pub use queue::*;
+pub use self_test::*;
 pub use status::*;
 pub use table::{Capabilities, CommandInfo, DataLength, FeatureInfo, LogInfo, NamespaceUse, Scope};
 pub use tcp::*;

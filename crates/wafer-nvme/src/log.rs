@@ -15,7 +15,7 @@ table! {
         FIRMWARE = 0x03, "Firmware Slot Information";
         CHANGED_NAMESPACES = 0x04, "Changed Attached Namespace List";
         EFFECTS = 0x05, "Commands Supported and Effects".lpa(Lpa::new().with_effects(true));
-        SELF_TEST = 0x06, "Device Self-test";
+        SELF_TEST = 0x06, "Device Self-test".scope(Scope::Subsystem);
         TELEMETRY_HOST = 0x07, "Telemetry Host-Initiated".lpa(Lpa::new().with_telemetry(true));
         TELEMETRY_CONTROLLER = 0x08, "Telemetry Controller-Initiated"
             .lpa(Lpa::new().with_telemetry(true));

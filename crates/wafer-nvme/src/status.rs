@@ -81,6 +81,8 @@ open_enum! {
         NAMESPACE_ID_UNAVAILABLE = 0x116,
         /// Namespace Already Attached.
         ALREADY_ATTACHED = 0x118,
+        /// Device Self-test In Progress.
+        SELF_TEST_IN_PROGRESS = 0x11d,
         /// Namespace Is Private.
         NAMESPACE_IS_PRIVATE = 0x119,
         /// Namespace Not Attached.

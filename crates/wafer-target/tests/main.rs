@@ -7,4 +7,5 @@ mod monitoring;
 mod ocp;
 mod protection;
 mod sanitize;
+mod self_test;
 mod slices;

@@ -18,6 +18,8 @@ const OUI: [u8; 3] = [0x46, 0x57, 0x02];
 pub(crate) const WARNING_TEMPERATURE: u16 = 343;
 /// Sanitize Capabilities: block erase, after which the medium is not modified further.
 const SANITIZE: u32 = 1 << 30 | 1 << 1;
+/// Bytes that an extended self-test reads in a minute, about: a quarter of the time at a gigabyte a second.
+const SELF_TEST_PER_MINUTE: u64 = 15_000_000_000;
 /// Longest copy, logical blocks; also of one source range.
 pub(crate) const COPY_BLOCKS: u32 = 2048;
 /// Source ranges of a copy at most, less one.
@@ -77,6 +79,10 @@ impl Controller {
         id.lpa = capabilities.lpa | Lpa::new().with_extended(true).into_bits();
         // One firmware slot, read only.
         id.frmw = 0b011;
+        let minutes = geometry.logical_bytes().div_ceil(SELF_TEST_PER_MINUTE);
+        id.edstt = u16::try_from(minutes).unwrap_or(u16::MAX).into();
+        // One test at a time.
+        id.dsto = 1;
         id.sanicap = SANITIZE.into();
         id.wctemp = WARNING_TEMPERATURE.into();
         id.cctemp = 373.into();

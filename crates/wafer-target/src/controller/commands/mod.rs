@@ -15,6 +15,7 @@ mod keep_alive;
 mod namespace_attachment;
 mod namespace_management;
 mod sanitize;
+mod self_test;
 mod set_features;
 
 use wafer_nvme::{AdminOpcode, Sqe, Status, location};
@@ -59,6 +60,7 @@ commands! {
     GET_FEATURES => get_features::GetFeatures,
     ASYNC_EVENT_REQUEST => async_event_request::AsyncEventRequest,
     NAMESPACE_MANAGEMENT => namespace_management::NamespaceManagement,
+    SELF_TEST => self_test::SelfTest,
     NAMESPACE_ATTACHMENT => namespace_attachment::NamespaceAttachment,
     KEEP_ALIVE => keep_alive::KeepAlive,
     DIRECTIVE_SEND => directive_send::DirectiveSend,

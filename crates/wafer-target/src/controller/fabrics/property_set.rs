@@ -55,6 +55,10 @@ impl PropertySet {
             state.write_cache = true;
             state.host_behavior = Default::default();
         }
+        drop(state);
+        if before.en() && !cc.en() {
+            controller.subsystem.drive.reset_self_test(controller.cntlid);
+        }
         Ok(Reply::default())
     }
 }

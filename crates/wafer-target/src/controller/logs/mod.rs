@@ -19,6 +19,7 @@ mod ocp_error_recovery;
 mod ocp_latency;
 mod ocp_smart;
 mod sanitize;
+mod self_test;
 pub(super) mod smart;
 mod supported;
 
@@ -55,6 +56,7 @@ pub(super) const PAGES: &[Page] = &[
     firmware::PAGE,
     changed_namespaces::PAGE,
     effects::PAGE,
+    self_test::PAGE,
     endurance_group::PAGE,
     feature_effects::PAGE,
     fdp_configurations::PAGE,
