@@ -150,7 +150,9 @@ pub struct AsyncEventConfig {
     pub namespace_attribute: bool,
     /// Firmware activation notices.
     pub firmware: bool,
-    #[bits(21)]
+    /// Telemetry log notices.
+    pub telemetry: bool,
+    #[bits(20)]
     __: u32,
     /// Discovery log page change notices.
     pub discovery: bool,

@@ -188,6 +188,32 @@ layout! {
 }
 
 layout! {
+    /// Head of the Telemetry Host-Initiated and Telemetry Controller-Initiated logs; data areas of 512-byte blocks follow.
+    pub struct TelemetryLog: 512 {
+        /// Log Page Identifier.
+        pub lid: u8,
+        #[doc(hidden)]
+        pub rsvd1: [u8; 4],
+        /// IEEE OUI Identifier.
+        pub ieee: [u8; 3],
+        /// Last blocks of Data Areas 1 to 3, each of which begins with block 1.
+        pub last_blocks: [U16; 3],
+        #[doc(hidden)]
+        pub rsvd14: [u8; 366],
+        /// Scope of the data: 1 the controller, 2 the NVM subsystem.
+        pub scope: u8,
+        /// Telemetry Host-Initiated Data Generation Number; of the controller-initiated log its scope.
+        pub host_generation: u8,
+        /// Telemetry Controller-Initiated Data Available.
+        pub available: u8,
+        /// Telemetry Controller-Initiated Data Generation Number.
+        pub controller_generation: u8,
+        /// Reason Identifier.
+        pub reason: [u8; 128],
+    } at { ieee: 5, last_blocks: 8, scope: 380, available: 382, reason: 384 }
+}
+
+layout! {
     /// Sanitize Status.
     pub struct SanitizeLog: 512 {
         /// Sanitize Progress, of 65,536; FFFFh if there is none.

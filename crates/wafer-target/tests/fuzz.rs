@@ -38,9 +38,10 @@ fn well_meant() -> Vec<Vec<u8>> {
         first.extend(piece(0, &capsule(&admin(AdminOpcode::IDENTIFY, cns, 0, 1), &[])));
     }
     let mut logs = piece(0, &opening(0, 0xffff));
-    for lid in
-        [0, 1, 2, 3, 4, 5, 6, 9, 0x12, 0x20, 0x21, 0x22, 0x23, 0x81, 0xc0, 0xc1, 0xc3, 0xd0, 0x70]
-    {
+    for lid in [
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0x12, 0x20, 0x21, 0x22, 0x23, 0x81, 0xc0, 0xc1, 0xc3, 0xd0,
+        0x70,
+    ] {
         let sqe = admin(AdminOpcode::GET_LOG_PAGE, lid | 0xff << 16, 1 << 16, 0);
         logs.extend(piece(0, &capsule(&sqe, &[])));
     }
@@ -133,9 +134,10 @@ fn commands() -> Vec<Vec<u8>> {
     for cns in 0..0x20 {
         inquiries.extend(entry(false, &admin(AdminOpcode::IDENTIFY, 1, cns, 0), &[]));
     }
-    for lid in
-        [0, 1, 2, 3, 4, 5, 6, 9, 0x12, 0x20, 0x21, 0x22, 0x23, 0x81, 0xc0, 0xc1, 0xc3, 0xd0, 0x70]
-    {
+    for lid in [
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0x12, 0x20, 0x21, 0x22, 0x23, 0x81, 0xc0, 0xc1, 0xc3, 0xd0,
+        0x70,
+    ] {
         let log = admin(AdminOpcode::GET_LOG_PAGE, 0, lid | 0xff << 16, 1 << 16);
         inquiries.extend(entry(false, &log, &[]));
     }

@@ -9,3 +9,4 @@ mod protection;
 mod sanitize;
 mod self_test;
 mod slices;
+mod telemetry;

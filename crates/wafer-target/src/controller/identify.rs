@@ -13,7 +13,7 @@ use super::{Controller, ERROR_ENTRIES, IO_CAPSULE_DATA, Kind, MAX_ASYNC_EVENTS, 
 const VENDOR: u16 = 0x4657;
 /// IEEE OUI, lowest byte first: 02-57-46. The second bit of its first octet says that it is administered locally, so
 /// it belongs to no manufacturer.
-const OUI: [u8; 3] = [0x46, 0x57, 0x02];
+pub(super) const OUI: [u8; 3] = [0x46, 0x57, 0x02];
 /// Warning Composite Temperature Threshold, kelvin.
 pub(crate) const WARNING_TEMPERATURE: u16 = 343;
 /// Sanitize Capabilities: block erase, after which the medium is not modified further.

@@ -18,6 +18,7 @@ use wafer_nvme::{
 use super::latency::LatencyMonitor;
 use super::logs::smart::reliability;
 use super::support::Support;
+use super::telemetry::Telemetry;
 use super::{Access, Controller, Failure, MAX_IO_QUEUES, MQES_Z, Rights, State};
 use crate::latch::Latch;
 
@@ -93,6 +94,7 @@ pub struct Subsystem {
     pub started: Instant,
     pub(crate) support: Support,
     pub(crate) latency: LatencyMonitor,
+    pub(super) telemetry: Telemetry,
     access: Access,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
 }
@@ -115,6 +117,7 @@ impl Subsystem {
             started: Instant::now(),
             support: super::support(),
             latency: LatencyMonitor::default(),
+            telemetry: Telemetry::default(),
             controllers: Mutex::default(),
         });
         let sanitized = Arc::downgrade(&subsystem);
@@ -209,6 +212,8 @@ impl Subsystem {
                 warning_sent: false,
                 sanitize_sent: false,
                 sanitize_due: false,
+                telemetry_sent: false,
+                telemetry_due: false,
                 warnings_due: reliability(self.drive.is_saved()),
                 thresholds: Default::default(),
                 errors: Default::default(),

@@ -50,6 +50,8 @@ impl PropertySet {
             state.warning_sent = false;
             state.sanitize_sent = false;
             state.sanitize_due = false;
+            state.telemetry_sent = false;
+            state.telemetry_due = false;
             state.warnings_due = reliability(controller.subsystem.drive.is_saved());
             state.thresholds = Default::default();
             state.write_cache = true;

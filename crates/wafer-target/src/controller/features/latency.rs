@@ -18,7 +18,7 @@ pub(super) const LATENCY_MONITOR: Feature = Feature {
         let (settings, _) = read.map_err(|_| Status::INVALID_SGL_LENGTH)?;
         // There is no debug log to trigger.
         let ascending = settings.thresholds_z.is_sorted_by(|a, b| a < b);
-        if !ascending || settings.debug_trigger.get() != 0 || settings.enable > 1 {
+        if !ascending || settings.debug_trigger.get() != 0 {
             return Err(Status::INVALID_FIELD.into());
         }
         c.subsystem.latency.set(settings);

@@ -22,6 +22,7 @@ mod sanitize;
 mod self_test;
 pub(super) mod smart;
 mod supported;
+mod telemetry;
 
 use wafer_drive::ENDURANCE_GROUP;
 use wafer_nvme::{GetLogCdw11, Lid, Scope, Status};
@@ -57,6 +58,8 @@ pub(super) const PAGES: &[Page] = &[
     changed_namespaces::PAGE,
     effects::PAGE,
     self_test::PAGE,
+    telemetry::HOST,
+    telemetry::CONTROLLER,
     endurance_group::PAGE,
     feature_effects::PAGE,
     fdp_configurations::PAGE,
