@@ -33,4 +33,6 @@ pub(crate) enum Change<N> {
     Sanitize(Sanitized),
     /// A Device Self-test began or ended.
     SelfTests(SelfTests),
+    /// The value of a feature was saved.
+    Feature { fid: u8, value: Vec<u8> },
 }

@@ -3,6 +3,7 @@
 //! A head with magic, version and lengths, the drive as JSON, the device's state in postcard, and its map in pieces.
 //! A CRC-32C follows each part.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -46,6 +47,8 @@ pub(super) struct Saved<N> {
     pub(super) sanitized: Sanitized,
     #[serde(default)]
     pub(super) self_tests: SelfTests,
+    #[serde(default)]
+    pub(super) features: BTreeMap<u8, Vec<u8>>,
     pub(super) namespaces: Vec<N>,
 }
 
@@ -84,6 +87,7 @@ impl Drive {
             events: inner.events.clone(),
             sanitized: inner.sanitized,
             self_tests: inner.self_tests.clone(),
+            features: inner.features.clone(),
             namespaces: namespaces.iter().flatten().map(|n| &**n).collect(),
         };
         let [_, state, new, _] = persistence::files(&files.data);

@@ -59,6 +59,7 @@ mod space;
 pub mod storage;
 mod wear;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicU8;
@@ -175,6 +176,8 @@ pub(crate) struct Inner {
     pub(crate) events: EventLog,
     sanitized: Sanitized,
     self_tests: SelfTests,
+    /// Saved values of features, by identifier.
+    features: BTreeMap<u8, Vec<u8>>,
     pub(crate) recorder: Option<Recorder>,
     /// Why the capture ended early.
     record_error: Option<String>,
@@ -269,6 +272,7 @@ impl Drive {
                 seed: options.seed,
                 sanitized: Sanitized::default(),
                 self_tests: SelfTests::default(),
+                features: BTreeMap::new(),
                 life: Life { power_cycles: 1, ..Life::default() },
                 recorder: None,
                 record_error: None,

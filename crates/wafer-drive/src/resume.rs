@@ -49,6 +49,7 @@ impl Drive {
         inner.events = saved.events;
         self.set_sanitized(&mut inner, saved.sanitized);
         inner.self_tests = saved.self_tests;
+        inner.features = saved.features;
         for namespace in saved.namespaces {
             self.restore_namespace(&inner, namespace).map_err(|e| wrong(&state, e.to_string()))?;
         }
@@ -265,6 +266,9 @@ impl Drive {
             }
             Change::Sanitize(sanitized) => self.set_sanitized(inner, sanitized),
             Change::SelfTests(tests) => inner.self_tests = tests,
+            Change::Feature { fid, value } => {
+                inner.features.insert(fid, value);
+            }
             Change::Life { error_entries, power_on_seconds } => {
                 inner.life.error_entries = error_entries;
                 inner.life.power_on_seconds = power_on_seconds;

@@ -36,7 +36,7 @@ table! {
         RESERVATION_NOTIFICATION = 0x82, "Reservation Notification Mask".scope(Scope::Namespace);
         RESERVATION_PERSISTENCE = 0x83, "Reservation Persistence".scope(Scope::Namespace);
         WRITE_PROTECTION = 0x84, "Namespace Write Protection Config".scope(Scope::Namespace);
-        OCP_LATENCY_MONITOR = 0xc5, "Latency Monitor (OCP)".scope(Scope::Subsystem);
+        OCP_LATENCY_MONITOR = 0xc5, "Latency Monitor (OCP)".scope(Scope::Subsystem).saveable();
     }
 }
 

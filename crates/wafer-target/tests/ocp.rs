@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use wafer_drive::Environment;
+use wafer_drive::backend::DataSpec;
+use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_interface::{Command, Op, Placement};
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
@@ -29,7 +32,16 @@ fn settings() -> OcpLatencyMonitor {
 }
 
 fn set(controller: &Controller, settings: &OcpLatencyMonitor) -> Result<(), Status> {
-    let fid = u32::from(Fid::OCP_LATENCY_MONITOR.0);
+    set_and(controller, settings, false)
+}
+
+fn set_and(
+    controller: &Controller,
+    settings: &OcpLatencyMonitor,
+    save: bool,
+) -> Result<(), Status> {
+    let cdw10 = SetFeaturesCdw10::new().with_fid(Fid::OCP_LATENCY_MONITOR.0).with_sv(save);
+    let fid = cdw10.into_bits();
     let set = admin(controller, &sqe(AdminOpcode::SET_FEATURES, fid, 0), settings.as_bytes());
     set.map(|_| ()).map_err(|failure| failure.status)
 }
@@ -109,6 +121,35 @@ fn the_latency_monitor_keeps_its_settings() {
         assert_eq!(set(&controller, &wrong), Err(Status::INVALID_FIELD));
     }
     assert_eq!(latencies(&controller).status, 1);
+}
+
+#[test]
+fn saved_settings_are_in_effect_after_a_kill() {
+    let storage = FaultyStorage::default();
+    let serve = |storage: &FaultyStorage| {
+        let environment = Environment {
+            storage: Arc::new(storage.clone()),
+            clock: Arc::<ManualClock>::default(),
+            ..Environment::default()
+        };
+        fuzzing::connect(&fuzzing::subsystem_on(DataSpec::File("drive.img".into()), environment))
+    };
+    let saved = |controller: &Controller| {
+        let cdw10 = u32::from(Fid::OCP_LATENCY_MONITOR.0) | 2 << 8;
+        let data = admin(controller, &sqe(AdminOpcode::GET_FEATURES, cdw10, 0), &[]).unwrap().data;
+        OcpLatencyMonitor::read_from_bytes(&data).unwrap()
+    };
+    let controller = serve(&storage);
+    assert_eq!(saved(&controller).enable, 0, "the default");
+    set_and(&controller, &settings(), true).unwrap();
+    set(&controller, &OcpLatencyMonitor { minimum_window: 7, ..settings() }).unwrap();
+    assert_eq!(saved(&controller), settings());
+    // From the journal, and then from the checkpoint that opening the drive writes.
+    let again = storage.copy();
+    assert_eq!(latencies(&serve(&again)).minimum_window, 1);
+    let controller = serve(&again.copy());
+    assert_eq!((latencies(&controller).minimum_window, latencies(&controller).status), (1, 1));
+    assert_eq!(saved(&controller), settings());
 }
 
 #[test]

@@ -3,13 +3,16 @@
 //! It is off until a host enables it. A queue then takes the time of each command; otherwise it looks at one flag a
 //! batch.
 
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
+use wafer_drive::Drive;
+use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{
-    LATENCY_MONITOR_GUID, NvmOpcode, OcpLatencies, OcpLatencyLog, OcpLatencyMonitor, Sqe,
+    Fid, LATENCY_MONITOR_GUID, NvmOpcode, OcpLatencies, OcpLatencyLog, OcpLatencyMonitor, Sqe,
 };
 
 /// Unit of thresholds.
@@ -52,6 +55,17 @@ pub(super) fn default_settings() -> OcpLatencyMonitor {
         minimum_window: 0x0a,
         ..Default::default()
     }
+}
+
+/// Bytes of the settings that are saved: all but what is reserved.
+pub(super) const SAVED: usize = offset_of!(OcpLatencyMonitor, rsvd13);
+
+/// Returns the settings that are saved with a drive.
+pub(super) fn saved_settings(drive: &Drive) -> Option<OcpLatencyMonitor> {
+    let saved = drive.saved_feature(Fid::OCP_LATENCY_MONITOR.0)?;
+    let mut settings = OcpLatencyMonitor::default();
+    settings.as_mut_bytes().get_mut(..saved.len())?.copy_from_slice(&saved);
+    Some(settings)
 }
 
 /// The monitor of a drive.
@@ -126,14 +140,16 @@ impl State {
     }
 }
 
-impl Default for LatencyMonitor {
-    fn default() -> Self {
-        let state = State::new(default_settings(), Instant::now());
-        LatencyMonitor { enabled: AtomicBool::new(false), state: Mutex::new(state) }
-    }
-}
-
 impl LatencyMonitor {
+    /// Begins with the settings that are saved with a drive.
+    pub(super) fn new(drive: &Drive) -> Self {
+        let settings = saved_settings(drive).unwrap_or_else(default_settings);
+        LatencyMonitor {
+            enabled: AtomicBool::new(settings.enable & 1 == 1),
+            state: Mutex::new(State::new(settings, Instant::now())),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -111,12 +111,12 @@ impl Subsystem {
     /// Makes a subsystem without controllers.
     pub fn with_access(drive: Arc<Drive>, options: SubsystemOptions, access: Access) -> Arc<Self> {
         let subsystem = Arc::new(Subsystem {
+            latency: LatencyMonitor::new(&drive),
             drive,
             options,
             access,
             started: Instant::now(),
             support: super::support(),
-            latency: LatencyMonitor::default(),
             telemetry: Telemetry::default(),
             controllers: Mutex::default(),
         });

@@ -18,12 +18,16 @@ pub(super) struct Get<'a> {
     pub(super) sqe: &'a Sqe,
     /// Whether the default is asked for rather than the current value.
     pub(super) default: bool,
+    /// Whether the saved value is asked for, which is the default if there is none.
+    pub(super) saved: bool,
 }
 
 /// Set Features of one feature.
 pub(super) struct Set<'a> {
     pub(super) sqe: &'a Sqe,
     pub(super) data: &'a [u8],
+    /// Whether to save the value.
+    pub(super) save: bool,
 }
 
 impl Set<'_> {
