@@ -56,7 +56,7 @@ grep -qi "capacitor health.*65535" /tmp/ocp || { cat /tmp/ocp; fail "capacitor h
 check nvme ocp error-recovery-log "/dev/$CTRL"
 check nvme ocp set-latency-monitor-feature "/dev/$CTRL" -e 1
 nvme ocp latency-monitor-log "/dev/$CTRL" >/tmp/ocp 2>&1 || { cat /tmp/ocp; fail "ocp latency-monitor-log"; }
-grep -qiE "feature status.*(0x)?1" /tmp/ocp && grep -qiE "threshold a.*30 ms" /tmp/ocp || { cat /tmp/ocp; fail "latency monitor"; }
+grep -qiE "feature status.*(0x)?1$" /tmp/ocp && grep -qiE "threshold a.*30 ms" /tmp/ocp || { cat /tmp/ocp; fail "latency monitor"; }
 ok "nvme ocp smart-add-log, error-recovery-log, latency monitor"
 
 # --- uncorrectable blocks, write protection, self-test, sanitize
@@ -82,8 +82,8 @@ ended() { # VERB PATTERN: waits until the log says so
 }
 for code in 1 2; do
     check nvme device-self-test "/dev/$CTRL" -n 0xffffffff -s $code
-    ended self-test-log "current operation *: *(0x)?0"
-    grep -qiE "operation result *: *(0x)?0" /tmp/log && grep -qiE "self test code *: *(0x)?$code" /tmp/log || { cat /tmp/log; fail "self-test $code"; }
+    ended self-test-log "current operation *: *(0x)?0$"
+    grep -qiE "operation result *: *(0x)?0$" /tmp/log && grep -qiE "self test code *: *(0x)?$code$" /tmp/log || { cat /tmp/log; fail "self-test $code"; }
 done
 check nvme sanitize "/dev/$CTRL" -a 2
 ended sanitize-log "0x101"
