@@ -213,6 +213,9 @@ fn protection_until_a_power_cycle_ends_with_it() {
     }
     assert_eq!(bench.protect(3), Err(Status::INVALID_FIELD), "permanent protection");
     assert_eq!(bench.protection(), 2);
+    // From the journal, and from a checkpoint.
+    assert_eq!(bench.after_power_loss().protection(), 0);
+    bench.subsystem.drive.save().unwrap();
     let mut again = bench.after_power_loss();
     assert_eq!(again.protection(), 0);
     again.io(NvmOpcode::WRITE, 0).unwrap();
