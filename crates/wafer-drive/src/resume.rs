@@ -91,6 +91,8 @@ impl Drive {
         let released = space::release_gaps(&self.backend, &self.namespaces());
         released.map_err(|e| DriveError::io(&data, e))?;
         inner.device.observer_mut().0.clear();
+        // The next checkpoint names this journal as the one that it supersedes.
+        files.journal.confirm().map_err(|e| DriveError::io(&journal, e))?;
         inner.persistence = Some(files);
         self.checkpoint(&mut inner).map_err(|e| {
             if self.backend.lost().is_some() {
