@@ -28,7 +28,7 @@ def test_arrays_are_written_unchanged(small):
     assert wafer.run(small, blocks).digest == result.digest
     assert wafer.run(small, pickle.loads(pickle.dumps(blocks))).digest == result.digest
     # Half of it ends at a volume.
-    half = wafer.run(small, wafer.Commands(lba), volume=150_000 * 4096)
+    half = wafer.run(small, wafer.Commands(lba), volume=f"{150_000 * 4096}B")
     assert half.host_bytes == 150_000 * 4096
 
 

@@ -299,3 +299,80 @@ def test_records_have_findings_and_metrics_and_old_ones_get_them(small, two_jobs
     (tmp_path / "old.json").write_text(json.dumps(old))
     (again,) = wafer.read_results(tmp_path / "old.json")
     assert (again.findings, again.metrics) == (result.findings, result.metrics)
+
+
+TIMED_JOBS = """
+[global]
+time_based=1
+runtime=200ms
+bs=4k
+size=100%
+[writer]
+rw=randwrite
+iodepth=8
+[reader]
+rw=randread
+"""
+
+
+def timed_device():
+    return wafer.Device("pm9a3", capacity="1GiB", reclaim_unit_size="4MiB", overprovisioning=0.3)
+
+
+def test_a_run_with_a_clock_has_latencies():
+    job = wafer.fio_text(TIMED_JOBS)
+    result = wafer.run(timed_device(), job, time=True, precondition="sequential+steady")
+    assert result.time == result.record["time"]
+    assert abs(result.time["seconds"] - 0.2) < 0.01
+    latency = result.latency
+    reads, writes = latency.jobs["reader"].read, latency.jobs["writer"].write
+    assert latency.jobs["reader"].write is None
+    assert reads.min_us <= reads.percentiles_us[50.0] <= reads.percentiles_us[99.9] <= reads.max_us * 1.01
+    assert reads.mean_us > 57, "programs and relocation are in the way"
+    # Little's law: one read is in flight.
+    assert abs(reads.iops * reads.mean_us / 1e6 - 1) < 0.02
+    latencies, counts = writes.histogram
+    assert counts.sum() == writes.count
+    assert abs((latencies * counts).sum() / writes.count / writes.mean_us - 1) < 0.01
+    assert "p99" in repr(latency.read)
+
+
+def test_a_run_without_a_clock_has_no_latency(small, tmp_path):
+    result = wafer.run(small, wafer.fio_text(RANDOM_JOB), volume="1x")
+    assert result.time is None
+    with pytest.raises(wafer.ConfigError, match="time=True"):
+        _ = result.latency
+    (tmp_path / "no-clock.toml").write_text(
+        'capacity = "64MiB"\nreclaim_unit.size = "1MiB"\noverprovisioning = 0.3\n'
+    )
+    with pytest.raises(wafer.ConfigError, match="timing"):
+        wafer.run(str(tmp_path / "no-clock.toml"), wafer.fio_text(TIMED_JOBS), time=True)
+
+
+@pytest.mark.parametrize("volume", [8, 2.5, "8", "2.5"])
+def test_a_volume_without_a_unit_is_refused_with_both_spellings(small, job, volume):
+    with pytest.raises(wafer.ConfigError, match=f"volume: .*{volume}x.*{volume}GiB"):
+        wafer.run(small, job, volume=volume)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"seed": 1.7}, {"seed": "1"}, {"samples": 2.5}, {"seed": -1}, {"time": 1}, {"precondition": 3}]
+)
+def test_settings_have_types(small, job, settings):
+    (name,) = settings
+    with pytest.raises(wafer.ConfigError, match=f"^{name}: expected"):
+        wafer.run(small, job, volume="1x", **settings)
+
+
+def test_wrong_arguments_are_named_as_the_caller_knows_them(small, job):
+    with pytest.raises(TypeError, match="no setting `volum`; did you mean `volume`"):
+        wafer.run(small, job, volum="1x")
+    with pytest.raises(TypeError, match="workload: expected a wafer.Workload"):
+        wafer.run(small, "job.fio", volume="1x")
+    with pytest.raises(TypeError, match="device: expected a wafer.Device"):
+        wafer.run(3, job, volume="1x")
+
+
+def test_less_than_one_pass_warns(small, job):
+    with pytest.warns(UserWarning, match="0.50 of the capacity"):
+        wafer.run(small, job, volume="0.5x")

@@ -33,6 +33,7 @@ from wafer._errors import (
 )
 from wafer._wafer import Cancel, ReclaimUnits, __version__
 from wafer.device import Device, policies, profiles
+from wafer.latency import Latencies, Latency
 from wafer.policy import Policy
 from wafer.result import Handle, Handles, Result, Timeline, read_results
 from wafer.running import Experiment, available_memory, experiment, run
@@ -65,6 +66,8 @@ __all__ = [
     "Fit",
     "Handle",
     "Handles",
+    "Latencies",
+    "Latency",
     "MissingExtra",
     "NotEnoughMemory",
     "Policy",

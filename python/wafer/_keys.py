@@ -88,6 +88,82 @@ class DeviceKeys(TypedDict, total=False):
     """Time of a command without its data transfer, in microseconds: 0.001 to 1000000."""
     service_bandwidth: str | int
     """Data rate of a command's transfer, in bytes per second: 1kB to 1PB."""
+    timing_dies: int
+    """Number of NAND dies. A reclaim unit is striped over all of them, or over those of its reclaim group.
+    """
+    timing_planes: int
+    """Planes that a die programs, reads and erases together."""
+    timing_plane_page: str | int
+    """Page of one plane."""
+    timing_cell_bits: int
+    """Bits of a cell: pages of every plane that one program writes, 3 for TLC."""
+    timing_read_us: str
+    """Time to read a page from the cells (tR), by page type; one number is the time of every type."""
+    timing_program_us: float
+    """Time of a one-shot program of all planes."""
+    timing_erase_us: float
+    """Time to erase a block of all planes."""
+    timing_block: str | int
+    """Size of a block over all planes: what one erase frees."""
+    timing_slice_us: float
+    """Time after which a program gives way to a waiting read. 0: it never does."""
+    timing_erase_slice_us: float
+    """Time after which an erase gives way to a waiting read. 0: it never does."""
+    timing_missed_slices: float
+    """Share of the points between slices at which a program or erase does not give way."""
+    timing_resume_us: float
+    """Time that a program or erase loses when it gives way."""
+    timing_channels: int
+    """Number of channels; dies are spread over them evenly."""
+    timing_channel_rate: str | int
+    """Rate of one channel."""
+    timing_link_read: str | int
+    """Rate of the link from the drive to the host."""
+    timing_link_write: str | int
+    """Rate of the link from the host to the drive."""
+    timing_read_overhead_us: float
+    """Time of a read in controller and driver, without waiting, media and transfers."""
+    timing_write_overhead_us: float
+    """Time of a write in controller and driver, without waiting and transfers."""
+    timing_read_iops: float
+    """Most read commands per second that the controller takes."""
+    timing_write_iops: float
+    """Most write commands per second that the controller takes."""
+    timing_write_buffer: str | int
+    """Size of the write buffer: a write completes when it is in it."""
+    timing_buffer_protected: bool
+    """Whether the buffer survives a loss of power, so that flush and FUA cost nothing."""
+    timing_gc_pacing: Literal["smooth", "burst"]
+    """How garbage collection is spread over time."""
+    timing_gc_burst: str | int
+    """Bytes that garbage collection moves at a time, with ``gc_pacing = "burst"``."""
+    timing_gc_buffered: bool
+    """Whether relocated data takes room in the write buffer until it is programmed, so that hosts wait for a
+    burst that is larger than the room left.
+    """
+    timing_gc_credit: str | int
+    """Bytes that hosts may write ahead of garbage collection while it has work: beyond them each write waits
+    until the dies have had the time for it and for its share of relocation. Default: only the write buffer
+    limits.
+    """
+    timing_gc_knee: float
+    """Share of the rate at which dies keep up with hosts and relocation, from which on ``gc_credit`` holds.
+    Below it garbage collection is ahead.
+    """
+    timing_gc_host_rate: str | int
+    """Most bytes per second that the host may write while garbage collection moves a page for at least every
+    50 that hosts write.
+    """
+    timing_metadata: float
+    """Bytes of metadata programmed for each byte that the host writes."""
+    timing_power_idle_w: float
+    """Power without any work, watts."""
+    timing_power_die_w: float
+    """Power of a die that reads, programs or erases, watts."""
+    timing_power_channel_pj: float
+    """Energy of a byte on a channel, picojoules."""
+    timing_power_link_pj: float
+    """Energy of a byte on the link, picojoules."""
     reclaim_unit: Mapping[str, Any]
     """Keys of the table ``reclaim_unit``."""
     handle_isolation: Mapping[str, Any]
@@ -96,6 +172,10 @@ class DeviceKeys(TypedDict, total=False):
     """Keys of the table ``gc``."""
     service: Mapping[str, Any]
     """Keys of the table ``service``."""
+    timing: Mapping[str, Any]
+    """Keys of the table ``timing``."""
+    timing_power: Mapping[str, Any]
+    """Keys of the table ``timing.power``."""
 
 
 #: Keyword arguments whose dotted key is spelled differently.
@@ -116,7 +196,40 @@ DOTTED: dict[str, str] = {
     "service_submit_us": "service.submit_us",
     "service_latency_us": "service.latency_us",
     "service_bandwidth": "service.bandwidth",
+    "timing_dies": "timing.dies",
+    "timing_planes": "timing.planes",
+    "timing_plane_page": "timing.plane_page",
+    "timing_cell_bits": "timing.cell_bits",
+    "timing_read_us": "timing.read_us",
+    "timing_program_us": "timing.program_us",
+    "timing_erase_us": "timing.erase_us",
+    "timing_block": "timing.block",
+    "timing_slice_us": "timing.slice_us",
+    "timing_erase_slice_us": "timing.erase_slice_us",
+    "timing_missed_slices": "timing.missed_slices",
+    "timing_resume_us": "timing.resume_us",
+    "timing_channels": "timing.channels",
+    "timing_channel_rate": "timing.channel_rate",
+    "timing_link_read": "timing.link_read",
+    "timing_link_write": "timing.link_write",
+    "timing_read_overhead_us": "timing.read_overhead_us",
+    "timing_write_overhead_us": "timing.write_overhead_us",
+    "timing_read_iops": "timing.read_iops",
+    "timing_write_iops": "timing.write_iops",
+    "timing_write_buffer": "timing.write_buffer",
+    "timing_buffer_protected": "timing.buffer_protected",
+    "timing_gc_pacing": "timing.gc_pacing",
+    "timing_gc_burst": "timing.gc_burst",
+    "timing_gc_buffered": "timing.gc_buffered",
+    "timing_gc_credit": "timing.gc_credit",
+    "timing_gc_knee": "timing.gc_knee",
+    "timing_gc_host_rate": "timing.gc_host_rate",
+    "timing_metadata": "timing.metadata",
+    "timing_power_idle_w": "timing.power.idle_w",
+    "timing_power_die_w": "timing.power.die_w",
+    "timing_power_channel_pj": "timing.power.channel_pj",
+    "timing_power_link_pj": "timing.power.link_pj",
 }
 
 #: Tables of a device file.
-TABLES: tuple[str, ...] = ("reclaim_unit", "handle_isolation", "gc", "service",)
+TABLES: tuple[str, ...] = ("reclaim_unit", "handle_isolation", "gc", "service", "timing", "timing.power",)

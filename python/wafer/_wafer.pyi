@@ -25,6 +25,7 @@ class _Settings(TypedDict):
     pace: str | None
     pace_from: str | None
     precondition: str | None
+    time: bool | None
 
 @final
 class Device:
@@ -107,6 +108,8 @@ class Experiment:
     def seed(self) -> int: ...
     @property
     def volume_bytes(self) -> int | None: ...
+    @property
+    def partial_pass(self) -> str | None: ...
     @property
     def device(self) -> Device: ...
     @property

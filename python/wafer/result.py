@@ -15,6 +15,7 @@ import numpy.typing as npt
 from wafer import _wafer
 from wafer._errors import ConfigError
 from wafer._extras import need
+from wafer.latency import Latencies
 
 if TYPE_CHECKING:
     import polars
@@ -198,6 +199,23 @@ class Result:
     def waf(self) -> float:
         """Media bytes over host bytes of the whole run."""
         return float(self.summary["waf"])
+
+    @property
+    def time(self) -> dict[str, Any] | None:
+        """Bandwidth, latency, use of the dies and energy as in the record; ``None`` without a clock."""
+        return self.record.get("time")
+
+    @cached_property
+    def latency(self) -> Latencies:
+        """Latency of reads and writes, of the run and of each job.
+
+        Raises:
+            ConfigError: the run had no clock.
+
+        """
+        if self.time is None:
+            raise ConfigError("the run had no clock; run it with time=True")
+        return Latencies(self.time)
 
     @property
     def host_bytes(self) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Union
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from wafer import _toml, _wafer
+from wafer._arguments import flag, instance, known, text, whole
 from wafer._errors import ConfigError
 from wafer._wafer import Cancel
 from wafer.device import Device, assignments
@@ -25,15 +27,13 @@ __all__ = ["Experiment", "Progress", "Settings", "available_memory", "experiment
 #: (``None`` if unknown).
 Progress = Callable[[str, int, int | None], None]
 
-Volume = Union[str, int]
-
 
 class Settings(TypedDict, total=False):
     """Settings of a run: keywords of :func:`run`, :func:`experiment` and :class:`Experiment`."""
 
-    #: When to stop, counted from the first write: ``"8x"`` (multiples of the logical capacity), a size
-    #: such as ``"2TiB"``, or bytes. Default: when the workload ends.
-    volume: Volume | None
+    #: When to stop, counted from the first write: ``"8x"`` (multiples of the logical capacity) or a size
+    #: such as ``"2TiB"``. A bare number is refused. Default: when the workload ends.
+    volume: str | None
     #: Random seed. Default 0.
     seed: int | None
     #: Maximum number of timeline samples. Default 1000.
@@ -42,8 +42,10 @@ class Settings(TypedDict, total=False):
     pace: str | Mapping[str, float | str] | None
     #: CSV file whose columns ``pace`` may name.
     pace_from: str | os.PathLike[str] | None
-    #: ``"fresh"`` (default), ``"sequential"``, ``"random:N"``, ``"sequential+random:N"``.
+    #: ``"fresh"`` (default), ``"sequential"``, ``"random:N"``, ``"sequential+random:N"``, ``"steady"``.
     precondition: str | None
+    #: Run with a clock: the result has ``time`` and ``latency``. The device needs ``timing``.
+    time: bool | None
 
 
 def available_memory() -> int | None:
@@ -67,7 +69,9 @@ class Experiment:
         **settings: Unpack[Settings],
     ) -> None:
         device = Device(device) if isinstance(device, str) else device
-        inner = _wafer.Experiment(device._inner, workload._inner, _checked(**settings))
+        instance("device", device, Device)
+        instance("workload", workload, Workload, 'such as wafer.fio("job.fio")')
+        inner = _wafer.Experiment(device._inner, workload._inner, _checked(settings))
         self._inner = inner.named(name) if name else inner
 
     @classmethod
@@ -145,7 +149,7 @@ def experiment(
         ConfigError: the file is invalid; the message names line and key.
 
     """
-    checked = _checked(**settings)
+    checked = _checked(settings)
     overrides = assignments(set) if set else []
     if isinstance(source, Mapping):
         name = str(source.get("name", "experiment"))
@@ -178,11 +182,12 @@ def run(
         policy: a :class:`wafer.Policy` object in place of the device's ``gc.policy``.
         progress: ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
         cancel: stops the run from another thread.
-        settings: ``volume="8x"``, ``seed``, ``samples``, ``pace``, ``pace_from``, ``precondition``:
-            the keywords of :class:`Settings`.
+        settings: ``volume="8x"``, ``seed``, ``samples``, ``pace``, ``pace_from``, ``precondition``,
+            ``time``: the keywords of :class:`Settings`.
 
     Raises:
         ConfigError, WorkloadError, NotEnoughMemory: the experiment cannot run; raised before it begins.
+        TypeError: an argument has a wrong type, or there is no such setting.
         PolicyError: the policy returned an invalid choice.
         RunError: the run failed.
         Cancelled: the run was stopped through ``cancel``.
@@ -203,6 +208,9 @@ def run(
         raise ConfigError("workload: missing; give a workload, or an experiment")
     else:
         made = Experiment(device, workload, **settings)
+    note = made._inner.partial_pass
+    if note is not None:
+        warnings.warn(note, stacklevel=2)
     keys = configured(policy)
     if keys:
         made = Experiment._of(made._inner.on(made.device.replace(**keys)._inner))
@@ -216,25 +224,22 @@ def run(
     return Result(_wafer.run(made._inner, called, progress or None, cancel))
 
 
-def _checked(
-    volume: Volume | None = None,
-    seed: int | None = None,
-    samples: int | None = None,
-    pace: str | Mapping[str, float | str] | None = None,
-    pace_from: str | os.PathLike[str] | None = None,
-    precondition: str | None = None,
-) -> _wafer._Settings:
+def _checked(settings: Mapping[str, Any]) -> _wafer._Settings:
     """Returns the settings as the compiled half takes them."""
-    for name, value in (("seed", seed), ("samples", samples)):
-        if value is not None and (isinstance(value, bool) or not 0 <= int(value) < 2**64):
-            raise ConfigError(f"{name}: expected a number from 0")
+    known(settings, list(Settings.__annotations__))
+    volume = settings.get("volume")
+    if volume is not None and not isinstance(volume, str):
+        raise ConfigError(f'volume: {volume!r} has no unit; write "{volume}x" (capacities) or "{volume}GiB" (bytes)')
+    pace = settings.get("pace")
     if isinstance(pace, Mapping):
         pace = ",".join(f"{job}={share}" for job, share in pace.items())
+    pace_from = settings.get("pace_from")
     return {
-        "volume": None if volume is None else str(volume),
-        "seed": None if seed is None else int(seed),
-        "samples": None if samples is None else int(samples),
-        "pace": pace,
+        "volume": volume,
+        "seed": whole("seed", settings.get("seed")),
+        "samples": whole("samples", settings.get("samples")),
+        "pace": text("pace", pace),
         "pace_from": None if pace_from is None else os.fspath(pace_from),
-        "precondition": precondition,
+        "precondition": text("precondition", settings.get("precondition")),
+        "time": flag("time", settings.get("time")),
     }

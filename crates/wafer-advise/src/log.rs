@@ -54,6 +54,7 @@ impl Log {
             device,
             seed: options.seed,
             until_volume: traces.is_none(),
+            timed: false,
             pace: None,
             pace_from: None,
             pace_place: None,

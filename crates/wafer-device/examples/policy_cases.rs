@@ -196,6 +196,7 @@ fn run(case: &Case, policy: &str) -> (f64, f64, f64) {
         fdp: case.fdp,
         gc: GcConfig { policy: policy.to_owned(), ..GcConfig::default() },
         namespaces: Vec::new(),
+        timing: None,
         service: ServiceConfig::default(),
     };
     let mut device = Device::new(&config, 1).unwrap_or_else(|error| panic!("{error}"));

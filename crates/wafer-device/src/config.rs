@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gc::separation::Separation;
-use wafer_interface::{Bytes, ServiceConfig};
+use wafer_interface::{Bytes, ServiceConfig, TimingConfig};
 
 /// A device as configuration files describe it. Keys are those of `--set` (dotted).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +51,9 @@ pub struct DeviceConfig {
     /// Service times. They only divide the device among jobs in a closed loop.
     #[serde(default)]
     pub service: ServiceConfig,
+    /// Times of media, controller and link, for runs with a clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing: Option<TimingConfig>,
 }
 
 /// Size and number of reclaim units.

@@ -40,7 +40,7 @@ impl Observer for Media {
                     Cause::HostRead | Cause::ReadModifyWrite(_) => panic!("{work:?}"),
                 }
             }
-            MediaWork::Read { ru, pages, cause } => {
+            MediaWork::Read { ru, pages, cause, .. } => {
                 assert!(pages > 0 && pages <= self.written[ru.index()], "{work:?}");
                 match cause {
                     Cause::Relocation { victim } => {

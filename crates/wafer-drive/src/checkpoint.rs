@@ -176,11 +176,13 @@ pub(super) fn read(
         return Err("written by another version of wafer; create the drive again".to_owned());
     }
     let json = part(number(12))?;
-    let saved: Saved<Namespace> =
+    let mut saved: Saved<Namespace> =
         serde_json::from_slice(&json).map_err(|e| format!("damaged: {e}"))?;
     if let Some(key) = difference(&saved.made, options) {
         return Err(format!("this drive was made with another `{key}`"));
     }
+    saved.made.timing.clone_from(&options.timing);
+    saved.config.timing.clone_from(&options.timing);
     let state = part(number(20))?;
     let state: DeviceState = postcard::from_bytes(&state).map_err(|e| format!("damaged: {e}"))?;
     let device = Device::restore(&saved.config, Pending::default(), state, |map| {
@@ -196,9 +198,12 @@ pub(super) fn read(
     Ok((saved, device))
 }
 
-/// Returns the first key that differs from the configuration that a drive was made with.
+/// Returns the first key that differs from the configuration that a drive was made with. Times may: they change no byte.
 fn difference(made: &DeviceConfig, given: &DeviceConfig) -> Option<String> {
-    let value = |config| serde_json::to_value(config).unwrap_or_default();
+    let value = |config: &DeviceConfig| {
+        let config = DeviceConfig { timing: None, ..config.clone() };
+        serde_json::to_value(config).unwrap_or_default()
+    };
     let (made, given) = (value(made), value(given));
     let keys = made.as_object().into_iter().chain(given.as_object()).flat_map(|o| o.keys());
     keys.into_iter().find(|key| made.get(*key) != given.get(*key)).cloned()

@@ -128,6 +128,15 @@ fn files_that_do_not_fit_are_refused() {
         "{refused}"
     );
 
+    // Times change no byte: a drive may be served with others.
+    let timing = serde_json::json!({
+        "dies": 4, "read_us": 50.0, "program_us": 900.0, "link_read": "1GB", "link_write": "1GB",
+        "read_overhead_us": 1.0, "write_overhead_us": 1.0, "write_buffer": "1MiB",
+    });
+    let timing = Some(serde_json::from_value(timing).unwrap());
+    let timed = DeviceConfig { timing, ..config() };
+    Drive::new(options(timed)).unwrap().close().unwrap();
+
     let state = folder.path().join("drive.img.state");
     let good = std::fs::read(&state).unwrap();
     for at in (0..good.len()).step_by(good.len() / 50) {

@@ -90,6 +90,8 @@ pub struct JobSpec {
     pub rate: [Option<u64>; DIRECTIONS],
     /// `rate_iops` per direction, commands per model second.
     pub rate_iops: [Option<u64>; DIRECTIONS],
+    /// `rate_process`: how the commands of `rate_iops` are spread over time.
+    pub rate_process: RateProcess,
     /// `thinktime`, model microseconds of pause after `thinktime_blocks` commands.
     pub thinktime_us: u64,
     /// `thinktime_blocks`, default 1.
@@ -144,6 +146,16 @@ pub enum Sequencer {
     Sequential,
     /// Repeat the same offset.
     Identical,
+}
+
+/// `rate_process`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum RateProcess {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// At random times: exponential distances.
+    Poisson,
 }
 
 /// Block sizes of one direction, bytes.

@@ -27,6 +27,7 @@
 //! service times are constants.
 
 mod address;
+mod closed_loop;
 mod error;
 pub mod file;
 pub mod job;
@@ -34,6 +35,7 @@ mod job_stream;
 mod mixer;
 mod synthetic;
 
+pub use closed_loop::ClosedLoop;
 pub use error::WorkloadError;
 pub use job::JobSpec;
 pub use job_stream::JobStream;

@@ -1,7 +1,8 @@
 //! Jobs made in code: what preconditioning and tests need without a job file.
 
 use crate::job::{
-    BlockSize, DIRECTIONS, Direction, Distribution, JobSpec, Order, PlacementRule, Sequencer,
+    BlockSize, DIRECTIONS, Direction, Distribution, JobSpec, Order, PlacementRule, RateProcess,
+    Sequencer,
 };
 
 impl JobSpec {
@@ -45,6 +46,7 @@ impl JobSpec {
             iodepth: 1,
             rate: [None; DIRECTIONS],
             rate_iops: [None; DIRECTIONS],
+            rate_process: RateProcess::Linear,
             thinktime_us: 0,
             thinktime_blocks: 1,
             placement: PlacementRule::None,

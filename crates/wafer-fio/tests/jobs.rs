@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use wafer_fio::JobSpec;
 use wafer_fio::file::{JobFile, Jobs, Target};
-use wafer_fio::job::{BlockSize, Direction, Distribution, Order, PlacementRule, Sequencer};
+use wafer_fio::job::{
+    BlockSize, Direction, Distribution, Order, PlacementRule, RateProcess, Sequencer,
+};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -62,6 +64,7 @@ fn plain(name: &str, line: u32) -> JobSpec {
         iodepth: 1,
         rate: [None; 3],
         rate_iops: [None; 3],
+        rate_process: RateProcess::Linear,
         thinktime_us: 0,
         thinktime_blocks: 1,
         placement: PlacementRule::None,
@@ -272,10 +275,11 @@ fn rates_times_and_ends() {
     assert_eq!((a.start_delay, a.ramp_time, a.loops), (5.0, 1.5, 3));
     assert_eq!((a.number_ios, a.seed), (Some(1024), Some(16)));
     assert_eq!(b.rate_iops, [None, Some(100), Some(100)]);
+    assert_eq!(b.rate_process, RateProcess::Poisson);
     // fio switches time_based off where no runtime is given.
     assert!(!b.time_based);
     assert_eq!(b.order_modifier, -8192);
-    assert_eq!(ignored(&jobs), [("rate_process", 13), ("time_based", 12)]);
+    assert_eq!(ignored(&jobs), [("time_based", 12)]);
 }
 
 #[test]

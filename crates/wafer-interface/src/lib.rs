@@ -24,6 +24,7 @@ mod ids;
 mod observer;
 mod service;
 pub mod stream;
+mod timing;
 
 pub use bytes::{Bytes, ParseBytesError};
 pub use command::{Command, Op, Placement};
@@ -36,3 +37,4 @@ pub use service::ServiceConfig;
 pub use stream::{
     Batch, CommandStream, Completion, Figure, StreamDescription, StreamState, Surplus,
 };
+pub use timing::{GcPacing, OneOrMany, PowerConfig, TimingConfig};

@@ -65,8 +65,8 @@ pub enum Cause {
 /// Work on the media: what a model of time or energy consumes.
 ///
 /// Programs are exact in place and order: each is a run of pages within one segment, so at most 1/64 of a
-/// reclaim unit for a host. Together they are the media bytes written. Reads name the reclaim unit but not
-/// the pages, which the device does not track; of a page whose segment lies in two reclaim units, the read
+/// reclaim unit for a host. Together they are the media bytes written. Reads name the reclaim unit and the
+/// logical pages but not their place, which the device does not track; of a page whose segment lies in two reclaim units, the read
 /// names the first. A page that was never written is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaWork {
@@ -74,6 +74,8 @@ pub enum MediaWork {
     Read {
         /// The reclaim unit that holds them.
         ru: RuId,
+        /// The first logical page, numbered over all namespaces; 0 for relocation, whose pages are no run.
+        first: u64,
         /// How many.
         pages: u32,
         /// Why.

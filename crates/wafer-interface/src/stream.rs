@@ -131,6 +131,19 @@ impl Batch {
     }
 }
 
+/// Bits of a ticket that number the commands of a job; the bits above number the job.
+const JOB_SHIFT: u32 = 44;
+
+/// Returns the first ticket of a job of a stream that names its jobs; the others follow.
+pub fn first_ticket(job: usize) -> u64 {
+    (job as u64) << JOB_SHIFT
+}
+
+/// Returns the number of the job that a ticket belongs to.
+pub fn job_of(ticket: u64) -> usize {
+    (ticket >> JOB_SHIFT) as usize
+}
+
 /// Commands that a stream generated beyond the end of one batch, kept for the next.
 #[derive(Clone, Debug, Default)]
 pub struct Surplus {

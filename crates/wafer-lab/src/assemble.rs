@@ -5,11 +5,11 @@ use std::time::SystemTime;
 use wafer_interface::{Counters, Figure};
 use wafer_record::host::{Host, peak_rss_bytes};
 use wafer_record::record::{
-    FigureRecord, GeometryRecord, IgnoredOption, Performance, Provenance, Summary, WorkloadRecord,
-    rfc3339,
+    FigureRecord, GeometryRecord, IgnoredOption, Performance, Provenance, SteadyRecord, Summary,
+    WorkloadRecord, rfc3339,
 };
 use wafer_record::{
-    AttributionRecord, Events, Kind, Published, ReclaimUnits, Record, Timeline, Wear,
+    AttributionRecord, Events, Kind, Published, ReclaimUnits, Record, TimeRecord, Timeline, Wear,
 };
 
 use crate::config::ResolvedDevice;
@@ -25,10 +25,12 @@ pub(crate) struct Outcome<'a> {
     pub(crate) attribution: Option<AttributionRecord>,
     pub(crate) figures: Vec<Figure>,
     pub(crate) timeline: Timeline,
+    pub(crate) time: Option<TimeRecord>,
     pub(crate) reclaim_units: ReclaimUnits,
     pub(crate) published: Vec<Published>,
     pub(crate) wall_seconds: f64,
     pub(crate) precondition_seconds: f64,
+    pub(crate) steady: Option<SteadyRecord>,
     pub(crate) ignored: Vec<IgnoredOption>,
 }
 
@@ -46,6 +48,8 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> Record {
         application: outcome.figures.into_iter().map(FigureRecord::from).collect(),
         attribution: outcome.attribution,
         digest: Some(outcome.timeline.digest()),
+        time: outcome.time,
+        steady: outcome.steady,
         reclaim_units: Some(outcome.reclaim_units),
         published: outcome.published,
         performance: Performance {

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use wafer_device::{Device, Geometry};
-use wafer_interface::{Command, FdpEvent, NsId, Observer, Placement, RuId, StreamDescription};
+use wafer_interface::{
+    Command, FdpEvent, MediaWork, NsId, Observer, Placement, RuId, StreamDescription,
+};
 use wafer_record::{Event, Events, Live, ReclaimUnits, Snapshot, Wear};
 
 use crate::control::Stage;
@@ -14,7 +16,7 @@ const NEWEST: usize = 40;
 
 /// The observer of a run: events, and attribution on request, which costs speed.
 #[derive(Debug)]
-pub(crate) struct Watch<const ATTRIBUTION: bool> {
+pub(crate) struct Watch<const ATTRIBUTION: bool, const TIMED: bool = false> {
     /// Events of this stage.
     pub(crate) events: Events,
     /// Number of events in earlier stages.
@@ -23,23 +25,29 @@ pub(crate) struct Watch<const ATTRIBUTION: bool> {
     unseen: VecDeque<FdpEvent>,
     /// The newest events before it, oldest first.
     seen: VecDeque<Event>,
+    /// Media work of the last commands, where it is wanted.
+    pub(crate) work: Vec<MediaWork>,
+    /// Whether it is.
+    pub(crate) wants_work: bool,
     /// Start of the run. Events carry no time; they get that of their first snapshot.
     started: Instant,
 }
 
-impl<const ATTRIBUTION: bool> Default for Watch<ATTRIBUTION> {
+impl<const ATTRIBUTION: bool, const TIMED: bool> Default for Watch<ATTRIBUTION, TIMED> {
     fn default() -> Self {
         Watch {
             events: Events::default(),
             earlier: 0,
             unseen: VecDeque::new(),
             seen: VecDeque::new(),
+            work: Vec::new(),
+            wants_work: false,
             started: Instant::now(),
         }
     }
 }
 
-impl<const ATTRIBUTION: bool> Watch<ATTRIBUTION> {
+impl<const ATTRIBUTION: bool, const TIMED: bool> Watch<ATTRIBUTION, TIMED> {
     /// Begins the next stage: event counts restart at zero, numbers continue.
     pub(crate) fn restart(&mut self) {
         self.earlier += std::mem::take(&mut self.events).total();
@@ -58,8 +66,15 @@ impl<const ATTRIBUTION: bool> Watch<ATTRIBUTION> {
     }
 }
 
-impl<const ATTRIBUTION: bool> Observer for Watch<ATTRIBUTION> {
+impl<const ATTRIBUTION: bool, const TIMED: bool> Observer for Watch<ATTRIBUTION, TIMED> {
     const ATTRIBUTION: bool = ATTRIBUTION;
+    const MEDIA: bool = TIMED;
+
+    fn media(&mut self, work: &MediaWork) {
+        if self.wants_work {
+            self.work.push(*work);
+        }
+    }
 
     fn event(&mut self, event: &FdpEvent) {
         self.events.count(event);
@@ -71,10 +86,14 @@ impl<const ATTRIBUTION: bool> Observer for Watch<ATTRIBUTION> {
 }
 
 /// The device of a run.
-pub(crate) type Drive<const ATTRIBUTION: bool> = Device<Watch<ATTRIBUTION>>;
+pub(crate) type Drive<const ATTRIBUTION: bool, const TIMED: bool = false> =
+    Device<Watch<ATTRIBUTION, TIMED>>;
 
 /// Returns the device of a run as it is now. Walks the reclaim units.
-pub(crate) fn snapshot<const A: bool>(device: &mut Drive<A>, stage: Stage) -> Snapshot {
+pub(crate) fn snapshot<const A: bool, const T: bool>(
+    device: &mut Drive<A, T>,
+    stage: Stage,
+) -> Snapshot {
     let units = ReclaimUnits::of(device);
     let seconds = device.observer().started.elapsed().as_secs_f64();
     Snapshot {

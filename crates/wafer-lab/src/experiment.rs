@@ -6,6 +6,7 @@ mod file;
 use std::path::{Path, PathBuf};
 
 pub use file::{DEFAULT_SAMPLES, SAMPLES, schema};
+use wafer_interface::TimingConfig;
 use wafer_record::files::read_text;
 use wafer_record::{Precondition, Volume};
 
@@ -41,6 +42,8 @@ pub struct Experiment {
     pub precondition: Precondition,
     /// Whether to record attribution: whose invalidations cause relocations of whose data.
     pub attribution: bool,
+    /// Whether the run has a clock.
+    pub timed: bool,
     /// Table of published WAF to compare with.
     pub compare: Option<PathBuf>,
     /// Volumes and tolerances of that comparison; only from a file.
@@ -90,6 +93,8 @@ pub struct Options {
     pub precondition: Option<Precondition>,
     /// Whether to record attribution even if the file does not.
     pub attribution: bool,
+    /// Whether the run has a clock even if the file does not say so.
+    pub timed: bool,
     /// Table of published WAF.
     pub compare: Option<PathBuf>,
     /// Folder with traces and other data, searched first.
@@ -192,6 +197,7 @@ impl Experiment {
             samples: options.samples.or(file.samples).unwrap_or(DEFAULT_SAMPLES),
             precondition: options.precondition.or(file.precondition).unwrap_or_default(),
             attribution: options.attribution || file.attribution.unwrap_or(false),
+            timed: options.timed || file.time.unwrap_or(false),
             compare: options.compare.clone().or(file.compare.map(beside)),
             checks: file.validate,
         })
@@ -225,6 +231,7 @@ impl Experiment {
             samples: options.samples.unwrap_or(DEFAULT_SAMPLES),
             precondition: options.precondition.unwrap_or_default(),
             attribution: options.attribution,
+            timed: options.timed,
             compare: options.compare.clone(),
             checks: None,
         }
@@ -242,12 +249,30 @@ impl Experiment {
         Some(self.volume?.bytes(self.device.logical_bytes()))
     }
 
+    /// Returns a note where the volume is less than one pass over a fresh drive: garbage collection hardly begins.
+    pub fn partial_pass(&self) -> Option<String> {
+        let fresh = self.precondition == Precondition::default() && !self.timed;
+        let share = self.volume_bytes()? as f64 / self.device.logical_bytes() as f64;
+        (fresh && share < 1.0).then(|| {
+            let volume = self.volume.map(|volume| volume.to_string()).unwrap_or_default();
+            format!(
+                "volume: {volume} is {share:.2} of the capacity; WAF means little before a fresh drive is full"
+            )
+        })
+    }
+
+    /// Returns the times of the device, for a run with a clock.
+    pub(crate) fn timing(&self) -> Option<&TimingConfig> {
+        self.device.config.timing.as_ref().filter(|_| self.timed)
+    }
+
     /// Returns the target that the workload is built for.
     pub fn target(&self) -> SourceTarget<'_> {
         SourceTarget {
             device: &self.device,
             seed: self.seed,
             until_volume: self.volume.is_some(),
+            timed: self.timed,
             pace: self.pace.as_deref(),
             pace_from: self.pace_from.as_deref(),
             pace_place: self.pace_place.as_ref(),
@@ -259,6 +284,13 @@ impl Experiment {
     /// # Errors
     /// The workload does not fit this device; one line with file, line and key.
     pub fn build(&self) -> Result<Built, LabError> {
+        if self.timed && self.device.config.timing.is_none() {
+            let place = format!("device {}", self.device.name);
+            return Err(LabError::config(
+                place,
+                "`timing` is missing; a run with a clock needs it",
+            ));
+        }
         self.workload.build(&self.target())
     }
 

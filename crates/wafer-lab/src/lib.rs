@@ -44,6 +44,7 @@ mod reference;
 mod run;
 mod seed;
 pub mod source;
+mod time;
 
 /// Commit that the library was built from, or "unknown".
 pub const GIT: &str = env!("WAFER_GIT");

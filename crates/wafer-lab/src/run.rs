@@ -8,6 +8,7 @@ use wafer_device::policy::VictimPolicy;
 use wafer_interface::{
     Batch, Command, CommandStream, Completion, LBA_BYTES, Observer, StreamState,
 };
+use wafer_record::record::SteadyRecord;
 use wafer_record::{AttributionRecord, ReclaimUnits, Record, Recorder, Timeline};
 
 use crate::assemble;
@@ -18,7 +19,8 @@ use crate::experiment::Experiment;
 use crate::precondition::PreconditionStream;
 use crate::reference::Reference;
 use crate::seed;
-use crate::source::Built;
+use crate::source::{Built, SourceTarget};
+use crate::time::TimedRun;
 
 /// Number of commands requested from the stream at once.
 const BATCH: usize = 4096;
@@ -55,14 +57,16 @@ fn run_watched(
     control: Control<'_>,
 ) -> Result<Record, LabError> {
     let built = experiment.build()?;
-    match experiment.attribution {
-        true => run_built::<true>(experiment, built, policy, control),
-        false => run_built::<false>(experiment, built, policy, control),
+    match (experiment.attribution, experiment.timed) {
+        (true, true) => run_built::<true, true>(experiment, built, policy, control),
+        (true, false) => run_built::<true, false>(experiment, built, policy, control),
+        (false, true) => run_built::<false, true>(experiment, built, policy, control),
+        (false, false) => run_built::<false, false>(experiment, built, policy, control),
     }
 }
 
 /// Runs with `policy`, or with the policy of the configuration.
-fn run_built<const ATTRIBUTION: bool>(
+fn run_built<const ATTRIBUTION: bool, const TIMED: bool>(
     experiment: &Experiment,
     built: Built,
     policy: Option<Box<dyn VictimPolicy>>,
@@ -76,12 +80,12 @@ fn run_built<const ATTRIBUTION: bool>(
         None => Vec::new(),
     };
     let config = &experiment.device.config;
-    let watch = Watch::<ATTRIBUTION>::default();
-    let made: Result<Drive<ATTRIBUTION>, _> = match policy {
+    let watch = Watch::<ATTRIBUTION, TIMED>::default();
+    let made: Result<Drive<ATTRIBUTION, TIMED>, _> = match policy {
         None => Device::with_observer(config, experiment.seed, watch),
         Some(policy) => Device::with_policy(config, policy, experiment.seed, watch),
     };
-    let mut device: Drive<ATTRIBUTION> = made.map_err(|e| {
+    let mut device: Drive<ATTRIBUTION, TIMED> = made.map_err(|e| {
         LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
     })?;
 
@@ -108,14 +112,44 @@ fn run_built<const ATTRIBUTION: bool>(
         device.reset_counters();
         device.observer_mut().restart();
     }
+    let mut steady = None;
+    if experiment.precondition.steady {
+        steady = Some(make_steady(experiment, &mut device, control)?);
+        device.reset_counters();
+        device.observer_mut().restart();
+    }
     let precondition_seconds = clock.elapsed().as_secs_f64();
 
     let clock = Instant::now();
     let limit = experiment.volume_bytes();
     let total = [limit, built.total_bytes].into_iter().flatten().min();
     let mut recorder = Recorder::new(experiment.samples, total);
-    let mut pump = Pump { total, limit, ..Pump::new(control, Stage::Running) };
-    pump.drive(&mut device, stream.as_mut(), Some(&mut recorder))?;
+    let mut time = None;
+    if let Some(timing) = experiment.timing() {
+        let pump = Pump { total, ..Pump::new(control, Stage::Running) };
+        device.observer_mut().wants_work = true;
+        let mut timed = TimedRun::new(&mut device, stream.as_mut(), timing, &built.jobs, limit)
+            .map_err(|(key, reason)| {
+                LabError::config(format!("{}: {key}", experiment.device.name), reason)
+            })?;
+        let mut reported = Instant::now();
+        timed.run(&mut recorder, |device| {
+            if control.cancel.load(Ordering::Relaxed) {
+                return Err(LabError::Cancelled);
+            }
+            if reported.elapsed() >= PROGRESS_EVERY {
+                reported = Instant::now();
+                pump.report(device, device.counters().host_bytes);
+            }
+            Ok(())
+        })?;
+        time = Some(timed.record(timing));
+        let host = device.counters().host_bytes;
+        pump.report(&mut device, host);
+    } else {
+        let mut pump = Pump { total, limit, ..Pump::new(control, Stage::Running) };
+        pump.drive(&mut device, stream.as_mut(), Some(&mut recorder))?;
+    }
     let wall_seconds = clock.elapsed().as_secs_f64();
 
     let timeline: Timeline = recorder.finish(&device);
@@ -128,12 +162,52 @@ fn run_built<const ATTRIBUTION: bool>(
         attribution: AttributionRecord::of(&device),
         figures: stream.figures(),
         timeline,
+        time,
         reclaim_units: ReclaimUnits::of(&device),
         published,
         wall_seconds,
         precondition_seconds,
+        steady,
         ignored: built.ignored,
     }))
+}
+
+/// Most logical capacities that a drive takes to become steady.
+const MOST_CAPACITIES: u64 = 30;
+/// Relative change of WAF from one capacity to the next below which a drive is steady.
+const STEADY_CHANGE: f64 = 0.01;
+
+/// Writes the run's own workload, without a clock, until WAF over one logical capacity changes by less than 1 %.
+fn make_steady<const ATTRIBUTION: bool, const TIMED: bool>(
+    experiment: &Experiment,
+    device: &mut Drive<ATTRIBUTION, TIMED>,
+    control: Control<'_>,
+) -> Result<SteadyRecord, LabError> {
+    let target = SourceTarget { timed: false, until_volume: true, ..experiment.target() };
+    let mut stream = experiment.workload.build(&target)?.stream;
+    let capacity = experiment.device.logical_bytes();
+    let mut steady = SteadyRecord { capacities: 0, waf: None, change: None, reached: false };
+    for capacities in 1..=MOST_CAPACITIES {
+        let start = device.counters();
+        let limit = start.host_bytes + capacity;
+        let total = Some(capacity * capacities);
+        let mut pump =
+            Pump { total, limit: Some(limit), ..Pump::new(control, Stage::Preconditioning) };
+        pump.drive(device, stream.as_mut(), None)?;
+        let end = device.counters();
+        let host = end.host_bytes - start.host_bytes;
+        if host < capacity {
+            break;
+        }
+        let waf = (end.media_bytes - start.media_bytes) as f64 / host as f64;
+        let change = steady.waf.map(|before| waf / before - 1.0);
+        let reached = change.is_some_and(|change| change.abs() < STEADY_CHANGE);
+        steady = SteadyRecord { capacities, waf: Some(waf), change, reached };
+        if reached {
+            break;
+        }
+    }
+    Ok(steady)
 }
 
 /// Moves commands from a stream to a device.
@@ -153,9 +227,9 @@ impl<'a> Pump<'a> {
         Pump { control, stage, total: None, limit: None, load: false }
     }
 
-    fn drive<const ATTRIBUTION: bool>(
+    fn drive<const ATTRIBUTION: bool, const TIMED: bool>(
         &mut self,
-        device: &mut Drive<ATTRIBUTION>,
+        device: &mut Drive<ATTRIBUTION, TIMED>,
         stream: &mut (impl CommandStream + ?Sized),
         mut recorder: Option<&mut Recorder>,
     ) -> Result<(), LabError> {
@@ -243,7 +317,11 @@ impl<'a> Pump<'a> {
         }
     }
 
-    fn report<const ATTRIBUTION: bool>(&self, device: &mut Drive<ATTRIBUTION>, done: u64) {
+    fn report<const ATTRIBUTION: bool, const TIMED: bool>(
+        &self,
+        device: &mut Drive<ATTRIBUTION, TIMED>,
+        done: u64,
+    ) {
         (self.control.progress)(Progress { stage: self.stage, done, total: self.total });
         if let Some(watch) = self.control.watch {
             watch(snapshot(device, self.stage));

@@ -28,6 +28,7 @@ struct Settings {
     pace: Option<String>,
     pace_from: Option<PathBuf>,
     precondition: Option<String>,
+    time: Option<bool>,
 }
 
 impl Settings {
@@ -45,6 +46,7 @@ impl Settings {
             samples: self.samples,
             pace: self.pace,
             pace_from: self.pace_from,
+            timed: self.time.unwrap_or(false),
             ..Options::default()
         })
     }
@@ -98,6 +100,12 @@ impl Experiment {
     #[getter]
     fn volume_bytes(&self) -> Option<u64> {
         self.inner.volume_bytes()
+    }
+
+    /// Returns a note where the volume is less than one pass over a fresh drive.
+    #[getter]
+    fn partial_pass(&self) -> Option<String> {
+        self.inner.partial_pass()
     }
 
     #[getter]

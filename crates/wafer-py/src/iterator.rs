@@ -52,6 +52,7 @@ impl Source for IteratorSource {
             namespace_blocks: bytes.iter().map(|bytes| bytes / LBA_BYTES).collect(),
         };
         Ok(Built {
+            jobs: Vec::new(),
             stream: Box::new(stream::from_fn(move |out, max| pull.fill(out, max))),
             total_bytes: None,
             memory_bytes: 0,

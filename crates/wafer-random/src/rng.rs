@@ -21,6 +21,8 @@ pub enum Purpose {
     Sequence = 9,
     /// Placement identifiers.
     Placement = 13,
+    /// When commands arrive.
+    Arrival = 14,
     /// Decisions of an application; its streams of random numbers follow.
     Application = 32,
 }

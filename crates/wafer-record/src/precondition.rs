@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// State of the device when the run starts. Text form: `fresh`, or one or more of `sequential`,
-/// `random:N` and `load` in this order, joined by `+`.
+/// `random:N`, `load` and `steady` in this order, joined by `+`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -19,6 +19,9 @@ pub struct Precondition {
     pub random: f64,
     /// Then the application loads its data, as it would at the start of the run.
     pub load: bool,
+    /// Then the run's own workload, without a clock, until WAF over one logical capacity of host writes changes by
+    /// less than 1 %, at most 30 capacities.
+    pub steady: bool,
 }
 
 impl FromStr for Precondition {
@@ -27,8 +30,8 @@ impl FromStr for Precondition {
     fn from_str(text: &str) -> Result<Self, String> {
         let fail = || {
             format!(
-                "`{text}` is not a precondition; known: fresh, sequential, random:N, load, and \
-                 several of them joined by +, such as sequential+random:N"
+                "`{text}` is not a precondition; known: fresh, sequential, random:N, load, \
+                 steady, and several of them joined by +, such as sequential+random:N"
             )
         };
         let mut state = Precondition::default();
@@ -46,6 +49,10 @@ impl FromStr for Precondition {
                 "load" => {
                     state.load = true;
                     3
+                }
+                "steady" => {
+                    state.steady = true;
+                    4
                 }
                 random => {
                     let times = random.strip_prefix("random:").and_then(|n| n.parse().ok());
@@ -76,6 +83,9 @@ impl fmt::Display for Precondition {
         }
         if self.load {
             parts.push("load".to_owned());
+        }
+        if self.steady {
+            parts.push("steady".to_owned());
         }
         f.write_str(if parts.is_empty() { "fresh" } else { "" })?;
         f.write_str(&parts.join("+"))

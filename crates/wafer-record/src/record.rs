@@ -11,7 +11,7 @@ use wafer_interface::{Counters, Figure};
 use crate::host::Host;
 use crate::{
     AttributionRecord, Events, Finding, Live, Measured, Metrics, Precondition, Published,
-    ReclaimUnits, Snapshot, Timeline, Volume, Wear,
+    ReclaimUnits, Snapshot, TimeRecord, Timeline, Volume, Wear,
 };
 
 /// The `schema` of a record.
@@ -46,6 +46,12 @@ pub struct Record {
     /// WAF over the timeline. Records of version 0.1.0 have none; readers compute it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Metrics>,
+    /// Bandwidth, latency and energy; only of runs with a clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<TimeRecord>,
+    /// How the precondition `steady` ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyRecord>,
     /// The reclaim units at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reclaim_units: Option<ReclaimUnits>,
@@ -339,6 +345,8 @@ impl Record {
             findings: None,
             timeline,
             metrics: None,
+            time: None,
+            steady: None,
             reclaim_units: None,
             published: Vec::new(),
             live: None,
@@ -404,6 +412,21 @@ impl Record {
     pub fn volume(&self) -> f64 {
         self.summary.host_bytes as f64 / self.logical_bytes().max(1) as f64
     }
+}
+
+/// How the precondition `steady` ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SteadyRecord {
+    /// Logical capacities that the workload wrote.
+    pub capacities: u64,
+    /// WAF over the last of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waf: Option<f64>,
+    /// Relative change of WAF from the capacity before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<f64>,
+    /// Whether WAF changed by less than 1 %.
+    pub reached: bool,
 }
 
 /// Formats a time as RFC 3339 in UTC, whole seconds.

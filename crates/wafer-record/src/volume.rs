@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wafer_interface::{Bytes, LBA_BYTES};
 
 /// Host bytes of a run, counted from its first write. Text form: `5x` (multiples of the logical
-/// capacity) or a size such as `2TiB`.
+/// capacity) or a size such as `2TiB`. A number without a unit is refused: it could be either.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "Spelling", into = "String")]
 #[schemars(with = "String")]
@@ -23,7 +23,7 @@ pub enum Volume {
 #[serde(untagged)]
 enum Spelling {
     Text(String),
-    Number(i64),
+    Number(f64),
 }
 
 impl Volume {
@@ -43,6 +43,12 @@ impl FromStr for Volume {
     fn from_str(text: &str) -> Result<Self, String> {
         let fail =
             || format!("`{text}` is not a volume; write 5x (capacities) or a size such as 2TiB");
+        if text.trim().parse::<f64>().is_ok_and(|number| number > 0.0 && number.is_finite()) {
+            let number = text.trim();
+            return Err(format!(
+                "`{number}` has no unit; write {number}x (capacities) or {number}GiB (bytes)"
+            ));
+        }
         let volume = match text.trim().strip_suffix(['x', 'X']) {
             Some(times) => Volume::Multiple(times.trim().parse().map_err(|_| fail())?),
             None => Volume::Bytes(text.parse().map_err(|_| fail())?),
@@ -76,7 +82,7 @@ impl TryFrom<Spelling> for Volume {
     fn try_from(spelling: Spelling) -> Result<Self, String> {
         match spelling {
             Spelling::Text(text) => text.parse(),
-            Spelling::Number(bytes) => bytes.to_string().parse(),
+            Spelling::Number(number) => number.to_string().parse(),
         }
     }
 }
@@ -91,13 +97,23 @@ mod tests {
             assert_eq!(text.parse::<Volume>().unwrap().to_string(), text);
         }
         assert_eq!("2.5x".parse::<Volume>().unwrap().bytes(1 << 30), 5 << 29);
-        assert_eq!("1000".parse::<Volume>().unwrap().bytes(1 << 30), 512);
+        assert_eq!("1000B".parse::<Volume>().unwrap().bytes(1 << 30), 512);
     }
 
     #[test]
     fn nonsense_is_an_error() {
         for text in ["", "x", "0x", "-1x", "nanx", "infx", "0", "-5", "5y", "1e300x"] {
             assert!(text.parse::<Volume>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_without_a_unit_is_refused_with_both_spellings() {
+        for text in ["8", "2.5", " 8 "] {
+            let error = text.parse::<Volume>().unwrap_err();
+            let number = text.trim();
+            assert!(error.contains(&format!("{number}x")), "{error}");
+            assert!(error.contains(&format!("{number}GiB")), "{error}");
         }
     }
 }

@@ -331,6 +331,7 @@ mod tests {
                 ..GcConfig::default()
             },
             namespaces: Vec::new(),
+            timing: None,
             service: ServiceConfig::default(),
         }
     }

@@ -45,12 +45,12 @@ fn table(plan: &Plan) -> Reproduction {
 }
 
 #[test]
-fn there_are_four_studies_of_many_figures() {
+fn there_are_seven_studies_of_many_figures() {
     let studies = studies();
     let names: Vec<&str> = studies.iter().map(|s| s.name.as_str()).collect();
-    assert_eq!(names, ["kioxia", "micron", "namespaces", "warp"]);
+    assert_eq!(names, ["kioxia", "micron", "namespaces", "pm9d3a", "ssd-iq", "warp", "zn540"]);
     let rows: usize = studies.iter().map(|s| s.rows.len()).sum();
-    assert!(rows > 60, "{rows}");
+    assert!(rows > 200, "{rows}");
 }
 
 #[test]
@@ -109,6 +109,35 @@ fn every_study_runs_scaled_down() {
     let json = serde_json::to_value(&table).unwrap();
     assert_eq!(json["schema"], "wafer.reproduce/1");
     assert_eq!(json["rows"][0]["seeds"].as_array().unwrap().len(), 1);
+}
+
+/// Studies of runs with a clock: each row has a figure, and those that hardly depend on the size of a reclaim unit are
+/// within their tolerance.
+#[test]
+fn studies_in_time_run_scaled_down() {
+    let scaled = tempfile::tempdir().unwrap();
+    let rows =
+        ["zn540", "pm9d3a", "ssd-iq/pe8110/10000", "ssd-iq/pe8110/knee", "ssd-iq/7450-max/fill/0"];
+    let plan = Plan::new(&studies(), &choice(&rows, 2048), scaled.path()).unwrap();
+    let table = table(&plan);
+    for row in &table.rows {
+        assert!(row.failure.is_none() && row.ours.is_some(), "{}: {:?}", row.id, row.failure);
+        assert_eq!(row.unit.is_none(), row.id.ends_with("/waf"), "{}", row.id);
+    }
+    let row = |id: &str| table.rows.iter().find(|row| row.id == id).unwrap();
+    for id in [
+        "zn540/reads/16/mean_us",
+        "zn540/beside-appends/122.4/read_mean_us",
+        "zn540/writes/4/mb_s",
+        "pm9d3a/over-time/0.12/host_mb_s",
+        "pm9d3a/over-time/1.56/media_mb_s",
+        "ssd-iq/pe8110/10000/read_mean_us",
+        "ssd-iq/pe8110/knee",
+        "ssd-iq/7450-max/fill/0/waf",
+    ] {
+        assert!(row(id).within, "{:?}", row(id));
+    }
+    assert_eq!(row("zn540/reads/16/mean_us").what, "mean read latency, us");
 }
 
 #[test]
@@ -185,4 +214,46 @@ fn broken_studies_name_the_key() {
         row("metric = \"waf\"\npublished = 1\nexperiment = \"b\"\n").contains("no experiment `b`")
     );
     assert!(row("metric = \"waf\"\npublished = 1\nbogus = 1\n").contains("bogus"));
+    assert!(row("metric = \"time\"\npublished = 1\n").contains("measure: missing"));
+    assert!(
+        row("metric = \"time\"\nmeasure = \"read_p_us\"\npublished = 1\n")
+            .contains("no measure `read_p_us`")
+    );
+
+    std::fs::write(
+        folder.path().join("t.csv"),
+        "# source = s\nrate,read_p99_us\n10,5\n20,\n30,x\n",
+    )
+    .unwrap();
+    let table = |rest: &str| {
+        let text = format!(
+            "{head}[[table]]\nname = \"t\"\nreference = \"t.csv\"\nexperiment = \"a\"\n{rest}\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        Study::read(&path).map_err(|error| {
+            assert!(error.is_usage());
+            error.to_string().split_once("study.toml").unwrap().1.to_owned()
+        })
+    };
+    let column = "columns = [{ column = \"read_p99_us\", tolerance = 0.1 }]";
+    // An empty cell was not measured.
+    let good = table(&format!("key = \"rate\"\nlines = [\"10\", \"20\"]\n{column}")).unwrap();
+    let ids: Vec<(&str, f64)> =
+        good.rows.iter().map(|row| (row.id.as_str(), row.published)).collect();
+    assert_eq!(ids, [("t/10/read_p99_us", 5.0)]);
+    for (rest, fault) in [
+        ("key = \"iops\"", "key: the reference has no column `iops`"),
+        ("key = \"rate\"", "reference: `x` is not a number"),
+        ("key = \"rate\"\nlines = [\"11\"]", "lines: the reference has no line `11`"),
+        (
+            "key = \"rate\"\nwindow = [\"rate\", \"rate\"]",
+            "columns: no p99 read latency of a part of a run",
+        ),
+    ] {
+        let error = table(&format!("{rest}\n{column}")).unwrap_err();
+        assert!(error.contains(fault), "{error}");
+    }
+    let unknown =
+        table("key = \"rate\"\ncolumns = [{ column = \"rate\", tolerance = 0.1 }]").unwrap_err();
+    assert!(unknown.contains("columns: no measure `rate`"), "{unknown}");
 }

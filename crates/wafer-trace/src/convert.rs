@@ -101,6 +101,7 @@ fn made_up(scan: &Scan) -> CaptureHeader {
             gc: Default::default(),
             namespaces: Vec::new(),
             service: Default::default(),
+            timing: None,
         },
         geometry: CaptureGeometry {
             page_bytes: 4096,

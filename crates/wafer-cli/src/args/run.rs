@@ -60,7 +60,8 @@ pub(crate) struct RunArgs {
     pub(crate) pace_from: Option<PathBuf>,
 
     /// State of the device before the counters start: fresh, sequential, random:N (N logical capacities
-    /// of random page writes) or sequential+random:N. Default: fresh.
+    /// of random page writes), sequential+random:N, or steady (the workload itself, without a clock, until its
+    /// WAF changes by less than 1 %). Default: fresh.
     #[arg(long, value_name = "STATE")]
     pub(crate) precondition: Option<Precondition>,
 
@@ -80,6 +81,15 @@ pub(crate) struct RunArgs {
     /// 15 % of speed.
     #[arg(long)]
     pub(crate) attribution: bool,
+
+    /// Run with a clock: `runtime` and `rate_iops` of jobs count model time, and bandwidth, latency and power are
+    /// measured. The device needs a `[timing]` table.
+    #[arg(long)]
+    pub(crate) time: bool,
+
+    /// File for the results of a run with a clock as `fio --output-format=json+` writes them; `-` is stdout.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::AnyPath, requires = "time")]
+    pub(crate) fio_json: Option<PathBuf>,
 
     /// Table of published or measured cumulative WAF to print beside ours: columns volume,waf or
     /// host_bytes,media_bytes.
@@ -120,6 +130,7 @@ impl RunArgs {
             samples: self.samples,
             precondition: self.precondition,
             attribution: self.attribution,
+            timed: self.time,
             compare: self.compare.clone(),
             data_dir: self.data.data_dir.clone(),
         }

@@ -27,6 +27,7 @@ pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod summary;
+mod time_summary;
 #[cfg(feature = "tui")]
 pub(crate) mod top;
 pub(crate) mod trace;

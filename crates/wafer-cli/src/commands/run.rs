@@ -10,7 +10,7 @@ use wafer_record::{Cause, Outputs, Record, RecordError, write_json};
 
 #[cfg(feature = "serve")]
 use super::live;
-use super::summary;
+use super::{summary, time_summary};
 use crate::args::RunArgs;
 use crate::batch::{check_all, run_all};
 use crate::cancel::is_cancelled;
@@ -56,17 +56,21 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         }
     }
     for record in &records {
-        if record.summary.host_bytes == 0 {
+        if record.summary.host_bytes > 0 {
+            early_end(record, quiet);
+        } else if record.time.is_none() {
             // No failure: fio, too, ends a job that only reads with 0.
             let name = &record.name;
             output::warning(&format!("{name}: nothing was written, so there is no WAF"));
-        } else {
-            early_end(record, quiet);
         }
+        unsteady(record);
         rejected(record);
     }
     if failures.is_empty() || (!records.is_empty() && !is_cancelled()) {
         target.all(&records)?;
+        if let Some(path) = &args.fio_json {
+            fio_json(path, &records)?;
+        }
         if args.json.is_none() || args.table {
             print(&experiments, &records, &references)?;
         }
@@ -116,26 +120,28 @@ fn notices(checked: &Checked) -> Vec<String> {
         let path = checked.experiment.workload.path();
         notices.push(format!("{path}: no effect on what is written: {}", ignored.join(", ")));
     }
-    notices.extend(long_run(checked));
+    notices.extend(unusual_end(checked));
     notices
 }
 
 /// Multiples of the capacity above which a run without a volume is probably not intended.
 const MANY_VOLUMES: u64 = 100;
 
-/// Notes that a run without a volume ends late, or only by the runtime of its jobs.
-fn long_run(checked: &Checked) -> Option<String> {
+/// Notes that a run ends late, only by the runtime of its jobs, or before the drive is full.
+fn unusual_end(checked: &Checked) -> Option<String> {
     let experiment = &checked.experiment;
     let path = experiment.workload.path();
     let hint = "--volume 5x ends the run after five capacities";
     match (experiment.volume, checked.total_bytes) {
+        // With a clock, jobs end by `runtime` in model time, as intended.
+        (None, None) if experiment.timed => None,
         (None, None) => Some(format!("{path}: runs until the runtime of the jobs is over; {hint}")),
         (None, Some(total)) => {
             let volumes = total / experiment.device.logical_bytes().max(1);
             (volumes >= MANY_VOLUMES)
                 .then(|| format!("{path}: writes {volumes} times the capacity; {hint}"))
         }
-        (Some(_), _) => None,
+        (Some(_), _) => experiment.partial_pass(),
     }
 }
 
@@ -149,11 +155,31 @@ fn early_end(record: &Record, quiet: bool) {
     }
 }
 
+/// Warns that the precondition `steady` ended before WAF was, even with --quiet.
+fn unsteady(record: &Record) {
+    let Some(steady) = record.steady.as_ref().filter(|steady| !steady.reached) else { return };
+    let why = match steady.change {
+        Some(change) => format!("WAF still changed by {:.1} %", change.abs() * 100.0),
+        None => "the workload ended before".to_owned(),
+    };
+    let capacities = steady.capacities;
+    let name = &record.name;
+    output::warning(&format!("{name}: not steady after {capacities} capacities: {why}"));
+}
+
 /// Warns that most commands of a workload were rejected, even with --quiet.
 fn rejected(record: &Record) {
     let findings = record.findings.iter().flatten();
     for finding in findings.filter(|f| matches!(f.cause, Cause::MostlyRejected { .. })) {
         output::warning(&format!("{}: {finding}", record.name));
+    }
+}
+
+/// Writes results as fio does: one run.
+fn fio_json(path: &Path, records: &[Record]) -> anyhow::Result<()> {
+    match records {
+        [record] => output::json_to(path, &wafer_record::fio_json(record)),
+        _ => Err(LabError::config("--fio-json", "takes the results of one run").into()),
     }
 }
 
@@ -166,6 +192,8 @@ fn check_outputs(
     let mut outputs = Outputs::default();
     args.experiments.iter().for_each(|path| outputs.input(path));
     experiments.iter().flat_map(Experiment::files).for_each(|path| outputs.input(&path));
+    let fio_json = args.fio_json.as_deref().filter(|path| !output::is_stdout(path));
+    fio_json.map_or(Ok(()), |path| outputs.output(path))?;
     match target {
         Target::Nowhere => Ok(()),
         Target::File { path, .. } if output::is_stdout(path) => Ok(()),
@@ -192,7 +220,12 @@ fn print(
 ) -> anyhow::Result<()> {
     let mut out = output::styled();
     match records {
-        [record] => summary::one(&mut out, record)?,
+        [record] => {
+            summary::one(&mut out, record)?;
+            if let Some(time) = &record.time {
+                time_summary::print(&mut out, time)?;
+            }
+        }
         _ => summary::many(&mut out, &records.iter().collect::<Vec<_>>())?,
     }
     for record in records {

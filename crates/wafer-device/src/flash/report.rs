@@ -16,24 +16,24 @@ impl<O: Observer> Device<O> {
 
     /// Reports the reads of a run of logical pages: one for each run of pages in one reclaim unit.
     pub(crate) fn report_reads(&mut self, first: u64, count: u64, cause: Cause) {
-        let mut run: Option<(RuIndex, u32)> = None;
+        let mut run: Option<(RuIndex, u64, u32)> = None;
         for page in first..first + count {
             let label = self.map.as_slice()[page as usize];
             let ru = (label != UNMAPPED).then(|| self.read_from(label));
             run = match (run, ru) {
-                (Some((at, pages)), Some(ru)) if at == ru => Some((at, pages + 1)),
+                (Some((at, first, pages)), Some(ru)) if at == ru => Some((at, first, pages + 1)),
                 (before, ru) => {
                     self.report_read(before, cause);
-                    ru.map(|ru| (ru, 1))
+                    ru.map(|ru| (ru, page, 1))
                 }
             };
         }
         self.report_read(run, cause);
     }
 
-    fn report_read(&mut self, run: Option<(RuIndex, u32)>, cause: Cause) {
-        if let Some((ru, pages)) = run {
-            self.observer.media(&MediaWork::Read { ru: RuId(ru), pages, cause });
+    fn report_read(&mut self, run: Option<(RuIndex, u64, u32)>, cause: Cause) {
+        if let Some((ru, first, pages)) = run {
+            self.observer.media(&MediaWork::Read { ru: RuId(ru), first, pages, cause });
         }
     }
 

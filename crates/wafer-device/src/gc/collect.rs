@@ -223,7 +223,7 @@ impl<O: Observer> Device<O> {
         }
         if O::MEDIA && valid > 0 {
             let cause = Cause::Relocation { victim };
-            self.observer.media(&MediaWork::Read { ru: victim, pages: valid, cause });
+            self.observer.media(&MediaWork::Read { ru: victim, first: 0, pages: valid, cause });
         }
         let open = self.slots[slot as usize];
         let room = if open.ru == NONE { self.geometry.pages_per_ru } else { open.room };

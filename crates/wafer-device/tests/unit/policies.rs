@@ -26,6 +26,7 @@ pub(crate) fn config(policy: &str, isolation: Isolation) -> DeviceConfig {
             ..GcConfig::default()
         },
         namespaces: Vec::new(),
+        timing: None,
         service: ServiceConfig::default(),
     }
 }

@@ -60,7 +60,7 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "thinktime_spin", "thinkcycles", "thinktime_blocks_type",
     ]),
     ("rates are kept exactly", &[
-        "rate_min|ratemin", "rate_iops_min", "rate_process", "rate_cycle|ratecycle",
+        "rate_min|ratemin", "rate_iops_min", "rate_cycle|ratecycle",
         "rate_ignore_thinktime",
     ]),
     ("concerns errors and the end after them", &[

@@ -13,7 +13,7 @@ use super::nearest::nearest;
 use super::placement::{self, Interface, Select};
 use super::settings::{Context, IODEPTH_MAX, MAX_JOBS, Settings};
 use super::value;
-use crate::job::{DIRECTIONS, Direction, Order, Sequencer};
+use crate::job::{DIRECTIONS, Direction, Order, RateProcess, Sequencer};
 
 /// The value of an option line.
 pub(super) struct Value<'a> {
@@ -204,6 +204,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
     no("thinktime_iotime", "", OFF, "pauses after a time instead of a number of commands are not supported"),
     yes("rate", "", "Maximum bytes per second, by direction", |s, v, _| v.merge(&mut s.rate, value::NUMBERS, |t, kb| value::unsigned(t, kb, "a rate"))),
     yes("rate_iops", "", "Maximum commands per second, by direction", |s, v, _| v.merge(&mut s.rate_iops, value::NUMBERS, value::count)),
+    yes("rate_process", "", "Spread of `rate_iops` over time, with a clock: even or Poisson", |s, v, _| set(&mut s.rate_process, v.word(RATE_PROCESSES))),
     no("latency_target", "", OFF, "a queue depth that follows the latency is not supported"),
     no("write_hint", "", &["none"], "write lifetime hints are not supported; use `fdp` and `plids`"),
     no("create_only", "", OFF, "nothing would be written"),
@@ -257,6 +258,9 @@ const INTERFACES: &[(&str, Interface)] =
 
 const SELECTS: &[(&str, Select)] =
     &[("roundrobin", Select::RoundRobin), ("random", Select::Random), ("scheme", Select::Scheme)];
+
+const RATE_PROCESSES: &[(&str, RateProcess)] =
+    &[("linear", RateProcess::Linear), ("poisson", RateProcess::Poisson)];
 
 const RW: &[(&str, (Direction, Order))] = &[
     ("read", (Direction::Read, Order::Sequential)),

@@ -240,6 +240,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         iodepth: if s.engine == Engine::Synchronous { 1 } else { s.iodepth },
         rate: s.rate.map(some),
         rate_iops: s.rate_iops.map(|r| some(u64::from(r))),
+        rate_process: s.rate_process,
         thinktime_us: s.thinktime_us,
         thinktime_blocks: u64::from(s.thinktime_blocks),
         placement,

@@ -9,7 +9,7 @@ use super::expand::Variables;
 use super::placement::Placement;
 use super::target::IgnoredOption;
 use super::value::Amount;
-use crate::job::{DIRECTIONS, Direction, Distribution, Order, Sequencer};
+use crate::job::{DIRECTIONS, Direction, Distribution, Order, RateProcess, Sequencer};
 
 /// Deepest queue: the most commands that an NVMe submission queue holds.
 pub(super) const IODEPTH_MAX: u32 = 65_536;
@@ -93,6 +93,7 @@ pub(super) struct Settings {
     pub(super) iodepth: u32,
     pub(super) rate: [u64; DIRECTIONS],
     pub(super) rate_iops: [u32; DIRECTIONS],
+    pub(super) rate_process: RateProcess,
     pub(super) thinktime_us: u64,
     pub(super) thinktime_blocks: u32,
     pub(super) placement: Placement,
@@ -145,6 +146,7 @@ impl Default for Settings {
             iodepth: 1,
             rate: [0; DIRECTIONS],
             rate_iops: [0; DIRECTIONS],
+            rate_process: RateProcess::Linear,
             thinktime_us: 0,
             thinktime_blocks: 1,
             placement: Placement::default(),

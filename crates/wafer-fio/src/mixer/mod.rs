@@ -51,6 +51,26 @@ fn continue_until_volume(jobs: &mut [JobSpec], last: u32) -> Result<(), Workload
     Ok(())
 }
 
+/// Returns the numbers of the phases in order, and decides which jobs end by time, by volume or by bytes.
+pub(crate) fn prepare(jobs: &mut [JobSpec], until_volume: bool) -> Result<Vec<u32>, WorkloadError> {
+    let mut phases: Vec<u32> = jobs.iter().map(|j| j.phase).collect();
+    phases.sort_unstable();
+    phases.dedup();
+    let last = *phases.last().ok_or(WorkloadError::Empty)?;
+    for job in &mut *jobs {
+        if until_volume && job.phase == last {
+            job.time_based |= job.runtime.is_some();
+            job.runtime = None;
+        } else {
+            job.time_based &= job.runtime.is_some();
+        }
+    }
+    if until_volume {
+        continue_until_volume(jobs, last)?;
+    }
+    Ok(phases)
+}
+
 /// The commands of all jobs.
 #[derive(Clone, Debug)]
 pub struct Mixer {
@@ -70,25 +90,11 @@ pub struct Mixer {
 impl Mixer {
     /// Checks all jobs and starts the first phase.
     pub fn new(mut jobs: Vec<JobSpec>, options: &MixerOptions) -> Result<Self, WorkloadError> {
-        let mut phases: Vec<u32> = jobs.iter().map(|j| j.phase).collect();
-        phases.sort_unstable();
-        phases.dedup();
-        let last = *phases.last().ok_or(WorkloadError::Empty)?;
+        let phases = prepare(&mut jobs, options.until_volume)?;
         let names: Vec<&str> = jobs.iter().map(|j| j.name.as_str()).collect();
         options.pace.check(&names)?;
         for &phase in &phases {
             check_shares(&jobs, phase, &options.pace)?;
-        }
-        for job in &mut jobs {
-            if options.until_volume && job.phase == last {
-                job.time_based |= job.runtime.is_some();
-                job.runtime = None;
-            } else {
-                job.time_based &= job.runtime.is_some();
-            }
-        }
-        if options.until_volume {
-            continue_until_volume(&mut jobs, last)?;
         }
         let mut total = Some(0u64);
         let mut memory = 0;

@@ -68,6 +68,7 @@ fn device(capacity: u64, reclaim_unit: u64) -> DeviceConfig {
         fdp: true,
         gc: GcConfig::default(),
         namespaces: Vec::new(),
+        timing: None,
         service: ServiceConfig::default(),
     }
 }

@@ -160,6 +160,11 @@ pub fn resolve(
     check_policy(&layers, &config)?;
     let (geometry, layout) =
         config.resolve().map_err(|e| layers.error(&e.key, &one_line(&e.message)))?;
+    if let Some(timing) = &config.timing {
+        let checked = timing.check_limits();
+        let checked = checked.and_then(|()| timing.check(geometry.page_bytes, geometry.groups));
+        checked.map_err(|(key, reason)| layers.error(key, &reason))?;
+    }
     let mut device = ResolvedDevice {
         name: name.to_owned(),
         description: about.description,

@@ -19,6 +19,16 @@ fn every_shipped_profile_resolves() {
         assert!(device.description.is_some(), "{}", profile.name);
         assert!(device.write_rate.is_some(), "{}", profile.name);
         assert!(device.notices.is_empty(), "{}", profile.name);
+        let geometry = &device.geometry;
+        let shape = wafer_media::Shape {
+            page_bytes: geometry.page_bytes,
+            pages_per_ru: geometry.pages_per_ru,
+            ru_count: geometry.ru_count,
+            groups: geometry.groups,
+        };
+        let timing = device.config.timing.as_ref().unwrap();
+        let media = wafer_media::Media::new(timing, shape);
+        assert!(media.is_ok(), "{}: {:?}", profile.name, media.err());
     }
 }
 

@@ -51,6 +51,10 @@ pub(super) struct ExperimentFile {
     /// costs about 15 % of speed.
     #[schemars(extend("default" = false))]
     pub(super) attribution: Option<bool>,
+    /// Whether the run has a clock: hosts wait for the drive, and bandwidth and latency are measured. The device
+    /// needs `timing`.
+    #[schemars(extend("default" = false))]
+    pub(super) time: Option<bool>,
     /// CSV file of published WAF, relative to the experiment file, to print beside ours: columns
     /// `volume` (multiples of the logical capacity) and `waf`, or `host_bytes` and `media_bytes`.
     #[schemars(extend("format" = "path"))]

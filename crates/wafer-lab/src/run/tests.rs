@@ -44,6 +44,7 @@ fn experiment(volume: Option<&str>, samples: usize) -> Experiment {
         compare: None,
         checks: None,
         attribution: false,
+        timed: false,
     }
 }
 
@@ -51,17 +52,24 @@ fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> 
     let pages = experiment.device.geometry.logical_pages;
     let mut scatter = Scatter { state: experiment.seed, pages, left: commands };
     let stream = Box::new(stream::from_fn(move |out, max| scatter.fill(out, max)));
-    Built { stream, total_bytes, memory_bytes: 0, ignored: Vec::new(), notices: Vec::new() }
+    Built {
+        jobs: Vec::new(),
+        stream,
+        total_bytes,
+        memory_bytes: 0,
+        ignored: Vec::new(),
+        notices: Vec::new(),
+    }
 }
 
 fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> Record {
     let built = scatter(experiment, commands, total);
-    run_built::<false>(experiment, built, None, Control::unattended()).unwrap()
+    run_built::<false, false>(experiment, built, None, Control::unattended()).unwrap()
 }
 
 #[test]
 fn a_run_stops_at_exactly_the_volume() {
-    for volume in ["1x", "2.5x", "10MiB", "1000001"] {
+    for volume in ["1x", "2.5x", "10MiB", "1000001B"] {
         let experiment = experiment(Some(volume), 100);
         let record = result(&experiment, u64::MAX, None);
         let expected = volume.parse::<Volume>().unwrap().bytes(64 << 20);
@@ -147,7 +155,7 @@ fn a_run_can_be_followed_and_stopped() {
     };
     let control = Control { cancel: &cancel, progress: &progress, watch: None };
     let error =
-        run_built::<false>(&experiment, scatter(&experiment, u64::MAX, None), None, control)
+        run_built::<false, false>(&experiment, scatter(&experiment, u64::MAX, None), None, control)
             .unwrap_err();
     assert!(matches!(error, LabError::Cancelled));
     assert!(seen.load(Ordering::Relaxed) > 0);

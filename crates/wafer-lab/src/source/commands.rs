@@ -82,6 +82,7 @@ impl Source for CommandsSource {
             return Err(LabError::Workload(format!("{}: {reason}", self.name)));
         }
         Ok(Built {
+            jobs: Vec::new(),
             stream: Box::new(Replay {
                 commands: self.commands.clone(),
                 identifiers: self.identifiers,

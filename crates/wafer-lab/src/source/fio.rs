@@ -1,16 +1,17 @@
 //! Unmodified fio job files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use wafer_fio::file::{JobFile, Jobs, Target};
-use wafer_fio::{Mixer, MixerOptions, Pace, WorkloadError, file};
+use wafer_fio::{ClosedLoop, JobSpec, Mixer, MixerOptions, Pace, WorkloadError, file};
 use wafer_record::files::read_text;
 use wafer_record::record::{IgnoredOption, JobRecord};
 
 use super::fio_jobs;
-use super::interface::{Built, Kind, Source, SourceTarget, Workload};
+use super::interface::{Built, Kind, Source, SourceTarget, TimedJob, Workload};
 use crate::config::{Files, Layers, schema as schemas};
 use crate::error::{LabError, Place};
 
@@ -25,6 +26,9 @@ struct WorkloadFile {
     fio: Option<PathBuf>,
     /// The text of a fio job file.
     fio_text: Option<String>,
+    /// Values of `${NAME}` in the job file. Those that are not listed come from the environment.
+    #[serde(default)]
+    variables: BTreeMap<String, String>,
 }
 
 /// A fio job file.
@@ -93,8 +97,27 @@ impl Source for FioSource {
             until_volume: target.until_volume,
         };
         let ignored = ignored(&jobs);
+        if target.timed {
+            target.refuse_pace("with a clock the shares of the jobs follow from the drive")?;
+            let job = |job: &JobSpec| TimedJob {
+                name: job.name.clone(),
+                ramp: (job.ramp_time * 1e9).round() as u64,
+            };
+            let timed = jobs.jobs.iter().map(job).collect();
+            let jobs =
+                ClosedLoop::new(jobs.jobs, target.seed, target.until_volume).map_err(refused)?;
+            return Ok(Built {
+                total_bytes: None,
+                memory_bytes: jobs.memory_bytes(),
+                stream: Box::new(jobs),
+                jobs: timed,
+                ignored,
+                notices: Vec::new(),
+            });
+        }
         let mixer = Mixer::new(jobs.jobs, &options).map_err(refused)?;
         Ok(Built {
+            jobs: Vec::new(),
             total_bytes: mixer.total_bytes(),
             memory_bytes: mixer.memory_bytes(),
             stream: Box::new(mixer),
@@ -110,13 +133,23 @@ fn schema(generator: &mut SchemaGenerator) -> Vec<Schema> {
 }
 
 fn parse(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError> {
-    let file: WorkloadFile = table.read()?;
-    let source = match (file.fio, file.fio_text) {
+    let file: WorkloadFile = table.clone().read()?;
+    let missing =
+        |name: &String| table.error("variables", &format!("the job file has no ${{{name}}}"));
+    let mut source = match (file.fio, file.fio_text) {
         (Some(fio), _) => FioSource::read(&files.beside(fio))?,
         (None, text) => {
             FioSource { path: path.with_extension("fio_text"), text: text.unwrap_or_default() }
         }
     };
+    // Replaced in the text, so that a record has the jobs as they ran.
+    for (name, value) in &file.variables {
+        let place = format!("${{{name}}}");
+        if !source.text.contains(&place) {
+            return Err(missing(name));
+        }
+        source.text = source.text.replace(&place, value);
+    }
     Ok(Workload::new(source))
 }
 

@@ -65,6 +65,8 @@ pub struct SourceTarget<'a> {
     pub seed: u64,
     /// Whether the run ends at a volume. A workload limited by time then continues until the volume.
     pub until_volume: bool,
+    /// Whether the run has a clock. Jobs then wait for completions.
+    pub timed: bool,
     /// Shares of the bytes of jobs that run at the same time, `JOB=SHARE,...`.
     pub pace: Option<&'a str>,
     /// CSV file whose columns `pace` may name.
@@ -92,10 +94,21 @@ pub struct Built {
     pub total_bytes: Option<u64>,
     /// Bytes of memory that it takes.
     pub memory_bytes: u64,
+    /// The jobs that tickets of the stream number.
+    pub jobs: Vec<TimedJob>,
     /// Options of a job file without effect on what is written.
     pub ignored: Vec<IgnoredOption>,
     /// Notes for the user before the run, one line each.
     pub notices: Vec<String>,
+}
+
+/// A job of a run with a clock.
+#[derive(Clone, Debug)]
+pub struct TimedJob {
+    /// Its name; clones share one.
+    pub name: String,
+    /// Nanoseconds from its first command on that do not count.
+    pub ramp: u64,
 }
 
 /// The source of an experiment, shared between its runs.

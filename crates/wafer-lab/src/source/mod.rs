@@ -16,7 +16,7 @@ use std::path::Path;
 pub use commands::CommandsSource;
 pub use fio::FioSource;
 use interface::Kind;
-pub use interface::{Built, Source, SourceTarget, Workload};
+pub use interface::{Built, Source, SourceTarget, TimedJob, Workload};
 pub use model::{ModelSource, find_model, models};
 use schemars::{Schema, SchemaGenerator, json_schema};
 pub use tenants::TenantsSource;

@@ -56,6 +56,7 @@ impl Source for ModelSource {
             .start(&space, target.seed)
             .map_err(|e| self.table.error(&e.key, &e.message))?;
         Ok(Built {
+            jobs: Vec::new(),
             stream,
             total_bytes: None,
             memory_bytes,

@@ -125,6 +125,7 @@ impl Source for TenantsSource {
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
         target.refuse_pace("only jobs of a fio job file have shares; tenants have `rate`")?;
         let mut built = Built {
+            jobs: Vec::new(),
             stream: Box::new(stream::from_fn(|_, _| {})),
             total_bytes: Some(0),
             memory_bytes: 0,

@@ -140,6 +140,7 @@ impl Source for TraceSource {
             .collect();
         let stream = TraceStream::new(&traces, &play)?;
         Ok(Built {
+            jobs: Vec::new(),
             total_bytes: stream.total_bytes(),
             memory_bytes: stream.memory_bytes(),
             notices: stream.notices().to_vec(),

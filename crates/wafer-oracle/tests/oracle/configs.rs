@@ -97,6 +97,7 @@ fn config(
             order: if spread { RelocationOrder::Spread } else { RelocationOrder::Written },
         },
         namespaces: Vec::new(),
+        timing: None,
         service: ServiceConfig::default(),
     };
     if namespaces {

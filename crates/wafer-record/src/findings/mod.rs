@@ -1,13 +1,14 @@
 //! Why a WAF is high: findings from the counters of a record, and from its attribution where it has one.
 //!
 //! Computed here once, when a record is made; `wafer explain`, pages and Python show them. To add a
-//! finding: a variant of [`Cause`] with its sentence in `sentence.rs`, and a rule in `counted.rs` or
-//! `attributed.rs`.
+//! finding: a variant of [`Cause`] with its sentence in `sentence.rs`, and a rule in `counted.rs`,
+//! `attributed.rs` or `timed.rs`.
 
 mod attributed;
 mod compared;
 mod counted;
 mod sentence;
+mod timed;
 
 pub use compared::comparison;
 use schemars::JsonSchema;
@@ -134,6 +135,28 @@ pub enum Cause {
         /// Share of its relocations that its own invalidations caused.
         own_cause: f64,
     },
+    /// What the slowest requests of a run with a clock wait for.
+    Tail {
+        /// "read" or "write".
+        direction: String,
+        /// The percentile beyond which requests are slow.
+        percentile: f64,
+        /// Latency at the percentile, microseconds.
+        us: f64,
+        /// Median latency, microseconds.
+        median_us: f64,
+        /// The part that takes most of the time of the requests beyond the percentile.
+        part: String,
+        /// Its share of their time.
+        share: f64,
+    },
+    /// The share of the dies' time that garbage collection takes, in a run with a clock.
+    BusyDies {
+        /// Share of the time in which a die works.
+        busy: f64,
+        /// Share of the time in which it reads, programs or erases for garbage collection.
+        gc: f64,
+    },
     /// Two runs beside each other: the one with the lowest and the one with the highest WAF.
     Comparison {
         /// The run with the lower WAF.
@@ -182,6 +205,7 @@ impl Finding {
         if let (true, Some(attribution)) = (record.summary.host_bytes > 0, attribution) {
             causes.extend(attributed::causes(record.summary.host_bytes, attribution));
         }
+        causes.extend(record.time.iter().flat_map(timed::causes));
         causes.into_iter().map(Finding::from).collect()
     }
 }

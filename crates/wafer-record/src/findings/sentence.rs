@@ -115,6 +115,19 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
                 format!("They differ in {}.", differences.join("; "))
             },
         ),
+        Cause::Tail { direction, percentile, us, median_us, part, share } => (
+            format!(
+                "{} p{percentile} is {}, {:.1} times the median.",
+                if direction == "read" { "Read" } else { "Write" },
+                time(*us),
+                us / median_us
+            ),
+            format!("Requests beyond it spend {} of their time {}.", percent(*share), waiting(part)),
+        ),
+        Cause::BusyDies { busy, gc } => (
+            format!("Dies are busy for {} of the time.", percent(*busy)),
+            format!("Garbage collection takes {} of it.", percent(gc / busy)),
+        ),
         Cause::SameWaf => ("The runs have the same WAF within 1 %.".to_owned(), String::new()),
     }
 }
@@ -137,6 +150,23 @@ fn one_stream(handle: &str, fdp: bool, jobs: &[String]) -> (String, String) {
         "Pages that are overwritten often share reclaim units with pages that are not.".to_owned()
     };
     (title, text)
+}
+
+fn time(us: f64) -> String {
+    if us < 999.5 { format!("{us:.0} us") } else { format!("{:.2} ms", us / 1e3) }
+}
+
+/// Returns what a request does in a part of its time.
+fn waiting(part: &str) -> String {
+    match part {
+        "controller" => "in controller and driver".to_owned(),
+        "link" => "on the link".to_owned(),
+        "write buffer" => "waiting for room in the write buffer".to_owned(),
+        "pacing of gc" => "held back until garbage collection has caught up".to_owned(),
+        "cells" => "reading the cells".to_owned(),
+        "channel" => "on the channel".to_owned(),
+        work => format!("behind {}", work.replace("gc", "GC")),
+    }
 }
 
 fn in_brackets(jobs: &[String]) -> String {

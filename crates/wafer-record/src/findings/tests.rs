@@ -3,6 +3,7 @@
 use super::attributed::{causes, check, costs};
 use super::*;
 use crate::CollectedRecord;
+use crate::time::{Band, Requests, TimeRecord};
 
 /// Two handles of 1,000 bytes each; the first writes `sequential` of them sequentially.
 fn two(sequential: u64, relocated: [[u64; 2]; 2]) -> AttributionRecord {
@@ -110,4 +111,40 @@ fn a_workload_that_is_mostly_rejected_says_so() {
         kinds(drive(2, 2, 0)),
         ["The device rejected 2 of 2 commands.", "Nothing was written yet."]
     );
+}
+
+#[test]
+fn the_tail_of_a_run_with_a_clock_names_what_it_waits_for() {
+    let band = |from, to, parts: &[(&str, f64)]| Band {
+        from,
+        to,
+        parts_us: parts.iter().map(|(part, us)| ((*part).to_owned(), *us)).collect(),
+    };
+    let requests = |count, p999| Requests {
+        count,
+        percentiles_us: [("50", 60.0), ("99", 100.0), ("99.9", p999)]
+            .map(|(percent, us)| (percent.to_owned(), us))
+            .into(),
+        bands: vec![
+            band(99.0, 99.9, &[("cells", 90.0), ("erases", 10.0)]),
+            band(99.9, 99.99, &[("cells", 40.0), ("erases", 710.0), ("gc reads", 250.0)]),
+        ],
+        ..Requests::default()
+    };
+    let titles = |time: &TimeRecord| -> Vec<String> {
+        timed::causes(time).into_iter().map(|cause| Finding::from(cause).to_string()).collect()
+    };
+    let read = |requests| TimeRecord { read: Some(requests), ..TimeRecord::default() };
+    let expected = "Read p99.9 is 900 us, 15.0 times the median. Requests beyond it spend 71 % of their time behind \
+                    erases.";
+    assert_eq!(titles(&read(requests(100_000, 900.0))), [expected]);
+    // A tail near the median, and one of too few requests, have no cause.
+    assert_eq!(titles(&read(requests(100_000, 110.0))), [""; 0]);
+    assert_eq!(titles(&read(requests(1_000, 900.0))), [""; 0]);
+    let mut busy = TimeRecord::default();
+    busy.dies = [("host_program", 0.3), ("gc_program", 0.3), ("erase", 0.2), ("idle", 0.2)]
+        .map(|(work, share)| (work.to_owned(), share))
+        .into();
+    let expected = "Dies are busy for 80 % of the time. Garbage collection takes 62 % of it.";
+    assert_eq!(titles(&busy), [expected]);
 }

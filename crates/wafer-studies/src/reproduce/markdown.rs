@@ -157,8 +157,13 @@ pub(crate) fn figures<'a>(
     }
 }
 
+/// A number with four digits, or all before the point.
 fn number(value: f64) -> String {
-    format!("{value:.3}")
+    match value.abs() {
+        100.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        _ => format!("{value:.3}"),
+    }
 }
 
 /// A number without needless decimals.

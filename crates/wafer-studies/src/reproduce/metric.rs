@@ -2,6 +2,8 @@
 
 use wafer_record::{Explanation, HandleKey, Record};
 
+use super::measure::{Measure, Window};
+
 /// A metric. Volumes `at` are multiples of the logical capacity; none is the end of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Metric {
@@ -93,6 +95,39 @@ pub enum Metric {
         /// At this volume.
         at: Option<f64>,
     },
+    /// Bandwidth, rate or latency of a run with a clock.
+    Time {
+        /// Of this experiment.
+        experiment: String,
+        /// The job; all if it is empty.
+        job: String,
+        /// What is measured.
+        measure: Measure,
+        /// Of this part of the run; none is the whole.
+        window: Option<Window>,
+    },
+    /// A measure of the first experiment over that of the second.
+    TimeRatio {
+        /// The two experiments.
+        experiments: Vec<String>,
+        /// The job; all if it is empty.
+        job: String,
+        /// What is measured.
+        measure: Measure,
+    },
+    /// The knee, interpolated linearly: the value at which a measure first exceeds a limit.
+    Knee {
+        /// The experiments.
+        experiments: Vec<String>,
+        /// The value of each, ascending.
+        over: Vec<f64>,
+        /// The job; all if it is empty.
+        job: String,
+        /// What is measured.
+        measure: Measure,
+        /// The limit.
+        limit: f64,
+    },
 }
 
 /// An effect named by the WARP study.
@@ -114,9 +149,12 @@ impl Metric {
             | Metric::ExtraShare { experiment, .. }
             | Metric::CausedShare { experiment, .. }
             | Metric::Effect { experiment, .. }
+            | Metric::Time { experiment, .. }
             | Metric::Figure { experiment, .. } => vec![experiment],
             Metric::Ascending { experiments, .. }
             | Metric::Ratio { experiments, .. }
+            | Metric::TimeRatio { experiments, .. }
+            | Metric::Knee { experiments, .. }
             | Metric::FigureRatio { experiments, .. } => {
                 experiments.iter().map(String::as_str).collect()
             }
@@ -146,17 +184,30 @@ impl Metric {
             Metric::CausedShare { experiment, .. }
             | Metric::RecentWaf { experiment }
             | Metric::Effect { experiment, .. }
+            | Metric::Time { experiment, .. }
             | Metric::Figure { experiment, .. } => {
                 if let Some(name) = name {
                     name.clone_into(experiment);
                 }
             }
             Metric::Ratio { .. }
+            | Metric::TimeRatio { .. }
+            | Metric::Knee { .. }
             | Metric::FigureRatio { .. }
             | Metric::Ascending { .. }
             | Metric::Crossover { .. } => {}
         }
         metric
+    }
+
+    /// Returns the unit of the number; none for WAF, shares and ratios.
+    pub fn unit(&self) -> Option<&'static str> {
+        let unit = match self {
+            Metric::Time { measure, .. } => measure.unit(),
+            Metric::Knee { .. } => "1/s",
+            _ => "",
+        };
+        Some(unit).filter(|unit| !unit.is_empty())
     }
 
     /// Returns a description for tables.
@@ -200,6 +251,23 @@ impl Metric {
                 format!("neighbours in the published order{}", when(at))
             }
             Metric::Crossover { at, .. } => format!("crossover of WAF{}", when(at)),
+            Metric::Time { measure, window: None, .. } => {
+                with_unit(measure.describe(), measure.unit())
+            }
+            Metric::Time { measure, window: Some(Window { from, to }), .. } => {
+                with_unit(format!("{} from x{from} to x{to}", measure.describe()), measure.unit())
+            }
+            Metric::TimeRatio { experiments, measure, .. } => {
+                let [a, b] = [0, 1].map(|i| experiments.get(i).map_or("", String::as_str));
+                format!("{} of {a} over {b}", measure.describe())
+            }
+            Metric::Knee { measure, limit, .. } => {
+                format!(
+                    "rate at which the {} exceeds {limit} {}, 1/s",
+                    measure.describe(),
+                    measure.unit()
+                )
+            }
         }
     }
 
@@ -262,8 +330,35 @@ impl Metric {
                 let gaps: Vec<f64> = first.iter().zip(&second).map(|(a, b)| a - b).collect();
                 Ok(crossover(over, &gaps).unwrap_or(f64::NAN))
             }
+            Metric::Time { experiment, job, measure, window } => {
+                measure.value(find(experiment)?, job, *window)
+            }
+            Metric::TimeRatio { experiments, job, measure } => {
+                let of = |name: &String| measure.value(find(name)?, job, None);
+                match experiments.iter().map(of).collect::<Result<Vec<f64>, String>>()?[..] {
+                    [a, b] => Ok(a / b),
+                    _ => Err("not two experiments".to_owned()),
+                }
+            }
+            Metric::Knee { experiments, over, job, measure, limit } => {
+                let of = |name: &String| measure.value(find(name)?, job, None);
+                let values = experiments.iter().map(of).collect::<Result<Vec<f64>, String>>()?;
+                Ok(first_above(over, &values, *limit).unwrap_or(f64::NAN))
+            }
         }
     }
+}
+
+fn with_unit(what: String, unit: &str) -> String {
+    if unit.is_empty() { what } else { format!("{what}, {unit}") }
+}
+
+/// Returns where values first exceed a limit, linear between points.
+pub(super) fn first_above(over: &[f64], values: &[f64], limit: f64) -> Option<f64> {
+    let at = values.iter().position(|value| *value > limit)?;
+    let Some(before) = at.checked_sub(1) else { return over.first().copied() };
+    let share = (limit - values[before]) / (values[at] - values[before]);
+    Some(over[before] + (over[at] - over[before]) * share)
 }
 
 fn all<'a>(
@@ -334,6 +429,14 @@ fn series(record: &Record, handle: &str, at: Option<f64>) -> Result<(f64, f64), 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_knee_lies_between_points() {
+        let over = [10.0, 20.0, 30.0];
+        assert_eq!(first_above(&over, &[5.0, 10.0, 110.0], 60.0), Some(25.0));
+        assert_eq!(first_above(&over, &[70.0, 80.0, 90.0], 60.0), Some(10.0));
+        assert_eq!(first_above(&over, &[5.0, 10.0, 20.0], 60.0), None);
+    }
 
     #[test]
     fn curves_cross_between_points() {

@@ -8,14 +8,17 @@
 //!
 //! - `study.rs`: the file and its checks. `plan.rs`: the runs that the chosen rows need.
 //! - `scale.rs`: the same experiment on a device with smaller reclaim units.
-//! - `metric.rs`: from the records of one seed to a number.
+//! - `grid.rs`: tables of published figures, of which each cell is a row.
+//! - `metric.rs`: from the records of one seed to a number. `measure.rs`: numbers of runs with a clock.
 //! - `table.rs`: rows with the mean over seeds and their spread, `wafer.reproduce/1`; `markdown.rs` and
 //!   `html.rs` show them.
 //!
 //! Misses are results like any other; nothing hides them.
 
+mod grid;
 mod html;
 mod markdown;
+mod measure;
 mod metric;
 mod plan;
 mod scale;
@@ -24,6 +27,7 @@ mod table;
 
 pub(crate) use markdown::figures;
 pub use markdown::{COLUMNS, Column, cells};
+pub use measure::{Measure, Window};
 pub use metric::{Effect, Metric};
 pub use plan::{Choice, Plan, PlannedRun};
 pub use scale::Scale;

@@ -10,6 +10,8 @@ use wafer_lab::{LabError, Reference};
 use wafer_record::Volume;
 use wafer_record::files::read_text;
 
+use super::grid::TableFile;
+use super::measure::Measure;
 use super::metric::{Effect, Metric};
 
 /// What agreement with a published figure is worth.
@@ -71,6 +73,8 @@ struct StudyFile {
     experiment: Vec<StudyExperiment>,
     #[serde(default)]
     row: Vec<RowFile>,
+    #[serde(default)]
+    table: Vec<TableFile>,
     #[serde(default)]
     sweep: Vec<Sweep>,
 }
@@ -152,6 +156,8 @@ struct RowFile {
     handle: Option<String>,
     figure: Option<String>,
     tenant: Option<String>,
+    measure: Option<String>,
+    job: Option<String>,
     published: Option<f64>,
     reference: Option<PathBuf>,
     reference_bytes: Option<u64>,
@@ -238,6 +244,15 @@ impl Study {
                 return Err(wrong("id", &format!("another row has the id `{}`", row.id)));
             }
             rows.push(row.check(&folder, &names, &wrong)?);
+        }
+        for (at, table) in file.table.into_iter().enumerate() {
+            let wrong =
+                |key: &str, reason: &str| layers.error(&format!("table[{at}].{key}"), reason);
+            let more = table.rows(&folder, &names).map_err(|(key, reason)| wrong(key, &reason))?;
+            if let Some(row) = more.iter().find(|row| rows.iter().any(|r| r.id == row.id)) {
+                return Err(wrong("name", &format!("another row has the id `{}`", row.id)));
+            }
+            rows.extend(more);
         }
         for (at, sweep) in file.sweep.iter().enumerate() {
             let wrong =
@@ -343,9 +358,20 @@ impl RowFile {
                 Metric::Effect { experiment: one()?, effect, present }
             }
             "recent_waf" => Metric::RecentWaf { experiment: one()? },
-            "ratio" | "figure_ratio" if self.experiments.len() != 2 => {
+            "ratio" | "figure_ratio" | "time_ratio" if self.experiments.len() != 2 => {
                 return Err(wrong("experiments", "expected two, the first over the second"));
             }
+            "time" => Metric::Time {
+                experiment: one()?,
+                job: self.job.unwrap_or_default(),
+                measure: measure(self.measure.as_deref(), wrong)?,
+                window: None,
+            },
+            "time_ratio" => Metric::TimeRatio {
+                experiments: self.experiments,
+                job: self.job.unwrap_or_default(),
+                measure: measure(self.measure.as_deref(), wrong)?,
+            },
             "ratio" => Metric::Ratio { experiments: self.experiments, at },
             "figure_ratio" => Metric::FigureRatio {
                 experiments: self.experiments,
@@ -377,13 +403,21 @@ impl RowFile {
             other => {
                 let known = "waf, handle_waf, extra_share, caused_share, noisy_ruh, \
                              no_noisy_ruh, save_sequential, no_save_sequential, figure, \
-                             figure_ratio, ratio, recent_waf, ascending, crossover";
+                             figure_ratio, ratio, recent_waf, ascending, crossover, time, time_ratio";
                 return Err(wrong("metric", &format!("no metric `{other}`; known: {known}")));
             }
         };
         let Self { id, class, tolerance, source, reason, .. } = self;
         Ok(Row { id, metric, published, class, tolerance, source, reason })
     }
+}
+
+fn measure(
+    text: Option<&str>,
+    wrong: &dyn Fn(&str, &str) -> LabError,
+) -> Result<Measure, LabError> {
+    let text = text.ok_or_else(|| wrong("measure", "missing for this metric"))?;
+    Measure::parse(text).ok_or_else(|| wrong("measure", &format!("no measure `{text}`")))
 }
 
 /// Whether `id` is `prefix` or something below it.

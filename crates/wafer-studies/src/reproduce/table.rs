@@ -62,6 +62,9 @@ pub struct ReproducedRow {
     pub id: String,
     /// What is compared.
     pub what: String,
+    /// Unit of the figures: `us`, `MB/s`, or `1/s`; none for WAF, shares and ratios.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<&'static str>,
     /// What agreement is worth.
     pub class: Class,
     /// The published figure.
@@ -255,6 +258,7 @@ impl ReproducedRow {
         ReproducedRow {
             id: format!("{study}/{}", row.id),
             what: row.metric.describe(),
+            unit: row.metric.unit(),
             class: row.class,
             published: row.published,
             ours: mean,

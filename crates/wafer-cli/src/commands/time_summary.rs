@@ -1,0 +1,82 @@
+//! The tables of a run with a clock.
+
+use std::io::{self, Write};
+
+use wafer_record::TimeRecord;
+use wafer_record::time::Requests;
+
+use crate::output;
+use crate::output::{HEADER, Table};
+
+/// Bandwidth and latency by job, use of the dies, and what latencies consist of.
+pub(crate) fn print(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
+    writeln!(
+        out,
+        "\n{HEADER}{} of model time{HEADER:#}, mean power {:.1} W",
+        output::seconds(time.seconds),
+        time.mean_watts
+    )?;
+    let mut table = Table::default().text(["job", ""]).numbers([
+        "IOPS",
+        "per second",
+        "mean us",
+        "p50",
+        "p99",
+        "p99.9",
+        "p99.99",
+        "max",
+    ]);
+    let all = [("all", &time.read, &time.write)].into_iter();
+    let jobs = time.jobs.iter().map(|(name, job)| (name.as_str(), &job.read, &job.write));
+    for (name, read, write) in all.chain(jobs) {
+        for (direction, requests) in [("read", read), ("write", write)] {
+            if let Some(requests) = requests {
+                table.row(row(name, direction, requests));
+            }
+        }
+    }
+    table.print(out)?;
+    let dies: Vec<String> = (time.dies.iter().filter(|(_, share)| **share >= 0.0005))
+        .map(|(work, share)| format!("{} {:.1} %", work.replace('_', " "), share * 100.0))
+        .collect();
+    writeln!(out, "dies: {}", dies.join(", "))?;
+    for (direction, requests) in [("read", &time.read), ("write", &time.write)] {
+        let Some(requests) = requests else { continue };
+        for band in requests.bands.iter().filter(|band| band.from >= 99.0) {
+            let mut parts: Vec<(&String, &f64)> = band.parts_us.iter().collect();
+            parts.sort_by(|a, b| b.1.total_cmp(a.1));
+            let parts = parts.iter().filter(|(_, us)| **us >= 0.5).take(4);
+            let parts: Vec<String> = parts.map(|(name, us)| format!("{name} {us:.0} us")).collect();
+            writeln!(
+                out,
+                "{direction}s from p{} to p{}: {}",
+                band.from,
+                band.to,
+                parts.join(", ")
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn row(name: &str, direction: &str, requests: &Requests) -> [String; 10] {
+    let percentile = |percent: &str| {
+        requests.percentiles_us.get(percent).map_or_else(String::new, |us| microseconds(*us))
+    };
+    [
+        name.to_owned(),
+        direction.to_owned(),
+        format!("{:.0}", requests.iops),
+        output::bytes(requests.bytes_per_second.round() as u64),
+        microseconds(requests.mean_us),
+        percentile("50"),
+        percentile("99"),
+        percentile("99.9"),
+        percentile("99.99"),
+        microseconds(requests.max_us),
+    ]
+}
+
+fn microseconds(us: f64) -> String {
+    if us < 100.0 { format!("{us:.1}") } else { format!("{us:.0}") }
+}

@@ -1,0 +1,183 @@
+//! One job: which of its commands may be submitted, and when.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use wafer_interface::{Batch, Command, Op};
+use wafer_random::{Purpose, Rng};
+
+use crate::error::WorkloadError;
+use crate::job::{DIRECTIONS, JobSpec, READ, RateProcess, TRIM, WRITE};
+use crate::job_stream::JobStream;
+
+/// Commands generated ahead.
+const AHEAD: usize = 256;
+
+#[derive(Clone, Debug)]
+pub(super) struct RunningJob {
+    number: usize,
+    spec: JobSpec,
+    stream: JobStream,
+    ready: Vec<Command>,
+    at: usize,
+    /// When each place of the queue becomes free.
+    free: BinaryHeap<Reverse<u64>>,
+    in_flight: u32,
+    ticket: u64,
+    start: u64,
+    last: u64,
+    /// When the last command completed.
+    completed: u64,
+    deadline: u64,
+    until_think: u64,
+    thinks: bool,
+    /// Bytes and commands submitted, by direction.
+    issued: [(u64, u64); DIRECTIONS],
+    /// When a Poisson process lets the next command of a direction go.
+    arrival: [u64; DIRECTIONS],
+    random: Rng,
+    ended: bool,
+}
+
+fn nanoseconds(seconds: f64) -> u64 {
+    // Saturates.
+    (seconds * 1e9).round() as u64
+}
+
+impl RunningJob {
+    pub(super) fn new(
+        spec: &JobSpec,
+        seed: u64,
+        number: u32,
+        first_ticket: u64,
+        now: u64,
+    ) -> Result<Self, WorkloadError> {
+        let start = now.saturating_add(nanoseconds(spec.start_delay));
+        let deadline = spec.runtime.map_or(u64::MAX, |runtime| {
+            start.saturating_add(nanoseconds(spec.ramp_time)).saturating_add(nanoseconds(runtime))
+        });
+        let depth = spec.iodepth.max(1);
+        Ok(RunningJob {
+            number: number as usize,
+            stream: JobStream::new(spec, seed, number)?,
+            ready: Vec::with_capacity(AHEAD),
+            at: 0,
+            free: (0..depth).map(|_| Reverse(start)).collect(),
+            in_flight: 0,
+            ticket: first_ticket,
+            start,
+            last: start,
+            completed: start,
+            deadline,
+            until_think: spec.thinktime_blocks.max(1),
+            thinks: false,
+            issued: Default::default(),
+            arrival: [start; DIRECTIONS],
+            random: Rng::new(spec.seed.unwrap_or(seed), number, Purpose::Arrival, 0),
+            ended: false,
+            spec: spec.clone(),
+        })
+    }
+
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
+    pub(super) fn depth(&self) -> u32 {
+        self.spec.iodepth.max(1)
+    }
+
+    /// Whether the job has ended and all its commands have completed.
+    pub(super) fn is_over(&self) -> bool {
+        self.ended && self.in_flight == 0
+    }
+
+    pub(super) fn completed(&mut self, time: u64) {
+        self.in_flight -= 1;
+        self.completed = self.completed.max(time);
+        self.free.push(Reverse(time));
+    }
+
+    /// Submits a command for every free place, until the batch has `end`.
+    pub(super) fn submit(&mut self, batch: &mut Batch, end: usize) {
+        while !self.ended && batch.len() < end {
+            // A pause begins when everything in flight has completed, as in fio.
+            if self.thinks && self.in_flight > 0 {
+                break;
+            }
+            let Some(&Reverse(free)) = self.free.peek() else { break };
+            if self.at == self.ready.len() {
+                self.ready.clear();
+                self.at = 0;
+                self.stream.fill(&mut self.ready, AHEAD);
+            }
+            let Some(&command) = self.ready.get(self.at) else {
+                self.ended = true;
+                break;
+            };
+            let time = self.time_of(&command, free);
+            if time >= self.deadline {
+                self.ended = true;
+                break;
+            }
+            self.at += 1;
+            self.free.pop();
+            self.in_flight += 1;
+            self.last = time;
+            batch.commands.push(command);
+            batch.times.push(time);
+            batch.tickets.push(self.ticket);
+            self.ticket += 1;
+        }
+    }
+
+    /// Returns when a command goes that has a place in the queue from `free` on.
+    fn time_of(&mut self, command: &Command, free: u64) -> u64 {
+        let mut time = free.max(self.last);
+        if std::mem::take(&mut self.thinks) {
+            time = time
+                .max(self.completed)
+                .saturating_add(self.spec.thinktime_us.saturating_mul(1000));
+        }
+        let direction = match command.op {
+            Op::Read => READ,
+            Op::Write => WRITE,
+            Op::Deallocate => TRIM,
+            Op::Flush | Op::Update => return time,
+        };
+        time = time.max(self.due(direction));
+        let issued = &mut self.issued[direction];
+        *issued = (issued.0 + command.bytes(), issued.1 + 1);
+        self.until_think -= 1;
+        if self.until_think == 0 {
+            self.until_think = self.spec.thinktime_blocks.max(1);
+            self.thinks = self.spec.thinktime_us > 0;
+        }
+        time
+    }
+
+    /// Returns when the rates let the next command of a direction go. As in fio a steady rate counts from the start
+    /// of the job, so a job that has fallen behind catches up.
+    fn due(&mut self, direction: usize) -> u64 {
+        let (bytes, commands) = self.issued[direction];
+        let steady = |count: u64, rate: Option<u64>| {
+            let time = u128::from(count) * 1_000_000_000 / u128::from(rate?);
+            Some(self.start.saturating_add(u64::try_from(time).unwrap_or(u64::MAX)))
+        };
+        let rate_iops = self.spec.rate_iops[direction].filter(|rate| *rate > 0);
+        let by_bytes = steady(bytes, self.spec.rate[direction].filter(|rate| *rate > 0));
+        let by_commands = match (self.spec.rate_process, rate_iops) {
+            (RateProcess::Linear, rate) => steady(commands, rate),
+            (RateProcess::Poisson, None) => None,
+            (RateProcess::Poisson, Some(rate)) => {
+                // 53 random bits: the logarithm is finite.
+                let draw = ((self.random.next64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+                let wait = -libm::log(draw) / rate as f64;
+                let arrival = &mut self.arrival[direction];
+                *arrival = arrival.saturating_add(nanoseconds(wait));
+                Some(*arrival)
+            }
+        };
+        by_bytes.unwrap_or(0).max(by_commands.unwrap_or(0))
+    }
+}

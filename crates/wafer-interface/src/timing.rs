@@ -1,0 +1,314 @@
+//! How fast a drive is: media, controller, link, write buffer and pacing of garbage collection.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bytes::Bytes;
+
+/// The times of a drive. Bytes never depend on them.
+///
+/// Rates are bytes per second, times microseconds of model time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimingConfig {
+    /// Number of NAND dies. A reclaim unit is striped over all of them, or over those of its reclaim group.
+    pub dies: u32,
+    /// Planes that a die programs, reads and erases together.
+    #[serde(default = "two")]
+    pub planes: u32,
+    /// Page of one plane.
+    #[serde(default = "plane_page")]
+    pub plane_page: Bytes,
+    /// Bits of a cell: pages of every plane that one program writes, 3 for TLC.
+    #[serde(default = "three")]
+    pub cell_bits: u32,
+    /// Time to read a page from the cells (tR), by page type; one number is the time of every type.
+    pub read_us: OneOrMany,
+    /// Time of a one-shot program of all planes.
+    pub program_us: f64,
+    /// Time to erase a block of all planes.
+    #[serde(default = "erase_us")]
+    pub erase_us: f64,
+    /// Size of a block over all planes: what one erase frees.
+    #[serde(default = "block")]
+    pub block: Bytes,
+    /// Time after which a program gives way to a waiting read. 0: it never does.
+    #[serde(default)]
+    pub slice_us: f64,
+    /// Time after which an erase gives way to a waiting read. 0: it never does.
+    #[serde(default)]
+    pub erase_slice_us: f64,
+    /// Share of the points between slices at which a program or erase does not give way.
+    #[serde(default)]
+    pub missed_slices: f64,
+    /// Time that a program or erase loses when it gives way.
+    #[serde(default)]
+    pub resume_us: f64,
+    /// Number of channels; dies are spread over them evenly.
+    #[serde(default = "eight")]
+    pub channels: u32,
+    /// Rate of one channel.
+    #[serde(default = "channel_rate")]
+    pub channel_rate: Bytes,
+    /// Rate of the link from the drive to the host.
+    pub link_read: Bytes,
+    /// Rate of the link from the host to the drive.
+    pub link_write: Bytes,
+    /// Time of a read in controller and driver, without waiting, media and transfers.
+    pub read_overhead_us: f64,
+    /// Time of a write in controller and driver, without waiting and transfers.
+    pub write_overhead_us: f64,
+    /// Most read commands per second that the controller takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_iops: Option<f64>,
+    /// Most write commands per second that the controller takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_iops: Option<f64>,
+    /// Size of the write buffer: a write completes when it is in it.
+    pub write_buffer: Bytes,
+    /// Whether the buffer survives a loss of power, so that flush and FUA cost nothing.
+    #[serde(default = "yes")]
+    pub buffer_protected: bool,
+    /// How garbage collection is spread over time.
+    #[serde(default)]
+    pub gc_pacing: GcPacing,
+    /// Bytes that garbage collection moves at a time, with `gc_pacing = "burst"`.
+    #[serde(default = "burst")]
+    pub gc_burst: Bytes,
+    /// Whether relocated data takes room in the write buffer until it is programmed, so that hosts wait for a burst
+    /// that is larger than the room left.
+    #[serde(default)]
+    pub gc_buffered: bool,
+    /// Bytes that hosts may write ahead of garbage collection while it has work: beyond them each write waits until
+    /// the dies have had the time for it and for its share of relocation. Default: only the write buffer limits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gc_credit: Option<Bytes>,
+    /// Share of the rate at which dies keep up with hosts and relocation, from which on `gc_credit` holds. Below it
+    /// garbage collection is ahead.
+    #[serde(default)]
+    pub gc_knee: f64,
+    /// Most bytes per second that the host may write while garbage collection moves a page for at least every 50 that
+    /// hosts write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gc_host_rate: Option<Bytes>,
+    /// Bytes of metadata programmed for each byte that the host writes.
+    #[serde(default)]
+    pub metadata: f64,
+    /// Power and energy.
+    #[serde(default)]
+    pub power: PowerConfig,
+}
+
+/// A number, or one number for each type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    /// The same for every type.
+    One(f64),
+    /// By type.
+    Many(Vec<f64>),
+}
+
+impl OneOrMany {
+    /// Returns the numbers.
+    pub fn as_slice(&self) -> &[f64] {
+        match self {
+            OneOrMany::One(one) => std::slice::from_ref(one),
+            OneOrMany::Many(many) => many,
+        }
+    }
+}
+
+/// How garbage collection is spread over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GcPacing {
+    /// Evenly between the host's writes: so many relocated pages for each page written that what one
+    /// collection moves is done when the space that it freed is used up.
+    #[default]
+    Smooth,
+    /// As "smooth", but `gc_burst` bytes at a time.
+    Burst,
+}
+
+/// Power and energy of a drive. No published measurement tells GC's part of it: an assumption.
+///
+/// The defaults are 3.3 V x 25 mA per busy die.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PowerConfig {
+    /// Power without any work, watts.
+    pub idle_w: f64,
+    /// Power of a die that reads, programs or erases, watts.
+    pub die_w: f64,
+    /// Energy of a byte on a channel, picojoules.
+    pub channel_pj: f64,
+    /// Energy of a byte on the link, picojoules.
+    pub link_pj: f64,
+}
+
+impl Default for PowerConfig {
+    fn default() -> Self {
+        PowerConfig { idle_w: 5.0, die_w: 0.0825, channel_pj: 20.0, link_pj: 60.0 }
+    }
+}
+
+fn two() -> u32 {
+    2
+}
+fn three() -> u32 {
+    3
+}
+fn eight() -> u32 {
+    8
+}
+fn plane_page() -> Bytes {
+    Bytes(16 << 10)
+}
+fn block() -> Bytes {
+    Bytes(48 << 20)
+}
+fn erase_us() -> f64 {
+    3500.0
+}
+fn channel_rate() -> Bytes {
+    Bytes(1_200_000_000)
+}
+fn burst() -> Bytes {
+    Bytes(16 << 20)
+}
+fn yes() -> bool {
+    true
+}
+
+impl TimingConfig {
+    /// Returns the bytes of a one-shot program: the pages of all planes and bits.
+    pub fn program_bytes(&self) -> u64 {
+        u64::from(self.planes) * self.plane_page.0 * u64::from(self.cell_bits)
+    }
+
+    /// Returns the bytes per second that all dies program together.
+    pub fn program_rate(&self) -> f64 {
+        self.program_bytes() as f64 * f64::from(self.dies) / (self.program_us / 1e6)
+    }
+
+    /// Checks that no key is beyond what a drive can have, so that sums of times and bytes stay in range.
+    ///
+    /// # Errors
+    /// The key at fault below `timing`, and its limit.
+    pub fn check_limits(&self) -> Result<(), (&'static str, String)> {
+        const COUNT: f64 = 65_536.0;
+        const IOPS: f64 = 1e9;
+        const SIZE: u64 = 1 << 40;
+        let sizes = [
+            ("timing.plane_page", self.plane_page, 1 << 30),
+            ("timing.block", self.block, SIZE),
+            ("timing.channel_rate", self.channel_rate, SIZE),
+            ("timing.link_read", self.link_read, SIZE),
+            ("timing.link_write", self.link_write, SIZE),
+            ("timing.write_buffer", self.write_buffer, SIZE),
+            ("timing.gc_burst", self.gc_burst, SIZE),
+            ("timing.gc_credit", self.gc_credit.unwrap_or_default(), SIZE),
+            ("timing.gc_host_rate", self.gc_host_rate.unwrap_or_default(), SIZE),
+        ];
+        for (key, bytes, most) in sizes {
+            if bytes.0 > most {
+                return Err((key, format!("expected at most {}", Bytes(most))));
+            }
+        }
+        let numbers = [
+            ("timing.dies", f64::from(self.dies), COUNT),
+            ("timing.channels", f64::from(self.channels), COUNT),
+            ("timing.planes", f64::from(self.planes), 256.0),
+            ("timing.cell_bits", f64::from(self.cell_bits), 16.0),
+            ("timing.read_iops", self.read_iops.unwrap_or_default(), IOPS),
+            ("timing.write_iops", self.write_iops.unwrap_or_default(), IOPS),
+        ];
+        for (key, value, most) in numbers {
+            if value.is_nan() || value > most {
+                return Err((key, format!("expected at most {most}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks every key for a device with pages of `page_bytes` bytes in so many reclaim groups.
+    ///
+    /// # Errors
+    /// The key at fault below `timing`, and what it must be.
+    pub fn check(&self, page_bytes: u64, groups: u16) -> Result<(), (&'static str, String)> {
+        let time = |key: &'static str, value: f64, least: f64| {
+            let most = 1e7;
+            if value.is_finite() && value >= least && value <= most {
+                return Ok(());
+            }
+            let above = if least > 0.0 { "above 0" } else { "0 or more" };
+            Err((key, format!("expected a time {above} and at most 10 seconds, in microseconds")))
+        };
+        let positive = |key: &'static str, ok: bool| match ok {
+            true => Ok(()),
+            false => Err((key, "must be above 0".to_owned())),
+        };
+        positive("timing.dies", self.dies > 0)?;
+        if !self.dies.is_multiple_of(u32::from(groups)) {
+            let reason = format!("must be a multiple of the {groups} reclaim groups");
+            return Err(("timing.dies", reason));
+        }
+        positive("timing.planes", self.planes > 0)?;
+        positive("timing.cell_bits", self.cell_bits > 0)?;
+        positive("timing.channels", self.channels > 0)?;
+        if self.plane_page.0 == 0 || !self.plane_page.0.is_multiple_of(page_bytes) {
+            let reason = format!("must be a multiple of the page ({page_bytes} bytes)");
+            return Err(("timing.plane_page", reason));
+        }
+        if self.read_us.as_slice().is_empty() {
+            return Err((
+                "timing.read_us",
+                "expected a time, or one for each page type".to_owned(),
+            ));
+        }
+        self.read_us.as_slice().iter().try_for_each(|us| time("timing.read_us", *us, 1e-3))?;
+        time("timing.program_us", self.program_us, 1e-3)?;
+        time("timing.erase_us", self.erase_us, 0.0)?;
+        time("timing.slice_us", self.slice_us, 0.0)?;
+        time("timing.erase_slice_us", self.erase_slice_us, 0.0)?;
+        time("timing.resume_us", self.resume_us, 0.0)?;
+        time("timing.read_overhead_us", self.read_overhead_us, 0.0)?;
+        time("timing.write_overhead_us", self.write_overhead_us, 0.0)?;
+        let share = |key: &'static str, value: f64, most: f64| {
+            if (0.0..=most).contains(&value) {
+                return Ok(());
+            }
+            Err((key, format!("expected a share from 0 to {most}")))
+        };
+        share("timing.missed_slices", self.missed_slices, 0.99)?;
+        share("timing.metadata", self.metadata, 1.0)?;
+        share("timing.gc_knee", self.gc_knee, 1.0)?;
+        let rates = [
+            ("timing.channel_rate", self.channel_rate.0 as f64),
+            ("timing.link_read", self.link_read.0 as f64),
+            ("timing.link_write", self.link_write.0 as f64),
+            ("timing.read_iops", self.read_iops.unwrap_or(1.0)),
+            ("timing.write_iops", self.write_iops.unwrap_or(1.0)),
+            ("timing.block", self.block.0 as f64),
+            ("timing.gc_host_rate", self.gc_host_rate.map_or(1.0, |r| r.0 as f64)),
+        ];
+        rates.into_iter().try_for_each(|(key, rate)| positive(key, rate > 0.0))?;
+        for (key, value) in [
+            ("timing.power.idle_w", self.power.idle_w),
+            ("timing.power.die_w", self.power.die_w),
+            ("timing.power.channel_pj", self.power.channel_pj),
+            ("timing.power.link_pj", self.power.link_pj),
+        ] {
+            if !(0.0..=1e6).contains(&value) {
+                return Err((key, "expected a number from 0 to 1000000".to_owned()));
+            }
+        }
+        let program = self.program_bytes();
+        if self.write_buffer.0 < program {
+            let reason = format!("must hold at least one program ({program} bytes)");
+            return Err(("timing.write_buffer", reason));
+        }
+        Ok(())
+    }
+}

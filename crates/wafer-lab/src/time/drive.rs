@@ -1,0 +1,296 @@
+//! The loop of a run with a clock: the next thing that happens is a submission, a completion, or an event of the
+//! media.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::VecDeque;
+
+use wafer_interface::{
+    Batch, Command, CommandStream, Completion, LBA_BYTES, Op, StreamDescription, StreamState,
+    TimingConfig,
+};
+use wafer_media::{Done, Kind, Media, Request, Shape, Time};
+use wafer_record::{Recorder, TimeRecord};
+
+use super::statistics::Statistics;
+use crate::drive::{Drive, Placements};
+use crate::error::LabError;
+use crate::source::TimedJob;
+
+/// Commands asked of a stream at once.
+const BATCH: usize = 64;
+
+/// A command that waits for its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    time: Time,
+    number: u64,
+}
+
+/// Hosts and media of a run with a clock.
+pub(crate) struct TimedRun<'a, const ATTRIBUTION: bool, const TIMED: bool> {
+    device: &'a mut Drive<ATTRIBUTION, TIMED>,
+    stream: &'a mut dyn CommandStream,
+    description: StreamDescription,
+    placements: Placements,
+    media: Media,
+    statistics: Statistics,
+    now: Time,
+    /// Since when the media's counts count.
+    measured_from: Time,
+    /// Submissions in order of time, and their commands.
+    due: BinaryHeap<Reverse<(Due, u64)>>,
+    commands: Slots,
+    /// Completions in order of time.
+    flying: BinaryHeap<Reverse<(Time, u64, u64)>>,
+    done: Vec<Done>,
+    /// Commands of a stream that does not wait, which run at its queue depth.
+    queue: VecDeque<Command>,
+    in_flight: u32,
+    number: u64,
+    ended: bool,
+    limit: u64,
+    /// First page of each namespace among all.
+    first_pages: Vec<u64>,
+    blocks_per_page: u64,
+    /// Commands in the order in which the device executed them.
+    #[cfg(test)]
+    pub(super) applied: Vec<Command>,
+}
+
+/// Commands by number, in memory that is used again.
+#[derive(Default)]
+struct Slots {
+    commands: Vec<(Command, u64)>,
+    free: Vec<u32>,
+}
+
+impl Slots {
+    fn put(&mut self, command: Command, ticket: u64) -> u64 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.commands[slot as usize] = (command, ticket);
+                u64::from(slot)
+            }
+            None => {
+                self.commands.push((command, ticket));
+                self.commands.len() as u64 - 1
+            }
+        }
+    }
+
+    fn get(&self, slot: u64) -> (Command, u64) {
+        self.commands[slot as usize]
+    }
+
+    fn take(&mut self, slot: u64) -> (Command, u64) {
+        self.free.push(slot as u32);
+        self.commands[slot as usize]
+    }
+}
+
+impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, TIMED> {
+    /// Prepares a run. `jobs` names what the tickets of the stream number.
+    ///
+    /// # Errors
+    /// The key of the timing that does not fit the device.
+    pub(crate) fn new(
+        device: &'a mut Drive<ATTRIBUTION, TIMED>,
+        stream: &'a mut dyn CommandStream,
+        timing: &TimingConfig,
+        jobs: &[TimedJob],
+        limit: Option<u64>,
+    ) -> Result<Self, (&'static str, String)> {
+        let geometry = device.geometry();
+        let shape = Shape {
+            page_bytes: geometry.page_bytes,
+            pages_per_ru: geometry.pages_per_ru,
+            ru_count: geometry.ru_count,
+            groups: geometry.groups,
+        };
+        let media = Media::new(timing, shape)?;
+        let mut first_pages = Vec::new();
+        let mut pages = 0;
+        for bytes in geometry.namespace_bytes() {
+            first_pages.push(pages);
+            pages += bytes / geometry.page_bytes;
+        }
+        let description = stream.description();
+        Ok(TimedRun {
+            placements: Placements::of(geometry, description),
+            statistics: Statistics::new(jobs, first_pages.len()),
+            blocks_per_page: geometry.page_bytes / LBA_BYTES,
+            device,
+            stream,
+            description,
+            media,
+            now: 0,
+            measured_from: 0,
+            due: BinaryHeap::new(),
+            commands: Slots::default(),
+            flying: BinaryHeap::new(),
+            done: Vec::new(),
+            queue: VecDeque::new(),
+            in_flight: 0,
+            number: 0,
+            ended: false,
+            limit: limit.unwrap_or(u64::MAX),
+            first_pages,
+            #[cfg(test)]
+            applied: Vec::new(),
+        })
+    }
+
+    /// Runs until nothing is left to do. `each` is called about once in a thousand events and stops the run with an
+    /// error.
+    ///
+    /// # Errors
+    /// As `each`, or the workload waits for ever.
+    pub(crate) fn run(
+        &mut self,
+        recorder: &mut Recorder,
+        mut each: impl FnMut(&mut Drive<ATTRIBUTION, TIMED>) -> Result<(), LabError>,
+    ) -> Result<(), LabError> {
+        self.pull()?;
+        let mut events = 0u64;
+        loop {
+            let due = self.due.peek().map(|Reverse((due, _))| due.time);
+            let flying = self.flying.peek().map(|Reverse((time, _, _))| *time);
+            let media = self.media.next_event();
+            let Some(next) = due.into_iter().chain(flying).chain(media).min() else { break };
+            self.now = self.now.max(next);
+            if media == Some(next) {
+                let mut done = std::mem::take(&mut self.done);
+                self.media.advance(next, &mut done);
+                for done in done.drain(..) {
+                    self.number += 1;
+                    self.statistics.add(&done, self.commands.get(done.request.ticket));
+                    self.flying.push(Reverse((done.time, self.number, done.request.ticket)));
+                }
+                self.done = done;
+            } else if flying == Some(next) {
+                self.complete()?;
+            } else {
+                self.submit(recorder);
+            }
+            events += 1;
+            if events.is_multiple_of(1024) {
+                each(self.device)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the results.
+    pub(crate) fn record(&self, timing: &TimingConfig) -> TimeRecord {
+        self.statistics.record(self.measured_from, self.now, &self.media, timing)
+    }
+
+    /// Takes what the stream has.
+    fn pull(&mut self) -> Result<(), LabError> {
+        // After the volume completions are not told: the workload would wait for ever.
+        self.ended |= self.device.counters().host_bytes >= self.limit;
+        while !self.ended {
+            let waits = self.description.waits;
+            if self.description.timed && !waits && self.due.len() >= BATCH {
+                return Ok(());
+            }
+            if !self.description.timed && !waits && !self.queue.is_empty() {
+                break;
+            }
+            let mut batch = Batch::default();
+            let state = self.stream.next(&mut batch, BATCH);
+            self.placements.resolve(&mut batch.commands);
+            if !self.description.timed && !waits {
+                self.queue.extend(&batch.commands);
+            } else {
+                for (at, command) in batch.commands.iter().enumerate() {
+                    let time = batch.times.get(at).copied().unwrap_or(self.now).max(self.now);
+                    let ticket = batch.tickets.get(at).copied().unwrap_or(0);
+                    self.enqueue(*command, time, ticket);
+                }
+            }
+            match state {
+                StreamState::Ready => {}
+                StreamState::Waiting if self.in_flight == 0 => {
+                    let reason = "the workload waits for a completion and no command is in flight";
+                    return Err(LabError::Run(reason.to_owned()));
+                }
+                StreamState::Waiting => return Ok(()),
+                StreamState::Ended => self.ended = true,
+            }
+        }
+        while self.in_flight < self.description.queue_depth.max(1) {
+            let Some(command) = self.queue.pop_front() else { break };
+            self.enqueue(command, self.now, 0);
+        }
+        Ok(())
+    }
+
+    fn enqueue(&mut self, command: Command, time: Time, ticket: u64) {
+        self.in_flight += 1;
+        self.number += 1;
+        let slot = self.commands.put(command, ticket);
+        self.due.push(Reverse((Due { time, number: self.number }, slot)));
+    }
+
+    /// Executes the next command in the device and hands its work to the media.
+    fn submit(&mut self, recorder: &mut Recorder) {
+        let Some(Reverse((due, slot))) = self.due.pop() else { return };
+        let (mut command, ticket) = self.commands.get(slot);
+        let host = self.device.counters().host_bytes;
+        if host >= self.limit {
+            // The volume is reached: what was to be submitted is not.
+            self.commands.take(slot);
+            self.in_flight -= 1;
+            self.ended = true;
+            return;
+        }
+        let over = (host + command.written_bytes()).saturating_sub(self.limit);
+        command.blocks -= (over / LBA_BYTES) as u32;
+        if self.statistics.submitted(ticket, due.time) {
+            self.media.reset_counts();
+            self.measured_from = due.time;
+        }
+        self.device.observer_mut().work.clear();
+        self.device.apply(&[command]);
+        #[cfg(test)]
+        self.applied.push(command);
+        let host = self.device.counters().host_bytes;
+        if host >= recorder.next() {
+            recorder.record(self.device);
+        }
+        let kind = match command.op {
+            Op::Read => Kind::Read,
+            Op::Write => Kind::Write,
+            Op::Flush => Kind::Flush,
+            Op::Deallocate | Op::Update => Kind::Other,
+        };
+        let first = self.first_pages.get(command.namespace.index()).copied().unwrap_or(0);
+        let from = command.lba / self.blocks_per_page;
+        let to = (command.lba + u64::from(command.blocks)).div_ceil(self.blocks_per_page);
+        let moves = matches!(kind, Kind::Read | Kind::Write);
+        let request = Request {
+            ticket: slot,
+            submitted: due.time,
+            kind,
+            page: first + from,
+            pages: if moves { (to - from) as u32 } else { 0 },
+            bytes: if moves { command.bytes() } else { 0 },
+        };
+        self.media.submit(request, &self.device.observer().work);
+    }
+
+    /// Tells the stream of a completion.
+    fn complete(&mut self) -> Result<(), LabError> {
+        let Some(Reverse((time, _, slot))) = self.flying.pop() else { return Ok(()) };
+        let (_, ticket) = self.commands.take(slot);
+        self.in_flight -= 1;
+        // At the volume nothing more is submitted, so the stream need not hear of what completes.
+        self.ended |= self.device.counters().host_bytes >= self.limit;
+        if self.description.waits && !self.ended {
+            self.stream.completed(&[Completion { ticket, time_ns: Some(time) }]);
+        }
+        self.pull()
+    }
+}

@@ -1,0 +1,142 @@
+//! The record of a run with a clock.
+
+use std::collections::BTreeMap;
+
+use wafer_interface::TimingConfig;
+use wafer_media::{Latencies, Media, PARTS, Time, WORKS, Work};
+use wafer_record::time::{Band, Directions, PERCENTILES, Requests};
+use wafer_record::{HandleKey, TimeRecord};
+
+use super::statistics::{Pair, Span, Statistics};
+
+/// Bands of percentiles whose parts are recorded.
+const BANDS: [(f64, f64); 6] =
+    [(0.0, 50.0), (50.0, 90.0), (90.0, 99.0), (99.0, 99.9), (99.9, 99.99), (99.99, 100.0)];
+
+impl Statistics {
+    /// Returns the results from model time `from` to `now`.
+    pub(super) fn record(
+        &self,
+        from: Time,
+        now: Time,
+        media: &Media,
+        timing: &TimingConfig,
+    ) -> TimeRecord {
+        let seconds = (now - from) as f64 / 1e9;
+        let mut all = Pair::default();
+        let mut jobs: BTreeMap<&str, (Pair, Span)> = BTreeMap::new();
+        for job in &self.jobs {
+            merge(&mut all, &job.pair);
+            let (pair, span) = jobs.entry(&job.name).or_insert_with(|| (Pair::default(), job.span));
+            merge(pair, &job.pair);
+            span.join(job.span);
+        }
+        if self.jobs.is_empty() {
+            self.namespaces.iter().for_each(|pair| merge(&mut all, pair));
+        }
+        let counts = media.counts();
+        let whole = (media.die_count() as f64 * (now - from) as f64).max(1.0);
+        let mut dies: BTreeMap<String, f64> = (WORKS.iter())
+            .map(|work| (name(*work).to_owned(), counts.dies.of(*work) as f64 / whole))
+            .collect();
+        let busy = counts.dies.busy() as f64;
+        dies.insert("idle".to_owned(), (1.0 - busy / whole).max(0.0));
+        let power = &timing.power;
+        let energy_joules = power.idle_w * seconds
+            + power.die_w * busy / 1e9
+            + power.channel_pj * counts.channel_bytes as f64 / 1e12
+            + power.link_pj * counts.link_bytes as f64 / 1e12;
+        TimeRecord {
+            seconds,
+            read: requests(&all.read, seconds, Detail::Bands),
+            write: requests(&all.write, seconds, Detail::Bands),
+            jobs: (jobs.iter())
+                .map(|(name, (pair, span))| {
+                    ((*name).to_owned(), directions(pair, span.seconds(), Detail::Histogram))
+                })
+                .collect(),
+            handles: (self.handles.iter())
+                .filter_map(|(handle, all)| {
+                    Some((HandleKey::Handle(*handle), requests(all, seconds, Detail::Percentiles)?))
+                })
+                .collect(),
+            namespaces: (1..)
+                .zip(&self.namespaces)
+                .map(|(nsid, pair)| (nsid, directions(pair, seconds, Detail::Percentiles)))
+                .collect(),
+            dies,
+            energy_joules,
+            mean_watts: if seconds > 0.0 { energy_joules / seconds } else { 0.0 },
+            metadata_bytes: counts.metadata_bytes,
+            series: self.series.record(now),
+        }
+    }
+}
+
+/// How much of a set of requests is recorded.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Detail {
+    Percentiles,
+    Histogram,
+    Bands,
+}
+
+fn merge(sum: &mut Pair, pair: &Pair) {
+    sum.read.merge(&pair.read);
+    sum.write.merge(&pair.write);
+}
+
+fn name(work: Work) -> &'static str {
+    match work {
+        Work::HostProgram => "host_program",
+        Work::GcProgram => "gc_program",
+        Work::MetadataProgram => "metadata_program",
+        Work::BackgroundRead => "gc_read",
+        Work::Erase => "erase",
+        Work::HostRead => "host_read",
+    }
+}
+
+fn directions(pair: &Pair, seconds: f64, detail: Detail) -> Directions {
+    Directions {
+        seconds,
+        read: requests(&pair.read, seconds, detail),
+        write: requests(&pair.write, seconds, detail),
+    }
+}
+
+fn requests(latencies: &Latencies, seconds: f64, detail: Detail) -> Option<Requests> {
+    if latencies.count() == 0 {
+        return None;
+    }
+    let us = |ns: u64| ns as f64 / 1e3;
+    let seconds = seconds.max(1e-9);
+    let band = |(from, to): (f64, f64)| {
+        let parts = PARTS.iter().zip(latencies.parts(from, to)).filter(|(_, ns)| *ns > 0.0);
+        let parts_us = parts.map(|((_, name), ns)| ((*name).to_owned(), ns / 1e3)).collect();
+        Band { from, to, parts_us }
+    };
+    Some(Requests {
+        count: latencies.count(),
+        bytes: latencies.bytes,
+        iops: latencies.count() as f64 / seconds,
+        bytes_per_second: latencies.bytes as f64 / seconds,
+        mean_us: latencies.mean() / 1e3,
+        deviation_us: latencies.deviation() / 1e3,
+        min_us: us(latencies.min()),
+        max_us: us(latencies.max()),
+        percentiles_us: (PERCENTILES.iter())
+            .map(|percent| (percent.to_string(), us(latencies.percentile(*percent))))
+            .collect(),
+        bands: if detail == Detail::Bands {
+            BANDS.into_iter().map(band).collect()
+        } else {
+            Vec::new()
+        },
+        histogram: if detail >= Detail::Histogram {
+            latencies.bins().map(|(time, count)| (us(time), count)).collect()
+        } else {
+            Vec::new()
+        },
+    })
+}

@@ -1,0 +1,112 @@
+//! Latencies of a run: by direction, job, handle and namespace.
+
+use std::collections::BTreeMap;
+
+use wafer_interface::{Command, Op, Placement, stream};
+use wafer_media::{Done, Latencies, Time};
+
+use super::series::Series;
+use crate::source::TimedJob;
+
+/// Reads and writes.
+#[derive(Default)]
+pub(super) struct Pair {
+    pub(super) read: Latencies,
+    pub(super) write: Latencies,
+}
+
+/// The time in which something is measured.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    pub(super) from: Time,
+    pub(super) to: Time,
+}
+
+impl Span {
+    const NONE: Span = Span { from: Time::MAX, to: 0 };
+
+    pub(super) fn join(&mut self, other: Span) {
+        self.from = self.from.min(other.from);
+        self.to = self.to.max(other.to);
+    }
+
+    /// Returns its length, seconds.
+    pub(super) fn seconds(self) -> f64 {
+        self.to.saturating_sub(self.from) as f64 / 1e9
+    }
+}
+
+/// What a job has measured.
+pub(super) struct Job {
+    pub(super) name: String,
+    pub(super) pair: Pair,
+    ramp: Time,
+    /// From the end of its ramp to its last completion.
+    pub(super) span: Span,
+}
+
+/// What a run has measured.
+pub(super) struct Statistics {
+    /// Jobs by number; clones share a name.
+    pub(super) jobs: Vec<Job>,
+    pub(super) namespaces: Vec<Pair>,
+    /// Writes by the placement index that they name.
+    pub(super) handles: BTreeMap<u16, Latencies>,
+    pub(super) series: Series,
+    /// Whether the ramp of any job has ended.
+    measures: bool,
+}
+
+impl Statistics {
+    pub(super) fn new(jobs: &[TimedJob], namespaces: usize) -> Self {
+        let job = |job: &TimedJob| Job {
+            name: job.name.clone(),
+            pair: Pair::default(),
+            ramp: job.ramp,
+            span: Span::NONE,
+        };
+        Statistics {
+            jobs: jobs.iter().map(job).collect(),
+            measures: jobs.is_empty(),
+            namespaces: (0..namespaces).map(|_| Pair::default()).collect(),
+            handles: BTreeMap::new(),
+            series: Series::default(),
+        }
+    }
+
+    /// A command is submitted. Returns whether it is the first that counts.
+    pub(super) fn submitted(&mut self, ticket: u64, time: Time) -> bool {
+        let Some(job) = self.jobs.get_mut(stream::job_of(ticket)) else { return false };
+        if job.span.from == Time::MAX {
+            job.span.from = time.saturating_add(job.ramp);
+        }
+        time >= job.span.from && !std::mem::replace(&mut self.measures, true)
+    }
+
+    pub(super) fn add(&mut self, done: &Done, (command, ticket): (Command, u64)) {
+        let is_read = match command.op {
+            Op::Read => true,
+            Op::Write => false,
+            Op::Deallocate | Op::Flush | Op::Update => return,
+        };
+        let latency = done.time - done.request.submitted;
+        let bytes = done.request.bytes;
+        self.series.add(done.time, is_read, latency, bytes);
+        let mut job = self.jobs.get_mut(stream::job_of(ticket));
+        if job.as_ref().is_some_and(|job| done.request.submitted < job.span.from) {
+            return;
+        }
+        if let Some(job) = &mut job {
+            job.span.to = job.span.to.max(done.time);
+        }
+        let namespace = self.namespaces.get_mut(command.namespace.index());
+        for pair in job.map(|job| &mut job.pair).into_iter().chain(namespace) {
+            let latencies = if is_read { &mut pair.read } else { &mut pair.write };
+            latencies.add(latency, bytes, &done.parts);
+        }
+        if !is_read && command.placement != Placement::NONE {
+            let handle = self.handles.entry(command.placement.0).or_default();
+            handle.add(latency, bytes, &done.parts);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Bytes stay the master: a clock changes no counter. And laws that a run as a whole keeps.
+
+use wafer_device::Device;
+use wafer_device::policy::POLICIES;
+use wafer_interface::{Command, Op, Placement, stream};
+use wafer_record::{Precondition, Record, Recorder, TimeRecord};
+
+use super::TimedRun;
+use crate::drive::Watch;
+use crate::{Control, Experiment, FioSource, Options, Workload, device_from_text};
+
+const DEVICE: &str = r#"
+capacity = "64MiB"
+handles = 4
+overprovisioning = 0.25
+[reclaim_unit]
+size = "1MiB"
+[timing]
+dies = 4
+read_us = [40, 60, 80]
+program_us = 700.0
+slice_us = 100.0
+link_read = "7000MB"
+link_write = "7000MB"
+read_overhead_us = 5.0
+write_overhead_us = 5.0
+write_buffer = "2MiB"
+"#;
+
+fn commands(count: u64) -> Vec<Command> {
+    let mut state = 7u64;
+    (0..count)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let page = (state >> 33) % 16_384;
+            match state >> 60 {
+                0 => Command::deallocate(page * 8, 64),
+                1..4 => Command { op: Op::Read, ..Command::write(page * 8, 32, Placement::NONE) },
+                _ => Command::write(page * 8, 8, Placement((state >> 58) as u16 % 4)),
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn a_clock_changes_no_counter_of_any_policy() {
+    let commands = commands(60_000);
+    for policy in POLICIES {
+        let set = format!("gc.policy={}", policy.name);
+        let device = crate::device_from_text("small.toml", DEVICE, &[set]).unwrap();
+        let mut plain = Device::new(&device.config, 3).unwrap();
+        plain.apply(&commands);
+
+        let watch = Watch::<false, true>::default();
+        let mut timed = Device::with_observer(&device.config, 3, watch).unwrap();
+        timed.observer_mut().wants_work = true;
+        let mut list = commands.clone().into_iter();
+        let mut stream = stream::from_fn(move |out, max| out.extend(list.by_ref().take(max)));
+        let mut recorder = Recorder::new(100, None);
+        let timing = device.config.timing.as_ref().unwrap();
+        let mut run = TimedRun::new(&mut timed, &mut stream, timing, &[], None).unwrap();
+        run.run(&mut recorder, |_| Ok(())).unwrap();
+        let record = run.record(timing);
+
+        assert_eq!(timed.counters(), plain.counters(), "{}", policy.name);
+        assert_eq!(timed.handle_counters(), plain.handle_counters(), "{}", policy.name);
+        let shares: f64 = record.dies.values().sum();
+        assert!((shares - 1.0).abs() < 1e-3, "{}: {shares}", policy.name);
+        let requests = record.read.unwrap().count + record.write.unwrap().count;
+        let moved = commands.iter().filter(|c| c.op != Op::Deallocate).count();
+        assert_eq!(requests, moved as u64);
+    }
+}
+
+const JOBS: &str = "
+[global]
+time_based=1
+runtime=300ms
+bs=4k
+size=100%
+[writer]
+rw=randwrite
+iodepth=8
+[mixed]
+rw=randrw
+rwmixread=70
+iodepth=4
+[paced]
+rw=randread
+rate_iops=2000
+rate_process=poisson
+";
+
+fn experiment(jobs: &str, options: &Options) -> Experiment {
+    let device = device_from_text("small.toml", DEVICE, &options.set).unwrap();
+    let workload = Workload::new(FioSource { path: "jobs.fio".into(), text: jobs.to_owned() });
+    Experiment::of(device, workload, &Options { timed: true, seed: Some(3), ..options.clone() })
+}
+
+fn run(jobs: &str, options: &Options) -> Record {
+    crate::run(&experiment(jobs, options), Control::unattended()).unwrap()
+}
+
+fn filled() -> Options {
+    Options { precondition: Some("sequential".parse().unwrap()), ..Options::default() }
+}
+
+fn time(jobs: &str, options: &Options) -> TimeRecord {
+    run(jobs, options).time.unwrap()
+}
+
+#[test]
+fn a_run_repeats_to_the_byte() {
+    let record = || {
+        let record = run(JOBS, &filled());
+        let parts = (&record.time, &record.summary, &record.timeline);
+        serde_json::to_string(&parts).unwrap()
+    };
+    assert_eq!(record(), record());
+}
+
+/// The order of the commands follows from the drive; the counters follow from the order alone.
+#[test]
+fn the_order_that_time_chose_gives_the_same_counters_without_a_clock() {
+    let mut orders = Vec::new();
+    for policy in POLICIES {
+        let set = vec![format!("gc.policy={}", policy.name)];
+        let experiment = experiment(JOBS, &Options { set, ..Options::default() });
+        let timing = experiment.device.config.timing.as_ref().unwrap();
+        let mut built = experiment.build().unwrap();
+        let watch = Watch::<false, true>::default();
+        let mut timed = Device::with_observer(&experiment.device.config, 3, watch).unwrap();
+        timed.observer_mut().wants_work = true;
+        let mut recorder = Recorder::new(100, None);
+        let mut run =
+            TimedRun::new(&mut timed, built.stream.as_mut(), timing, &built.jobs, None).unwrap();
+        run.run(&mut recorder, |_| Ok(())).unwrap();
+        let applied = std::mem::take(&mut run.applied);
+        assert!(timed.counters().media_bytes > timed.counters().host_bytes, "{}", policy.name);
+
+        let mut plain = Device::new(&experiment.device.config, 3).unwrap();
+        plain.apply(&applied);
+        assert_eq!(timed.counters(), plain.counters(), "{}", policy.name);
+        assert_eq!(timed.handle_counters(), plain.handle_counters(), "{}", policy.name);
+        orders.push(applied);
+    }
+    // Without effect of the drive on the order this test would say nothing.
+    assert!(orders.iter().any(|order| *order != orders[0]));
+}
+
+/// What is in flight is the rate times the latency, for each job that always keeps its depth.
+#[test]
+fn littles_law_holds_for_every_job() {
+    let record = time(JOBS, &filled());
+    for (name, depth) in [("writer", 8.0), ("mixed", 4.0)] {
+        let job = &record.jobs[name];
+        let parts = job.read.iter().chain(&job.write);
+        let in_flight: f64 = parts.map(|all| all.iops * all.mean_us / 1e6).sum();
+        assert!((in_flight / depth - 1.0).abs() < 0.01, "{name}: {in_flight}");
+    }
+    let paced = record.jobs["paced"].read.as_ref().unwrap();
+    assert!((paced.iops / 2000.0 - 1.0).abs() < 0.1, "{}", paced.iops);
+}
+
+#[test]
+fn reads_of_what_was_never_written_cost_no_media() {
+    let jobs = "[reader]\nrw=randread\nbs=4k\nsize=100%\nnumber_ios=1000\n";
+    let empty = time(jobs, &Options::default());
+    assert_eq!(empty.dies["host_read"], 0.0);
+    assert!(empty.read.unwrap().max_us < 7.0);
+    let full = time(jobs, &filled());
+    assert!(full.dies["host_read"] > 0.1);
+    assert!(full.read.unwrap().min_us > 40.0);
+}
+
+#[test]
+fn a_volume_ends_a_run_exactly() {
+    for depth in [1, 8] {
+        let jobs = format!("{JOBS}\n[last]\nrw=randwrite\nbs=12k\niodepth={depth}\n");
+        for jobs in
+            [jobs.as_str(), &format!("[w]\nrw=randwrite\nbs=12k\nsize=100%\niodepth={depth}\n")]
+        {
+            let volume = Some("10MiB".parse().unwrap());
+            let record = run(jobs, &Options { volume, ..Options::default() });
+            assert_eq!(record.summary.host_bytes, 10 << 20);
+            let written: u64 = record
+                .time
+                .unwrap()
+                .jobs
+                .values()
+                .filter_map(|job| Some(job.write.as_ref()?.bytes))
+                .sum();
+            assert_eq!(written, 10 << 20);
+        }
+    }
+}
+
+#[test]
+fn a_ramp_does_not_count() {
+    let jobs = |ramp: &str| {
+        format!(
+            "[w]\nrw=randwrite\nbs=4k\nsize=100%\nrate_iops=10000\ntime_based=1\nruntime=200ms\n{ramp}"
+        )
+    };
+    let record = time(&jobs("ramp_time=100ms\n"), &Options::default());
+    let writes = record.write.unwrap();
+    assert!((writes.count as i64 - 2000).abs() <= 1, "{}", writes.count);
+    assert!((record.seconds - 0.2).abs() < 0.001, "{}", record.seconds);
+    assert!((record.jobs["w"].seconds - 0.2).abs() < 0.001);
+    assert!((writes.iops / 10_000.0 - 1.0).abs() < 0.01, "{}", writes.iops);
+    let shares: f64 = record.dies.values().sum();
+    assert!((shares - 1.0).abs() < 0.05, "{shares}");
+    assert_eq!(time(&jobs(""), &Options::default()).write.unwrap().count, 2000);
+}
+
+#[test]
+fn a_steady_precondition_tells_how_it_ended() {
+    let steady: Precondition = "sequential+steady".parse().unwrap();
+    let options = Options { precondition: Some(steady), ..Options::default() };
+    let reached = run(JOBS, &options).steady.unwrap();
+    assert!(reached.reached && reached.change.unwrap().abs() < 0.01, "{reached:?}");
+    assert!((2..=30).contains(&reached.capacities));
+    // A workload that ends before it has written the capacity twice.
+    let short = "[w]\nrw=randwrite\nbs=4k\nsize=100%\nnumber_ios=1000\n";
+    let ended = run(short, &options).steady.unwrap();
+    assert!(!ended.reached && ended.waf.is_none(), "{ended:?}");
+}
+
+/// Reads that meet holes look into the buffer for the pages that they read, not for those before the holes.
+#[test]
+fn a_read_with_holes_finds_its_pages_in_the_buffer() {
+    let experiment = experiment(JOBS, &Options::default());
+    let timing = experiment.device.config.timing.as_ref().unwrap();
+    let page = |page: u64| Command::write(page * 8, 8, Placement(0));
+    // Pages 0 and 2 of a unit of eight; page 1 was never written.
+    let read = Command { op: Op::Read, ..Command::write(0, 24, Placement::NONE) };
+    let mut list = vec![page(0), page(2), read].into_iter();
+    let mut stream = stream::from_fn(move |out, max| out.extend(list.by_ref().take(max)));
+    let watch = Watch::<false, true>::default();
+    let mut device = Device::with_observer(&experiment.device.config, 3, watch).unwrap();
+    device.observer_mut().wants_work = true;
+    let mut run = TimedRun::new(&mut device, &mut stream, timing, &[], None).unwrap();
+    run.run(&mut Recorder::new(10, None), |_| Ok(())).unwrap();
+    assert_eq!(run.record(timing).dies["host_read"], 0.0);
+}
+/// Commands end exactly at the volume, with others of the queue still to be submitted or none.
+#[test]
+fn a_closed_loop_ends_at_its_volume() {
+    for (depth, volume) in [(1, "32MiB"), (16, "32MiB"), (32, "2x")] {
+        let device = crate::device_from_text("small.toml", DEVICE, &[]).unwrap();
+        let text = format!("[w]\nrw=randwrite\nbs=128k\niodepth={depth}\nloops=9\n");
+        let workload = Workload::new(FioSource { path: "none".into(), text });
+        let options =
+            Options { volume: Some(volume.parse().unwrap()), timed: true, ..Options::default() };
+        let experiment = Experiment::of(device, workload, &options);
+        let record = crate::run(&experiment, Control::unattended()).unwrap();
+        assert_eq!(Some(record.summary.host_bytes), experiment.volume_bytes());
+    }
+}

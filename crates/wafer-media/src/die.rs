@@ -1,0 +1,263 @@
+//! One die: a queue of programs, erases and reads of garbage collection, and reads of hosts that go before
+//! them.
+//!
+//! A host read waits for the reads before it, and for the work under way up to the next point at which that
+//! gives way. The work then continues where it was. Everything is arithmetic on a short queue: nothing happens
+//! between two calls.
+
+use std::collections::VecDeque;
+use std::ops::{AddAssign, SubAssign};
+
+use crate::time::Time;
+
+/// What a die does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Programs data of the host.
+    HostProgram,
+    /// Programs relocated data.
+    GcProgram,
+    /// Programs metadata of the drive.
+    MetadataProgram,
+    /// Reads data to relocate, or the rest of a page that a host writes in part.
+    BackgroundRead,
+    /// Erases a block.
+    Erase,
+    /// Reads for a host.
+    HostRead,
+}
+
+/// Work in the queue of a die.
+#[derive(Clone, Copy, Debug)]
+struct Queued {
+    work: Work,
+    start: Time,
+    end: Time,
+    /// When it last began or continued.
+    resumed: Time,
+    frees: Frees,
+}
+
+/// Bytes of the write buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Written by hosts.
+    pub(crate) host: u64,
+    /// Moved by garbage collection.
+    pub(crate) relocated: u64,
+}
+
+impl Room {
+    /// Returns the bytes of both.
+    pub(crate) fn total(self) -> u64 {
+        self.host + self.relocated
+    }
+}
+
+impl AddAssign for Room {
+    fn add_assign(&mut self, other: Room) {
+        self.host += other.host;
+        self.relocated += other.relocated;
+    }
+}
+
+impl SubAssign for Room {
+    fn sub_assign(&mut self, other: Room) {
+        self.host -= other.host;
+        self.relocated -= other.relocated;
+    }
+}
+
+/// What the end of a program frees.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Frees {
+    /// Room in the write buffer.
+    pub(crate) room: Room,
+    /// Number of the program, in the order in which programs were queued on all dies.
+    pub(crate) program: u64,
+}
+
+/// The points at which work gives way to reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slices {
+    pub(crate) program: Time,
+    pub(crate) erase: Time,
+    pub(crate) resume: Time,
+}
+
+/// A read of a host on a die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DieRead {
+    /// Wait for reads before it.
+    pub(crate) behind_reads: Time,
+    /// Wait for the work under way, and what it was.
+    pub(crate) behind: Option<(Work, Time)>,
+    pub(crate) end: Time,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Die {
+    queue: VecDeque<Queued>,
+    /// End of the last host read.
+    reads_end: Time,
+    /// End of all work so far.
+    tail: Time,
+}
+
+impl Die {
+    /// Queues work that may begin at `from`.
+    pub(crate) fn push(&mut self, work: Work, from: Time, length: Time, frees: Frees) {
+        let start = from.max(self.tail).max(self.reads_end);
+        let end = start + length;
+        self.queue.push_back(Queued { work, start, end, resumed: start, frees });
+        self.tail = end;
+    }
+
+    /// Removes work that has ended by `now` and returns the room in the write buffer that it frees.
+    pub(crate) fn finish(&mut self, now: Time) -> Room {
+        let mut freed = Room::default();
+        while let Some(first) = self.queue.front().filter(|first| first.end <= now) {
+            freed += first.frees.room;
+            self.queue.pop_front();
+        }
+        freed
+    }
+
+    /// Returns when the first work that frees a part of the buffer ends.
+    pub(crate) fn next_free(&self) -> Option<Time> {
+        self.first_program().map(|queued| queued.end)
+    }
+
+    /// Returns the number of the first program that frees a part of the buffer.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        self.first_program().map(|queued| queued.frees.program)
+    }
+
+    fn first_program(&self) -> Option<&Queued> {
+        self.queue.iter().find(|queued| queued.frees.room.total() > 0)
+    }
+
+    /// Reads for `length` from `now` on. `misses` is how many points to give way the work under way misses.
+    pub(crate) fn read(
+        &mut self,
+        now: Time,
+        length: Time,
+        slices: &Slices,
+        misses: impl FnOnce() -> u64,
+    ) -> DieRead {
+        let begin = now.max(self.reads_end);
+        let mut read = DieRead { behind_reads: begin - now, behind: None, end: begin + length };
+        let under_way = self.queue.iter().position(|q| q.start < begin && begin < q.end);
+        let Some(at) = under_way else {
+            self.delay(read.end, begin);
+            self.reads_end = read.end;
+            return read;
+        };
+        let queued = &mut self.queue[at];
+        // Work that gave way to the read before this one waits on.
+        let suspended = begin <= queued.resumed;
+        let wait = if suspended {
+            0
+        } else {
+            let slice = match queued.work {
+                Work::HostProgram | Work::GcProgram | Work::MetadataProgram => slices.program,
+                Work::Erase => slices.erase,
+                Work::BackgroundRead | Work::HostRead => 0,
+            };
+            let whole = queued.end - begin;
+            match slice {
+                0 => whole,
+                slice => {
+                    // A read that comes at the very point does not wait.
+                    let next = (slice - (begin - queued.resumed) % slice) % slice;
+                    whole.min(next.saturating_add(misses().saturating_mul(slice)))
+                }
+            }
+        };
+        let start = begin + wait;
+        read.end = start + length;
+        read.behind = Some((queued.work, wait)).filter(|_| wait > 0);
+        if start < queued.end {
+            queued.end += length + if suspended { 0 } else { slices.resume };
+            queued.resumed = read.end;
+        }
+        let end = queued.end.max(read.end);
+        self.follow(at + 1, end);
+        self.reads_end = read.end;
+        read
+    }
+
+    /// Moves work that begins at or after `from` behind `until`.
+    fn delay(&mut self, until: Time, from: Time) {
+        if let Some(first) = self.queue.iter().position(|queued| queued.start >= from) {
+            self.follow(first, until);
+        }
+    }
+
+    /// Makes the work from position `at` on begin at `from` at the earliest.
+    fn follow(&mut self, at: usize, mut from: Time) {
+        for queued in self.queue.range_mut(at..) {
+            if queued.start >= from {
+                break;
+            }
+            let delay = from - queued.start;
+            queued.start += delay;
+            queued.resumed += delay;
+            queued.end += delay;
+            from = queued.end;
+        }
+        self.tail = self.queue.back().map_or(self.tail, |last| last.end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLICES: Slices = Slices { program: 100, erase: 0, resume: 5 };
+
+    fn read(die: &mut Die, now: Time) -> (Time, Time) {
+        let read = die.read(now, 50, &SLICES, || 0);
+        (read.behind.map_or(0, |(_, wait)| wait), read.end)
+    }
+
+    #[test]
+    fn an_idle_die_reads_at_once_and_one_after_the_other() {
+        let mut die = Die::default();
+        assert_eq!(read(&mut die, 10), (0, 60));
+        assert_eq!(read(&mut die, 20), (0, 110));
+        assert_eq!(read(&mut die, 110), (0, 160));
+    }
+
+    #[test]
+    fn a_program_gives_way_after_a_slice_and_continues() {
+        let mut die = Die::default();
+        let room = Room { host: 5, relocated: 2 };
+        die.push(Work::HostProgram, 0, 1000, Frees { room, program: 1 });
+        // 30 into the program: 70 more, then the read; the program lasts 55 longer.
+        assert_eq!(read(&mut die, 30), (70, 150));
+        assert_eq!(die.next_free(), Some(1055));
+        // While it is suspended another read goes at once.
+        assert_eq!(read(&mut die, 120), (0, 200));
+        assert_eq!(die.next_free(), Some(1105));
+        assert_eq!((die.finish(1104), die.finish(1105)), (Room::default(), room));
+    }
+
+    #[test]
+    fn work_that_does_not_give_way_ends_first() {
+        let mut die = Die::default();
+        die.push(Work::Erase, 0, 1000, Frees::default());
+        die.push(Work::BackgroundRead, 0, 40, Frees::default());
+        assert_eq!(read(&mut die, 600), (400, 1050));
+        // The next work begins after the read.
+        assert_eq!(read(&mut die, 1060), (30, 1140));
+    }
+
+    #[test]
+    fn missed_points_wait_on_to_the_end_at_most() {
+        let mut die = Die::default();
+        die.push(Work::GcProgram, 0, 1000, Frees::default());
+        let read = die.read(950, 50, &SLICES, || 3);
+        assert_eq!((read.behind, read.end), (Some((Work::GcProgram, 50)), 1050));
+    }
+}

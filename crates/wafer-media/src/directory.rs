@@ -1,0 +1,48 @@
+//! Which pages the write buffer holds: the newest bytes that hosts wrote.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+/// Remembers where in the sequence of written bytes a page was written last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Directory {
+    /// Position after a page, for those that may still be held.
+    positions: FxHashMap<u64, u64>,
+    /// Page and position in the order of writes.
+    order: VecDeque<(u64, u64)>,
+    written: u64,
+}
+
+impl Directory {
+    /// Enters pages of `page_bytes` bytes that a host writes while the newest `held` bytes are in the buffer. What
+    /// is not held then is never held again: the buffer holds more only by what is written.
+    pub(crate) fn write(&mut self, first: u64, pages: u64, page_bytes: u64, held: u64) {
+        while let Some((page, position)) = self.order.front().copied() {
+            if self.written - position < held {
+                break;
+            }
+            self.order.pop_front();
+            if self.positions.get(&page) == Some(&position) {
+                self.positions.remove(&page);
+            }
+        }
+        for page in first..first + pages {
+            self.written += page_bytes;
+            self.positions.insert(page, self.written);
+            self.order.push_back((page, self.written));
+        }
+    }
+
+    /// Returns whether a page is among the newest `held` bytes.
+    pub(crate) fn holds(&self, page: u64, held: u64) -> bool {
+        self.positions.get(&page).is_some_and(|position| self.written - position < held)
+    }
+}
+
+/// Mixes the bits of a number (the finaliser of SplitMix64).
+pub(crate) fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}

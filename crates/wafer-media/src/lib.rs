@@ -1,0 +1,36 @@
+//! When the work of a drive is done: dies, channels, link, controller, write buffer, and garbage collection
+//! spread over time.
+//!
+//! # What it is
+//! A [`Media`] takes the commands of hosts in the order of time, each with the [`MediaWork`] that it causes in
+//! the device, and says when each completes and what its time consists of. Bytes are the device's: nothing here
+//! changes what is written where.
+//!
+//! # Architecture
+//! - `die.rs`: one die; `directory.rs`: what the write buffer holds; `pacing.rs`: garbage collection in time.
+//! - `media.rs`: all of them with channels, link and controller. `work.rs`: what was done, and the parts of a
+//!   latency. `latency.rs`: percentiles.
+//!
+//! # Invariants
+//! Time is an integer number of nanoseconds and everything is deterministic. No request completes before it was
+//! submitted, and the parts of its time add up to its latency. The work of a die never overlaps.
+//!
+//! # What it does not implement
+//! Faults, read retries, temperature, and the address of a page within its reclaim unit: a read falls on a die by
+//! a hash of its address.
+//!
+//! [`MediaWork`]: wafer_interface::MediaWork
+
+mod die;
+mod directory;
+mod latency;
+mod media;
+mod pacing;
+mod time;
+mod work;
+
+pub use die::Work;
+pub use latency::Latencies;
+pub use media::{Done, Kind, Media, Request, Shape};
+pub use time::Time;
+pub use work::{DieTimes, MediaCounts, PARTS, Part, Parts, WORKS};

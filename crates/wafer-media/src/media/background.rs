@@ -1,0 +1,182 @@
+//! The work that commands cause: programs, relocation, erases and metadata.
+
+use wafer_interface::{Cause, MediaWork, RuId};
+
+use super::{Filling, Media};
+use crate::die::{Frees, Room, Work};
+use crate::directory::mix;
+use crate::pacing::{Due, Move};
+use crate::time::Time;
+
+impl Media {
+    /// Begins the work that a command causes.
+    pub(super) fn background(&mut self, now: Time, flight: u32) {
+        let work = std::mem::take(&mut self.flights[flight as usize].work);
+        // Valid pages of the victim whose collection is told, and how many of them a read of the cells brings.
+        let (mut moved, mut per_read) = (0, 256);
+        for work in &work {
+            match *work {
+                MediaWork::Read { pages, cause: Cause::Relocation { .. }, .. } => {
+                    moved = pages;
+                    per_read = self.pages_per_read(pages);
+                }
+                MediaWork::Program { ru, pages, cause: Cause::Relocation { .. }, .. } => {
+                    self.pacing.add(Move { to: ru, pages, per_read });
+                }
+                MediaWork::Erase { ru } => {
+                    self.pacing.freed(ru, u64::from(self.shape.pages_per_ru - moved));
+                    moved = 0;
+                    self.close(ru, now);
+                }
+                MediaWork::Read { ru, cause: Cause::ReadModifyWrite(_), .. } => {
+                    self.draws += 1;
+                    let die = self.group_die(ru, mix(self.draws));
+                    self.background_read(die, now);
+                }
+                MediaWork::Read { .. } => {}
+                MediaWork::Program { ru, pages, .. } => {
+                    self.occupied.host += u64::from(pages) * self.shape.page_bytes;
+                    self.fill(ru, pages, now, Work::HostProgram);
+                    self.pacing.host_wrote(u64::from(pages));
+                    self.write_metadata(now, pages);
+                }
+            }
+        }
+        self.flights[flight as usize].work = work;
+        while let Some(due) = self.pacing.next() {
+            match due {
+                Due::Move(part) => self.relocate(part, now),
+                Due::Erase(ru) => self.erase(ru, now),
+            }
+        }
+    }
+
+    /// Returns how many valid pages one read of a victim's cells brings, times 256, if `valid` of its pages are
+    /// valid at random places.
+    fn pages_per_read(&self, valid: u32) -> u32 {
+        let share = f64::from(valid) / f64::from(self.shape.pages_per_ru);
+        let unit = f64::from(self.unit);
+        let read = 1.0 - (1.0 - share).powi(self.unit as i32);
+        (unit * share / read.max(1e-9) * 256.0).round().max(256.0) as u32
+    }
+
+    fn relocate(&mut self, part: Move, now: Time) {
+        self.to_read += i64::from(part.pages) * 256;
+        while self.to_read > 0 {
+            self.draws += 1;
+            let die = self.group_die(part.to, mix(self.draws));
+            self.background_read(die, now);
+            self.to_read -= i64::from(part.per_read);
+        }
+        if self.gc_buffered {
+            self.occupied.relocated += u64::from(part.pages) * self.shape.page_bytes;
+        }
+        // What is programmed was read ahead: a die does not stand still for a read of another.
+        self.fill(part.to, part.pages, now, Work::GcProgram);
+    }
+
+    fn background_read(&mut self, die: usize, now: Time) {
+        self.draws += 1;
+        let length = self.read_time(mix(self.draws));
+        self.counts.dies.add(Work::BackgroundRead, length);
+        self.occupied -= self.dies[die].finish(now);
+        self.dies[die].push(Work::BackgroundRead, now, length, Frees::default());
+    }
+
+    /// Adds pages to the programs of a reclaim unit, and starts those that are whole.
+    fn fill(&mut self, ru: RuId, pages: u32, now: Time, work: Work) {
+        let mut left = pages;
+        while left > 0 {
+            let filling = &mut self.filling[ru.index()];
+            let rest = self.shape.pages_per_ru - filling.received;
+            let count = left.min(self.stripe - filling.pages).min(rest);
+            left -= count;
+            filling.pages += count;
+            filling.host += if work == Work::HostProgram { count } else { 0 };
+            filling.received += count;
+            if filling.received == self.shape.pages_per_ru {
+                filling.received = 0;
+            } else if filling.pages < self.stripe {
+                break;
+            }
+            self.program_filling(ru, now, work);
+        }
+    }
+
+    /// Ends the life of a reclaim unit, which need not be full: what it has received is programmed, and its next
+    /// life begins with a program of its own.
+    fn close(&mut self, ru: RuId, now: Time) {
+        if self.filling[ru.index()].pages > 0 {
+            self.program_partial(ru, now);
+        }
+        self.filling[ru.index()].received = 0;
+    }
+
+    /// Returns the room in the buffer that pages take which are not part of a program yet.
+    pub(super) fn filling_room(&self, ru: RuId) -> Room {
+        let Filling { pages, host, .. } = self.filling[ru.index()];
+        let relocated = if self.gc_buffered { pages - host } else { 0 };
+        Room {
+            host: u64::from(host) * self.shape.page_bytes,
+            relocated: u64::from(relocated) * self.shape.page_bytes,
+        }
+    }
+
+    /// Programs pages of a reclaim unit that are less than a program.
+    pub(super) fn program_partial(&mut self, ru: RuId, now: Time) {
+        let host = self.filling[ru.index()].host > 0;
+        self.program_filling(ru, now, if host { Work::HostProgram } else { Work::GcProgram });
+    }
+
+    /// Programs what a reclaim unit has received, all of a program or not.
+    fn program_filling(&mut self, ru: RuId, now: Time, work: Work) {
+        let room = self.filling_room(ru);
+        let filling = &mut self.filling[ru.index()];
+        let pages = std::mem::take(&mut filling.pages);
+        filling.host = 0;
+        let number = u64::from(filling.programs) + mix(u64::from(ru.0)) % (1 << 32);
+        filling.programs = filling.programs.wrapping_add(1);
+        let die = self.group_die(ru, number);
+        self.program(die, now, pages, work, room);
+    }
+
+    /// Programs pages on a die.
+    fn program(&mut self, die: usize, now: Time, pages: u32, work: Work, room: Room) {
+        let bytes = u64::from(pages) * self.shape.page_bytes;
+        let channel = die % self.channels.len();
+        let ready = self.channels[channel][0].serve(now, self.times.channel.time(bytes));
+        self.counts.channel_bytes += bytes;
+        // A program of fewer pages takes its share of the time: reclaim units need not hold whole programs.
+        let length = self.times.program * u64::from(pages) / u64::from(self.stripe);
+        self.counts.dies.add(work, length);
+        self.occupied -= self.dies[die].finish(now);
+        self.programs += 1;
+        self.dies[die].push(work, ready, length, Frees { room, program: self.programs });
+    }
+
+    fn write_metadata(&mut self, now: Time, pages: u32) {
+        self.metadata += u64::from(pages) * self.metadata_share;
+        while self.metadata >> 32 >= u64::from(self.stripe) {
+            self.metadata -= u64::from(self.stripe) << 32;
+            let die = self.next_metadata_die;
+            self.next_metadata_die = (die + 1) % self.dies.len();
+            self.counts.metadata_bytes += u64::from(self.stripe) * self.shape.page_bytes;
+            self.program(die, now, self.stripe, Work::MetadataProgram, Room::default());
+        }
+    }
+
+    /// Erases a reclaim unit: its part of a block on every die.
+    fn erase(&mut self, ru: RuId, now: Time) {
+        let first = self.group_of(ru) * self.dies_per_group;
+        for die in first as usize..(first + self.dies_per_group) as usize {
+            self.erase_owed[die] += self.erase_share;
+            while self.times.erase > 0 && self.erase_owed[die] >= self.times.erase {
+                self.erase_owed[die] -= self.times.erase;
+                self.counts.erases += 1;
+                self.counts.dies.add(Work::Erase, self.times.erase);
+                self.occupied -= self.dies[die].finish(now);
+                self.dies[die].push(Work::Erase, now, self.times.erase, Frees::default());
+            }
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! The drive in time: commands arrive with the work that they cause, and complete.
+//!
+//! Here: controller, link and the order of events. `reads.rs`: reads of hosts. `writes.rs`: pacing, the write
+//! buffer and flushes. `background.rs`: programs, relocation, erases and metadata. `times.rs`: the configuration.
+
+mod background;
+mod reads;
+mod times;
+mod writes;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use wafer_interface::{GcPacing, MediaWork, RuId, TimingConfig};
+
+use self::times::Times;
+use self::writes::Flush;
+use crate::die::{Die, Room};
+use crate::directory::Directory;
+use crate::pacing::Pacing;
+use crate::time::{Server, Time};
+use crate::work::{MediaCounts, Part, Parts};
+
+/// Sizes of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Pages of a reclaim unit.
+    pub pages_per_ru: u32,
+    /// Reclaim units in all groups.
+    pub ru_count: u32,
+    /// Reclaim groups; each has its part of the dies.
+    pub groups: u16,
+}
+
+/// What a request asks of the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Data goes to the host.
+    Read,
+    /// Data comes from the host.
+    Write,
+    /// Everything written before becomes durable.
+    Flush,
+    /// No data moves.
+    Other,
+}
+
+/// A command on its way to the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Chosen by the caller.
+    pub ticket: u64,
+    /// When the host submits it.
+    pub submitted: Time,
+    /// What it asks.
+    pub kind: Kind,
+    /// First page, numbered over all namespaces.
+    pub page: u64,
+    /// Pages that it touches.
+    pub pages: u32,
+    /// Bytes over the link.
+    pub bytes: u64,
+}
+
+/// A command that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The request.
+    pub request: Request,
+    /// When it completes.
+    pub time: Time,
+    /// What its time consists of.
+    pub parts: Parts,
+}
+
+/// A request between its submission and its completion.
+#[derive(Debug)]
+struct Flight {
+    /// Requests are numbered in the order of their submission.
+    number: u64,
+    request: Request,
+    parts: Parts,
+    work: Vec<MediaWork>,
+    /// Reads of cells that are not there yet.
+    missing: u32,
+    /// When the last of them was, and what its time consists of.
+    last: (Time, Parts),
+}
+
+/// What happens to a flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The data of a write is in the drive, which may hold it back for garbage collection.
+    Pace,
+    /// The controller hands it to the media.
+    Arrive,
+    /// A read of cells has ended; the data goes over a channel.
+    Transfer { die: u32, pages: u32 },
+    /// A channel has brought data of a read.
+    Brought,
+    /// All data of a read is there and goes over the link.
+    Send,
+}
+
+/// Events in order of time, and at the same time in the order in which the requests were submitted.
+type Next = Reverse<(Time, u64, u32, Event)>;
+
+/// What a reclaim unit has received since it was opened.
+#[derive(Clone, Copy, Debug, Default)]
+struct Filling {
+    received: u32,
+    /// Pages that are not part of a program yet, and how many of them hosts wrote.
+    pages: u32,
+    host: u32,
+    /// Programs so far: they go from die to die.
+    programs: u32,
+}
+
+/// The media, channels, link and buffer of a drive.
+#[derive(Debug)]
+pub struct Media {
+    shape: Shape,
+    times: Times,
+    /// Pages of a one-shot program, and of one read of the cells.
+    stripe: u32,
+    unit: u32,
+    dies_per_group: u32,
+    rus_per_group: u32,
+    dies: Vec<Die>,
+    /// Program data and read data over each channel.
+    channels: Vec<[Server; 2]>,
+    controller: Server,
+    link: [Server; 2],
+    cap: Server,
+    paced_until: Time,
+    knee_until: Time,
+    buffer_bytes: u64,
+    protected: bool,
+    /// Whether relocated pages take room too.
+    gc_buffered: bool,
+    occupied: Room,
+    directory: Directory,
+    /// What each reclaim unit has received.
+    filling: Vec<Filling>,
+    events: BinaryHeap<Next>,
+    flights: Vec<Flight>,
+    free_flights: Vec<u32>,
+    /// Writes that wait for room, and since when.
+    parked: VecDeque<(u32, Time)>,
+    /// Flushes that wait for programs.
+    flushes: Vec<Flush>,
+    /// Programs so far.
+    programs: u64,
+    pacing: Pacing,
+    /// Pages to relocate less those that were read, times 256: a read brings pages for later moves too.
+    to_read: i64,
+    /// Nanoseconds of erases that each die owes.
+    erase_owed: Vec<Time>,
+    erase_share: Time,
+    /// Pages of metadata owed, with 32 bits of fraction.
+    metadata: u64,
+    metadata_share: u64,
+    next_metadata_die: usize,
+    number: u64,
+    draws: u64,
+    counts: MediaCounts,
+}
+
+impl Media {
+    /// Makes the idle media of a drive. The configuration must be [checked](TimingConfig::check).
+    ///
+    /// # Errors
+    /// A key that does not fit the device, and why.
+    pub fn new(config: &TimingConfig, shape: Shape) -> Result<Self, (&'static str, String)> {
+        config.check(shape.page_bytes, shape.groups)?;
+        let groups = u32::from(shape.groups);
+        let dies_per_group = config.dies / groups;
+        let ru_bytes = u64::from(shape.pages_per_ru) * shape.page_bytes;
+        let blocks = ru_bytes as f64 / f64::from(dies_per_group) / config.block.0 as f64;
+        let stripe = config.program_bytes() as f64 / shape.page_bytes as f64;
+        let unit =
+            (u64::from(config.planes) * config.plane_page.0) as f64 / shape.page_bytes as f64;
+        let burst = match config.gc_pacing {
+            GcPacing::Smooth => 1,
+            GcPacing::Burst => config.gc_burst.0 / shape.page_bytes,
+        };
+        Ok(Media {
+            times: Times::new(config, shape.page_bytes, stripe, unit),
+            stripe: (config.program_bytes() / shape.page_bytes) as u32,
+            unit: (u64::from(config.planes) * config.plane_page.0 / shape.page_bytes) as u32,
+            dies_per_group,
+            rus_per_group: (shape.ru_count / groups).max(1),
+            dies: vec![Die::default(); config.dies as usize],
+            channels: vec![Default::default(); config.channels as usize],
+            controller: Server::default(),
+            link: Default::default(),
+            cap: Server::default(),
+            paced_until: 0,
+            knee_until: 0,
+            buffer_bytes: config.write_buffer.0,
+            protected: config.buffer_protected,
+            gc_buffered: config.gc_buffered,
+            occupied: Room::default(),
+            directory: Directory::default(),
+            filling: vec![Filling::default(); shape.ru_count as usize],
+            events: BinaryHeap::new(),
+            flights: Vec::new(),
+            free_flights: Vec::new(),
+            parked: VecDeque::new(),
+            flushes: Vec::new(),
+            programs: 0,
+            pacing: Pacing::new(burst),
+            to_read: 0,
+            erase_owed: vec![0; config.dies as usize],
+            erase_share: (blocks * config.erase_us * 1e3).round() as Time,
+            metadata: 0,
+            metadata_share: (config.metadata * 4_294_967_296.0) as u64,
+            next_metadata_die: 0,
+            number: 0,
+            draws: 0,
+            counts: MediaCounts::default(),
+            shape,
+        })
+    }
+
+    /// Returns what was done since the counts were reset.
+    pub fn counts(&self) -> MediaCounts {
+        self.counts
+    }
+
+    /// Begins to count anew.
+    pub fn reset_counts(&mut self) {
+        self.counts = MediaCounts::default();
+    }
+
+    /// Returns the number of dies.
+    pub fn die_count(&self) -> usize {
+        self.dies.len()
+    }
+
+    /// Submits a request with the work that it causes. Requests come in the order of time.
+    pub fn submit(&mut self, request: Request, work: &[MediaWork]) {
+        let now = request.submitted;
+        let mut parts = Parts::default();
+        let (interval, overhead) = match request.kind {
+            Kind::Read => (self.times.read_interval, self.times.read_overhead),
+            _ => (self.times.write_interval, self.times.write_overhead),
+        };
+        let taken = self.controller.serve(now, interval);
+        parts.add(Part::Controller, taken - now + overhead);
+        let mut time = taken;
+        if request.kind == Kind::Write {
+            let length = self.times.link_write.time(request.bytes);
+            time = self.link[1].serve(taken, length);
+            parts.add(Part::Link, time - taken);
+            self.counts.link_bytes += request.bytes;
+        }
+        let flight = self.begin(request, parts, work);
+        let held = self.times.host_cap.is_some() || self.times.credit.is_some();
+        let event = if request.kind == Kind::Write && held { Event::Pace } else { Event::Arrive };
+        self.schedule(time, flight, event);
+    }
+
+    fn begin(&mut self, request: Request, parts: Parts, work: &[MediaWork]) -> u32 {
+        let last = (0, Parts::default());
+        self.number += 1;
+        let number = self.number;
+        match self.free_flights.pop() {
+            Some(flight) => {
+                let old = &mut self.flights[flight as usize];
+                old.work.extend_from_slice(work);
+                (old.number, old.request, old.parts) = (number, request, parts);
+                (old.missing, old.last) = (0, last);
+                flight
+            }
+            None => {
+                let work = work.to_vec();
+                self.flights.push(Flight { number, request, parts, work, missing: 0, last });
+                self.flights.len() as u32 - 1
+            }
+        }
+    }
+
+    fn schedule(&mut self, time: Time, flight: u32, event: Event) {
+        let number = self.flights[flight as usize].number;
+        self.events.push(Reverse((time, number, flight, event)));
+    }
+
+    /// Returns when something happens next without another request.
+    pub fn next_event(&self) -> Option<Time> {
+        let event = self.events.peek().map(|Reverse((time, ..))| *time);
+        let release = match self.parked.is_empty() && self.flushes.is_empty() {
+            true => None,
+            false => self.dies.iter().filter_map(Die::next_free).min(),
+        };
+        event.into_iter().chain(release).min()
+    }
+
+    /// Removes from the buffer what dies have programmed by `now`.
+    fn settle(&mut self, now: Time) {
+        self.dies.iter_mut().for_each(|die| self.occupied -= die.finish(now));
+    }
+
+    /// Lets everything happen up to and including `until` and appends the requests whose completion is known.
+    pub fn advance(&mut self, until: Time, done: &mut Vec<Done>) {
+        while let Some(at) = self.next_event().filter(|at| *at <= until) {
+            if !self.parked.is_empty() || !self.flushes.is_empty() {
+                self.release(at, done);
+            }
+            while let Some(Reverse((time, _, flight, event))) = self.events.peek().copied() {
+                if time > at {
+                    break;
+                }
+                self.events.pop();
+                self.happen(at, flight, event, done);
+            }
+        }
+    }
+
+    fn happen(&mut self, now: Time, flight: u32, event: Event, done: &mut Vec<Done>) {
+        match event {
+            Event::Pace => self.pace(now, flight, done),
+            Event::Arrive => self.arrive(now, flight, done),
+            Event::Transfer { die, pages } => {
+                let bytes = u64::from(pages) * self.shape.page_bytes;
+                let channel = die as usize % self.channels.len();
+                let end = self.channels[channel][1].serve(now, self.times.channel.time(bytes));
+                self.counts.channel_bytes += bytes;
+                self.schedule(end, flight, Event::Brought);
+            }
+            Event::Brought => {
+                let flight_data = &mut self.flights[flight as usize];
+                flight_data.missing -= 1;
+                if flight_data.missing == 0 {
+                    // What is not told by the slowest read was the channel.
+                    let (end, mut parts) = flight_data.last;
+                    parts.add(Part::Channel, now - end);
+                    flight_data.parts.join(&parts);
+                    self.send(now, flight, done);
+                }
+            }
+            Event::Send => self.send(now, flight, done),
+        }
+    }
+
+    fn send(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
+        let bytes = self.flights[flight as usize].request.bytes;
+        let sent = self.link[0].serve(now, self.times.link_read.time(bytes));
+        self.counts.link_bytes += bytes;
+        self.flights[flight as usize].parts.add(Part::Link, sent - now);
+        self.finish(flight, done);
+    }
+
+    fn arrive(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
+        match self.flights[flight as usize].request.kind {
+            Kind::Read => self.read(now, flight),
+            Kind::Write => self.write(now, flight, done),
+            Kind::Flush if !self.protected => self.flush(now, flight, done),
+            Kind::Flush | Kind::Other => {
+                self.background(now, flight);
+                self.finish(flight, done);
+            }
+        }
+    }
+
+    fn finish(&mut self, flight: u32, done: &mut Vec<Done>) {
+        let Flight { request, parts, work, .. } = &mut self.flights[flight as usize];
+        work.clear();
+        done.push(Done {
+            request: *request,
+            time: request.submitted + parts.total(),
+            parts: *parts,
+        });
+        self.free_flights.push(flight);
+    }
+
+    fn read_time(&self, draw: u64) -> Time {
+        self.times.read[(draw % self.times.read.len() as u64) as usize]
+    }
+
+    fn group_of(&self, ru: RuId) -> u32 {
+        (ru.0 / self.rus_per_group).min(u32::from(self.shape.groups) - 1)
+    }
+
+    /// Returns a die of the group of a reclaim unit.
+    fn group_die(&self, ru: RuId, number: u64) -> usize {
+        let within = number % u64::from(self.dies_per_group);
+        (self.group_of(ru) * self.dies_per_group) as usize + within as usize
+    }
+}

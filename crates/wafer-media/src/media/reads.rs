@@ -1,0 +1,85 @@
+//! Reads of hosts: from the buffer, or from the cells and over a channel.
+
+use wafer_interface::{Cause, MediaWork, RuId};
+
+use super::{Event, Media};
+use crate::die::Work;
+use crate::directory::mix;
+use crate::time::Time;
+use crate::work::{Part, Parts};
+
+impl Media {
+    /// Reads what a host asks for: from the buffer, from the cells, or nothing where nothing was written.
+    pub(super) fn read(&mut self, now: Time, flight: u32) {
+        let work = std::mem::take(&mut self.flights[flight as usize].work);
+        let reads = work.iter().filter_map(|work| match *work {
+            MediaWork::Read { ru, first, pages, cause: Cause::HostRead } => {
+                Some((ru, first, pages))
+            }
+            _ => None,
+        });
+        for (ru, mut at, mut left) in reads {
+            // Pages that one read of the cells brings lie on one die.
+            let unit = u64::from(self.unit);
+            while left > 0 {
+                let count = (unit - at % unit).min(u64::from(left)) as u32;
+                if self.is_buffered(now, at..at + u64::from(count)) {
+                    self.counts.buffer_reads += 1;
+                } else {
+                    self.read_cells(now, flight, ru, at / unit, count);
+                }
+                at += u64::from(count);
+                left -= count;
+            }
+        }
+        self.flights[flight as usize].work = work;
+        if self.flights[flight as usize].missing == 0 {
+            self.schedule(now, flight, Event::Send);
+        }
+    }
+
+    /// Returns whether the buffer holds all of these pages.
+    fn is_buffered(&mut self, now: Time, pages: std::ops::Range<u64>) -> bool {
+        let held = |media: &Media| {
+            pages.clone().all(|page| media.directory.holds(page, media.occupied.host))
+        };
+        // What dies have programmed in the meantime is removed only where it matters: dies are many.
+        held(self) && {
+            self.settle(now);
+            held(self)
+        }
+    }
+
+    /// Reads `pages` pages of one unit from the cells.
+    fn read_cells(&mut self, now: Time, flight: u32, ru: RuId, unit: u64, pages: u32) {
+        let place = mix(unit ^ u64::from(ru.0) << 40);
+        let die = self.group_die(ru, place);
+        let length = self.read_time(place >> 32);
+        self.occupied -= self.dies[die].finish(now);
+        let (missed, draws) = (self.times.missed, &mut self.draws);
+        let misses = || {
+            let mut count = 0;
+            loop {
+                *draws += 1;
+                if missed == 0 || mix(*draws) >> 32 >= missed {
+                    return count;
+                }
+                count += 1;
+            }
+        };
+        let read = self.dies[die].read(now, length, &self.times.slices, misses);
+        self.counts.dies.add(Work::HostRead, length);
+        let mut parts = Parts::default();
+        parts.add(Part::Reads, read.behind_reads);
+        parts.add(Part::Cells, length);
+        if let Some((work, wait)) = read.behind {
+            parts.wait_for(work, wait);
+        }
+        let flight_data = &mut self.flights[flight as usize];
+        flight_data.missing += 1;
+        if read.end >= flight_data.last.0 {
+            flight_data.last = (read.end, parts);
+        }
+        self.schedule(read.end, flight, Event::Transfer { die: die as u32, pages });
+    }
+}

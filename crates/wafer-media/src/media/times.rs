@@ -1,0 +1,69 @@
+//! The times of a configuration, in model time.
+
+use wafer_interface::{Bytes, TimingConfig};
+
+use crate::die::Slices;
+use crate::time::{Rate, Time, from_us};
+
+/// Times of a configuration, in model time.
+#[derive(Clone, Debug)]
+pub(super) struct Times {
+    pub(super) read: Vec<Time>,
+    pub(super) program: Time,
+    pub(super) erase: Time,
+    pub(super) slices: Slices,
+    /// Share of missed points, of 2^32.
+    pub(super) missed: u64,
+    pub(super) channel: Rate,
+    pub(super) link_read: Rate,
+    pub(super) link_write: Rate,
+    pub(super) read_overhead: Time,
+    pub(super) write_overhead: Time,
+    pub(super) read_interval: Time,
+    pub(super) write_interval: Time,
+    pub(super) host_cap: Option<Rate>,
+    /// Pages that hosts may be ahead of garbage collection.
+    pub(super) credit: Option<u64>,
+    /// Time of all dies for a page of the host, and for one that is moved, with 16 bits of fraction.
+    pub(super) page: Time,
+    pub(super) moved_page: Time,
+    /// Share of the rate of the dies, of 2^32.
+    pub(super) knee: u64,
+}
+
+impl Times {
+    /// Converts a configuration; `stripe` and `unit` are the pages of a program and of a read of the cells.
+    pub(super) fn new(config: &TimingConfig, page_bytes: u64, stripe: f64, unit: f64) -> Self {
+        let us = from_us;
+        let interval = |iops: Option<f64>| iops.map_or(0, |iops| (1e9 / iops).round() as Time);
+        let rate = |bytes: Bytes| Rate::new(bytes.0 as f64);
+        let share = |share: f64| (share * 4_294_967_296.0) as u64;
+        let reads = config.read_us.as_slice();
+        let mean_read = reads.iter().sum::<f64>() / reads.len() as f64;
+        let per_page = |us: f64| (us / f64::from(config.dies) * 1e3 * 65_536.0).round() as Time;
+        Times {
+            read: reads.iter().map(|t| us(*t)).collect(),
+            program: us(config.program_us),
+            erase: us(config.erase_us),
+            slices: Slices {
+                program: us(config.slice_us),
+                erase: us(config.erase_slice_us),
+                resume: us(config.resume_us),
+            },
+            missed: share(config.missed_slices),
+            channel: rate(config.channel_rate),
+            link_read: rate(config.link_read),
+            link_write: rate(config.link_write),
+            read_overhead: us(config.read_overhead_us),
+            write_overhead: us(config.write_overhead_us),
+            read_interval: interval(config.read_iops),
+            write_interval: interval(config.write_iops),
+            host_cap: config.gc_host_rate.map(rate),
+            credit: config.gc_credit.map(|credit| credit.0 / page_bytes),
+            page: per_page(config.program_us / stripe),
+            // A victim is valid for the most part: nearly every read of its cells brings whole units.
+            moved_page: per_page(config.program_us / stripe + mean_read / unit),
+            knee: share(config.gc_knee),
+        }
+    }
+}

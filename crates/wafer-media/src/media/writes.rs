@@ -1,0 +1,159 @@
+//! Writes of hosts: held back by garbage collection, in the write buffer, and made durable by a flush.
+
+use wafer_interface::{Cause, MediaWork, RuId};
+
+use super::{Event, Flight, Media};
+use crate::Done;
+use crate::die::Die;
+use crate::time::Time;
+use crate::work::Part;
+
+/// Relocated pages for each page of a host from which on `gc_host_rate` holds, with 32 bits of fraction: garbage
+/// collection that moves nearly nothing holds nobody back.
+const CAPPED: u64 = (1 << 32) / 50;
+
+/// How far hosts must be ahead of the knee's rate for garbage collection to hold them back, nanoseconds.
+const KNEE_WINDOW: Time = 10_000_000;
+
+/// A flush that waits for programs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flush {
+    flight: u32,
+    since: Time,
+    /// The last program that it waits for.
+    last: u64,
+}
+
+impl Media {
+    /// Lets a write go that is in the drive, or holds it back while garbage collection has work.
+    pub(super) fn pace(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
+        if !self.pacing.is_active() {
+            return self.arrive(now, flight, done);
+        }
+        let request = self.flights[flight as usize].request;
+        let mut time = now;
+        if let Some(cap) = self.times.host_cap.filter(|_| self.pacing.ratio() >= CAPPED) {
+            time = self.cap.serve(time, cap.time(request.bytes));
+        }
+        time = self.throttle(time, u64::from(request.pages));
+        self.flights[flight as usize].parts.add(Part::Pacing, time - now);
+        self.schedule(time, flight, Event::Arrive);
+    }
+
+    /// Returns when garbage collection lets a write of so many pages go (the generic cell rate algorithm).
+    fn throttle(&mut self, now: Time, pages: u64) -> Time {
+        let Some(credit) = self.times.credit else { return now };
+        let moved = (u128::from(self.times.moved_page) * u128::from(self.pacing.ratio())) >> 32;
+        let each = u128::from(self.times.page) + moved;
+        // A configuration without free space could make them longer than any run.
+        let nanoseconds = |pages: u64| ((u128::from(pages) * each) >> 16).min(1 << 62) as Time;
+        let (cost, ahead) = (nanoseconds(pages), nanoseconds(credit));
+        if self.times.knee > 0 {
+            // A queue that is served at the knee's rate grows only above it.
+            let slower = (u128::from(cost) << 32) / u128::from(self.times.knee);
+            let end = u128::from(self.knee_until.max(now)) + slower;
+            self.knee_until = end.min(u128::from(now + 2 * KNEE_WINDOW)) as Time;
+            if end < u128::from(now + KNEE_WINDOW) {
+                return now;
+            }
+        }
+        self.paced_until = self.paced_until.max(now).saturating_add(cost);
+        now.max(self.paced_until.saturating_sub(ahead))
+    }
+
+    /// Takes a write into the buffer, or lets it wait for room behind those that already do.
+    pub(super) fn write(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
+        if self.parked.is_empty() && self.has_room(now, flight) {
+            return self.admit(now, flight, now, done);
+        }
+        self.parked.push_back((flight, now));
+        self.unblock(now);
+    }
+
+    /// Completes a flush when everything that is in an unprotected buffer has been programmed.
+    pub(super) fn flush(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
+        self.settle(now);
+        self.program_partials(now);
+        self.flushes.push(Flush { flight, since: now, last: self.programs });
+        self.complete_flushes(now, done);
+    }
+
+    fn complete_flushes(&mut self, now: Time, done: &mut Vec<Done>) {
+        let oldest = self.dies.iter().filter_map(Die::oldest).min().unwrap_or(u64::MAX);
+        let mut flushes = std::mem::take(&mut self.flushes);
+        flushes.retain(|flush| {
+            if oldest > flush.last {
+                self.flights[flush.flight as usize].parts.add(Part::HostProgram, now - flush.since);
+                self.finish(flush.flight, done);
+            }
+            oldest <= flush.last
+        });
+        self.flushes = flushes;
+    }
+
+    /// Returns whether what a write programs fits into the buffer.
+    fn has_room(&mut self, now: Time, flight: u32) -> bool {
+        let need = self.buffered(flight);
+        if self.occupied.total() + need > self.buffer_bytes {
+            self.settle(now);
+        }
+        // A write larger than the buffer goes through it when it is empty.
+        self.occupied.total() + need <= self.buffer_bytes.max(need)
+    }
+
+    fn buffered(&self, flight: u32) -> u64 {
+        let pages = self.flights[flight as usize].work.iter().map(|work| match work {
+            MediaWork::Program {
+                pages,
+                cause: Cause::HostWrite(_) | Cause::ReadModifyWrite(_),
+                ..
+            } => u64::from(*pages),
+            _ => 0,
+        });
+        pages.sum::<u64>() * self.shape.page_bytes
+    }
+
+    /// Completes flushes, and admits parked writes as far as there is room at `now`.
+    pub(super) fn release(&mut self, now: Time, done: &mut Vec<Done>) {
+        self.settle(now);
+        self.complete_flushes(now, done);
+        while let Some((flight, since)) = self.parked.front().copied() {
+            if !self.has_room(now, flight) {
+                break;
+            }
+            self.parked.pop_front();
+            self.admit(now, flight, since, done);
+        }
+        self.unblock(now);
+    }
+
+    /// Programs what waits for a whole stripe, if only that could make room.
+    fn unblock(&mut self, now: Time) {
+        if !self.parked.is_empty() && self.dies.iter().all(|die| die.next_free().is_none()) {
+            self.program_partials(now);
+        }
+    }
+
+    fn program_partials(&mut self, now: Time) {
+        for ru in (0..self.shape.ru_count).map(RuId) {
+            if self.filling_room(ru).total() > 0 {
+                self.program_partial(ru, now);
+            }
+        }
+    }
+
+    /// Takes a write into the buffer that has waited since `since`.
+    fn admit(&mut self, now: Time, flight: u32, since: Time, done: &mut Vec<Done>) {
+        let Flight { request, parts, .. } = &mut self.flights[flight as usize];
+        parts.add(Part::Buffer, now - since);
+        let page_bytes = self.shape.page_bytes;
+        self.directory.write(
+            request.page,
+            u64::from(request.pages),
+            page_bytes,
+            self.occupied.host,
+        );
+        self.background(now, flight);
+        self.finish(flight, done);
+    }
+}

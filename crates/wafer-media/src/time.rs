@@ -1,0 +1,44 @@
+//! Model time: nanoseconds, integers only, so that results are the same on every platform.
+
+/// Nanoseconds since the start of the run.
+pub type Time = u64;
+
+/// Converts microseconds of a configuration.
+pub(crate) fn from_us(us: f64) -> Time {
+    // Saturates; the configuration was checked.
+    (us * 1e3).round() as Time
+}
+
+/// The time that bytes take at a rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate {
+    /// Nanoseconds per byte, with 32 bits of fraction.
+    per_byte: u64,
+}
+
+impl Rate {
+    /// Makes the rate of so many bytes per second.
+    pub(crate) fn new(bytes_per_second: f64) -> Self {
+        Rate { per_byte: (1e9 / bytes_per_second * 4_294_967_296.0).round() as u64 }
+    }
+
+    /// Returns the time of a transfer, rounded up.
+    pub(crate) fn time(self, bytes: u64) -> Time {
+        let time = u128::from(bytes) * u128::from(self.per_byte) + 0xffff_ffff;
+        u64::try_from(time >> 32).unwrap_or(u64::MAX)
+    }
+}
+
+/// Something that serves one after the other, in the order of arrival.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Server {
+    free: Time,
+}
+
+impl Server {
+    /// Serves what arrives at `now` for `length`; returns when it is done.
+    pub(crate) fn serve(&mut self, now: Time, length: Time) -> Time {
+        self.free = self.free.max(now) + length;
+        self.free
+    }
+}

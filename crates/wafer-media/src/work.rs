@@ -1,0 +1,131 @@
+//! What the parts of a drive did, in time.
+
+use crate::die::Work;
+use crate::time::Time;
+
+/// Kinds of work of a die, in the order of [`DieTimes`].
+pub const WORKS: [Work; 6] = [
+    Work::HostProgram,
+    Work::GcProgram,
+    Work::MetadataProgram,
+    Work::BackgroundRead,
+    Work::Erase,
+    Work::HostRead,
+];
+
+/// Time that dies spent, by kind of work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DieTimes(pub [Time; WORKS.len()]);
+
+impl DieTimes {
+    pub(crate) fn add(&mut self, work: Work, length: Time) {
+        self.0[work as usize] += length;
+    }
+
+    /// Returns the time of one kind of work.
+    pub fn of(&self, work: Work) -> Time {
+        self.0[work as usize]
+    }
+
+    /// Returns the time of all work.
+    pub fn busy(&self) -> Time {
+        self.0.iter().sum()
+    }
+}
+
+/// What the media did since the counts began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MediaCounts {
+    /// Time of all dies together, by kind of work.
+    pub dies: DieTimes,
+    /// Bytes over the channels.
+    pub channel_bytes: u64,
+    /// Bytes over the link, both directions.
+    pub link_bytes: u64,
+    /// Bytes of metadata programmed.
+    pub metadata_bytes: u64,
+    /// Reads of hosts that the write buffer served.
+    pub buffer_reads: u64,
+    /// Blocks erased.
+    pub erases: u64,
+}
+
+/// A part of the time of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Part {
+    /// Controller and driver: fixed time and the wait for the controller.
+    Controller,
+    /// The link, and the wait for it.
+    Link,
+    /// The wait for room in the write buffer.
+    Buffer,
+    /// The wait for garbage collection to let the host write.
+    Pacing,
+    /// The wait for other reads of the die.
+    Reads,
+    /// The wait for a program of host data.
+    HostProgram,
+    /// The wait for a program of relocated data.
+    GcProgram,
+    /// The wait for a program of metadata.
+    MetadataProgram,
+    /// The wait for a read of garbage collection or of a partly written page.
+    BackgroundRead,
+    /// The wait for an erase.
+    Erase,
+    /// The read from the cells.
+    Cells,
+    /// The channel, and the wait for it.
+    Channel,
+}
+
+/// Names of the parts, in order.
+pub const PARTS: [(Part, &str); 12] = [
+    (Part::Controller, "controller"),
+    (Part::Link, "link"),
+    (Part::Buffer, "write buffer"),
+    (Part::Pacing, "pacing of gc"),
+    (Part::Reads, "other reads"),
+    (Part::HostProgram, "host programs"),
+    (Part::GcProgram, "gc programs"),
+    (Part::MetadataProgram, "metadata programs"),
+    (Part::BackgroundRead, "gc reads"),
+    (Part::Erase, "erases"),
+    (Part::Cells, "cells"),
+    (Part::Channel, "channel"),
+];
+
+/// The parts of the time of a request, nanoseconds; they add up to its latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts(pub [Time; PARTS.len()]);
+
+impl Parts {
+    pub(crate) fn add(&mut self, part: Part, time: Time) {
+        self.0[part as usize] += time;
+    }
+
+    pub(crate) fn wait_for(&mut self, work: Work, time: Time) {
+        let part = match work {
+            Work::HostProgram => Part::HostProgram,
+            Work::GcProgram => Part::GcProgram,
+            Work::MetadataProgram => Part::MetadataProgram,
+            Work::BackgroundRead => Part::BackgroundRead,
+            Work::Erase => Part::Erase,
+            Work::HostRead => Part::Reads,
+        };
+        self.add(part, time);
+    }
+
+    /// Adds those of another.
+    pub(crate) fn join(&mut self, other: &Parts) {
+        for (sum, part) in self.0.iter_mut().zip(other.0) {
+            *sum += part;
+        }
+    }
+
+    /// Returns the sum of the parts.
+    pub fn total(&self) -> Time {
+        self.0.iter().sum()
+    }
+}

@@ -1,0 +1,298 @@
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use wafer_interface::{
+    Bytes, Cause, GcPacing, MediaWork, OneOrMany, PowerConfig, RuId, RuhId, TimingConfig,
+};
+use wafer_media::{Done, Kind, Media, Part, Request, Shape, Work};
+
+const SHAPE: Shape = Shape { page_bytes: 4096, pages_per_ru: 960, ru_count: 64, groups: 1 };
+
+/// A drive without any wait but that for dies and buffer.
+fn timing() -> TimingConfig {
+    TimingConfig {
+        dies: 4,
+        planes: 2,
+        plane_page: Bytes(16 << 10),
+        cell_bits: 3,
+        read_us: OneOrMany::One(50.0),
+        program_us: 960.0,
+        erase_us: 0.0,
+        block: Bytes(1 << 20),
+        slice_us: 100.0,
+        erase_slice_us: 0.0,
+        missed_slices: 0.0,
+        resume_us: 0.0,
+        channels: 4,
+        channel_rate: Bytes(1 << 50),
+        link_read: Bytes(1 << 50),
+        link_write: Bytes(1 << 50),
+        read_overhead_us: 0.0,
+        write_overhead_us: 0.0,
+        read_iops: None,
+        write_iops: None,
+        write_buffer: Bytes(1 << 20),
+        buffer_protected: true,
+        gc_pacing: GcPacing::Smooth,
+        gc_burst: Bytes(0),
+        gc_buffered: false,
+        gc_credit: None,
+        gc_knee: 0.0,
+        gc_host_rate: None,
+        metadata: 0.0,
+        power: PowerConfig::default(),
+    }
+}
+
+struct Host {
+    media: Media,
+    random: Xoshiro256PlusPlus,
+    done: Vec<Done>,
+    ticket: u64,
+    /// Where the next page is programmed.
+    next: u64,
+}
+
+impl Host {
+    fn new(timing: &TimingConfig) -> Self {
+        Host {
+            media: Media::new(timing, SHAPE).unwrap(),
+            random: Xoshiro256PlusPlus::seed_from_u64(5),
+            done: Vec::new(),
+            ticket: 0,
+            next: 0,
+        }
+    }
+
+    fn read(&mut self, at: u64) {
+        let page = self.random.next_u64() >> 20;
+        self.media.advance(at, &mut self.done);
+        self.ticket += 1;
+        let request = Request {
+            ticket: self.ticket,
+            submitted: at,
+            kind: Kind::Read,
+            page,
+            pages: 1,
+            bytes: 4096,
+        };
+        let ru = RuId((page % 64) as u32);
+        self.media.submit(
+            request,
+            &[MediaWork::Read { ru, first: page, pages: 1, cause: Cause::HostRead }],
+        );
+    }
+
+    fn write(&mut self, at: u64, pages: u32) {
+        self.media.advance(at, &mut self.done);
+        self.ticket += 1;
+        let bytes = u64::from(pages) * 4096;
+        let request = Request {
+            ticket: self.ticket,
+            submitted: at,
+            kind: Kind::Write,
+            page: 1 << 50,
+            pages,
+            bytes,
+        };
+        let ru = RuId((self.next / 960 % 64) as u32);
+        let first = (self.next % 960) as u32;
+        self.next += u64::from(pages);
+        let cause = Cause::HostWrite(RuhId(0));
+        self.media.submit(request, &[MediaWork::Program { ru, first, pages, cause }]);
+    }
+
+    fn finish(&mut self) {
+        self.media.advance(u64::MAX, &mut self.done);
+    }
+}
+
+fn exponential(random: &mut Xoshiro256PlusPlus, mean: f64) -> f64 {
+    -(((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64).ln() * mean
+}
+
+/// Mean wait of a queue with random arrivals and constant service: rho * service / (2 * (1 - rho)).
+#[test]
+fn one_die_is_an_m_d_1_queue() {
+    for load in [0.2, 0.5, 0.8] {
+        let mut host = Host::new(&TimingConfig { dies: 1, channels: 1, ..timing() });
+        let mut at = 0.0;
+        for _ in 0..200_000 {
+            at += exponential(&mut host.random, 50_000.0 / load);
+            host.read(at as u64);
+        }
+        host.finish();
+        let wait: f64 = host.done.iter().map(|d| d.parts.0[Part::Reads as usize] as f64).sum();
+        let mean = wait / host.done.len() as f64;
+        let expected = load * 50_000.0 / (2.0 * (1.0 - load));
+        assert!((mean / expected - 1.0).abs() < 0.05, "{load}: {mean} {expected}");
+    }
+}
+
+/// A read that meets a program waits half a slice in the mean.
+#[test]
+fn the_mean_wait_behind_programs_is_utilisation_times_half_a_slice() {
+    let mut host = Host::new(&timing());
+    // 24 pages are a program of 960 us; four dies: half busy at a page every 20 us.
+    let (mut at, mut read_at) = (0.0, 0.0);
+    for _ in 0..400_000 {
+        at += 20_000.0;
+        while read_at < at {
+            host.read(read_at as u64);
+            read_at += exponential(&mut host.random, 1_000_000.0);
+        }
+        host.write(at as u64, 1);
+    }
+    host.finish();
+    let reads: Vec<&Done> = host.done.iter().filter(|d| d.request.kind == Kind::Read).collect();
+    let wait: f64 = reads.iter().map(|d| d.parts.0[Part::HostProgram as usize] as f64).sum();
+    let mean = wait / reads.len() as f64;
+    assert!((mean / 25_000.0 - 1.0).abs() < 0.05, "{mean}");
+}
+
+/// A drive that always has work programs at the rate of its dies, and nothing completes before it was submitted.
+#[test]
+fn work_is_conserved() {
+    let mut host = Host::new(&timing());
+    let (mut flying, mut at, pages) = (0u64, 0, 32);
+    let (mut answered, mut latencies) = (0, 0u128);
+    for _ in 0..20_000 {
+        while flying == 256 {
+            at = host.media.next_event().unwrap().max(at);
+            host.media.advance(at, &mut host.done);
+            flying -= (host.done.len() - answered) as u64;
+            answered = host.done.len();
+        }
+        host.write(at, pages);
+        flying += 1;
+        flying -= (host.done.len() - answered) as u64;
+        answered = host.done.len();
+    }
+    host.finish();
+    for done in &host.done {
+        assert!(done.time >= done.request.submitted);
+        assert_eq!(done.parts.total(), done.time - done.request.submitted);
+        latencies += u128::from(done.time - done.request.submitted);
+    }
+    let end = host.done.iter().map(|d| d.time).max().unwrap();
+    let rate = 20_000.0 * f64::from(pages) * 4096.0 / (end as f64 / 1e9);
+    assert!((rate / timing().program_rate() - 1.0).abs() < 0.01, "{rate}");
+    // Little's law: what is in flight is the rate times the latency.
+    let mean = latencies as f64 / host.done.len() as f64;
+    let in_flight = host.done.len() as f64 / end as f64 * mean;
+    assert!((in_flight / 256.0 - 1.0).abs() < 0.03, "{in_flight}");
+    let busy = host.media.counts().dies.of(Work::HostProgram) as f64 / (4.0 * end as f64);
+    // The last programs end after the last write completes.
+    assert!(busy < 1.001 && busy > 0.99, "{busy}");
+}
+
+/// Relocation takes its share of the dies: host and relocated pages together go at the rate of the dies.
+#[test]
+fn the_media_rate_is_shared_with_garbage_collection() {
+    let fast_reads = TimingConfig { read_us: OneOrMany::One(0.001), ..timing() };
+    let mut host = Host::new(&fast_reads);
+    // Every 240 pages of the host a victim with 720 valid pages: WAF 4.
+    let mut at = 0;
+    for number in 0..48_000u64 {
+        while host.ticket - host.done.len() as u64 >= 64 {
+            at = host.media.next_event().unwrap().max(at);
+            host.media.advance(at, &mut host.done);
+        }
+        host.media.advance(at, &mut host.done);
+        host.ticket += 1;
+        let ru = RuId((number / 960 % 32) as u32);
+        let first = (number % 960) as u32;
+        let mut work = Vec::new();
+        if number.is_multiple_of(240) {
+            let (victim, to) = (RuId(63), RuId(32 + (number / 240 % 16) as u32));
+            let cause = Cause::Relocation { victim };
+            work.push(MediaWork::Read { ru: victim, first: 0, pages: 720, cause });
+            work.push(MediaWork::Program { ru: to, first: 0, pages: 720, cause });
+            work.push(MediaWork::Erase { ru: victim });
+        }
+        work.push(MediaWork::Program { ru, first, pages: 1, cause: Cause::HostWrite(RuhId(0)) });
+        let request = Request {
+            ticket: host.ticket,
+            submitted: at,
+            kind: Kind::Write,
+            page: number,
+            pages: 1,
+            bytes: 4096,
+        };
+        host.media.submit(request, &work);
+    }
+    host.finish();
+    let end = host.done.iter().map(|d| d.time).max().unwrap() as f64 / 1e9;
+    let rate = 48_000.0 * 4096.0 * 4.0 / end;
+    assert!((rate / fast_reads.program_rate() - 1.0).abs() < 0.03, "{rate}");
+}
+
+/// Relocated data in the write buffer makes a host wait until all but the buffer's size of a burst is programmed.
+#[test]
+fn hosts_wait_for_what_a_burst_leaves_of_the_buffer() {
+    let wait = |gc_buffered| {
+        let config = TimingConfig {
+            read_us: OneOrMany::One(0.001),
+            gc_pacing: GcPacing::Burst,
+            gc_burst: Bytes(720 * 4096),
+            gc_buffered,
+            ..timing()
+        };
+        let mut host = Host::new(&config);
+        let (victim, to) = (RuId(63), RuId(32));
+        let cause = Cause::Relocation { victim };
+        let work = [
+            MediaWork::Read { ru: victim, first: 0, pages: 720, cause },
+            MediaWork::Program { ru: to, first: 0, pages: 720, cause },
+            MediaWork::Erase { ru: victim },
+            MediaWork::Program {
+                ru: RuId(1),
+                first: 0,
+                pages: 240,
+                cause: Cause::HostWrite(RuhId(0)),
+            },
+        ];
+        let request = Request {
+            ticket: 0,
+            submitted: 0,
+            kind: Kind::Write,
+            page: 0,
+            pages: 240,
+            bytes: 240 * 4096,
+        };
+        host.media.submit(request, &work);
+        host.write(1000, 1);
+        host.finish();
+        host.done.iter().find(|done| done.request.ticket == 1).unwrap().parts.0
+            [Part::Buffer as usize]
+    };
+    assert_eq!(wait(false), 0);
+    // 960 pages in 40 programs on four dies; the buffer holds 256 pages, and one of them is wanted.
+    let least = (960 - 256) / 24 / 4 * 960_000;
+    let waited = wait(true);
+    assert!(waited >= least - 2 * 960_000 && waited <= 10 * 960_000, "{waited} {least}");
+}
+
+/// However a relocation is spread over time, a read of the cells brings all valid pages of its unit.
+#[test]
+fn relocation_reads_whole_units_at_any_pace() {
+    let reads = |writes: u32| {
+        let mut host = Host::new(&TimingConfig { read_us: OneOrMany::One(1.0), ..timing() });
+        let victim = RuId(63);
+        let cause = Cause::Relocation { victim };
+        // Fully valid but for the pages that hosts write next: a unit has eight.
+        let work = [
+            MediaWork::Read { ru: victim, first: 0, pages: 960, cause },
+            MediaWork::Program { ru: RuId(32), first: 0, pages: 960, cause },
+            MediaWork::Erase { ru: victim },
+        ];
+        let request =
+            Request { ticket: 0, submitted: 0, kind: Kind::Other, page: 0, pages: 0, bytes: 0 };
+        host.media.submit(request, &work);
+        for number in 0..writes {
+            host.write(u64::from(number) * 1000, 960 / writes);
+        }
+        host.finish();
+        host.media.counts().dies.of(Work::BackgroundRead) / 1000
+    };
+    assert_eq!((reads(1), reads(320)), (120, 120));
+}

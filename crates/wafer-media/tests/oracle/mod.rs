@@ -1,0 +1,45 @@
+//! The media of a drive, event by event: slow, obvious, and without any code of the media under test.
+//!
+//! # Specification of both
+//! Time is whole nanoseconds. At one instant the following happens in this order: dies end what they do, and room in
+//! the buffer goes to waiting flushes and then to waiting writes; everything else follows in the order in which the
+//! requests were submitted; then each die decides what it does next. So a read that arrives when work would begin,
+//! continue or give way goes first.
+//!
+//! - **Transfers** take `bytes x round(2^32 x 10^9 / rate) / 2^32` nanoseconds, rounded up. Controller, each direction
+//!   of the link, and each channel's read and program data serve in the order of arrival.
+//! - **Dies** do background work in the order in which it was queued, from the moment at which its data is there.
+//!   Reads of hosts go first, in their order. Work under way gives way at points `slice` apart, counted from its last
+//!   beginning or continuation, and then lasts `resume` longer. The first read that meets work draws how many points
+//!   it misses. Work that has given way continues when no read waits.
+//! - **Writes** need room in the buffer for all that they program, or an empty one; they wait behind each other. If
+//!   no program of what the buffer holds is queued, all incomplete programs of it begin. A flush of an unprotected
+//!   buffer begins them too and waits for every program of it queued until then. The buffer holds what hosts write, and
+//!   with `gc_buffered` what is relocated, from the move on until it is programmed. Relocated data never waits for
+//!   room, so that the buffer may hold more than its size.
+//! - **Reads** are served from the buffer where it holds every page of a unit, which are the newest bytes of hosts as
+//!   many as the buffer holds of theirs; otherwise the unit is on a die by hash.
+//!   The parts of a read are those of its unit whose cells were read last, of several the last, and then the channel.
+//! - **Garbage collection** is spread over what hosts write: a page takes its share of the relocated pages that are
+//!   left, in 2^-32 pages rounded down, over the pages that were freed and not written yet.
+//!   A read of the cells brings the valid pages of its unit: what it brings beyond one move is there for the next ones.
+//!   `gc_host_rate` holds while that share is at least a page for every 50 pages of hosts.
+//!
+//! **Draws** are by counter: draw `n` is `mix(n)`, the finaliser of SplitMix64, of a counter that every draw
+//! increments, in the order of events: the die of a background read, then its page type; missed points, one draw each
+//! until `mix(n) / 2^64` is at least `missed_slices`. By hash and not drawn are the die of a unit
+//! (`h = mix(unit xor ru x 2^40)`: die `h`, page type `h / 2^32`) and that of program `k` of a reclaim unit
+//! (`k + mix(ru) mod 2^32`), each modulo the number.
+
+mod die;
+mod pacing;
+mod simulation;
+
+pub(crate) use simulation::simulate;
+
+/// The finaliser of SplitMix64.
+fn mix(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}

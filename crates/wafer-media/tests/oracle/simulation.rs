@@ -1,0 +1,613 @@
+//! The drive around the dies: a list of events, searched for the next one.
+
+use wafer_interface::{Cause, GcPacing, MediaWork, RuId, TimingConfig};
+use wafer_media::{Done, Kind, MediaCounts, Part, Parts, Request, Shape, Time, Work};
+
+use super::die::{CellRead, Die, Ended, Job};
+use super::mix;
+use super::pacing::{Owed, Pacing};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Submit,
+    Pace,
+    Arrive,
+    Read { die: usize, pages: u32 },
+    Brought,
+    Send,
+}
+
+/// A request on its way.
+struct Flight<'a> {
+    request: Request,
+    work: &'a [MediaWork],
+    parts: Parts,
+    /// Reads of cells so far, those whose data is not there yet, and the last that ended: when, and which.
+    units: u32,
+    missing: u32,
+    last: (Time, u32, Parts),
+}
+
+/// Data of a reclaim unit that no program holds yet.
+#[derive(Clone, Copy, Default)]
+struct Filling {
+    received: u32,
+    pages: u32,
+    /// Those of `pages` that a host wrote.
+    host: u32,
+    programs: u64,
+}
+
+struct Drive<'a> {
+    config: &'a TimingConfig,
+    shape: Shape,
+    now: Time,
+    events: Vec<(Time, usize, Event)>,
+    flights: Vec<Flight<'a>>,
+    dies: Vec<Die>,
+    controller: Time,
+    link_read: Time,
+    link_write: Time,
+    /// When program data and read data of each channel end.
+    channels: Vec<[Time; 2]>,
+    cap: Time,
+    paced: Time,
+    knee: Time,
+    /// Pages of hosts and of garbage collection in the buffer.
+    occupied: [u64; 2],
+    written: Vec<u64>,
+    parked: Vec<(usize, Time)>,
+    flushes: Vec<(usize, Time, u64)>,
+    filling: Vec<Filling>,
+    pacing: Pacing,
+    to_read: i64,
+    erase_owed: Vec<Time>,
+    metadata: u64,
+    next_metadata: usize,
+    programs: u64,
+    draws: u64,
+    counts: MediaCounts,
+    done: Vec<Done>,
+}
+
+fn ns(us: f64) -> Time {
+    (us * 1e3).round() as Time
+}
+
+/// Returns when bytes that arrive at `now` have passed a line that is free at `free`.
+fn pass(free: Time, now: Time, bytes: u64, rate: u64) -> Time {
+    let per_byte = (1e9 / rate as f64 * 4_294_967_296.0).round() as u128;
+    free.max(now) + (u128::from(bytes) * per_byte).div_ceil(1 << 32) as Time
+}
+
+fn add(parts: &mut Parts, part: Part, time: Time) {
+    parts.0[part as usize] += time;
+}
+
+/// Returns completions and counts of requests that are submitted at their times.
+pub(crate) fn simulate(
+    config: &TimingConfig,
+    shape: Shape,
+    requests: &[(Request, Vec<MediaWork>)],
+) -> (Vec<Done>, MediaCounts) {
+    let burst = match config.gc_pacing {
+        GcPacing::Smooth => 1,
+        GcPacing::Burst => config.gc_burst.0 / shape.page_bytes,
+    };
+    let mut drive = Drive {
+        config,
+        shape,
+        now: 0,
+        events: Vec::new(),
+        flights: Vec::new(),
+        dies: (0..config.dies).map(|_| Die::new()).collect(),
+        controller: 0,
+        link_read: 0,
+        link_write: 0,
+        channels: vec![[0; 2]; config.channels as usize],
+        cap: 0,
+        paced: 0,
+        knee: 0,
+        occupied: [0, 0],
+        written: Vec::new(),
+        parked: Vec::new(),
+        flushes: Vec::new(),
+        filling: vec![Filling::default(); shape.ru_count as usize],
+        pacing: Pacing::new(burst),
+        to_read: 0,
+        erase_owed: vec![0; config.dies as usize],
+        metadata: 0,
+        next_metadata: 0,
+        programs: 0,
+        draws: 0,
+        counts: MediaCounts::default(),
+        done: Vec::new(),
+    };
+    for (number, (request, work)) in requests.iter().enumerate() {
+        let parts = Parts::default();
+        drive.flights.push(Flight {
+            request: *request,
+            work,
+            parts,
+            units: 0,
+            missing: 0,
+            last: (0, 0, parts),
+        });
+        drive.events.push((request.submitted, number, Event::Submit));
+    }
+    while drive.step() {}
+    (drive.done, drive.counts)
+}
+
+impl Drive<'_> {
+    /// Goes to the next instant at which anything happens.
+    fn step(&mut self) -> bool {
+        let of_dies = self.dies.iter().filter_map(|die| die.next(self.now)).min();
+        let of_events = self.events.iter().map(|(time, ..)| *time).min();
+        let Some(now) = of_dies.into_iter().chain(of_events).min() else { return false };
+        self.now = now;
+        self.end_of_work();
+        while let Some(at) = (0..self.events.len())
+            .filter(|at| self.events[*at].0 == now)
+            .min_by_key(|at| self.events[*at])
+        {
+            let (_, number, event) = self.events.remove(at);
+            self.happen(number, event);
+        }
+        let resume = ns(self.config.resume_us);
+        self.dies.iter_mut().for_each(|die| die.go_on(now, resume));
+        true
+    }
+
+    fn end_of_work(&mut self) {
+        let mut freed = [0, 0];
+        for number in 0..self.dies.len() {
+            match self.dies[number].end(self.now) {
+                Some(Ended::Job(job)) => {
+                    freed = [freed[0] + job.frees[0], freed[1] + job.frees[1]];
+                }
+                Some(Ended::Read(read)) => self.cells_read(number, &read),
+                None => {}
+            }
+        }
+        self.occupied = [self.occupied[0] - freed[0], self.occupied[1] - freed[1]];
+        if freed != [0, 0] {
+            self.complete_flushes();
+            while let Some((number, since)) = self.parked.first().copied() {
+                if !self.has_room(number) {
+                    break;
+                }
+                self.parked.remove(0);
+                self.admit(number, since);
+            }
+            self.unblock();
+        }
+    }
+
+    fn cells_read(&mut self, die: usize, read: &CellRead) {
+        let mut parts = Parts::default();
+        let waited = read.began - read.arrived;
+        let part = match read.behind {
+            None | Some(Work::HostRead) => Part::Reads,
+            Some(Work::HostProgram) => Part::HostProgram,
+            Some(Work::GcProgram) => Part::GcProgram,
+            Some(Work::MetadataProgram) => Part::MetadataProgram,
+            Some(Work::BackgroundRead) => Part::BackgroundRead,
+            Some(Work::Erase) => Part::Erase,
+        };
+        add(&mut parts, part, waited);
+        add(&mut parts, Part::Cells, read.length);
+        let flight = &mut self.flights[read.request];
+        if (self.now, read.unit) > (flight.last.0, flight.last.1) {
+            flight.last = (self.now, read.unit, parts);
+        }
+        self.events.push((self.now, read.request, Event::Read { die, pages: read.pages }));
+    }
+
+    fn happen(&mut self, number: usize, event: Event) {
+        let now = self.now;
+        let request = self.flights[number].request;
+        match event {
+            Event::Submit => self.submit(number),
+            Event::Pace => {
+                let time = self.pace(&request);
+                add(&mut self.flights[number].parts, Part::Pacing, time - now);
+                self.events.push((time, number, Event::Arrive));
+            }
+            Event::Arrive => self.arrive(number),
+            Event::Read { die, pages } => {
+                let bytes = u64::from(pages) * self.shape.page_bytes;
+                let line = die % self.channels.len();
+                let end = pass(self.channels[line][1], now, bytes, self.config.channel_rate.0);
+                self.channels[line][1] = end;
+                self.counts.channel_bytes += bytes;
+                self.events.push((end, number, Event::Brought));
+            }
+            Event::Brought => {
+                self.flights[number].missing -= 1;
+                if self.flights[number].missing == 0 {
+                    let (end, _, parts) = self.flights[number].last;
+                    let flight = &mut self.flights[number];
+                    for (own, part) in flight.parts.0.iter_mut().zip(parts.0) {
+                        *own += part;
+                    }
+                    add(&mut flight.parts, Part::Channel, now - end);
+                    self.send(number);
+                }
+            }
+            Event::Send => self.send(number),
+        }
+    }
+
+    fn submit(&mut self, number: usize) {
+        let request = self.flights[number].request;
+        let (iops, overhead) = match request.kind {
+            Kind::Read => (self.config.read_iops, self.config.read_overhead_us),
+            _ => (self.config.write_iops, self.config.write_overhead_us),
+        };
+        let taken =
+            self.controller.max(self.now) + iops.map_or(0, |iops| (1e9 / iops).round() as Time);
+        self.controller = taken;
+        add(&mut self.flights[number].parts, Part::Controller, taken - self.now + ns(overhead));
+        if request.kind != Kind::Write {
+            return self.events.push((taken, number, Event::Arrive));
+        }
+        let there = pass(self.link_write, taken, request.bytes, self.config.link_write.0);
+        self.link_write = there;
+        self.counts.link_bytes += request.bytes;
+        add(&mut self.flights[number].parts, Part::Link, there - taken);
+        self.events.push((there, number, Event::Pace));
+    }
+
+    /// Returns when garbage collection lets a write go.
+    fn pace(&mut self, request: &Request) -> Time {
+        if self.pacing.left() == 0 {
+            return self.now;
+        }
+        let mut time = self.now;
+        let is_capped = self.pacing.share() >= (1 << 32) / 50;
+        if let (Some(rate), true) = (self.config.gc_host_rate, is_capped) {
+            time = pass(self.cap, time, request.bytes, rate.0);
+            self.cap = time;
+        }
+        let Some(credit) = self.config.gc_credit else { return time };
+        let config = self.config;
+        let stripe = config.program_bytes() as f64 / self.shape.page_bytes as f64;
+        let unit =
+            (u64::from(config.planes) * config.plane_page.0) as f64 / self.shape.page_bytes as f64;
+        let reads = config.read_us.as_slice();
+        let mean_read = reads.iter().sum::<f64>() / reads.len() as f64;
+        let per_page = |us: f64| (us / f64::from(config.dies) * 1e3 * 65_536.0).round() as u128;
+        let moved = per_page(config.program_us / stripe + mean_read / unit);
+        let each = per_page(config.program_us / stripe) + ((moved * self.pacing.share()) >> 32);
+        let cost = ((u128::from(request.pages) * each) >> 16) as Time;
+        let ahead = ((u128::from(credit.0 / self.shape.page_bytes) * each) >> 16) as Time;
+        if config.gc_knee > 0.0 {
+            let window = 10_000_000;
+            let share = (config.gc_knee * 4_294_967_296.0) as u128;
+            let end = self.knee.max(time) + ((u128::from(cost) << 32) / share) as Time;
+            self.knee = end.min(time + 2 * window);
+            if end < time + window {
+                return time;
+            }
+        }
+        self.paced = self.paced.max(time) + cost;
+        time.max(self.paced.saturating_sub(ahead))
+    }
+
+    fn arrive(&mut self, number: usize) {
+        match self.flights[number].request.kind {
+            Kind::Read => self.read(number),
+            Kind::Write if self.parked.is_empty() && self.has_room(number) => {
+                self.admit(number, self.now);
+            }
+            Kind::Write => {
+                self.parked.push((number, self.now));
+                self.unblock();
+            }
+            Kind::Flush if !self.config.buffer_protected => {
+                self.program_incomplete();
+                self.flushes.push((number, self.now, self.programs));
+                self.complete_flushes();
+            }
+            Kind::Flush | Kind::Other => {
+                self.background(number);
+                self.finish(number);
+            }
+        }
+    }
+
+    fn finish(&mut self, number: usize) {
+        let Flight { request, parts, .. } = &self.flights[number];
+        let time = request.submitted + parts.0.iter().sum::<Time>();
+        self.done.push(Done { request: *request, time, parts: *parts });
+    }
+
+    fn send(&mut self, number: usize) {
+        let bytes = self.flights[number].request.bytes;
+        let sent = pass(self.link_read, self.now, bytes, self.config.link_read.0);
+        self.link_read = sent;
+        self.counts.link_bytes += bytes;
+        add(&mut self.flights[number].parts, Part::Link, sent - self.now);
+        self.finish(number);
+    }
+
+    fn has_room(&self, number: usize) -> bool {
+        let mut need = 0;
+        for work in self.flights[number].work {
+            if let MediaWork::Program { pages, cause, .. } = work
+                && !matches!(cause, Cause::Relocation { .. })
+            {
+                need += u64::from(*pages);
+            }
+        }
+        let occupied = self.occupied[0] + self.occupied[1];
+        let bytes = (occupied + need) * self.shape.page_bytes;
+        bytes <= self.config.write_buffer.0 || occupied == 0
+    }
+
+    fn programs_queued(&self) -> Vec<u64> {
+        self.dies.iter().flat_map(Die::programs).collect()
+    }
+
+    fn unblock(&mut self) {
+        if !self.parked.is_empty() && self.programs_queued().is_empty() {
+            self.program_incomplete();
+        }
+    }
+
+    fn program_incomplete(&mut self) {
+        for ru in 0..self.shape.ru_count {
+            let Filling { pages, host, .. } = self.filling[ru as usize];
+            if host > 0 {
+                self.program(RuId(ru), Work::HostProgram);
+            } else if pages > 0 && self.config.gc_buffered {
+                self.program(RuId(ru), Work::GcProgram);
+            }
+        }
+    }
+
+    fn complete_flushes(&mut self) {
+        let queued = self.programs_queued();
+        for (number, since, last) in std::mem::take(&mut self.flushes) {
+            if queued.iter().any(|program| *program <= last) {
+                self.flushes.push((number, since, last));
+            } else {
+                add(&mut self.flights[number].parts, Part::HostProgram, self.now - since);
+                self.finish(number);
+            }
+        }
+    }
+
+    fn admit(&mut self, number: usize, since: Time) {
+        let request = self.flights[number].request;
+        add(&mut self.flights[number].parts, Part::Buffer, self.now - since);
+        self.written.extend(request.page..request.page + u64::from(request.pages));
+        self.background(number);
+        self.finish(number);
+    }
+
+    fn background(&mut self, number: usize) {
+        let mut valid = 0;
+        let mut per_read = 256;
+        for work in self.flights[number].work {
+            match *work {
+                MediaWork::Read { pages, cause: Cause::Relocation { .. }, .. } => {
+                    valid = pages;
+                    let unit = self.config.planes as u64 * self.config.plane_page.0
+                        / self.shape.page_bytes;
+                    let share = f64::from(pages) / f64::from(self.shape.pages_per_ru);
+                    let any = 1.0 - (1.0 - share).powi(unit as i32);
+                    per_read =
+                        (unit as f64 * share / any.max(1e-9) * 256.0).round().max(256.0) as u64;
+                }
+                MediaWork::Program { ru, pages, cause: Cause::Relocation { .. }, .. } => {
+                    let pages = u64::from(pages);
+                    self.pacing.owed.push(Owed::Move { to: ru, pages, per_read });
+                }
+                MediaWork::Erase { ru } => {
+                    self.pacing.room += u64::from(self.shape.pages_per_ru - valid);
+                    self.pacing.owed.push(Owed::Erase(ru));
+                    valid = 0;
+                    let Filling { pages, host, .. } = self.filling[ru.index()];
+                    if pages > 0 {
+                        self.program(
+                            ru,
+                            if host > 0 { Work::HostProgram } else { Work::GcProgram },
+                        );
+                    }
+                    self.filling[ru.index()].received = 0;
+                }
+                MediaWork::Read { ru, cause: Cause::ReadModifyWrite(_), .. } => {
+                    self.background_read(ru)
+                }
+                MediaWork::Read { .. } => {}
+                MediaWork::Program { ru, pages, .. } => {
+                    self.occupied[0] += u64::from(pages);
+                    self.fill(ru, u64::from(pages), Work::HostProgram);
+                    self.pacing.host_wrote(u64::from(pages));
+                    self.write_metadata(pages);
+                }
+            }
+        }
+        while let Some(owed) = self.pacing.take() {
+            match owed {
+                Owed::Move { to, pages, per_read } => {
+                    self.to_read += (pages * 256) as i64;
+                    while self.to_read > 0 {
+                        self.background_read(to);
+                        self.to_read -= per_read as i64;
+                    }
+                    if self.config.gc_buffered {
+                        self.occupied[1] += pages;
+                    }
+                    self.fill(to, pages, Work::GcProgram);
+                }
+                Owed::Erase(ru) => self.erase(ru),
+            }
+        }
+    }
+
+    fn dies_of(&self, ru: RuId) -> std::ops::Range<usize> {
+        let groups = u32::from(self.shape.groups);
+        let group = (ru.0 / (self.shape.ru_count / groups).max(1)).min(groups - 1);
+        let dies = self.config.dies / groups;
+        (group * dies) as usize..((group + 1) * dies) as usize
+    }
+
+    fn die_of(&self, ru: RuId, number: u64) -> usize {
+        let dies = self.dies_of(ru);
+        dies.start + (number % dies.len() as u64) as usize
+    }
+
+    fn read_time(&self, number: u64) -> Time {
+        let times = self.config.read_us.as_slice();
+        ns(times[(number % times.len() as u64) as usize])
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.draws += 1;
+        mix(self.draws)
+    }
+
+    fn queue(&mut self, die: usize, work: Work, ready: Time, length: Time, frees: [u64; 2]) {
+        let slice = match work {
+            Work::Erase => ns(self.config.erase_slice_us),
+            Work::BackgroundRead | Work::HostRead => 0,
+            Work::HostProgram | Work::GcProgram | Work::MetadataProgram => ns(self.config.slice_us),
+        };
+        self.counts.dies.0[work as usize] += length;
+        self.dies[die].queue(Job { work, ready, length, frees, program: self.programs, slice });
+    }
+
+    fn background_read(&mut self, ru: RuId) {
+        let draw = self.draw();
+        let die = self.die_of(ru, draw);
+        let draw = self.draw();
+        self.queue(die, Work::BackgroundRead, self.now, self.read_time(draw), [0, 0]);
+    }
+
+    /// Adds pages one at a time.
+    fn fill(&mut self, ru: RuId, pages: u64, work: Work) {
+        let stripe = self.config.program_bytes() / self.shape.page_bytes;
+        for _ in 0..pages {
+            let filling = &mut self.filling[ru.index()];
+            filling.pages += 1;
+            filling.received += 1;
+            filling.host += u32::from(work == Work::HostProgram);
+            let is_full = filling.received == self.shape.pages_per_ru;
+            if is_full {
+                filling.received = 0;
+            }
+            if is_full || u64::from(filling.pages) == stripe {
+                self.program(ru, work);
+            }
+        }
+    }
+
+    fn program(&mut self, ru: RuId, work: Work) {
+        let Filling { pages, host, programs, .. } = self.filling[ru.index()];
+        let filling = &mut self.filling[ru.index()];
+        (filling.pages, filling.host, filling.programs) = (0, 0, programs + 1);
+        let die = self.die_of(ru, programs + mix(u64::from(ru.0)) % (1 << 32));
+        let relocated = if self.config.gc_buffered { pages - host } else { 0 };
+        self.program_on(die, pages, work, [u64::from(host), u64::from(relocated)]);
+    }
+
+    fn program_on(&mut self, die: usize, pages: u32, work: Work, frees: [u64; 2]) {
+        let bytes = u64::from(pages) * self.shape.page_bytes;
+        let line = die % self.channels.len();
+        let ready = pass(self.channels[line][0], self.now, bytes, self.config.channel_rate.0);
+        self.channels[line][0] = ready;
+        self.counts.channel_bytes += bytes;
+        self.programs += 1;
+        let stripe = self.config.program_bytes() / self.shape.page_bytes;
+        let length = ns(self.config.program_us) * u64::from(pages) / stripe;
+        self.queue(die, work, ready, length, frees);
+    }
+
+    fn write_metadata(&mut self, pages: u32) {
+        let stripe = self.config.program_bytes() / self.shape.page_bytes;
+        self.metadata += u64::from(pages) * (self.config.metadata * 4_294_967_296.0) as u64;
+        while self.metadata >= stripe << 32 {
+            self.metadata -= stripe << 32;
+            let die = self.next_metadata;
+            self.next_metadata = (die + 1) % self.dies.len();
+            self.counts.metadata_bytes += stripe * self.shape.page_bytes;
+            self.program_on(die, stripe as u32, Work::MetadataProgram, [0, 0]);
+        }
+    }
+
+    fn erase(&mut self, ru: RuId) {
+        let dies = self.dies_of(ru);
+        let ru_bytes = u64::from(self.shape.pages_per_ru) * self.shape.page_bytes;
+        let blocks = ru_bytes as f64 / dies.len() as f64 / self.config.block.0 as f64;
+        let share = (blocks * self.config.erase_us * 1e3).round() as Time;
+        let whole = ns(self.config.erase_us);
+        for die in dies {
+            self.erase_owed[die] += share;
+            while whole > 0 && self.erase_owed[die] >= whole {
+                self.erase_owed[die] -= whole;
+                self.counts.erases += 1;
+                self.queue(die, Work::Erase, self.now, whole, [0, 0]);
+            }
+        }
+    }
+
+    fn read(&mut self, number: usize) {
+        let unit = u64::from(self.config.planes) * self.config.plane_page.0 / self.shape.page_bytes;
+        let held = self.occupied[0] as usize;
+        let newest: Vec<u64> = self.written.iter().rev().take(held).copied().collect();
+        for work in self.flights[number].work {
+            let MediaWork::Read { ru, first, pages, cause: Cause::HostRead } = *work else {
+                continue;
+            };
+            let end = first + u64::from(pages);
+            let mut at = first;
+            while at < end {
+                let next = end.min((at / unit + 1) * unit);
+                if (at..next).all(|page| newest.contains(&page)) {
+                    self.counts.buffer_reads += 1;
+                } else {
+                    self.read_unit(number, ru, at / unit, (next - at) as u32);
+                }
+                at = next;
+            }
+        }
+        if self.flights[number].missing == 0 {
+            self.events.push((self.now, number, Event::Send));
+        }
+    }
+
+    fn read_unit(&mut self, number: usize, ru: RuId, unit: u64, pages: u32) {
+        let place = mix(unit ^ (u64::from(ru.0) << 40));
+        let die = self.die_of(ru, place);
+        let length = self.read_time(place >> 32);
+        self.counts.dies.0[Work::HostRead as usize] += length;
+        self.flights[number].units += 1;
+        self.flights[number].missing += 1;
+        let missed = (self.config.missed_slices * 4_294_967_296.0) as u64;
+        let draws = &mut self.draws;
+        let misses = || {
+            let mut count = 0;
+            loop {
+                *draws += 1;
+                if missed == 0 || mix(*draws) >> 32 >= missed {
+                    return count;
+                }
+                count += 1;
+            }
+        };
+        let (arrived, began) = (self.now, 0);
+        let read = CellRead {
+            request: number,
+            unit: self.flights[number].units,
+            pages,
+            arrived,
+            length,
+            behind: None,
+            began,
+        };
+        self.dies[die].read(read, misses);
+    }
+}

@@ -1,0 +1,149 @@
+//! Requests of hosts with the work that a device reports for them: a small log-structured device.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use wafer_interface::{Cause, MediaWork, RuId, RuhId};
+use wafer_media::{Kind, Request, Shape};
+
+/// What a host does next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    Read {
+        page: u64,
+        pages: u32,
+    },
+    Write {
+        page: u64,
+        pages: u32,
+        handle: usize,
+        partial: bool,
+    },
+    Flush,
+    /// Closes the reclaim unit of a handle before it is full.
+    Update {
+        handle: usize,
+    },
+}
+
+const HANDLES: usize = 2;
+
+/// Nanoseconds since the action before, and the action. Few pages, so that reads meet the write buffer.
+pub(crate) fn actions() -> impl Strategy<Value = Vec<(u64, Action)>> {
+    let gap = prop_oneof![3 => Just(0), 3 => 0..3_000u64, 3 => 0..60_000u64, 1 => 0..900_000u64];
+    let page = prop_oneof![0..24u64, 0..4000u64];
+    let action = prop_oneof![
+        6 => (page.clone(), 1..20u32).prop_map(|(page, pages)| Action::Read { page, pages }),
+        8 => (page, 1..12u32, 0..HANDLES, any::<bool>())
+            .prop_map(|(page, pages, handle, partial)| Action::Write { page, pages, handle, partial }),
+        1 => Just(Action::Flush),
+        1 => (0..HANDLES).prop_map(|handle| Action::Update { handle }),
+    ];
+    prop::collection::vec((gap, action), 1..220)
+}
+
+/// A device that tells what it does.
+struct Device {
+    shape: Shape,
+    free: VecDeque<RuId>,
+    closed: VecDeque<RuId>,
+    /// The open reclaim units of the handles, and that of relocation, with the pages that they have.
+    open: [(RuId, u32); HANDLES + 1],
+    collected: u32,
+    work: Vec<MediaWork>,
+}
+
+impl Device {
+    fn new(shape: Shape) -> Self {
+        let mut free: VecDeque<RuId> = (0..shape.ru_count).map(RuId).collect();
+        let open = std::array::from_fn(|_| (free.pop_front().unwrap(), 0));
+        Device { shape, free, closed: VecDeque::new(), open, collected: 0, work: Vec::new() }
+    }
+
+    fn close(&mut self, handle: usize) {
+        self.closed.push_back(self.open[handle].0);
+        self.open[handle] = (self.free.pop_front().unwrap(), 0);
+    }
+
+    fn program(&mut self, handle: usize, mut pages: u32, cause: Cause) {
+        while pages > 0 {
+            let (ru, first) = self.open[handle];
+            let count = pages.min(self.shape.pages_per_ru - first);
+            self.work.push(MediaWork::Program { ru, first, pages: count, cause });
+            self.open[handle].1 += count;
+            pages -= count;
+            if first + count == self.shape.pages_per_ru {
+                self.close(handle);
+            }
+        }
+    }
+
+    fn collect(&mut self) {
+        while self.free.len() < 4 {
+            let victim = self.closed.pop_front().unwrap();
+            self.collected += 1;
+            // From nothing to nearly all, and as good as all or a single page at times.
+            let valid = match self.collected % 3 {
+                1 => 1,
+                _ => self.collected * 7919 % 100 * (self.shape.pages_per_ru - 1) / 100,
+            };
+            let cause = Cause::Relocation { victim };
+            if valid > 0 {
+                self.work.push(MediaWork::Read { ru: victim, first: 0, pages: valid, cause });
+                self.program(HANDLES, valid, cause);
+            }
+            self.work.push(MediaWork::Erase { ru: victim });
+            self.free.push_back(victim);
+        }
+    }
+
+    /// Reads of a range: pages of which every seventh was never written, in two reclaim units.
+    fn read(&mut self, page: u64, pages: u32, cause: Cause) {
+        let mut at = page;
+        while at < page + u64::from(pages) {
+            let end = (at / 7 * 7 + 6).min(page + u64::from(pages));
+            if end > at {
+                let ru = RuId((at / 5 % u64::from(self.shape.ru_count)) as u32);
+                self.work.push(MediaWork::Read { ru, first: at, pages: (end - at) as u32, cause });
+            }
+            at = end.max(at) + 1;
+        }
+    }
+}
+
+/// Returns the requests of actions, and the work of each.
+pub(crate) fn requests(shape: Shape, actions: &[(u64, Action)]) -> Vec<(Request, Vec<MediaWork>)> {
+    let mut device = Device::new(shape);
+    let mut submitted = 0;
+    let mut requests = Vec::new();
+    for (ticket, (gap, action)) in (0..).zip(actions) {
+        submitted += gap;
+        let (kind, page, pages) = match *action {
+            Action::Read { page, pages } => {
+                device.read(page, pages, Cause::HostRead);
+                (Kind::Read, page, pages)
+            }
+            Action::Write { page, pages, handle, partial } => {
+                let ruh = RuhId(handle as u16);
+                if partial {
+                    device.read(page, 1, Cause::ReadModifyWrite(ruh));
+                }
+                device.program(handle, pages, Cause::HostWrite(ruh));
+                device.collect();
+                (Kind::Write, page, pages)
+            }
+            Action::Flush => (Kind::Flush, 0, 0),
+            Action::Update { handle } => {
+                if device.open[handle].1 > 0 {
+                    device.close(handle);
+                }
+                device.collect();
+                (Kind::Other, 0, 0)
+            }
+        };
+        let bytes = u64::from(pages) * shape.page_bytes;
+        let request = Request { ticket, submitted, kind, page, pages, bytes };
+        requests.push((request, std::mem::take(&mut device.work)));
+    }
+    requests
+}

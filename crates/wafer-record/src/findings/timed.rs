@@ -1,0 +1,50 @@
+//! Findings about the time of a run with a clock: what its slowest requests wait for, and what keeps the dies busy.
+
+use super::Cause;
+use crate::time::{Requests, TimeRecord};
+
+/// Percentiles to speak of, each with the percentile where the requests beyond it end; the highest that has enough
+/// requests is taken.
+const TAILS: [(f64, f64); 3] = [(99.9, 99.99), (99.0, 99.9), (90.0, 99.0)];
+/// A percentile needs this many slower requests to say anything.
+const FEWEST: f64 = 50.0;
+/// A tail below this multiple of the median has no cause worth naming.
+const TAIL: f64 = 2.0;
+/// Garbage collection is mentioned from this share of the time of the dies.
+const BACKGROUND: f64 = 0.02;
+/// Work of the dies that hosts did not ask for.
+const GC: [&str; 3] = ["gc_program", "gc_read", "erase"];
+
+/// Returns the causes that the times show.
+pub(super) fn causes(time: &TimeRecord) -> Vec<Cause> {
+    let directions = [("read", &time.read), ("write", &time.write)];
+    let tails = directions.into_iter().filter_map(|(name, all)| tail(name, all.as_ref()?));
+    tails.chain(background(time)).collect()
+}
+
+fn tail(direction: &str, requests: &Requests) -> Option<Cause> {
+    let median = *requests.percentiles_us.get("50")?;
+    let enough = |percent: f64| requests.count as f64 * (1.0 - percent / 100.0) >= FEWEST;
+    let (percentile, to) = TAILS.into_iter().find(|(percent, _)| enough(*percent))?;
+    let us = *requests.percentiles_us.get(&percentile.to_string())?;
+    let band = requests.bands.iter().find(|band| band.from == percentile && band.to == to)?;
+    let all: f64 = band.parts_us.values().sum();
+    let (part, most) = band.parts_us.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let part = part.clone();
+    let direction = direction.to_owned();
+    (us >= TAIL * median && all > 0.0).then(|| Cause::Tail {
+        direction,
+        percentile,
+        us,
+        median_us: median,
+        part,
+        share: most / all,
+    })
+}
+
+fn background(time: &TimeRecord) -> Option<Cause> {
+    let of = |works: &[&str]| works.iter().filter_map(|work| time.dies.get(*work)).sum::<f64>();
+    let share = of(&GC);
+    let busy = 1.0 - of(&["idle"]);
+    (share >= BACKGROUND).then_some(Cause::BusyDies { busy, gc: share })
+}

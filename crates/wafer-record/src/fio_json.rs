@@ -1,0 +1,177 @@
+//! The results of a run with a clock in fio's own JSON output format, which fio's plotters and scripts read.
+//!
+//! The format is that of `fio --output-format=json+` (fio 3.x, `show_thread_status_json` in stat.c): clones of a job
+//! are one, as with `group_reporting`, and percentiles and bins are of the latency from submission to completion,
+//! which is both `clat_ns` and `lat_ns`, because hosts take no time to submit. Shares of queue depths
+//! (`iodepth_level`, `iodepth_submit`, `iodepth_complete`) and `disk_util` are left out: a run does not record them.
+
+use serde_json::{Map, Value, json};
+
+use crate::Record;
+use crate::record::JobRecord;
+use crate::time::{Directions, Requests};
+
+/// fio's default percentiles.
+const PERCENTILES: [f64; 17] = [
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+    99.99,
+];
+
+/// Returns the record as fio prints results, or nothing for a run without a clock.
+pub fn fio_json(record: &Record) -> Option<Value> {
+    let time = record.time.as_ref()?;
+    let started = record.provenance.started.clone().unwrap_or_default();
+    let jobs = (0..).zip(&time.jobs).map(|(group, (name, job))| {
+        let mut specs = record.provenance.workload.iter().flat_map(|w| &w.jobs);
+        let spec = specs.find(|spec| spec.name == *name);
+        self::job(name, group, job, spec.map(options))
+    });
+    Some(json!({
+        "fio version": concat!("fio-3.42 (wafer ", env!("CARGO_PKG_VERSION"), ")"),
+        "timestamp": 0,
+        "timestamp_ms": 0,
+        "time": started,
+        "global options": {},
+        "jobs": jobs.collect::<Vec<Value>>(),
+    }))
+}
+
+/// Returns the options of a job under fio's names, as text.
+fn options(spec: &JobRecord) -> Value {
+    json!({
+        "name": spec.name,
+        "rw": spec.rw,
+        "bs": spec.bs.replace("KiB", "k").replace("MiB", "m"),
+        "iodepth": spec.iodepth.to_string(),
+        "numjobs": spec.count.to_string(),
+        "offset": spec.offset.to_string(),
+        "size": spec.size.to_string(),
+    })
+}
+
+/// Upper ends of fio's classes of latencies, of each unit; larger ones belong to the next unit.
+const NANOSECONDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+const MILLISECONDS: [u64; 11] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000];
+
+/// Returns the percentage of requests in fio's classes of nanoseconds, microseconds and milliseconds.
+fn classes(job: &Directions) -> [Map<String, Value>; 3] {
+    let requests = || job.read.iter().chain(&job.write);
+    let all: u64 = requests().map(|requests| requests.count).sum();
+    // fio counts a latency in the first class whose end it does not exceed.
+    let up_to = |us: f64| -> u64 {
+        let bins = requests().flat_map(|requests| &requests.histogram);
+        bins.filter(|(latency, _)| *latency <= us).map(|(_, count)| count).sum()
+    };
+    let percent = |count: u64| count as f64 * 100.0 / all.max(1) as f64;
+    let mut before = 0;
+    let mut unit = |ends: &[u64], us: f64| {
+        let class = |end: &u64| {
+            let seen = up_to(*end as f64 * us);
+            let count = seen - std::mem::replace(&mut before, seen);
+            (end.to_string(), percent(count).into())
+        };
+        ends.iter().map(class).collect::<Map<String, Value>>()
+    };
+    let (ns, us) = (unit(&NANOSECONDS, 1e-3), unit(&NANOSECONDS, 1.0));
+    let mut ms = unit(&MILLISECONDS, 1e3);
+    ms.insert(">=2000".to_owned(), percent(all - before).into());
+    [ns, us, ms]
+}
+
+fn job(name: &str, group: u32, job: &Directions, options: Option<Value>) -> Value {
+    let seconds = job.seconds;
+    let milliseconds = (seconds * 1e3).round() as u64;
+    let [latency_ns, latency_us, latency_ms] = classes(job);
+    json!({
+        "jobname": name,
+        "groupid": group,
+        "job_start": 0,
+        "error": 0,
+        "eta": 0,
+        "elapsed": seconds.ceil() as u64,
+        "job options": options.unwrap_or_else(|| json!({})),
+        "read": direction(job.read.as_ref(), milliseconds),
+        "write": direction(job.write.as_ref(), milliseconds),
+        "trim": direction(None, milliseconds),
+        "sync": { "total_ios": 0, "lat_ns": latency(None) },
+        "job_runtime": milliseconds,
+        "usr_cpu": 0.0,
+        "sys_cpu": 0.0,
+        "ctx": 0,
+        "majf": 0,
+        "minf": 0,
+        "latency_ns": latency_ns,
+        "latency_us": latency_us,
+        "latency_ms": latency_ms,
+        "latency_depth": 0,
+        "latency_target": 0,
+        "latency_percentile": 100.0,
+        "latency_window": 0,
+    })
+}
+
+fn direction(requests: Option<&Requests>, milliseconds: u64) -> Value {
+    let none = Requests::default();
+    let all = requests.unwrap_or(&none);
+    let runtime = if requests.is_some() { milliseconds } else { 0 };
+    json!({
+        "io_bytes": all.bytes,
+        "io_kbytes": all.bytes >> 10,
+        "bw_bytes": all.bytes_per_second.round() as u64,
+        "bw": (all.bytes_per_second / 1024.0).round() as u64,
+        "iops": all.iops,
+        "runtime": runtime,
+        "total_ios": all.count,
+        "short_ios": 0,
+        "drop_ios": 0,
+        "slat_ns": { "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 },
+        "clat_ns": latency(requests),
+        "lat_ns": latency(requests),
+        "bw_min": 0,
+        "bw_max": 0,
+        "bw_agg": 0.0,
+        "bw_mean": all.bytes_per_second / 1024.0,
+        "bw_dev": 0.0,
+        "bw_samples": 0,
+        "iops_min": 0,
+        "iops_max": 0,
+        "iops_mean": all.iops,
+        "iops_stddev": 0.0,
+        "iops_samples": 0,
+    })
+}
+
+fn latency(requests: Option<&Requests>) -> Value {
+    let none = Requests::default();
+    let all = requests.unwrap_or(&none);
+    let ns = |us: f64| (us * 1e3).round() as u64;
+    let mut value = json!({
+        "min": ns(all.min_us),
+        "max": ns(all.max_us),
+        "mean": all.mean_us * 1e3,
+        "stddev": all.deviation_us * 1e3,
+        "N": all.count,
+    });
+    if all.count > 0 {
+        let percentile = PERCENTILES
+            .iter()
+            .map(|percent| (format!("{percent:.6}"), ns(at(all, *percent)).into()));
+        value["percentile"] = Value::Object(percentile.collect());
+        let bins = all.histogram.iter().map(|(us, count)| (ns(*us).to_string(), (*count).into()));
+        value["bins"] = Value::Object(bins.collect());
+    }
+    value
+}
+
+/// Returns the latency that so many percent of the requests do not exceed, microseconds.
+fn at(requests: &Requests, percent: f64) -> f64 {
+    let wanted = (percent / 100.0 * requests.count as f64).ceil() as u64;
+    let mut seen = 0;
+    for (us, count) in &requests.histogram {
+        seen += count;
+        if seen >= wanted {
+            return *us;
+        }
+    }
+    requests.max_us
+}

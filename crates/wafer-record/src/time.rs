@@ -1,0 +1,128 @@
+//! Results in time: bandwidth, latency, use of the dies, energy.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::HandleKey;
+
+/// Percentiles that records hold.
+pub const PERCENTILES: [f64; 12] =
+    [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
+
+/// What a run with a clock measured, in model time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeRecord {
+    /// Model time of the run without the ramp of its jobs, seconds.
+    pub seconds: f64,
+    /// All reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<Requests>,
+    /// All writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<Requests>,
+    /// By job, from the end of its `ramp_time` to its last completion.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub jobs: BTreeMap<String, Directions>,
+    /// Writes by the handle that they name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub handles: BTreeMap<HandleKey, Requests>,
+    /// By namespace, by NSID.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub namespaces: BTreeMap<u32, Directions>,
+    /// Shares of the time of all dies, by what they did; they add up to 1 with `idle`.
+    #[serde(default)]
+    pub dies: BTreeMap<String, f64>,
+    /// Energy of the run, joules.
+    #[serde(default)]
+    pub energy_joules: f64,
+    /// Mean power, watts.
+    #[serde(default)]
+    pub mean_watts: f64,
+    /// Bytes of metadata that the drive programmed for itself.
+    #[serde(default)]
+    pub metadata_bytes: u64,
+    /// Reads and writes over time, from the start of the run on.
+    #[serde(default)]
+    pub series: TimeSeries,
+}
+
+/// Reads and writes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Directions {
+    /// Model time in which they were measured, seconds.
+    #[serde(default)]
+    pub seconds: f64,
+    /// Reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<Requests>,
+    /// Writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<Requests>,
+}
+
+/// Bandwidth and latency of a set of requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Requests {
+    /// Number of requests.
+    pub count: u64,
+    /// Bytes of all requests.
+    pub bytes: u64,
+    /// Requests per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_second: f64,
+    /// Mean latency, microseconds.
+    pub mean_us: f64,
+    /// Standard deviation of the latency, microseconds.
+    #[serde(default)]
+    pub deviation_us: f64,
+    /// Least latency, microseconds.
+    #[serde(default)]
+    pub min_us: f64,
+    /// Greatest latency, microseconds.
+    #[serde(default)]
+    pub max_us: f64,
+    /// Latency by percentile, microseconds, within 1 %.
+    pub percentiles_us: BTreeMap<String, f64>,
+    /// What the latency consists of, by bands of percentiles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<Band>,
+    /// Latency in microseconds and number of requests, for every latency that occurred, within 1 %.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub histogram: Vec<(f64, u64)>,
+}
+
+/// What the latencies from one percentile to another consist of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Band {
+    /// Lower percentile.
+    pub from: f64,
+    /// Upper percentile.
+    pub to: f64,
+    /// Mean microseconds by part; parts without any are absent.
+    pub parts_us: BTreeMap<String, f64>,
+}
+
+/// Reads and writes over time, in intervals of equal length.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeSeries {
+    /// End of each interval, seconds since the run began.
+    pub seconds: Vec<f64>,
+    /// Reads.
+    pub read: IntervalSeries,
+    /// Writes.
+    pub write: IntervalSeries,
+}
+
+/// One direction over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalSeries {
+    /// Bytes per second.
+    pub bytes_per_second: Vec<f64>,
+    /// Mean latency, microseconds; null without requests.
+    pub mean_us: Vec<Option<f64>>,
+    /// 99th percentile of the latency, microseconds, within 12 %; null without requests.
+    pub p99_us: Vec<Option<f64>>,
+}

@@ -1,0 +1,55 @@
+"""Checks of arguments: a wrong type or name is an error that names the argument."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from wafer._errors import ConfigError
+
+__all__ = ["flag", "instance", "known", "text", "whole"]
+
+
+def whole(name: str, value: Any) -> int | None:
+    """Returns a whole number from 0 to 2**64 - 1, also of NumPy's types; ``None`` stays ``None``."""
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if isinstance(value, bool) or not 0 <= number < 2**64:
+        raise ConfigError(f"{name}: expected a whole number from 0, not {value!r}")
+    return number
+
+
+def text(name: str, value: Any) -> str | None:
+    """Returns a text; ``None`` stays ``None``."""
+    if value is None or isinstance(value, str):
+        return value
+    raise ConfigError(f"{name}: expected a text, not {value!r}")
+
+
+def flag(name: str, value: Any) -> bool | None:
+    """Returns ``True`` or ``False``; ``None`` stays ``None``."""
+    if value is None or isinstance(value, bool):
+        return value
+    raise ConfigError(f"{name}: expected True or False, not {value!r}")
+
+
+def instance(name: str, value: Any, kind: type, hint: str = "") -> None:
+    """Raises ``TypeError`` unless the value is of the kind."""
+    if not isinstance(value, kind):
+        wanted = f"wafer.{kind.__name__}{hint and ' '}{hint}"
+        raise TypeError(f"{name}: expected a {wanted}, not {type(value).__name__} {value!r:.60}")
+
+
+def known(given: Iterable[str], names: Sequence[str]) -> None:
+    """Raises ``TypeError`` if a keyword is none of the names."""
+    for name in given:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(names)}"
+            raise TypeError(f"no setting `{name}`; {hint}")

@@ -1,0 +1,70 @@
+"""Latency of runs with a clock, by direction and job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Latencies", "Latency"]
+
+
+class Latency:
+    """Latency and rate of the reads or of the writes of a run or of a job.
+
+    Attributes:
+        count: number of requests.
+        iops: requests per second.
+        bytes_per_second: bytes per second.
+        mean_us: mean latency, microseconds.
+        min_us: least latency, microseconds.
+        max_us: greatest latency, microseconds.
+        percentiles_us: latency by percentile (``99.9``), microseconds, within 1 %.
+
+    """
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        self.count = int(record["count"])
+        self.iops = float(record["iops"])
+        self.bytes_per_second = float(record["bytes_per_second"])
+        self.mean_us = float(record["mean_us"])
+        self.min_us = float(record["min_us"])
+        self.max_us = float(record["max_us"])
+        percentiles = {float(percent): float(us) for percent, us in record["percentiles_us"].items()}
+        self.percentiles_us: Mapping[float, float] = MappingProxyType(dict(sorted(percentiles.items())))
+        self._histogram = record.get("histogram", [])
+
+    @cached_property
+    def histogram(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint64]]:
+        """Latencies in microseconds and the number of requests of each; empty except for jobs."""
+        latencies = np.array([us for us, _ in self._histogram], dtype=np.float64)
+        counts = np.array([count for _, count in self._histogram], dtype=np.uint64)
+        return latencies, counts
+
+    def __repr__(self) -> str:
+        median, tail = self.percentiles_us[50.0], self.percentiles_us[99.0]
+        return f"<wafer.Latency {self.count}, {self.iops:.0f} IOPS, p50 {median:g} us, p99 {tail:g} us>"
+
+
+class Latencies:
+    """Latency of the reads and writes of a run, or of one of its jobs.
+
+    Attributes:
+        read: the reads; ``None`` if there are none.
+        write: the writes; ``None`` if there are none.
+        jobs: the same by job name; empty for a job.
+
+    """
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        self.read = Latency(record["read"]) if "read" in record else None
+        self.write = Latency(record["write"]) if "write" in record else None
+        jobs = {name: Latencies(job) for name, job in record.get("jobs", {}).items()}
+        self.jobs: Mapping[str, Latencies] = MappingProxyType(jobs)
+
+    def __repr__(self) -> str:
+        return f"<wafer.Latencies read {self.read!r}, write {self.write!r}, jobs {list(self.jobs)}>"
