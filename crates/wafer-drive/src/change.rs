@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Protection;
+use super::sanitize::Sanitized;
+use super::self_test::SelfTests;
+
 /// A change, as the journal keeps it. `N` is a namespace, borrowed to write it.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Change<N> {
@@ -21,4 +25,14 @@ pub(crate) enum Change<N> {
     RefusedPlacement { nsid: u32, pid: u16, timestamp: (u64, u8) },
     /// SMART values that no command changes; hosts may have read them.
     Life { error_entries: u64, power_on_seconds: u64 },
+    /// The write protection of a namespace changed.
+    Protect { nsid: u32, state: Protection },
+    /// Bytes of a namespace were marked as uncorrectable.
+    Uncorrectable { nsid: u32, offset: u64, length: u64 },
+    /// A Sanitize operation began or ended.
+    Sanitize(Sanitized),
+    /// A Device Self-test began or ended.
+    SelfTests(SelfTests),
+    /// The value of a feature was saved.
+    Feature { fid: u8, value: Vec<u8> },
 }

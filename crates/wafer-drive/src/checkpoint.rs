@@ -3,6 +3,7 @@
 //! A head with magic, version and lengths, the drive as JSON, the device's state in postcard, and its map in pieces.
 //! A CRC-32C follows each part.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -12,6 +13,8 @@ use wafer_nvme::crc32c;
 
 use super::events::EventLog;
 use super::persistence::{self, Persistence, hyphenated};
+use super::sanitize::Sanitized;
+use super::self_test::SelfTests;
 use super::{Drive, Inner, Life, Namespace, Pending};
 use crate::backend::DataFile;
 use crate::storage::Storage;
@@ -40,6 +43,12 @@ pub(super) struct Saved<N> {
     pub(super) life: Life,
     pub(super) hosts: Vec<String>,
     pub(super) events: EventLog,
+    #[serde(default)]
+    pub(super) sanitized: Sanitized,
+    #[serde(default)]
+    pub(super) self_tests: SelfTests,
+    #[serde(default)]
+    pub(super) features: BTreeMap<u8, Vec<u8>>,
     pub(super) namespaces: Vec<N>,
 }
 
@@ -76,6 +85,9 @@ impl Drive {
             life: self.life(inner),
             hosts: inner.hosts.clone(),
             events: inner.events.clone(),
+            sanitized: inner.sanitized,
+            self_tests: inner.self_tests.clone(),
+            features: inner.features.clone(),
             namespaces: namespaces.iter().flatten().map(|n| &**n).collect(),
         };
         let [_, state, new, _] = persistence::files(&files.data);

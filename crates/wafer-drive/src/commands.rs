@@ -124,6 +124,7 @@ impl Inner {
             [update] if update.op == Op::Update => self.update(namespaces, update, timestamp),
             _ => self.device.apply(commands),
         }
+        Self::clear_marks(namespaces, commands);
         self.log_events(timestamp);
     }
 

@@ -162,6 +162,12 @@ impl Journal {
         Ok(())
     }
 
+    /// Stores the header again. The last server may have written it without being able to sync it: then a loss of power
+    /// would bring an older one back.
+    pub(super) fn confirm(&mut self) -> io::Result<()> {
+        self.write_header(self.header)
+    }
+
     /// Stores how the server ended.
     pub(super) fn end(&mut self, ending: Ending) -> io::Result<()> {
         self.write_header(Header { ending, ..self.header })

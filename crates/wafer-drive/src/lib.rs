@@ -12,6 +12,7 @@
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
 //! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
+//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test.
 //! - `storage/`, `clock.rs`, `random.rs`: all access to files, time and randomness. Tests replace them.
 //!
 //! # Invariants
@@ -43,17 +44,22 @@ mod health;
 mod journal;
 mod life;
 mod manage;
+mod marks;
 mod namespace;
 mod persistence;
+mod protection;
 pub mod random;
 mod recorder;
 mod removal;
 mod resume;
+mod sanitize;
+mod self_test;
 mod snapshot;
 mod space;
 pub mod storage;
 mod wear;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicU8;
@@ -71,8 +77,13 @@ pub use manage::NamespaceRequest;
 pub use namespace::{Namespace, PlacementError, Retired};
 use persistence::Persistence;
 pub use persistence::hyphenated;
+pub use protection::Protection;
 use recorder::Recorder;
 pub use removal::Removal;
+pub use sanitize::{SanitizeState, SanitizeStatus};
+use sanitize::{Sanitized, Sanitizing};
+pub use self_test::SelfTestResult;
+use self_test::{SelfTests, Testing};
 pub use snapshot::DriveCounters;
 use space::Space;
 use wafer_device::{Device, DeviceConfig, Geometry};
@@ -163,6 +174,10 @@ pub(crate) struct Inner {
     seed: u64,
     pub(crate) life: Life,
     pub(crate) events: EventLog,
+    sanitized: Sanitized,
+    self_tests: SelfTests,
+    /// Saved values of features, by identifier.
+    features: BTreeMap<u8, Vec<u8>>,
     pub(crate) recorder: Option<Recorder>,
     /// Why the capture ended early.
     record_error: Option<String>,
@@ -209,6 +224,8 @@ pub struct Drive {
     pub(crate) namespaces: RwLock<Vec<Option<Arc<Namespace>>>>,
     pub(crate) backend: Backend,
     pub(crate) space: Space,
+    sanitizing: Sanitizing,
+    testing: Testing,
     pub(crate) options: DriveOptions,
     environment: Environment,
     started: Duration,
@@ -253,6 +270,9 @@ impl Drive {
                 config: options.device.clone(),
                 made: options.device.clone(),
                 seed: options.seed,
+                sanitized: Sanitized::default(),
+                self_tests: SelfTests::default(),
+                features: BTreeMap::new(),
                 life: Life { power_cycles: 1, ..Life::default() },
                 recorder: None,
                 record_error: None,
@@ -267,6 +287,8 @@ impl Drive {
             namespaces: RwLock::new(Vec::new()),
             backend,
             space: Space::default(),
+            sanitizing: Sanitizing::default(),
+            testing: Testing::default(),
             started: environment.clock.monotonic(),
             environment,
             notices: Vec::new(),
@@ -339,14 +361,16 @@ impl Drive {
         &self.notices
     }
 
-    /// Writes the commands recorded so far to the capture, frees the space of namespaces that are gone, and saves the
-    /// drive if it failed before. Call this about once a second.
+    /// Writes the commands recorded so far to the capture, frees the space of namespaces that are gone, saves the
+    /// drive if it failed before, and sanitizes and tests it if a host asked for that. Call this about once a second.
     ///
     /// # Errors
     /// The capture cannot be written; recording has stopped. Each error is returned once here, and the first again
     /// by [`Self::close`].
     pub fn maintain(&self) -> io::Result<()> {
         self.space.release(&self.backend);
+        self.sanitize();
+        self.self_test();
         let mut inner = self.lock();
         self.retry(&mut inner);
         self.maintain_life(&mut inner);

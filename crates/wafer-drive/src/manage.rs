@@ -86,6 +86,8 @@ impl Drive {
                 everyone: request.everyone,
                 exceptions: Default::default(),
             }),
+            protection: Default::default(),
+            marks: Default::default(),
             retired: Default::default(),
         };
         if let Err(status) = self.commit(inner, &Change::Create(&namespace)) {
@@ -180,6 +182,22 @@ impl Drive {
         inner.device = device;
         inner.config.fdp = fdp;
         inner.record(0, CaptureEvent::SetFdp(fdp));
+    }
+
+    /// Saves the value of a feature, by its identifier, with the files of the drive.
+    ///
+    /// # Errors
+    /// `WRITE_FAULT` if the drive cannot be saved.
+    pub fn save_feature(&self, fid: u8, value: Vec<u8>) -> Result<(), Status> {
+        let mut inner = self.lock();
+        self.commit(&mut inner, &Change::Feature { fid, value: value.clone() })?;
+        inner.features.insert(fid, value);
+        Ok(())
+    }
+
+    /// Returns the saved value of a feature.
+    pub fn saved_feature(&self, fid: u8) -> Option<Vec<u8>> {
+        self.lock().features.get(&fid).cloned()
     }
 
     /// Returns the use of each handle: 0 unused, 1 host specified, 2 controller specified.

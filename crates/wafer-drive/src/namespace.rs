@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use wafer_interface::{LBA_BYTES, NsId, Placement, RuhId};
 use wafer_nvme::Status;
 
+use super::marks::Marks;
+use super::protection::ProtectionCell;
 use crate::backend::{NoStore, Store};
 
 /// A namespace, shared by all controllers, from its creation or its last format until it is deleted or formatted.
@@ -38,6 +40,12 @@ pub struct Namespace {
     pub(crate) groups: u16,
     #[serde(flatten)]
     pub(crate) attachment: Mutex<Attachment>,
+    /// Set with the drive locked.
+    #[serde(default)]
+    pub(crate) protection: ProtectionCell,
+    /// Changed with the drive locked.
+    #[serde(default)]
+    pub(crate) marks: Marks,
     /// Set with the drive locked.
     #[serde(skip)]
     pub(crate) retired: OnceLock<Retired>,
@@ -71,6 +79,18 @@ impl Namespace {
     /// Returns whether the namespace is being deleted or formatted, or was.
     pub fn retired(&self) -> Option<Retired> {
         self.retired.get().copied()
+    }
+
+    /// Checks that the namespace is neither deleted nor formatted.
+    ///
+    /// # Errors
+    /// `INVALID_NAMESPACE`, `FORMAT_IN_PROGRESS`.
+    pub fn check_live(&self) -> Result<(), Status> {
+        match self.retired() {
+            None => Ok(()),
+            Some(Retired::Formatted) => Err(Status::FORMAT_IN_PROGRESS),
+            Some(Retired::Deleted) => Err(Status::INVALID_NAMESPACE),
+        }
     }
 
     /// Retires the namespace; if it is retired already, returns why.

@@ -35,6 +35,13 @@ enum Then {
     Format { lba_bytes: u32, base: u64, store: Arc<dyn Store> },
 }
 
+impl Removal {
+    /// Returns the bytes that are deallocated.
+    pub(crate) fn done_bytes(&self) -> u64 {
+        self.at * wafer_interface::LBA_BYTES
+    }
+}
+
 impl Drive {
     /// Deletes a namespace and its data.
     ///
@@ -63,7 +70,7 @@ impl Drive {
     /// Begins to delete a namespace: from now on no command finds it.
     ///
     /// # Errors
-    /// The namespace does not exist, or is being formatted, or the drive cannot be saved.
+    /// The namespace does not exist, is being formatted or is write protected, or the drive cannot be saved.
     pub fn begin_delete(&self, nsid: u32) -> Result<Removal, Status> {
         let _inner = self.lock();
         self.check_durable()?;
@@ -74,8 +81,8 @@ impl Drive {
     /// Begins to format a namespace: from now on no command finds it until it is formatted.
     ///
     /// # Errors
-    /// The namespace does not exist or is being formatted, there is no space for new data, or the drive cannot be
-    /// saved.
+    /// The namespace does not exist, is being formatted or is write protected, there is no space for new data, or the
+    /// drive cannot be saved.
     pub fn begin_format(&self, host: u16, nsid: u32, lba_bytes: u32) -> Result<Removal, Status> {
         let _inner = self.lock();
         self.check_durable()?;
@@ -93,6 +100,7 @@ impl Drive {
     /// Retires a namespace, with the drive locked: commands of batches that are applied later do not count.
     fn retire(&self, nsid: u32, why: Retired) -> Result<Arc<Namespace>, Status> {
         let namespace = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
+        namespace.check_unprotected()?;
         match namespace.retire(why) {
             Ok(()) => Ok(namespace),
             Err(Retired::Formatted) => Err(Status::FORMAT_IN_PROGRESS),
@@ -135,7 +143,8 @@ impl Drive {
                     self.space.unreserve(base);
                 }
                 let (lba_bytes, store) = (1 << namespace.lba_shift, Arc::clone(&namespace.store));
-                self.insert(renewed(&namespace, lba_bytes, namespace.base, store));
+                let again = renewed(&namespace, lba_bytes, namespace.base, store);
+                self.insert(Namespace { marks: namespace.marks.clone(), ..again });
                 return Err(status);
             }
         };
@@ -199,6 +208,8 @@ fn renewed(old: &Namespace, lba_bytes: u32, base: u64, store: Arc<dyn Store>) ->
         base,
         groups: old.groups,
         attachment: Mutex::new(attachment),
+        protection: old.protection.clone(),
+        marks: Default::default(),
         retired: Default::default(),
     }
 }

@@ -47,6 +47,9 @@ impl Drive {
         inner.life = saved.life;
         inner.hosts = saved.hosts;
         inner.events = saved.events;
+        self.set_sanitized(&mut inner, saved.sanitized);
+        inner.self_tests = saved.self_tests;
+        inner.features = saved.features;
         for namespace in saved.namespaces {
             self.restore_namespace(&inner, namespace).map_err(|e| wrong(&state, e.to_string()))?;
         }
@@ -82,10 +85,14 @@ impl Drive {
                     .to_owned(),
             );
         }
+        let hours = inner.life.power_on_seconds / 3600;
+        inner.self_tests = std::mem::take(&mut inner.self_tests).after_power_cycle(hours);
         // The last server may have been killed before it released what deleted and formatted namespaces had.
         let released = space::release_gaps(&self.backend, &self.namespaces());
         released.map_err(|e| DriveError::io(&data, e))?;
         inner.device.observer_mut().0.clear();
+        // The next checkpoint names this journal as the one that it supersedes.
+        files.journal.confirm().map_err(|e| DriveError::io(&journal, e))?;
         inner.persistence = Some(files);
         self.checkpoint(&mut inner).map_err(|e| {
             if self.backend.lost().is_some() {
@@ -153,6 +160,7 @@ impl Drive {
             return Err(io::Error::other(reason));
         }
         namespace.store = self.backend.store(namespace.base, namespace.bytes)?;
+        namespace.protection.set(namespace.protection().after_power_cycle());
         namespace.groups = inner.device.geometry().groups;
         self.insert(namespace);
         Ok(())
@@ -251,6 +259,17 @@ impl Drive {
                 if let Some(namespace) = self.namespace(nsid) {
                     inner.log_refused_placement(&namespace, Placement(pid), timestamp);
                 }
+            }
+            Change::Protect { nsid, state } => {
+                find(nsid)?.protection.set(state.after_power_cycle());
+            }
+            Change::Uncorrectable { nsid, offset, length } => {
+                find(nsid)?.marks.add(offset, offset.saturating_add(length));
+            }
+            Change::Sanitize(sanitized) => self.set_sanitized(inner, sanitized),
+            Change::SelfTests(tests) => inner.self_tests = tests,
+            Change::Feature { fid, value } => {
+                inner.features.insert(fid, value);
             }
             Change::Life { error_entries, power_on_seconds } => {
                 inner.life.error_entries = error_entries;

@@ -54,6 +54,16 @@ impl Space {
         self.reserved().push(Reserved { base, bytes, last: Some(namespace) });
     }
 
+    /// Returns whether commands still use the range of a namespace that is gone.
+    pub(crate) fn is_referenced(&self) -> bool {
+        self.reserved().iter().any(|range| range.last.is_some())
+    }
+
+    /// Returns whether there is any range that no namespace of the table has.
+    pub(crate) fn is_reserved(&self) -> bool {
+        !self.reserved().is_empty()
+    }
+
     /// Releases the ranges whose last reference is gone. A range that the backend cannot release stays reserved
     /// until the drive is opened again.
     pub(crate) fn release(&self, backend: &Backend) {

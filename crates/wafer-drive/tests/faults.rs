@@ -418,3 +418,28 @@ fn attempts_to_save_become_rarer() {
     // At once; after 1, 2, 4, 8, 16 seconds; then every 30.
     assert_eq!(attempts.load(Ordering::Relaxed), 1 + 5 + 8);
 }
+
+#[test]
+fn a_journal_whose_header_was_never_synced_is_not_built_upon() {
+    let fail = |storage: &FaultyStorage| {
+        storage.fail(|_, path, operation| {
+            let journal = path.extension().is_some_and(|extension| extension == "journal");
+            (journal && matches!(operation, Operation::Sync))
+                .then(|| std::io::Error::other("no sync"))
+        });
+    };
+    let storage = FaultyStorage::default();
+    let drive = on(&storage).unwrap();
+    drive.apply(0, &commands(10, 1));
+    let written = drive.counters().counters.host_bytes;
+    fail(&storage);
+    drive.save().unwrap_err();
+    // Killed, the next server finds the header that is not on the medium, and cannot sync either.
+    let killed = storage.copy();
+    fail(&killed);
+    assert!(on(&killed).is_err());
+    let after = killed.copy();
+    after.lose_power(|_, _| false);
+    let drive = on(&after).unwrap();
+    assert_eq!(drive.counters().counters.host_bytes, written);
+}

@@ -42,20 +42,26 @@ impl Engine {
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Checks that the drive can count a write.
-    fn check_writable(&self) -> io::Result<()> {
-        self.drive.check_writable().map_err(|_| io::ErrorKind::ReadOnlyFilesystem.into())
+    /// Checks that a namespace may be written, and that the drive can count a write.
+    fn check_writable(&self, namespace: &Namespace) -> io::Result<()> {
+        let allowed = self.drive.check_sanitize().and_then(|()| namespace.check_unprotected());
+        allowed
+            .and_then(|()| self.drive.check_writable())
+            .map_err(|_| io::ErrorKind::ReadOnlyFilesystem.into())
     }
 
     /// Reads from `offset` up to the end of the namespace and returns the number of bytes read.
     ///
     /// # Errors
-    /// The medium cannot be read.
+    /// The medium cannot be read, a host marked the range as uncorrectable, or the drive is to be sanitized.
     pub fn read(&self, namespace: usize, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let at = self.namespace(namespace)?;
         let length = (buffer.len() as u64).min(at.bytes.saturating_sub(offset));
         if length == 0 {
             return Ok(0);
+        }
+        if self.drive.check_sanitize().is_err() || at.uncorrectable(offset, length).is_some() {
+            return Err(io::Error::other("the data cannot be read"));
         }
         self.command(at.id(), Op::Read, offset, length);
         let buffer = &mut buffer[..length as usize];
@@ -75,7 +81,7 @@ impl Engine {
         if data.is_empty() {
             return Ok(());
         }
-        self.check_writable()?;
+        self.check_writable(at)?;
         at.store.write(offset, data)?;
         self.command(at.id(), Op::Write, offset, data.len() as u64);
         Ok(())
@@ -92,7 +98,7 @@ impl Engine {
         if length == 0 {
             return Ok(());
         }
-        self.check_writable()?;
+        self.check_writable(at)?;
         at.store.deallocate(offset, length)?;
         // Only whole logical blocks: parts of blocks were overwritten with zeroes.
         let (first, end) = (offset.div_ceil(LBA_BYTES), (offset + length) / LBA_BYTES);

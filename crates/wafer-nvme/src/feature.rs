@@ -36,6 +36,7 @@ table! {
         RESERVATION_NOTIFICATION = 0x82, "Reservation Notification Mask".scope(Scope::Namespace);
         RESERVATION_PERSISTENCE = 0x83, "Reservation Persistence".scope(Scope::Namespace);
         WRITE_PROTECTION = 0x84, "Namespace Write Protection Config".scope(Scope::Namespace);
+        OCP_LATENCY_MONITOR = 0xc5, "Latency Monitor (OCP)".scope(Scope::Subsystem).saveable();
     }
 }
 
@@ -120,6 +121,16 @@ pub struct TemperatureThreshold {
     __: u32,
 }
 
+/// Command dword 11 of Namespace Write Protection Config.
+#[bitfield(u32)]
+pub struct WriteProtectionCdw11 {
+    /// Write Protection State: 0 none, 1 write protected, 2 until power cycle, 3 permanently.
+    #[bits(3)]
+    pub wps: u8,
+    #[bits(29)]
+    __: u32,
+}
+
 /// Number of Queues.
 #[bitfield(u32)]
 pub struct NumberOfQueues {
@@ -139,7 +150,9 @@ pub struct AsyncEventConfig {
     pub namespace_attribute: bool,
     /// Firmware activation notices.
     pub firmware: bool,
-    #[bits(21)]
+    /// Telemetry log notices.
+    pub telemetry: bool,
+    #[bits(20)]
     __: u32,
     /// Discovery log page change notices.
     pub discovery: bool,

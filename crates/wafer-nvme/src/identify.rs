@@ -144,11 +144,22 @@ layout! {
         /// Unallocated NVM Capacity, bytes.
         pub unvmcap: U128,
         #[doc(hidden)]
-        pub rsvd312: [u8; 8],
+        pub rsvd312: [u8; 4],
+        /// Extended Device Self-test Time, minutes.
+        pub edstt: U16,
+        /// Device Self-test Options: bit 0 set if there is one test at a time in the subsystem.
+        pub dsto: u8,
+        /// Firmware Update Granularity.
+        pub fwug: u8,
         /// Keep Alive Support: granularity of the timer in 100 ms.
         pub kas: U16,
         #[doc(hidden)]
-        pub rsvd322: [u8; 16],
+        pub rsvd322: [u8; 6],
+        /// Sanitize Capabilities: bit 0 crypto erase, bit 1 block erase, bit 2 overwrite; bits 31:30 are 1 if a sanitized
+        /// medium is not modified further.
+        pub sanicap: U32,
+        #[doc(hidden)]
+        pub rsvd332: [u8; 6],
         /// NVM Set Identifier Maximum.
         pub nsetidmax: U16,
         /// Endurance Group Identifier Maximum.
@@ -213,7 +224,7 @@ layout! {
         pub rsvd2080: [u8; 2016],
     } at {
         cntlid: 78, oaes: 92, ctratt: 96, cntrltype: 111, oacs: 256, elpe_z: 262, tnvmcap: 280,
-        unvmcap: 296, kas: 320, endgidmax: 340, sqes: 512, nn: 516, oncs: 520, vwc: 525, cdfs: 534,
+        unvmcap: 296, edstt: 316, kas: 320, sanicap: 328, endgidmax: 340, sqes: 512, nn: 516, oncs: 520, vwc: 525, cdfs: 534,
         sgls: 536, mnan: 540, subnqn: 768, ioccsz: 1792, ofcs: 1804, psd0: 2048,
     }
 }

@@ -13,6 +13,7 @@
 //! - `location.rs`: where a command is at fault, computed from the layouts.
 //! - `controller.rs`: controller properties. `identify.rs`, `namespace.rs`: Identify data.
 //! - `log.rs`, `fdp.rs`, `feature.rs`, `directive.rs`: log pages, FDP, features, directives.
+//! - `self_test.rs`: Device Self-test. `ocp.rs`: what the OCP Datacenter NVMe SSD specification adds.
 //! - `nvm.rs`: I/O commands. `fabrics.rs`, `tcp.rs`: connecting, discovery, PDUs.
 //!
 //! # Invariants
@@ -43,8 +44,10 @@ mod location;
 mod log;
 mod namespace;
 mod nvm;
+mod ocp;
 mod opcode;
 mod queue;
+mod self_test;
 mod status;
 mod table;
 mod tcp;
@@ -60,8 +63,10 @@ pub use location::Location;
 pub use log::*;
 pub use namespace::*;
 pub use nvm::*;
+pub use ocp::*;
 pub use opcode::*;
 pub use queue::*;
+pub use self_test::*;
 pub use status::*;
 pub use table::{Capabilities, CommandInfo, DataLength, FeatureInfo, LogInfo, NamespaceUse, Scope};
 pub use tcp::*;

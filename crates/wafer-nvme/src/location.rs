@@ -60,10 +60,10 @@ dword! {
     GetLogCdw10 at cdw10, GetLogCdw11 at cdw11, GetLogCdw14 at cdw14,
     GetFeaturesCdw10 at cdw10, SetFeaturesCdw10 at cdw10,
     FeatureGroup at cdw11, HostIdentifierCdw11 at cdw11, PowerManagement at cdw11, NumberOfQueues at cdw11,
-    TemperatureThreshold at cdw11,
+    TemperatureThreshold at cdw11, WriteProtectionCdw11 at cdw11,
     FdpEventsCdw11 at cdw11, FdpEventsCdw12 at cdw12, FdpFeature at cdw12,
     DirectiveCdw11 at cdw11, DirectiveEnable at cdw12,
-    NamespaceCdw10 at cdw10, FormatCdw10 at cdw10,
+    NamespaceCdw10 at cdw10, FormatCdw10 at cdw10, SanitizeCdw10 at cdw10, SelfTestCdw10 at cdw10,
     RwCdw12 at cdw12, RwCdw13 at cdw13, CopyCdw12 at cdw12,
     DsmCdw10 at cdw10, DsmCdw11 at cdw11, IoManagementCdw10 at cdw10,
 }

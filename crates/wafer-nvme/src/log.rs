@@ -15,7 +15,7 @@ table! {
         FIRMWARE = 0x03, "Firmware Slot Information";
         CHANGED_NAMESPACES = 0x04, "Changed Attached Namespace List";
         EFFECTS = 0x05, "Commands Supported and Effects".lpa(Lpa::new().with_effects(true));
-        SELF_TEST = 0x06, "Device Self-test";
+        SELF_TEST = 0x06, "Device Self-test".scope(Scope::Subsystem);
         TELEMETRY_HOST = 0x07, "Telemetry Host-Initiated".lpa(Lpa::new().with_telemetry(true));
         TELEMETRY_CONTROLLER = 0x08, "Telemetry Controller-Initiated"
             .lpa(Lpa::new().with_telemetry(true));
@@ -41,7 +41,10 @@ table! {
         DISCOVERY = 0x70, "Discovery".discovery();
         RESERVATION_NOTIFICATION = 0x80, "Reservation Notification";
         SANITIZE_STATUS = 0x81, "Sanitize Status".scope(Scope::Subsystem);
-        WAFER_HANDLES = 0xc0, "Vendor specific: bytes per reclaim unit handle";
+        OCP_SMART = 0xc0, "SMART / Health Information Extended (OCP)";
+        OCP_ERROR_RECOVERY = 0xc1, "Error Recovery (OCP)";
+        OCP_LATENCY_MONITOR = 0xc3, "Latency Monitor (OCP)";
+        WAFER_HANDLES = 0xd0, "Vendor specific: bytes per reclaim unit handle";
     }
 }
 
@@ -185,6 +188,64 @@ layout! {
 }
 
 layout! {
+    /// Head of the Telemetry Host-Initiated and Telemetry Controller-Initiated logs; data areas of 512-byte blocks follow.
+    pub struct TelemetryLog: 512 {
+        /// Log Page Identifier.
+        pub lid: u8,
+        #[doc(hidden)]
+        pub rsvd1: [u8; 4],
+        /// IEEE OUI Identifier.
+        pub ieee: [u8; 3],
+        /// Last blocks of Data Areas 1 to 3, each of which begins with block 1.
+        pub last_blocks: [U16; 3],
+        #[doc(hidden)]
+        pub rsvd14: [u8; 366],
+        /// Scope of the data: 1 the controller, 2 the NVM subsystem.
+        pub scope: u8,
+        /// Telemetry Host-Initiated Data Generation Number; of the controller-initiated log its scope.
+        pub host_generation: u8,
+        /// Telemetry Controller-Initiated Data Available.
+        pub available: u8,
+        /// Telemetry Controller-Initiated Data Generation Number.
+        pub controller_generation: u8,
+        /// Reason Identifier.
+        pub reason: [u8; 128],
+    } at { ieee: 5, last_blocks: 8, scope: 380, available: 382, reason: 384 }
+}
+
+layout! {
+    /// Sanitize Status.
+    pub struct SanitizeLog: 512 {
+        /// Sanitize Progress, of 65,536; FFFFh if there is none.
+        pub sprog: U16,
+        /// Sanitize Status: [`SanitizeStatusField`].
+        pub sstat: U16,
+        /// Command dword 10 of the last operation.
+        pub scdw10: U32,
+        /// Estimated Times for overwrite, block erase and crypto erase, seconds, then for the same without
+        /// deallocation; FFFFFFFFh is not reported.
+        pub estimates: [U32; 6],
+        #[doc(hidden)]
+        pub rsvd32: [u8; 480],
+    } at { scdw10: 4, estimates: 8 }
+}
+
+/// Sanitize Status of the Sanitize Status log.
+#[bitfield(u16)]
+pub struct SanitizeStatusField {
+    /// Status of the last operation: 0 none, 1 succeeded, 2 in progress, 3 failed.
+    #[bits(3)]
+    pub status: u8,
+    /// Completed passes of an overwrite.
+    #[bits(5)]
+    pub passes: u8,
+    /// Global Data Erased: no user data was written since.
+    pub erased: bool,
+    #[bits(7)]
+    __: u8,
+}
+
+layout! {
     /// Firmware Slot Information.
     pub struct FirmwareLog: 512 {
         /// Active Firmware Info: active slot in bits 2:0.
@@ -295,7 +356,7 @@ layout! {
 }
 
 layout! {
-    /// Vendor specific log page 0xC0: head. `count` entries of [`HandleBytes`] follow.
+    /// Vendor specific log page D0h: head. `count` entries of [`HandleBytes`] follow.
     pub struct HandlesLog: 32 {
         /// ASCII `WAFR`.
         pub magic: [u8; 4],
@@ -316,7 +377,7 @@ layout! {
 }
 
 layout! {
-    /// Vendor specific log page 0xC0: one handle.
+    /// Vendor specific log page D0h: one handle.
     pub struct HandleBytes: 32 {
         /// Reclaim unit handle; 0xffff for relocated data.
         pub ruhid: U16,

@@ -114,6 +114,25 @@ layout! {
     } at { slba: 8, nlb_z: 16 }
 }
 
+/// Command dword 10 of Sanitize.
+#[bitfield(u32)]
+pub struct SanitizeCdw10 {
+    /// Sanitize Action: 1 exit failure mode, 2 block erase, 3 overwrite, 4 crypto erase.
+    #[bits(3)]
+    pub sanact: u8,
+    /// Allow Unrestricted Sanitize Exit.
+    pub ause: bool,
+    /// Overwrite Pass Count.
+    #[bits(4)]
+    pub owpass: u8,
+    /// Overwrite Invert Pattern Between Passes.
+    pub oipbp: bool,
+    /// No-Deallocate After Sanitize.
+    pub ndas: bool,
+    #[bits(22)]
+    __: u32,
+}
+
 /// Command dword 10 of Format NVM.
 #[bitfield(u32)]
 pub struct FormatCdw10 {

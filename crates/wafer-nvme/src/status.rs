@@ -43,6 +43,12 @@ open_enum! {
         KEEP_ALIVE_EXPIRED = 0x019,
         /// Keep Alive Timeout Invalid.
         KEEP_ALIVE_INVALID = 0x01a,
+        /// Sanitize Failed.
+        SANITIZE_FAILED = 0x01c,
+        /// Sanitize In Progress.
+        SANITIZE_IN_PROGRESS = 0x01d,
+        /// Namespace is Write Protected.
+        NAMESPACE_WRITE_PROTECTED = 0x020,
         /// Transient Transport Error.
         TRANSIENT_TRANSPORT_ERROR = 0x022,
         /// Invalid Placement Handle List.
@@ -75,6 +81,8 @@ open_enum! {
         NAMESPACE_ID_UNAVAILABLE = 0x116,
         /// Namespace Already Attached.
         ALREADY_ATTACHED = 0x118,
+        /// Device Self-test In Progress.
+        SELF_TEST_IN_PROGRESS = 0x11d,
         /// Namespace Is Private.
         NAMESPACE_IS_PRIVATE = 0x119,
         /// Namespace Not Attached.

@@ -9,9 +9,10 @@ use wafer_target::fuzzing;
 use wafer_target::fuzzing::{capsule, entry, opening, piece};
 
 /// I/O commands beside writes that seeds begin with: opcode, CDW10, CDW12, bytes of data.
-const IO_COMMANDS: [(NvmOpcode, u32, u32, usize); 9] = [
+const IO_COMMANDS: [(NvmOpcode, u32, u32, usize); 10] = [
     (NvmOpcode::READ, 8, 7, 0),
     (NvmOpcode::FLUSH, 0, 0, 0),
+    (NvmOpcode::WRITE_UNCORRECTABLE, 8, 3, 0),
     (NvmOpcode::WRITE_ZEROES, 16, 0x0200_0003, 0),
     (NvmOpcode::COMPARE, 8, 0, 512),
     (NvmOpcode::VERIFY, 8, 3, 0),
@@ -37,7 +38,10 @@ fn well_meant() -> Vec<Vec<u8>> {
         first.extend(piece(0, &capsule(&admin(AdminOpcode::IDENTIFY, cns, 0, 1), &[])));
     }
     let mut logs = piece(0, &opening(0, 0xffff));
-    for lid in [0, 1, 2, 3, 4, 5, 9, 0x12, 0x20, 0x21, 0x22, 0x23, 0xc0, 0x70] {
+    for lid in [
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0x12, 0x20, 0x21, 0x22, 0x23, 0x81, 0xc0, 0xc1, 0xc3, 0xd0,
+        0x70,
+    ] {
         let sqe = admin(AdminOpcode::GET_LOG_PAGE, lid | 0xff << 16, 1 << 16, 0);
         logs.extend(piece(0, &capsule(&sqe, &[])));
     }
@@ -130,7 +134,10 @@ fn commands() -> Vec<Vec<u8>> {
     for cns in 0..0x20 {
         inquiries.extend(entry(false, &admin(AdminOpcode::IDENTIFY, 1, cns, 0), &[]));
     }
-    for lid in [0, 1, 2, 3, 4, 5, 9, 0x12, 0x20, 0x21, 0x22, 0x23, 0xc0, 0x70] {
+    for lid in [
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0x12, 0x20, 0x21, 0x22, 0x23, 0x81, 0xc0, 0xc1, 0xc3, 0xd0,
+        0x70,
+    ] {
         let log = admin(AdminOpcode::GET_LOG_PAGE, 0, lid | 0xff << 16, 1 << 16);
         inquiries.extend(entry(false, &log, &[]));
     }

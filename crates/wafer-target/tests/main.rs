@@ -1,6 +1,12 @@
 //! Tests of the target without a network.
 
+mod common;
 mod fuzz;
 mod medium;
 mod monitoring;
+mod ocp;
+mod protection;
+mod sanitize;
+mod self_test;
 mod slices;
+mod telemetry;

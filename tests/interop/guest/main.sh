@@ -38,16 +38,59 @@ nvme fdp events "/dev/$CTRL" -e 1 -E >/tmp/events || fail events
 [ "$(grep -c '^Event\[' /tmp/events)" -eq 2 ] || { cat /tmp/events; fail "two events are expected"; }
 grep -q "Invalid Placement Identifier" /tmp/events && grep -q "Not Fully Written" /tmp/events || { cat /tmp/events; fail events; }
 refused "Invalid Field" nvme fdp update "/dev/$DEV" -p 77
-nvme get-log "/dev/$CTRL" -i 0xc0 -l 64 --raw-binary | head -c 4 | grep -q WAFR || fail "vendor log page"
+nvme get-log "/dev/$CTRL" -i 0xd0 -l 64 --raw-binary | head -c 4 | grep -q WAFR || fail "vendor log page"
 for command in "smart-log" "error-log" "effects-log" "supported-log-pages" "endurance-log -g 1" "fw-log" \
     "list-endgrp" "list-ctrl" "ns-descs -n 1" "cmdset-ind-id-ns -n 1" "nvm-id-ctrl" "id-ns-granularity" \
     "get-feature -f 6" "get-feature -f 7" "get-feature -f 0xb" "get-feature -f 0xf" "dir-receive -n 1 -D 0 -O 1 -H"; do
     set -- $command; verb=$1; shift
     check nvme "$verb" "/dev/$CTRL" "$@"
 done
-refused "Invalid Command Opcode\|Invalid Field\|not supported" nvme sanitize "/dev/$CTRL" -a 2
+refused "Invalid Field" nvme sanitize "/dev/$CTRL" -a 4
 nvme error-log "/dev/$CTRL" -e 2 | grep -q "error_count.*: [1-9]" || fail "the error log is empty"
 ok "FDP statistics, RUAMW, events, vendor log page, other logs and features, errors"
+
+# --- the logs of OCP, as nvme-cli reads them
+nvme ocp smart-add-log "/dev/$CTRL" >/tmp/ocp 2>&1 || { cat /tmp/ocp; fail "ocp smart-add-log"; }
+grep -qiE "media units written.*[^0-9]$(stat MBMW)([^0-9]|$)" /tmp/ocp || { cat /tmp/ocp; fail "media units written, MBMW is $(stat MBMW)"; }
+grep -qi "capacitor health.*65535" /tmp/ocp || { cat /tmp/ocp; fail "capacitor health"; }
+check nvme ocp error-recovery-log "/dev/$CTRL"
+check nvme ocp set-latency-monitor-feature "/dev/$CTRL" -e 1
+nvme ocp latency-monitor-log "/dev/$CTRL" >/tmp/ocp 2>&1 || { cat /tmp/ocp; fail "ocp latency-monitor-log"; }
+grep -qiE "feature status.*(0x)?1$" /tmp/ocp && grep -qiE "threshold a.*30 ms" /tmp/ocp || { cat /tmp/ocp; fail "latency monitor"; }
+ok "nvme ocp smart-add-log, error-recovery-log, latency monitor"
+
+# --- uncorrectable blocks, write protection, self-test, sanitize
+block() { verb=$1; shift; nvme "$verb" "/dev/$DEV" -s 8 -c 0 -z 4096 -d /tmp/block "$@"; }
+cp /tmp/page /tmp/block
+check nvme write-uncor "/dev/$DEV" -s 8 -c 0
+refused "Unrecovered Read Error" block read
+cp /tmp/page /tmp/block
+check block write
+check block read
+check nvme set-feature "/dev/$CTRL" -n 1 -f 0x84 -V 1
+refused "Write Protected" block write
+check block read
+cmp -s /tmp/page /tmp/block || fail "the data of a write protected namespace"
+check nvme set-feature "/dev/$CTRL" -n 1 -f 0x84 -V 0
+check block write
+ended() { # VERB PATTERN: waits until the log says so
+    for _ in $(seq 100); do
+        nvme "$1" "/dev/$CTRL" >/tmp/log 2>&1 && grep -qiE "$2" /tmp/log && return
+        sleep 0.3
+    done
+    cat /tmp/log; fail "$1: no $2"
+}
+for code in 1 2; do
+    check nvme device-self-test "/dev/$CTRL" -n 0xffffffff -s $code
+    ended self-test-log "current operation *: *(0x)?0$"
+    grep -qiE "operation result *: *(0x)?0$" /tmp/log && grep -qiE "self test code *: *(0x)?$code$" /tmp/log || { cat /tmp/log; fail "self-test $code"; }
+done
+check nvme sanitize "/dev/$CTRL" -a 2
+ended sanitize-log "0x101"
+check block read
+head -c 4096 /dev/zero | cmp -s - /tmp/block || fail "data after a sanitize operation"
+check block write
+ok "nvme write-uncor, write protection, device-self-test, sanitize"
 
 # --- wafer measure: on this drive and on QEMU's, what nvme-cli says before and after
 cp /host/wafer /tmp/wafer

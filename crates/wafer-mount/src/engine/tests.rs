@@ -4,8 +4,8 @@ use std::fs::File;
 
 use proptest::prelude::*;
 use wafer_device::{Device, DeviceConfig};
-use wafer_drive::DriveOptions;
 use wafer_drive::backend::DataSpec;
+use wafer_drive::{DriveOptions, Protection};
 use wafer_interface::Bytes;
 use wafer_record::capture::{CaptureEvent, CaptureReader};
 
@@ -51,6 +51,26 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..2usize, at, 0..3_000_000u64).prop_map(|(n, o, l)| Step::Deallocate(n, o, l)),
         1 => (0..2usize).prop_map(Step::Flush),
     ]
+}
+
+#[test]
+fn what_hosts_protected_or_marked_stays_so() {
+    let drive = drive();
+    drive.protect(0, 1, Protection::Protected).unwrap();
+    let marked = drive.namespace(2).unwrap();
+    drive.mark_uncorrectable(&marked, 4096, 512).unwrap();
+    let engine = Engine::new(drive, "m".into(), Provenance::default());
+    let read_only = io::ErrorKind::ReadOnlyFilesystem;
+    assert_eq!(engine.write(0, 0, &[1]).unwrap_err().kind(), read_only);
+    assert_eq!(engine.deallocate(0, 0, 4096).unwrap_err().kind(), read_only);
+    assert_eq!(engine.read(0, 0, &mut [0; 512]).unwrap(), 512);
+    engine.read(1, 4000, &mut [0; 512]).unwrap_err();
+    engine.write(1, 4096, &[1; 512]).unwrap();
+    engine.read(1, 4000, &mut [0; 512]).unwrap();
+    engine.drive.protect(0, 1, Protection::None).unwrap();
+    engine.drive.begin_sanitize(2).unwrap();
+    engine.read(0, 0, &mut [0; 512]).unwrap_err();
+    assert_eq!(engine.write(0, 0, &[1]).unwrap_err().kind(), read_only);
 }
 
 proptest! {

@@ -9,14 +9,18 @@ use wafer_nvme::{AdminOpcode, CommandInfo, Status};
 
 use super::{Controller, Failure};
 
-/// Admin commands that need [`Rights::manage`]. Set Features needs it for FDP.
-const MANAGEMENT: [AdminOpcode; 3] =
-    [AdminOpcode::NAMESPACE_MANAGEMENT, AdminOpcode::NAMESPACE_ATTACHMENT, AdminOpcode::FORMAT_NVM];
+/// Admin commands that need [`Rights::manage`]. Set Features needs it for FDP and write protection.
+const MANAGEMENT: [AdminOpcode; 4] = [
+    AdminOpcode::NAMESPACE_MANAGEMENT,
+    AdminOpcode::NAMESPACE_ATTACHMENT,
+    AdminOpcode::FORMAT_NVM,
+    AdminOpcode::SANITIZE,
+];
 
 /// What a host may do beside reading and writing the namespaces attached to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
-    /// Create, delete, attach, detach and format namespaces, and switch FDP.
+    /// Create, delete, attach, detach, format and write protect namespaces, sanitize, and switch FDP.
     pub manage: bool,
 }
 

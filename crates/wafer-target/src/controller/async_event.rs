@@ -1,4 +1,5 @@
-//! Asynchronous events: notices that namespaces changed, and critical warnings of the drive's health.
+//! Asynchronous events: notices that namespaces changed, the end of a Sanitize operation, and critical warnings of the
+//! drive's health.
 
 use wafer_nvme::{AsyncEvent, Cqe, CriticalWarning, Lid, Status, StatusField};
 
@@ -23,6 +24,9 @@ impl Subsystem {
 impl Subsystem {
     /// Notifies all controllers that the drive no longer keeps what it promises, or does again.
     pub(crate) fn health_changed(&self, saved: bool) {
+        if !saved {
+            self.telemetry_due();
+        }
         for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
             let mut state = controller.state();
             state.warnings_due =
@@ -42,6 +46,7 @@ impl Controller {
 
     /// Takes the completions of asynchronous event requests that are due.
     pub fn due_events(&self) -> Vec<Cqe> {
+        self.subsystem.capture_telemetry();
         let mut state = self.state();
         let mut due = Vec::new();
         for cid in std::mem::take(&mut state.aborted) {
@@ -65,6 +70,33 @@ impl Controller {
             due.push(Cqe { dw0: event.into_bits().into(), cid: cid.into(), ..Default::default() });
             state.notice_due = false;
             state.notice_sent = true;
+        }
+        if state.telemetry_due
+            && state.async_config.telemetry()
+            && !state.telemetry_sent
+            && let Some(cid) = state.async_requests.pop_front()
+        {
+            // Telemetry Log Changed.
+            let event = AsyncEvent::new()
+                .with_event_type(2)
+                .with_information(2)
+                .with_log_page(Lid::TELEMETRY_CONTROLLER.0);
+            due.push(Cqe { dw0: event.into_bits().into(), cid: cid.into(), ..Default::default() });
+            state.telemetry_due = false;
+            state.telemetry_sent = true;
+        }
+        if state.sanitize_due
+            && !state.sanitize_sent
+            && let Some(cid) = state.async_requests.pop_front()
+        {
+            // I/O command specific status: Sanitize Operation Completed.
+            let event = AsyncEvent::new()
+                .with_event_type(6)
+                .with_information(1)
+                .with_log_page(Lid::SANITIZE_STATUS.0);
+            due.push(Cqe { dw0: event.into_bits().into(), cid: cid.into(), ..Default::default() });
+            state.sanitize_due = false;
+            state.sanitize_sent = true;
         }
         let warnings = state.warnings_due.into_bits() & state.async_config.smart();
         if warnings != 0

@@ -25,6 +25,7 @@ impl From<Status> for Failure {
                 | Status::INTERNAL_ERROR
                 | Status::NAMESPACE_NOT_READY
                 | Status::FORMAT_IN_PROGRESS
+                | Status::SANITIZE_IN_PROGRESS
         );
         Failure { status, location: None, lba: 0, retry }
     }

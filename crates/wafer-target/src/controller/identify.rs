@@ -13,9 +13,13 @@ use super::{Controller, ERROR_ENTRIES, IO_CAPSULE_DATA, Kind, MAX_ASYNC_EVENTS, 
 const VENDOR: u16 = 0x4657;
 /// IEEE OUI, lowest byte first: 02-57-46. The second bit of its first octet says that it is administered locally, so
 /// it belongs to no manufacturer.
-const OUI: [u8; 3] = [0x46, 0x57, 0x02];
+pub(super) const OUI: [u8; 3] = [0x46, 0x57, 0x02];
 /// Warning Composite Temperature Threshold, kelvin.
 pub(crate) const WARNING_TEMPERATURE: u16 = 343;
+/// Sanitize Capabilities: block erase, after which the medium is not modified further.
+const SANITIZE: u32 = 1 << 30 | 1 << 1;
+/// Bytes that an extended self-test reads in a minute, about: a quarter of the time at a gigabyte a second.
+const SELF_TEST_PER_MINUTE: u64 = 15_000_000_000;
 /// Longest copy, logical blocks; also of one source range.
 pub(crate) const COPY_BLOCKS: u32 = 2048;
 /// Source ranges of a copy at most, less one.
@@ -75,6 +79,11 @@ impl Controller {
         id.lpa = capabilities.lpa | Lpa::new().with_extended(true).into_bits();
         // One firmware slot, read only.
         id.frmw = 0b011;
+        let minutes = geometry.logical_bytes().div_ceil(SELF_TEST_PER_MINUTE);
+        id.edstt = u16::try_from(minutes).unwrap_or(u16::MAX).into();
+        // One test at a time.
+        id.dsto = 1;
+        id.sanicap = SANITIZE.into();
         id.wctemp = WARNING_TEMPERATURE.into();
         id.cctemp = 373.into();
         id.tnvmcap = u128::from(geometry.logical_bytes()).into();
@@ -85,6 +94,8 @@ impl Controller {
         id.nn = LAST_NSID.into();
         id.mnan = LAST_NSID.into();
         id.vwc = Vwc::new().with_present(true).with_flush_all(3).into_bits();
+        // Write protection, also until a power cycle.
+        id.nwpc = 0b011;
         id.cdfs = 1.into();
         id.ioccsz = ((64 + IO_CAPSULE_DATA) / 16).into();
         id.iorcsz = 1.into();
@@ -113,6 +124,7 @@ impl Controller {
             npda_z: granularity_z.into(),
             nows_z: granularity_z.into(),
             endgid: ENDURANCE_GROUP.into(),
+            nsattr: u8::from(namespace.check_unprotected().is_err()),
             nguid: namespace.nguid,
             ..common_namespace()
         }
@@ -155,8 +167,14 @@ pub(crate) fn common_namespace() -> IdentifyNamespace {
 }
 
 /// Returns the I/O command set independent data of an active namespace.
-pub(crate) fn independent_namespace() -> IndependentNamespace {
-    IndependentNamespace { nmic: 1, endgid: ENDURANCE_GROUP.into(), nstat: 1, ..Default::default() }
+pub(crate) fn independent_namespace(namespace: &Namespace) -> IndependentNamespace {
+    IndependentNamespace {
+        nmic: 1,
+        nsattr: u8::from(namespace.check_unprotected().is_err()),
+        endgid: ENDURANCE_GROUP.into(),
+        nstat: 1,
+        ..Default::default()
+    }
 }
 
 /// Returns the Namespace Identification Descriptors.

@@ -15,11 +15,14 @@ mod failure;
 mod features;
 mod identify;
 mod io;
+pub(crate) mod latency;
 mod logs;
 mod nsid;
 mod registry;
 mod removals;
+mod sanitize;
 mod support;
+mod telemetry;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -147,6 +150,12 @@ pub(crate) struct State {
     pub(crate) warning_sent: bool,
     /// Critical warnings that came up and were not sent yet.
     pub(crate) warnings_due: CriticalWarning,
+    /// The end of a Sanitize operation was sent and its log page was not read: no other is sent.
+    pub(crate) sanitize_sent: bool,
+    pub(crate) sanitize_due: bool,
+    /// A change of the telemetry log was sent and the log was not read: no other is sent.
+    pub(crate) telemetry_sent: bool,
+    pub(crate) telemetry_due: bool,
     pub(crate) thresholds: Thresholds,
     pub(crate) errors: VecDeque<ErrorEntry>,
     pub(crate) write_cache: bool,

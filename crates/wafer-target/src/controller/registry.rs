@@ -15,8 +15,10 @@ use wafer_nvme::{
     MAX_NQN, Status, nqn,
 };
 
+use super::latency::LatencyMonitor;
 use super::logs::smart::reliability;
 use super::support::Support;
+use super::telemetry::Telemetry;
 use super::{Access, Controller, Failure, MAX_IO_QUEUES, MQES_Z, Rights, State};
 use crate::latch::Latch;
 
@@ -91,6 +93,8 @@ pub struct Subsystem {
     /// When it was made.
     pub started: Instant,
     pub(crate) support: Support,
+    pub(crate) latency: LatencyMonitor,
+    pub(super) telemetry: Telemetry,
     access: Access,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
 }
@@ -107,12 +111,20 @@ impl Subsystem {
     /// Makes a subsystem without controllers.
     pub fn with_access(drive: Arc<Drive>, options: SubsystemOptions, access: Access) -> Arc<Self> {
         let subsystem = Arc::new(Subsystem {
+            latency: LatencyMonitor::new(&drive),
             drive,
             options,
             access,
             started: Instant::now(),
             support: super::support(),
+            telemetry: Telemetry::default(),
             controllers: Mutex::default(),
+        });
+        let sanitized = Arc::downgrade(&subsystem);
+        subsystem.drive.on_sanitized(move || {
+            if let Some(subsystem) = sanitized.upgrade() {
+                subsystem.sanitized();
+            }
         });
         let notified = Arc::downgrade(&subsystem);
         subsystem.drive.on_health(move |saved| {
@@ -198,6 +210,10 @@ impl Subsystem {
                 notice_sent: false,
                 notice_due: false,
                 warning_sent: false,
+                sanitize_sent: false,
+                sanitize_due: false,
+                telemetry_sent: false,
+                telemetry_due: false,
                 warnings_due: reliability(self.drive.is_saved()),
                 thresholds: Default::default(),
                 errors: Default::default(),

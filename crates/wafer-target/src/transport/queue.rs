@@ -8,6 +8,7 @@ use wafer_nvme::*;
 
 use super::pdu::{self, Agreed, Fatal, Incoming, fatal, header_fault};
 use super::transfer::{Complete, Ready, Transfers};
+use crate::controller::latency::Stopwatch;
 use crate::controller::{
     ADMIN_CAPSULE_DATA, Controller, Failure, IO_CAPSULE_DATA, IoQueue, MAX_TRANSFER, Progress,
     Removals, Reply, TURN, begin_admin, fabrics,
@@ -40,6 +41,7 @@ pub(crate) struct Queue {
     /// Work of admin commands in this turn, bytes of data moved.
     spent: u64,
     done: u64,
+    stopwatch: Stopwatch,
 }
 
 impl Queue {
@@ -62,6 +64,7 @@ impl Queue {
             unfinished: None,
             spent: 0,
             done: 0,
+            stopwatch: Stopwatch::default(),
         }
     }
 
@@ -72,6 +75,7 @@ impl Queue {
     /// Begins a batch of PDUs.
     pub(crate) fn begin_batch(&mut self) {
         self.io.begin_batch();
+        self.stopwatch.begin_batch(&self.controller.subsystem.latency);
         self.spent = 0;
     }
 
@@ -107,6 +111,8 @@ impl Queue {
     /// Ends a batch, before its output is sent.
     pub(crate) fn end_batch(&mut self) {
         self.io.end_batch();
+        let subsystem = &self.controller.subsystem;
+        self.stopwatch.end_batch(&subsystem.latency, || subsystem.drive.timestamp());
         if self.done > 0 {
             self.controller.completed(std::mem::take(&mut self.done));
             self.controller.touch();
@@ -181,6 +187,9 @@ impl Queue {
         let is_fabrics = sqe.opcode == AdminOpcode::FABRICS.0;
         if is_fabrics && sqe.fabrics_type() == FabricsType::DISCONNECT {
             return self.disconnect(sqe, out);
+        }
+        if self.qid > 0 {
+            self.stopwatch.begin(sqe);
         }
         if self.transfers.uses(sqe.cid.get()) {
             self.complete(sqe, Err(Status::ID_CONFLICT.into()), out);
@@ -287,6 +296,7 @@ impl Queue {
         let sent = pdu::end_data(out, &self.agreed, start, sqe.cid.get(), plain);
         if sent && plain {
             self.done += 1;
+            self.stopwatch.end(sqe.cid.get());
             return;
         }
         self.io_done(*sqe, result, out);
@@ -346,6 +356,7 @@ impl Queue {
             }
         }
         self.done += 1;
+        self.stopwatch.end(sqe.cid.get());
         self.push(cqe, out);
     }
 

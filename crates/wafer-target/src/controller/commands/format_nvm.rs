@@ -37,6 +37,12 @@ impl AdminCommand<'_> for FormatNvm {
                 vec![nsid]
             }
         };
+        // None of the namespaces is formatted if one of them cannot be.
+        for nsid in &nsids {
+            if let Some(namespace) = controller.active(*nsid)? {
+                namespace.check_unprotected()?;
+            }
+        }
         let purpose = Purpose::Format { lba_bytes: self.lba_bytes };
         let rest = Removals::begin(controller, purpose, nsids)?;
         Ok(Reply { rest: Some(rest), ..Default::default() })

@@ -14,6 +14,7 @@ pub(super) struct GetFeatures<'a> {
 enum Select {
     Current,
     Default,
+    Saved,
     Capabilities,
 }
 
@@ -22,8 +23,8 @@ impl<'a> AdminCommand<'a> for GetFeatures<'a> {
         let cdw10 = GetFeaturesCdw10::of(sqe);
         let select = match cdw10.sel() {
             0 => Select::Current,
-            // Nothing is saved over a reset, so saved values are the defaults.
-            1 | 2 => Select::Default,
+            1 => Select::Default,
+            2 => Select::Saved,
             3 => Select::Capabilities,
             _ => return Err(GetFeaturesCdw10::new().with_sel(1).location().into()),
         };
@@ -32,9 +33,10 @@ impl<'a> AdminCommand<'a> for GetFeatures<'a> {
 
     fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
         let (feature, info) = features::find(controller, self.fid)?;
-        let default = match self.select {
-            Select::Current => false,
-            Select::Default => true,
+        let (default, saved) = match self.select {
+            Select::Current => (false, false),
+            Select::Default => (true, false),
+            Select::Saved => (true, true),
             Select::Capabilities => {
                 let capabilities = FeatureCapabilities::new()
                     .with_saveable(info.saveable)
@@ -43,6 +45,6 @@ impl<'a> AdminCommand<'a> for GetFeatures<'a> {
                 return Ok(Reply::dw0(capabilities.into_bits()));
             }
         };
-        (feature.get)(controller, &Get { sqe: self.sqe, default })
+        (feature.get)(controller, &Get { sqe: self.sqe, default, saved })
     }
 }

@@ -80,7 +80,7 @@ impl AdminCommand<'_> for Identify {
                 Ok(Reply::data(limits.as_bytes()))
             }
             Cns::INDEPENDENT_NAMESPACE => {
-                structure(c.active(nsid)?.map(|_| identify::independent_namespace()))
+                structure(c.active(nsid)?.map(|n| identify::independent_namespace(&n)))
             }
             Cns::ATTACHED_CONTROLLERS => {
                 let namespace = c.allocated(nsid)?.ok_or(Status::INVALID_NAMESPACE)?;

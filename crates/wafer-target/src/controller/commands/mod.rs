@@ -14,6 +14,8 @@ mod identify;
 mod keep_alive;
 mod namespace_attachment;
 mod namespace_management;
+mod sanitize;
+mod self_test;
 mod set_features;
 
 use wafer_nvme::{AdminOpcode, Sqe, Status, location};
@@ -58,11 +60,13 @@ commands! {
     GET_FEATURES => get_features::GetFeatures,
     ASYNC_EVENT_REQUEST => async_event_request::AsyncEventRequest,
     NAMESPACE_MANAGEMENT => namespace_management::NamespaceManagement,
+    SELF_TEST => self_test::SelfTest,
     NAMESPACE_ATTACHMENT => namespace_attachment::NamespaceAttachment,
     KEEP_ALIVE => keep_alive::KeepAlive,
     DIRECTIVE_SEND => directive_send::DirectiveSend,
     DIRECTIVE_RECEIVE => directive_receive::DirectiveReceive,
     FORMAT_NVM => format_nvm::FormatNvm,
+    SANITIZE => sanitize::Sanitize,
 }
 
 /// Executes an admin command to its end. `data` is what the host sent with it.
@@ -94,6 +98,7 @@ pub fn begin_admin(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Re
             return Err(Status::INVALID_OPCODE.into());
         }
         controller.check_right(opcode)?;
+        controller.check_sanitize(sqe)?;
     }
     dispatch(controller, sqe, data)
 }

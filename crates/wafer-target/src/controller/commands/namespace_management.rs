@@ -69,6 +69,11 @@ fn parse_create(sqe: &Sqe, data: &[u8]) -> Result<NamespaceManagement, Failure> 
 
 fn delete(controller: &Controller, nsid: u32) -> Result<Reply, Failure> {
     let nsids = if nsid == BROADCAST { controller.nsids(false) } else { vec![nsid] };
+    for nsid in &nsids {
+        if let Some(namespace) = controller.allocated(*nsid)? {
+            namespace.check_unprotected()?;
+        }
+    }
     let rest = Removals::begin(controller, Purpose::Delete, nsids)?;
     Ok(Reply { rest: Some(rest), ..Default::default() })
 }

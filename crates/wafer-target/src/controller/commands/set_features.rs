@@ -8,7 +8,6 @@ use crate::controller::nsid::BROADCAST;
 
 pub(super) struct SetFeatures<'a> {
     fid: Fid,
-    save: bool,
     nsid: u32,
     set: Set<'a>,
 }
@@ -18,16 +17,15 @@ impl<'a> AdminCommand<'a> for SetFeatures<'a> {
         let cdw10 = SetFeaturesCdw10::of(sqe);
         Ok(SetFeatures {
             fid: Fid(cdw10.fid()),
-            save: cdw10.sv(),
             nsid: sqe.nsid.get(),
-            set: Set { sqe, data },
+            set: Set { sqe, data, save: cdw10.sv() },
         })
     }
 
     fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
         let (feature, info) = features::find(controller, self.fid)?;
-        // Enabling FDP is kept with the drive, saved or not; nothing else can be saved.
-        if self.save && !info.saveable {
+        // Enabling FDP is kept with the drive, saved or not.
+        if self.set.save && !info.saveable {
             return Err(Status::FEATURE_NOT_SAVEABLE.into());
         }
         if !info.changeable {

@@ -48,10 +48,18 @@ impl PropertySet {
             state.notice_sent = false;
             state.notice_due = false;
             state.warning_sent = false;
+            state.sanitize_sent = false;
+            state.sanitize_due = false;
+            state.telemetry_sent = false;
+            state.telemetry_due = false;
             state.warnings_due = reliability(controller.subsystem.drive.is_saved());
             state.thresholds = Default::default();
             state.write_cache = true;
             state.host_behavior = Default::default();
+        }
+        drop(state);
+        if before.en() && !cc.en() {
+            controller.subsystem.drive.reset_self_test(controller.cntlid);
         }
         Ok(Reply::default())
     }

@@ -5,7 +5,9 @@
 mod controller;
 mod fdp;
 mod kept;
+mod latency;
 pub(super) mod temperature;
+mod write_protection;
 
 use wafer_nvme::{FeatureInfo, Fid, GetFeaturesCdw10, Sqe};
 
@@ -16,12 +18,16 @@ pub(super) struct Get<'a> {
     pub(super) sqe: &'a Sqe,
     /// Whether the default is asked for rather than the current value.
     pub(super) default: bool,
+    /// Whether the saved value is asked for, which is the default if there is none.
+    pub(super) saved: bool,
 }
 
 /// Set Features of one feature.
 pub(super) struct Set<'a> {
     pub(super) sqe: &'a Sqe,
     pub(super) data: &'a [u8],
+    /// Whether to save the value.
+    pub(super) save: bool,
 }
 
 impl Set<'_> {
@@ -54,6 +60,8 @@ pub(super) const FEATURES: &[Feature] = &[
     controller::HOST_IDENTIFIER,
     fdp::FDP,
     fdp::FDP_EVENTS,
+    write_protection::WRITE_PROTECTION,
+    latency::LATENCY_MONITOR,
 ];
 
 /// Returns a feature and its row.

@@ -18,8 +18,7 @@ impl IoCommand for Compare {
         let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
         let data = data.get(..length as usize).ok_or(Status::INVALID_SGL_LENGTH)?;
         queue.scratch.resize(length as usize, 0);
-        let read = namespace.store.read(offset, &mut queue.scratch);
-        read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, lba))?;
+        IoQueue::read(&namespace, offset, &mut queue.scratch, lba)?;
         queue.batch.transferred.reads += 1;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);
         if queue.scratch != data {

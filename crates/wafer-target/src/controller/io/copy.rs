@@ -61,7 +61,7 @@ impl IoCommand for Copy {
         let (to, length) = range::bytes(&namespace, self.lba, blocks)?;
         // If a source overlaps the destination, all is read before anything is written.
         let overlaps = sources.iter().any(|(from, count)| *from < to + length && to < from + count);
-        let durable = queue.check_write(self.fua)?;
+        let durable = queue.check_write(&namespace, self.fua)?;
         Ok(Step::More(Box::new(Copying {
             namespace,
             lba: self.lba,
@@ -107,8 +107,7 @@ impl Copying {
         let count = (*length as usize).min(SLICE).min(self.window - self.buffer.len());
         let at = self.buffer.len();
         self.buffer.resize(at + count, 0);
-        let read = self.namespace.store.read(*offset, &mut self.buffer[at..]);
-        read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, self.lba))?;
+        IoQueue::read(&self.namespace, *offset, &mut self.buffer[at..], self.lba)?;
         *offset += count as u64;
         *length -= count as u64;
         if *length == 0 {
@@ -135,6 +134,7 @@ impl Copying {
 impl Rest for Copying {
     fn step(&mut self, queue: &mut IoQueue) -> Result<bool, Failure> {
         queue.check_live(&self.namespace)?;
+        self.namespace.check_unprotected()?;
         if self.window > SLICE && self.share.is_none() {
             self.share = queue.take_memory(Wanted::copy(self.window as u64));
             if self.share.is_none() {

@@ -32,6 +32,7 @@ impl IoCommand for DatasetManagement {
             let blocks = u64::from(range.length.get());
             ranges.push(range::bytes(&namespace, range.slba.get(), blocks)?);
         }
+        namespace.check_unprotected()?;
         queue.drive.check_writable()?;
         Ok(Step::More(Box::new(Zeroing {
             namespace,

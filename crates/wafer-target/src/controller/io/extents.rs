@@ -28,6 +28,7 @@ pub(super) struct Zeroing {
 impl Rest for Zeroing {
     fn step(&mut self, queue: &mut IoQueue) -> Result<bool, Failure> {
         queue.check_live(&self.namespace)?;
+        self.namespace.check_unprotected()?;
         let slice = if self.op == Op::Deallocate { DEALLOCATED } else { WRITTEN };
         let Some((offset, length)) = self.ranges.front_mut() else { return Ok(true) };
         // Slices end on multiples of their size, so that they cut no page in two.

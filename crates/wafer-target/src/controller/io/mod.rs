@@ -21,12 +21,13 @@ mod range;
 mod read;
 mod verify;
 mod write;
+mod write_uncorrectable;
 mod write_zeroes;
 
 use std::sync::Arc;
 
 use range::Directive;
-use wafer_drive::{Batch, Drive, Namespace, Retired};
+use wafer_drive::{Batch, Drive, Namespace};
 use wafer_interface::{Command, NsId, Op, Placement};
 use wafer_nvme::{
     CommandInfo, DataLength, DataTransfer, NvmOpcode, RwCdw12, Sqe, Status, location,
@@ -114,6 +115,7 @@ commands! {
     FLUSH => flush::Flush,
     WRITE => write::Write,
     READ => read::Read,
+    WRITE_UNCORRECTABLE => write_uncorrectable::WriteUncorrectable,
     COMPARE => compare::Compare,
     WRITE_ZEROES => write_zeroes::WriteZeroes,
     DATASET_MANAGEMENT => dataset_management::DatasetManagement,
@@ -197,6 +199,7 @@ impl IoQueue {
         Ok(match row.data {
             DataLength::Handler => 0,
             DataLength::Blocks => {
+                self.drive.check_sanitize()?;
                 let namespace = self.lookup(sqe.nsid.get())?;
                 (u64::from(RwCdw12::of(sqe).nlb_z()) + 1) << namespace.lba_shift
             }
@@ -231,6 +234,7 @@ impl IoQueue {
         if sqe.fuse() != 0 {
             return Err(location!(flags).into());
         }
+        self.drive.check_sanitize()?;
         self.spend(COMMAND);
         match self.dispatch(sqe, data, out)? {
             Step::Done => Ok(Progress::Done),
@@ -295,11 +299,7 @@ impl IoQueue {
 
     /// Checks that a namespace was not deleted or formatted since a command began.
     fn check_live(&self, namespace: &Namespace) -> Result<(), Failure> {
-        match namespace.retired() {
-            None => Ok(()),
-            Some(Retired::Formatted) => Err(Status::FORMAT_IN_PROGRESS.into()),
-            Some(Retired::Deleted) => Err(Status::INVALID_NAMESPACE.into()),
-        }
+        Ok(namespace.check_live()?)
     }
 
     fn lookup(&self, nsid: u32) -> Result<Arc<Namespace>, Failure> {
@@ -359,9 +359,25 @@ impl IoQueue {
         Ok(if pid == Placement::NONE { NEVER_VALID } else { pid })
     }
 
-    /// Checks that the drive can count a write, before data moves. Returns whether to make it durable, because the
-    /// host asks for it or has no write cache.
-    fn check_write(&self, fua: bool) -> Result<bool, Failure> {
+    /// Reads bytes of a namespace; `lba` is what a failure of the medium names.
+    fn read(
+        namespace: &Namespace,
+        offset: u64,
+        buffer: &mut [u8],
+        lba: u64,
+    ) -> Result<(), Failure> {
+        if let Some(marked) = namespace.uncorrectable(offset, buffer.len() as u64) {
+            let lba = marked >> namespace.lba_shift;
+            return Err(Failure { lba, ..Status::UNRECOVERED_READ_ERROR.into() });
+        }
+        let read = namespace.store.read(offset, buffer);
+        read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, lba))
+    }
+
+    /// Checks that a namespace can be written, and that the drive can count a write, before data moves. Returns whether
+    /// to make it durable, because the host asks for it or has no write cache.
+    fn check_write(&self, namespace: &Namespace, fua: bool) -> Result<bool, Failure> {
+        namespace.check_unprotected()?;
         if !self.drive.may_block() {
             return Ok(false);
         }

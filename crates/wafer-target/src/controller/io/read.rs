@@ -1,7 +1,7 @@
 //! Read.
 
 use wafer_interface::{Op, Placement};
-use wafer_nvme::{Sqe, Status};
+use wafer_nvme::Sqe;
 
 use super::range::{Extent, Range};
 use super::{Failure, IoCommand, IoQueue, Step};
@@ -17,8 +17,7 @@ impl IoCommand for Read {
         let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
         let at = out.len();
         out.resize(at + length as usize, 0);
-        let read = namespace.store.read(offset, &mut out[at..]);
-        read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, self.0.lba))?;
+        IoQueue::read(&namespace, offset, &mut out[at..], self.0.lba)?;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);
         queue.batch.transferred.reads += 1;
         Ok(Step::Done)

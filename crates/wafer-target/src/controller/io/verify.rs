@@ -1,7 +1,7 @@
 //! Verify.
 
 use wafer_interface::{Op, Placement};
-use wafer_nvme::{Sqe, Status};
+use wafer_nvme::Sqe;
 
 use super::range::{Extent, Range};
 use super::{Failure, IoCommand, IoQueue, Step};
@@ -16,8 +16,7 @@ impl IoCommand for Verify {
     fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
         let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
         queue.scratch.resize(length as usize, 0);
-        let read = namespace.store.read(offset, &mut queue.scratch);
-        read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, self.0.lba))?;
+        IoQueue::read(&namespace, offset, &mut queue.scratch, self.0.lba)?;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);
         Ok(Step::Done)
     }

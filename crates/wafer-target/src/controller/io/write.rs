@@ -22,7 +22,7 @@ impl IoCommand for Write {
         let Extent { namespace, offset, length } = self.range.resolve_transfer(queue)?;
         let pid = queue.placement(&namespace, self.directive)?;
         let data = data.get(..length as usize).ok_or(Status::INVALID_SGL_LENGTH)?;
-        let durable = queue.check_write(self.fua)?;
+        let durable = queue.check_write(&namespace, self.fua)?;
         let written = namespace.store.write(offset, data);
         written.map_err(|e| Failure::medium(&e, Status::WRITE_FAULT, self.range.lba))?;
         queue.count(Op::Write, &namespace, offset, length, pid);

@@ -24,7 +24,7 @@ impl IoCommand for WriteZeroes {
     fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
         let Extent { namespace, offset, length } = self.range.resolve(queue)?;
         let pid = queue.placement(&namespace, self.directive)?;
-        let durable = queue.check_write(self.fua)?;
+        let durable = queue.check_write(&namespace, self.fua)?;
         // Without the deallocate bit zeroes are data like other data.
         let op = if self.deallocate { Op::Deallocate } else { Op::Write };
         Ok(Step::More(Box::new(Zeroing {

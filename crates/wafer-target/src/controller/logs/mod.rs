@@ -15,8 +15,14 @@ mod fdp_usage;
 mod feature_effects;
 mod firmware;
 mod handles;
+mod ocp_error_recovery;
+mod ocp_latency;
+mod ocp_smart;
+mod sanitize;
+mod self_test;
 pub(super) mod smart;
 mod supported;
+mod telemetry;
 
 use wafer_drive::ENDURANCE_GROUP;
 use wafer_nvme::{GetLogCdw11, Lid, Scope, Status};
@@ -51,6 +57,9 @@ pub(super) const PAGES: &[Page] = &[
     firmware::PAGE,
     changed_namespaces::PAGE,
     effects::PAGE,
+    self_test::PAGE,
+    telemetry::HOST,
+    telemetry::CONTROLLER,
     endurance_group::PAGE,
     feature_effects::PAGE,
     fdp_configurations::PAGE,
@@ -58,6 +67,10 @@ pub(super) const PAGES: &[Page] = &[
     fdp_statistics::PAGE,
     fdp_events::PAGE,
     discovery::PAGE,
+    sanitize::PAGE,
+    ocp_smart::PAGE,
+    ocp_error_recovery::PAGE,
+    ocp_latency::PAGE,
     handles::PAGE,
 ];
 

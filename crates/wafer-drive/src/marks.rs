@@ -1,0 +1,133 @@
+//! Logical blocks that hosts marked as uncorrectable: reading them fails until they are written or deallocated.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use serde::{Deserialize, Serialize};
+
+/// Ranges of bytes of a namespace that are marked: disjoint, and no two touch.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
+pub(crate) struct Marks {
+    /// Whether there are any: all that a read without marks looks at.
+    any: AtomicBool,
+    /// The end of each range, by its begin.
+    ranges: RwLock<BTreeMap<u64, u64>>,
+}
+
+impl Clone for Marks {
+    fn clone(&self) -> Self {
+        self.ranges.read().unwrap_or_else(PoisonError::into_inner).clone().into()
+    }
+}
+
+impl From<BTreeMap<u64, u64>> for Marks {
+    fn from(ranges: BTreeMap<u64, u64>) -> Self {
+        Marks { any: AtomicBool::new(!ranges.is_empty()), ranges: RwLock::new(ranges) }
+    }
+}
+
+impl From<Vec<(u64, u64)>> for Marks {
+    fn from(ranges: Vec<(u64, u64)>) -> Self {
+        let marks = Marks::default();
+        ranges.into_iter().for_each(|(from, end)| marks.add(from, end));
+        marks
+    }
+}
+
+impl From<Marks> for Vec<(u64, u64)> {
+    fn from(marks: Marks) -> Self {
+        marks.ranges.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
+    }
+}
+
+impl Marks {
+    /// Returns whether any byte is marked.
+    pub(crate) fn any(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
+    /// Returns the number of ranges.
+    pub(crate) fn len(&self) -> usize {
+        self.ranges.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Returns the first marked byte of a range.
+    pub(crate) fn first(&self, from: u64, end: u64) -> Option<u64> {
+        if !self.any() {
+            return None;
+        }
+        let ranges = self.ranges.read().unwrap_or_else(PoisonError::into_inner);
+        let before = ranges.range(..=from).next_back().filter(|(_, last)| **last > from);
+        before.map(|_| from).or_else(|| ranges.range(from..end).next().map(|(begin, _)| *begin))
+    }
+
+    /// Marks a range.
+    pub(crate) fn add(&self, from: u64, end: u64) {
+        if from >= end {
+            return;
+        }
+        let mut ranges = self.ranges.write().unwrap_or_else(PoisonError::into_inner);
+        let (mut first, mut last) = (from, end);
+        while let Some((begin, until)) = ranges.range(..=last).next_back().map(|(b, e)| (*b, *e))
+            && until >= first
+        {
+            ranges.remove(&begin);
+            (first, last) = (first.min(begin), last.max(until));
+        }
+        ranges.insert(first, last);
+        self.any.store(true, Ordering::Release);
+    }
+
+    /// Takes the marks of a range away.
+    pub(crate) fn remove(&self, from: u64, end: u64) {
+        if from >= end || !self.any() {
+            return;
+        }
+        let mut ranges = self.ranges.write().unwrap_or_else(PoisonError::into_inner);
+        while let Some((begin, until)) = ranges.range(..end).next_back().map(|(b, e)| (*b, *e))
+            && until > from
+        {
+            ranges.remove(&begin);
+            if begin < from {
+                ranges.insert(begin, from);
+            }
+            if until > end {
+                ranges.insert(end, until);
+            }
+        }
+        self.any.store(!ranges.is_empty(), Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_those_of_a_map_of_bytes() {
+        let (marks, mut model) = (Marks::default(), [false; 64]);
+        let mut state = 9u64;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let (from, length) = ((state >> 33) % 64, (state >> 43) % 12);
+            let end = (from + length).min(64);
+            let add = state >> 60 & 1 == 1;
+            if add {
+                marks.add(from, end)
+            } else {
+                marks.remove(from, end)
+            }
+            model[from as usize..end as usize].fill(add);
+            let at = (state >> 50) % 64;
+            let expected = (at..64).find(|byte| model[*byte as usize]);
+            assert_eq!(marks.first(at, 64), expected);
+            assert_eq!(marks.any(), model.contains(&true));
+            let runs = model.chunk_by(|a, b| a == b).filter(|run| run[0]).count();
+            assert_eq!(marks.len(), runs, "no two ranges touch");
+            let kept = Marks::from(Vec::from(marks.clone()));
+            assert_eq!(Vec::from(kept), Vec::from(marks.clone()));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What keeps the data of a namespace from hosts: write protection, and blocks marked as uncorrectable.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use serde::{Deserialize, Serialize};
+use wafer_interface::{Command, LBA_BYTES, Op};
+use wafer_nvme::Status;
+
+use super::change::Change;
+use super::{Drive, Inner, Namespace};
+
+/// Maximum number of separate ranges of a namespace that are marked as uncorrectable. They are in memory and in each
+/// checkpoint.
+const MOST_MARKS: usize = 1 << 16;
+
+/// Namespace Write Protection State (Base 2.1, 8.1.16).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Protection {
+    /// No Write Protect.
+    #[default]
+    None = 0,
+    /// Write Protect.
+    Protected = 1,
+    /// Write Protect Until Power Cycle: until the drive is opened again.
+    UntilPowerCycle = 2,
+}
+
+/// The write protection of a namespace.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Protection", into = "Protection")]
+pub(crate) struct ProtectionCell(AtomicU8);
+
+impl ProtectionCell {
+    pub(crate) fn get(&self) -> Protection {
+        match self.0.load(Ordering::Acquire) {
+            1 => Protection::Protected,
+            2 => Protection::UntilPowerCycle,
+            _ => Protection::None,
+        }
+    }
+
+    pub(crate) fn set(&self, state: Protection) {
+        self.0.store(state as u8, Ordering::Release);
+    }
+}
+
+impl Clone for ProtectionCell {
+    fn clone(&self) -> Self {
+        self.get().into()
+    }
+}
+
+impl From<Protection> for ProtectionCell {
+    fn from(state: Protection) -> Self {
+        ProtectionCell(AtomicU8::new(state as u8))
+    }
+}
+
+impl From<ProtectionCell> for Protection {
+    fn from(cell: ProtectionCell) -> Self {
+        cell.get()
+    }
+}
+
+impl Protection {
+    /// Returns the state after the drive was opened.
+    pub(crate) fn after_power_cycle(self) -> Self {
+        if self == Protection::UntilPowerCycle { Protection::None } else { self }
+    }
+}
+
+impl Namespace {
+    /// Returns the write protection.
+    pub fn protection(&self) -> Protection {
+        self.protection.get()
+    }
+
+    /// Checks that the namespace is not write protected.
+    ///
+    /// # Errors
+    /// `NAMESPACE_WRITE_PROTECTED`.
+    pub fn check_unprotected(&self) -> Result<(), Status> {
+        match self.protection() {
+            Protection::None => Ok(()),
+            _ => Err(Status::NAMESPACE_WRITE_PROTECTED),
+        }
+    }
+
+    /// Returns the offset of the first byte of a range that is marked as uncorrectable.
+    pub fn uncorrectable(&self, offset: u64, length: u64) -> Option<u64> {
+        self.marks.first(offset, offset + length)
+    }
+}
+
+impl Drive {
+    /// Sets the write protection of a namespace, after everything written to the drive is durable.
+    ///
+    /// # Errors
+    /// `FEATURE_NOT_CHANGEABLE` if it stays until a power cycle, `INVALID_NAMESPACE` if the namespace is gone,
+    /// `WRITE_FAULT` if the drive cannot be saved.
+    pub fn protect(&self, host: u16, nsid: u32, state: Protection) -> Result<(), Status> {
+        self.flush(host, None).map_err(|_| Status::WRITE_FAULT)?;
+        let mut inner = self.lock();
+        let namespace = self.namespace(nsid).filter(|n| n.retired().is_none());
+        let namespace = namespace.ok_or(Status::INVALID_NAMESPACE)?;
+        let before = namespace.protection();
+        if before == state {
+            return Ok(());
+        }
+        if before == Protection::UntilPowerCycle {
+            return Err(Status::FEATURE_NOT_CHANGEABLE);
+        }
+        self.commit(&mut inner, &Change::Protect { nsid, state })?;
+        namespace.protection.set(state);
+        Ok(())
+    }
+
+    /// Marks bytes of a namespace as uncorrectable, durably: reading them fails until they are written or deallocated.
+    ///
+    /// # Errors
+    /// `INVALID_NAMESPACE` or `FORMAT_IN_PROGRESS` if the namespace is gone, `INTERNAL_ERROR` if it has too many separate
+    /// ranges, `WRITE_FAULT` if the drive cannot be saved.
+    pub fn mark_uncorrectable(
+        &self,
+        namespace: &Arc<Namespace>,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), Status> {
+        let mut inner = self.lock();
+        namespace.check_live()?;
+        namespace.check_unprotected()?;
+        if namespace.marks.len() >= MOST_MARKS {
+            return Err(Status::INTERNAL_ERROR);
+        }
+        let change = Change::Uncorrectable { nsid: namespace.nsid, offset, length };
+        self.commit(&mut inner, &change)?;
+        namespace.marks.add(offset, offset + length);
+        Ok(())
+    }
+}
+
+impl Inner {
+    /// Takes the marks of blocks away that commands write or deallocate.
+    pub(crate) fn clear_marks(namespaces: &[Option<Arc<Namespace>>], commands: &[Command]) {
+        if !namespaces.iter().flatten().any(|namespace| namespace.marks.any()) {
+            return;
+        }
+        for command in commands.iter().filter(|c| matches!(c.op, Op::Write | Op::Deallocate)) {
+            if let Some(Some(namespace)) = namespaces.get(command.namespace.index()) {
+                let offset = command.lba * LBA_BYTES;
+                namespace.marks.remove(offset, offset + command.bytes());
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Device Self-test, in the background.
+//!
+//! Segment 1 is whether the drive can be saved, segment 2 whether the data of namespaces can be read: of a short test the
+//! first and the last mebibyte of each, of an extended test all. An extended test goes on when the drive is opened
+//! again, from its beginning.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use wafer_nvme::{SelfTestCode, SelfTestOutcome, Status};
+
+use super::change::Change;
+use super::{Drive, Inner, Retired};
+
+/// Time for which each call of [`Drive::maintain`] tests.
+const TURN: Duration = Duration::from_millis(250);
+/// Bytes read at a time, and at each end of a namespace by a short test.
+const SLICE: u64 = 1 << 20;
+/// Results that are kept: those that the log page has room for.
+const RESULTS: usize = 20;
+const HOUR: u64 = 3600;
+
+/// Segments of a test.
+const HEALTH: u8 = 1;
+const READ: u8 = 2;
+
+/// The result of a test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SelfTestResult {
+    /// Which test: a [`SelfTestCode`].
+    pub code: u8,
+    /// A [`SelfTestOutcome`].
+    pub outcome: u8,
+    /// The segment that failed first, from 1; 0 if none failed.
+    pub segment: u8,
+    /// Time in operation when it ended, hours.
+    pub power_on_hours: u64,
+    /// The namespace and the logical block that could not be read.
+    pub unreadable: Option<(u32, u64)>,
+}
+
+/// A test in progress.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Running {
+    code: u8,
+    /// Namespaces that are tested.
+    nsids: Vec<u32>,
+    /// The controller that has the command.
+    controller: u16,
+}
+
+/// The test in progress, and the results of the last ones, newest first. A checkpoint keeps them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SelfTests {
+    running: Option<Running>,
+    results: VecDeque<SelfTestResult>,
+}
+
+impl SelfTests {
+    /// Ends what does not outlive a power cycle: a short test.
+    pub(crate) fn after_power_cycle(mut self, power_on_hours: u64) -> Self {
+        if self.running.as_ref().is_some_and(|running| running.code == SelfTestCode::SHORT.0) {
+            self.end(SelfTestOutcome::ABORTED_BY_RESET, power_on_hours);
+        }
+        self
+    }
+
+    /// Ends the test in progress, if any. Returns its result.
+    fn end(
+        &mut self,
+        outcome: SelfTestOutcome,
+        power_on_hours: u64,
+    ) -> Option<&mut SelfTestResult> {
+        let Running { code, .. } = self.running.take()?;
+        self.results.truncate(RESULTS - 1);
+        self.results.push_front(SelfTestResult {
+            code,
+            outcome: outcome.0,
+            segment: 0,
+            power_on_hours,
+            unreadable: None,
+        });
+        self.results.front_mut()
+    }
+}
+
+/// How far the test in progress is.
+#[derive(Debug, Default)]
+pub(crate) struct Testing(Mutex<Position>);
+
+#[derive(Debug, Default)]
+struct Position {
+    /// Number of namespaces that are done.
+    done: usize,
+    /// First byte of the current one that is not read yet.
+    at: u64,
+}
+
+/// Why a test ends.
+struct End {
+    outcome: SelfTestOutcome,
+    segment: u8,
+    unreadable: Option<(u32, u64)>,
+}
+
+impl End {
+    fn of(outcome: SelfTestOutcome) -> Self {
+        End { outcome, segment: 0, unreadable: None }
+    }
+}
+
+impl Drive {
+    /// Begins a test of the drive and of namespaces, on behalf of a controller; [`Self::maintain`] goes on.
+    ///
+    /// # Errors
+    /// `SELF_TEST_IN_PROGRESS`.
+    pub fn begin_self_test(
+        &self,
+        code: SelfTestCode,
+        nsids: Vec<u32>,
+        controller: u16,
+    ) -> Result<(), Status> {
+        let mut position = self.testing.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock();
+        if inner.self_tests.running.is_some() {
+            return Err(Status::SELF_TEST_IN_PROGRESS);
+        }
+        *position = Position::default();
+        inner.self_tests.running = Some(Running { code: code.0, nsids, controller });
+        self.keep_self_tests(&mut inner);
+        Ok(())
+    }
+
+    /// Aborts the test in progress, if any.
+    pub fn abort_self_test(&self) {
+        self.end_self_test(&mut self.lock(), End::of(SelfTestOutcome::ABORTED_BY_COMMAND));
+    }
+
+    /// Aborts a short test that a controller which is reset began.
+    pub fn reset_self_test(&self, controller: u16) {
+        let mut inner = self.lock();
+        let short = |r: &Running| r.code == SelfTestCode::SHORT.0 && r.controller == controller;
+        if inner.self_tests.running.as_ref().is_some_and(short) {
+            self.end_self_test(&mut inner, End::of(SelfTestOutcome::ABORTED_BY_RESET));
+        }
+    }
+
+    /// Aborts the test in progress because the drive is sanitized.
+    pub(crate) fn sanitize_ends_self_test(&self, inner: &mut Inner) {
+        self.end_self_test(inner, End::of(SelfTestOutcome::ABORTED_BY_SANITIZE));
+    }
+
+    /// Returns the test in progress and how much of it is done, in percent.
+    pub fn running_self_test(&self) -> Option<(SelfTestCode, u8)> {
+        let position = self.testing.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.lock();
+        let running = inner.self_tests.running.as_ref()?;
+        let code = SelfTestCode(running.code);
+        let bytes = |nsid: &u32| self.namespace(*nsid).map_or(0, |n| u128::from(n.bytes));
+        let total: u128 = running.nsids.iter().map(bytes).sum();
+        let done: u128 = running.nsids.iter().take(position.done).map(bytes).sum();
+        let percent = (done + u128::from(position.at)) * 100 / total.max(1);
+        Some((code, u8::try_from(percent).unwrap_or(99).min(99)))
+    }
+
+    /// Returns the results of the last tests, newest first.
+    pub fn self_test_results(&self) -> Vec<SelfTestResult> {
+        self.lock().self_tests.results.iter().cloned().collect()
+    }
+
+    /// Tests for a turn, if a test is in progress.
+    pub(crate) fn self_test(&self) {
+        if self.lock().self_tests.running.is_none() {
+            return;
+        }
+        let until = self.uptime() + TURN;
+        let mut buffer = vec![0; SLICE as usize];
+        loop {
+            // A command may end the test between two slices.
+            let mut position = self.testing.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(running) = self.lock().self_tests.running.clone() else { return };
+            if let Some(end) = self.self_test_slice(&running, &mut position, &mut buffer) {
+                self.end_self_test(&mut self.lock(), end);
+                return;
+            }
+            drop(position);
+            if self.uptime() >= until {
+                return;
+            }
+        }
+    }
+
+    fn self_test_slice(
+        &self,
+        running: &Running,
+        position: &mut Position,
+        buffer: &mut [u8],
+    ) -> Option<End> {
+        if !self.is_saved() {
+            return Some(End { segment: HEALTH, ..End::of(SelfTestOutcome::FAILED_SEGMENT) });
+        }
+        let Some(nsid) = running.nsids.get(position.done).copied() else {
+            return Some(End::of(SelfTestOutcome::PASSED));
+        };
+        let Some(namespace) = self.namespace(nsid) else {
+            return Some(End::of(SelfTestOutcome::ABORTED_BY_NAMESPACE_REMOVAL));
+        };
+        match namespace.retired() {
+            None => {}
+            Some(Retired::Deleted) => {
+                return Some(End::of(SelfTestOutcome::ABORTED_BY_NAMESPACE_REMOVAL));
+            }
+            Some(Retired::Formatted) => {
+                return Some(End::of(SelfTestOutcome::ABORTED_BY_FORMAT));
+            }
+        }
+        let at = position.at;
+        let count = SLICE.min(namespace.bytes - at);
+        let data = &mut buffer[..count as usize];
+        if namespace.store.read(at, data).is_err() {
+            let unreadable = Some((nsid, at >> namespace.lba_shift));
+            let outcome = SelfTestOutcome::FAILED_SEGMENT;
+            return Some(End { outcome, segment: READ, unreadable });
+        }
+        position.at += count;
+        if running.code == SelfTestCode::SHORT.0 {
+            position.at = position.at.max(namespace.bytes.saturating_sub(SLICE));
+        }
+        if at + count >= namespace.bytes {
+            *position = Position { done: position.done + 1, at: 0 };
+        }
+        None
+    }
+
+    fn end_self_test(&self, inner: &mut Inner, end: End) {
+        let hours = self.life(inner).power_on_seconds / HOUR;
+        let Some(result) = inner.self_tests.end(end.outcome, hours) else { return };
+        result.segment = end.segment;
+        result.unreadable = end.unreadable;
+        self.keep_self_tests(inner);
+    }
+
+    /// Journals tests and results. A drive that cannot be saved has them until it ends.
+    fn keep_self_tests(&self, inner: &mut Inner) {
+        let change = Change::SelfTests(inner.self_tests.clone());
+        self.note(inner, &change);
+    }
+}

@@ -1,0 +1,33 @@
+//! Sanitize. A block erase is what a drive can do whose data nobody encrypts, and whose media need no overwriting.
+
+use wafer_nvme::{SanitizeCdw10, Sqe};
+
+use super::{AdminCommand, Controller, Failure, Reply};
+
+pub(super) enum Sanitize {
+    ExitFailureMode,
+    BlockErase { cdw10: u32 },
+}
+
+/// Sanitize Actions.
+const EXIT_FAILURE_MODE: u8 = 1;
+const BLOCK_ERASE: u8 = 2;
+
+impl AdminCommand<'_> for Sanitize {
+    fn parse(sqe: &Sqe, _data: &[u8]) -> Result<Self, Failure> {
+        match SanitizeCdw10::of(sqe).sanact() {
+            EXIT_FAILURE_MODE => Ok(Sanitize::ExitFailureMode),
+            BLOCK_ERASE => Ok(Sanitize::BlockErase { cdw10: sqe.cdw10.get() }),
+            _ => Err(SanitizeCdw10::new().with_sanact(1).location().into()),
+        }
+    }
+
+    fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
+        let drive = &controller.subsystem.drive;
+        match self {
+            Sanitize::ExitFailureMode => drive.exit_sanitize_failure()?,
+            Sanitize::BlockErase { cdw10 } => drive.begin_sanitize(cdw10)?,
+        }
+        Ok(Reply::default())
+    }
+}

@@ -1,0 +1,137 @@
+//! Telemetry: what the drive knows about itself at one moment, for hosts to save.
+//!
+//! Data Area 1 is the drive's state as JSON: its counters, namespaces, FDP events, hosts, health and self-tests. Data Area 2
+//! adds its reclaim units. A host has the first log made; the drive makes the second one when it begins to fail. Both are
+//! kept until the server ends.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::json;
+use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::{Lid, TelemetryLog};
+
+use super::identify::{OUI, padded};
+use super::{Kind, Subsystem};
+
+/// Bytes of a block of a data area.
+const BLOCK: usize = 512;
+/// Scope of the data: the NVM subsystem.
+const SUBSYSTEM: u8 = 2;
+
+/// The telemetry of a subsystem.
+#[derive(Default)]
+pub(crate) struct Telemetry(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    host: Data,
+    controller: Data,
+    /// Whether a host has yet to read the data that the drive made.
+    available: bool,
+    /// Whether the drive began to fail, and its state is not captured yet.
+    due: bool,
+}
+
+/// One capture of the state.
+#[derive(Default)]
+struct Data {
+    generation: u8,
+    reason: &'static str,
+    /// Last blocks of the data areas.
+    last_blocks: [u16; 3],
+    blocks: Vec<u8>,
+}
+
+impl Data {
+    fn renew(&mut self, subsystem: &Subsystem, reason: &'static str) {
+        self.generation = self.generation.wrapping_add(1);
+        self.reason = reason;
+        self.blocks.clear();
+        let drive = &subsystem.drive;
+        let state = json!({
+            "firmware": env!("CARGO_PKG_VERSION"),
+            "health": format!("{:?}", drive.health()),
+            "self_tests": drive.self_test_results().len(),
+            "drive": drive.snapshot(),
+        });
+        let first = self.push(&state);
+        let second = self.push(&json!({ "reclaim_units": drive.reclaim_units() }));
+        self.last_blocks = [first, second, second];
+    }
+
+    /// Adds a part in whole blocks and returns the last one. What exceeds the numbers of blocks is left out.
+    fn push(&mut self, part: &serde_json::Value) -> u16 {
+        let text = part.to_string();
+        let most = usize::from(u16::MAX) * BLOCK;
+        if self.blocks.len() + text.len() <= most {
+            self.blocks.extend_from_slice(text.as_bytes());
+            let whole = self.blocks.len().next_multiple_of(BLOCK);
+            self.blocks.resize(whole, b' ');
+        }
+        (self.blocks.len() / BLOCK) as u16
+    }
+}
+
+impl Subsystem {
+    fn telemetry(&self) -> MutexGuard<'_, State> {
+        self.telemetry.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the drive begins to fail. It must not be used here, because its lock is held.
+    pub(super) fn telemetry_due(&self) {
+        self.telemetry().due = true;
+    }
+
+    /// Captures the state of a drive that began to fail, and tells hosts.
+    pub(super) fn capture_telemetry(&self) {
+        if !std::mem::take(&mut self.telemetry().due) {
+            return;
+        }
+        let mut data =
+            Data { generation: self.telemetry().controller.generation, ..Data::default() };
+        data.renew(self, "the drive cannot be saved");
+        let mut state = self.telemetry();
+        (state.controller, state.available) = (data, true);
+        drop(state);
+        for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
+            controller.state().telemetry_due = true;
+            controller.wake.notify_one();
+        }
+    }
+
+    /// Returns the log that hosts have made; makes it first if `create`.
+    pub(super) fn host_telemetry(&self, create: bool) -> Vec<u8> {
+        if create {
+            let mut data = Data { generation: self.telemetry().host.generation, ..Data::default() };
+            data.renew(self, "a host asked for it");
+            self.telemetry().host = data;
+        }
+        let state = self.telemetry();
+        let head = TelemetryLog { host_generation: state.host.generation, ..Default::default() };
+        page(Lid::TELEMETRY_HOST, head, &state, &state.host)
+    }
+
+    /// Returns the log that the drive made. It is available until a host has read it to its end.
+    pub(super) fn controller_telemetry(&self, retain: bool) -> Vec<u8> {
+        self.capture_telemetry();
+        let mut state = self.telemetry();
+        let head = TelemetryLog { host_generation: SUBSYSTEM, ..Default::default() };
+        let page = page(Lid::TELEMETRY_CONTROLLER, head, &state, &state.controller);
+        state.available &= retain;
+        page
+    }
+}
+
+fn page(lid: Lid, head: TelemetryLog, state: &State, data: &Data) -> Vec<u8> {
+    let head = TelemetryLog {
+        lid: lid.0,
+        ieee: OUI,
+        last_blocks: data.last_blocks.map(Into::into),
+        scope: if lid == Lid::TELEMETRY_HOST { SUBSYSTEM } else { 0 },
+        available: u8::from(state.available),
+        controller_generation: state.controller.generation,
+        reason: padded(data.reason),
+        ..head
+    };
+    [head.as_bytes(), &data.blocks].concat()
+}

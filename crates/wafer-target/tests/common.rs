@@ -1,0 +1,47 @@
+//! What a host sends to a controller, for all tests.
+
+use std::sync::Arc;
+
+use wafer_drive::Environment;
+use wafer_drive::backend::DataSpec;
+use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
+use wafer_nvme::*;
+use wafer_target::controller::{Controller, Failure, Reply, Subsystem, admin, fabrics};
+use wafer_target::fuzzing;
+
+pub(crate) fn sqe(opcode: AdminOpcode, cdw10: u32, cdw11: u32) -> Sqe {
+    Sqe { opcode: opcode.0, cdw10: cdw10.into(), cdw11: cdw11.into(), ..Default::default() }
+}
+
+pub(crate) fn set(controller: &Controller, fid: Fid, value: u32) -> Result<Reply, Failure> {
+    admin(controller, &sqe(AdminOpcode::SET_FEATURES, fid.0.into(), value), &[])
+}
+
+pub(crate) fn get(controller: &Controller, fid: Fid, value: u32) -> u32 {
+    admin(controller, &sqe(AdminOpcode::GET_FEATURES, fid.0.into(), value), &[]).unwrap().dw0
+}
+
+/// Returns a log page of `N` dwords.
+pub(crate) fn log<const N: usize>(controller: &Controller, lid: Lid, cdw11: u32) -> Vec<u8> {
+    let page = GetLogCdw10::new().with_lid(lid.0).with_numdl_z(N as u16 - 1).into_bits();
+    admin(controller, &sqe(AdminOpcode::GET_LOG_PAGE, page, cdw11), &[]).unwrap().data
+}
+
+pub(crate) fn smart(controller: &Controller) -> SmartLog {
+    SmartLog::read_from_bytes(&log::<128>(controller, Lid::SMART, 0)).unwrap()
+}
+
+pub(crate) fn configure(controller: &Controller, cc: Cc) -> Result<Reply, Failure> {
+    let command = PropertyCommand {
+        opcode: AdminOpcode::FABRICS.0,
+        fctype: FabricsType::PROPERTY_SET.0,
+        offset: Property::CC.0.into(),
+        value: u64::from(cc.into_bits()).into(),
+        ..Default::default()
+    };
+    fabrics(controller, 0, &Sqe::read_from_bytes(command.as_bytes()).unwrap())
+}
+
+pub(crate) fn subsystem() -> Arc<Subsystem> {
+    fuzzing::subsystem_on(DataSpec::None, Environment::default())
+}
