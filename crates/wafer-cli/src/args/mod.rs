@@ -3,6 +3,7 @@
 mod advise;
 mod compare;
 mod complete;
+mod devices;
 mod explain;
 mod list;
 mod measure;
@@ -24,6 +25,7 @@ pub(crate) use advise::AdviseArgs;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 pub(crate) use compare::CompareArgs;
+pub(crate) use devices::{DatasheetArgs, DevicesArgs, DevicesCommand};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use list::{ConfigArgs, ListArgs, ModelsArgs, SchemaArgs, SchemaOf};
 pub(crate) use measure::MeasureArgs;
@@ -77,6 +79,8 @@ Examples:
   wafer report result.json -o report.html                  chart a result
   wafer serve --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB
                                                            serve an NVMe/TCP drive to real hosts
+  wafer devices from-datasheet --capacity 960GB --seq-read 6500MB/s --seq-write 1500MB/s
+      --rand-read 580000 --rand-write 70000 -o mine.toml    make one from a data sheet
   wafer measure /dev/nvme0 -- make -j8                     measure the WAF of a real drive
   wafer top                                                watch a run started with --http
   wafer validate                                           compare with measured curves
@@ -114,8 +118,8 @@ pub(crate) enum Command {
     /// Serve a simulated drive to real hosts over NVMe/TCP.
     #[cfg(feature = "serve")]
     Serve(Box<ServeArgs>),
-    /// List device profiles.
-    Devices(ListArgs),
+    /// List device profiles, or make one from a data sheet.
+    Devices(DevicesArgs),
     /// List GC policies, the values of `gc.policy`.
     Policies(ListArgs),
     /// List application models, the values of `workload.model`, or print the keys of one.
