@@ -68,6 +68,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         #[cfg(feature = "serve")]
         Command::Serve(args) => commands::serve::run(args, cli.quiet),
         Command::Measure(args) => commands::measure::run(args, cli.quiet),
+        Command::Calibrate(args) => commands::calibrate::run(args, cli.quiet),
         #[cfg(feature = "tui")]
         Command::Top(args) => commands::top::run(args),
         Command::Compare(args) => commands::compare::run(args, cli.quiet),

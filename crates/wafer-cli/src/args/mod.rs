@@ -1,6 +1,7 @@
 //! All options with their documentation, from which help, completions and manual are generated.
 
 mod advise;
+mod calibrate;
 mod compare;
 mod complete;
 mod devices;
@@ -22,6 +23,7 @@ mod validate;
 mod values;
 
 pub(crate) use advise::AdviseArgs;
+pub(crate) use calibrate::CalibrateArgs;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 pub(crate) use compare::CompareArgs;
@@ -82,6 +84,8 @@ Examples:
   wafer devices from-datasheet --capacity 960GB --seq-read 6500MB/s --seq-write 1500MB/s
       --rand-read 580000 --rand-write 70000 -o mine.toml    make one from a data sheet
   wafer measure /dev/nvme0 -- make -j8                     measure the WAF of a real drive
+  wafer calibrate --device mine.toml --timing measured.csv -o fitted.toml
+                                                           fit its times to measured latency
   wafer top                                                watch a run started with --http
   wafer validate                                           compare with measured curves
 
@@ -95,6 +99,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Measure the write amplification of a real NVMe drive while a command runs.
     Measure(MeasureArgs),
+    /// Fit the times of a device to the measured latency of a real drive.
+    Calibrate(CalibrateArgs),
     /// Present the namespaces of a simulated drive as files, for loop devices, file systems, swap and
     /// hypervisors.
     #[cfg(feature = "mount")]

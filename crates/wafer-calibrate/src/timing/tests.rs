@@ -1,0 +1,104 @@
+use std::path::PathBuf;
+
+use wafer_lab::config::profile as shipped;
+
+use super::*;
+
+fn watch() -> Watch<'static> {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    Watch { cancel: &NEVER, progress: &|_, _| {} }
+}
+
+fn published(name: &str) -> Measured {
+    let path = format!("../../configs/reference/timing/{name}-reads-beside-writes.csv");
+    Measured::csv(&PathBuf::from(path)).unwrap()
+}
+
+fn task(device: &str, measured: Measured, hold_out: usize) -> Task {
+    Task { device: device.to_owned(), measured, hold_out, predict: None, seed: 1 }
+}
+
+#[test]
+fn rows_are_kept_over_the_whole_range_below_saturation() {
+    let rows = published("pm9a3-960gb").rows;
+    assert_eq!(kept(&rows, 2), [0, 6]);
+    assert_eq!(kept(&rows, 3), [0, 3, 6]);
+    assert_eq!(kept(&rows, 1), [0]);
+    assert_eq!(kept(&rows, 8), [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+/// Measures a device whose times are known as a drive is measured, and finds them again from other values.
+#[test]
+fn known_times_are_found_again() {
+    let device = load_device("pm9a3", &[]).unwrap();
+    let text = shipped("pm9a3").unwrap().text;
+    let truth = device.config.timing.clone().unwrap();
+    let bench = Bench::new(&device, &text).unwrap();
+    let mut measured = published("pm9a3-960gb");
+    measured.rows.retain(|row| [10_000.0, 30_000.0, 60_000.0].contains(&row.writes_per_s));
+    for row in &mut measured.rows {
+        let outcome = bench.run(&truth, row, 10.0, 7, Control::unattended()).unwrap();
+        (row.read, row.write) = (outcome.read, outcome.write);
+    }
+    let folder = std::env::temp_dir().join(format!("wafer-calibrate-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("other.toml");
+    let other = text
+        .replace("slice_us = 128.0", "slice_us = 220.0")
+        .replace("missed_slices = 0.13", "missed_slices = 0.05")
+        .replace("read_overhead_us = 15.0", "read_overhead_us = 30.0");
+    std::fs::write(&file, other).unwrap();
+    let fit = calibrate(&task(file.to_str().unwrap(), measured, 1), watch()).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let value = |key: &str| fit.parameters.iter().find(|p| p.key == key).unwrap();
+    assert!((value("slice_us").after / truth.slice_us - 1.0).abs() < 0.15, "{fit:?}");
+    assert!((value("missed_slices").after - truth.missed_slices).abs() < 0.05, "{fit:?}");
+    assert!((value("read_overhead_us").after - truth.read_overhead_us).abs() < 3.0, "{fit:?}");
+    assert!(value("slice_us").identified && value("read_overhead_us").identified, "{fit:?}");
+    let held = fit.rows.iter().find(|row| row.role == Role::Predicted).unwrap();
+    let mean = held.figures.iter().find(|f| f.name == "read_mean_us").unwrap();
+    assert!(mean.error_percent.abs() < 3.0, "{held:?}");
+    // The device loads, and its other lines are as they were.
+    assert!(fit.toml.contains("dies = 16                           # 1 TiB in dies of 512 Gb"));
+}
+
+#[test]
+fn latency_does_not_depend_on_capacity() {
+    let device = load_device("pm9a3", &[]).unwrap();
+    let text = shipped("pm9a3").unwrap().text;
+    let timing = device.config.timing.clone().unwrap();
+    let row = &published("pm9a3-960gb").rows[4];
+    let small = Bench::new(&device, &text).unwrap();
+    let large = Bench::with_unit(&device, &text, 16 << 20).unwrap();
+    let mean = |bench: Bench| {
+        bench.run(&timing, row, 4.0, 1, Control::unattended()).unwrap().read.mean.unwrap()
+    };
+    let (small, large) = (mean(small), mean(large));
+    assert!((small / large - 1.0).abs() < 0.02, "{small} {large}");
+}
+
+#[test]
+fn a_saturated_row_tells_the_highest_rate() {
+    let mut measured = published("pe8110-960gb");
+    measured.rows.retain(|row| row.writes_per_s > 60_000.0);
+    let fit = calibrate(&task("pm9a3", measured, 0), watch()).unwrap();
+    let program = &fit.parameters.iter().find(|p| p.key == "program_us").unwrap();
+    assert!(program.identified && program.after < program.before, "{program:?}");
+    let saturated = fit.rows.iter().find(|row| row.role == Role::Saturated).unwrap();
+    assert_eq!(saturated.writes_per_s, 79_400.0);
+}
+
+#[test]
+fn rows_that_say_nothing_leave_the_device_as_it_is() {
+    let mut measured = published("pm9a3-960gb");
+    measured.rows.truncate(1);
+    measured.rows[0].read = Latency::default();
+    measured.rows[0].write = Latency { mean: Some(10.63), ..Latency::default() };
+    let fit = calibrate(&task("pm9a3", measured, 0), watch()).unwrap();
+    assert!(
+        fit.parameters.iter().all(|p| p.key == "write_overhead_us" || p.after == p.before),
+        "{fit:?}"
+    );
+    let error = calibrate(&task("pm9a3", published("pm9a3-960gb"), 8), watch()).unwrap_err();
+    assert_eq!(error.to_string(), "hold_out: 8 of 8 rows leaves none to fit");
+}
