@@ -139,7 +139,7 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
         Inferred,
         format!(
             "capacity and OP in dies of {} Gb: the size that gives the more usual rate of a die",
-            flash.die_bytes * 8 >> 30
+            (flash.die_bytes * 8) >> 30
         ),
     );
     line("timing.planes", flash.planes.to_string(), Assumed, "program of at least 0.5 ms".into());

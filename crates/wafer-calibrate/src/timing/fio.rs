@@ -37,6 +37,8 @@ type Options = BTreeMap<String, serde_json::Value>;
 /// What fio writes, as far as it is used.
 #[derive(Debug, Deserialize)]
 struct Output {
+    #[serde(rename = "fio version", default)]
+    version: String,
     #[serde(rename = "global options", default)]
     global: Options,
     jobs: Vec<Job>,
@@ -143,14 +145,16 @@ fn row(path: &Path, output: Output) -> Result<Row, String> {
         {
             return Err(format!("job {name}: rw={kind}"));
         }
-        if text_of("direct").as_deref() != Some("1") {
+        // Runs of wafer have no page cache, and keep any number of commands in flight.
+        let own = output.version.contains("wafer");
+        if !own && text_of("direct").as_deref() != Some("1") {
             return Err(format!(
                 "job {name} is not direct=1: its latency is that of the page cache"
             ));
         }
         writes_per_s += if job.write.iops > 0.0 { job.write.bw_bytes / 4096.0 } else { 0.0 };
-        let asynchronous =
-            text_of("ioengine").is_some_and(|engine| ASYNCHRONOUS.contains(&engine.as_str()));
+        let asynchronous = own
+            || text_of("ioengine").is_some_and(|engine| ASYNCHRONOUS.contains(&engine.as_str()));
         let depth: f64 = match asynchronous {
             true => text_of("iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(1.0),
             false => 1.0,

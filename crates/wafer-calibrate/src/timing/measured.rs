@@ -129,18 +129,19 @@ fn parse(label: &str, text: &str) -> Result<Vec<Row>, LabError> {
         .comment(Some(b'#'))
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
-    let at = |line: u64, column: &str| match column {
+    let at = |line: usize, column: &str| match column {
         "" => format!("{label}:{line}"),
         column => format!("{label}:{line}: {column}"),
     };
-    let broken = |e: &csv::Error| {
-        LabError::config(
-            at(e.position().map_or(1, csv::Position::line), ""),
-            "not as many fields as the header",
-        )
-    };
-    let header = reader.headers().map_err(|e| broken(&e))?.clone();
-    let line = header.position().map_or(1, csv::Position::line);
+    // The reader's own positions are those of the comments before a row.
+    let lines =
+        text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let lines: Vec<usize> = lines.map(|(i, _)| i + 1).collect();
+    let line_of = |row: usize| lines.get(row).copied().unwrap_or(1);
+    let broken =
+        |row: usize| LabError::config(at(line_of(row), ""), "not as many fields as the header");
+    let header = reader.headers().map_err(|_| broken(0))?.clone();
+    let line = line_of(0);
     if header.is_empty() || header.iter().all(str::is_empty) {
         return Err(LabError::config(label, "no header; it begins with writes_per_s,read_mean_us"));
     }
@@ -158,9 +159,9 @@ fn parse(label: &str, text: &str) -> Result<Vec<Row>, LabError> {
         return Err(LabError::config(at(line, "writes_per_s"), "the column is missing"));
     };
     let mut rows: Vec<Row> = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|e| broken(&e))?;
-        let line = record.position().map_or(0, csv::Position::line);
+    for (row, record) in (1..).zip(reader.records()) {
+        let record = record.map_err(|_| broken(row))?;
+        let line = line_of(row);
         let number = |column: usize, most: f64| -> Result<Option<f64>, LabError> {
             let field = record.get(column).unwrap_or("");
             if field.is_empty() {
@@ -250,6 +251,8 @@ mod tests {
             ("", "a.csv: no header"),
             ("writes_per_s,read_mean_us\n", "a.csv: no rows"),
             ("rate,read_mean_us\n1,2\n", "a.csv:1: `rate`: unknown column"),
+            ("# x\n\n# y\nwrites_per_s,x\n", "a.csv:4: `x`: unknown column"),
+            ("writes_per_s,read_mean_us\n1,2\n# x\n\n2,-2\n", "a.csv:5: read_mean_us: `-2` is not"),
             ("read_mean_us\n2\n", "a.csv:1: writes_per_s: the column is missing"),
             (
                 "writes_per_s,read_p50_us,read_p50_us\n1,2,3\n",

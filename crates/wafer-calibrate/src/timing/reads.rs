@@ -214,10 +214,12 @@ mod tests {
     fn matrices_are_inverted() {
         let m = [[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]];
         let inverse = inverse(m).unwrap();
-        for i in 0..3 {
-            for j in 0..3 {
-                let sum: f64 = (0..3).map(|k| m[i][k] * inverse[k][j]).sum();
-                assert!((sum - f64::from(u8::from(i == j))).abs() < 1e-12);
+        for (i, row) in m.iter().enumerate() {
+            for (j, expected) in
+                [0, 1, 2].map(|j| f64::from(u8::from(i == j))).into_iter().enumerate()
+            {
+                let sum: f64 = row.iter().zip(&inverse).map(|(a, b)| a * b[j]).sum();
+                assert!((sum - expected).abs() < 1e-12);
             }
         }
         assert_eq!(super::inverse([[1.0; 3]; 3]), None);
