@@ -48,12 +48,6 @@ impl Bench {
         while unit * count > MOST && unit / 2 >= LEAST_PAGES * page {
             unit /= 2;
         }
-        // A burst is no larger than what is collected at once.
-        if let Some(timing) =
-            device.config.timing.as_ref().filter(|t| t.gc_pacing == GcPacing::Burst)
-        {
-            unit = unit.max((3 * timing.gc_burst.0).next_multiple_of(page)).min(whole);
-        }
         Self::with_unit(device, text, unit / page * page)
     }
 
@@ -94,7 +88,8 @@ impl Bench {
         control: Control<'_>,
     ) -> Result<Outcome, LabError> {
         let mut device = self.device.clone();
-        device.config.timing = Some(timing.clone());
+        // A scaled reclaim unit does not hold a burst. Reads do not wait for them.
+        device.config.timing = Some(TimingConfig { gc_pacing: GcPacing::Smooth, ..timing.clone() });
         let milliseconds = (seconds * 1e3).round();
         let limits = format!("time_based\nruntime={milliseconds}ms\nramp_time=100ms\n");
         let text = row.jobs.replacen("[global]\n", &format!("[global]\n{limits}"), 1);

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use measured::{Latency, Measured, Row};
 pub use result::{Calibration, Figure, Parameter, Role, RowResult};
-use wafer_interface::TimingConfig;
+use wafer_interface::{GcPacing, OneOrMany, TimingConfig};
 use wafer_lab::config::profile;
 use wafer_lab::{Control, LabError, load_device};
 use wafer_record::files::read_text;
@@ -167,6 +167,12 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
     let mut notices = task.measured.notices.clone();
     notices.extend(task.predict.iter().flat_map(|measured| measured.notices.clone()));
 
+    if before.gc_pacing == GcPacing::Burst {
+        notices.push(format!(
+            "{}: shown without its bursts: waits of writes are too short",
+            task.device
+        ));
+    }
     let page = device.geometry.page_bytes;
     let busiest = fitted.iter().max_by(|a, b| a.writes_per_s.total_cmp(&b.writes_per_s));
     let waf = match busiest {
@@ -184,6 +190,13 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
             parameters.push(Parameter::kept(key, value, "no row has reads below saturation"));
         }
     } else {
+        for row in read.iter().filter(|row| reads::is_bursty(row, &timing)) {
+            notices.push(format!(
+                "row {}: the p99 of reads is longer than a program: reads wait for bursts of garbage collection, which \
+                 are not fitted",
+                row.name
+            ));
+        }
         shorten_cells(&mut timing, &read, &mut parameters);
         let start = [timing.read_overhead_us, timing.slice_us, timing.missed_slices];
         let fit = reads::fit(&timing, &read, |timing, row, effort| {
@@ -392,10 +405,10 @@ fn knee(
 fn shorten_cells(timing: &mut TimingConfig, rows: &[&Row], parameters: &mut Vec<Parameter>) {
     let alone =
         rows.iter().filter_map(|row| row.read.percentiles[0].or(row.read.mean)).reduce(f64::min);
-    let wafer_interface::OneOrMany::One(before) = timing.read_us else { return };
+    let OneOrMany::One(before) = timing.read_us else { return };
     if let Some(alone) = alone.filter(|alone| *alone < 1.4 * before) {
         let after = rounded(0.65 * alone);
-        timing.read_us = wafer_interface::OneOrMany::One(after);
+        timing.read_us = OneOrMany::One(after);
         parameters.push(Parameter {
             key: "read_us",
             before,

@@ -17,6 +17,8 @@ use super::measured::{Latency, Row};
 const SPREADS: [f64; 5] = [0.008, 0.20, 0.12, 0.25, 0.5];
 /// That of the median where there is no mean.
 const SPREAD_OF_MEDIAN: f64 = 0.04;
+/// That of the mean where bursts of garbage collection delay reads.
+const SPREAD_BESIDE_BURSTS: f64 = 0.05;
 /// Distance beyond which a figure no longer pulls, in standard deviations.
 const MOST: f64 = 4.0;
 /// Standard deviations of the priors.
@@ -86,7 +88,7 @@ pub(crate) fn fit(
     let residuals = |point: Point, ours: &[Latency]| -> Vec<f64> {
         let shift = point[0] - timing.read_overhead_us;
         let figures =
-            rows.iter().zip(ours).flat_map(|(row, ours)| distances(&row.read, ours, shift));
+            rows.iter().zip(ours).flat_map(|(row, ours)| distances(row, ours, shift, timing));
         let priors = (0..3).map(|i| (point[i] - start[i]) / PRIOR[i]);
         figures.chain(priors).collect()
     };
@@ -169,16 +171,23 @@ pub(crate) fn fit(
     })
 }
 
-/// Returns how far figures are from those measured, in standard deviations, with `shift` added to ours.
-fn distances(measured: &Latency, ours: &Latency, shift: f64) -> Vec<f64> {
-    let spreads = SPREADS.into_iter().enumerate();
-    let alone = measured.mean.is_none();
-    measured
-        .figures()
-        .zip(ours.figures())
-        .zip(spreads)
-        .filter_map(|(((_, measured), (_, ours)), (i, spread))| {
-            let spread = if i == 1 && alone { SPREAD_OF_MEDIAN } else { spread };
+/// Reports whether reads of a row wait for more than a program that gives way: for bursts of garbage collection.
+pub(crate) fn is_bursty(row: &Row, timing: &TimingConfig) -> bool {
+    let longest = timing.read_overhead_us + timing.program_us;
+    row.read.percentiles[1].is_some_and(|p99| p99 > longest)
+}
+
+/// Returns how far figures of a row are from those measured, in standard deviations, with `shift` added to ours.
+fn distances(row: &Row, ours: &Latency, shift: f64, timing: &TimingConfig) -> Vec<f64> {
+    let bursty = is_bursty(row, timing);
+    let median = if row.read.mean.is_none() || bursty { SPREAD_OF_MEDIAN } else { SPREADS[1] };
+    let mean = if bursty { SPREAD_BESIDE_BURSTS } else { SPREADS[0] };
+    // A burst makes the tail, which nothing here explains.
+    let used = if bursty { 2 } else { SPREADS.len() };
+    let spreads = [mean, median].into_iter().chain(SPREADS.into_iter().skip(2)).take(used);
+    let figures = row.read.figures().zip(ours.figures()).zip(spreads);
+    figures
+        .filter_map(|(((_, measured), (_, ours)), spread)| {
             let (measured, ours) = (measured?, (ours? + shift).max(1.0));
             let distance = (ours / measured).ln() / spread;
             Some(MOST * (distance / MOST).tanh())

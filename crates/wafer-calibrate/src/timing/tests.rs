@@ -102,3 +102,15 @@ fn rows_that_say_nothing_leave_the_device_as_it_is() {
     let error = calibrate(&task("pm9a3", published("pm9a3-960gb"), 8), watch()).unwrap_err();
     assert_eq!(error.to_string(), "hold_out: 8 of 8 rows leaves none to fit");
 }
+
+/// Reads that wait for bursts must not bend what the other rows say.
+#[test]
+fn bursts_are_named_and_do_not_bend_the_fit() {
+    let mut measured = published("7450max-800gb");
+    measured.rows.retain(|row| [10_000.0, 50_000.0].contains(&row.writes_per_s));
+    let fit = calibrate(&task("pm9a3", measured, 0), watch()).unwrap();
+    assert!(fit.notices.iter().any(|notice| notice.starts_with("row 50000: the p99")), "{fit:?}");
+    let row = fit.rows.iter().find(|row| row.name == "10000").unwrap();
+    let p99 = row.figures.iter().find(|f| f.name == "read_p99_us").unwrap();
+    assert!(p99.error_percent.abs() < 15.0, "{row:?}");
+}
