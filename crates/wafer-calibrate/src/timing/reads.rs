@@ -178,7 +178,7 @@ pub(crate) fn is_bursty(row: &Row, timing: &TimingConfig) -> bool {
 }
 
 /// Returns how far figures of a row are from those measured, in standard deviations, with `shift` added to ours.
-fn distances(row: &Row, ours: &Latency, shift: f64, timing: &TimingConfig) -> Vec<f64> {
+pub(crate) fn distances(row: &Row, ours: &Latency, shift: f64, timing: &TimingConfig) -> Vec<f64> {
     let bursty = is_bursty(row, timing);
     let median = if row.read.mean.is_none() || bursty { SPREAD_OF_MEDIAN } else { SPREADS[1] };
     let mean = if bursty { SPREAD_BESIDE_BURSTS } else { SPREADS[0] };

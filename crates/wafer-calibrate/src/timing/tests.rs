@@ -103,14 +103,22 @@ fn rows_that_say_nothing_leave_the_device_as_it_is() {
     assert_eq!(error.to_string(), "hold_out: 8 of 8 rows leaves none to fit");
 }
 
-/// Reads that wait for bursts must not bend what the other rows say.
+/// Tails that bursts of garbage collection make pull nothing.
 #[test]
-fn bursts_are_named_and_do_not_bend_the_fit() {
-    let mut measured = published("7450max-800gb");
-    measured.rows.retain(|row| [10_000.0, 50_000.0].contains(&row.writes_per_s));
-    let fit = calibrate(&task("pm9a3", measured, 0), watch()).unwrap();
-    assert!(fit.notices.iter().any(|notice| notice.starts_with("row 50000: the p99")), "{fit:?}");
-    let row = fit.rows.iter().find(|row| row.name == "10000").unwrap();
-    let p99 = row.figures.iter().find(|f| f.name == "read_p99_us").unwrap();
-    assert!(p99.error_percent.abs() < 15.0, "{row:?}");
+fn tails_of_bursts_are_left_out() {
+    let timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
+    let rows = published("7450max-800gb").rows;
+    let row = |rate: f64| rows.iter().find(|row| row.writes_per_s == rate).unwrap();
+    let ours =
+        Latency { mean: Some(90.0), percentiles: [60.0, 300.0, 500.0, 900.0, 950.0].map(Some) };
+    let bursty = [50_000.0, 60_000.0].map(row);
+    let others = [10_000.0, 30_000.0, 80_000.0, 117_000.0].map(row);
+    for row in bursty {
+        assert!(reads::is_bursty(row, &timing), "{row:?}");
+        assert_eq!(reads::distances(row, &ours, 0.0, &timing).len(), 1, "the median alone");
+    }
+    for row in others {
+        assert!(!reads::is_bursty(row, &timing), "{row:?}");
+        assert_eq!(reads::distances(row, &ours, 0.0, &timing).len(), 4);
+    }
 }

@@ -14,11 +14,12 @@ Examples:
                                        predict three of the rows instead of fitting them
   wafer calibrate --device mine.toml --fio-json mixed-*.json -o fitted.toml
 
-A table of measured latency has a row for each rate of writes and the columns writes_per_s, read_mean_us,
-read_p50_us, read_p99_us, read_p999_us, read_p9999_us, read_p99999_us and the same of write_; columns may be missing
-and fields empty. Measure as SSD-iq does (PVLDB 18(11), 2025): fill the drive in sequence, write three times its
-capacity at random, then for each rate let six threads write 4 KiB uniformly as Poisson processes, and a probe read
-and write 5,000 times per second each at fixed intervals. writes_per_s counts the probe's writes too.";
+A table has a row for each rate of writes, and the columns writes_per_s, read_mean_us, read_p50_us,
+read_p99_us, read_p999_us, read_p9999_us, read_p99999_us, and the same of write_. Columns may be
+missing, and fields empty. Measure as SSD-iq does (PVLDB 18(11), 2025): fill the drive in sequence,
+write three times its capacity at random, then for each rate let six threads write 4 KiB uniformly
+as Poisson processes, while a probe reads and writes, 5,000 times per second each at fixed intervals.
+writes_per_s counts the probe's writes too.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CALIBRATE_EXAMPLES)]

@@ -35,8 +35,8 @@ Example:
       --rand-read 580000 --rand-write 70000 -o mine.toml
   wafer run --device mine.toml --fio job.fio --time --precondition sequential+steady
 
-Every line of the file says whether it was given, inferred or assumed. `wafer calibrate` fits the times that a
-data sheet does not tell to measured latency.";
+Every line of the file says whether it was given, inferred or assumed. `wafer calibrate` fits the
+times that a data sheet does not tell to measured latency.";
 
 #[derive(Debug, Args)]
 #[command(after_help = DATASHEET_EXAMPLES)]
