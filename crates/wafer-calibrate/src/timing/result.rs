@@ -105,7 +105,22 @@ pub struct Figure {
     pub error_percent: f64,
 }
 
+/// Error of a fitted mean above which a row contradicts the others, percent.
+const MISFIT: f64 = 10.0;
+
 impl RowResult {
+    /// Returns a line about a row that was fitted and does not fit.
+    pub(super) fn misfit(&self) -> Option<String> {
+        let mean = self.figures.iter().find(|figure| figure.name == "read_mean_us")?;
+        let misses = self.role == Role::Fitted && mean.error_percent.abs() > MISFIT;
+        misses.then(|| {
+            format!(
+                "row {}: mean read {:.0} us, {:.0} us here: nothing fits this row and the others",
+                self.name, mean.measured, mean.ours
+            )
+        })
+    }
+
     pub(super) fn of(row: &Row, role: Role, read: &Latency, write: &Latency) -> Self {
         let mut figures = Vec::new();
         for (direction, measured, ours) in [("read", &row.read, read), ("write", &row.write, write)]

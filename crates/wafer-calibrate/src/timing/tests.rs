@@ -122,3 +122,17 @@ fn tails_of_bursts_are_left_out() {
         assert_eq!(reads::distances(row, &ours, 0.0, &timing).len(), 4);
     }
 }
+
+/// Reads that get faster as more is written are not fitted, and that is said.
+#[test]
+fn rows_that_contradict_each_other_are_named() {
+    let mut measured = published("pm9a3-960gb");
+    measured.rows.truncate(2);
+    for (row, mean) in measured.rows.iter_mut().zip([110.0, 60.0]) {
+        row.read = Latency { mean: Some(mean), ..Latency::default() };
+    }
+    let fit = calibrate(&task("pm9a3", measured, 0), watch()).unwrap();
+    assert!(fit.notices.iter().any(|notice| notice.contains("nothing fits this row")), "{fit:?}");
+    let slice = fit.parameters.iter().find(|p| p.key == "slice_us").unwrap();
+    assert!(!slice.identified && (20.0..500.0).contains(&slice.after), "{slice:?}");
+}
