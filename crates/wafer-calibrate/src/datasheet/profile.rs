@@ -188,7 +188,12 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     };
     let overhead = round((latency - transfer).max(0.0), 100.0);
     line("timing.write_overhead_us", number(overhead), basis, why);
-    line("timing.read_iops", number(sheet.rand_read), Given, "random read".into());
+    line(
+        "timing.read_iops",
+        number(sheet.rand_read),
+        Given,
+        "random read; dies may give fewer".into(),
+    );
     let buffer =
         (u64::from(flash.dies) * flash.program_bytes() * 2).next_power_of_two().max(4 << 20);
     let why = "larger than what one program of every die frees".to_owned();

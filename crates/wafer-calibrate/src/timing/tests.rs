@@ -40,16 +40,14 @@ fn known_times_are_found_again() {
         let outcome = bench.run(&truth, row, 10.0, 7, Control::unattended()).unwrap();
         (row.read, row.write) = (outcome.read, outcome.write);
     }
-    let folder = std::env::temp_dir().join(format!("wafer-calibrate-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join("other.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("other.toml");
     let other = text
         .replace("slice_us = 128.0", "slice_us = 220.0")
         .replace("missed_slices = 0.13", "missed_slices = 0.05")
         .replace("read_overhead_us = 15.0", "read_overhead_us = 30.0");
     std::fs::write(&file, other).unwrap();
     let fit = calibrate(&task(file.to_str().unwrap(), measured, 1), watch()).unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
     let value = |key: &str| fit.parameters.iter().find(|p| p.key == key).unwrap();
     assert!((value("slice_us").after / truth.slice_us - 1.0).abs() < 0.15, "{fit:?}");
     assert!((value("missed_slices").after - truth.missed_slices).abs() < 0.05, "{fit:?}");
