@@ -119,6 +119,8 @@ pub struct Model {
     pub counts_bytes: bool,
     /// Losses of power so far.
     pub losses: u64,
+    /// The last of them.
+    lost: Moment,
 }
 
 impl Model {
@@ -357,6 +359,10 @@ impl Model {
                      {value:#x} of another namespace (instance {owner:?})"
                 ));
             }
+            // Data that was on its way when the power went may be older than all that is left.
+            if start < self.lost {
+                continue;
+            }
             let candidates = self.candidates(namespace, sector, start);
             // Of a namespace that is being deleted, zeroes are right too.
             if !candidates.contains(value) && (open || *value != 0) {
@@ -395,6 +401,7 @@ impl Model {
             return;
         }
         self.losses += 1;
+        self.lost = now;
         self.counts_bytes = false;
         self.reported = Reported::default();
         for number in 0..self.spaces.len() {
@@ -510,6 +517,20 @@ mod tests {
         read(&mut model, &[0]).unwrap_err();
         model.server_gone(false);
         read(&mut model, &[0]).unwrap_err();
+    }
+
+    #[test]
+    fn a_read_on_its_way_at_power_loss_may_return_what_was_overwritten() {
+        let mut model = model();
+        let (first, a) = write(&mut model);
+        model.end(first, Outcome::Success, false);
+        let early = model.begin(0);
+        let (second, b) = write(&mut model);
+        model.end(second, Outcome::Success, true);
+        model.server_gone(true);
+        model.check_read(early, 0, &[a]).unwrap();
+        read(&mut model, &[a]).unwrap_err();
+        read(&mut model, &[b]).unwrap();
     }
 
     #[test]
