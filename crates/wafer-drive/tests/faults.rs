@@ -121,7 +121,7 @@ fn script(drive: &Drive, clock: &ManualClock) -> Known {
                 })
             }
             14 => {
-                drive.apply(0, &commands(2000, 1));
+                drive.apply(0, &commands(2000, 1)).unwrap();
                 Ok(())
             }
             7 | 11 | 18 | 21 => {
@@ -381,7 +381,7 @@ fn a_full_journal_on_a_full_medium_makes_the_drive_read_only_until_there_is_spac
     storage.limit_space(0);
     let mut seed = 0;
     while drive.check_writable().is_ok() {
-        drive.apply(0, &commands(50_000, seed));
+        drive.apply(0, &commands(50_000, seed)).unwrap();
         seed += 1;
         assert!(seed < 20, "the journal has an end");
     }
@@ -430,7 +430,7 @@ fn a_journal_whose_header_was_never_synced_is_not_built_upon() {
     };
     let storage = FaultyStorage::default();
     let drive = on(&storage).unwrap();
-    drive.apply(0, &commands(10, 1));
+    drive.apply(0, &commands(10, 1)).unwrap();
     let written = drive.counters().counters.host_bytes;
     fail(&storage);
     drive.save().unwrap_err();

@@ -75,7 +75,7 @@ fn events_and_their_masks_survive_a_kill() {
     let namespace = drive.namespace(1).unwrap();
     for round in 0..40 {
         clock.advance(Duration::from_secs(3));
-        drive.apply(0, &commands(1500, round));
+        drive.apply(0, &commands(1500, round)).unwrap();
         drive.update(0, &namespace, Placement(round as u16 % 4)).unwrap();
         drive.refused_placement(&namespace, Placement(77));
         // In the journal, in a checkpoint, and across both.
@@ -139,8 +139,8 @@ proptest! {
             batch.push(Command::deallocate(seed % 30_000, 999));
             batch.push(Command::update(NsId(0), Placement((seed % 2) as u16)));
             for part in batch.chunks(1 + (seed % 700) as usize) {
-                straight.apply(0, part);
-                drive.apply(0, part);
+                straight.apply(0, part).unwrap();
+                drive.apply(0, part).unwrap();
             }
             match then {
                 0 => drive.save().unwrap(),

@@ -73,5 +73,5 @@ fn count(drive: &Drive, commands: &[Command], transferred: Transferred) {
         batch.push(&namespace.expect("the namespace exists"), *command);
     }
     batch.transferred = transferred;
-    drive.apply_batch(0, &mut batch);
+    drive.apply_batch(0, &mut batch).unwrap();
 }

@@ -157,10 +157,14 @@ impl<'a> Host<'a> {
     fn send(&mut self, link: &mut Link, command: Command) {
         self.world.commands.fetch_add(1, Ordering::Relaxed);
         let cid = link.submit(command.sqe, &command.send, command.receive);
+        let (number, what) = (self.number, &command.pending);
+        self.world.detail(format_args!("host {number}: {cid} is {what:?} {:?}", command.sqe));
         self.pending.insert(cid, command.pending);
     }
 
     fn completed(&mut self, done: &Completion) {
+        let (number, cid) = (self.number, done.cid);
+        self.world.detail(format_args!("host {number}: {cid} ends {:?}", done.status));
         let result = self.pending.completed(&mut self.world.model(), done);
         self.world.check(result);
     }

@@ -162,8 +162,6 @@ impl Operator {
         let smart = link.execute(smart, &[], bytes).await?;
         let fdp = link.execute(fdp, &[], fdp_bytes).await?;
         let Some(found) = reported(&smart.data, &fdp.data) else { return Ok(()) };
-        // A drive that cannot write its journal counts no more: it could not keep what it tells.
-        let written = if world.disk.faults() == 0 { written } else { 0 };
         let mut model = self.world.model();
         if model.losses != losses {
             // The answer was on its way when the power went.

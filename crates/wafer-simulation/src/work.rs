@@ -32,11 +32,13 @@ pub struct Command {
 }
 
 /// What is to be done when a command completes.
+#[derive(Debug)]
 pub struct Pending {
     op: OpId,
     kind: Kind,
 }
 
+#[derive(Debug)]
 enum Kind {
     Write { durable: bool },
     Read { from: u64 },
@@ -211,6 +213,11 @@ impl Check {
         checks
     }
 
+    /// Returns whether hosts may still use the namespace.
+    pub fn is_open(&self, model: &Model) -> bool {
+        model.space(self.number).open
+    }
+
     /// Tells the model that the read begins.
     pub fn begin(&self, model: &mut Model) -> OpId {
         model.begin(self.number)
@@ -222,6 +229,7 @@ impl Check {
     /// The read failed, or returned what could not be there.
     pub fn end(&self, model: &mut Model, op: OpId, done: &Completion) -> Result<(), String> {
         if !done.status.is_success() {
+            model.end(op, Outcome::Failure, false);
             let nsid = model.space(self.number).nsid;
             return Err(format!("the last read of namespace {nsid}: {:?}", done.status));
         }
