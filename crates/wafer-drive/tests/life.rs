@@ -22,8 +22,8 @@ fn counters_of_smart_survive_a_kill() {
     let drive = with(&storage, options(DataSpec::File(DATA.into())), &clock).unwrap();
     let mut told = drive.counters();
     for round in 1..200u64 {
-        count(&drive, &commands(20, round), Transferred { reads: round, writes: 20 });
-        count(&drive, &[], Transferred { reads: 1, writes: 0 });
+        count(&drive, &commands(20, round), Transferred { reads: round, writes: 20 }).unwrap();
+        count(&drive, &[], Transferred { reads: 1, writes: 0 }).unwrap();
         if round % 7 == 0 {
             drive.count_error();
         }

@@ -69,7 +69,8 @@ impl Bench {
         self.queue.begin_batch();
         let done = self.queue.execute(sqe, &[7; 512], &mut Vec::new());
         let recorded = self.queue.end_batch();
-        let done = done.and(recorded.map_err(Failure::from));
+        let changes_data = NvmOpcode(sqe.opcode).info().unwrap().effects.lbcc();
+        let done = if changes_data { done.and(recorded.map_err(Failure::from)) } else { done };
         if let Err(failure) = &done {
             assert!(self.controller.fail(1, sqe, failure).dnr(), "{failure:?}");
         }
