@@ -1,7 +1,7 @@
 // The page: panels over one state. The report and the live page differ in where the runs come from.
 
 import { button, el, show } from "./dom.js";
-import { toRun } from "./run.js";
+import { showRun, toRun } from "./run.js";
 import { makeState } from "./state.js";
 import { bandwidthPanel } from "./bandwidth_panel.js";
 import { configurationPanel } from "./configuration_panel.js";
@@ -62,6 +62,7 @@ export function makeView(root, title, subtitle, extra, tools) {
     state, panels,
     setRuns(page) {
       const runs = page.runs.map(toRun);
+      runs.forEach((run, i) => showRun(runs.slice(0, i), run, true));
       state.runs = runs;
       state.comparison = page.comparison;
       state.selected = 0;

@@ -276,6 +276,64 @@ describe("what comes from outside", () => {
     await done();
   });
 
+  test("twenty runs have twenty lines, and those that end before the others say where", async () => {
+    const length = (i) => (i % 4 === 1 ? 6 : 10);
+    const records = Array.from({ length: 20 }, (_, i) => {
+      const host = Array.from({ length: length(i) }, (_, n) => (n + 1) * 1e9);
+      return measured(`run ${i}`, host.map((_, n) => n), host, host.map((h, n) => Math.round(h * (1 + 0.02 * i + 0.01 * n))));
+    });
+    const url = report("twenty", records);
+    const { page, done } = await open(url);
+    const swatches = (selector) => page.locator(`${selector} .swatch line`).evaluateAll((all) => all.map((one) => `${one.getAttribute("stroke")} ${one.getAttribute("stroke-dasharray")}`));
+    for (const selector of ["#runs", "#waf-chart .readout"]) {
+      const lines = await swatches(selector);
+      assert.deepEqual([lines.length, new Set(lines).size], [20, 20], selector);
+    }
+    const picture = (await saved(page, "waf", "SVG")).toString();
+    const ends = await page.evaluate((text) => {
+      const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
+      return [...parsed.querySelectorAll("line.end")].map((mark) => {
+        const words = mark.nextElementSibling;
+        return { x: Number(mark.getAttribute("x1")), label: words.textContent, left: Number(words.getAttribute("x")), top: Number(words.getAttribute("y")) };
+      });
+    }, picture);
+    assert.deepEqual(ends.map((end) => end.label).sort(), ["run 1", "run 13", "run 17", "run 5", "run 9"]);
+    // No two labels stand on each other.
+    ends.forEach((a, i) => ends.slice(i + 1).forEach((b) => assert.ok(a.left !== b.left || Math.abs(a.top - b.top) >= 14, JSON.stringify([a, b]))));
+    // The same on the screen, and the readout names the place of a value that is not at the end.
+    const marks = () => page.evaluate(() => {
+      const { plot } = globalThis.wafer.charts.get("waf-chart");
+      const at = (x, y) => Array.from(plot.ctx.getImageData(Math.round(plot.valToPos(x, "x", true)), Math.round(plot.valToPos(y, "y", true)) + 5, 1, 1).data);
+      const first = globalThis.wafer.charts.get("waf-chart").series;
+      return [at(6, first[17].y[5]), at(7, first[17].y[5])];
+    });
+    const [end, beyond] = await marks();
+    assert.notDeepEqual(end, beyond);
+    const readout = await page.locator("#waf-chart .readout").innerText();
+    assert.match(readout, /run 1 1\.070 at 6\.000 GB/);
+    assert.match(readout, /run 2 1\.130\s/);
+    // A run that is hidden gives its line back; the next one that is shown takes it.
+    await page.getByLabel("Show run 3 in the chart").uncheck();
+    assert.equal((await swatches("#runs")).length, 19);
+    await page.getByLabel("Show run 3 in the chart").check();
+    assert.equal(new Set(await swatches("#runs")).size, 20);
+    await done();
+  });
+
+  test("no more curves are shown than there are lines to tell them apart", async () => {
+    const records = Array.from({ length: 70 }, (_, i) => measured(`run ${i}`, [1, 2], [1e9, 2e9], [1e9, 2e9 + i * 1e7]));
+    const { page, done } = await open(report("seventy", records));
+    const lines = await page.locator("#runs .swatch line").evaluateAll((all) => all.map((one) => `${one.getAttribute("stroke")} ${one.getAttribute("stroke-dasharray")}`));
+    assert.deepEqual([lines.length, new Set(lines).size], [64, 64]);
+    const last = page.getByLabel("Show run 69 in the chart");
+    await last.click();
+    assert.equal(await last.isChecked(), false);
+    await page.getByLabel("Show run 0 in the chart").uncheck();
+    await last.check();
+    assert.ok((await series(page, "waf-chart")).some((line) => line.label === "run 69"));
+    await done();
+  });
+
   /** A record of a drive with so many RUs, 9 owners and 1,000 samples: what a run over 25 capacities has. */
   function large(name, rus) {
     const n = 1000;

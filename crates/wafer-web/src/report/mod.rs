@@ -60,6 +60,14 @@ pub fn asset(path: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
     Some((get(path)?, media_type))
 }
 
+/// Returns the colours and dashes of series as JSON: `light`, `dark` and `dashes` in the order in which series get them,
+/// and `gc` for relocated data. Pages use them; figures outside a page can look the same.
+pub fn palette() -> String {
+    let module = text("js/palette.js");
+    let (_, value) = module.split_once("PALETTE =").unwrap_or_default();
+    value.trim().trim_end_matches(';').to_owned()
+}
+
 /// Returns the text of a file that is part of the binary.
 fn text(path: &str) -> String {
     let file = get(path).unwrap_or_else(|| panic!("web/{path} is part of the binary"));

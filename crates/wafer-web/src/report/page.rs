@@ -100,6 +100,15 @@ mod tests {
     }
 
     #[test]
+    fn the_palette_is_json_with_as_many_colours_for_light_as_for_dark() {
+        let palette: serde_json::Value = serde_json::from_str(&crate::report::palette()).unwrap();
+        let colours = |theme: &str| palette[theme].as_array().unwrap().len();
+        assert!(colours("light") >= 8);
+        assert_eq!(colours("light"), colours("dark"));
+        assert_eq!(palette["gc"]["dark"].as_str().unwrap().len(), 7);
+    }
+
+    #[test]
     fn no_page_refers_to_anything_outside() {
         let page = page("t", vec![record("a")]).unwrap();
         for outside in [" src=", "@import", "url(http", "<link rel=\"stylesheet\""] {
