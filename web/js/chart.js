@@ -107,7 +107,7 @@ export class Chart {
       },
       scales: { x: { time: false, range: () => this.visible() }, y: { range: (_, low, high) => this.rangeOfY(low, high) } },
       axes: [
-        { ...axis, label: this.xLabel, ...splits(this.ticksX), ...(this.formatX.axis && { values: (_, places) => places.map(this.formatX.axis) }) },
+        { ...axis, label: this.xLabel, size: 34, labelSize: 20, ...splits(this.ticksX), ...(this.formatX.axis && { values: (_, places) => places.map(this.formatX.axis) }) },
         { ...axis, label: this.yLabel, size: (u, values) => this.sizeOfY(u, values), ...splits(this.ticksY), values: (_, splits) => splits.map((v) => this.tick(v)) },
       ],
       series: [{}, ...this.series.map(line)],

@@ -73,7 +73,7 @@ export function controls(state) {
       axes.replaceChildren(...(time
         ? [choice("Over", "axis", [["volume", "Host writes"], ["time", "Time"]], state.axis, (value) => state.set("axis", value))]
         : []));
-      if (!time && state.axis === "time") state.axis = "volume";
+      if (!time && state.axis === "time" && state.runs.length) state.axis = "volume";
     }
   };
   return { element: row, update };
@@ -81,7 +81,7 @@ export function controls(state) {
 
 /** WAF of the runs, published curves beside them. */
 export function wafPanel(state) {
-  const chart = chartOf(state, "waf-chart", "WAF", 340);
+  const chart = chartOf(state, "waf-chart", "WAF", state.live ? 260 : 340);
   const update = () => {
     const runs = state.runs;
     const axis = axisOf(runs, state.axis);
