@@ -28,11 +28,12 @@ export class Chart {
     this.plot = null;
     this.canvas = el("div", { class: "plot" });
     this.readout = el("div", { class: "readout" });
+    this.printed = el("div", { class: "printed" });
     this.element = el("div", {
       class: "chart", id, tabindex: "0", role: "group", "aria-label": `Chart: ${title}. ${KEYS}`,
       onkeydown: (event) => this.key(event),
       ondblclick: () => this.zoom(null),
-    }, this.canvas, this.readout);
+    }, this.canvas, this.readout, this.printed);
     this.element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     new ResizeObserver(() => this.resize()).observe(this.canvas);
     charts.set(id, this);
@@ -273,6 +274,11 @@ export class Chart {
   /** The picture as SVG. */
   svg() {
     return chartSvg(this);
+  }
+
+  /** Puts the picture into the page for paper, where no canvas is drawn again; takes it out after. */
+  print(on) {
+    show(this.printed, on && this.plot ? this.svg() : null);
   }
 
   /** All samples as rows [series, x, y], gaps left out. */

@@ -8,8 +8,16 @@ const CIVIDIS = [
   [138, 134, 120], [167, 157, 118], [200, 182, 104], [255, 234, 70],
 ];
 
+let printing = false;
+
+/** Says whether the page is being printed: paper is light. */
+export function setPrinting(on) {
+  printing = on;
+}
+
 /** Whether the page is dark: chosen, or as the system says. */
 export function isDark() {
+  if (printing) return false;
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
@@ -62,9 +70,16 @@ export function css([r, g, b]) {
   return `rgb(${r},${g},${b})`;
 }
 
-/** Text that can be read on a colour: black or white by relative luminance. */
-export function textOn([r, g, b]) {
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 140 ? "#000" : "#fff";
+/** Relative luminance of a colour (WCAG 2.2). */
+function luminance(channels) {
+  const [r, g, b] = channels.map((c) => (c <= 10 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** Black or white, whichever has the higher contrast on a colour: 4.5 to 1 at least. */
+export function textOn(channels) {
+  const light = luminance(channels) + 0.05;
+  return light / 0.05 > 1.05 / light ? "#000" : "#fff";
 }
 
 /** The page's own colours. */

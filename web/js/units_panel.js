@@ -32,7 +32,7 @@ export function unitsPanel(state) {
     show(body, owners(units),
       units.stride > 1 ? el("p", { class: "note" }, `Each ${units.stride}th of ${count(units.count)} RUs is shown.`) : null);
   };
-  return { element, update, map };
+  return { element, update, map, print: (on) => map.print(on) };
 }
 
 /** Name of an owner. */
@@ -83,7 +83,8 @@ class UnitMap {
     this.words = el("div", { class: "readout", role: "status" });
     this.collected = el("span", { class: "collected" });
     this.legend = el("p", { class: "legend" });
-    this.element = el("div", { class: "units" }, this.canvas, this.words, this.legend, this.scale());
+    this.printed = el("div", { class: "printed" });
+    this.element = el("div", { class: "units" }, this.canvas, this.printed, this.words, this.legend, this.scale());
     this.small = document.createElement("canvas");
     this.at = -1;
     new ResizeObserver(() => this.draw()).observe(this.element);
@@ -240,6 +241,11 @@ class UnitMap {
     const { valid, pages, erases, open, stride } = this.units;
     const opened = new Set(open);
     return Array.from(valid, (v, i) => [i * stride, this.units.owner[i] < 0 ? "free" : this.units.owners[this.units.owner[i]], v, pages, erases[i], opened.has(i) ? 1 : 0]);
+  }
+
+  /** As a chart's. */
+  print(on) {
+    show(this.printed, on && this.units ? this.svg() : null);
   }
 
   /** The map as SVG: one path for each colour. */

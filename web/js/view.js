@@ -1,5 +1,7 @@
 // The page: panels over one state. The report and the live page differ in where the runs come from.
 
+import { charts } from "./chart.js";
+import { setPrinting } from "./colours.js";
 import { button, el, show } from "./dom.js";
 import { showRun, toRun } from "./run.js";
 import { makeState } from "./state.js";
@@ -75,6 +77,11 @@ export function makeView(root, title, subtitle, tools, live) {
   };
   state.changed(update);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => update("theme"));
+  forPaper(root, (on) => {
+    update("theme");
+    for (const chart of charts.values()) chart.print(on);
+    for (const panel of Object.values(panels)) panel.print?.(on);
+  });
   return {
     state, panels,
     setRuns(page) {
@@ -88,6 +95,24 @@ export function makeView(root, title, subtitle, tools, live) {
     },
     update,
   };
+}
+
+/** Opens everything and calls `change(true)` before the page is printed, and takes both back after. */
+function forPaper(root, change) {
+  let now = false;
+  let opened = [];
+  const set = (on) => {
+    if (on === now) return;
+    now = on;
+    setPrinting(on);
+    change(on);
+    if (on) opened = [...root.querySelectorAll("details:not([open])")];
+    for (const details of opened) details.open = on;
+  };
+  addEventListener("beforeprint", () => set(true));
+  addEventListener("afterprint", () => set(false));
+  // Where only the style sheet hears of it.
+  matchMedia("print").addEventListener("change", (event) => set(event.matches));
 }
 
 /** A button that switches the theme between system, light and dark. The browser stores the choice if it can. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
 import { addState } from "../js/live_data.js";
-import { close, folder, here, open, wafer } from "./browser.mjs";
+import { close, folder, here, launch, open, wafer } from "./browser.mjs";
 
 /** Starts a run with a live page; answers its address when it is there. */
 function start(name, ...args) {
@@ -182,6 +182,18 @@ describe("a run with a live page", () => {
     const path = join(folder, "live-record.json");
     writeFileSync(path, JSON.stringify(record));
     execFileSync(wafer, ["--quiet", "report", path, "-o", join(folder, "live-record.html")]);
+  });
+
+  test("without JavaScript a link leads to tables and curves", async () => {
+    const context = await (await launch()).newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${live.base}/`);
+    await page.getByRole("link").click();
+    await page.waitForURL(/\/still$/);
+    assert.match(await page.locator("table").first().innerText(), /\d\.\d{3}/);
+    const curve = page.locator("svg.still path").first();
+    assert.equal(await curve.evaluate((node) => getComputedStyle(node).stroke), "rgb(0, 114, 178)");
+    await context.close();
   });
 
   test("nothing changes the drive, other names are refused, answers forbid what is not theirs", async () => {

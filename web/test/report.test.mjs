@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 
-import { close, close_to, folder, measured, open, report, series, simulated } from "./browser.mjs";
+import { close, close_to, folder, launch, measured, open, report, series, simulated } from "./browser.mjs";
 
 const drag = async (page, selector, from, to) => {
   await page.locator(selector).scrollIntoViewIfNeeded();
@@ -197,6 +197,65 @@ describe("a report of two simulated runs", () => {
       await page.locator("#theme").click();
       assert.equal(await back(page), "rgb(22, 25, 29)");
       await done();
+    }
+  });
+
+  test("a printed report is complete, light, and within the paper", async () => {
+    const { page, done } = await open(url, { colorScheme: "dark", viewport: { width: 1200, height: 900 } });
+    await page.emulateMedia({ media: "print" });
+    await page.setViewportSize({ width: 700, height: 1000 });
+    await page.waitForFunction(() => document.querySelector("#waf-chart .printed svg"));
+    const look = await page.evaluate(() => {
+      const seen = (node) => getComputedStyle(node).display !== "none" && node.getClientRects().length > 0;
+      const right = (nodes) => Math.max(...[...nodes].map((node) => node.getBoundingClientRect().right));
+      const bar = document.querySelector("#handles .bar span");
+      return {
+        back: getComputedStyle(document.body).backgroundColor,
+        canvases: [...document.querySelectorAll("canvas")].filter(seen).length,
+        pictures: [...document.querySelectorAll(".printed svg")].filter(seen).map((node) => node.closest("section").id),
+        ground: document.querySelector("#waf-chart .printed rect").getAttribute("fill"),
+        edge: right(document.querySelectorAll("main *")),
+        ticks: [...document.querySelectorAll("#waf-chart .printed text")].map((node) => node.textContent),
+        closed: document.querySelectorAll("details:not([open])").length,
+        exact: getComputedStyle(bar).printColorAdjust,
+        bar: [getComputedStyle(bar).backgroundColor, bar.getBoundingClientRect().width > 5],
+        scroll: [...document.querySelectorAll(".scroll, pre")].filter((node) => node.scrollWidth > node.clientWidth + 1).length,
+      };
+    });
+    assert.equal(look.back, "rgb(255, 255, 255)");
+    assert.equal(look.ground, "#ffffff");
+    assert.equal(look.canvases, 0);
+    assert.deepEqual(look.pictures, ["waf", "handles", "units"]);
+    assert.ok(look.edge <= 700, `${look.edge}`);
+    for (const tick of ["0", "6"]) assert.ok(look.ticks.includes(tick), look.ticks.join(" "));
+    assert.deepEqual([look.closed, look.exact, look.scroll], [0, "exact", 0]);
+    assert.deepEqual(look.bar, ["rgb(0, 114, 178)", true]);
+    await page.emulateMedia({ media: "screen", colorScheme: "dark" });
+    await page.waitForFunction(() => !document.querySelector(".printed svg") && document.querySelector("details:not([open])"));
+    // The printer itself: some pages, and the page as it was afterwards.
+    const pdf = (await page.pdf({ format: "A4" })).toString("latin1");
+    assert.ok(pdf.match(/\/Type\s*\/Page\b/g).length >= 3);
+    await page.waitForFunction(() => !document.querySelector(".printed svg"));
+    await done();
+  });
+
+  test("without JavaScript there are tables and curves", async () => {
+    for (const colorScheme of ["light", "dark"]) {
+      const context = await (await launch()).newContext({ javaScriptEnabled: false, colorScheme, viewport: { width: 390, height: 800 } });
+      const page = await context.newPage();
+      await page.goto(url);
+      for (const { summary } of [fdp.record, nofdp.record]) {
+        assert.ok((await page.locator("table").first().innerText()).includes((summary.media_bytes / summary.host_bytes).toFixed(3)));
+      }
+      const body = await page.locator("main").innerText();
+      for (const words of [fdp.record.findings[0].title, "Reclaim units by owner", "Workload", "handle 1"]) assert.ok(body.includes(words), words);
+      assert.equal(await page.locator("svg.still").count(), 3);
+      const curve = page.locator("svg.still").first().locator("path").first();
+      assert.equal(await curve.evaluate((node) => getComputedStyle(node).stroke), colorScheme === "dark" ? "rgb(86, 180, 233)" : "rgb(0, 114, 178)");
+      const box = await curve.boundingBox();
+      assert.ok(box.width > 250 && box.height > 50, JSON.stringify(box));
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+      await context.close();
     }
   });
 

@@ -18,7 +18,7 @@ const MOST_POINTS: usize = 2000;
 /// The source with its history, shared by all requests.
 pub(crate) struct Sampler {
     pub(crate) source: Arc<dyn LiveSource>,
-    name: String,
+    pub(crate) name: String,
     provenance: Provenance,
     history: Mutex<History>,
     /// The newest state as text, shared by all viewers.
