@@ -29,7 +29,7 @@ function totals(state) {
     ...COLUMNS.map((percent) => micros(requests.percentiles_us[percent] ?? NaN)), micros(requests.max_us),
   ]);
   const number = (name) => ({ name, number: true });
-  return table("Latency of the runs", [{ name: "run" }, { name: "" }, number("IOPS"), number("bandwidth"), number("mean"),
+  return table("Latency of the runs", [{ name: "run" }, { name: "requests" }, number("IOPS"), number("bandwidth"), number("mean"),
     ...COLUMNS.map((percent) => number(`p${percent}`)), number("max")], rows);
 }
 
