@@ -234,6 +234,21 @@ describe("a run with a live page", () => {
   });
 });
 
+test("metrics by handle add up without FDP too", async () => {
+  const live = await start("conventional", "--set", "fdp=false");
+  const sum = (text, name) => [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)$`, "gm"))].reduce((all, found) => all + Number(found[1]), 0);
+  let text = "";
+  for (let i = 0; i < 50 && !(sum(text, "wafer_relocated_bytes_total") > 0); i += 1) {
+    await wait(100);
+    text = (await get(`${live.base}/metrics`)).body;
+  }
+  assert.ok(sum(text, "wafer_relocated_bytes_total") > 0, text);
+  assert.equal(sum(text, "wafer_handle_host_written_bytes_total"), sum(text, "wafer_host_written_bytes_total"));
+  assert.equal(sum(text, "wafer_handle_media_written_bytes_total") + sum(text, "wafer_relocated_again_bytes_total"), sum(text, "wafer_media_written_bytes_total"));
+  assert.equal(sum(text, "wafer_host_written_bytes_total") + sum(text, "wafer_relocated_bytes_total"), sum(text, "wafer_media_written_bytes_total"));
+  await live.stop();
+});
+
 describe("a token", () => {
   let live;
   before(async () => { live = await start("token", "--http-token", "secret-of-test"); });

@@ -96,6 +96,11 @@ impl Sampler {
         self.history().newest.clone()
     }
 
+    /// Returns the size of a page of the device, bytes, where its geometry is known.
+    pub(crate) fn page_bytes(&self) -> Option<u64> {
+        self.provenance.geometry.as_ref().map(|geometry| geometry.page_bytes)
+    }
+
     /// Returns the newest state, without reclaim units.
     pub(crate) fn state(&self) -> State {
         let (metrics, timeline, snapshot) = {

@@ -194,7 +194,7 @@ fn answer(path: &str) -> Response {
 async fn scrape(State(sampler): State<Arc<Sampler>>) -> Response {
     let snapshot = sampler.newest();
     let viewers = sampler.viewers.load(Ordering::Relaxed);
-    match metrics::text(&snapshot, viewers) {
+    match metrics::text(&snapshot, sampler.page_bytes(), viewers) {
         Ok(text) => ([(header::CONTENT_TYPE, metrics::MEDIA_TYPE)], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }
