@@ -53,7 +53,7 @@ from wafer.workload import (
 
 if TYPE_CHECKING:
     from wafer import calibration, endurance, figures, progress, stats, sweeps
-    from wafer.calibration import Fit, calibrate
+    from wafer.calibration import Fit, calibrate, calibrate_timing
     from wafer.sweeps import Sweep, sweep
 
 __all__ = [
@@ -84,6 +84,7 @@ __all__ = [
     "__version__",
     "available_memory",
     "calibrate",
+    "calibrate_timing",
     "calibration",
     "commands",
     "endurance",
@@ -112,6 +113,7 @@ __all__ = [
 _LAZY = {
     "Fit": "wafer.calibration",
     "calibrate": "wafer.calibration",
+    "calibrate_timing": "wafer.calibration",
     "Sweep": "wafer.sweeps",
     "sweep": "wafer.sweeps",
 }

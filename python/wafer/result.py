@@ -225,9 +225,9 @@ class Result:
         record = json.loads(text)
         if not isinstance(record, dict) or record.get("schema") != SCHEMA:
             raise ConfigError(f"not a result record: no schema {SCHEMA}")
-        if "findings" not in record or "metrics" not in record:
+        if "findings" not in record:
             # A record of version 0.1.0: what it lacks is computed where records are made.
-            (text,) = _wafer.read_records(str(record.get("name", "record")), text)
+            text = _completed(text)
             record = json.loads(text)
         self._text = text
         #: The whole record as a dict.
@@ -335,6 +335,9 @@ class Result:
     @property
     def metrics(self) -> dict[str, Any]:
         """WAF over the run as the report page shows it; :attr:`timeline` has unrounded values."""
+        if "metrics" not in self.record:
+            # A brief record leaves them to its reader.
+            self.record["metrics"] = json.loads(_completed(self._text))["metrics"]
         metrics: dict[str, Any] = self.record["metrics"]
         return metrics
 
@@ -375,6 +378,12 @@ class Result:
     def __repr__(self) -> str:
         volume = self.host_bytes / self.capacity if self.capacity else 0.0
         return f"<wafer.Result {self.name}: WAF {self.waf:.4f} at {volume:.3g}x>"
+
+
+def _completed(text: str) -> str:
+    """Returns a record with all that can be computed from it."""
+    (completed,) = _wafer.read_records("record", text)
+    return completed
 
 
 def labels(results: Sequence[Result]) -> list[str]:

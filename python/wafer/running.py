@@ -124,6 +124,13 @@ class Experiment:
         """Runs the experiment: :func:`wafer.run`."""
         return run(self, **how)
 
+    def brief(self, points: int, cancel: Cancel | None = None) -> Result:
+        """Runs the experiment for a brief record: at most ``points`` samples, no map of reclaim units.
+
+        Totals and digest are those of :meth:`run`. For thousands of short runs.
+        """
+        return Result(_wafer.run(self._inner, None, None, cancel, points))
+
     def __repr__(self) -> str:
         return f"<wafer.Experiment {self.name}, seed {self.seed}>"
 
