@@ -172,7 +172,7 @@ def run(
     policy: tuple[str, Callable[..., Any], Callable[..., Any] | None] | None,
     progress: Callable[[str, int, int | None], None] | None,
     cancel: Cancel | None,
-    points: int | None = None,
+    numbers: int | None = None,
 ) -> str: ...
 def calibrate_timing(
     device: str,

@@ -225,10 +225,6 @@ class Result:
         record = json.loads(text)
         if not isinstance(record, dict) or record.get("schema") != SCHEMA:
             raise ConfigError(f"not a result record: no schema {SCHEMA}")
-        if "findings" not in record:
-            # A record of version 0.1.0: what it lacks is computed where records are made.
-            text = _completed(text)
-            record = json.loads(text)
         self._text = text
         #: The whole record as a dict.
         self.record: dict[str, Any] = record
@@ -329,17 +325,21 @@ class Result:
     @property
     def findings(self) -> list[dict[str, Any]]:
         """Explanations of the WAF, each with ``kind``, numbers, ``title`` and ``text``."""
-        findings: list[dict[str, Any]] = self.record["findings"]
+        findings: list[dict[str, Any]] = self._computed("findings")
         return findings
 
     @property
     def metrics(self) -> dict[str, Any]:
         """WAF over the run as the report page shows it; :attr:`timeline` has unrounded values."""
-        if "metrics" not in self.record:
-            # A brief record leaves them to its reader.
-            self.record["metrics"] = json.loads(_completed(self._text))["metrics"]
-        metrics: dict[str, Any] = self.record["metrics"]
+        metrics: dict[str, Any] = self._computed("metrics")
         return metrics
+
+    def _computed(self, key: str) -> Any:
+        """Returns a part that brief records, and those of version 0.1.0, leave to their reader."""
+        if key not in self.record:
+            (text,) = _wafer.read_records("record", self._text)
+            self.record[key] = json.loads(text)[key]
+        return self.record[key]
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -378,12 +378,6 @@ class Result:
     def __repr__(self) -> str:
         volume = self.host_bytes / self.capacity if self.capacity else 0.0
         return f"<wafer.Result {self.name}: WAF {self.waf:.4f} at {volume:.3g}x>"
-
-
-def _completed(text: str) -> str:
-    """Returns a record with all that can be computed from it."""
-    (completed,) = _wafer.read_records("record", text)
-    return completed
 
 
 def labels(results: Sequence[Result]) -> list[str]:

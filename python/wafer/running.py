@@ -124,12 +124,12 @@ class Experiment:
         """Runs the experiment: :func:`wafer.run`."""
         return run(self, **how)
 
-    def brief(self, points: int, cancel: Cancel | None = None) -> Result:
-        """Runs the experiment for a brief record: at most ``points`` samples, no map of reclaim units.
+    def brief(self, numbers: int, cancel: Cancel | None = None) -> Result:
+        """Runs the experiment for a brief record: about ``numbers`` values in the timeline, totals, provenance.
 
         Totals and digest are those of :meth:`run`. For thousands of short runs.
         """
-        return Result(_wafer.run(self._inner, None, None, cancel, points))
+        return Result(_wafer.run(self._inner, None, None, cancel, numbers))
 
     def __repr__(self) -> str:
         return f"<wafer.Experiment {self.name}, seed {self.seed}>"

@@ -51,16 +51,16 @@ impl Cancel {
 /// Runs an experiment and returns its record as JSON. `progress(stage, done, total)` is called about
 /// every 50 ms; `policy` is its name, `select_victim` and perhaps `select_destination`. They are
 /// called in another thread. An exception in them or in the workload ends the run, as Ctrl-C does.
-/// With `points` the record is brief, with at most that many samples ([`Record::brief`]).
+/// With `numbers` the record is brief, with about that many values in its timeline.
 #[pyfunction]
-#[pyo3(signature = (experiment, policy, progress, cancel, points=None))]
+#[pyo3(signature = (experiment, policy, progress, cancel, numbers=None))]
 pub(crate) fn run(
     py: Python<'_>,
     experiment: &Experiment,
     policy: Option<(String, Py<PyAny>, Option<Py<PyAny>>)>,
     progress: Option<Py<PyAny>>,
     cancel: Option<&Cancel>,
-    points: Option<usize>,
+    numbers: Option<usize>,
 ) -> PyResult<String> {
     let pending = PendingError::default();
     let outside = cancel.map(|cancel| cancel.flag.clone());
@@ -99,8 +99,8 @@ pub(crate) fn run(
         LabError::Cancelled => raise(py, "Cancelled", "the run was cancelled"),
         error => of_lab(py, &error),
     })?;
-    let text = py.detach(|| match points {
-        Some(points) => serde_json::to_string(&record.brief(points)),
+    let text = py.detach(|| match numbers {
+        Some(numbers) => serde_json::to_string(&record.brief(numbers)),
         // The text of a result file of the command line.
         None => serde_json::to_string_pretty(&record),
     });

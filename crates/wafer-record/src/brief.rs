@@ -2,14 +2,19 @@
 
 use crate::{Record, Series, Timeline};
 
+/// Minimum number of samples of a brief record.
+const LEAST: usize = 4;
+
 impl Record {
-    /// Returns the record with at most `points` samples a series, without what readers compute from the
-    /// timeline and without the map of reclaim units.
+    /// Returns the record with about `numbers` values in its timeline, without what readers compute and
+    /// without the map of reclaim units.
     ///
-    /// Totals, provenance, findings and the digest remain those of the whole record.
-    pub fn brief(mut self, points: usize) -> Record {
-        self.timeline = self.timeline.thinned(points);
+    /// Totals, provenance and the digest remain those of the whole record.
+    pub fn brief(mut self, numbers: usize) -> Record {
+        let points = numbers / self.timeline.series();
+        self.timeline = self.timeline.thinned(points.max(LEAST));
         self.metrics = None;
+        self.findings = None;
         self.reclaim_units = None;
         if let Some(time) = &mut self.time {
             time.series = Default::default();
@@ -22,6 +27,12 @@ impl Record {
 }
 
 impl Timeline {
+    /// Returns the number of series: those of the device and of each handle.
+    fn series(&self) -> usize {
+        let optional = [self.seconds.is_empty(), self.erased_bytes.is_empty()];
+        2 + 2 * self.handles.len() + optional.into_iter().filter(|empty| !empty).count()
+    }
+
     /// Returns at most `points` samples, at least 2, evenly spaced by number; the last one stays.
     pub fn thinned(self, points: usize) -> Timeline {
         let (count, points) = (self.host_bytes.len(), points.max(2));

@@ -20,6 +20,8 @@ from wafer.running import Experiment
 __all__ = ["Candidate", "Measured", "Structure", "Trial"]
 
 Array = npt.NDArray[np.float64]
+#: More numbers than a timeline has.
+EVERY = 2**31
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,7 @@ class Measured:
                 samples=samples,
                 precondition=self.precondition,
             )
-            result = made.brief(samples, self.cancel)
+            result = made.brief(EVERY, self.cancel)
         except ConfigError as error:
             self.refused = str(error)
             return None

@@ -37,6 +37,8 @@ __all__ = [
 ]
 
 
+#: Number of values in the timeline of a brief record: 20 samples with one handle, 6 with eight.
+NUMBERS = 120
 #: Points after which a sweep stops if none of them gave a result.
 FIRST = 8
 
@@ -119,6 +121,7 @@ def sweep(
     retry_failures: bool = False,
     progress: bool = False,
     on_error: str = "raise",
+    records: str = "brief",
 ) -> Sweep:
     """Runs an experiment at many points.
 
@@ -142,6 +145,8 @@ def sweep(
         progress: show a bar on stderr.
         on_error: ``"raise"`` stops when the first points all fail, which is hardly ever the fault of a
             point; ``"keep"`` goes on whatever fails.
+        records: ``"brief"`` keeps totals, provenance and a thinned timeline of each point, less than 5 kB;
+            ``"whole"`` what :func:`wafer.run` returns, ten times as much.
 
     A point that fails is kept with its error, and the sweep continues. Ctrl-C stops the current runs and
     keeps the finished ones.
@@ -153,6 +158,8 @@ def sweep(
     """
     if on_error not in ("raise", "keep"):
         raise ConfigError(f'on_error: expected "raise" or "keep", not {on_error!r}')
+    if records not in ("brief", "whole"):
+        raise ConfigError(f'records: expected "brief" or "whole", not {records!r}')
     if engine not in engine_names():
         raise ConfigError(f"engine: {engine!r} is not one of {', '.join(engine_names())}")
     spec = read_spec(grid)
@@ -178,7 +185,13 @@ def sweep(
         if on_error == "raise" and fresh and failed.total() == ended >= min(FIRST, len(left)):
             raise _all_failed("all" if ended == len(points) else "the first", failed)
 
-    settings = EngineSettings(os.fspath(spec.folder), workers or os.cpu_count() or 1, cluster, memory)
+    settings = EngineSettings(
+        os.fspath(spec.folder),
+        workers or os.cpu_count() or 1,
+        cluster,
+        memory,
+        NUMBERS if records == "brief" else None,
+    )
     try:
         if left:
             run_points(make_engine(engine, settings), left, done)
