@@ -2,8 +2,8 @@
 
     python python/tests/clean_install.py WHEEL|SDIST ENVIRONMENT
 
-Run by ``make python``. Fails unless nothing but NumPy came along, ``import wafer`` takes less than 0.3 s of
-processor time, the ``wafer`` command works, a run in Python is the run of that command, and the blocks of the
+Run by ``make python``. Fails unless nothing but NumPy and tqdm came along, ``import wafer`` takes less than 0.3 s
+of processor time, the ``wafer`` command works, a run in Python is the run of that command, and the blocks of the
 first tutorials run. A source distribution is built first, in a folder beside the environment: nothing of the
 repository is above it. ``CARGO_TARGET_DIR`` and ``MATURIN_PEP517_ARGS`` make that faster.
 """
@@ -79,7 +79,7 @@ def main(package: Path, environment: Path) -> None:
     look = [binaries / "python", "-c", LOOK]
     done = subprocess.run(look, cwd=environment, env=inside, check=True, stdout=subprocess.PIPE)
     seen = json.loads(done.stdout)
-    assert set(seen["packages"]) <= {"wafer", "numpy", "tomli", "pip", "setuptools"}, seen["packages"]
+    assert set(seen["packages"]) <= {"wafer", "numpy", "tqdm", "tomli", "pip", "setuptools"}, seen["packages"]
     assert seen["place"].startswith(str(environment.resolve())), seen["place"]
     assert not HEAVY & set(seen["modules"]), seen["modules"]
     assert seen["importing"] < 0.3, f"import wafer takes {seen['importing']:.2f} s"

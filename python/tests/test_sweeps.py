@@ -87,7 +87,7 @@ def test_a_sweep_keeps_brief_records(tmp_path):
     assert short.timeline.waf_at([2.0, 3.0]) == pytest.approx(long.timeline.waf_at([2.0, 3.0]), rel=0.02)
     assert short.handles[0].waf == long.handles[0].waf
     assert short.metrics.keys() == long.metrics.keys()
-    with pytest.raises(wafer.ConfigError, match="records: expected .*, not 'short'"):
+    with pytest.raises(wafer.ConfigError, match=r"records: expected .*, not 'short'"):
         wafer.sweep(spec, records="short")
 
 

@@ -109,7 +109,7 @@ __all__ = [
     "workload",
 ]
 
-# Loaded on first use, so that `import wafer` needs only NumPy and takes a tenth of a second.
+# Loaded on first use, so that `import wafer` loads only NumPy and takes a tenth of a second.
 _LAZY = {
     "Fit": "wafer.calibration",
     "calibrate": "wafer.calibration",

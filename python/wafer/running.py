@@ -125,7 +125,7 @@ class Experiment:
         return run(self, **how)
 
     def brief(self, numbers: int, cancel: Cancel | None = None) -> Result:
-        """Runs the experiment for a brief record: about ``numbers`` values in the timeline, totals, provenance.
+        """Runs the experiment for a brief record, with about ``numbers`` values in its timeline.
 
         Totals and digest are those of :meth:`run`. For thousands of short runs.
         """
