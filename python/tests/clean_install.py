@@ -2,10 +2,10 @@
 
     python python/tests/clean_install.py WHEEL|SDIST ENVIRONMENT
 
-Run by ``make python``. Fails unless nothing but NumPy and tqdm came along, ``import wafer`` takes less than 0.3 s
-of processor time, the ``wafer`` command works, a run in Python is the run of that command, and the blocks of the
-first tutorials run. A source distribution is built first, in a folder beside the environment: nothing of the
-repository is above it. ``CARGO_TARGET_DIR`` and ``MATURIN_PEP517_ARGS`` make that faster.
+Run by ``make python``. Fails unless nothing but NumPy and tqdm came along, ``import wafer`` takes less than
+0.3 s of processor time, the ``wafer`` command works, a run in Python is the run of that command, and the
+blocks of the first tutorials run. A source distribution is built first, in a folder beside the environment.
+``CARGO_TARGET_DIR`` and ``MATURIN_PEP517_ARGS`` make that faster.
 """
 
 import json

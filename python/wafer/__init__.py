@@ -33,6 +33,8 @@ from wafer._errors import (
 )
 from wafer._wafer import Cancel, ReclaimUnits, __version__
 from wafer.device import Device, policies, profiles
+from wafer.frames import frame
+from wafer.interrupt import interruptible
 from wafer.latency import Latencies, Latency
 from wafer.policy import Policy
 from wafer.result import Handle, Handles, Result, Timeline, labels, read_results
@@ -92,6 +94,8 @@ __all__ = [
     "figures",
     "fio",
     "fio_text",
+    "frame",
+    "interruptible",
     "labels",
     "model",
     "models",

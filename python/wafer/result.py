@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 import numpy.typing as npt
 
-from wafer import _wafer
+from wafer import _html, _wafer, frames
+from wafer._colours import handle_colour
 from wafer._errors import ConfigError
-from wafer._extras import need
 from wafer.latency import Latencies
 
 if TYPE_CHECKING:
+    import pandas
     import polars
     from matplotlib.axes import Axes
 
@@ -141,16 +142,15 @@ class Timeline:
         return np.asarray(np.diff(self.media_at(host)) / np.diff(host), dtype=np.float64)
 
     def to_polars(self) -> polars.DataFrame:
-        """Returns a polars data frame with the columns host_bytes, media_bytes, volume, waf."""
-        pl = need("polars", "analysis")
-        frame: polars.DataFrame = pl.DataFrame(
-            {
-                "host_bytes": self.host_bytes,
-                "media_bytes": self.media_bytes,
-                "volume": self.volume,
-                "waf": self.waf,
-            }
-        )
+        """Returns a polars data frame with the columns host_bytes, media_bytes, volume, waf.
+
+        Raises:
+            MissingExtra: polars is not installed.
+
+        """
+        waf = _wafer.cumulative_waf(self.host_bytes, self.media_bytes)
+        table = {"host_bytes": self.host_bytes, "media_bytes": self.media_bytes, "volume": self.volume}
+        frame: polars.DataFrame = frames.made({**table, "waf": waf}, "polars")
         return frame
 
     def __repr__(self) -> str:
@@ -371,6 +371,49 @@ class Result:
         from wafer.figures.curves import plot_result
 
         return plot_result(self, ax, handles=handles)
+
+    def to_polars(self, by: str = "sample") -> polars.DataFrame:
+        """Returns a tidy polars data frame of the run: :func:`wafer.frame`.
+
+        Args:
+            by: ``"sample"``, ``"handle"`` or ``"run"``: what a row is.
+
+        Raises:
+            MissingExtra: polars is not installed.
+
+        """
+        frame: polars.DataFrame = frames.frame(self, by)
+        return frame
+
+    def to_pandas(self, by: str = "sample") -> pandas.DataFrame:
+        """Returns a tidy pandas data frame of the run: :func:`wafer.frame`.
+
+        Args:
+            by: ``"sample"``, ``"handle"`` or ``"run"``: what a row is.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+
+        """
+        frame: pandas.DataFrame = frames.frame(self, by, library="pandas")
+        return frame
+
+    def _repr_html_(self) -> str:
+        volume = self.timeline.volume
+        lines: list[_html.Line] = [("device", "currentColor", volume, self.timeline.waf)]
+        if len(self.handles) > 1:
+            for key, handle in self.handles.items():
+                name = "GC" if key == "gc" else f"handle {key}"
+                lines.append((name, handle_colour(key), volume, handle.cumulative_waf))
+        rows = {
+            "WAF": self.waf,
+            "host": f"{self.host_bytes / 1e9:.4g} GB, {self.host_bytes / max(self.capacity, 1):.3g}x",
+            "media": f"{self.media_bytes / 1e9:.4g} GB",
+            "seed": self.seed,
+        }
+        return _html.page(
+            self.name, _html.table(rows), _html.chart(lines, "host bytes / capacity", "cumulative WAF")
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Result, (self._text,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from wafer import __version__
+from wafer import __version__, _html
 from wafer._arguments import not_an_input
+from wafer._colours import COLOURS
 from wafer.calibration.counters import Curve
 from wafer.calibration.model import Candidate, Structure
 from wafer.device import Device
@@ -126,6 +128,22 @@ class Fit:
         from wafer.figures.curves import plot_fit
 
         return plot_fit(self, ax)
+
+    def _repr_html_(self) -> str:
+        lines = [
+            ("measured", COLOURS[1], self.curve.host_bytes / self.capacity, self.curve.waf),
+            ("calibrated", COLOURS[0], self.result.timeline.volume, self.result.timeline.waf),
+        ]
+        rows = [
+            {"parameter": name, "low": interval.low, "value": interval.value, "high": interval.high}
+            for name, interval in self.intervals.items()
+        ]
+        return _html.page(
+            f"{self.source}: {self.structure}",
+            _html.table(rows),
+            _html.chart(lines, "host bytes / capacity", "cumulative WAF"),
+            "".join(f"<p>{html.escape(warning)}</p>" for warning in self.warnings),
+        )
 
     def __str__(self) -> str:
         rows = [f"{self.source}: {self.structure}"]
