@@ -10,6 +10,7 @@ TOOLS := $(TARGET)/tools
 PYTHON ?= python3
 VENV := $(abspath $(TARGET))/venv
 WHEELS := $(abspath $(TARGET))/wheels
+SDIST := $(abspath $(TARGET))/sdist
 RELEASE := $(TARGET)/release
 # What `cargo test` builds: with the features and the profile of all tests, so that nothing is built twice.
 DEBUG_WAFER := $(abspath $(TARGET))/debug/wafer
@@ -166,11 +167,20 @@ web-test: ## The web pages in Chromium (installs it, Node and promtool if missin
 
 # --- Python and the site
 
-.PHONY: python python-install docs-commands site figures
-python: python-install site docs-commands ## The Python package: wheel, its tests, notebooks, and the site
+.PHONY: python python-install sdist docs-commands site figures
+python: python-install site docs-commands sdist ## The Python package: wheel, source, tests, notebooks, site
 	$(VENV)/bin/twine check --strict $(WHEELS)/wafer-*.whl
 	$(VENV)/bin/python python/tests/clean_install.py $(WHEELS)/wafer-*.whl $(abspath $(TARGET))/clean-venv
 	$(VENV)/bin/python -m pytest python/tests
+
+# Built with the dependencies of the other builds, and its own crates hardly optimised: two minutes.
+sdist: $(VENV)/.made ## The source distribution, and what it builds in an environment of its own
+	rm -rf $(SDIST)
+	$(VENV)/bin/maturin sdist --out $(SDIST)
+	$(VENV)/bin/pip install --quiet 'twine>=6'
+	$(VENV)/bin/twine check --strict $(SDIST)/wafer-*.tar.gz
+	CARGO_TARGET_DIR=$(abspath $(TARGET)) CARGO_PROFILE_DEV_OPT_LEVEL=1 MATURIN_PEP517_ARGS="--profile dev" \
+		$(VENV)/bin/python python/tests/clean_install.py $(SDIST)/wafer-*.tar.gz $(SDIST)/venv
 
 # The wheel as a stranger gets it, in an environment of its own with what it declares and nothing else.
 # `make test` builds it with the profile of the other tests, which spares minutes.
