@@ -1,5 +1,6 @@
 //! Tests of the target without a network.
 
+mod atomic;
 mod common;
 mod fuzz;
 mod medium;
