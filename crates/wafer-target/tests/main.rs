@@ -2,6 +2,7 @@
 
 mod atomic;
 mod common;
+mod deallocated;
 mod fuzz;
 mod medium;
 mod monitoring;

@@ -120,7 +120,7 @@ impl Controller {
             nsze: blocks.into(),
             ncap: blocks.into(),
             nuse: blocks.into(),
-            nsfeat: Nsfeat::new().with_optperf(1).with_nsabp(true).into_bits(),
+            nsfeat: Nsfeat::new().with_optperf(1).with_nsabp(true).with_dae(true).into_bits(),
             nawun_z: ATOMIC_Z.into(),
             nawupf_z: ATOMIC_Z.into(),
             flbas: LBA_FORMATS.iter().position(|f| *f == lbads).unwrap_or(0) as u8,
