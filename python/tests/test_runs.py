@@ -356,7 +356,8 @@ def test_a_volume_without_a_unit_is_refused_with_both_spellings(small, job, volu
 
 
 @pytest.mark.parametrize(
-    "settings", [{"seed": 1.7}, {"seed": "1"}, {"samples": 2.5}, {"seed": -1}, {"time": 1}, {"precondition": 3}]
+    "settings",
+    [{"seed": 1.7}, {"seed": "1"}, {"samples": 2.5}, {"seed": -1}, {"time": 1}, {"precondition": 3}],
 )
 def test_settings_have_types(small, job, settings):
     (name,) = settings
@@ -365,14 +366,35 @@ def test_settings_have_types(small, job, settings):
 
 
 def test_wrong_arguments_are_named_as_the_caller_knows_them(small, job):
-    with pytest.raises(TypeError, match="no setting `volum`; did you mean `volume`"):
+    with pytest.raises(TypeError, match=r"no setting `volum`; did you mean `volume`"):
         wafer.run(small, job, volum="1x")
-    with pytest.raises(TypeError, match="workload: expected a wafer.Workload"):
+    with pytest.raises(TypeError, match=r"workload: expected a wafer.Workload"):
         wafer.run(small, "job.fio", volume="1x")
-    with pytest.raises(TypeError, match="device: expected a wafer.Device"):
+    with pytest.raises(TypeError, match=r"device: expected a wafer.Device"):
         wafer.run(3, job, volume="1x")
 
 
 def test_less_than_one_pass_warns(small, job):
     with pytest.warns(UserWarning, match="0.50 of the capacity"):
         wafer.run(small, job, volume="0.5x")
+
+
+def test_waf_of_parts_adds_up_to_the_whole(small, job):
+    result = wafer.run(small, job, volume="6x")
+    passes = result.waf_per("1x")
+    assert len(passes) == 6
+    assert passes[0] == pytest.approx(1.0)
+    assert passes.mean() == pytest.approx(result.waf, rel=1e-3)
+    assert passes[3] == pytest.approx(result.waf_between("3x", "4x"))
+    assert result.waf_between(0, "6x") == pytest.approx(result.waf)
+    assert result.waf_between("256MiB", 2) == pytest.approx(passes[1])
+    for wrong in [("2x", "1x"), ("1x", "7x"), ("1", "2x"), (-1, 2)]:
+        with pytest.raises(wafer.ConfigError):
+            result.waf_between(*wrong)
+
+
+def test_labels_name_what_differs(small, job):
+    policies = [wafer.run(small.replace(gc_policy=policy), job, volume="1x") for policy in ("fifo", "greedy")]
+    assert wafer.labels(policies) == ["gc.policy = fifo", "gc.policy = greedy"]
+    seeds = [wafer.run(small, job, volume="1x", seed=seed) for seed in (1, 2)]
+    assert wafer.labels(seeds) == ["seed = 1", "seed = 2"]

@@ -101,6 +101,25 @@ def test_failures_are_kept_with_their_error_and_not_repeated(tmp_path):
     assert len(again.failures) == 1
 
 
+def test_a_sweep_without_a_result_raises(tmp_path):
+    spec = base(grid={"gc_policy": ["no-such-policy", "no-other"]}, seeds=10)
+    with pytest.raises(
+        wafer.RunError, match=r"the first 8 points failed, \d of them with: ConfigError: .*no policy"
+    ):
+        wafer.sweep(spec, out=tmp_path / "raise", workers=1)
+    assert 8 <= len(list((tmp_path / "raise" / "failures").glob("*.json"))) < 20
+    kept = wafer.sweep(spec, out=tmp_path / "keep", on_error="keep")
+    assert len(kept.failures) == 20
+    assert [count for _, count in kept.errors] == [10, 10]
+    assert "no policy" in kept.errors[0][0]
+    with pytest.raises(wafer.RunError, match="all 20 points failed"):
+        wafer.sweep(spec, out=tmp_path / "keep")
+    with pytest.raises(wafer.ConfigError, match="no point of the sweep has a result"):
+        kept.plot("gc_policy")
+    with pytest.raises(wafer.ConfigError, match='on_error: expected "raise" or "keep"'):
+        wafer.sweep(spec, out=tmp_path / "keep", on_error="ignore")
+
+
 SWEEP = """
 import sys, wafer, wafer.sweeps
 from test_sweeps import base

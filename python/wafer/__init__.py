@@ -35,7 +35,7 @@ from wafer._wafer import Cancel, ReclaimUnits, __version__
 from wafer.device import Device, policies, profiles
 from wafer.latency import Latencies, Latency
 from wafer.policy import Policy
-from wafer.result import Handle, Handles, Result, Timeline, read_results
+from wafer.result import Handle, Handles, Result, Timeline, labels, read_results
 from wafer.running import Experiment, available_memory, experiment, run
 from wafer.traces import Requests, requests
 from wafer.workload import (
@@ -91,6 +91,7 @@ __all__ = [
     "figures",
     "fio",
     "fio_text",
+    "labels",
     "model",
     "models",
     "policies",

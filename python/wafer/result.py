@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,22 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.axes import Axes
 
-__all__ = ["Handle", "Handles", "Result", "Timeline", "read_results", "write_text"]
+__all__ = ["Handle", "Handles", "Result", "Timeline", "labels", "read_results", "write_text"]
 
 SCHEMA = "wafer.result/1"
+
+#: ``"1x"`` (multiples of the logical capacity), a size such as ``"2GiB"``, or a number of multiples.
+Volume = Union[str, float]
+
+
+def volume_bytes(volume: Volume, capacity: int) -> float:
+    """Returns the bytes of a volume on a device of ``capacity`` bytes."""
+    if isinstance(volume, str) and volume.strip().lower() != "0x":
+        return float(_wafer.volume_bytes(volume, capacity))
+    multiples = 0.0 if isinstance(volume, str) else float(volume)
+    if not 0 <= multiples < float("inf"):
+        raise ConfigError(f"volume: {volume} is not a number of capacities")
+    return multiples * capacity
 
 
 class Timeline:
@@ -73,6 +86,59 @@ class Timeline:
         """Returns the cumulative WAF at volumes in multiples of the logical capacity; NaN past the end."""
         host = np.asarray(volume, dtype=np.float64) * self.capacity
         return self.media_at(host) / host
+
+    def waf_between(self, start: Volume, end: Volume) -> float:
+        """Returns the WAF of the host writes between two volumes.
+
+        The two may be anywhere in the run: counters are interpolated between the points of the
+        timeline. Single intervals of it (:attr:`instantaneous_waf`) vary with each collection.
+
+        Args:
+            start: ``"1x"`` (multiples of the logical capacity), a size such as ``"2GiB"``, or a
+                number of multiples.
+            end: the same; after ``start``.
+
+        Raises:
+            ConfigError: a volume is not one, ``end`` is not after ``start``, or lies past the end of the run.
+
+        Example:
+            >>> import wafer
+            >>> wafer.Timeline([100, 200, 300], [100, 300, 600], 100).waf_between("1x", "3x")
+            2.5
+
+        """
+        first, last = (volume_bytes(volume, self.capacity) for volume in (start, end))
+        if not first < last:
+            raise ConfigError(f"end: {end} is not after {start}")
+        written = float(self.host_bytes[-1]) if len(self) else 0.0
+        # The last point may lie a rounded block before the volume that was asked for.
+        if last > written * (1 + 1e-6):
+            raise ConfigError(f"end: {end} is past the end of the run, {written / self.capacity:.3g}x")
+        media = self.media_at([first, min(last, written)])
+        return float((media[1] - media[0]) / (min(last, written) - first))
+
+    def waf_per(self, volume: Volume) -> npt.NDArray[np.float64]:
+        """Returns the WAF of each ``volume`` of host writes, one after the other, without a rest.
+
+        Args:
+            volume: ``"1x"``, a size such as ``"2GiB"``, or a number of multiples of the logical capacity.
+
+        Raises:
+            ConfigError: it is not a volume, or 0.
+
+        Example:
+            >>> import wafer
+            >>> wafer.Timeline([100, 200, 300], [100, 300, 600], 100).waf_per("1x")
+            array([1., 2., 3.])
+
+        """
+        step = volume_bytes(volume, self.capacity)
+        if step <= 0:
+            raise ConfigError(f"volume: {volume} must be above 0")
+        written = float(self.host_bytes[-1]) if len(self) else 0.0
+        at = np.arange(int(written * (1 + 1e-6) // step) + 1) * step
+        host = np.minimum(at, written)
+        return np.asarray(np.diff(self.media_at(host)) / np.diff(host), dtype=np.float64)
 
     def to_polars(self) -> polars.DataFrame:
         """Returns a polars data frame with the columns host_bytes, media_bytes, volume, waf."""
@@ -289,6 +355,14 @@ class Result:
             }
         )
 
+    def waf_between(self, start: Volume, end: Volume) -> float:
+        """Returns the WAF between two volumes: :meth:`Timeline.waf_between`."""
+        return self.timeline.waf_between(start, end)
+
+    def waf_per(self, volume: Volume) -> npt.NDArray[np.float64]:
+        """Returns the WAF of each ``volume`` of host writes: :meth:`Timeline.waf_per`."""
+        return self.timeline.waf_per(volume)
+
     def plot(self, ax: Axes | None = None, *, handles: bool = False) -> Axes:
         """Plots cumulative WAF over volume, optionally by handle; needs ``wafer[analysis]``."""
         from wafer.figures.curves import plot_result
@@ -301,6 +375,14 @@ class Result:
     def __repr__(self) -> str:
         volume = self.host_bytes / self.capacity if self.capacity else 0.0
         return f"<wafer.Result {self.name}: WAF {self.waf:.4f} at {volume:.3g}x>"
+
+
+def labels(results: Sequence[Result]) -> list[str]:
+    """Returns a label for each result by what differs between the runs: ``"gc.policy = fifo"``.
+
+    Names that differ stay; runs that nothing recorded tells apart are numbered.
+    """
+    return _wafer.labels([result.to_json() for result in results])
 
 
 def read_results(*paths: str | os.PathLike[str]) -> list[Result]:

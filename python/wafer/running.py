@@ -229,7 +229,9 @@ def _checked(settings: Mapping[str, Any]) -> _wafer._Settings:
     known(settings, list(Settings.__annotations__))
     volume = settings.get("volume")
     if volume is not None and not isinstance(volume, str):
-        raise ConfigError(f'volume: {volume!r} has no unit; write "{volume}x" (capacities) or "{volume}GiB" (bytes)')
+        raise ConfigError(
+            f'volume: {volume!r} has no unit; write "{volume}x" (capacities) or "{volume}GiB" (bytes)'
+        )
     pace = settings.get("pace")
     if isinstance(pace, Mapping):
         pace = ",".join(f"{job}={share}" for job, share in pace.items())

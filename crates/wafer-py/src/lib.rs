@@ -85,7 +85,7 @@ mod _wafer {
     use crate::policy::ReclaimUnits;
     #[pymodule_export]
     use crate::records::{
-        cumulative_waf, instantaneous_waf, read_records, record_schema, write_text,
+        cumulative_waf, instantaneous_waf, labels, read_records, record_schema, write_text,
     };
     #[pymodule_export]
     use crate::requests::TraceRequests;
@@ -94,6 +94,7 @@ mod _wafer {
     #[pymodule_export]
     use crate::statistics::{
         change, endurance_constants, life, mean, parse_size, rated_media_bytes, student,
+        volume_bytes,
     };
     #[pymodule_export]
     use crate::workload::Workload;

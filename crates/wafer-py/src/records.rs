@@ -18,6 +18,15 @@ pub(crate) fn read_records(py: Python<'_>, label: &str, text: &str) -> PyResult<
     records.iter().map(json).collect()
 }
 
+/// Returns a label for each record, by what differs between them.
+#[pyfunction]
+pub(crate) fn labels(py: Python<'_>, texts: Vec<String>) -> PyResult<Vec<String>> {
+    let wrong = |message: String| raise(py, "ConfigError", &message);
+    let read = |text: &String| records_of_text("record", text).map_err(|e| wrong(e.to_string()));
+    let records: Vec<Vec<_>> = texts.iter().map(read).collect::<PyResult<_>>()?;
+    Ok(wafer_record::labels(&records.concat()))
+}
+
 /// Writes a text as a file, as the command line does: complete or unchanged.
 #[pyfunction]
 pub(crate) fn write_text(py: Python<'_>, path: PathBuf, text: &str) -> PyResult<()> {

@@ -2,9 +2,9 @@
 
 use pyo3::prelude::*;
 use wafer_interface::Bytes;
-use wafer_record::RecordError;
 use wafer_record::endurance::{CONSTANTS, Drive, Rating};
 use wafer_record::statistics::{self, Change, Mean};
+use wafer_record::{RecordError, Volume};
 
 use crate::error::raise;
 
@@ -13,6 +13,16 @@ use crate::error::raise;
 pub(crate) fn parse_size(py: Python<'_>, size: &str, name: &str) -> PyResult<u64> {
     let parsed = size.parse::<Bytes>();
     Ok(parsed.map_err(|e| raise(py, "ConfigError", &format!("{name}: {e}")))?.0)
+}
+
+/// Returns the bytes of a volume such as `8x` or `2TiB` on a device of `capacity` bytes.
+#[pyfunction]
+pub(crate) fn volume_bytes(py: Python<'_>, volume: &str, capacity: u64) -> PyResult<u64> {
+    let parsed = volume.parse::<Volume>();
+    match parsed.map_err(|e| raise(py, "ConfigError", &format!("volume: {e}")))? {
+        Volume::Multiple(times) => Ok((capacity as f64 * times).round() as u64),
+        Volume::Bytes(bytes) => Ok(bytes.0),
+    }
 }
 
 /// Returns the two-sided quantile of Student's t; NaN without a degree of freedom.

@@ -191,7 +191,7 @@ class Measured:
             result = run(
                 device,
                 self.job.workload(blocks, seed),
-                volume=round(wanted),
+                volume=f"{round(wanted)}B",
                 seed=seed,
                 samples=max(2000, 4 * len(at)),
                 precondition=self.precondition,

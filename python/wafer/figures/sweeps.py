@@ -47,6 +47,8 @@ def plot_sweep(
     for summary in sweep.summary(value, by=keys):
         group = summary.values[keys[1]] if series else ""
         groups.setdefault(group, []).append((summary.values[keys[0]], summary.mean))
+    if not groups:
+        raise ConfigError("no point of the sweep has a result to plot; its `errors` say why")
     for number, (group, points) in enumerate(groups.items()):
         numeric = all(isinstance(at, (int, float)) for at, _ in points)
         points = sorted(points, key=lambda point: point[0]) if numeric else points

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wafer._errors import ConfigError
+from wafer._errors import ConfigError, RunError
 from wafer._extras import need
 from wafer.device import dotted
 from wafer.progress import Bar
@@ -36,6 +37,10 @@ __all__ = [
 ]
 
 
+#: Points after which a sweep stops if none of them gave a result.
+FIRST = 8
+
+
 class Sweep:
     """The results of a sweep: a row for each point, and the records behind them.
 
@@ -61,6 +66,11 @@ class Sweep:
     def failures(self) -> list[dict[str, Any]]:
         """Rows of the points that failed, with their ``error``."""
         return [row for row in self.rows if row["status"] == "failed"]
+
+    @property
+    def errors(self) -> list[tuple[str, int]]:
+        """The messages of the failures and how many points failed with each, the most frequent first."""
+        return Counter(row["error"] for row in self.failures).most_common()
 
     def results(self, **values: Any) -> list[Result]:
         """Returns the records of some points: ``s.results(isolation="initially", seed=1)``."""
@@ -108,6 +118,7 @@ def sweep(
     memory: int | None = None,
     retry_failures: bool = False,
     progress: bool = False,
+    on_error: str = "raise",
 ) -> Sweep:
     """Runs an experiment at many points.
 
@@ -129,14 +140,19 @@ def sweep(
         memory: bytes that local runs may take together. Default: the available memory.
         retry_failures: repeat points that failed before.
         progress: show a bar on stderr.
+        on_error: ``"raise"`` stops when the first points all fail, which is hardly ever the fault of a
+            point; ``"keep"`` goes on whatever fails.
 
     A point that fails is kept with its error, and the sweep continues. Ctrl-C stops the current runs and
     keeps the finished ones.
 
     Raises:
         ConfigError: the sweep is invalid; raised before anything runs.
+        RunError: the first points, or all, failed, with ``on_error="raise"``.
 
     """
+    if on_error not in ("raise", "keep"):
+        raise ConfigError(f'on_error: expected "raise" or "keep", not {on_error!r}')
     if engine not in engine_names():
         raise ConfigError(f"engine: {engine!r} is not one of {', '.join(engine_names())}")
     spec = read_spec(grid)
@@ -146,16 +162,21 @@ def sweep(
     left = [point for point in points if not store.is_done(point, retry_failures)]
     bar = Bar(spec.name, unit="runs") if progress else None
     ended = 0
+    failed: Counter[str] = Counter()
 
     def done(point: Point, outcome: Outcome) -> None:
         nonlocal ended
         if outcome.record is None:
             store.keep_failure(point, outcome.error, outcome.message)
+            failed[f"{outcome.error}: {outcome.message}"] += 1
         else:
             store.keep(point, outcome.record)
         ended += 1
         if bar is not None:
             bar.update("running", ended, len(left))
+        fresh = len(left) == len(points)
+        if on_error == "raise" and fresh and failed.total() == ended >= min(FIRST, len(left)):
+            raise _all_failed("the first", failed)
 
     settings = EngineSettings(os.fspath(spec.folder), workers or os.cpu_count() or 1, cluster, memory)
     try:
@@ -165,4 +186,15 @@ def sweep(
         if bar is not None:
             bar.close()
         rows = store.write_catalogue()
-    return Sweep(store.folder, rows, store.keys, ended)
+    made = Sweep(store.folder, rows, store.keys, ended)
+    if on_error == "raise" and rows and len(made.failures) == len(rows):
+        raise _all_failed("all", Counter(dict(made.errors)))
+    return made
+
+
+def _all_failed(which: str, errors: Counter[str]) -> RunError:
+    """Returns the error of a sweep without a result."""
+    ((message, count), *others) = errors.most_common()
+    more = f"; {len(others)} other messages" if others else ""
+    hint = 'on_error="keep" goes on'
+    return RunError(f"{which} {errors.total()} points failed, {count} of them with: {message}{more}; {hint}")

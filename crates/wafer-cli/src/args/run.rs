@@ -45,6 +45,10 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) data: DataArgs,
 
+    /// Name of the run in tables, records and pages. Default: the experiment's, or device and workload.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
     /// Host bytes to write, counted from the run's first write: `5x` (multiples of the logical
     /// capacity) or a size such as `2TiB`. Default: until the workload ends.
     #[arg(long)]

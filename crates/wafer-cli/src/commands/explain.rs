@@ -2,21 +2,23 @@
 
 use std::io::Write as _;
 
-use wafer_record::{Explanation, read_records};
+use wafer_record::{Explanation, labels, read_records};
 
 use crate::args::ExplainArgs;
 use crate::output;
 use crate::output::{HEADER, PLAIN, Table};
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
-    let mut explanations = Vec::new();
+    let mut records = Vec::new();
     for path in &args.results {
-        for record in read_records(path)? {
-            explanations.push(Explanation::of(&record));
-        }
+        records.extend(read_records(path)?);
     }
+    let mut explanations: Vec<Explanation> = records.iter().map(Explanation::of).collect();
     if args.json {
         return output::json(&explanations);
+    }
+    for (explanation, label) in explanations.iter_mut().zip(labels(&records)) {
+        explanation.name = label;
     }
     let mut out = output::styled();
     for (at, explanation) in explanations.iter().enumerate() {

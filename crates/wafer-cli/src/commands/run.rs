@@ -88,7 +88,7 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
 /// Returns every experiment with every seed.
 fn experiments(args: &RunArgs) -> Result<Vec<Experiment>, LabError> {
     let options = args.options();
-    let given = if args.experiments.is_empty() {
+    let mut given = if args.experiments.is_empty() {
         let missing = |option: &str, what: &str| {
             LabError::config(option, format!("missing; give {what}, or an experiment file"))
         };
@@ -103,6 +103,12 @@ fn experiments(args: &RunArgs) -> Result<Vec<Experiment>, LabError> {
         let files = args.experiments.iter();
         files.map(|path| Experiment::from_file(path, &options)).collect::<Result<_, _>>()?
     };
+    if let Some(name) = &args.name {
+        let [one] = &mut given[..] else {
+            return Err(LabError::config("--name", "names one experiment".to_owned()));
+        };
+        one.name.clone_from(name);
+    }
     let seeds = args.seeds.unwrap_or(1);
     Ok(given
         .iter()

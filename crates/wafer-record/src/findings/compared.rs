@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::{Cause, Finding};
 use crate::Record;
+use crate::settings::keys;
 
 /// Runs whose WAF differ by less than this factor have the same.
 const SAME: f64 = 1.01;
@@ -60,45 +59,4 @@ fn differences(a: &Record, b: &Record) -> Vec<String> {
         named.push(format!("{} more", differing.len() - NAMED));
     }
     named
-}
-
-/// Returns device and workload as dotted keys and values, without the texts of files.
-fn keys(record: &Record) -> BTreeMap<String, String> {
-    let p = &record.provenance;
-    let mut found = BTreeMap::from([("device".to_owned(), p.device.clone())]);
-    if let Some(config) = &p.config {
-        leaves(config, "", &mut found);
-    }
-    if let Some(workload) = &p.workload {
-        let mut value = serde_json::to_value(workload).unwrap_or_default();
-        if let Some(object) = value.as_object_mut() {
-            for key in ["text", "ignored", "path", "jobs"] {
-                object.shift_remove(key);
-            }
-        }
-        leaves(&value, "workload", &mut found);
-        for job in &workload.jobs {
-            let handles: Vec<String> = job.handles.iter().map(u16::to_string).collect();
-            found.insert(format!("handles of job {}", job.name), handles.join(" "));
-        }
-    }
-    found
-}
-
-fn leaves(value: &Value, prefix: &str, found: &mut BTreeMap<String, String>) {
-    match value {
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-                leaves(value, &key, found);
-            }
-        }
-        Value::Null => {}
-        Value::String(text) => {
-            found.insert(prefix.to_owned(), text.clone());
-        }
-        other => {
-            found.insert(prefix.to_owned(), other.to_string());
-        }
-    }
 }

@@ -2,7 +2,8 @@
 //!
 //! A first line `fio version 2 iolog`; `FILE add`, `open`, `close`; `FILE read|write|trim OFFSET LENGTH`
 //! in bytes; `FILE sync|datasync`; `FILE wait MICROSECONDS`. Version 3 begins every action with its time
-//! in milliseconds and has no `wait`. Each file is a volume.
+//! in microseconds (fio 3.33 writes them, its manual says milliseconds) and has no `wait`.
+//! Each file is a volume.
 
 use wafer_interface::Op;
 
@@ -49,10 +50,10 @@ impl LineFormat for FioIolog {
         let (fields, count) = words::<5>(line);
         let mut fields = &fields[..count.min(5)];
         if self.timed {
-            let (time, rest) = fields.split_first().ok_or("expected a time in milliseconds")?;
+            let (time, rest) = fields.split_first().ok_or("expected a time in microseconds")?;
             self.clock = number(time)
-                .and_then(|t| t.checked_mul(1_000_000))
-                .ok_or("expected a time in milliseconds")?;
+                .and_then(|t| t.checked_mul(1_000))
+                .ok_or("expected a time in microseconds")?;
             fields = rest;
         }
         let (file, action, rest) = match fields {

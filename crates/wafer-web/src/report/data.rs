@@ -1,7 +1,7 @@
 //! The data of a page.
 
 use serde::Serialize;
-use wafer_record::{Finding, Record, comparison};
+use wafer_record::{Finding, Record, comparison, labels};
 
 /// The data of a page, embedded in a report or sent by a server.
 #[derive(Debug, Serialize)]
@@ -15,7 +15,7 @@ pub struct Page {
 /// A record with its label.
 #[derive(Debug, Serialize)]
 struct Run {
-    /// The name of the record, with its seed or a number where names repeat.
+    /// What tells the run apart from the others of the page.
     label: String,
     record: Record,
 }
@@ -29,22 +29,4 @@ impl Page {
         let runs = labels.into_iter().zip(records).map(|(label, record)| Run { label, record });
         Page { runs: runs.collect(), comparison }
     }
-}
-
-/// Returns labels that differ: the seed, then a number, is added where names are the same.
-fn labels(records: &[Record]) -> Vec<String> {
-    let differ = |labels: &[String]| {
-        labels.iter().collect::<std::collections::BTreeSet<_>>().len() == labels.len()
-    };
-    let names: Vec<String> = records.iter().map(|r| r.name.clone()).collect();
-    if differ(&names) {
-        return names;
-    }
-    let seed = |r: &Record| r.provenance.seed.map_or("–".to_owned(), |seed| seed.to_string());
-    let seeded: Vec<String> =
-        records.iter().map(|r| format!("{}, seed {}", r.name, seed(r))).collect();
-    if differ(&seeded) {
-        return seeded;
-    }
-    seeded.into_iter().enumerate().map(|(n, label)| format!("{label} ({})", n + 1)).collect()
 }

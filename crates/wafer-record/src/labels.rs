@@ -1,0 +1,134 @@
+//! Labels of runs beside each other: by what differs between them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::Record;
+use crate::settings::keys;
+
+/// A label names at most this many settings.
+const MOST: usize = 3;
+/// Settings that only follow from others.
+const DERIVED: [&str; 2] = ["reclaim_unit.count", "overprovisioning"];
+
+/// Returns a label for each record, all different: the name where names differ, else the settings that tell the
+/// runs apart (`gc.policy = fifo`), else numbers.
+pub fn labels(records: &[Record]) -> Vec<String> {
+    let names: Vec<String> = records.iter().map(|record| record.name.clone()).collect();
+    let same_name = names.iter().collect::<BTreeSet<_>>().len() == 1 && names.len() > 1;
+    let mut labels = if same_name { vec![String::new(); names.len()] } else { names.clone() };
+    if distinct(&labels) == labels.len() {
+        return labels;
+    }
+    let settings: Vec<BTreeMap<String, String>> = records.iter().map(with_seed).collect();
+    for key in telling(&labels, &settings) {
+        for (label, settings) in labels.iter_mut().zip(&settings) {
+            let value = settings.get(&key).map_or("none", String::as_str);
+            let comma = if label.is_empty() { "" } else { ", " };
+            *label = format!("{label}{comma}{key} = {value}");
+        }
+    }
+    // Nothing that is recorded tells them apart.
+    for (label, name) in labels.iter_mut().zip(&names).filter(|(label, _)| label.is_empty()) {
+        label.clone_from(name);
+    }
+    let mut seen = BTreeSet::new();
+    let repeated: BTreeSet<String> =
+        labels.iter().filter(|label| !seen.insert((*label).clone())).cloned().collect();
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    for label in labels.iter_mut().filter(|label| repeated.contains(*label)) {
+        let number = numbers.entry(label.clone()).or_default();
+        *number += 1;
+        *label = format!("{label} ({number})");
+    }
+    labels
+}
+
+fn with_seed(record: &Record) -> BTreeMap<String, String> {
+    let mut settings = keys(record);
+    if let Some(seed) = record.provenance.seed {
+        settings.insert("seed".to_owned(), seed.to_string());
+    }
+    settings
+}
+
+fn distinct<T: Ord>(values: &[T]) -> usize {
+    values.iter().collect::<BTreeSet<_>>().len()
+}
+
+/// Returns the fewest settings that tell the labels apart, one after the other that which tells most apart.
+fn telling(labels: &[String], settings: &[BTreeMap<String, String>]) -> Vec<String> {
+    let all: BTreeSet<&String> = settings.iter().flat_map(BTreeMap::keys).collect();
+    let mut parts: Vec<Vec<&str>> = labels.iter().map(|label| vec![label.as_str()]).collect();
+    let mut chosen = Vec::new();
+    while chosen.len() < MOST && distinct(&parts) < parts.len() {
+        let with = |key: &String| -> Vec<Vec<&str>> {
+            parts
+                .iter()
+                .zip(settings)
+                .map(|(part, settings)| {
+                    let value = settings.get(key).map_or("", String::as_str);
+                    part.iter().copied().chain([value]).collect()
+                })
+                .collect()
+        };
+        // Of two that tell as many apart, one that was set rather than one that follows, then the shorter.
+        let rank = |key: &String| {
+            let derived = DERIVED.contains(&key.as_str());
+            (distinct(&with(key)), !derived, Reverse(key.len()), Reverse(key.clone()))
+        };
+        let Some(key) = all.iter().copied().max_by_key(|key| rank(key)) else { break };
+        let next = with(key);
+        if distinct(&next) == distinct(&parts) {
+            break;
+        }
+        parts = next;
+        chosen.push(key.clone());
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Timeline;
+    use crate::record::{Provenance, Summary};
+
+    fn record(name: &str, policy: &str, seed: u64, op: f64) -> Record {
+        let config = serde_json::json!({ "gc": { "policy": policy }, "overprovisioning": op });
+        let provenance =
+            Provenance { seed: Some(seed), config: Some(config), ..Provenance::default() };
+        Record::new(name.to_owned(), provenance, Summary::default(), Timeline::default())
+    }
+
+    fn of(records: &[Record]) -> Vec<String> {
+        let labels = labels(records);
+        assert_eq!(distinct(&labels), records.len(), "{labels:?}");
+        labels
+    }
+
+    #[test]
+    fn runs_are_told_apart_by_what_differs() {
+        assert_eq!(of(&[record("a", "fifo", 0, 0.1)]), ["a"]);
+        assert_eq!(of(&[record("a", "fifo", 0, 0.1), record("b", "fifo", 0, 0.1)]), ["a", "b"]);
+        let policies = [record("a", "fifo", 0, 0.1), record("a", "greedy", 0, 0.1)];
+        assert_eq!(of(&policies), ["gc.policy = fifo", "gc.policy = greedy"]);
+        let seeds = [record("a", "fifo", 0, 0.1), record("a", "fifo", 1, 0.1)];
+        assert_eq!(of(&seeds), ["seed = 0", "seed = 1"]);
+        let both = [
+            record("a", "fifo", 0, 0.1),
+            record("a", "fifo", 1, 0.1),
+            record("a", "greedy", 0, 0.1),
+        ];
+        assert_eq!(of(&both)[2], "seed = 0, gc.policy = greedy");
+        // Names that differ stay in front.
+        let names = [
+            record("a", "fifo", 0, 0.1),
+            record("a", "greedy", 0, 0.1),
+            record("b", "greedy", 0, 0.1),
+        ];
+        assert_eq!(of(&names)[1], "a, gc.policy = greedy");
+        let same = [record("a", "fifo", 0, 0.1), record("a", "fifo", 0, 0.1)];
+        assert_eq!(of(&same), ["a (1)", "a (2)"]);
+    }
+}
