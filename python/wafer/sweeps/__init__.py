@@ -176,7 +176,7 @@ def sweep(
             bar.update("running", ended, len(left))
         fresh = len(left) == len(points)
         if on_error == "raise" and fresh and failed.total() == ended >= min(FIRST, len(left)):
-            raise _all_failed("the first", failed)
+            raise _all_failed("all" if ended == len(points) else "the first", failed)
 
     settings = EngineSettings(os.fspath(spec.folder), workers or os.cpu_count() or 1, cluster, memory)
     try:
@@ -196,5 +196,7 @@ def _all_failed(which: str, errors: Counter[str]) -> RunError:
     """Returns the error of a sweep without a result."""
     ((message, count), *others) = errors.most_common()
     more = f"; {len(others)} other messages" if others else ""
-    hint = 'on_error="keep" goes on'
-    return RunError(f"{which} {errors.total()} points failed, {count} of them with: {message}{more}; {hint}")
+    points = "point" if errors.total() == 1 else "points"
+    return RunError(
+        f'{which} {errors.total()} {points} failed, {count} with: {message}{more}; on_error="keep" goes on'
+    )
