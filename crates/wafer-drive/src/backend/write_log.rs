@@ -148,7 +148,9 @@ impl WriteLog {
             return Err(damaged());
         }
         let state = State { epoch: epoch.unwrap_or(0), ..State::default() };
-        let capacity = length.checked_sub(FRAMES).ok_or_else(damaged)?;
+        // What is written has to fit once the log is empty.
+        let capacity = length.checked_sub(FRAMES).filter(|capacity| *capacity >= 2 * ATOMIC);
+        let capacity = capacity.ok_or_else(damaged)?;
         let log = WriteLog {
             file,
             base,
@@ -390,5 +392,49 @@ impl WriteLog {
         state.version += 1;
         state.pending.clear();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::storage::{Files, Storage as _};
+
+    const LENGTH: u64 = 1 << 18;
+
+    fn open(folder: &Path, length: u64) -> io::Result<WriteLog> {
+        let file = Files.open(&folder.join("log"))?;
+        file.set_len(LENGTH)?;
+        WriteLog::open(file, 0, length)
+    }
+
+    #[test]
+    fn a_damaged_log_is_refused_and_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = Files.open(&folder.path().join("data")).unwrap();
+        data.set_len(1 << 20).unwrap();
+        let log = open(folder.path(), LENGTH).unwrap();
+        log.begin(&*data, || Ok(())).unwrap();
+        assert!(log.write(1 << 19, &[1; 512]).unwrap());
+        drop(log);
+        let refused = |length| open(folder.path(), length).err().unwrap().to_string();
+        // No room for anything.
+        for length in [0, FRAMES, FRAMES + ATOMIC] {
+            assert!(refused(length).contains("damaged"), "{length}");
+        }
+        // What the log has lies beyond the data.
+        data.set_len(1 << 19).unwrap();
+        let log = open(folder.path(), LENGTH).unwrap();
+        let error = log.begin(&*data, || Ok(())).unwrap_err();
+        assert!(error.to_string().contains("damaged"), "{error}");
+        assert_eq!(data.len().unwrap(), 1 << 19);
+        // Neither header is whole; one is enough.
+        let file = Files.open(&folder.path().join("log")).unwrap();
+        file.write_at(&[1], 0).unwrap();
+        open(folder.path(), LENGTH).unwrap();
+        file.write_at(&[1], SECTOR).unwrap();
+        assert!(refused(LENGTH).contains("damaged"));
     }
 }
