@@ -107,6 +107,11 @@ describe("a run with a live page", () => {
     assert.ok(process.env.PROMTOOL, "PROMTOOL names promtool; run scripts/web-test");
     const said = execFileSync(process.env.PROMTOOL, ["check", "metrics"], { input: metrics.body, encoding: "utf8" });
     assert.equal(said, "");
+    const sum = (name) => [...metrics.body.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)$`, "gm"))]
+      .reduce((all, found) => all + Number(found[1]), 0);
+    assert.equal(sum("wafer_handle_host_written_bytes_total"), sum("wafer_host_written_bytes_total"));
+    assert.equal(sum("wafer_handle_media_written_bytes_total") + sum("wafer_relocated_again_bytes_total"),
+      sum("wafer_media_written_bytes_total"));
     const record = JSON.parse((await get(`${live.base}/api/v1/record`)).body);
     assert.equal(record.schema, "wafer.result/1");
     assert.equal(record.timeline.host_bytes.length, record.timeline.seconds.length);

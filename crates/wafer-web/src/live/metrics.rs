@@ -3,7 +3,8 @@
 use prometheus::{
     Encoder, Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry, TextEncoder,
 };
-use wafer_record::Snapshot;
+use wafer_interface::HandleCounters;
+use wafer_record::{HandleKey, Snapshot};
 
 /// The media type of the text format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -54,19 +55,27 @@ pub(crate) fn text(snapshot: &Snapshot, viewers: usize) -> Result<String, promet
         "reason",
         [("forced", c.forced_gc), ("background", c.background_gc)],
     )?;
-    let keys: Vec<String> = snapshot.handles.keys().map(ToString::to_string).collect();
-    let handles = || keys.iter().map(String::as_str).zip(snapshot.handles.values());
+    // Only what hosts write through: the sum over handles is what all hosts wrote.
+    let named = snapshot.handles.iter().filter(|(key, _)| matches!(key, HandleKey::Handle(_)));
+    let handles: Vec<(String, HandleCounters)> =
+        named.map(|(key, counters)| (key.to_string(), *counters)).collect();
     made.counters(
         "wafer_handle_host_written_bytes_total",
-        "Bytes that hosts wrote through a reclaim unit handle; of gc, bytes moved into its reclaim unit",
+        "Bytes that hosts wrote through a reclaim unit handle",
         "handle",
-        handles().map(|(key, h)| (key, h.host_bytes)),
+        handles.iter().map(|(key, h)| (key.as_str(), h.host_bytes)),
     )?;
     made.counters(
         "wafer_handle_media_written_bytes_total",
         "Bytes programmed for a handle: its host writes and what was moved out of its reclaim units",
         "handle",
-        handles().map(|(key, h)| (key, h.media_bytes)),
+        handles.iter().map(|(key, h)| (key.as_str(), h.media_bytes)),
+    )?;
+    let again = snapshot.handles.get(&HandleKey::Gc);
+    made.counter(
+        "wafer_relocated_again_bytes_total",
+        "Bytes moved out of the reclaim units that garbage collection fills for all initially isolated handles",
+        again.map_or(0, |gc| gc.media_bytes.saturating_sub(gc.host_bytes)),
     )?;
     let units =
         GaugeVec::new(Opts::new("wafer_reclaim_units", "Reclaim units by state"), &["state"])?;
@@ -76,11 +85,14 @@ pub(crate) fn text(snapshot: &Snapshot, viewers: usize) -> Result<String, promet
     }
     made.0.register(Box::new(units))?;
     made.gauge("wafer_connections", "Hosts connected", snapshot.live.connections.len() as f64)?;
+    let kinds: Vec<(String, u64)> = (snapshot.live.event_counts.iter())
+        .map(|(kind, count)| (kind.replace(' ', "_"), *count))
+        .collect();
     made.counters(
         "wafer_fdp_events_total",
         "FDP events by type",
         "type",
-        snapshot.live.event_counts.iter().map(|(kind, count)| (kind.as_str(), *count)),
+        kinds.iter().map(|(kind, count)| (kind.as_str(), *count)),
     )?;
     made.gauge("wafer_live_viewers", "Viewers of the live page", viewers as f64)?;
     let mut text = Vec::new();
@@ -127,7 +139,7 @@ impl Made {
 
 #[cfg(test)]
 mod tests {
-    use wafer_interface::{Counters, HandleCounters};
+    use wafer_interface::Counters;
     use wafer_record::Live;
 
     use super::*;
@@ -135,6 +147,7 @@ mod tests {
     /// What a scrape shows of a drive with two handles.
     fn example() -> String {
         let handle = HandleCounters { host_bytes: 10, media_bytes: 25, erased_bytes: 0 };
+        let gc = HandleCounters { host_bytes: 30, media_bytes: 37, erased_bytes: 0 };
         let snapshot = Snapshot {
             counters: Counters {
                 host_bytes: 12_025_908_428_800,
@@ -142,7 +155,7 @@ mod tests {
                 ..Counters::default()
             },
             seconds: 1.5,
-            handles: Snapshot::keyed(&[handle, handle], Some(handle)),
+            handles: Snapshot::keyed(&[handle, handle], Some(gc)),
             live: Live {
                 free_open_closed: [40, 8, 4038],
                 event_counts: vec![("media \"reallocated\"\n".to_owned(), 7)],
@@ -157,9 +170,11 @@ mod tests {
     fn every_sample_has_help_and_type_and_whole_numbers_stay_whole() {
         let text = example();
         assert!(text.contains("wafer_media_written_bytes_total 30712345678901\n"), "{text}");
-        assert!(text.contains("wafer_handle_media_written_bytes_total{handle=\"gc\"} 25\n"));
+        assert!(text.contains("wafer_handle_media_written_bytes_total{handle=\"1\"} 25\n"));
+        assert!(text.contains("wafer_relocated_again_bytes_total 7\n"));
+        assert!(!text.contains("handle=\"gc\""), "{text}");
         assert!(text.contains("wafer_reclaim_units{state=\"closed\"} 4038\n"));
-        assert!(text.contains("type=\"media \\\"reallocated\\\"\\n\""));
+        assert!(text.contains("type=\"media_\\\"reallocated\\\"\\n\""));
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let name = line.split(['{', ' ']).next().unwrap();
             assert!(text.contains(&format!("# HELP {name} ")), "{name}");
