@@ -31,7 +31,7 @@ demo: ## Write 25 times its capacity to a 448 GiB drive; table on stdout, record
 
 test: tools check ## Everything that has to pass: make check, then all tests (installs what is missing)
 	$(CARGO) test --locked --workspace
-	$(MAKE) --no-print-directory simulate MINUTES=2 SEEDS=1..301
+	$(MAKE) --no-print-directory simulate MINUTES=2 SEEDS=1..1001
 	scripts/web-test
 	$(MAKE) --no-print-directory python WHEEL_PROFILE=dev
 	$(MAKE) --no-print-directory interop

@@ -94,7 +94,7 @@ def test_a_map_of_failures_is_refused(tmp_path):
         "volume": "1x",
         "grid": {"isolation": ["no-such"], "overprovisioning": [0.1, 0.2]},
     }
-    points = wafer.sweep(spec, out=tmp_path)
+    points = wafer.sweep(spec, out=tmp_path, on_error="keep")
     assert points.failures
     with pytest.raises(wafer.ConfigError, match="crossover: none of the 2 points is done"):
         wafer.figures.crossover(points, "overprovisioning", "isolation", "initially", "persistently")

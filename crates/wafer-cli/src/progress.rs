@@ -77,6 +77,43 @@ impl Bar {
     }
 }
 
+/// A bar of steps of about the same length.
+pub(crate) struct Steps {
+    bar: ProgressBar,
+    start: Instant,
+    quiet: bool,
+    message: &'static str,
+}
+
+impl Steps {
+    pub(crate) fn new(message: &'static str, quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        Steps { bar, start: Instant::now(), quiet, message }
+    }
+
+    /// Records that `done` of `all` steps are done.
+    pub(crate) fn update(&self, done: usize, all: usize) {
+        if self.quiet {
+            return;
+        }
+        if self.bar.is_hidden() && self.start.elapsed() >= DELAY {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{msg} [{bar:30}] {percent:>3} %");
+            self.bar.set_style(
+                style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "),
+            );
+            self.bar.set_message(self.message);
+        }
+        self.bar.set_length(all as u64);
+        self.bar.set_position(done as u64);
+    }
+
+    /// Removes the bar.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 fn style(total: Option<u64>) -> ProgressStyle {
     let template = match total {
         Some(_) => {

@@ -253,9 +253,8 @@ impl Model {
         let mut writes = std::mem::take(&mut self.spaces[number].sectors[sector as usize]);
         if writes.len() % 16 == 15 {
             // A loss of power brings back what is overwritten and not durably so.
-            let kept = writes.iter().filter(|w| !self.is_overwritten(w, &writes, earliest, true));
-            let kept: Vec<Write> = kept.copied().collect();
-            writes = kept;
+            let overwritten = self.overwritten(&writes, earliest, true);
+            writes.retain(|w| self.ops[w.op.0 as usize].end >= overwritten);
         }
         let known = writes.iter().any(|w| w.op == write.op && w.value == write.value);
         if !known {
@@ -281,18 +280,19 @@ impl Model {
         starts.min().unwrap_or(self.now)
     }
 
-    fn is_overwritten(&self, w: &Write, by: &[Write], before: Moment, durable: bool) -> bool {
-        let end = self.ops[w.op.0 as usize].end;
-        by.iter().any(|later| {
-            let op = &self.ops[later.op.0 as usize];
-            op.certain && (op.durable || !durable) && end < op.start && op.end < before
-        })
+    /// Returns the moment before which writes must have ended to be overwritten: when the last of those began that
+    /// are certain, durable if asked for, and ended before a moment.
+    fn overwritten(&self, writes: &[Write], before: Moment, durable: bool) -> Moment {
+        let ops = writes.iter().map(|w| &self.ops[w.op.0 as usize]);
+        let later = ops.filter(|op| op.certain && (op.durable || !durable) && op.end < before);
+        later.map(|op| op.start).max().unwrap_or(0)
     }
 
     /// Returns the values that a read that began at `start` may return.
     fn candidates(&self, number: usize, sector: u64, start: Moment) -> Vec<u64> {
         let writes = &self.spaces[number].sectors[sector as usize];
-        let kept = writes.iter().filter(|w| !self.is_overwritten(w, writes, start, false));
+        let overwritten = self.overwritten(writes, start, false);
+        let kept = writes.iter().filter(|w| self.ops[w.op.0 as usize].end >= overwritten);
         let mut values: Vec<u64> = kept.map(|w| w.value).collect();
         values.sort_unstable();
         values.dedup();
@@ -404,7 +404,8 @@ impl Model {
             let op = self.settled(number);
             for at in 0..self.spaces[number].sectors.len() {
                 let writes = std::mem::take(&mut self.spaces[number].sectors[at]);
-                let kept = writes.iter().filter(|w| !self.is_overwritten(w, &writes, NEVER, true));
+                let overwritten = self.overwritten(&writes, NEVER, true);
+                let kept = writes.iter().filter(|w| self.ops[w.op.0 as usize].end >= overwritten);
                 let mut values: Vec<u64> = kept.map(|w| w.value).collect();
                 values.sort_unstable();
                 values.dedup();

@@ -1,8 +1,10 @@
 //! All options with their documentation, from which help, completions and manual are generated.
 
 mod advise;
+mod calibrate;
 mod compare;
 mod complete;
+mod devices;
 mod explain;
 mod list;
 mod measure;
@@ -21,9 +23,11 @@ mod validate;
 mod values;
 
 pub(crate) use advise::AdviseArgs;
+pub(crate) use calibrate::CalibrateArgs;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 pub(crate) use compare::CompareArgs;
+pub(crate) use devices::{DatasheetArgs, DevicesArgs, DevicesCommand};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use list::{ConfigArgs, ListArgs, ModelsArgs, SchemaArgs, SchemaOf};
 pub(crate) use measure::MeasureArgs;
@@ -77,7 +81,11 @@ Examples:
   wafer report result.json -o report.html                  chart a result
   wafer serve --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB
                                                            serve an NVMe/TCP drive to real hosts
+  wafer devices from-datasheet --capacity 960GB --seq-read 6500MB/s --seq-write 1500MB/s
+      --rand-read 580000 --rand-write 70000 -o mine.toml    make one from a data sheet
   wafer measure /dev/nvme0 -- make -j8                     measure the WAF of a real drive
+  wafer calibrate --device mine.toml --timing measured.csv -o fitted.toml
+                                                           fit its times to measured latency
   wafer top                                                watch a run started with --http
   wafer validate                                           compare with measured curves
 
@@ -91,6 +99,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Measure the write amplification of a real NVMe drive while a command runs.
     Measure(MeasureArgs),
+    /// Fit the times of a device to the measured latency of a real drive.
+    Calibrate(CalibrateArgs),
     /// Present the namespaces of a simulated drive as files, for loop devices, file systems, swap and
     /// hypervisors.
     #[cfg(feature = "mount")]
@@ -114,8 +124,8 @@ pub(crate) enum Command {
     /// Serve a simulated drive to real hosts over NVMe/TCP.
     #[cfg(feature = "serve")]
     Serve(Box<ServeArgs>),
-    /// List device profiles.
-    Devices(ListArgs),
+    /// List device profiles, or make one from a data sheet.
+    Devices(DevicesArgs),
     /// List GC policies, the values of `gc.policy`.
     Policies(ListArgs),
     /// List application models, the values of `workload.model`, or print the keys of one.

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-#[cfg(feature = "serve")]
 use wafer_interface::Bytes;
 #[cfg(feature = "serve")]
 use wafer_target::Pool;
@@ -77,5 +76,19 @@ pub(super) fn within(
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.ok_or_else(|| format!("expected a number from {} to {}", range.start(), range.end()))
+    }
+}
+
+/// Parses bytes per second, such as `1500MB/s`.
+pub(super) fn rate(text: &str) -> Result<Bytes, String> {
+    let bytes = text.trim().strip_suffix("/s").unwrap_or(text).parse();
+    bytes.map_err(|_| "expected bytes per second, such as 1500MB/s".to_owned())
+}
+
+/// Parses a number above 0.
+pub(super) fn positive(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if number > 0.0 && number <= 1e12 => Ok(number),
+        _ => Err("expected a number above 0".to_owned()),
     }
 }

@@ -141,10 +141,10 @@ fn the_tail_of_a_run_with_a_clock_names_what_it_waits_for() {
     // A tail near the median, and one of too few requests, have no cause.
     assert_eq!(titles(&read(requests(100_000, 110.0))), [""; 0]);
     assert_eq!(titles(&read(requests(1_000, 900.0))), [""; 0]);
-    let mut busy = TimeRecord::default();
-    busy.dies = [("host_program", 0.3), ("gc_program", 0.3), ("erase", 0.2), ("idle", 0.2)]
+    let dies = [("host_program", 0.3), ("gc_program", 0.3), ("erase", 0.2), ("idle", 0.2)]
         .map(|(work, share)| (work.to_owned(), share))
         .into();
+    let busy = TimeRecord { dies, ..TimeRecord::default() };
     let expected = "Dies are busy for 80 % of the time. Garbage collection takes 62 % of it.";
     assert_eq!(titles(&busy), [expected]);
 }

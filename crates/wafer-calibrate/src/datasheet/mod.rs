@@ -1,0 +1,99 @@
+//! From a data sheet to a device.
+//!
+//! A data sheet gives rates. From them follow over-provisioning (`spare.rs`) and the time of a program
+//! (`flash.rs`). Everything else is usual for such drives, and says so (`profile.rs`).
+
+mod flash;
+mod profile;
+mod spare;
+
+pub use profile::{Basis, Line, Profile};
+use serde::Serialize;
+use wafer_interface::Bytes;
+use wafer_lab::LabError;
+
+/// What the data sheet of a drive says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Datasheet {
+    /// Logical capacity.
+    pub capacity: Bytes,
+    /// Bytes per second of sequential reads.
+    pub seq_read: Bytes,
+    /// Bytes per second of sequential writes.
+    pub seq_write: Bytes,
+    /// Random reads of 4 KiB per second.
+    pub rand_read: f64,
+    /// Random writes of 4 KiB per second, in steady state.
+    pub rand_write: f64,
+    /// Latency of a read of 4 KiB alone, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_latency: Option<f64>,
+    /// Latency of a write of 4 KiB alone, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_latency: Option<f64>,
+    /// Drive writes per day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dwpd: Option<f64>,
+    /// Power while writing sequentially, watts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power: Option<f64>,
+}
+
+/// Bytes of a random read or write of a data sheet.
+const PAGE: f64 = 4096.0;
+
+impl Datasheet {
+    /// Returns the device, with the reason for each of its lines.
+    ///
+    /// # Errors
+    /// The data sheet contradicts itself; the message names the argument.
+    pub fn profile(&self) -> Result<Profile, LabError> {
+        self.check()?;
+        profile::of(self)
+    }
+
+    /// Refuses what no drive can be.
+    fn check(&self) -> Result<(), LabError> {
+        let wrong = |name, reason: String| Err(LabError::argument(name, reason));
+        let capacity = self.capacity.0;
+        if !(1_000_000_000..=1_000_000_000_000_000).contains(&capacity) {
+            return wrong("capacity", format!("expected 1GB to 1000TB, not {}", self.capacity));
+        }
+        for (name, rate) in [("seq_read", self.seq_read), ("seq_write", self.seq_write)] {
+            if !(1_000_000..=1_000_000_000_000).contains(&rate.0) {
+                return wrong(name, format!("expected 1MB/s to 1TB/s, not {rate}/s"));
+            }
+        }
+        for (name, iops) in [("rand_read", self.rand_read), ("rand_write", self.rand_write)] {
+            if !(100.0..=1e9).contains(&iops) {
+                return wrong(name, format!("expected 100 to 1000000000 per second, not {iops}"));
+            }
+        }
+        let random = self.rand_write * PAGE;
+        if random > self.seq_write.0 as f64 {
+            let reason = format!(
+                "{} IOPS are {:.0} MB/s, more than the {:.0} MB/s of --seq-write: one of them is not the rate in \
+                 steady state",
+                self.rand_write,
+                random / 1e6,
+                self.seq_write.0 as f64 / 1e6
+            );
+            return wrong("rand_write", reason);
+        }
+        let random = self.rand_read * PAGE;
+        if random > 1.1 * self.seq_read.0 as f64 {
+            let reason = format!(
+                "{} IOPS are {:.0} MB/s, more than the {:.0} MB/s of --seq-read",
+                self.rand_read,
+                random / 1e6,
+                self.seq_read.0 as f64 / 1e6
+            );
+            return wrong("rand_read", reason);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,122 @@
+use wafer_lab::{Control, Experiment, FioSource, Options, Workload, device_from_text, run};
+
+use super::*;
+
+const SHEETS: &str = include_str!("../../../../configs/reference/timing/data-sheets.csv");
+
+/// The data sheets of the project.
+fn sheets() -> Vec<(String, Datasheet)> {
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(SHEETS.as_bytes());
+    let sheet = |row: csv::StringRecord| {
+        let bytes = |i: usize| row[i].parse::<Bytes>().unwrap();
+        let iops = |i: usize| row[i].parse::<f64>().unwrap();
+        let sheet = Datasheet {
+            capacity: bytes(1),
+            seq_read: bytes(2),
+            seq_write: bytes(3),
+            rand_read: iops(4),
+            rand_write: iops(5),
+            read_latency: None,
+            write_latency: None,
+            dwpd: Some(1.0),
+            power: Some(12.0),
+        };
+        (row[0].to_owned(), sheet)
+    };
+    let sheets: Vec<_> = reader.records().map(|row| sheet(row.unwrap())).collect();
+    assert_eq!(sheets.len(), 8);
+    sheets
+}
+
+/// Writes per second, bytes, of a job on the device of a data sheet with reclaim units of 4 MiB.
+fn write_rate(profile: &Profile, job: &str, precondition: &str) -> f64 {
+    let whole = profile.device().unwrap();
+    let unit = whole.config.reclaim_unit.size.0;
+    let capacity = whole.config.capacity.0 / (unit >> 22) / 4096 * 4096;
+    let scale = [format!("capacity={capacity}"), "reclaim_unit.size=4MiB".to_owned()];
+    let device = device_from_text("data sheet", &profile.toml(), &scale).unwrap();
+    let source = FioSource { path: "job.fio".into(), text: job.to_owned() };
+    let options = Options {
+        timed: true,
+        precondition: Some(precondition.parse().unwrap()),
+        ..Options::default()
+    };
+    let experiment = Experiment::of(device, Workload::new(source), &options);
+    let record = run(&experiment, Control::unattended()).unwrap();
+    record.time.unwrap().write.unwrap().bytes_per_second
+}
+
+#[test]
+fn devices_write_as_their_data_sheets_say() {
+    for (name, sheet) in sheets() {
+        let profile = sheet.profile().unwrap();
+        let sequential = "[w]\nrw=write\nbs=128k\niodepth=32\nsize=60%\n";
+        let random = "[w]\nrw=randwrite\nbs=4k\niodepth=256\nnorandommap\nsize=100%\ntime_based\n\
+                      runtime=1\nramp_time=200ms\n";
+        let given = sheet.seq_write.0 as f64;
+        let error = write_rate(&profile, sequential, "fresh") / given - 1.0;
+        assert!(error.abs() < 0.1, "{name}: sequential {error:+.3}");
+        let given = sheet.rand_write * PAGE;
+        let error = write_rate(&profile, random, "sequential+random:3") / given - 1.0;
+        assert!(error.abs() < 0.1, "{name}: random {error:+.3}");
+    }
+}
+
+#[test]
+fn every_line_has_its_reason_and_follows_from_the_rates() {
+    for (name, sheet) in sheets() {
+        let profile = sheet.profile().unwrap();
+        let text = profile.toml();
+        for line in text.lines().filter(|line| line.contains(" = ")) {
+            let bases = ["# given: ", "# inferred: ", "# assumed: "];
+            assert!(bases.iter().any(|basis| line.contains(basis)), "{name}: {line}");
+        }
+        let (low, high) = profile.effective_overprovisioning_range;
+        let op = profile.effective_overprovisioning;
+        assert!(low < op && op < high, "{name}: {low} {op} {high}");
+        let timing = profile.device().unwrap().config.timing.unwrap();
+        assert!((timing.program_rate() / sheet.seq_write.0 as f64 - 1.0).abs() < 0.01, "{name}");
+        let die = sheet.seq_write.0 as f64 / f64::from(timing.dies);
+        assert!((55e6..130e6).contains(&die), "{name}: {die}");
+        // All dies busy take the power of the data sheet.
+        let power = timing.power.idle_w + timing.power.die_w * f64::from(timing.dies);
+        assert!((11.0..=12.0).contains(&power), "{name}: {power}");
+    }
+}
+
+#[test]
+fn given_latency_is_kept() {
+    for latency in [20.0, 55.0, 80.0, 200.0] {
+        let (_, sheet) = sheets().remove(0);
+        let profile = Datasheet { read_latency: Some(latency), ..sheet }.profile().unwrap();
+        let timing = profile.device().unwrap().config.timing.unwrap();
+        let transfer = PAGE / 1200.0 + PAGE / 6500.0;
+        let alone = timing.read_overhead_us + timing.read_us.as_slice()[0] + transfer;
+        assert!((alone - latency).abs() < 0.1, "{latency}: {alone}");
+    }
+}
+
+#[test]
+fn contradictions_are_refused() {
+    let (_, good) = sheets().remove(0);
+    let refused = |sheet: Datasheet| sheet.profile().unwrap_err().to_string();
+    let cases = [
+        (Datasheet { rand_write: 400_000.0, ..good.clone() }, "rand_write: 400000 IOPS are 1638"),
+        (
+            Datasheet { rand_write: 366_000.0, ..good.clone() },
+            "rand_write: sequential writes are 1.00",
+        ),
+        (
+            Datasheet { rand_write: 5000.0, ..good.clone() },
+            "rand_write: sequential writes are 73.24",
+        ),
+        (Datasheet { rand_read: 2e6, ..good.clone() }, "rand_read: 2000000 IOPS are 8192"),
+        (Datasheet { seq_write: Bytes(0), ..good.clone() }, "seq_write: expected 1MB/s"),
+        (Datasheet { capacity: Bytes(5), ..good.clone() }, "capacity: expected 1GB"),
+        (Datasheet { rand_write: f64::NAN, ..good }, "rand_write: expected 100"),
+    ];
+    for (sheet, expected) in cases {
+        let message = refused(sheet);
+        assert!(message.starts_with(expected) && !message.contains('\n'), "{message}");
+    }
+}

@@ -1,0 +1,122 @@
+//! A drive that stands in for a larger one: the same dies, times and over-provisioning, smaller reclaim units.
+//!
+//! Latency does not depend on capacity: what a die does in a second follows from the rate of writes and from WAF, and
+//! WAF from over-provisioning. The number of reclaim units stays.
+
+use std::path::PathBuf;
+
+use toml_edit::DocumentMut;
+use wafer_interface::{GcPacing, TimingConfig};
+use wafer_lab::{
+    Control, Experiment, FioSource, LabError, Options, ResolvedDevice, Workload, device_from_text,
+    run,
+};
+
+use super::measured::{Latency, PERCENTILES, Row};
+
+/// Bytes of a scaled reclaim unit.
+const UNIT: u64 = 4 << 20;
+/// Bytes that the scaled drive has, about, at most.
+const MOST: u64 = 5 << 30;
+/// Least pages of a scaled reclaim unit.
+const LEAST_PAGES: u64 = 256;
+
+/// The scaled drive.
+#[derive(Clone, Debug)]
+pub(crate) struct Bench {
+    device: ResolvedDevice,
+}
+
+/// What the drive did under a load.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) read: Latency,
+    pub(crate) write: Latency,
+    pub(crate) waf: f64,
+}
+
+impl Bench {
+    /// Scales a device, whose file has this text.
+    ///
+    /// # Errors
+    /// The scaled device is invalid.
+    pub(crate) fn new(device: &ResolvedDevice, text: &str) -> Result<Self, LabError> {
+        let whole = device.config.reclaim_unit.size.0;
+        let page = device.geometry.page_bytes;
+        let count = u64::from(device.geometry.ru_count);
+        let mut unit = whole.min(UNIT.max(LEAST_PAGES * page));
+        while unit * count > MOST && unit / 2 >= LEAST_PAGES * page {
+            unit /= 2;
+        }
+        Self::with_unit(device, text, unit / page * page)
+    }
+
+    /// Scales a device to reclaim units of `unit` bytes.
+    ///
+    /// # Errors
+    /// The scaled device is invalid.
+    pub(crate) fn with_unit(
+        device: &ResolvedDevice,
+        text: &str,
+        unit: u64,
+    ) -> Result<Self, LabError> {
+        let page = device.geometry.page_bytes;
+        let whole = device.config.reclaim_unit.size.0;
+        let capacity = (device.config.capacity.0 as f64 * (unit as f64 / whole as f64)
+            / page as f64) as u64
+            * page;
+        let mut document: DocumentMut = (text.parse()).map_err(|e: toml_edit::TomlError| {
+            LabError::config(device.name.clone(), e.message())
+        })?;
+        // Namespaces have sizes of the whole drive.
+        document.remove("namespaces");
+        let scale = [format!("capacity={capacity}"), format!("reclaim_unit.size={unit}")];
+        let scaled = device_from_text(&device.name, &document.to_string(), &scale)?;
+        Ok(Bench { device: scaled })
+    }
+
+    /// Runs the load of a row for so many seconds of model time.
+    ///
+    /// # Errors
+    /// The drive or its times are invalid, or the run was stopped.
+    pub(crate) fn run(
+        &self,
+        timing: &TimingConfig,
+        row: &Row,
+        seconds: f64,
+        seed: u64,
+        control: Control<'_>,
+    ) -> Result<Outcome, LabError> {
+        let mut device = self.device.clone();
+        // A scaled reclaim unit does not hold a burst. Reads do not wait for them.
+        device.config.timing = Some(TimingConfig { gc_pacing: GcPacing::Smooth, ..timing.clone() });
+        let milliseconds = (seconds * 1e3).round();
+        let limits = format!("time_based\nruntime={milliseconds}ms\nramp_time=100ms\n");
+        let text = row.jobs.replacen("[global]\n", &format!("[global]\n{limits}"), 1);
+        let source = FioSource { path: PathBuf::from(format!("{}.fio", row.name)), text };
+        let options = Options {
+            seed: Some(seed),
+            timed: true,
+            precondition: Some("sequential+random:2".parse().unwrap_or_default()),
+            samples: Some(2),
+            ..Options::default()
+        };
+        let experiment = Experiment::of(device, Workload::new(source), &options);
+        let record = run(&experiment, control)?;
+        let time = record.time.unwrap_or_default();
+        let latency = |requests: Option<&wafer_record::time::Requests>| {
+            let Some(requests) = requests else { return Latency::default() };
+            let percentile =
+                |(_, percent): (&str, &str)| requests.percentiles_us.get(percent).copied();
+            Latency { mean: Some(requests.mean_us), percentiles: PERCENTILES.map(percentile) }
+        };
+        let job = |name: &str| time.jobs.get(name);
+        let (reads, writes) = (&row.probes.0, &row.probes.1);
+        let summary = record.summary;
+        Ok(Outcome {
+            read: latency(job(reads).and_then(|job| job.read.as_ref())),
+            write: latency(job(writes).and_then(|job| job.write.as_ref())),
+            waf: summary.media_bytes as f64 / summary.host_bytes.max(1) as f64,
+        })
+    }
+}

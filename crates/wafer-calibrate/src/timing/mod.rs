@@ -1,0 +1,425 @@
+//! From measured latency to the times of a device.
+//!
+//! `measured.rs` and `fio.rs` read what was measured. `writes.rs` tells the highest rate and the waits of writes in
+//! closed form, `reads.rs` searches for what reads wait for, each time by a run of a scaled drive (`bench.rs`).
+//! `edit.rs` writes the file, `result.rs` is what comes out.
+
+mod bench;
+mod edit;
+mod fio;
+mod measured;
+mod reads;
+mod result;
+mod writes;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+pub use measured::{Latency, Measured, Row};
+pub use result::{Calibration, Figure, Parameter, Role, RowResult};
+use wafer_interface::{GcPacing, OneOrMany, TimingConfig};
+use wafer_lab::config::profile;
+use wafer_lab::{Control, LabError, load_device};
+use wafer_record::files::read_text;
+
+use self::bench::{Bench, Outcome};
+use self::edit::Change;
+use self::reads::Effort;
+use self::writes::{Cost, Knee};
+
+/// Share of the highest rate up to which a row that is not saturated may come.
+const UNSATURATED: f64 = 0.97;
+/// Most that a measured highest rate may change the time of a program.
+const MOST_FACTOR: f64 = 2.0;
+/// Model seconds of runs: of the grid, of a step, of those whose figures are shown, and of the one that tells WAF.
+const COARSE: f64 = 1.0;
+const FINE: f64 = 2.0;
+const SHOWN: f64 = 3.0;
+const SHORT: f64 = 0.5;
+/// Where the knee is at most, over the lowest rate at which writes wait.
+const KNEE_BELOW: f64 = 0.95;
+/// Range of the knee that identifies it.
+const NARROW: f64 = 0.25;
+/// Runs over whose seeds figures are averaged.
+const SEEDS: u64 = 4;
+
+/// What to fit.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Device profile or file.
+    pub device: String,
+    /// Measured rows.
+    pub measured: Measured,
+    /// Number of those rows that are predicted instead of fitted.
+    pub hold_out: usize,
+    /// Rows that are predicted only.
+    pub predict: Option<Measured>,
+    /// Random seed.
+    pub seed: u64,
+}
+
+/// Lets a caller follow and stop a fit.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// Set to stop soon.
+    pub cancel: &'a AtomicBool,
+    /// Called with the number of runs done, and of all.
+    pub progress: &'a dyn Fn(usize, usize),
+}
+
+/// Runs on the scaled drive, counted.
+struct Runs<'a> {
+    bench: Bench,
+    seed: u64,
+    watch: Watch<'a>,
+    done: usize,
+    all: usize,
+}
+
+impl Runs<'_> {
+    /// Runs with the first seed.
+    fn one(&mut self, timing: &TimingConfig, row: &Row, seconds: f64) -> Result<Outcome, LabError> {
+        let outcome = self.run(timing, row, seconds, self.seed)?;
+        self.step();
+        Ok(outcome)
+    }
+
+    /// Returns the means over several seeds: requests at fixed intervals meet programs in a phase that is the seed's.
+    fn mean(
+        &mut self,
+        timing: &TimingConfig,
+        row: &Row,
+        seconds: f64,
+    ) -> Result<Outcome, LabError> {
+        let seeds = (0..SEEDS).map(|more| self.seed.wrapping_add(more));
+        let all = seeds.map(|seed| self.run(timing, row, seconds, seed));
+        let all = all.collect::<Result<Vec<Outcome>, LabError>>()?;
+        self.step();
+        Ok(Outcome {
+            read: Latency::mean_of(&all.iter().map(|one| one.read).collect::<Vec<_>>()),
+            write: Latency::mean_of(&all.iter().map(|one| one.write).collect::<Vec<_>>()),
+            waf: all.iter().map(|one| one.waf).sum::<f64>() / all.len() as f64,
+        })
+    }
+
+    fn run(
+        &self,
+        timing: &TimingConfig,
+        row: &Row,
+        seconds: f64,
+        seed: u64,
+    ) -> Result<Outcome, LabError> {
+        let control = Control { cancel: self.watch.cancel, ..Control::unattended() };
+        self.bench.run(timing, row, seconds, seed, control)
+    }
+
+    fn step(&mut self) {
+        self.done += 1;
+        (self.watch.progress)(self.done.min(self.all), self.all);
+    }
+}
+
+/// Fits the times of a device to measured rows.
+///
+/// # Errors
+/// The device cannot be loaded or has no `timing`, no row is left to fit, or the run was stopped.
+pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError> {
+    let device = load_device(&task.device, &[])?;
+    let text = match profile(&task.device) {
+        Some(profile) => profile.text,
+        None => read_text(Path::new(&task.device))?,
+    };
+    let Some(before) = device.config.timing.clone() else {
+        let place = format!("device {}", task.device);
+        return Err(LabError::config(
+            place,
+            "`timing` is missing; latency cannot be fitted without it",
+        ));
+    };
+    let all = &task.measured.rows;
+    if task.hold_out >= all.len() {
+        let reason = format!("{} of {} rows leaves none to fit", task.hold_out, all.len());
+        return Err(LabError::argument("hold_out", reason));
+    }
+    let fitted = kept(all, all.len() - task.hold_out);
+    let held: Vec<&Row> = (0..all.len()).filter(|i| !fitted.contains(i)).map(|i| &all[i]).collect();
+    let fitted: Vec<&Row> = fitted.into_iter().map(|i| &all[i]).collect();
+    let others = task.predict.iter().flat_map(|measured| &measured.rows);
+    let predicted: Vec<&Row> = held.into_iter().chain(others).collect();
+    let (saturated, open): (Vec<&Row>, Vec<&Row>) =
+        fitted.iter().partition(|row| writes::is_saturated(row));
+    let read: Vec<&Row> = (open.iter().copied())
+        .filter(|row| row.read.figures().any(|(_, us)| us.is_some()))
+        .collect();
+
+    let mut runs = Runs {
+        bench: Bench::new(&device, &text)?,
+        seed: task.seed,
+        watch,
+        done: 0,
+        all: 1
+            + if read.is_empty() { 0 } else { reads::RUNS * read.len() }
+            + fitted.len()
+            + predicted.len(),
+    };
+    let mut timing = before.clone();
+    let mut parameters = Vec::new();
+    let mut notices = task.measured.notices.clone();
+    notices.extend(task.predict.iter().flat_map(|measured| measured.notices.clone()));
+
+    if before.gc_pacing == GcPacing::Burst {
+        notices.push(format!(
+            "{}: shown without its bursts: waits of writes are too short",
+            task.device
+        ));
+    }
+    let page = device.geometry.page_bytes;
+    let busiest = fitted.iter().max_by(|a, b| a.writes_per_s.total_cmp(&b.writes_per_s));
+    let waf = match busiest {
+        Some(row) if row.writes_per_s > 0.0 => runs.one(&timing, row, SHORT)?.waf,
+        _ => 1.0,
+    };
+    highest_rate(&mut timing, waf, page, &saturated, &open, &mut parameters, &mut notices);
+    let highest = Cost::of(&timing, waf, page).highest();
+    writes_alone(&mut timing, &open, &mut parameters);
+    knee(&mut timing, highest, &open, &mut parameters, &mut notices);
+
+    if read.is_empty() {
+        for (i, key) in reads::KEYS.into_iter().enumerate() {
+            let value = [timing.read_overhead_us, timing.slice_us, timing.missed_slices][i];
+            parameters.push(Parameter::kept(key, value, "no row has reads below saturation"));
+        }
+    } else {
+        for row in read.iter().filter(|row| reads::is_bursty(row, &timing)) {
+            notices.push(format!(
+                "row {}: the p99 of reads is longer than a program: reads wait for bursts of garbage collection, which \
+                 are not fitted",
+                row.name
+            ));
+        }
+        shorten_cells(&mut timing, &read, &mut parameters);
+        let start = [timing.read_overhead_us, timing.slice_us, timing.missed_slices];
+        let fit = reads::fit(&timing, &read, |timing, row, effort| {
+            Ok(match effort {
+                Effort::Coarse => runs.one(timing, row, COARSE)?.read,
+                Effort::Fine => runs.mean(timing, row, FINE)?.read,
+            })
+        })?;
+        for (i, key) in reads::KEYS.into_iter().enumerate() {
+            parameters.push(Parameter {
+                key,
+                before: start[i],
+                after: rounded(fit.values[i]),
+                interval: Some((rounded(fit.intervals[i].0), rounded(fit.intervals[i].1))),
+                identified: fit.identified[i],
+                why: "what reads wait for".to_owned(),
+            });
+        }
+        // What is not identified stays near the device's value: its prior says so.
+        timing = reads::with(&timing, fit.values.map(rounded));
+    }
+    parameters.push(Parameter::kept(
+        "erase_slice_us",
+        timing.erase_slice_us,
+        "erases are too rare",
+    ));
+
+    let mut rows = Vec::new();
+    for (row, role) in (fitted.iter().map(|row| (*row, role_of(row))))
+        .chain(predicted.iter().map(|row| (*row, Role::Predicted)))
+    {
+        let ours = runs.mean(&timing, row, SHOWN)?;
+        rows.push(RowResult::of(row, role, &ours.read, &ours.write));
+    }
+    notices.extend(rows.iter().filter_map(RowResult::misfit));
+    rows.sort_by(|a, b| a.writes_per_s.total_cmp(&b.writes_per_s));
+    let files: Vec<String> = task.measured.files.iter().map(|f| f.display().to_string()).collect();
+    let names: Vec<&str> = fitted.iter().map(|row| row.name.as_str()).collect();
+    let heading = [format!(
+        "Times fitted by `wafer calibrate` to {}: rows {}.",
+        files.join(", "),
+        names.join(", ")
+    )];
+    let changes: Vec<Change> = parameters.iter().filter_map(Parameter::change).collect();
+    let toml = edit::apply(&device.name, &text, &heading, &changes)?;
+    let toml = toml.replace('\r', "");
+    wafer_lab::device_from_text(&device.name, &toml, &[])?;
+    Ok(Calibration {
+        device: task.device.clone(),
+        files,
+        seed: task.seed,
+        parameters,
+        rows,
+        notices,
+        toml,
+    })
+}
+
+fn role_of(row: &Row) -> Role {
+    if writes::is_saturated(row) { Role::Saturated } else { Role::Fitted }
+}
+
+/// Returns the positions of `count` rows spread over those below saturation; saturated ones only if there are too few.
+fn kept(rows: &[Row], count: usize) -> Vec<usize> {
+    let (saturated, open): (Vec<usize>, Vec<usize>) =
+        (0..rows.len()).partition(|i| writes::is_saturated(&rows[*i]));
+    let chosen = count.min(open.len());
+    let mut kept: Vec<usize> = (0..chosen)
+        .map(|i| open[if chosen == 1 { 0 } else { i * (open.len() - 1) / (chosen - 1) }])
+        .collect();
+    kept.extend(saturated.iter().take(count - chosen));
+    kept.sort_unstable();
+    kept
+}
+
+/// Rounds to four digits, as files and tables show values.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// Fits the time of a program to the highest rate, which a saturated row tells, and another row may exceed.
+fn highest_rate(
+    timing: &mut TimingConfig,
+    waf: f64,
+    page: u64,
+    saturated: &[&Row],
+    open: &[&Row],
+    parameters: &mut Vec<Parameter>,
+    notices: &mut Vec<String>,
+) {
+    let before = timing.program_us;
+    let cost = Cost::of(timing, waf, page);
+    let most = open.iter().map(|row| row.writes_per_s / UNSATURATED).fold(0.0, f64::max);
+    let told = saturated.iter().map(|row| row.writes_per_s).reduce(f64::min);
+    let (rate, identified, why) = match told {
+        Some(rate) => {
+            (rate.max(most), true, "highest rate of writes, from a saturated row".to_owned())
+        }
+        None if most > cost.highest() => (
+            most,
+            false,
+            format!("not saturated at {:.0} writes/s: an upper limit", UNSATURATED * most),
+        ),
+        None => {
+            let why = format!("no row is saturated; {:.0} writes/s at most here", cost.highest());
+            return parameters.push(Parameter::kept("program_us", before, &why));
+        }
+    };
+    match cost.factor(rate).filter(|f| (1.0 / MOST_FACTOR..=MOST_FACTOR).contains(f)) {
+        Some(factor) => {
+            timing.program_us = rounded(before * factor);
+            let interval =
+                identified.then_some((0.98 * timing.program_us, 1.02 * timing.program_us));
+            let interval = interval.map(|(low, high)| (rounded(low), rounded(high)));
+            parameters.push(Parameter {
+                key: "program_us",
+                before,
+                after: timing.program_us,
+                interval,
+                identified,
+                why,
+            });
+        }
+        None => {
+            let mine = cost.highest();
+            notices.push(format!(
+                "the highest rate of writes is about {rate:.0}/s, but {mine:.0}/s here: too far for the time of a \
+                 program; check over-provisioning and dies"
+            ));
+            parameters.push(Parameter::kept("program_us", before, "the device is too far off"));
+        }
+    }
+}
+
+/// Fits the time of a write alone.
+fn writes_alone(timing: &mut TimingConfig, open: &[&Row], parameters: &mut Vec<Parameter>) {
+    let before = timing.write_overhead_us;
+    let Some(alone) = writes::alone(open.iter().copied()) else {
+        return parameters.push(Parameter::kept("write_overhead_us", before, "no row has writes"));
+    };
+    let transfer = 4096.0 / timing.link_write.0 as f64 * 1e6;
+    timing.write_overhead_us = rounded((alone - transfer).max(0.1));
+    parameters.push(Parameter {
+        key: "write_overhead_us",
+        before,
+        after: timing.write_overhead_us,
+        interval: Some((
+            rounded((timing.write_overhead_us - 0.5).max(0.0)),
+            timing.write_overhead_us + 0.5,
+        )),
+        identified: true,
+        why: "a write alone, less transfer".to_owned(),
+    });
+}
+
+/// Fits the rate at which writes begin to wait.
+fn knee(
+    timing: &mut TimingConfig,
+    highest: f64,
+    open: &[&Row],
+    parameters: &mut Vec<Parameter>,
+    notices: &mut Vec<String>,
+) {
+    let before = timing.gc_knee;
+    if timing.gc_credit.is_none() {
+        return parameters.push(Parameter::kept(
+            "gc_knee",
+            before,
+            "has no effect without gc_credit",
+        ));
+    }
+    let share = |rate: f64| (rate / highest).clamp(0.01, 1.0);
+    let found = Knee::of(open.iter().copied());
+    if let Some((rate, tail)) =
+        found.waiting.filter(|(rate, tail)| share(*rate) < 0.5 && *tail > 500.0)
+    {
+        notices.push(format!(
+            "writes wait {tail:.0} us at {rate:.0} writes/s, far below the highest rate: the drive collects garbage in \
+             bursts, which are not fitted; tails of reads beside them are too short here"
+        ));
+    }
+    let quiet = found.quiet.map(share);
+    let waiting = found.waiting.map(|(rate, _)| share(rate));
+    if quiet.is_none() && waiting.is_none() {
+        return parameters.push(Parameter::kept(
+            "gc_knee",
+            before,
+            "no row has the tail of writes",
+        ));
+    }
+    // Writes that wait are a little above the knee.
+    let interval = (quiet.unwrap_or(0.0), waiting.unwrap_or(1.0));
+    let after = before.min(KNEE_BELOW * interval.1).max(interval.0);
+    let identified = interval.1 - interval.0 < NARROW;
+    timing.gc_knee = rounded(after);
+    parameters.push(Parameter {
+        key: "gc_knee",
+        before,
+        after: timing.gc_knee,
+        interval: Some((rounded(interval.0), rounded(interval.1))),
+        identified,
+        why: "share of the highest rate from which writes wait".to_owned(),
+    });
+}
+
+/// Shortens the read of cells on a drive whose reads alone are faster than the device's.
+fn shorten_cells(timing: &mut TimingConfig, rows: &[&Row], parameters: &mut Vec<Parameter>) {
+    let alone =
+        rows.iter().filter_map(|row| row.read.percentiles[0].or(row.read.mean)).reduce(f64::min);
+    let OneOrMany::One(before) = timing.read_us else { return };
+    if let Some(alone) = alone.filter(|alone| *alone < 1.4 * before) {
+        let after = rounded(0.65 * alone);
+        timing.read_us = OneOrMany::One(after);
+        parameters.push(Parameter {
+            key: "read_us",
+            before,
+            after,
+            interval: None,
+            identified: false,
+            why: "0.65 of a read alone: an upper limit".to_owned(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! The fit of what reads wait for.
+//!
+//! Three numbers: the time of a read alone, the slice after which a program gives way, and the share of such points
+//! that it misses. The mean read grows with the rate by half a slice, the tail by the missed points (Haas et al.,
+//! "SSD-iq": the mean is linear in the rate, the tail has plateaus). Each has a prior, so that two rows are enough and
+//! a row without percentiles does no harm.
+//!
+//! A grid finds the neighbourhood, and steps of Levenberg and Marquardt the place, all with the same seed.
+
+use wafer_interface::TimingConfig;
+use wafer_lab::LabError;
+
+use super::measured::{Latency, Row};
+
+/// Standard deviation of the logarithm of a figure, of measurement and model together: mean, then percentiles 50, 99,
+/// 99.9 and 99.99. Higher ones are not fitted.
+const SPREADS: [f64; 5] = [0.008, 0.20, 0.12, 0.25, 0.5];
+/// That of the median where there is no mean.
+const SPREAD_OF_MEDIAN: f64 = 0.04;
+/// That of the mean where bursts of garbage collection delay reads.
+const SPREAD_BESIDE_BURSTS: f64 = 0.05;
+/// Distance beyond which a figure no longer pulls, in standard deviations.
+const MOST: f64 = 4.0;
+/// Standard deviations of the priors.
+const PRIOR: [f64; 3] = [15.0, 0.7, 0.07];
+const STEPS: usize = 5;
+/// Damping beyond which no step is left.
+const STUCK: f64 = 50.0;
+/// Changes of the slice (as a logarithm) and of the share for a derivative.
+const CHANGE: [f64; 2] = [0.2, 0.04];
+const SLICES: [f64; 5] = [0.35, 0.6, 1.0, 1.7, 2.8];
+const MISSED: [f64; 4] = [0.0, 0.08, 0.18, 0.32];
+
+/// A point of the search: microseconds of overhead, logarithm of the slice in microseconds, share of missed points.
+type Point = [f64; 3];
+
+/// What reads wait for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reads {
+    /// Overhead in microseconds, slice in microseconds, share of missed points.
+    pub(crate) values: [f64; 3],
+    /// The 95 % intervals.
+    pub(crate) intervals: [(f64, f64); 3],
+    /// Whether the rows say more than the prior does.
+    pub(crate) identified: [bool; 3],
+}
+
+/// How exactly a run must tell figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// For the grid.
+    Coarse,
+    /// For a step.
+    Fine,
+}
+
+/// Names of the three, as keys.
+pub(crate) const KEYS: [&str; 3] = ["read_overhead_us", "slice_us", "missed_slices"];
+
+/// Number of runs of a row that a fit takes.
+pub(crate) const RUNS: usize = SLICES.len() * MISSED.len() + 1 + 4 + STEPS;
+
+/// Returns times with other waits of reads.
+pub(crate) fn with(timing: &TimingConfig, values: [f64; 3]) -> TimingConfig {
+    let [read_overhead_us, slice_us, missed_slices] = values;
+    TimingConfig { read_overhead_us, slice_us, missed_slices, ..timing.clone() }
+}
+
+/// Fits reads to rows. `run` returns the reads of a row under these times.
+///
+/// # Errors
+/// As `run`.
+pub(crate) fn fit(
+    timing: &TimingConfig,
+    rows: &[&Row],
+    mut run: impl FnMut(&TimingConfig, &Row, Effort) -> Result<Latency, LabError>,
+) -> Result<Reads, LabError> {
+    let start = [timing.read_overhead_us, timing.slice_us.max(20.0).ln(), timing.missed_slices];
+    let longest = timing.program_us.max(100.0).ln();
+    let mut simulate = |point: Point, effort: Effort| -> Result<Vec<Latency>, LabError> {
+        let values = [timing.read_overhead_us, point[1].exp(), point[2]];
+        let timing = with(timing, values);
+        rows.iter().map(|row| run(&timing, row, effort)).collect()
+    };
+    let bounded = |point: Point| {
+        [point[0].clamp(0.5, 1e4), point[1].clamp(5f64.ln(), longest), point[2].clamp(0.0, 0.6)]
+    };
+    let residuals = |point: Point, ours: &[Latency]| -> Vec<f64> {
+        let shift = point[0] - timing.read_overhead_us;
+        let figures =
+            rows.iter().zip(ours).flat_map(|(row, ours)| distances(row, ours, shift, timing));
+        let priors = (0..3).map(|i| (point[i] - start[i]) / PRIOR[i]);
+        figures.chain(priors).collect()
+    };
+    // Overhead adds to every read: no run is needed to find it.
+    let settled = |mut point: Point, ours: &[Latency]| -> (Point, f64) {
+        let cost = |overhead: f64| square(&residuals([overhead, point[1], point[2]], ours));
+        let (mut low, mut high) = (0.5, start[0] + 200.0);
+        for _ in 0..60 {
+            let third = (high - low) / 3.0;
+            if cost(low + third) < cost(high - third) { high -= third } else { low += third }
+        }
+        point[0] = 0.5 * (low + high);
+        (point, square(&residuals(point, ours)))
+    };
+
+    let mut best: Option<(Point, f64)> = None;
+    for slice in SLICES {
+        for missed in MISSED {
+            let point = bounded([start[0], start[1] + slice.ln(), missed]);
+            let tried = settled(point, &simulate(point, Effort::Coarse)?);
+            if best.is_none_or(|(_, cost)| tried.1 < cost) {
+                best = Some(tried);
+            }
+        }
+    }
+    let mut point = best.map_or(start, |(point, _)| point);
+    let mut ours = simulate(point, Effort::Fine)?;
+    let mut cost;
+    (point, cost) = settled(point, &ours);
+    let mut damping = 0.01;
+    // Derivatives change little on the way.
+    let mut slopes = vec![between(
+        &residuals(point, &ours),
+        &residuals([point[0] + 0.1, point[1], point[2]], &ours),
+        0.1,
+    )];
+    for (i, change) in CHANGE.into_iter().enumerate() {
+        let mut ends = [point, point];
+        ends[0][i + 1] -= change;
+        ends[1][i + 1] += change;
+        let ends = ends.map(bounded);
+        let [low, high] = [simulate(ends[0], Effort::Fine)?, simulate(ends[1], Effort::Fine)?];
+        let width = ends[1][i + 1] - ends[0][i + 1];
+        slopes.push(between(&residuals(ends[0], &low), &residuals(ends[1], &high), width));
+    }
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let normal = [0, 1, 2].map(|i| [0, 1, 2].map(|j| product(&slopes[i], &slopes[j])));
+    for _ in 0..STEPS {
+        let here = residuals(point, &ours);
+        let gradient = [0, 1, 2].map(|i| product(&slopes[i], &here));
+        let mut damped = normal;
+        (0..3).for_each(|i| damped[i][i] *= 1.0 + damping);
+        let Some(inverse) = inverse(damped) else { break };
+        let next = bounded([0, 1, 2].map(|i| point[i] - product(&inverse[i], &gradient)));
+        let theirs = simulate(next, Effort::Fine)?;
+        let (next, next_cost) = settled(next, &theirs);
+        if next_cost < cost {
+            (point, cost, ours) = (next, next_cost, theirs);
+            damping *= 0.3;
+        } else {
+            damping = (10.0 * damping).max(0.3);
+        }
+        if damping > STUCK {
+            break;
+        }
+    }
+    let variance = inverse(normal).unwrap_or([[f64::INFINITY; 3]; 3]);
+    let spread = |i: usize| variance[i][i].max(0.0).sqrt().min(PRIOR[i]);
+    let values = [point[0], point[1].exp(), point[2]];
+    let end = |i: usize, sign: f64| {
+        let end = bounded(
+            [0, 1, 2].map(|j| point[j] + if i == j { sign * 2.0 * spread(i) } else { 0.0 }),
+        );
+        if i == 1 { end[1].exp() } else { end[i] }
+    };
+    Ok(Reads {
+        values,
+        intervals: [0, 1, 2].map(|i| (end(i, -1.0), end(i, 1.0))),
+        identified: [0, 1, 2].map(|i| spread(i) < 0.6 * PRIOR[i]),
+    })
+}
+
+/// Reports whether reads of a row wait for more than a program that gives way: for bursts of garbage collection.
+pub(crate) fn is_bursty(row: &Row, timing: &TimingConfig) -> bool {
+    let longest = timing.read_overhead_us + timing.program_us;
+    row.read.percentiles[1].is_some_and(|p99| p99 > longest)
+}
+
+/// Returns how far figures of a row are from those measured, in standard deviations, with `shift` added to ours.
+pub(crate) fn distances(row: &Row, ours: &Latency, shift: f64, timing: &TimingConfig) -> Vec<f64> {
+    let bursty = is_bursty(row, timing);
+    let median = if row.read.mean.is_none() || bursty { SPREAD_OF_MEDIAN } else { SPREADS[1] };
+    let mean = if bursty { SPREAD_BESIDE_BURSTS } else { SPREADS[0] };
+    // A burst makes the tail, which nothing here explains.
+    let used = if bursty { 2 } else { SPREADS.len() };
+    let spreads = [mean, median].into_iter().chain(SPREADS.into_iter().skip(2)).take(used);
+    let figures = row.read.figures().zip(ours.figures()).zip(spreads);
+    figures
+        .filter_map(|(((_, measured), (_, ours)), spread)| {
+            let (measured, ours) = (measured?, (ours? + shift).max(1.0));
+            let distance = (ours / measured).ln() / spread;
+            Some(MOST * (distance / MOST).tanh())
+        })
+        .collect()
+}
+
+/// Returns the derivative between residuals that are `width` apart.
+fn between(low: &[f64], high: &[f64], width: f64) -> Vec<f64> {
+    low.iter().zip(high).map(|(low, high)| (high - low) / width).collect()
+}
+
+fn square(residuals: &[f64]) -> f64 {
+    residuals.iter().map(|r| r * r).sum()
+}
+
+/// Returns the inverse of a symmetric matrix; none if it has none.
+fn inverse(m: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
+    let minor = |i: usize, j: usize| {
+        let (a, b, c, d) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
+        m[a][c] * m[b][d] - m[a][d] * m[b][c]
+    };
+    let determinant = (0..3).map(|j| m[0][j] * minor(0, j)).sum::<f64>();
+    let found = determinant.is_finite() && determinant.abs() > 1e-12;
+    found.then(|| [0, 1, 2].map(|i| [0, 1, 2].map(|j| minor(j, i) / determinant)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matrices_are_inverted() {
+        let m = [[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]];
+        let inverse = inverse(m).unwrap();
+        for (i, row) in m.iter().enumerate() {
+            for (j, expected) in
+                [0, 1, 2].map(|j| f64::from(u8::from(i == j))).into_iter().enumerate()
+            {
+                let sum: f64 = row.iter().zip(&inverse).map(|(a, b)| a * b[j]).sum();
+                assert!((sum - expected).abs() < 1e-12);
+            }
+        }
+        assert_eq!(super::inverse([[1.0; 3]; 3]), None);
+    }
+}

@@ -1,0 +1,140 @@
+//! What a fit comes to.
+
+use serde::Serialize;
+
+use super::edit::Change;
+use super::measured::{Latency, Row};
+
+/// A fitted device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Calibration {
+    /// The device that it began with.
+    pub device: String,
+    /// The measurements.
+    pub files: Vec<String>,
+    /// Random seed of the runs.
+    pub seed: u64,
+    /// Keys of `timing`.
+    pub parameters: Vec<Parameter>,
+    /// Measured rows beside ours.
+    pub rows: Vec<RowResult>,
+    /// What could not be used or fitted, one line each.
+    pub notices: Vec<String>,
+    /// The device file.
+    #[serde(skip)]
+    pub toml: String,
+}
+
+/// A key of `timing`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parameter {
+    /// The key below `timing`.
+    pub key: &'static str,
+    /// The device's value.
+    pub before: f64,
+    /// The fitted value.
+    pub after: f64,
+    /// The 95 % interval, or the ends between which the rows leave it.
+    pub interval: Option<(f64, f64)>,
+    /// Whether the rows identify it.
+    pub identified: bool,
+    /// What it follows from, or why it stays.
+    pub why: String,
+}
+
+impl Parameter {
+    /// Returns a key that stays as it was.
+    pub(super) fn kept(key: &'static str, value: f64, why: &str) -> Self {
+        Parameter {
+            key,
+            before: value,
+            after: value,
+            interval: None,
+            identified: false,
+            why: why.to_owned(),
+        }
+    }
+
+    /// Returns the change of the file; none if the value stays.
+    pub(super) fn change(&self) -> Option<Change> {
+        let interval = match self.interval {
+            Some((low, high)) => format!(", {low} to {high}"),
+            None => String::new(),
+        };
+        let how = if self.identified { "fitted" } else { "fitted, hardly identified" };
+        let why = format!("{how}: {}{interval}; was {}", self.why, self.before);
+        (self.after != self.before).then_some(Change { key: self.key, value: self.after, why })
+    }
+}
+
+/// What a row was used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// In view of the fit.
+    Fitted,
+    /// Above the highest rate: tells that rate, and no latency.
+    Saturated,
+    /// Not in view of the fit.
+    Predicted,
+}
+
+/// A row with our figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowResult {
+    /// Its name.
+    pub name: String,
+    /// Writes of 4 KiB per second.
+    pub writes_per_s: f64,
+    /// What it was used for.
+    pub role: Role,
+    /// Figures that were measured.
+    pub figures: Vec<Figure>,
+}
+
+/// A measured figure and ours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// Name, such as `read_p99_us`.
+    pub name: String,
+    /// Measured, microseconds.
+    pub measured: f64,
+    /// Ours, microseconds.
+    pub ours: f64,
+    /// (ours - measured) / measured, percent.
+    pub error_percent: f64,
+}
+
+/// Error of a fitted mean above which a row contradicts the others, percent.
+const MISFIT: f64 = 10.0;
+
+impl RowResult {
+    /// Returns a line about a row that was fitted and does not fit.
+    pub(super) fn misfit(&self) -> Option<String> {
+        let mean = self.figures.iter().find(|figure| figure.name == "read_mean_us")?;
+        let misses = self.role == Role::Fitted && mean.error_percent.abs() > MISFIT;
+        misses.then(|| {
+            format!(
+                "row {}: mean read {:.0} us, {:.0} us here: nothing fits this row and the others",
+                self.name, mean.measured, mean.ours
+            )
+        })
+    }
+
+    pub(super) fn of(row: &Row, role: Role, read: &Latency, write: &Latency) -> Self {
+        let mut figures = Vec::new();
+        for (direction, measured, ours) in [("read", &row.read, read), ("write", &row.write, write)]
+        {
+            for ((name, measured), (_, ours)) in measured.figures().zip(ours.figures()) {
+                let (Some(measured), Some(ours)) = (measured, ours) else { continue };
+                figures.push(Figure {
+                    name: format!("{direction}_{name}_us"),
+                    measured,
+                    ours,
+                    error_percent: 100.0 * (ours / measured - 1.0),
+                });
+            }
+        }
+        RowResult { name: row.name.clone(), writes_per_s: row.writes_per_s, role, figures }
+    }
+}

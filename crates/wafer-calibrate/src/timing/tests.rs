@@ -1,0 +1,136 @@
+use std::path::PathBuf;
+
+use wafer_lab::config::profile as shipped;
+
+use super::*;
+
+fn watch() -> Watch<'static> {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    Watch { cancel: &NEVER, progress: &|_, _| {} }
+}
+
+fn published(name: &str) -> Measured {
+    let path = format!("../../configs/reference/timing/{name}-reads-beside-writes.csv");
+    Measured::csv(&PathBuf::from(path)).unwrap()
+}
+
+fn task(device: &str, measured: Measured, hold_out: usize) -> Task {
+    Task { device: device.to_owned(), measured, hold_out, predict: None, seed: 1 }
+}
+
+#[test]
+fn rows_are_kept_over_the_whole_range_below_saturation() {
+    let rows = published("pm9a3-960gb").rows;
+    assert_eq!(kept(&rows, 2), [0, 6]);
+    assert_eq!(kept(&rows, 3), [0, 3, 6]);
+    assert_eq!(kept(&rows, 1), [0]);
+    assert_eq!(kept(&rows, 8), [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+/// Measures a device whose times are known as a drive is measured, and finds them again from other values.
+#[test]
+fn known_times_are_found_again() {
+    let device = load_device("pm9a3", &[]).unwrap();
+    let text = shipped("pm9a3").unwrap().text;
+    let truth = device.config.timing.clone().unwrap();
+    let bench = Bench::new(&device, &text).unwrap();
+    let mut measured = published("pm9a3-960gb");
+    measured.rows.retain(|row| [10_000.0, 30_000.0, 60_000.0].contains(&row.writes_per_s));
+    for row in &mut measured.rows {
+        let outcome = bench.run(&truth, row, 10.0, 7, Control::unattended()).unwrap();
+        (row.read, row.write) = (outcome.read, outcome.write);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("other.toml");
+    let other = text
+        .replace("slice_us = 128.0", "slice_us = 220.0")
+        .replace("missed_slices = 0.13", "missed_slices = 0.05")
+        .replace("read_overhead_us = 15.0", "read_overhead_us = 30.0");
+    std::fs::write(&file, other).unwrap();
+    let fit = calibrate(&task(file.to_str().unwrap(), measured, 1), watch()).unwrap();
+    let value = |key: &str| fit.parameters.iter().find(|p| p.key == key).unwrap();
+    assert!((value("slice_us").after / truth.slice_us - 1.0).abs() < 0.15, "{fit:?}");
+    assert!((value("missed_slices").after - truth.missed_slices).abs() < 0.05, "{fit:?}");
+    assert!((value("read_overhead_us").after - truth.read_overhead_us).abs() < 3.0, "{fit:?}");
+    assert!(value("slice_us").identified && value("read_overhead_us").identified, "{fit:?}");
+    let held = fit.rows.iter().find(|row| row.role == Role::Predicted).unwrap();
+    let mean = held.figures.iter().find(|f| f.name == "read_mean_us").unwrap();
+    assert!(mean.error_percent.abs() < 3.0, "{held:?}");
+    // The device loads, and its other lines are as they were.
+    assert!(fit.toml.contains("dies = 16                           # 1 TiB in dies of 512 Gb"));
+}
+
+#[test]
+fn latency_does_not_depend_on_capacity() {
+    let device = load_device("pm9a3", &[]).unwrap();
+    let text = shipped("pm9a3").unwrap().text;
+    let timing = device.config.timing.clone().unwrap();
+    let row = &published("pm9a3-960gb").rows[4];
+    let small = Bench::new(&device, &text).unwrap();
+    let large = Bench::with_unit(&device, &text, 16 << 20).unwrap();
+    let mean = |bench: Bench| {
+        bench.run(&timing, row, 4.0, 1, Control::unattended()).unwrap().read.mean.unwrap()
+    };
+    let (small, large) = (mean(small), mean(large));
+    assert!((small / large - 1.0).abs() < 0.02, "{small} {large}");
+}
+
+#[test]
+fn a_saturated_row_tells_the_highest_rate() {
+    let mut measured = published("pe8110-960gb");
+    measured.rows.retain(|row| row.writes_per_s > 60_000.0);
+    let fit = calibrate(&task("pm9a3", measured, 0), watch()).unwrap();
+    let program = &fit.parameters.iter().find(|p| p.key == "program_us").unwrap();
+    assert!(program.identified && program.after < program.before, "{program:?}");
+    let saturated = fit.rows.iter().find(|row| row.role == Role::Saturated).unwrap();
+    assert_eq!(saturated.writes_per_s, 79_400.0);
+}
+
+#[test]
+fn rows_that_say_nothing_leave_the_device_as_it_is() {
+    let mut measured = published("pm9a3-960gb");
+    measured.rows.truncate(1);
+    measured.rows[0].read = Latency::default();
+    measured.rows[0].write = Latency { mean: Some(10.63), ..Latency::default() };
+    let fit = calibrate(&task("pm9a3", measured, 0), watch()).unwrap();
+    assert!(
+        fit.parameters.iter().all(|p| p.key == "write_overhead_us" || p.after == p.before),
+        "{fit:?}"
+    );
+    let error = calibrate(&task("pm9a3", published("pm9a3-960gb"), 8), watch()).unwrap_err();
+    assert_eq!(error.to_string(), "hold_out: 8 of 8 rows leaves none to fit");
+}
+
+/// Tails that bursts of garbage collection make pull nothing.
+#[test]
+fn tails_of_bursts_are_left_out() {
+    let timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
+    let rows = published("7450max-800gb").rows;
+    let row = |rate: f64| rows.iter().find(|row| row.writes_per_s == rate).unwrap();
+    let ours =
+        Latency { mean: Some(90.0), percentiles: [60.0, 300.0, 500.0, 900.0, 950.0].map(Some) };
+    let bursty = [50_000.0, 60_000.0].map(row);
+    let others = [10_000.0, 30_000.0, 80_000.0, 117_000.0].map(row);
+    for row in bursty {
+        assert!(reads::is_bursty(row, &timing), "{row:?}");
+        assert_eq!(reads::distances(row, &ours, 0.0, &timing).len(), 1, "the median alone");
+    }
+    for row in others {
+        assert!(!reads::is_bursty(row, &timing), "{row:?}");
+        assert_eq!(reads::distances(row, &ours, 0.0, &timing).len(), 4);
+    }
+}
+
+/// Reads that get faster as more is written are not fitted, and that is said.
+#[test]
+fn rows_that_contradict_each_other_are_named() {
+    let mut measured = published("pm9a3-960gb");
+    measured.rows.truncate(2);
+    for (row, mean) in measured.rows.iter_mut().zip([110.0, 60.0]) {
+        row.read = Latency { mean: Some(mean), ..Latency::default() };
+    }
+    let fit = calibrate(&task("pm9a3", measured, 0), watch()).unwrap();
+    assert!(fit.notices.iter().any(|notice| notice.contains("nothing fits this row")), "{fit:?}");
+    let slice = fit.parameters.iter().find(|p| p.key == "slice_us").unwrap();
+    assert!(!slice.identified && (20.0..500.0).contains(&slice.after), "{slice:?}");
+}

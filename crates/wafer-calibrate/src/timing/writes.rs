@@ -1,0 +1,89 @@
+//! What rows tell about writes, in closed form: the highest rate, the time of one alone, and the rate at which they
+//! begin to wait.
+
+use wafer_interface::TimingConfig;
+
+use super::measured::Row;
+
+/// Latency of a write or read above which a drive is saturated, microseconds, at the 50th percentile.
+const SATURATED_US: f64 = 500.0;
+/// A write waits if its tail is longer than a write alone by this, microseconds.
+const WAITS_US: f64 = 30.0;
+
+/// Reports whether a drive could not keep up with the rate of a row.
+pub(crate) fn is_saturated(row: &Row) -> bool {
+    let middle = [row.write.percentiles[0], row.write.mean, row.read.percentiles[0]];
+    middle.into_iter().flatten().any(|us| us > SATURATED_US)
+}
+
+/// Times of all dies together for a page of 4 KiB that a host writes, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    /// Programs.
+    pub(crate) program: f64,
+    /// Reads of relocated data, and erases.
+    pub(crate) rest: f64,
+}
+
+impl Cost {
+    /// Returns the cost at a WAF, without metadata, on pages of `page` bytes.
+    pub(crate) fn of(timing: &TimingConfig, waf: f64, page: u64) -> Self {
+        let reads = timing.read_us.as_slice();
+        let read_us = reads.iter().sum::<f64>() / reads.len().max(1) as f64;
+        let dies = f64::from(timing.dies) * 1e6;
+        let unit = (u64::from(timing.planes) * timing.plane_page.0 / page) as f64;
+        let media = waf + timing.metadata;
+        let erased = page as f64 / timing.block.0 as f64;
+        Cost {
+            program: media * page as f64 / timing.program_rate(),
+            rest: ((waf - 1.0) * read_us / unit + media * erased * timing.erase_us) / dies,
+        }
+    }
+
+    /// Returns the most pages per second that hosts can write.
+    pub(crate) fn highest(self) -> f64 {
+        1.0 / (self.program + self.rest)
+    }
+
+    /// Returns the factor of the time of a program at which hosts can write so many pages per second; none if reads
+    /// and erases alone take longer.
+    pub(crate) fn factor(self, rate: f64) -> Option<f64> {
+        let left = 1.0 / rate - self.rest;
+        (left > 0.0).then(|| left / self.program)
+    }
+}
+
+/// The rate at which writes begin to wait, from the rows at which they do not and do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Knee {
+    /// Highest rate without waits.
+    pub(crate) quiet: Option<f64>,
+    /// Lowest rate with waits, and the tail there in microseconds.
+    pub(crate) waiting: Option<(f64, f64)>,
+}
+
+impl Knee {
+    /// Finds the knee between rows in the order of their rates.
+    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
+        let mut knee = Knee { quiet: None, waiting: None };
+        for row in rows {
+            let Some(tail) = row.write.tail(3) else { continue };
+            let alone = row.write.percentiles[0].or(row.write.mean).unwrap_or(15.0);
+            if tail > alone + WAITS_US {
+                knee.waiting = knee.waiting.or(Some((row.writes_per_s, tail)));
+            } else if knee.waiting.is_none() {
+                knee.quiet = Some(row.writes_per_s);
+            }
+        }
+        knee
+    }
+}
+
+/// Returns the time of a write alone, microseconds: the least median, else the least mean.
+pub(crate) fn alone<'a>(rows: impl IntoIterator<Item = &'a Row> + Clone) -> Option<f64> {
+    let least = |us: f64, other: f64| us.min(other);
+    let medians = rows.clone().into_iter().filter_map(|row| row.write.percentiles[0]);
+    medians
+        .reduce(least)
+        .or_else(|| rows.into_iter().filter_map(|row| row.write.mean).reduce(least))
+}
