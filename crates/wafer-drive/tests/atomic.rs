@@ -166,6 +166,26 @@ fn a_failed_sync_of_the_log_does_not_make_a_later_flush_lie() {
     assert_eq!(whole(&read(&on(&storage).unwrap(), AT, UNIT), "flushed"), 2);
 }
 
+#[test]
+fn a_full_log_that_can_never_be_emptied_refuses_writes_at_once() {
+    let storage = FaultyStorage::default();
+    let drive = on(&storage).unwrap();
+    store(&drive).write(AT, &[1; UNIT]).unwrap();
+    storage.fail(|_, path, operation| {
+        let fails = path.ends_with(DATA) && matches!(operation, Operation::Sync);
+        fails.then(|| io::Error::other("injected"))
+    });
+    drive.save().unwrap_err();
+    storage.heal();
+    let refused = (0..32).find(|_| store(&drive).write(AT, &[2; UNIT]).is_err());
+    assert!(refused.is_some());
+    let before = storage.operations();
+    store(&drive).write(AT, &[3; UNIT]).unwrap_err();
+    assert_eq!(storage.operations(), before, "the log was moved again");
+    drop(drive);
+    assert_eq!(whole(&read(&on(&storage).unwrap(), AT, UNIT), "opened again"), 2);
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Write(u64, u64, u8),

@@ -33,6 +33,10 @@ impl DataFile {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn check_lost(&self) -> io::Result<()> {
+        self.lost().map_or(Ok(()), |why| Err(io::Error::other(why)))
+    }
+
     /// Makes everything written before survive a loss of power.
     pub(crate) fn sync(&self) -> io::Result<()> {
         if self.log.sync()? { self.sync_file() } else { self.empty_log() }
@@ -47,8 +51,10 @@ impl DataFile {
         self.log.begin(&*self.file, || self.sync_file())
     }
 
-    /// Empties the write log into the file, which has everything then and is durable.
+    /// Empties the write log into the file, which has everything then and is durable. After a sync that failed it
+    /// never is: nothing moves then, or every write to a full log would move all of it.
     pub(crate) fn empty_log(&self) -> io::Result<()> {
+        self.check_lost()?;
         self.log.empty(&*self.file, || self.sync_file())
     }
 
