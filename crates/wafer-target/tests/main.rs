@@ -4,6 +4,7 @@ mod atomic;
 mod common;
 mod deallocated;
 mod fuzz;
+mod lba_status;
 mod medium;
 mod monitoring;
 mod ocp;
