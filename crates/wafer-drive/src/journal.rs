@@ -16,7 +16,7 @@ use wafer_nvme::crc32c;
 use super::change::Change;
 use super::{Namespace, Transferred};
 use crate::backend::WriteLog;
-use crate::storage::StorageFile;
+use crate::journal_file::JournalFile;
 
 const MAGIC: [u8; 8] = *b"WAFERJNL";
 const VERSION: u32 = 3;
@@ -130,8 +130,10 @@ pub(super) enum Entry {
 
 /// An open journal.
 pub(super) struct Journal {
-    file: Arc<dyn StorageFile>,
+    file: Arc<JournalFile>,
     header: Header,
+    /// Syncs of the file that had failed when this generation began.
+    failures: u64,
     /// Bytes of frames written in this generation.
     used: u64,
     /// The frame being assembled, kept for its memory.
@@ -141,7 +143,7 @@ pub(super) struct Journal {
 impl Journal {
     /// Makes a journal without a checkpoint, with room for `capacity` bytes of frames and `log` bytes of write log.
     pub(super) fn create(
-        file: Arc<dyn StorageFile>,
+        file: Arc<JournalFile>,
         drive: [u8; 16],
         capacity: u64,
         log: u64,
@@ -150,13 +152,13 @@ impl Journal {
         // The file may have held the journal of a drive that was never made.
         file.set_len(0)?;
         file.allocate(0, header.frames() + capacity)?;
-        let mut journal = Journal { file, header, used: 0, buffer: Vec::new() };
+        let mut journal = Journal { file, header, failures: 0, used: 0, buffer: Vec::new() };
         journal.write_header(header)?;
         Ok(journal)
     }
 
     /// Opens a journal. The inner error is the reason why the file is none.
-    pub(super) fn open(file: Arc<dyn StorageFile>) -> io::Result<Result<Self, &'static str>> {
+    pub(super) fn open(file: Arc<JournalFile>) -> io::Result<Result<Self, &'static str>> {
         let length = file.len()?;
         if length < HEADER as u64 {
             return Ok(Err(if length == 0 { "empty" } else { "truncated" }));
@@ -164,7 +166,7 @@ impl Journal {
         let mut bytes = [0; HEADER];
         file.read_at(&mut bytes, 0)?;
         let header = Header::decode(&bytes, length);
-        Ok(header.map(|header| Journal { file, header, used: 0, buffer: Vec::new() }))
+        Ok(header.map(|header| Journal { file, header, failures: 0, used: 0, buffer: Vec::new() }))
     }
 
     /// Opens the write log, without changing it.
@@ -179,7 +181,8 @@ impl Journal {
 
     /// Begins a generation, without frames.
     pub(super) fn begin(&mut self, generation: u64) -> io::Result<()> {
-        self.write_header(Header { generation, ending: Ending::Killed, ..self.header })?;
+        let header = Header { generation, ending: Ending::Killed, ..self.header };
+        self.failures = self.write_header(header)?;
         self.used = 0;
         Ok(())
     }
@@ -187,19 +190,21 @@ impl Journal {
     /// Stores the header again. The last server may have written it without being able to sync it: then a loss of power
     /// would bring an older one back.
     pub(super) fn confirm(&mut self) -> io::Result<()> {
-        self.write_header(self.header)
+        self.write_header(self.header).map(|_| ())
     }
 
     /// Stores how the server ended.
     pub(super) fn end(&mut self, ending: Ending) -> io::Result<()> {
-        self.write_header(Header { ending, ..self.header })
+        self.write_header(Header { ending, ..self.header }).map(|_| ())
     }
 
-    fn write_header(&mut self, header: Header) -> io::Result<()> {
+    /// Stores a header durably, and returns how many syncs had failed before.
+    fn write_header(&mut self, header: Header) -> io::Result<u64> {
+        let failures = self.file.failures();
         self.file.write_at(&header.encode(), 0)?;
-        self.file.sync()?;
+        self.file.sync_since(failures)?;
         self.header = header;
-        Ok(())
+        Ok(failures)
     }
 
     /// Returns whether a batch of so many commands still fits.
@@ -281,8 +286,11 @@ impl Journal {
     }
 
     /// Makes all frames survive a loss of power.
+    ///
+    /// # Errors
+    /// The medium fails, or failed to sync since this generation began: another one has to begin.
     pub(super) fn sync(&self) -> io::Result<()> {
-        self.file.sync()
+        self.file.sync_since(self.failures)
     }
 }
 

@@ -42,6 +42,7 @@ mod commands;
 mod events;
 mod health;
 mod journal;
+mod journal_file;
 mod life;
 mod manage;
 mod marks;

@@ -28,6 +28,7 @@ use super::journal::{Ending, Journal};
 use super::manage::uuid;
 use super::{Drive, DriveError, Environment, Inner, Life, Namespace, Transferred};
 use crate::backend::WriteLog;
+use crate::journal_file::JournalFile;
 use crate::storage::{Storage, StorageFile};
 
 /// Limits of the size of a journal. Within them it is as large as the map, because a checkpoint writes the map.
@@ -112,7 +113,7 @@ impl Persistence {
             return Err(DriveError::State { path, reason: reason.to_owned() });
         }
         if has_journal {
-            let opened = storage.open(journal).and_then(Journal::open);
+            let opened = storage.open(journal).map(JournalFile::new).and_then(Journal::open);
             match opened.map_err(|e| DriveError::io(journal, e))? {
                 Ok(opened) if has_state => {
                     let files = Self::new(storage, data, opened, None);
@@ -131,7 +132,9 @@ impl Persistence {
         let bytes = (logical_pages * 4).clamp(*JOURNAL_BYTES.start(), *JOURNAL_BYTES.end());
         let log = (logical_pages * 64).clamp(*LOG_BYTES.start(), *LOG_BYTES.end());
         let drive = uuid(&*environment.random);
-        let made = storage.open(journal).and_then(|file| Journal::create(file, drive, bytes, log));
+        let made = storage
+            .open(journal)
+            .and_then(|file| Journal::create(JournalFile::new(file), drive, bytes, log));
         // Not a data file that has data, whosever it is.
         let leavings = names[usize::from(!empty)..].to_vec();
         match made {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::prelude::*;
 use wafer_drive::Drive;
@@ -160,10 +161,55 @@ fn a_failed_sync_of_the_log_does_not_make_a_later_flush_lie() {
     let refused = (0..32).find(|_| store(&drive).write(AT, &[2; UNIT]).is_err());
     assert!(refused.is_some());
     storage.heal();
+    // The frames of the journal may be gone with those of the log: the drive has to be saved.
+    drive.flush(0, None).unwrap_err();
+    drive.save().unwrap();
     drive.flush(0, None).unwrap();
     drop(drive);
     storage.lose_power(|_, _| false);
     assert_eq!(whole(&read(&on(&storage).unwrap(), AT, UNIT), "flushed"), 2);
+}
+
+#[test]
+fn a_failed_sync_of_the_journal_does_not_make_a_later_flush_lie() {
+    let storage = FaultyStorage::default();
+    let drive = on(&storage).unwrap();
+    store(&drive).write(AT, &[1; UNIT]).unwrap();
+    drive.flush(0, None).unwrap();
+    store(&drive).write(AT, &[2; UNIT]).unwrap();
+    storage.fail(|_, path, operation| {
+        let fails = path.ends_with("drive.img.journal") && matches!(operation, Operation::Sync);
+        fails.then(|| io::Error::other("injected"))
+    });
+    let namespace = drive.namespace(1).unwrap();
+    drive.mark_uncorrectable(&namespace, 0, 4096).unwrap_err();
+    storage.heal();
+    drive.save().unwrap();
+    drop((namespace, drive));
+    storage.lose_power(|_, _| false);
+    assert_eq!(whole(&read(&on(&storage).unwrap(), AT, UNIT), "saved"), 2);
+}
+
+/// Each sync of the journal's file while the drive is saved, as one that fails.
+#[test]
+fn writes_after_a_failed_attempt_to_empty_the_log_survive_a_kill() {
+    for failing in 0..5 {
+        let storage = FaultyStorage::default();
+        let drive = on(&storage).unwrap();
+        store(&drive).write(AT, &[1; UNIT]).unwrap();
+        let syncs = AtomicU64::new(0);
+        storage.fail(move |_, path, operation| {
+            let sync = path.ends_with("drive.img.journal") && matches!(operation, Operation::Sync);
+            let fails = sync && syncs.fetch_add(1, Ordering::Relaxed) == failing;
+            fails.then(|| io::Error::other("injected"))
+        });
+        let _ = drive.save();
+        storage.heal();
+        store(&drive).write(AT, &[2; UNIT]).unwrap();
+        drop(drive);
+        let context = format!("sync {failing} failed");
+        assert_eq!(whole(&read(&on(&storage).unwrap(), AT, UNIT), &context), 2);
+    }
 }
 
 #[test]

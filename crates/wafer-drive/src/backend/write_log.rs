@@ -13,12 +13,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use wafer_nvme::crc32c;
 
 use super::ATOMIC;
+use crate::journal_file::JournalFile;
 use crate::storage::StorageFile;
 
 const MAGIC: [u8; 8] = *b"WAFERWLG";
@@ -37,7 +38,7 @@ const ATTEMPTS: u32 = 3;
 
 /// The log of a data file. `state` is locked after `in_place`.
 pub(crate) struct WriteLog {
-    file: Arc<dyn StorageFile>,
+    file: Arc<JournalFile>,
     /// Where the region begins in the file.
     base: u64,
     /// Bytes of frames that fit.
@@ -45,8 +46,8 @@ pub(crate) struct WriteLog {
     state: RwLock<State>,
     /// Shared by operations on the data file; exclusive while the log is emptied into it.
     in_place: RwLock<()>,
-    /// Whether a sync failed since the log was emptied last.
-    unsure: AtomicBool,
+    /// Syncs of the file that had failed when the log was emptied last.
+    failures: AtomicU64,
 }
 
 #[derive(Default)]
@@ -54,6 +55,8 @@ struct State {
     epoch: u64,
     /// Bytes of frames in this epoch.
     used: u64,
+    /// Whether the headers in the file may be those of a later epoch: then its frames would not count.
+    torn: bool,
     /// Bytes kept for frames of operations that run.
     reserved: u64,
     /// Counts how often something left `pending`: a read that saw the data file before looks again.
@@ -135,7 +138,7 @@ impl WriteLog {
     ///
     /// # Errors
     /// The medium fails, or the log is damaged.
-    pub(crate) fn open(file: Arc<dyn StorageFile>, base: u64, length: u64) -> io::Result<Self> {
+    pub(crate) fn open(file: Arc<JournalFile>, base: u64, length: u64) -> io::Result<Self> {
         let mut headers = [0; FRAMES as usize];
         file.read_at(&mut headers, base)?;
         let epochs = headers.chunks(SECTOR as usize).filter_map(|header| {
@@ -157,7 +160,7 @@ impl WriteLog {
             capacity,
             state: state.into(),
             in_place: RwLock::new(()),
-            unsure: AtomicBool::new(false),
+            failures: AtomicU64::new(0),
         };
         if epoch.is_some() {
             log.load()?;
@@ -201,13 +204,13 @@ impl WriteLog {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes at most [`ATOMIC`] bytes to the log. Returns whether they fit.
+    /// Writes at most [`ATOMIC`] bytes to the log. Returns whether they fit; if not, it has to be emptied.
     ///
     /// # Errors
     /// The medium fails.
     pub(crate) fn write(&self, offset: u64, data: &[u8]) -> io::Result<bool> {
         let mut state = self.state();
-        if state.used + state.reserved + (FRAME + data.len()) as u64 > self.capacity {
+        if state.torn || state.used + state.reserved + (FRAME + data.len()) as u64 > self.capacity {
             return Ok(false);
         }
         self.append(&mut state, WRITE, offset, data.len() as u64, data)?;
@@ -280,7 +283,7 @@ impl WriteLog {
         let _shared = self.in_place.read().unwrap_or_else(PoisonError::into_inner);
         {
             let mut state = self.state();
-            if state.used + state.reserved + FRAME as u64 > self.capacity {
+            if state.torn || state.used + state.reserved + FRAME as u64 > self.capacity {
                 return Ok(false);
             }
             state.reserved += FRAME as u64;
@@ -302,13 +305,8 @@ impl WriteLog {
     /// # Errors
     /// The medium fails.
     pub(crate) fn sync(&self) -> io::Result<bool> {
-        self.sync_file()?;
-        Ok(!self.unsure.load(Ordering::Acquire))
-    }
-
-    fn sync_file(&self) -> io::Result<()> {
-        // What a failed sync could not write the system takes for written, and no later sync would write it.
-        self.file.sync().inspect_err(|_| self.unsure.store(true, Ordering::Release))
+        let failures = self.file.sync()?;
+        Ok(self.failures.load(Ordering::Acquire) == failures)
     }
 
     /// Makes the log one of this process: what it holds goes to the data file.
@@ -363,7 +361,7 @@ impl WriteLog {
             let count = (self.capacity - at).min(zeroes.len() as u64) as usize;
             self.file.write_at(&zeroes[..count], self.base + FRAMES + at)?;
         }
-        self.sync_file()
+        self.file.sync().map(|_| ())
     }
 
     fn move_to(
@@ -373,25 +371,55 @@ impl WriteLog {
         sync: impl FnOnce() -> io::Result<()>,
     ) -> io::Result<()> {
         // Before the data file has a part of a write, the whole of it is durable here.
-        self.sync_file()?;
+        let failures = self.file.failures();
+        if failures != self.failures.load(Ordering::Acquire) {
+            self.write_again(state.used)?;
+        }
+        self.file.sync_since(failures)?;
         for (offset, bytes) in &state.pending {
             data.write_at(bytes, *offset)?;
         }
         sync()?;
         let epoch = state.epoch + 1;
+        if let Err(error) = self.write_header(epoch, failures) {
+            // The next server must not find the new epoch while frames of this one follow: back to the header before.
+            state.torn = self.remove_header(epoch).is_err();
+            return Err(error);
+        }
+        state.torn = false;
+        self.failures.store(failures, Ordering::Release);
+        state.epoch = epoch;
+        state.used = 0;
+        state.version += 1;
+        state.pending.clear();
+        Ok(())
+    }
+
+    /// Writes all frames again: after a sync that failed, a later one would not write them.
+    fn write_again(&self, used: u64) -> io::Result<()> {
+        let mut piece = vec![0; used.min(1 << 20) as usize];
+        for at in (0..used).step_by(piece.len().max(1)) {
+            let count = (used - at).min(piece.len() as u64) as usize;
+            let place = self.base + FRAMES + at;
+            self.file.read_at(&mut piece[..count], place)?;
+            self.file.write_at(&piece[..count], place)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the header of an epoch in place of that of the last but one, durably.
+    fn write_header(&self, epoch: u64, failures: u64) -> io::Result<()> {
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(&MAGIC);
         header[8..16].copy_from_slice(&epoch.to_le_bytes());
         let check = crc32c(&header[..28]);
         header[28..].copy_from_slice(&check.to_le_bytes());
         self.file.write_at(&header, self.base + epoch % 2 * SECTOR)?;
-        self.sync_file()?;
-        self.unsure.store(false, Ordering::Release);
-        state.epoch = epoch;
-        state.used = 0;
-        state.version += 1;
-        state.pending.clear();
-        Ok(())
+        self.file.sync_since(failures)
+    }
+
+    fn remove_header(&self, epoch: u64) -> io::Result<()> {
+        self.file.write_at(&[0; HEADER], self.base + epoch % 2 * SECTOR)
     }
 }
 
@@ -407,7 +435,7 @@ mod tests {
     fn open(folder: &Path, length: u64) -> io::Result<WriteLog> {
         let file = Files.open(&folder.join("log"))?;
         file.set_len(LENGTH)?;
-        WriteLog::open(file, 0, length)
+        WriteLog::open(JournalFile::new(file), 0, length)
     }
 
     #[test]

@@ -14,8 +14,8 @@ fn commands(count: u64) -> Vec<Command> {
         .collect()
 }
 
-fn file(folder: &Path) -> Arc<dyn StorageFile> {
-    Files.open(&folder.join("journal")).unwrap()
+fn file(folder: &Path) -> Arc<JournalFile> {
+    JournalFile::new(Files.open(&folder.join("journal")).unwrap())
 }
 
 /// The commands of a journal, batch by batch.
