@@ -190,6 +190,31 @@ fn a_failed_sync_of_the_journal_does_not_make_a_later_flush_lie() {
     assert_eq!(whole(&read(&on(&storage).unwrap(), AT, UNIT), "saved"), 2);
 }
 
+/// What is on the medium of the journal and not of the data file, and the other way round.
+#[test]
+fn a_loss_of_power_after_a_long_operation_brings_back_nothing_older_than_what_was_flushed() {
+    let long = 4 * UNIT;
+    for (operation, keeps_journal) in [(0, true), (0, false), (1, true), (1, false)] {
+        let storage = FaultyStorage::default();
+        let drive = on(&storage).unwrap();
+        store(&drive).write(0, &vec![1; long]).unwrap();
+        drive.save().unwrap();
+        store(&drive).write(AT, &[2; UNIT]).unwrap();
+        drive.flush(0, None).unwrap();
+        match operation {
+            0 => store(&drive).deallocate(0, long as u64).unwrap(),
+            _ => store(&drive).write(0, &vec![3; long]).unwrap(),
+        }
+        drop(drive);
+        storage.lose_power(|path, _| path.ends_with("drive.img.journal") == keeps_journal);
+        let found = read(&on(&storage).unwrap(), AT, UNIT);
+        let new = if operation == 0 { 0 } else { 3 };
+        let context = format!("operation {operation}, journal {keeps_journal}");
+        let byte = whole(&found, &context);
+        assert!(byte == 2 || byte == new, "{context}: {byte}");
+    }
+}
+
 /// Each sync of the journal's file while the drive is saved, as one that fails.
 #[test]
 fn writes_after_a_failed_attempt_to_empty_the_log_survive_a_kill() {

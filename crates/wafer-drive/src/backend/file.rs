@@ -69,7 +69,8 @@ impl DataFile {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         if data.len() as u64 > ATOMIC {
-            return self.in_place(offset, data.len() as u64, || self.file.write_at(data, offset));
+            let length = data.len() as u64;
+            return self.in_place(offset, length, Some(data), || self.file.write_at(data, offset));
         }
         while !self.log.write(offset, data)? {
             self.empty_log()?;
@@ -82,16 +83,17 @@ impl DataFile {
         if length == 0 {
             return Ok(());
         }
-        self.in_place(offset, length, || self.file.punch_hole(offset, length))
+        self.in_place(offset, length, None, || self.file.punch_hole(offset, length))
     }
 
     fn in_place(
         &self,
         offset: u64,
         length: u64,
+        data: Option<&[u8]>,
         operation: impl Fn() -> io::Result<()>,
     ) -> io::Result<()> {
-        while !self.log.in_place(offset, length, &operation)? {
+        while !self.log.in_place(offset, length, data, &operation)? {
             self.empty_log()?;
         }
         Ok(())

@@ -5,8 +5,9 @@
 //! neither a kill nor a loss of power leaves a part of such a write: its frame is whole and replaces what the data
 //! file has, or the data file still has what was there before.
 //!
-//! Longer writes and deallocation go to the data file at once. What the log has for their range is then obsolete,
-//! which a frame says, too.
+//! Longer writes and deallocation go to the data file at once. What the log has for their range it then has anew: a
+//! frame that said no more than that it is obsolete might survive a loss of power that the data file does not, and
+//! bring back what was there before both.
 //!
 //! The region begins with two headers in sectors of their own, written in turn. Each time the log has been emptied its
 //! epoch, which is part of each check, increments: what earlier epochs left is not mistaken for a frame.
@@ -32,7 +33,8 @@ const FRAMES: u64 = 2 * SECTOR;
 /// Bytes of a frame before its data: check, kind, offset and length.
 const FRAME: usize = 24;
 const WRITE: u32 = 1;
-const OBSOLETE: u32 = 2;
+/// Whatever the log has for a range is zeroes now.
+const ZEROES: u32 = 2;
 /// How often a read begins again before it keeps others from changing what it reads.
 const ATTEMPTS: u32 = 3;
 
@@ -57,8 +59,6 @@ struct State {
     used: u64,
     /// Whether the headers in the file may be those of a later epoch: then its frames would not count.
     torn: bool,
-    /// Bytes kept for frames of operations that run.
-    reserved: u64,
     /// Counts how often something left `pending`: a read that saw the data file before looks again.
     version: u64,
     /// What the data file has yet to get, by offset. No two pieces overlap.
@@ -127,9 +127,19 @@ impl State {
         }
     }
 
-    fn overlaps(&self, from: u64, end: u64) -> bool {
-        let last = self.pending.range(..end).next_back();
-        last.is_some_and(|(begin, data)| begin + data.len() as u64 > from)
+    /// Returns the parts of a range that are pending: begin and end.
+    fn overlaps(&self, from: u64, end: u64) -> Vec<(u64, u64)> {
+        let pieces = self.pending.range(..end).rev();
+        let pieces = pieces.map(|(begin, data)| (*begin, begin + data.len() as u64));
+        let parts = pieces.take_while(|(_, until)| *until > from);
+        parts.map(|(begin, until)| (begin.max(from), until.min(end))).collect()
+    }
+
+    /// Makes what is pending of a range zeroes.
+    fn clear(&mut self, from: u64, end: u64) {
+        for (from, end) in self.overlaps(from, end) {
+            self.put(from, &vec![0; (end - from) as usize]);
+        }
     }
 }
 
@@ -193,7 +203,7 @@ impl WriteLog {
             let end = offset.checked_add(length).ok_or_else(damaged)?;
             match kind {
                 WRITE => state.put(offset, &frame[FRAME..]),
-                OBSOLETE => state.cut(offset, end),
+                ZEROES => state.clear(offset, end),
                 _ => return Err(damaged()),
             }
             state.used += frame.len() as u64;
@@ -210,7 +220,7 @@ impl WriteLog {
     /// The medium fails.
     pub(crate) fn write(&self, offset: u64, data: &[u8]) -> io::Result<bool> {
         let mut state = self.state();
-        if state.torn || state.used + state.reserved + (FRAME + data.len()) as u64 > self.capacity {
+        if !self.has_room(&state, FRAME + data.len()) {
             return Ok(false);
         }
         self.append(&mut state, WRITE, offset, data.len() as u64, data)?;
@@ -269,8 +279,8 @@ impl WriteLog {
         Ok(())
     }
 
-    /// Runs an operation that changes a range of the data file; what the log has for it is obsolete afterwards.
-    /// Returns whether it ran: not if the log has no room to say so.
+    /// Runs an operation that makes a range of the data file `data`, or zeroes, and takes that over for what the log has
+    /// of the range. Returns whether the log has room for it; if not, it has to be emptied, and the operation to run again.
     ///
     /// # Errors
     /// The medium fails.
@@ -278,25 +288,39 @@ impl WriteLog {
         &self,
         offset: u64,
         length: u64,
+        data: Option<&[u8]>,
         operation: impl FnOnce() -> io::Result<()>,
     ) -> io::Result<bool> {
         let _shared = self.in_place.read().unwrap_or_else(PoisonError::into_inner);
-        {
-            let mut state = self.state();
-            if state.torn || state.used + state.reserved + FRAME as u64 > self.capacity {
+        operation()?;
+        let mut state = self.state();
+        let parts = state.overlaps(offset, offset + length);
+        let Some(data) = data else {
+            if parts.is_empty() {
+                return Ok(true);
+            }
+            if !self.has_room(&state, FRAME) {
                 return Ok(false);
             }
-            state.reserved += FRAME as u64;
+            self.append(&mut state, ZEROES, offset, length, &[])?;
+            state.clear(offset, offset + length);
+            return Ok(true);
+        };
+        let bytes = parts.iter().map(|(from, end)| FRAME + (end - from) as usize).sum();
+        if !parts.is_empty() && !self.has_room(&state, bytes) {
+            return Ok(false);
         }
-        let done = operation();
-        let mut state = self.state();
-        state.reserved -= FRAME as u64;
-        done?;
-        if state.overlaps(offset, offset + length) {
-            self.append(&mut state, OBSOLETE, offset, length, &[])?;
-            state.cut(offset, offset + length);
+        for (from, end) in parts {
+            let part = &data[(from - offset) as usize..(end - offset) as usize];
+            self.append(&mut state, WRITE, from, end - from, part)?;
+            state.put(from, part);
         }
         Ok(true)
+    }
+
+    /// Returns whether the log takes so many bytes of frames.
+    fn has_room(&self, state: &State, bytes: usize) -> bool {
+        !state.torn && state.used + bytes as u64 <= self.capacity
     }
 
     /// Makes everything in the log survive a loss of power. Returns whether it does: after a sync that failed it may
@@ -377,7 +401,11 @@ impl WriteLog {
         }
         self.file.sync_since(failures)?;
         for (offset, bytes) in &state.pending {
-            data.write_at(bytes, *offset)?;
+            if bytes.iter().all(|byte| *byte == 0) {
+                data.punch_hole(*offset, bytes.len() as u64)?;
+            } else {
+                data.write_at(bytes, *offset)?;
+            }
         }
         sync()?;
         let epoch = state.epoch + 1;
