@@ -383,7 +383,8 @@ impl IoQueue {
         if !self.controller.is_deallocated_error(namespace.nsid) {
             return Ok(());
         }
-        self.end_batch();
+        // What cannot be recorded is for those who wrote it.
+        let _ = self.end_batch();
         match self.drive.first_deallocated(namespace, offset, length)? {
             None => Ok(()),
             Some(first) => {
