@@ -368,7 +368,7 @@ class Result:
 
     def plot(self, ax: Axes | None = None, *, handles: bool = False) -> Axes:
         """Plots cumulative WAF over volume, optionally by handle; needs ``wafer[analysis]``."""
-        from wafer.figures.curves import plot_result
+        from wafer.plot.curves import plot_result
 
         return plot_result(self, ax, handles=handles)
 

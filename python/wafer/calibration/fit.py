@@ -125,7 +125,7 @@ class Fit:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Plots the measured and the calibrated curve; needs ``wafer[analysis]``."""
-        from wafer.figures.curves import plot_fit
+        from wafer.plot.curves import plot_fit
 
         return plot_fit(self, ax)
 

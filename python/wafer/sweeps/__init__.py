@@ -148,7 +148,7 @@ class Sweep:
 
     def plot(self, x: str, series: str | None = None, value: str = "waf", ax: Any = None) -> Any:
         """Plots a column over a key, with a line for each value of ``series`` and intervals over seeds."""
-        from wafer.figures.sweeps import plot_sweep
+        from wafer.plot.sweeps import plot_sweep
 
         return plot_sweep(self, x, series, value, ax)
 
