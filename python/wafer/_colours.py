@@ -12,7 +12,17 @@ GC = "#3f464d"
 
 
 def handle_colour(key: int | str) -> str:
-    """Returns the colour of a handle: the same in every plot and on the report page."""
+    """Returns the colour of a handle: the same in every plot and on the report page.
+
+    Args:
+        key: number of the handle, or ``"gc"``.
+
+    Example:
+        >>> from wafer import plot
+        >>> plot.handle_colour(0)
+        '#0072b2'
+
+    """
     if key == "gc":
         return GC
     return COLOURS[int(key) % len(COLOURS)] if str(key).isdigit() else COLOURS[0]

@@ -50,6 +50,15 @@ def plot_result(
     Raises:
         MissingExtra: matplotlib is not installed.
 
+    Example:
+        >>> import wafer
+        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+        >>> result = wafer.run(device, job, volume="2x")
+        >>> from wafer import plot
+        >>> plot.result(result, handles=True).get_xlabel()
+        'host bytes / logical capacity'
+
     """
     ax = axes(ax)
     curves = [line for line in ax.lines if line.get_gid() != "published"]
@@ -99,6 +108,10 @@ def plot_fit(fit: Fitted, ax: Axes | None = None) -> Axes:
 
     Raises:
         MissingExtra: matplotlib is not installed.
+
+    Example:
+        >>> from wafer import plot
+        >>> ax = plot.fit(fit)  # doctest: +SKIP
 
     """
     ax = axes(ax)

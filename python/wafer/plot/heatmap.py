@@ -40,6 +40,17 @@ def plot_heatmap(
         ConfigError: no single key of the sweep matches ``x`` or ``y``, or no point has a result.
         MissingExtra: matplotlib is not installed.
 
+    Example:
+        >>> import tempfile, wafer
+        >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
+        >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
+        >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
+        >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
+        >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
+        >>> from wafer import plot
+        >>> plot.heatmap(sweep, "overprovisioning", "seed").get_ylabel()
+        'seed'
+
     """
     keys = [sweep.key(x), sweep.key(y)]
     found = {tuple(s.values[key] for key in keys): s.mean.value for s in sweep.summary(value, by=keys)}

@@ -18,6 +18,18 @@ def label_lines(ax: Axes) -> None:
     """Writes the label of each line beside its last point, in its colour; names do not overlap.
 
     Called again after further lines it moves the names. Labels that begin with ``_`` are not shown.
+
+    Args:
+        ax: the axes.
+
+    Example:
+        >>> from wafer import plot
+        >>> ax = plot.axes()
+        >>> line = ax.plot([0, 1], [1, 2], label="mine")
+        >>> plot.label_lines(ax)
+        >>> ax.texts[0].get_text()
+        'mine'
+
     """
     for text in [text for text in ax.texts if text.get_gid() == "line-label"]:
         text.remove()

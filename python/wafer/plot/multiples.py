@@ -37,6 +37,15 @@ def plot_multiples(
         ConfigError: there are no results, or their number is not that of the labels.
         MissingExtra: matplotlib is not installed.
 
+    Example:
+        >>> import wafer
+        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+        >>> result = wafer.run(device, job, volume="2x")
+        >>> from wafer import plot
+        >>> len(plot.multiples([result, result], labels=["one", "two"]))
+        2
+
     """
     if not results:
         raise ConfigError("results: there are none")

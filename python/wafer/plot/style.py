@@ -66,7 +66,14 @@ def pyplot() -> Any:
 
 
 def styled() -> Any:
-    """Returns a context manager that applies the style."""
+    """Returns a context manager that applies the style.
+
+    Example:
+        >>> from wafer import plot
+        >>> with plot.styled():
+        ...     ax = plot.axes()
+
+    """
     return pyplot().rc_context(_RC)
 
 
@@ -92,6 +99,11 @@ def axes(ax: Axes | None = None, *, width: float = ONE_COLUMN, height: float = H
 
     Returns:
         Axes in the style of the package.
+
+    Example:
+        >>> from wafer import plot
+        >>> bool(plot.axes(width=plot.TWO_COLUMNS).figure.get_figwidth() == 7.16)
+        True
 
     """
     if ax is not None:
@@ -128,6 +140,12 @@ def save(made: Axes | Figure, *paths: str | os.PathLike[str]) -> list[Path]:
 
     Raises:
         ConfigError: matplotlib does not write a format.
+
+    Example:
+        >>> import tempfile
+        >>> from wafer import plot
+        >>> plot.save(plot.axes(), tempfile.mkdtemp() + "/empty.svg")[0].name
+        'empty.svg'
 
     """
     plt = pyplot()

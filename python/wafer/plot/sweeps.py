@@ -46,6 +46,17 @@ def plot_sweep(
         ConfigError: no single key of the sweep matches ``x`` or ``series``, or no point has a result.
         MissingExtra: matplotlib is not installed.
 
+    Example:
+        >>> import tempfile, wafer
+        >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
+        >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
+        >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
+        >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
+        >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
+        >>> from wafer import plot
+        >>> plot.sweep(sweep, "overprovisioning").get_xlabel()
+        'overprovisioning'
+
     """
     ax = axes(ax)
     keys = [sweep.key(x), *([sweep.key(series)] if series else [])]
@@ -163,12 +174,26 @@ def plot_crossover(
 
     ``b`` is better below zero. The arguments are those of :func:`wafer.figures.crossover`.
 
+    Args:
+        sweep: finished sweep.
+        x: numeric key on the horizontal axis.
+        choice: key whose values ``a`` and ``b`` are compared.
+        a: first value.
+        b: second value.
+        group: key whose values get a line each.
+        ax: axes to draw on. Default: new ones, one column wide.
+
     Returns:
         The axes.
 
     Raises:
         ConfigError: as for :func:`wafer.figures.crossover`.
         MissingExtra: matplotlib is not installed.
+
+    Example:
+        >>> from wafer import plot
+        >>> asked = ("overprovisioning", "isolation", "initially", "persistently")
+        >>> ax = plot.crossover(sweep, *asked)  # doctest: +SKIP
 
     """
     ax = axes(ax)
