@@ -118,7 +118,7 @@ compare-records: ## OLD=BINARY: the same runs by another binary and by this tree
 
 # --- peers
 
-.PHONY: interop mount-load serve-bench simulate serve-soak live-bench web-test
+.PHONY: interop mount-load serve-bench simulate soak serve-soak live-bench web-test
 interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 5 minutes (installs QEMU)
 	tests/interop/need-peers
 	$(CARGO) test --locked --workspace --no-run
@@ -141,6 +141,14 @@ simulate: MINUTES ?= 100
 simulate: ## A served drive with simulated network, disk and faults; MINUTES=100, SEEDS=N..M instead of new ones
 	$(CARGO) build --locked --workspace --bin wafer-simulate
 	$(TARGET)/debug/wafer-simulate --minutes $(MINUTES) $(addprefix --seeds ,$(SEEDS))
+
+soak: MINUTES ?= 24
+soak: ## `wafer serve` under three hosts, kills, full disks, errors for MINUTES=24; results/soak.md (needs cc)
+	$(CARGO) build --locked --workspace --bin wafer --bin wafer-soak
+	mkdir -p results
+	scripts/soak $(DEBUG_WAFER) $(TARGET)/debug/wafer-soak $(TARGET)/soak $(MINUTES) $(SEED) >$(TARGET)/soak.md || \
+		{ cat $(TARGET)/soak.md; exit 1; }
+	cp $(TARGET)/soak.md results/soak.md
 
 serve-soak: ## 100 million page writes through sockets: nothing lost, nothing leaked; results/serve-soak.md; 5 minutes
 	$(BUILD_TOOLS)
