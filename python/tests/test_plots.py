@@ -61,9 +61,8 @@ def test_files_are_reproducible_and_editable(gallery):
 
 
 def test_colours_are_those_of_the_report_page():
-    palette = ROOT / "web" / "js" / "palette.js"
-    source = (palette if palette.exists() else ROOT / "web" / "js" / "colours.js").read_text()
-    light = re.search(r"(?:\"light\": |LIGHT = )\[([^\]]*)\]", source)[1]
+    source = (ROOT / "web" / "js" / "palette.js").read_text()
+    light = re.search(r"\"light\": \[([^\]]*)\]", source)[1]
     assert re.findall(r"#\w{6}", light) == list(_colours.COLOURS)
     assert _colours.GC in source
     assert plot.handle_colour(1) == plot.handle_colour("1") == plot.COLOURS[1]
