@@ -167,7 +167,7 @@ web-test: ## The web pages in Chromium (installs it, Node and promtool if missin
 
 # --- Python and the site
 
-.PHONY: python python-install sdist docs-commands site figures
+.PHONY: python python-install sdist docs-commands site figures gallery notebooks
 python: python-install site docs-commands sdist ## The Python package: wheel, source, tests, notebooks, site
 	$(VENV)/bin/twine check --strict $(WHEELS)/wafer-*.whl
 	$(VENV)/bin/python python/tests/clean_install.py $(WHEELS)/wafer-*.whl $(abspath $(TARGET))/clean-venv
@@ -201,6 +201,12 @@ docs-commands: python-install ## Run the code blocks of the documentation
 
 site: python-install ## The documentation as one site, in target/site
 	$(VENV)/bin/python -m sphinx -W -q -b html docs $(abspath $(TARGET))/site
+
+notebooks: python-install ## Runs the notebooks and writes them with their outputs, notebooks/*.ipynb; 2 minutes
+	scripts/notebooks $(VENV)/bin/marimo
+
+gallery: python-install ## The pictures of docs/how-to/plots.md, from its code
+	MPLBACKEND=agg $(VENV)/bin/python scripts/gallery
 
 # Records are kept in results/figures: made again, it draws from what is there.
 figures: python-install ## Every figure of the studies, PDF and PNG, in figures/; 20 minutes for the records

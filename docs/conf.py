@@ -12,7 +12,8 @@ author = copyright = "the wafer authors"
 version = release = wafer.__version__
 
 extensions = [
-    "myst_parser",
+    # Markdown, and the notebooks as `make notebooks` ran them.
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
@@ -22,6 +23,7 @@ extensions = [
 # Generated tables and texts that other pages include.
 exclude_patterns = ["studies/calibration-blind.md", "studies/calibration-results.md", "**/*.inc.md"]
 
+nb_execution_mode = "off"
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 

@@ -15,6 +15,11 @@ def _():
 
     import wafer
 
+    return Path, mo, np, tempfile, wafer
+
+
+@app.cell
+def _(mo):
     mo.md(
         """
         # Calibrate to your drive
@@ -30,7 +35,7 @@ def _():
         over-provisioning 22 %.
         """
     )
-    return Path, mo, np, tempfile, wafer
+    return
 
 
 @app.cell

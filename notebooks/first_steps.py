@@ -11,6 +11,11 @@ def _():
 
     import wafer
 
+    return mo, wafer
+
+
+@app.cell
+def _(mo):
     mo.md(
         """
         # First steps
@@ -19,7 +24,7 @@ def _():
         as many reclaim units, each smaller: WAF depends on their number, not on their size.
         """
     )
-    return mo, wafer
+    return
 
 
 @app.cell

@@ -14,6 +14,11 @@ def _():
     import wafer
     from wafer import figures
 
+    return figures, mo, tempfile, wafer
+
+
+@app.cell
+def _(mo):
     mo.md(
         """
         # II or PI for my workload?
@@ -24,7 +29,7 @@ def _():
         overwrites of it with 80/20 skew, and a small hot region.
         """
     )
-    return figures, mo, tempfile, wafer
+    return
 
 
 @app.cell

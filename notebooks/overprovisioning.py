@@ -13,6 +13,11 @@ def _():
 
     import wafer
 
+    return mo, tempfile, wafer
+
+
+@app.cell
+def _(mo):
     mo.md(
         """
         # The effect of over-provisioning
@@ -21,7 +26,7 @@ def _():
         seeds; every point has a 95 % confidence interval.
         """
     )
-    return mo, tempfile, wafer
+    return
 
 
 @app.cell

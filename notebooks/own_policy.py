@@ -12,6 +12,11 @@ def _():
 
     import wafer
 
+    return mo, np, wafer
+
+
+@app.cell
+def _(mo):
     mo.md(
         """
         # Write your own GC policy
@@ -20,7 +25,7 @@ def _():
         fast enough. The policy sees arrays with one entry for each candidate.
         """
     )
-    return mo, np, wafer
+    return
 
 
 @app.cell

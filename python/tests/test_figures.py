@@ -13,6 +13,11 @@ pytest.importorskip("matplotlib")
 from wafer import figures
 
 
+def names(axes):
+    """Returns the names at the ends of the lines."""
+    return {text.get_text() for text in axes.texts if text.get_gid() == "line-label"}
+
+
 def test_a_result_plots_its_published_points(tmp_path, small, two_jobs):
     result = wafer.run(small, two_jobs, volume="4x")
     axes = result.plot(handles=True)
@@ -23,6 +28,7 @@ def test_a_result_plots_its_published_points(tmp_path, small, two_jobs):
     record["published"] = [{"reference": "x", "host_bytes": [result.capacity * 2], "waf": [1.5]}]
     drawn = wafer.Result(json.dumps(record)).plot()
     assert drawn.lines[-1].get_xydata().tolist() == [[2.0, 1.5]]
+    assert "x" in [text.get_text() for text in drawn.texts], "published points are named"
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +121,10 @@ def test_sweeps_are_plotted_and_crossovers_found(tmp_path):
     assert found.seeds == pytest.approx((0.10, 0.10))
     assert str(found).startswith("at 0.100 (seeds: 0.100, 0.100); 0.05: +")
     axes = figures.plot_sweep(sweep, "overprovisioning", "isolation")
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["initially", "persistently"]
+    assert names(axes) == {"initially", "persistently"}
+    assert axes.get_legend() is None
+    # A band for each line: here both seeds agree, so their intervals are empty.
+    assert not axes.collections
     axes = figures.plot_crossover(sweep, "overprovisioning", "isolation", "initially", "persistently")
     assert len(axes.lines) == 3
     with pytest.raises(wafer.ConfigError, match="no points with both"):

@@ -26,7 +26,7 @@ def test_importing_needs_numpy_alone():
     program = (
         f"import sys\n{blocked}\nimport wafer\n"
         "wafer.sweep, wafer.calibrate, wafer.stats, wafer.endurance\n"
-        "try:\n    wafer.Result.plot\n    from wafer.figures import style\n    style.axes()\n"
+        "try:\n    wafer.Result.plot\n    from wafer.plot import style\n    style.axes()\n"
         "except wafer.MissingExtra as error:\n    print(error)\n"
     )
     done = python("-c", program)

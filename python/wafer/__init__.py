@@ -10,7 +10,7 @@ Example:
 
 :func:`wafer.run` takes a :class:`wafer.Device` and a workload (:func:`wafer.fio`, :func:`wafer.model`,
 :func:`wafer.trace`, :class:`wafer.Commands`) and returns a :class:`wafer.Result`. :func:`wafer.sweep` runs
-many points, and :func:`wafer.calibrate` infers a device from a measured curve. :mod:`wafer.figures` plots,
+many points, and :func:`wafer.calibrate` infers a device from a measured curve. :mod:`wafer.plot` plots,
 :mod:`wafer.stats` computes confidence intervals, and :mod:`wafer.endurance` converts a WAF into years of
 service, cost and carbon.
 
@@ -54,7 +54,7 @@ from wafer.workload import (
 )
 
 if TYPE_CHECKING:
-    from wafer import calibration, endurance, figures, progress, stats, sweeps
+    from wafer import calibration, endurance, figures, plot, progress, stats, sweeps
     from wafer.calibration import Fit, calibrate, calibrate_timing
     from wafer.sweeps import Sweep, sweep
 
@@ -99,6 +99,7 @@ __all__ = [
     "labels",
     "model",
     "models",
+    "plot",
     "policies",
     "profiles",
     "progress",
@@ -121,7 +122,7 @@ _LAZY = {
     "Sweep": "wafer.sweeps",
     "sweep": "wafer.sweeps",
 }
-_MODULES = ("calibration", "endurance", "figures", "progress", "stats", "sweeps")
+_MODULES = ("calibration", "endurance", "figures", "plot", "progress", "stats", "sweeps")
 
 
 def __getattr__(name: str) -> Any:

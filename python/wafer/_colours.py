@@ -1,18 +1,32 @@
-"""Colours of handles and series: those of the report page (``web/js``), which a test compares."""
+"""Colours of handles and series: those of the report page, on a light background."""
 
 from __future__ import annotations
 
+import json
+
+from wafer import _wafer
+
 __all__ = ["COLOURS", "GC", "handle_colour"]
 
-#: Series in the order in which they are given out, on a light background. The first hues are those of Okabe
-#: and Ito (2008), which colour-blind people tell apart.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5548f", "#8a6d00", "#2b8cbe", "#7f3b08", "#6a51a3")
+_PALETTE = json.loads(_wafer.palette())
+#: Series in the order in which they are given out.
+COLOURS: tuple[str, ...] = tuple(_PALETTE["light"])
 #: Data that GC moved.
-GC = "#3f464d"
+GC: str = _PALETTE["gc"]["light"]
 
 
 def handle_colour(key: int | str) -> str:
-    """Returns the colour of a handle: the same in every plot and on the report page."""
+    """Returns the colour of a handle: the same in every plot and on the report page.
+
+    Args:
+        key: number of the handle, or ``"gc"``.
+
+    Example:
+        >>> from wafer import plot
+        >>> plot.handle_colour(0)
+        '#0072b2'
+
+    """
     if key == "gc":
         return GC
     return COLOURS[int(key) % len(COLOURS)] if str(key).isdigit() else COLOURS[0]

@@ -27,7 +27,8 @@ def page(title: str, *parts: str) -> str:
 def table(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
     """Returns a table of names and values, or of rows."""
     if isinstance(rows, Mapping):
-        body = "".join(f"<tr><th>{_text(k)}</th><td>{_text(v)}</td></tr>" for k, v in rows.items())
+        left = 'style="text-align:left"'
+        body = "".join(f"<tr><th {left}>{_text(k)}</th><td>{_text(v)}</td></tr>" for k, v in rows.items())
         return f"<table>{body}</table>"
     keys = list(dict.fromkeys(key for row in rows for key in row))
     head = "".join(f"<th>{_text(key)}</th>" for key in keys)

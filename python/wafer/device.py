@@ -20,12 +20,26 @@ __all__ = ["Device", "policies", "profiles"]
 
 
 def profiles() -> list[str]:
-    """Returns the names of the shipped device profiles."""
+    """Returns the names of the shipped device profiles.
+
+    Example:
+        >>> import wafer
+        >>> "warp" in wafer.profiles()
+        True
+
+    """
     return _wafer.profiles()
 
 
 def policies() -> dict[str, str]:
-    """Returns the names of the victim policies for ``gc_policy``, each with a one-line description."""
+    """Returns the names of the victim policies for ``gc_policy``, each with a one-line description.
+
+    Example:
+        >>> import wafer
+        >>> "greedy" in wafer.policies()
+        True
+
+    """
     return dict(_wafer.policies())
 
 
@@ -63,16 +77,49 @@ class Device:
 
     @classmethod
     def from_toml(cls, text: str, *, name: str = "device", **keys: Unpack[DeviceKeys]) -> Device:
-        """Creates a device from the text of a device file; ``name`` is the name of the file in messages."""
+        """Creates a device from the text of a device file; ``name`` is the name of the file in messages.
+
+        Args:
+            text: the text of a device file.
+            name: name of the file in messages.
+            keys: keys to change, as for the class.
+
+        Returns:
+            The device.
+
+        Raises:
+            ConfigError: the text is invalid; the message names line and key.
+
+        """
         return cls._of(_wafer.Device.from_toml(name, text, assignments(keys)))
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any], *, name: str = "device") -> Device:
-        """Creates a device from its keys, as in ``provenance.config`` of a result record."""
+        """Creates a device from its keys, as in ``provenance.config`` of a result record.
+
+        Args:
+            config: keys with their values, tables as dicts.
+            name: name in messages.
+
+        Returns:
+            The device.
+
+        Raises:
+            ConfigError: a key is invalid.
+
+        """
         return cls.from_toml(_toml.document(config), name=name)
 
     def replace(self, **keys: Unpack[DeviceKeys]) -> Device:
-        """Returns the same device with other keys."""
+        """Returns the same device with other keys.
+
+        Args:
+            keys: keys to change, as for the class.
+
+        Raises:
+            ConfigError: a key is invalid.
+
+        """
         return Device.from_toml(self.to_toml(), name=self.name, **keys)
 
     @property
@@ -122,7 +169,15 @@ class Device:
         return self._inner.notices
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Returns the device as the text of a device file; also writes it to ``path`` if given."""
+        """Returns the device as the text of a device file; also writes it to ``path`` if given.
+
+        Args:
+            path: file to write.
+
+        Raises:
+            OSError: the file cannot be written.
+
+        """
         text = self._inner.to_toml()
         if path is not None:
             _wafer.write_text(Path(path), text)

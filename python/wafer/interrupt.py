@@ -24,6 +24,9 @@ def interruptible() -> Iterator[Cancel]:
     Returns:
         The :class:`wafer.Cancel` to give to runs.
 
+    Raises:
+        KeyboardInterrupt: at a second Ctrl-C.
+
     Example:
         >>> import wafer
         >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)

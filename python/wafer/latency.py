@@ -25,6 +25,11 @@ class Latency:
         max_us: greatest latency, microseconds.
         percentiles_us: latency by percentile (``99.9``), microseconds, within 1 %.
 
+    Example:
+        >>> import wafer
+        >>> result = wafer.run(device, job, time=True)  # doctest: +SKIP
+        >>> result.latency.read.p99  # doctest: +SKIP
+
     """
 
     def __init__(self, record: Mapping[str, Any]) -> None:
@@ -57,6 +62,11 @@ class Latencies:
         read: the reads; ``None`` if there are none.
         write: the writes; ``None`` if there are none.
         jobs: the same by job name; empty for a job.
+
+    Example:
+        >>> import wafer
+        >>> result = wafer.run(device, job, time=True)  # doctest: +SKIP
+        >>> result.latency.write.mean_us  # doctest: +SKIP
 
     """
 

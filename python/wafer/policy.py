@@ -65,6 +65,10 @@ class Policy(ABC):
 
         ``None`` ends background GC for now. If space is needed, the device then collects the candidate with
         the fewest valid pages.
+
+        Args:
+            rus: the candidates.
+
         """
 
     def select_destination(self, rus: ReclaimUnits, victim: int) -> int | None:
@@ -79,6 +83,10 @@ class Policy(ABC):
         is the handle whose command needs space.
 
         ``None``, the default, leaves the choice to ``gc.destination``.
+
+        Args:
+            rus: the candidates.
+            victim: index of the victim in the arrays of ``rus``.
 
         Example:
             Hot and cold data separated by age:

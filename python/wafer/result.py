@@ -48,6 +48,11 @@ class Timeline:
         media_bytes: MBMW at each point, bytes (``uint64``).
         capacity: logical capacity of the device, bytes.
 
+    Example:
+        >>> import wafer
+        >>> wafer.Timeline([100, 200, 300], [100, 300, 600], 100).waf
+        array([1. , 1.5, 2. ])
+
     """
 
     def __init__(self, host_bytes: npt.ArrayLike, media_bytes: npt.ArrayLike, capacity: int) -> None:
@@ -78,13 +83,23 @@ class Timeline:
         return _wafer.instantaneous_waf(self.host_bytes, self.media_bytes)
 
     def media_at(self, host_bytes: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Returns the media bytes at ``host_bytes``, interpolated linearly; NaN past the end."""
+        """Returns the media bytes at ``host_bytes``, interpolated linearly; NaN past the end.
+
+        Args:
+            host_bytes: host bytes since the first write.
+
+        """
         host = np.concatenate(([0.0], self.host_bytes.astype(np.float64)))
         media = np.concatenate(([0.0], self.media_bytes.astype(np.float64)))
         return np.interp(np.asarray(host_bytes, dtype=np.float64), host, media, right=np.nan)
 
     def waf_at(self, volume: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Returns the cumulative WAF at volumes in multiples of the logical capacity; NaN past the end."""
+        """Returns the cumulative WAF at volumes in multiples of the logical capacity; NaN past the end.
+
+        Args:
+            volume: multiples of the logical capacity.
+
+        """
         host = np.asarray(volume, dtype=np.float64) * self.capacity
         return self.media_at(host) / host
 
@@ -161,6 +176,12 @@ class Handle(Timeline):
     """A reclaim unit handle over the run: what hosts wrote through it, and its media bytes.
 
     Media bytes are the host bytes in whole pages plus what GC moved *out of* RUs of the handle.
+
+    Example:
+        >>> import wafer
+        >>> wafer.Handle([100, 200], [100, 300], 100).waf
+        1.5
+
     """
 
     @property
@@ -193,7 +214,19 @@ class Handle(Timeline):
 
 
 class Handles(Mapping[int | str, Handle]):
-    """Handles that were written, by number, and ``"gc"``: the open RU that GC fills for all II handles."""
+    """Handles that were written, by number, and ``"gc"``: the open RU that GC fills for all II handles.
+
+    Example:
+        >>> import wafer
+        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+        >>> result = wafer.run(device, job, volume="2x")
+        >>> sorted(map(str, result.handles))
+        ['0', 'gc']
+        >>> result.handles[0].waf >= 1
+        True
+
+    """
 
     def __init__(self, handles: dict[int | str, Handle]) -> None:
         self._handles = handles
@@ -219,6 +252,17 @@ class Result:
     """One run: totals, counters over time, and everything needed to repeat it.
 
     Holds the result record, schema ``wafer.result/1``, exactly as the command line writes it.
+
+    Example:
+        >>> import wafer
+        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+        >>> result = wafer.run(device, job, volume="2x")
+        >>> result.waf == result.media_bytes / result.host_bytes
+        True
+        >>> len(result.timeline) <= 1000
+        True
+
     """
 
     def __init__(self, text: str) -> None:
@@ -231,7 +275,18 @@ class Result:
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Result:
-        """Reads a result record."""
+        """Reads a result record.
+
+        Args:
+            path: file with one record.
+
+        Returns:
+            The result.
+
+        Raises:
+            ConfigError: there is no such file, or it is no record.
+
+        """
         try:
             text = Path(path).read_text(encoding="utf-8")
             return cls(text)
@@ -241,7 +296,15 @@ class Result:
             raise ConfigError(f"{os.fspath(path)}: {error}") from None
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Returns the record as JSON; also writes it to ``path`` if given, as a whole or not at all."""
+        """Returns the record as JSON; also writes it to ``path`` if given, as a whole or not at all.
+
+        Args:
+            path: file to write.
+
+        Raises:
+            OSError: the file cannot be written.
+
+        """
         if path is not None:
             write_text(Path(path), self._text + "\n")
         return self._text
@@ -359,16 +422,45 @@ class Result:
         )
 
     def waf_between(self, start: Volume, end: Volume) -> float:
-        """Returns the WAF between two volumes: :meth:`Timeline.waf_between`."""
+        """Returns the WAF between two volumes: :meth:`Timeline.waf_between`.
+
+        Args:
+            start: first volume.
+            end: last volume.
+
+        Raises:
+            ConfigError: as for the timeline.
+
+        """
         return self.timeline.waf_between(start, end)
 
     def waf_per(self, volume: Volume) -> npt.NDArray[np.float64]:
-        """Returns the WAF of each ``volume`` of host writes: :meth:`Timeline.waf_per`."""
+        """Returns the WAF of each ``volume`` of host writes: :meth:`Timeline.waf_per`.
+
+        Args:
+            volume: step.
+
+        Raises:
+            ConfigError: as for the timeline.
+
+        """
         return self.timeline.waf_per(volume)
 
     def plot(self, ax: Axes | None = None, *, handles: bool = False) -> Axes:
-        """Plots cumulative WAF over volume, optionally by handle; needs ``wafer[analysis]``."""
-        from wafer.figures.curves import plot_result
+        """Plots cumulative WAF over volume, optionally by handle; needs ``wafer[analysis]``.
+
+        Args:
+            ax: axes to draw on. Default: new ones.
+            handles: also plot the WAF of each handle.
+
+        Returns:
+            The axes.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+
+        """
+        from wafer.plot.curves import plot_result
 
         return plot_result(self, ax, handles=handles)
 
@@ -427,12 +519,39 @@ def labels(results: Sequence[Result]) -> list[str]:
     """Returns a label for each result by what differs between the runs: ``"gc.policy = fifo"``.
 
     Names that differ stay; runs that nothing recorded tells apart are numbered.
+
+    Args:
+        results: the runs.
+
+    Example:
+        >>> import wafer
+        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+        >>> runs = [wafer.run(device.replace(gc_policy=p), job, volume="1x") for p in ("greedy", "fifo")]
+        >>> wafer.labels(runs)
+        ['gc.policy = greedy', 'gc.policy = fifo']
+
     """
     return _wafer.labels([result.to_json() for result in results])
 
 
 def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
-    """Reads result records from files, which may hold an array, and from the ``*.json`` of folders."""
+    """Reads result records from files, which may hold an array, and from the ``*.json`` of folders.
+
+    Args:
+        paths: files or folders.
+
+    Returns:
+        The results in the order of the paths; files of a folder by name.
+
+    Raises:
+        ConfigError: a file cannot be read or is no record.
+
+    Example:
+        >>> import wafer
+        >>> results = wafer.read_results("results/")  # doctest: +SKIP
+
+    """
     results: list[Result] = []
     for path in map(Path, paths):
         files = sorted(path.glob("*.json")) if path.is_dir() else [path]

@@ -49,7 +49,14 @@ class Settings(TypedDict, total=False):
 
 
 def available_memory() -> int | None:
-    """Returns the bytes of memory that runs may take together; ``None`` if the system does not report it."""
+    """Returns the bytes of memory that runs may take together; ``None`` if the system does not report it.
+
+    Example:
+        >>> import wafer
+        >>> (wafer.available_memory() or 1) > 0
+        True
+
+    """
     return _wafer.available_memory()
 
 
@@ -58,6 +65,24 @@ class Experiment:
 
     :func:`wafer.experiment` reads one from a file. Keywords are those of
     :class:`Settings`.
+
+    Args:
+        device: a device, or the name of a profile.
+        workload: the workload.
+        name: name for tables and files. Default: device and workload.
+        settings: ``volume="8x"``, ``seed``, ...: :class:`wafer.running.Settings`.
+
+    Raises:
+        ConfigError: a setting is invalid.
+        TypeError: an argument has a wrong type.
+
+    Example:
+        >>> import wafer
+        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+        >>> wafer.Experiment(device, job, volume="1x", seed=3).run().seed
+        3
+
     """
 
     def __init__(
@@ -116,6 +141,9 @@ class Experiment:
     def memory_bytes(self) -> int:
         """Reads the workload and returns the bytes of memory that a run takes, device and workload.
 
+        Returns:
+            Bytes.
+
         Raises:
             WorkloadError, ConfigError, NotEnoughMemory: the experiment cannot run.
 
@@ -123,13 +151,35 @@ class Experiment:
         return self._inner.check()
 
     def run(self, **how: Any) -> Result:
-        """Runs the experiment: :func:`wafer.run`."""
+        """Runs the experiment: :func:`wafer.run`.
+
+        Args:
+            how: ``policy``, ``progress`` and ``cancel`` of :func:`wafer.run`.
+
+        Returns:
+            The result.
+
+        Raises:
+            WaferError: as for :func:`wafer.run`.
+
+        """
         return run(self, **how)
 
     def brief(self, numbers: int, cancel: Cancel | None = None) -> Result:
         """Runs the experiment for a brief record, with about ``numbers`` values in its timeline.
 
         Totals and digest are those of :meth:`run`. For thousands of short runs.
+
+        Args:
+            numbers: approximate number of values in the timeline.
+            cancel: stops the run from another thread.
+
+        Returns:
+            The result.
+
+        Raises:
+            WaferError: as for :func:`wafer.run`.
+
         """
         return Result(_wafer.run(self._inner, None, None, cancel, numbers))
 
@@ -159,8 +209,17 @@ def experiment(
         folder: where relative paths of a dict start.
         settings: the keywords of :class:`Settings`, which override the file.
 
+    Returns:
+        The experiment, ready to run.
+
     Raises:
         ConfigError: the file is invalid; the message names line and key.
+
+    Example:
+        >>> import wafer
+        >>> table = {"device": "warp", "workload": {"fio_text": "[w]\\nrw=write\\nsize=100%\\n"}, "seed": 4}
+        >>> wafer.experiment(table, set={"capacity": "1GiB"}).seed
+        4
 
     """
     checked = _checked(settings)
@@ -211,6 +270,9 @@ def run(
         cancel: stops the run from another thread.
         settings: ``volume="8x"``, ``seed``, ``samples``, ``pace``, ``pace_from``, ``precondition``,
             ``time``: the keywords of :class:`Settings`.
+
+    Returns:
+        The result: totals, counters over time, and everything needed to repeat it.
 
     Raises:
         ConfigError, WorkloadError, NotEnoughMemory: the experiment cannot run; raised before it begins.

@@ -36,6 +36,12 @@ class Requests:
         volumes: names of the volumes seen so far, in order of appearance.
         processes: names of the processes seen so far, in order of appearance.
 
+    Example:
+        >>> import wafer
+        >>> chunk = next(wafer.requests("web.blkparse.gz"))  # doctest: +SKIP
+        >>> int(chunk.length[chunk.writes].sum())  # doctest: +SKIP
+        4096
+
     """
 
     time_ns: npt.NDArray[np.uint64]
@@ -70,6 +76,9 @@ def requests(path: str | os.PathLike[str], *, format: str | None = None) -> Iter
     Args:
         path: trace file; gzip, zstd and xz are decompressed.
         format: name of the format. Default: detected from the first bytes.
+
+    Returns:
+        An iterator of chunks of consecutive requests.
 
     Raises:
         WorkloadError: the file cannot be read, or its format is unknown.

@@ -31,7 +31,14 @@ Integers = Union[npt.ArrayLike, int]
 
 
 class Workload:
-    """The commands of a run; see :func:`wafer.fio`, :func:`wafer.model`, :func:`wafer.trace`, ..."""
+    """The commands of a run; see :func:`wafer.fio`, :func:`wafer.model`, :func:`wafer.trace`, ...
+
+    Example:
+        >>> import wafer
+        >>> wafer.fio_text("[w]\\nrw=randwrite\\n", name="w.fio").path
+        'w.fio'
+
+    """
 
     def __init__(self, inner: _wafer.Workload, again: tuple[str, tuple[Any, ...]] | None = None) -> None:
         self._inner = inner
@@ -77,9 +84,16 @@ def fio(path: str | os.PathLike[str]) -> Workload:
 
     ``fdp_pli`` or ``plids`` selects the placement handle.
 
+    Args:
+        path: the job file.
+
     Raises:
         ConfigError: the file cannot be read.
         WorkloadError: an unsupported option, with file and line; raised by the run.
+
+    Example:
+        >>> import wafer
+        >>> job = wafer.fio("job.fio")  # doctest: +SKIP
 
     """
     inner = _wafer.Workload.fio(os.fspath(path))
@@ -88,6 +102,10 @@ def fio(path: str | os.PathLike[str]) -> Workload:
 
 def fio_text(text: str, *, name: str = "job.fio") -> Workload:
     """Returns the workload of a fio job given as text; error messages use ``name`` as its file name.
+
+    Args:
+        text: the job file's text.
+        name: name of the file in messages and in the record.
 
     Example:
         >>> import wafer
@@ -104,6 +122,19 @@ def workload(table: Mapping[str, Any], *, folder: str | os.PathLike[str] = ".") 
 
     Every kind of workload of an experiment file is available; see the workload reference. Relative paths
     start at ``folder``.
+
+    Args:
+        table: the keys of the table.
+        folder: folder from which relative paths start.
+
+    Raises:
+        ConfigError: the table is invalid; the message names the key.
+
+    Example:
+        >>> import wafer
+        >>> wafer.workload({"fio_text": "[w]\\nrw=write\\n"}).kind
+        'fio'
+
     """
     text = _toml.document({"workload": dict(table)})
     return _table(text, os.fspath(Path(folder).resolve()))
@@ -114,17 +145,54 @@ def _table(text: str, folder: str) -> Workload:
 
 
 def model(name: str, **parameters: Any) -> Workload:
-    """Returns an application model; its parameters are the keys of its ``[workload]`` table."""
+    """Returns an application model; its parameters are the keys of its ``[workload]`` table.
+
+    Args:
+        name: name of the model (:func:`wafer.models`).
+        parameters: keys of its table, such as ``write_block="128KiB"``.
+
+    Raises:
+        ConfigError: there is no such model, or it has no such key.
+
+    Example:
+        >>> import wafer
+        >>> wafer.model("aerospike", write_block="128KiB").kind
+        'model'
+
+    """
     return workload({"model": name, **parameters})
 
 
 def models() -> dict[str, str]:
-    """Returns the application models: name and one-line description."""
+    """Returns the application models: name and one-line description.
+
+    Example:
+        >>> import wafer
+        >>> "aerospike" in wafer.models()
+        True
+
+    """
     return dict(_wafer.models())
 
 
 def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Workload:
-    """Returns several applications on one device: ``[[tenants]]`` tables of an experiment file, as dicts."""
+    """Returns several applications on one device: ``[[tenants]]`` tables of an experiment file, as dicts.
+
+    Args:
+        tables: one table an application.
+        folder: folder from which relative paths start.
+
+    Raises:
+        ConfigError: a table is invalid; the message names the key.
+
+    Example:
+        >>> import wafer
+        >>> models = {"db": "aerospike", "log": "jesd219a"}
+        >>> tables = [{"name": name, "workload": {"model": model}} for name, model in models.items()]
+        >>> wafer.tenants(*tables).kind
+        'tenants'
+
+    """
     text = _toml.document({"tenants": [dict(table) for table in tables]})
     return _table(text, os.fspath(Path(folder).resolve()))
 
@@ -242,6 +310,14 @@ def commands(
 
     Raises:
         WorkloadError: ``source`` is an iterator, which can run only once.
+
+    Example:
+        >>> import numpy as np
+        >>> import wafer
+        >>> def log():
+        ...     yield np.arange(1000), 1, 0  # lba, length, placement
+        >>> wafer.commands(log).kind
+        'iterator'
 
     """
     if not callable(source) and iter(source) is source:

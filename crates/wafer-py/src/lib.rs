@@ -73,12 +73,18 @@ fn available_memory() -> Option<u64> {
     wafer_record::host::available_memory()
 }
 
+/// Returns the colours and dashes of series on the report page, as JSON.
+#[pyfunction]
+fn palette() -> String {
+    wafer_web::report::palette()
+}
+
 #[pymodule]
 mod _wafer {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::{available_memory, main, models, policies, profiles};
+    use super::{available_memory, main, models, palette, policies, profiles};
     #[pymodule_export]
     use crate::calibration::calibrate_timing;
     #[pymodule_export]

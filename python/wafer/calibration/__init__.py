@@ -109,6 +109,11 @@ def calibrate(
             is too short for a first run.
         KeyboardInterrupt: Ctrl-C, before the first run ended.
 
+    Example:
+        >>> import wafer
+        >>> fit = wafer.calibrate("stats.json", "3.84TB", time_limit=60)  # doctest: +SKIP
+        >>> fit.to_toml("my-drive.toml")  # doctest: +SKIP
+
     """
     started = time.monotonic()
     if not 0 < fraction <= 1:

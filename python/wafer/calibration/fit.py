@@ -67,6 +67,11 @@ class Fit:
         stopped: the stage in which Ctrl-C or ``time_limit`` stopped the search; ``None`` if it is complete.
         inputs: the files that were read; :meth:`to_toml` does not overwrite them.
 
+    Example:
+        >>> import wafer
+        >>> fit = wafer.calibrate("stats.json", "3.84TB")  # doctest: +SKIP
+        >>> print(fit.intervals["overprovisioning"])  # doctest: +SKIP
+
     """
 
     device: Device
@@ -89,7 +94,12 @@ class Fit:
     inputs: tuple[str, ...] = ()
 
     def predict(self, host_bytes: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Returns the predicted media bytes of the drive at ``host_bytes``; NaN beyond the measured curve."""
+        """Returns the predicted media bytes of the drive at ``host_bytes``; NaN beyond the measured curve.
+
+        Args:
+            host_bytes: host bytes of the drive since the first sample.
+
+        """
         ratio = self.result.capacity / self.capacity
         host = np.asarray(host_bytes, dtype=np.float64)
         end = float(self.result.timeline.host_bytes[-1])
@@ -99,6 +109,9 @@ class Fit:
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Returns the device as a commented profile, and writes it to ``path`` if given.
+
+        Args:
+            path: file to write.
 
         Raises:
             ConfigError: ``path`` is a file that the calibration read.
@@ -124,8 +137,19 @@ class Fit:
         return text
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Plots the measured and the calibrated curve; needs ``wafer[analysis]``."""
-        from wafer.figures.curves import plot_fit
+        """Plots the measured and the calibrated curve; needs ``wafer[analysis]``.
+
+        Args:
+            ax: axes to draw on. Default: new ones.
+
+        Returns:
+            The axes.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+
+        """
+        from wafer.plot.curves import plot_fit
 
         return plot_fit(self, ax)
 

@@ -65,6 +65,9 @@ class TimingFit:
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Returns the device file, commented as the command line writes it; also writes it to ``path``.
 
+        Args:
+            path: file to write.
+
         Raises:
             ConfigError: ``path`` is a file that the fit read.
 

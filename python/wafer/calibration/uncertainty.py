@@ -28,7 +28,7 @@ def intervals(found: Found, capacity: int, reserve: int | None = None) -> dict[s
         count = np.exp(np.concatenate([x for x, _ in regions]))
         net = np.exp(np.concatenate([z for _, z in regions]) + found.moved)
     else:
-        # Stopped before the likelihood: the spread of the structures tried.
+        # No likelihood: the spread of the structures tried.
         count = np.array([float(trial.candidate.count) for trial in found.structures])
         net = np.array([max(trial.candidate.net_spare, 1e-4) for trial in found.structures])
     # The curve determines the number and size of the units that hold data; the others add to them.
@@ -65,6 +65,11 @@ def warnings(
         notes.append(
             f"stopped at the stage `{found.stopped}`: the best device of {found.runs} runs"
             + ("" if found.surfaces else "; the intervals are no confidence intervals")
+        )
+    elif not found.surfaces:
+        notes.append(
+            "too few devices near the best fit are possible, so the intervals are no confidence intervals; "
+            "check that the workload is the measured one"
         )
     op, net = bounds["overprovisioning"], bounds["net_spare"]
     kept = (

@@ -1,4 +1,4 @@
-"""Figures of runs, sweeps, fits and the published studies; needs ``wafer[analysis]``.
+"""Figures of the published studies; needs ``wafer[analysis]``. :mod:`wafer.plot` has those of runs.
 
 ``python -m wafer.figures RECORDS... --out DIR`` plots every study figure whose records are given, as PDF and
 PNG.
@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from wafer._errors import ConfigError
-from wafer.figures.curves import plot_fit, plot_result
 from wafer.figures.studies import FIGURES, Material
-from wafer.figures.style import COLOURS, save, styled
-from wafer.figures.sweeps import crossover, plot_crossover, plot_sweep
+from wafer.plot.curves import plot_fit, plot_result
+from wafer.plot.style import COLOURS, save, styled
+from wafer.plot.sweeps import crossover, plot_crossover, plot_sweep
 from wafer.result import read_results
 
 __all__ = [
@@ -76,5 +76,5 @@ def draw_all(
         if made is None:
             missing.append(figure.name)
         else:
-            drawn[figure.name] = save(made, Path(out), figure.name)
+            drawn[figure.name] = save(made, *(Path(out) / f"{figure.name}.{kind}" for kind in ("pdf", "png")))
     return drawn, missing

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wafer.figures.curves import label_axes, plot_published, plot_several
-from wafer.figures.style import COLOURS, MARKERS, PUBLISHED, grid_of_axes, legend, title
+from wafer.plot.curves import label_axes, plot_published, plot_several
+from wafer.plot.style import COLOURS, MARKERS, PUBLISHED, grid_of_axes, handle_colour, legend, title
 from wafer.result import Result
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def noisy_handle(material: Material) -> Figure | None:
     figure, found = grid_of_axes(len(panels))
     for (name, result), ax in zip(panels, found):
         for number, (key, handle) in enumerate(result.handles.items()):
-            colour, marker = COLOURS[number], MARKERS[number % len(MARKERS)]
+            colour, marker = handle_colour(key), MARKERS[number % len(MARKERS)]
             ax.plot(
                 result.timeline.volume, handle.cumulative_waf, color=colour, label=roles.get(key, str(key))
             )

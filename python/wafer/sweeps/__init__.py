@@ -59,6 +59,18 @@ class Sweep:
         keys: the keys that vary.
         ran: number of runs of this call; the others existed already.
 
+    Example:
+        >>> import tempfile, wafer
+        >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
+        >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
+        >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
+        >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
+        >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
+        >>> len(sweep), sweep.keys
+        (4, ['device.overprovisioning', 'seed'])
+        >>> sweep.summary(by=["overprovisioning"])[0].mean.count
+        2
+
     """
 
     def __init__(self, folder: Path, rows: list[dict[str, Any]], keys: list[str], ran: int) -> None:
@@ -81,13 +93,29 @@ class Sweep:
         return Counter(row["error"] for row in self.failures).most_common()
 
     def results(self, **values: Any) -> list[Result]:
-        """Returns the records of some points: ``s.results(isolation="initially", seed=1)``."""
+        """Returns the records of some points: ``s.results(isolation="initially", seed=1)``.
+
+        Args:
+            values: keys, by full name or end, with the value that they must have.
+
+        Raises:
+            ConfigError: no single key has the name.
+
+        """
         wanted = {self.key(name): value for name, value in values.items()}
         rows = [r for r in self.rows if r["record"] and all(r[k] == v for k, v in wanted.items())]
         return [Result.from_json(self.folder / row["record"]) for row in rows]
 
     def key(self, name: str) -> str:
-        """Returns a varied key by its full name or its end: ``overprovisioning``, ``gc_policy``."""
+        """Returns a varied key by its full name or its end: ``overprovisioning``, ``gc_policy``.
+
+        Args:
+            name: the key, or its end.
+
+        Raises:
+            ConfigError: no single key has the name.
+
+        """
         ends = (name, dotted(name))
         found = [k for k in self.keys if k == name or any(k.endswith(f".{end}") for end in ends)]
         if len(found) != 1:
@@ -95,7 +123,16 @@ class Sweep:
         return found[0]
 
     def summary(self, value: str = "waf", by: Sequence[str] | None = None) -> list[Summary]:
-        """Returns the mean and 95 % interval of a column over seeds, for each combination of other keys."""
+        """Returns the mean and 95 % interval of a column over seeds, for each combination of other keys.
+
+        Args:
+            value: column of the rows.
+            by: keys whose combinations get a mean each. Default: all but the seed.
+
+        Raises:
+            ConfigError: no single key has a name.
+
+        """
         keys = [self.key(name) for name in by] if by else [key for key in self.keys if key != "seed"]
         return summarise([row for row in self.rows if row["status"] == "done"], value=value, by=keys)
 
@@ -147,8 +184,23 @@ class Sweep:
         return _html.page(repr(self).strip("<>"), _html.table(shown), more, chart)
 
     def plot(self, x: str, series: str | None = None, value: str = "waf", ax: Any = None) -> Any:
-        """Plots a column over a key, with a line for each value of ``series`` and intervals over seeds."""
-        from wafer.figures.sweeps import plot_sweep
+        """Plots a column over a key, with a line for each value of ``series`` and intervals over seeds.
+
+        Args:
+            x: key on the horizontal axis.
+            series: key that gives a line each. Default: one line.
+            value: column of the rows.
+            ax: axes to draw on. Default: new ones.
+
+        Returns:
+            The axes.
+
+        Raises:
+            ConfigError: no single key has a name, or no point has a result.
+            MissingExtra: matplotlib is not installed.
+
+        """
+        from wafer.plot.sweeps import plot_sweep
 
         return plot_sweep(self, x, series, value, ax)
 
@@ -198,9 +250,22 @@ def sweep(
     A point that fails is kept with its error, and the sweep continues. Ctrl-C stops the current runs and
     keeps the finished ones.
 
+    Returns:
+        A row for each point, and the records behind them.
+
     Raises:
         ConfigError: the sweep is invalid; raised before anything runs.
         RunError: the first points, or all, failed, with ``on_error="raise"``.
+
+    Example:
+        >>> import tempfile, wafer
+        >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
+        >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
+        >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
+        >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
+        >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
+        >>> sweep
+        <wafer.Sweep ...: 4 points>
 
     """
     if on_error not in ("raise", "keep"):

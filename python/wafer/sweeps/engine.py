@@ -34,12 +34,21 @@ class Engine(Protocol):
     """Runs points. :func:`wafer.sweeps.run_point` runs one, in any process."""
 
     def submit(self, point: Point) -> None:
-        """Queues a point."""
+        """Queues a point.
+
+        Args:
+            point: a point that has not been submitted.
+
+        """
 
     def gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
         """Returns the points that have ended since the last call, each once.
 
         Waits up to ``timeout`` seconds for the first of them.
+
+        Args:
+            timeout: seconds.
+
         """
 
     def cancel(self) -> None:
@@ -75,6 +84,15 @@ def register(name: str, make: Make) -> None:
     """Adds an engine for ``wafer.sweep(..., engine=name)``.
 
     A package can do the same with an entry point in the group ``wafer.sweep_engines``.
+
+    Args:
+        name: name of the engine.
+        make: returns the engine for its settings.
+
+    Example:
+        >>> import wafer
+        >>> wafer.sweeps.register("mine", lambda settings: MyEngine(settings))  # doctest: +SKIP
+
     """
     _ENGINES[name] = make
 

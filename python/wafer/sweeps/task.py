@@ -53,6 +53,9 @@ def run_point(
             record.
         cancel: stops the run.
 
+    Returns:
+        The record as JSON, or the error.
+
     Raises:
         Cancelled: the run was stopped.
 

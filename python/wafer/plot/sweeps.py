@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wafer._errors import ConfigError
-from wafer.figures.protocols import Grid
-from wafer.figures.style import COLOURS, MARKERS, axes, legend
+from wafer.plot.labels import label_lines
+from wafer.plot.protocols import Grid
+from wafer.plot.style import COLOURS, MARKERS, axes
 from wafer.stats import compare
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Crossover", "crossover", "plot_crossover", "plot_sweep"]
+__all__ = ["Crossover", "crossover", "key_name", "plot_crossover", "plot_sweep"]
 
 
-def _name(key: str) -> str:
+def key_name(key: str) -> str:
+    """Returns a key as axes show it."""
     return key.removeprefix("device.").removeprefix("workload.").removeprefix("label.")
 
 
@@ -28,17 +30,32 @@ def plot_sweep(
 ) -> Axes:
     """Plots a column over a key, with a line for each value of ``series``.
 
-    Error bars are 95 % confidence intervals over seeds.
+    Bands are 95 % confidence intervals over seeds; error bars where the key is no number.
 
     Args:
         sweep: finished sweep.
         x: key on the horizontal axis.
         series: key that gives a line each. Default: one line.
         value: column of the rows.
-        ax: axes to draw on. Default: new ones.
+        ax: axes to draw on. Default: new ones, one column wide.
+
+    Returns:
+        The axes, with the lines named at their ends.
 
     Raises:
-        ConfigError: no single key of the sweep matches ``x`` or ``series``.
+        ConfigError: no single key of the sweep matches ``x`` or ``series``, or no point has a result.
+        MissingExtra: matplotlib is not installed.
+
+    Example:
+        >>> import tempfile, wafer
+        >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
+        >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
+        >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
+        >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
+        >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
+        >>> from wafer import plot
+        >>> plot.sweep(sweep, "overprovisioning").get_xlabel()
+        'overprovisioning'
 
     """
     ax = axes(ax)
@@ -52,21 +69,20 @@ def plot_sweep(
     for number, (group, points) in enumerate(groups.items()):
         numeric = all(isinstance(at, (int, float)) for at, _ in points)
         points = sorted(points, key=lambda point: point[0]) if numeric else points
-        halves = [0.0 if np.isnan(mean.half) else mean.half for _, mean in points]
-        ax.errorbar(
-            [at if numeric else str(at) for at, _ in points],
-            [mean.value for _, mean in points],
-            yerr=halves if any(halves) else None,
-            color=COLOURS[number % len(COLOURS)],
-            marker=MARKERS[number % len(MARKERS)],
-            markersize=4,
-            capsize=2,
-            label=str(group),
-        )
-    ax.set_xlabel(_name(keys[0]))
+        halves = np.array([0.0 if np.isnan(mean.half) else mean.half for _, mean in points])
+        at = [at if numeric else str(at) for at, _ in points]
+        means = np.array([mean.value for _, mean in points])
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        label = str(group) if series else "_"
+        ax.plot(at, means, color=colour, marker=marker, markersize=4, label=label)
+        if numeric and np.any(halves):
+            ax.fill_between(at, means - halves, means + halves, color=colour, alpha=0.2, linewidth=0)
+        elif np.any(halves):
+            ax.errorbar(at, means, yerr=halves, fmt="none", color=colour, capsize=2)
+    ax.set_xlabel(key_name(keys[0]))
     ax.set_ylabel("WAF" if value == "waf" else value)
     if series:
-        legend(ax, title=_name(keys[1]))
+        label_lines(ax)
     return ax
 
 
@@ -158,21 +174,39 @@ def plot_crossover(
 
     ``b`` is better below zero. The arguments are those of :func:`wafer.figures.crossover`.
 
+    Args:
+        sweep: finished sweep.
+        x: numeric key on the horizontal axis.
+        choice: key whose values ``a`` and ``b`` are compared.
+        a: first value.
+        b: second value.
+        group: key whose values get a line each.
+        ax: axes to draw on. Default: new ones, one column wide.
+
+    Returns:
+        The axes.
+
     Raises:
         ConfigError: as for :func:`wafer.figures.crossover`.
+        MissingExtra: matplotlib is not installed.
+
+    Example:
+        >>> from wafer import plot
+        >>> asked = ("overprovisioning", "isolation", "initially", "persistently")
+        >>> ax = plot.crossover(sweep, *asked)  # doctest: +SKIP
 
     """
     ax = axes(ax)
     for number, found in enumerate(crossover(sweep, x, choice, a, b, group)):
         colour = COLOURS[number % len(COLOURS)]
-        label = "" if found.group is None else str(found.group)
+        label = "_" if found.group is None else str(found.group)
         xs, ys = zip(*found.changes)
         ax.plot(xs, [100 * y for y in ys], color=colour, marker=MARKERS[number % len(MARKERS)], label=label)
         if found.at is not None:
-            ax.axvline(found.at, color=colour, linestyle=":", linewidth=1)
-    ax.axhline(0, color="black", linewidth=0.8)
-    ax.set_xlabel(_name(sweep.key(x)))
+            ax.axvline(found.at, color=colour, linestyle=":", linewidth=1, label="_")
+    ax.axhline(0, color="black", linewidth=0.8, label="_")
+    ax.set_xlabel(key_name(sweep.key(x)))
     ax.set_ylabel(f"media bytes: {b}\nagainst {a}, %")
     if group:
-        legend(ax, title=_name(sweep.key(group)))
+        label_lines(ax)
     return ax

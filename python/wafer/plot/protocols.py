@@ -42,6 +42,9 @@ class Run(Protocol):
     def name(self) -> str:
         """Name of the experiment."""
 
+    def to_json(self) -> str:
+        """Returns the record as JSON."""
+
     @property
     def capacity(self) -> int:
         """Logical capacity, bytes."""

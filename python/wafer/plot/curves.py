@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from wafer.figures.protocols import Fitted, Run
-from wafer.figures.style import COLOURS, MARKERS, PUBLISHED, axes, legend
+from wafer.plot.labels import label_lines
+from wafer.plot.protocols import Fitted, Run
+from wafer.plot.style import COLOURS, MARKERS, PUBLISHED, axes, handle_colour, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 AnyRun = TypeVar("AnyRun", bound=Run)
+
+#: Colour of the whole device beside its handles.
+DEVICE = "#1b1f23"
 
 __all__ = ["label_axes", "plot_fit", "plot_published", "plot_result"]
 
@@ -31,31 +35,50 @@ def plot_result(
 ) -> Axes:
     """Plots cumulative WAF over volume, with the published points of the record.
 
+    Lines are named at their ends. A handle has the colour that it has on the report page.
+
     Args:
         result: the run.
-        ax: axes to draw on. Default: new ones.
+        ax: axes to draw on. Default: new ones, one column wide.
         handles: also plot the WAF of each handle.
-        label: name of the line. Default: the name of the run.
+        label: name of the line. Default: the name of the run, or "device" beside its handles.
         style: further arguments of ``Axes.plot``.
+
+    Returns:
+        The axes.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+
+    Example:
+        >>> import wafer
+        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+        >>> result = wafer.run(device, job, volume="2x")
+        >>> from wafer import plot
+        >>> plot.result(result, handles=True).get_xlabel()
+        'host bytes / logical capacity'
 
     """
     ax = axes(ax)
-    style.setdefault("color", COLOURS[len(ax.lines) % len(COLOURS)])
+    curves = [line for line in ax.lines if line.get_gid() != "published"]
+    style.setdefault("color", DEVICE if handles else COLOURS[len(curves) % len(COLOURS)])
     timeline = result.timeline
-    ax.plot(timeline.volume, timeline.waf, label=label or result.name, **style)
+    name = label or ("device" if handles else result.name)
+    ax.plot(timeline.volume, timeline.waf, label=name, **style)
     plot_published(result, ax, color=style["color"])
     if handles:
-        for number, (key, handle) in enumerate(result.handles.items()):
+        for key, handle in result.handles.items():
             name = "GC open RU" if key == "gc" else f"handle {key}"
-            colour = COLOURS[(number + 1) % len(COLOURS)]
-            ax.plot(timeline.volume, handle.cumulative_waf, label=name, color=colour, linewidth=1)
-    if handles or label:
-        legend(ax)
-    return label_axes(ax)
+            colour, dashes = handle_colour(key), (0, (3, 1.5)) if key == "gc" else "-"
+            ax.plot(timeline.volume, handle.cumulative_waf, label=name, color=colour, ls=dashes, lw=1)
+    label_axes(ax)
+    label_lines(ax)
+    return ax
 
 
 def plot_published(result: Run, ax: Axes, *, color: str, marker: str = "o") -> int:
-    """Plots the published points of a record, hollow, and returns how many lie within the run.
+    """Plots the published points of a record, hollow and named, and returns how many lie within the run.
 
     The record of a scaled device may hold the points of the whole drive, which lie beyond its end.
     """
@@ -64,13 +87,33 @@ def plot_published(result: Run, ax: Axes, *, color: str, marker: str = "o") -> i
         volume = np.asarray(published["host_bytes"], dtype=np.float64) / result.capacity
         inside = (volume > 0) & (volume <= result.timeline.volume[-1] * 1.001)
         waf = np.asarray(published["waf"], dtype=np.float64)
-        ax.plot(volume[inside], waf[inside], marker=marker, color=color, **PUBLISHED)
+        ax.plot(volume[inside], waf[inside], marker=marker, color=color, gid="published", **PUBLISHED)
+        if np.any(inside) and published.get("reference"):
+            at = (volume[inside][0], waf[inside][0])
+            how: dict[str, Any] = {"textcoords": "offset points", "fontsize": 6.5, "color": color}
+            ax.annotate(str(published["reference"]), at, (4, -9), **how)
         drawn += int(np.count_nonzero(inside))
     return drawn
 
 
 def plot_fit(fit: Fitted, ax: Axes | None = None) -> Axes:
-    """Plots the measured curve, the calibrated one, and the end of the fitted part."""
+    """Plots the measured curve, the calibrated one, and the end of the fitted part.
+
+    Args:
+        fit: the calibration.
+        ax: axes to draw on. Default: new ones, one column wide.
+
+    Returns:
+        The axes.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+
+    Example:
+        >>> from wafer import plot
+        >>> ax = plot.fit(fit)  # doctest: +SKIP
+
+    """
     ax = axes(ax)
     volume = fit.curve.host_bytes / fit.capacity
     step = max(1, len(volume) // 60)
@@ -89,8 +132,9 @@ def plot_fit(fit: Fitted, ax: Axes | None = None) -> Axes:
         ax.axvspan(0, end, color=COLOURS[0], alpha=0.07, linewidth=0)
         ax.text(end, 0.02, " predicted", transform=ax.get_xaxis_transform(), fontsize=7, va="bottom")
         ax.text(end, 0.02, "fitted ", transform=ax.get_xaxis_transform(), fontsize=7, va="bottom", ha="right")
-    legend(ax, loc="center right")
-    return label_axes(ax)
+    label_axes(ax)
+    label_lines(ax)
+    return ax
 
 
 def plot_several(

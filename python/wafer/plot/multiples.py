@@ -1,0 +1,76 @@
+"""Small multiples: a panel for each run, with the others in grey."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from wafer import _wafer
+from wafer._errors import ConfigError
+from wafer.plot.curves import label_axes
+from wafer.plot.protocols import Run
+from wafer.plot.style import COLOURS, grid_of_axes, title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_multiples"]
+
+_OTHERS = "#c9ced3"
+
+
+def plot_multiples(
+    results: Sequence[Run], *, columns: int = 3, labels: Sequence[str] | None = None
+) -> list[Axes]:
+    """Plots cumulative WAF over volume, a panel for each run, all on one scale.
+
+    Args:
+        results: the runs. The others of a panel are behind it in grey.
+        columns: number of panels beside each other; three fill two columns of a paper.
+        labels: titles of the panels. Default: what differs between the runs, as :func:`wafer.labels` says.
+
+    Returns:
+        The axes, in the order of the runs.
+
+    Raises:
+        ConfigError: there are no results, or their number is not that of the labels.
+        MissingExtra: matplotlib is not installed.
+
+    Example:
+        >>> import wafer
+        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+        >>> result = wafer.run(device, job, volume="2x")
+        >>> from wafer import plot
+        >>> len(plot.multiples([result, result], labels=["one", "two"]))
+        2
+
+    """
+    if not results:
+        raise ConfigError("results: there are none")
+    if labels is None:
+        labels = _wafer.labels([run.to_json() for run in results])
+    if len(labels) != len(results):
+        raise ConfigError(f"labels: {len(labels)} for {len(results)} results")
+    columns = min(columns, len(results))
+    rows = math.ceil(len(results) / columns)
+    _, panels = grid_of_axes(columns, rows)
+    for unused in panels[len(results) :]:
+        unused.set_axis_off()
+    for number, (ax, name) in enumerate(zip(panels, labels)):
+        for other, run in enumerate(results):
+            shown = other == number
+            ax.plot(
+                run.timeline.volume,
+                run.timeline.waf,
+                color=COLOURS[0] if shown else _OTHERS,
+                linewidth=1.6 if shown else 0.8,
+                zorder=3 if shown else 2,
+                label=name if shown else "_",
+            )
+        label_axes(ax, "cumulative WAF" if number % columns == 0 else "")
+        if number + columns < len(results):
+            ax.set_xlabel("")
+        title(ax, name)
+    return list(panels[: len(results)])
