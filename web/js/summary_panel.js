@@ -98,7 +98,7 @@ export function summaryPanel(state) {
     else {
       sweep = searched(state, columns);
       show(body, sweep.element, state.thinned ? el("p", { class: "note" },
-        `Curves have 100 points, and maps of reclaim units are left out: there are ${count(state.runs.length)} runs. A report of fewer has everything.`) : null);
+        `Curves have fewer points, and maps of reclaim units are left out: there are ${count(state.runs.length)} runs. A report of fewer has everything.`) : null);
     }
     runs = state.runs;
   };

@@ -437,14 +437,14 @@ describe("what comes from outside", () => {
   });
 
   test("a sweep of a thousand runs is small and smooth", async (t) => {
-    const url = report("thousand", sweep(1000, 300));
+    const url = report("thousand", sweep(1000, 1000));
     const bytes = readFileSync(new URL(url)).length;
     assert.ok(bytes < 12e6, `${bytes} bytes`);
     const { page, done } = await open(url);
     const [opened, elements] = await page.evaluate(() => [performance.now(), document.querySelectorAll("*").length]);
     const curve = await series(page, "waf-chart");
     assert.equal(curve.length, 8, "few curves at first");
-    assert.equal(curve[0].x.length, 100, "curves are thinned");
+    assert.equal(curve[0].x.length, 400, "curves are thinned");
     const times = await page.evaluate(() => Array.from({ length: 10 }, (_, i) => {
       const start = performance.now();
       globalThis.wafer.view.state.set("selected", 100 * i);
@@ -455,7 +455,7 @@ describe("what comes from outside", () => {
     assert.ok(elements < 8000, `${elements} elements`);
     // The least: other programs on the machine can only make it more.
     assert.ok(Math.min(...times) < 250, `${times} ms`);
-    assert.match(await page.locator("#runs").innerText(), /Curves have 100 points/);
+    assert.match(await page.locator("#runs").innerText(), /Curves have fewer points/);
     await done();
   });
 

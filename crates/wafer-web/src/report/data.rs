@@ -32,7 +32,7 @@ impl Page {
         let comparison = comparison(&records, &labels);
         let thinned = records.len() > MANY;
         if thinned {
-            records.iter_mut().for_each(thin);
+            records = records.into_iter().map(thin).collect();
         }
         let runs = labels.into_iter().zip(records).map(|(label, record)| Run { label, record });
         Page { runs: runs.collect(), comparison, thinned }

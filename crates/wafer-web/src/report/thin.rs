@@ -1,61 +1,24 @@
-//! Makes the records of a sweep small enough for one page: curves of a hundred points, no maps, no texts.
+//! Makes the records of a sweep small enough for one page: brief records with what was computed from the whole ones.
 
-use wafer_record::time::TimeSeries;
 use wafer_record::{Metrics, Record};
 
 /// A page of more runs has thinned records.
 pub(crate) const MANY: usize = 64;
-/// Points that a curve keeps.
-const POINTS: usize = 100;
+/// Values that the timeline of a run keeps, over all its series.
+const VALUES: usize = 1200;
 
 /// Thins a complete record. Totals, findings and values at round volumes stay those of all samples.
-pub(crate) fn thin(record: &mut Record) {
-    record.reclaim_units = None;
-    if let Some(workload) = &mut record.provenance.workload {
+pub(crate) fn thin(mut record: Record) -> Record {
+    let findings = record.findings.take();
+    let whole = record.metrics.take();
+    let mut brief = record.brief(VALUES);
+    let volumes = whole.map_or_else(Vec::new, |whole| whole.volumes);
+    brief.metrics = Some(Metrics { volumes, intervals: Vec::new(), ..Metrics::of(&brief) });
+    brief.findings = findings;
+    if let Some(workload) = &mut brief.provenance.workload {
         workload.text.clear();
     }
-    if let Some(time) = &mut record.time {
-        time.series = TimeSeries::default();
-        for requests in [&mut time.read, &mut time.write].into_iter().flatten() {
-            requests.histogram.clear();
-        }
-        time.jobs.clear();
-        time.handles.clear();
-        time.namespaces.clear();
-    }
-    for published in &mut record.published {
-        keep(&mut published.host_bytes);
-        keep(&mut published.waf);
-    }
-    if record.timeline.host_bytes.len() <= POINTS {
-        return;
-    }
-    let timeline = &mut record.timeline;
-    keep(&mut timeline.host_bytes);
-    keep(&mut timeline.media_bytes);
-    keep(&mut timeline.erased_bytes);
-    keep(&mut timeline.seconds);
-    for series in timeline.handles.values_mut() {
-        keep(&mut series.host_bytes);
-        keep(&mut series.media_bytes);
-    }
-    if let Some(whole) = record.metrics.take() {
-        let mut metrics = Metrics::of(record);
-        metrics.volumes = whole.volumes;
-        metrics.intervals.clear();
-        record.metrics = Some(metrics);
-    }
-}
-
-/// Keeps evenly spaced values, the last one among them.
-fn keep<T>(column: &mut Vec<T>) {
-    let length = column.len();
-    let every = length.div_ceil(POINTS).max(1);
-    let mut index = 0;
-    column.retain(|_| {
-        index += 1;
-        (length - index).is_multiple_of(every)
-    });
+    brief
 }
 
 #[cfg(test)]
@@ -79,14 +42,14 @@ mod tests {
         .unwrap();
         record.complete();
         let whole = record.clone();
-        thin(&mut record);
-        assert_eq!(record.timeline.host_bytes.len(), 100);
+        let record = thin(record);
+        assert_eq!(record.timeline.host_bytes.len(), 300);
         assert_eq!(record.timeline.host_bytes.last(), whole.timeline.host_bytes.last());
         let (metrics, before) = (record.metrics.unwrap(), whole.metrics.unwrap());
         assert!(metrics.volumes.len() >= 3);
         assert_eq!(metrics.volumes, before.volumes);
         assert_eq!(metrics.added_share, before.added_share);
-        assert_eq!(metrics.device.cumulative.len(), 100);
+        assert_eq!(metrics.device.cumulative.len(), 300);
         assert_eq!(metrics.device.cumulative.last(), before.device.cumulative.last());
         assert_eq!(record.findings, whole.findings);
     }
