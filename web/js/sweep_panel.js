@@ -67,8 +67,9 @@ export function sweepPanel(state) {
     };
     rows = [[`${y?.key ?? ""} \\ ${x.key}`, ...x.distinct],
       ...grid.map((row, r) => [y?.distinct[r] ?? "WAF", ...row.map((found) => found.map((i) => of(i).waf).join(" "))])];
-    show(body, scrolled("WAF over the settings", el("table", { class: "matrix" },
-      el("caption", {}, `Columns: ${x.key}${y ? `, rows: ${y.key}` : ""}. Where several runs share a cell, the lowest WAF. A cell opens its run.`),
+    show(body, el("p", { class: "note" }, "A cell opens its run. Where several runs share a cell, it shows the lowest WAF."),
+      scrolled("WAF over the settings", el("table", { class: "matrix" },
+      el("caption", { class: "hidden" }, `WAF by ${x.key}${y ? ` and ${y.key}` : ""}`),
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, y?.key ?? x.key), x.distinct.map((value) => el("th", { scope: "col", class: "number" }, tidy(value))))),
       el("tbody", {}, grid.map((row, r) => el("tr", {}, el("th", { scope: "row" }, y ? tidy(y.distinct[r]) : "WAF"), row.map(cell)))))));
   }
