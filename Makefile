@@ -10,6 +10,7 @@ TOOLS := $(TARGET)/tools
 PYTHON ?= python3
 VENV := $(abspath $(TARGET))/venv
 WHEELS := $(abspath $(TARGET))/wheels
+SDIST := $(abspath $(TARGET))/sdist
 RELEASE := $(TARGET)/release
 # What `cargo test` builds: with the features and the profile of all tests, so that nothing is built twice.
 DEBUG_WAFER := $(abspath $(TARGET))/debug/wafer
@@ -117,7 +118,7 @@ compare-records: ## OLD=BINARY: the same runs by another binary and by this tree
 
 # --- peers
 
-.PHONY: interop mount-load serve-bench simulate serve-soak live-bench web-test
+.PHONY: interop mount-load serve-bench simulate soak serve-soak live-bench web-test
 interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 5 minutes (installs QEMU)
 	tests/interop/need-peers
 	$(CARGO) test --locked --workspace --no-run
@@ -141,6 +142,14 @@ simulate: ## A served drive with simulated network, disk and faults; MINUTES=100
 	$(CARGO) build --locked --workspace --bin wafer-simulate
 	$(TARGET)/debug/wafer-simulate --minutes $(MINUTES) $(addprefix --seeds ,$(SEEDS))
 
+soak: MINUTES ?= 24
+soak: ## `wafer serve` under three hosts, kills, full disks, errors for MINUTES=24; results/soak.md (needs cc)
+	$(CARGO) build --locked --workspace --bin wafer --bin wafer-soak
+	mkdir -p results
+	scripts/soak $(DEBUG_WAFER) $(TARGET)/debug/wafer-soak $(TARGET)/soak $(MINUTES) $(SEED) >$(TARGET)/soak.md || \
+		{ cat $(TARGET)/soak.md; exit 1; }
+	cp $(TARGET)/soak.md results/soak.md
+
 serve-soak: ## 100 million page writes through sockets: nothing lost, nothing leaked; results/serve-soak.md; 5 minutes
 	$(BUILD_TOOLS)
 	mkdir -p results
@@ -158,11 +167,20 @@ web-test: ## The web pages in Chromium (installs it, Node and promtool if missin
 
 # --- Python and the site
 
-.PHONY: python python-install docs-commands site figures
-python: python-install site docs-commands ## The Python package: wheel, its tests, notebooks, and the site
+.PHONY: python python-install sdist docs-commands site figures
+python: python-install site docs-commands sdist ## The Python package: wheel, source, tests, notebooks, site
 	$(VENV)/bin/twine check --strict $(WHEELS)/wafer-*.whl
 	$(VENV)/bin/python python/tests/clean_install.py $(WHEELS)/wafer-*.whl $(abspath $(TARGET))/clean-venv
 	$(VENV)/bin/python -m pytest python/tests
+
+# Built with the dependencies of the other builds, and its own crates hardly optimised: two minutes.
+sdist: $(VENV)/.made ## The source distribution, and what it builds in an environment of its own
+	rm -rf $(SDIST)
+	$(VENV)/bin/maturin sdist --out $(SDIST)
+	$(VENV)/bin/pip install --quiet 'twine>=6'
+	$(VENV)/bin/twine check --strict $(SDIST)/wafer-*.tar.gz
+	CARGO_TARGET_DIR=$(abspath $(TARGET)) CARGO_PROFILE_DEV_OPT_LEVEL=1 MATURIN_PEP517_ARGS="--profile dev" \
+		$(VENV)/bin/python python/tests/clean_install.py $(SDIST)/wafer-*.tar.gz $(SDIST)/venv
 
 # The wheel as a stranger gets it, in an environment of its own with what it declares and nothing else.
 # `make test` builds it with the profile of the other tests, which spares minutes.

@@ -275,19 +275,6 @@ def test_an_exception_in_progress_ends_the_run(small, job):
         wafer.run(small, job, volume="100000x", progress=told)
 
 
-def test_progress_bar(small, job, capsys):
-    bar = wafer.progress.Bar("name")
-    bar._drawn -= 2
-    bar.update("running", 50, 200)
-    bar.close()
-    told = capsys.readouterr().err
-    assert "name running [#######" in told
-    assert " 25 %" in told
-    assert "left" in told
-    wafer.run(small, job, volume="1x", progress=True)
-    assert capsys.readouterr().out == ""
-
-
 def test_records_have_findings_and_metrics_and_old_ones_get_them(small, two_jobs, tmp_path):
     result = wafer.run(small, two_jobs, volume="4x")
     assert {"kind", "title", "text"} <= result.findings[0].keys()

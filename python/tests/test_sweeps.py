@@ -70,6 +70,37 @@ def test_a_grid_is_all_combinations(tmp_path):
         done.key("nothing")
 
 
+def test_a_sweep_keeps_brief_records(tmp_path):
+    spec = base(samples=1000, seeds=2)
+    brief = wafer.sweep(spec, out=tmp_path / "brief")
+    whole = wafer.sweep(spec, out=tmp_path / "whole", records="whole")
+    assert digests(brief) == digests(whole)
+    sizes = [file.stat().st_size for file in (tmp_path / "brief" / "records").iterdir()]
+    assert max(sizes) <= 5000, sizes
+    assert min(file.stat().st_size for file in (tmp_path / "whole" / "records").iterdir()) > 50_000
+    short, long = brief.results(seed=1)[0], whole.results(seed=1)[0]
+    assert short.summary == long.summary
+    assert short.config == long.config
+    assert [f["kind"] for f in short.findings] == [f["kind"] for f in long.findings]
+    assert len(short.timeline.host_bytes) == 20
+    assert short.timeline.host_bytes[-1] == long.timeline.host_bytes[-1]
+    assert short.timeline.waf_at([2.0, 3.0]) == pytest.approx(long.timeline.waf_at([2.0, 3.0]), rel=0.02)
+    assert short.handles[0].waf == long.handles[0].waf
+    assert short.metrics.keys() == long.metrics.keys()
+    with pytest.raises(wafer.ConfigError, match=r"records: expected .*, not 'short'"):
+        wafer.sweep(spec, records="short")
+
+
+def test_a_point_costs_little(tmp_path):
+    """Processor time, so that other programs do not matter: what a point costs beside its simulation."""
+    spec = base(volume="0.01x", seeds=100)
+    started = time.process_time()
+    done = wafer.sweep(spec, out=tmp_path, workers=1)
+    each = (time.process_time() - started) / 100
+    assert done.ran == 100
+    assert each < 0.010, f"{1000 * each:.1f} ms"
+
+
 def test_the_catalogue_is_read_by_polars_and_duckdb(tmp_path):
     polars, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
     bad = {"gc_policy": ["greedy", "no-such-policy"]}
@@ -382,3 +413,21 @@ def test_ray_gives_what_threads_give(tmp_path):
     assert digests(done) == digests(local)
     assert len(done.failures) == 3
     assert wafer.sweep(spec, "ray", tmp_path / "ray", workers=2).ran == 0
+
+
+def test_ray_is_about_as_fast_as_threads(tmp_path):
+    ray = pytest.importorskip("ray")
+    spec = base(volume="20x", grid={"overprovisioning": [0.3 + 0.002 * i for i in range(100)]})
+    started = time.monotonic()
+    wafer.sweep(spec, out=tmp_path / "local", workers=2)
+    local = time.monotonic() - started
+    settings = engines.EngineSettings(".", workers=2, numbers=wafer.sweeps.NUMBERS)
+    engine = engines.make_engine("ray", settings)
+    assert ray.is_initialized()
+    started = time.monotonic()
+    ended = []
+    engines.run_points(engine, read_spec(spec).points(), lambda point, outcome: ended.append(outcome.record))
+    seconds = time.monotonic() - started
+    assert None not in ended
+    assert len(ended) == 100
+    assert seconds < 2 * local + 2, f"{seconds:.1f} s, local {local:.1f} s"

@@ -33,6 +33,8 @@ from wafer._errors import (
 )
 from wafer._wafer import Cancel, ReclaimUnits, __version__
 from wafer.device import Device, policies, profiles
+from wafer.frames import frame
+from wafer.interrupt import interruptible
 from wafer.latency import Latencies, Latency
 from wafer.policy import Policy
 from wafer.result import Handle, Handles, Result, Timeline, labels, read_results
@@ -53,7 +55,7 @@ from wafer.workload import (
 
 if TYPE_CHECKING:
     from wafer import calibration, endurance, figures, progress, stats, sweeps
-    from wafer.calibration import Fit, calibrate
+    from wafer.calibration import Fit, calibrate, calibrate_timing
     from wafer.sweeps import Sweep, sweep
 
 __all__ = [
@@ -84,6 +86,7 @@ __all__ = [
     "__version__",
     "available_memory",
     "calibrate",
+    "calibrate_timing",
     "calibration",
     "commands",
     "endurance",
@@ -91,6 +94,8 @@ __all__ = [
     "figures",
     "fio",
     "fio_text",
+    "frame",
+    "interruptible",
     "labels",
     "model",
     "models",
@@ -108,10 +113,11 @@ __all__ = [
     "workload",
 ]
 
-# Loaded on first use, so that `import wafer` needs only NumPy and takes a tenth of a second.
+# Loaded on first use, so that `import wafer` loads only NumPy and takes a tenth of a second.
 _LAZY = {
     "Fit": "wafer.calibration",
     "calibrate": "wafer.calibration",
+    "calibrate_timing": "wafer.calibration",
     "Sweep": "wafer.sweeps",
     "sweep": "wafer.sweeps",
 }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import operator
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from wafer._errors import ConfigError
 
-__all__ = ["flag", "instance", "known", "text", "whole"]
+__all__ = ["flag", "instance", "known", "not_an_input", "text", "whole"]
 
 
 def whole(name: str, value: Any) -> int | None:
@@ -53,3 +54,10 @@ def known(given: Iterable[str], names: Sequence[str]) -> None:
             close = difflib.get_close_matches(name, names, 1)
             hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(names)}"
             raise TypeError(f"no setting `{name}`; {hint}")
+
+
+def not_an_input(path: str | os.PathLike[str], inputs: Iterable[str]) -> None:
+    """Raises ConfigError if an output is one of the files that were read."""
+    for file in inputs:
+        if os.path.exists(path) and os.path.exists(file) and os.path.samefile(path, file):
+            raise ConfigError(f"{os.fspath(path)}: is an input too, which the output would overwrite")

@@ -172,7 +172,18 @@ def run(
     policy: tuple[str, Callable[..., Any], Callable[..., Any] | None] | None,
     progress: Callable[[str, int, int | None], None] | None,
     cancel: Cancel | None,
+    numbers: int | None = None,
 ) -> str: ...
+def calibrate_timing(
+    device: str,
+    table: str | None,
+    fio_json: list[str],
+    hold_out: int,
+    predict: str | None,
+    seed: int,
+    progress: Callable[[int, int], None] | None,
+    cancel: Cancel | None,
+) -> tuple[str, str]: ...
 def main(arguments: list[str]) -> int: ...
 def profiles() -> list[str]: ...
 def policies() -> list[tuple[str, str]]: ...

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wafer import _toml, _wafer
+from wafer import _html, _toml, _wafer
+from wafer._colours import COLOURS
 from wafer._errors import ConfigError
 from wafer._keys import DOTTED, TABLES, DeviceKeys
 
@@ -135,6 +136,27 @@ class Device:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_unpickle, (self.name, self.to_toml()))
+
+    def _repr_html_(self) -> str:
+        unit = self.pages_per_ru * self.page_bytes
+        config = self.config
+        rows = {
+            "logical capacity": f"{self.logical_bytes / 2**30:.4g} GiB",
+            "reclaim units": f"{self.ru_count} of {unit / 2**20:.6g} MiB",
+            "over-provisioning": f"{100 * self.overprovisioning:.3g} %",
+            "handles": f"{config['handles']}, {config['isolation']} isolated",
+            "garbage collection": config["gc"]["policy"],
+            "memory of a run": f"{self.memory_bytes / 1e6:.3g} MB",
+        }
+        logical = self.logical_bytes / (self.ru_count * unit)
+        bar = (
+            '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="12" role="img" '
+            f'aria-label="logical {100 * logical:.0f} % of physical capacity" style="display:block">'
+            f'<rect width="300" height="12" fill="{COLOURS[1]}"/>'
+            f'<rect width="{300 * logical:.1f}" height="12" fill="{COLOURS[0]}"/></svg>'
+            f"<small>logical {100 * logical:.1f} % of the physical capacity, the rest spare</small>"
+        )
+        return _html.page(self.name, _html.table(rows), bar)
 
     def __repr__(self) -> str:
         return (

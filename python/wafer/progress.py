@@ -1,78 +1,87 @@
-"""A progress bar on stderr with throughput and remaining time."""
+"""Progress with smoothed rates and remaining time: tqdm's bar in a terminal, its widget in a notebook.
+
+Where stderr is neither, such as a file, a line a minute.
+"""
 
 from __future__ import annotations
 
 import sys
-import time
-from typing import TextIO
+from typing import Any, TextIO
 
-__all__ = ["Bar", "duration"]
-
-_UNITS = ["B", "kB", "MB", "GB", "TB", "PB"]
+__all__ = ["Bar"]
 
 
-def size(value: float) -> str:
-    """Formats bytes with three significant digits and a decimal unit, such as ``1.23 GB``."""
-    unit = 0
-    while value >= 999.5 and unit < len(_UNITS) - 1:
-        value /= 1000
-        unit += 1
-    return f"{value:.3g} {_UNITS[unit]}"
+class _Lines:
+    """A file that gets what tqdm redraws in place as lines."""
 
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
 
-def duration(seconds: float) -> str:
-    """Formats seconds as ``42 s``, ``12 min`` or ``3.4 h``."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    def write(self, text: str) -> None:
+        for line in text.replace("\r", "\n").splitlines():
+            if line.strip():
+                self._stream.write(line.rstrip() + "\n")
+
+    def flush(self) -> None:
+        self._stream.flush()
 
 
 class Bar:
-    """A progress bar that redraws at most ten times a second, and not at all in the first second.
+    """A progress bar that appears after a second.
 
     Args:
         name: text before the bar.
         unit: what is counted; ``"B"`` prints bytes with a decimal prefix.
-        stream: where to draw. Default: stderr.
+        stream: where to draw. Default: stderr, or the notebook.
 
     """
 
-    WIDTH = 30
+    #: Seconds before anything is drawn, and between two lines where stderr is no terminal.
+    DELAY = 1.0
+    BETWEEN_LINES = 60.0
 
     def __init__(self, name: str, unit: str = "B", stream: TextIO | None = None) -> None:
-        self._name, self._unit = name, unit
-        self._stream = sys.stderr if stream is None else stream
-        self._started = self._drawn = time.monotonic()
-        self._stage = ""
-        self._shown = False
+        self._name, self._unit, self._stream = name, unit, stream
+        self._stage: str | None = None
+        self._bar: Any = None
 
     def update(self, stage: str, done: int, total: int | None) -> None:
-        """Draws the progress of a stage: ``done`` of ``total`` units; a ``total`` of ``None`` is unknown."""
-        now = time.monotonic()
+        """Shows the progress of a stage: ``done`` of ``total`` units; a ``total`` of ``None`` is unknown."""
         if stage != self._stage:
-            self._stage, self._started = stage, now
-        finished = total is not None and done >= total
-        if now - self._drawn < (0.1 if self._shown else 1.0) and not (finished and self._shown):
-            return
-        self._drawn, self._shown = now, True
-        rate = done / max(now - self._started, 1e-3)
-        text = f"{self._name} {stage} "
-        if total:
-            filled = min(self.WIDTH, self.WIDTH * done // total)
-            text += f"[{'#' * filled}{'.' * (self.WIDTH - filled)}] {100 * done / total:3.0f} %"
-        if self._unit == "B":
-            text += f"  {size(done)}  {size(rate)}/s"
-        else:
-            text += f"  {done}{f'/{total}' if total else ''} {self._unit}"
-        if total and rate > 0 and not finished:
-            text += f"  {duration((total - done) / rate)} left"
-        end = "" if self._stream.isatty() else "\n"
-        start = "\r\x1b[K" if self._stream.isatty() else ""
-        self._stream.write(start + text + end)
-        self._stream.flush()
+            self.close()
+            self._stage, self._bar = stage, self._made(stage, total)
+        self._bar.total = total
+        self._bar.update(done - self._bar.n)
 
     def close(self) -> None:
-        """Ends the line."""
-        if self._shown and self._stream.isatty():
-            self._stream.write("\n")
-            self._stream.flush()
+        """Removes the bar."""
+        if self._bar is not None:
+            self._bar.close()
+            self._stage = self._bar = None
+
+    def _made(self, stage: str, total: int | None) -> Any:
+        from tqdm.auto import tqdm as auto
+        from tqdm.std import tqdm
+
+        stream = sys.stderr if self._stream is None else self._stream
+        notebook = self._stream is None and _is_widget(auto)
+        how: dict[str, Any] = {
+            "desc": f"{self._name}: {stage}",
+            "total": total,
+            "unit": self._unit if self._unit == "B" else f" {self._unit}",
+            "unit_scale": self._unit == "B",
+            "leave": False,
+            "miniters": 1,
+        }
+        if notebook:
+            return auto(**how, delay=self.DELAY)
+        if stream.isatty():
+            return tqdm(**how, delay=self.DELAY, file=stream, dynamic_ncols=True)
+        return tqdm(
+            **how, delay=self.BETWEEN_LINES, mininterval=self.BETWEEN_LINES, file=_Lines(stream), ncols=100
+        )
+
+
+def _is_widget(bar: type) -> bool:
+    """Returns whether a class of tqdm draws widgets: where there is a notebook, and ipywidgets."""
+    return any(kind.__module__ == "tqdm.notebook" for kind in bar.__mro__)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 import numpy.typing as npt
 
-from wafer import _wafer
+from wafer import _html, _wafer, frames
+from wafer._colours import handle_colour
 from wafer._errors import ConfigError
-from wafer._extras import need
 from wafer.latency import Latencies
 
 if TYPE_CHECKING:
+    import pandas
     import polars
     from matplotlib.axes import Axes
 
@@ -141,16 +142,15 @@ class Timeline:
         return np.asarray(np.diff(self.media_at(host)) / np.diff(host), dtype=np.float64)
 
     def to_polars(self) -> polars.DataFrame:
-        """Returns a polars data frame with the columns host_bytes, media_bytes, volume, waf."""
-        pl = need("polars", "analysis")
-        frame: polars.DataFrame = pl.DataFrame(
-            {
-                "host_bytes": self.host_bytes,
-                "media_bytes": self.media_bytes,
-                "volume": self.volume,
-                "waf": self.waf,
-            }
-        )
+        """Returns a polars data frame with the columns host_bytes, media_bytes, volume, waf.
+
+        Raises:
+            MissingExtra: polars is not installed.
+
+        """
+        waf = _wafer.cumulative_waf(self.host_bytes, self.media_bytes)
+        table = {"host_bytes": self.host_bytes, "media_bytes": self.media_bytes, "volume": self.volume}
+        frame: polars.DataFrame = frames.made({**table, "waf": waf}, "polars")
         return frame
 
     def __repr__(self) -> str:
@@ -225,10 +225,6 @@ class Result:
         record = json.loads(text)
         if not isinstance(record, dict) or record.get("schema") != SCHEMA:
             raise ConfigError(f"not a result record: no schema {SCHEMA}")
-        if "findings" not in record or "metrics" not in record:
-            # A record of version 0.1.0: what it lacks is computed where records are made.
-            (text,) = _wafer.read_records(str(record.get("name", "record")), text)
-            record = json.loads(text)
         self._text = text
         #: The whole record as a dict.
         self.record: dict[str, Any] = record
@@ -329,14 +325,21 @@ class Result:
     @property
     def findings(self) -> list[dict[str, Any]]:
         """Explanations of the WAF, each with ``kind``, numbers, ``title`` and ``text``."""
-        findings: list[dict[str, Any]] = self.record["findings"]
+        findings: list[dict[str, Any]] = self._computed("findings")
         return findings
 
     @property
     def metrics(self) -> dict[str, Any]:
         """WAF over the run as the report page shows it; :attr:`timeline` has unrounded values."""
-        metrics: dict[str, Any] = self.record["metrics"]
+        metrics: dict[str, Any] = self._computed("metrics")
         return metrics
+
+    def _computed(self, key: str) -> Any:
+        """Returns a part that brief records, and those of version 0.1.0, leave to their reader."""
+        if key not in self.record:
+            (text,) = _wafer.read_records("record", self._text)
+            self.record[key] = json.loads(text)[key]
+        return self.record[key]
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -368,6 +371,49 @@ class Result:
         from wafer.figures.curves import plot_result
 
         return plot_result(self, ax, handles=handles)
+
+    def to_polars(self, by: str = "sample") -> polars.DataFrame:
+        """Returns a tidy polars data frame of the run: :func:`wafer.frame`.
+
+        Args:
+            by: ``"sample"``, ``"handle"`` or ``"run"``: what a row is.
+
+        Raises:
+            MissingExtra: polars is not installed.
+
+        """
+        frame: polars.DataFrame = frames.frame(self, by)
+        return frame
+
+    def to_pandas(self, by: str = "sample") -> pandas.DataFrame:
+        """Returns a tidy pandas data frame of the run: :func:`wafer.frame`.
+
+        Args:
+            by: ``"sample"``, ``"handle"`` or ``"run"``: what a row is.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+
+        """
+        frame: pandas.DataFrame = frames.frame(self, by, library="pandas")
+        return frame
+
+    def _repr_html_(self) -> str:
+        volume = self.timeline.volume
+        lines: list[_html.Line] = [("device", "currentColor", volume, self.timeline.waf)]
+        if len(self.handles) > 1:
+            for key, handle in self.handles.items():
+                name = "GC" if key == "gc" else f"handle {key}"
+                lines.append((name, handle_colour(key), volume, handle.cumulative_waf))
+        rows = {
+            "WAF": self.waf,
+            "host": f"{self.host_bytes / 1e9:.4g} GB, {self.host_bytes / max(self.capacity, 1):.3g}x",
+            "media": f"{self.media_bytes / 1e9:.4g} GB",
+            "seed": self.seed,
+        }
+        return _html.page(
+            self.name, _html.table(rows), _html.chart(lines, "host bytes / capacity", "cumulative WAF")
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Result, (self._text,))

@@ -73,11 +73,13 @@ class Experiment:
         instance("workload", workload, Workload, 'such as wafer.fio("job.fio")')
         inner = _wafer.Experiment(device._inner, workload._inner, _checked(settings))
         self._inner = inner.named(name) if name else inner
+        # Recipe to rebuild it in another process.
+        self._again: tuple[Any, ...] | None = (_unpickle, (device, workload, name, dict(settings)))
 
     @classmethod
-    def _of(cls, inner: _wafer.Experiment) -> Experiment:
+    def _of(cls, inner: _wafer.Experiment, again: tuple[Any, ...] | None = None) -> Experiment:
         made = cls.__new__(cls)
-        made._inner = inner
+        made._inner, made._again = inner, again
         return made
 
     @property
@@ -124,6 +126,18 @@ class Experiment:
         """Runs the experiment: :func:`wafer.run`."""
         return run(self, **how)
 
+    def brief(self, numbers: int, cancel: Cancel | None = None) -> Result:
+        """Runs the experiment for a brief record, with about ``numbers`` values in its timeline.
+
+        Totals and digest are those of :meth:`run`. For thousands of short runs.
+        """
+        return Result(_wafer.run(self._inner, None, None, cancel, numbers))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._again is None:
+            raise TypeError(f"{self!r} cannot be sent to another process")
+        return self._again
+
     def __repr__(self) -> str:
         return f"<wafer.Experiment {self.name}, seed {self.seed}>"
 
@@ -156,9 +170,22 @@ def experiment(
         keys = {key: value for key, value in source.items() if key != "name"}
         path = os.fspath(Path(folder).resolve() / f"{name}.toml")
         text = _toml.document(keys)
-        return Experiment._of(_wafer.Experiment.from_toml(path, text, device, overrides, checked))
-    path = os.fspath(source)
-    return Experiment._of(_wafer.Experiment.from_toml(path, None, device, overrides, checked))
+        return _from_toml(path, text, device, overrides, checked)
+    return _from_toml(os.fspath(source), None, device, overrides, checked)
+
+
+def _unpickle(device: Device, workload: Workload, name: str | None, settings: Settings) -> Experiment:
+    return Experiment(device, workload, name=name, **settings)
+
+
+def _from_toml(
+    path: str, text: str | None, device: str | None, overrides: list[str], checked: _wafer._Settings
+) -> Experiment:
+    """Returns the experiment of a file, or of the text of one; it remembers the text for other processes."""
+    inner = _wafer.Experiment.from_toml(path, text, device, overrides, checked)
+    if text is None:
+        path, text = os.path.abspath(path), Path(path).read_text(encoding="utf-8")
+    return Experiment._of(inner, (_from_toml, (path, text, device, overrides, checked)))
 
 
 def run(

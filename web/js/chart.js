@@ -2,6 +2,7 @@
 
 import { el, show } from "./dom.js";
 import { colour, dash, isDark, page } from "./colours.js";
+import { endings, placeLabels } from "./chart_ends.js";
 import { nearest, thin } from "./thin.js";
 import { chartSvg } from "./chart_svg.js";
 
@@ -27,11 +28,12 @@ export class Chart {
     this.plot = null;
     this.canvas = el("div", { class: "plot" });
     this.readout = el("div", { class: "readout" });
+    this.printed = el("div", { class: "printed" });
     this.element = el("div", {
       class: "chart", id, tabindex: "0", role: "group", "aria-label": `Chart: ${title}. ${KEYS}`,
       onkeydown: (event) => this.key(event),
       ondblclick: () => this.zoom(null),
-    }, this.canvas, this.readout);
+    }, this.canvas, this.readout, this.printed);
     this.element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     new ResizeObserver(() => this.resize()).observe(this.canvas);
     charts.set(id, this);
@@ -60,6 +62,12 @@ export class Chart {
     }
     if (low === Infinity) return [0, 1];
     return low < high ? [Math.min(0, low), high] : [Math.min(0, low), low + 1];
+  }
+
+  /** Whether a line ends before the last x of the chart. */
+  endsEarly({ x, points }) {
+    const [low, high] = this.extent();
+    return !points && x.length > 0 && x[x.length - 1] < high - 0.005 * (high - low);
   }
 
   /** Shows the x from `range[0]` to `range[1]`; null shows everything. */
@@ -100,8 +108,8 @@ export class Chart {
       },
       scales: { x: { time: false, range: () => this.visible() }, y: { range: (_, low, high) => this.rangeOfY(low, high) } },
       axes: [
-        { ...axis, label: this.xLabel, ...splits(this.ticksX), ...(this.formatX.axis && { values: (_, places) => places.map(this.formatX.axis) }) },
-        { ...axis, label: this.yLabel, size: 64, ...splits(this.ticksY), values: (_, splits) => splits.map((v) => this.tick(v)) },
+        { ...axis, label: this.xLabel, size: 34, labelSize: 20, ...splits(this.ticksX), ...(this.formatX.axis && { values: (_, places) => places.map(this.formatX.axis) }) },
+        { ...axis, label: this.yLabel, size: (u, values) => this.sizeOfY(u, values), ...splits(this.ticksY), values: (_, splits) => splits.map((v) => this.tick(v)) },
       ],
       series: [{}, ...this.series.map(line)],
       hooks: {
@@ -111,6 +119,7 @@ export class Chart {
           u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
           this.zoom(range);
         }],
+        draw: [(u) => this.drawEnds(u)],
         setCursor: [(u) => this.read(u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : null)],
       },
     }, [[]], this.canvas);
@@ -120,6 +129,44 @@ export class Chart {
 
   tick(value) {
     return this.format.axis ? this.format.axis(value) : String(Number(value.toFixed(3)));
+  }
+
+  /** Room for the longest tick label, so that the title of the axis stands beside it. */
+  sizeOfY(u, values) {
+    const { ctx } = u;
+    ctx.save();
+    ctx.font = "12px sans-serif";
+    const widest = Math.max(0, ...(values ?? []).map((text) => ctx.measureText(text ?? "").width));
+    ctx.restore();
+    return Math.max(40, Math.ceil(widest) + 20);
+  }
+
+  /** Marks where a series ends before the others. */
+  drawEnds(u) {
+    const { ctx, bbox } = u;
+    const scale = globalThis.devicePixelRatio || 1;
+    ctx.save();
+    ctx.font = `${12 * scale}px sans-serif`;
+    ctx.textBaseline = "middle";
+    ctx.textAlign = "left";
+    const area = { left: bbox.left, right: bbox.left + bbox.width, top: bbox.top, bottom: bbox.top + bbox.height, line: 15 * scale };
+    const marks = endings(this).map((end) => ({ ...end, px: u.valToPos(end.x, "x", true), py: u.valToPos(end.y, "y", true), width: ctx.measureText(end.text).width }));
+    const { back, text: ink } = page();
+    for (const { px, py, series, text, left, top } of placeLabels(marks, area)) {
+      ctx.strokeStyle = colour(series.index);
+      ctx.lineWidth = 2 * scale;
+      ctx.beginPath();
+      ctx.moveTo(px, py - 6 * scale);
+      ctx.lineTo(px, py + 6 * scale);
+      ctx.stroke();
+      ctx.lineWidth = 4 * scale;
+      ctx.strokeStyle = back;
+      ctx.lineJoin = "round";
+      ctx.strokeText(text, left, top);
+      ctx.fillStyle = ink;
+      ctx.fillText(text, left, top);
+    }
+    ctx.restore();
   }
 
   rangeOfY(low, high) {
@@ -170,7 +217,10 @@ export class Chart {
     const entries = this.series.map((s, i) => {
       const n = s.x.length ? nearest(s.x, place) : -1;
       const value = n < 0 ? NaN : s.y[n];
-      return el("span", { class: "entry" }, swatch(s), ` ${s.label} `, el("b", { "data-series": i }, this.format(value)));
+      // Beyond the end of a series the value is its last one, and says where that was.
+      const ended = n >= 0 && this.endsEarly(s) && place > s.x[n];
+      return el("span", { class: "entry" }, swatch(s), ` ${s.label} `, el("b", { "data-series": i }, this.format(value)),
+        ended ? ` at ${this.formatX(s.x[n])}` : null);
     });
     show(this.readout, el("span", { class: "at" }, this.formatX(place)), entries);
   }
@@ -224,6 +274,11 @@ export class Chart {
   /** The picture as SVG. */
   svg() {
     return chartSvg(this);
+  }
+
+  /** Puts the picture into the page for paper, where no canvas is drawn again; takes it out after. */
+  print(on) {
+    show(this.printed, on && this.plot ? this.svg() : null);
   }
 
   /** All samples as rows [series, x, y], gaps left out. */

@@ -1,13 +1,15 @@
 // The picture of a chart as SVG: the same points, axes and legend as on the screen.
 
 import { svg } from "./dom.js";
+import { endings, placeLabels } from "./chart_ends.js";
 import { colour, dash, page } from "./colours.js";
 
 const WIDTH = 900;
 const HEIGHT = 420;
-const LEFT = 70;
 const RIGHT = 20;
 const TOP = 36;
+/** The mean width of a character of the labels: an SVG cannot measure text before it is shown. */
+const CHARACTER = 6.7;
 
 /** Round places between two values, about `count` of them. */
 export function ticks(low, high, count) {
@@ -35,7 +37,9 @@ export function chartSvg(chart) {
     }
   }
   const [y0, y1] = chart.rangeOfY(low, high);
-  const px = (x) => LEFT + ((x - x0) / (x1 - x0)) * (WIDTH - LEFT - RIGHT);
+  const yTicks = chart.ticksY?.(y0, y1) ?? ticks(y0, y1, 6);
+  const left = 40 + CHARACTER * Math.max(4, ...yTicks.map((y) => chart.tick(y).length));
+  const px = (x) => left + ((x - x0) / (x1 - x0)) * (WIDTH - left - RIGHT);
   const py = (y) => bottom - ((y - y0) / (y1 - y0)) * (bottom - TOP);
   const label = (x, y, anchor, words, more) =>
     svg("text", { x, y, "text-anchor": anchor, fill: text, ...more }, words);
@@ -46,8 +50,8 @@ export function chartSvg(chart) {
   });
   root.append(
     svg("rect", { width: WIDTH, height: HEIGHT + legend, fill: back }),
-    svg("clipPath", { id: clip }, svg("rect", { x: LEFT, y: TOP, width: WIDTH - LEFT - RIGHT, height: bottom - TOP })),
-    label(LEFT, 20, "start", chart.title, { "font-size": 15, "font-weight": "bold" }),
+    svg("clipPath", { id: clip }, svg("rect", { x: left, y: TOP, width: WIDTH - left - RIGHT, height: bottom - TOP })),
+    label(left, 20, "start", chart.title, { "font-size": 15, "font-weight": "bold" }),
   );
   for (const x of chart.ticksX?.(x0, x1) ?? ticks(x0, x1, 8)) {
     root.append(
@@ -55,14 +59,14 @@ export function chartSvg(chart) {
       label(px(x), bottom + 16, "middle", chart.formatX.axis ? chart.formatX.axis(x) : String(x)),
     );
   }
-  for (const y of chart.ticksY?.(y0, y1) ?? ticks(y0, y1, 6)) {
+  for (const y of yTicks) {
     root.append(
-      svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: py(y), y2: py(y), stroke: grid }),
-      label(LEFT - 6, py(y) + 4, "end", chart.tick(y)),
+      svg("line", { x1: left, x2: WIDTH - RIGHT, y1: py(y), y2: py(y), stroke: grid }),
+      label(left - 6, py(y) + 4, "end", chart.tick(y)),
     );
   }
   root.append(
-    label((LEFT + WIDTH - RIGHT) / 2, bottom + 36, "middle", chart.xLabel),
+    label((left + WIDTH - RIGHT) / 2, bottom + 36, "middle", chart.xLabel),
     label(0, 0, "middle", chart.yLabel, { transform: `translate(16 ${(TOP + bottom) / 2}) rotate(-90)` }),
   );
   chart.series.forEach((s, i) => {
@@ -82,10 +86,18 @@ export function chartSvg(chart) {
     }
     const at = HEIGHT + 18 * i;
     root.append(
-      svg("line", { x1: LEFT, x2: LEFT + 26, y1: at, y2: at, stroke, "stroke-width": 3, "stroke-dasharray": pattern }),
-      label(LEFT + 34, at + 4, "start", s.label),
+      svg("line", { x1: left, x2: left + 26, y1: at, y2: at, stroke, "stroke-width": 3, "stroke-dasharray": pattern }),
+      label(left + 34, at + 4, "start", s.label),
     );
   });
+  const marks = endings(chart).map((end) => ({ ...end, px: px(end.x), py: py(end.y), width: CHARACTER * end.text.length }));
+  for (const end of placeLabels(marks, { left, right: WIDTH - RIGHT, top: TOP, bottom, line: 15 })) {
+    const stroke = colour(end.series.index);
+    root.append(
+      svg("line", { x1: end.px, x2: end.px, y1: end.py - 6, y2: end.py + 6, stroke, "stroke-width": 2, class: "end" }),
+      label(end.left, end.top + 4, "start", end.text, { stroke: back, "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round" }),
+    );
+  }
   return root;
 }
 

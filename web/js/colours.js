@@ -1,8 +1,6 @@
-// Colours that colour-blind people tell apart (Okabe and Ito, 2008), and lines that differ without colour.
+// Colours and dashes of series, colours of shares, and the page's own.
 
-const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#b5548f", "#8a6d00", "#2b8cbe", "#7f3b08", "#6a51a3"];
-const DARK = ["#56b4e9", "#f58b3c", "#2fcf9f", "#e59ac6", "#f0d442", "#9fd3f5", "#d8a47f", "#b9a7e6"];
-const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 2], [12, 4], [6, 2, 1, 2]];
+import { PALETTE } from "./palette.js";
 
 /** Cividis (Nuñez, Anderton and Renslow, 2018) at nine points: light means much, also without colour. */
 const CIVIDIS = [
@@ -10,8 +8,16 @@ const CIVIDIS = [
   [138, 134, 120], [167, 157, 118], [200, 182, 104], [255, 234, 70],
 ];
 
+let printing = false;
+
+/** Says whether the page is being printed: paper is light. */
+export function setPrinting(on) {
+  printing = on;
+}
+
 /** Whether the page is dark: chosen, or as the system says. */
 export function isDark() {
+  if (printing) return false;
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
@@ -26,15 +32,20 @@ export function handleIndex(key) {
   return key === "gc" ? GC : Number.isInteger(number) && number >= 0 ? number : 0;
 }
 
+/** Series with a colour and dash that no other has: every colour is used with every dash once. */
+export const MOST_SERIES = PALETTE.light.length * PALETTE.dashes.length;
+
 /** The colour of series `i`. */
 export function colour(i) {
   if (i === GC) return page().gc;
-  return (isDark() ? DARK : LIGHT)[i % LIGHT.length];
+  const colours = isDark() ? PALETTE.dark : PALETTE.light;
+  return colours[i % colours.length];
 }
 
-/** The dash pattern of series `i`. */
+/** The dash pattern of series `i`. Each time that the colours begin again, they begin with another dash. */
 export function dash(i) {
-  return i === GC ? [3, 3] : DASHES[i % DASHES.length];
+  const { light, dashes, gc } = PALETTE;
+  return i === GC ? gc.dash : dashes[(i + Math.floor(i / light.length)) % dashes.length];
 }
 
 /** The colour of a share between 0 and 1 as [r, g, b]. */
@@ -59,15 +70,22 @@ export function css([r, g, b]) {
   return `rgb(${r},${g},${b})`;
 }
 
-/** Text that can be read on a colour: black or white by relative luminance. */
-export function textOn([r, g, b]) {
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 140 ? "#000" : "#fff";
+/** Relative luminance of a colour (WCAG 2.2). */
+function luminance(channels) {
+  const [r, g, b] = channels.map((c) => (c <= 10 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** Black or white, whichever has the higher contrast on a colour: 4.5 to 1 at least. */
+export function textOn(channels) {
+  const light = luminance(channels) + 0.05;
+  return light / 0.05 > 1.05 / light ? "#000" : "#fff";
 }
 
 /** The page's own colours. */
 export function page() {
   const dark = isDark();
   return dark
-    ? { text: "#e6e6e6", grid: "#3a3f45", back: "#16191d", free: "#23282e", gc: "#aab2ba" }
-    : { text: "#1b1f23", grid: "#d9dde1", back: "#ffffff", free: "#eef0f2", gc: "#3f464d" };
+    ? { text: "#e6e6e6", grid: "#3a3f45", back: "#16191d", free: "#23282e", gc: PALETTE.gc.dark }
+    : { text: "#1b1f23", grid: "#d9dde1", back: "#ffffff", free: "#eef0f2", gc: PALETTE.gc.light };
 }

@@ -43,9 +43,24 @@ export function table(caption, columns, rows) {
           : el("td", { class: columns[i].number ? "number" : null }, cell),
       )),
   );
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    el("table", {}, el("caption", { class: "hidden" }, caption),
-      el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
+  return scrolled(caption, el("table", {}, el("caption", { class: "hidden" }, caption),
+    el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
+}
+
+/** A table that scrolls where it is too wide, and then says so. */
+export function scrolled(name, content) {
+  const more = el("p", { class: "more", hidden: true }, "More columns to the right: scroll ", el("span", { "aria-hidden": "true" }, "→"));
+  const box = el("div", { class: "scroll" }, content);
+  new ResizeObserver(() => {
+    const beyond = box.scrollWidth > box.clientWidth + 1;
+    more.hidden = !beyond;
+    // Only what scrolls needs to be found and reached with the keyboard.
+    for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", `Table: ${name}`]]) {
+      if (beyond) box.setAttribute(key, value);
+      else box.removeAttribute(key);
+    }
+  }).observe(box);
+  return el("div", {}, box, more);
 }
 
 /** A group of radio buttons; `choices` are [value, label]. */

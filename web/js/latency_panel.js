@@ -17,19 +17,19 @@ const whole = (low, high) => Array.from({ length: Math.floor(high) - Math.ceil(l
 const powers = (low, high) => whole(low - 1, high).flatMap((power) => [power, power + Math.log10(2), power + Math.log10(5)])
   .filter((at) => at >= low && at <= high);
 
-/** What was measured of each run: [run, its index, direction, requests]. */
+/** What was measured of each run: [run, direction, requests]. */
 function measured(state) {
-  return state.runs.flatMap((run, i) => DIRECTIONS.filter(([key]) => run.record.time?.[key])
-    .map(([key, name]) => ({ run, i, key, name, requests: run.record.time[key] })));
+  return state.runs.flatMap((run) => DIRECTIONS.filter(([key]) => run.record.time?.[key])
+    .map(([key, name]) => ({ run, key, name, requests: run.record.time[key] })));
 }
 
 function totals(state) {
-  const rows = measured(state).map(({ run, i, name, requests }) => [
-    el("span", {}, swatch({ index: i }), ` ${run.label}`), name, count(requests.iops), rate(requests.bytes_per_second), micros(requests.mean_us),
+  const rows = measured(state).map(({ run, name, requests }) => [
+    el("span", {}, swatch({ index: run.index }), ` ${run.label}`), name, count(requests.iops), rate(requests.bytes_per_second), micros(requests.mean_us),
     ...COLUMNS.map((percent) => micros(requests.percentiles_us[percent] ?? NaN)), micros(requests.max_us),
   ]);
   const number = (name) => ({ name, number: true });
-  return table("Latency of the runs", [{ name: "run" }, { name: "" }, number("IOPS"), number("bandwidth"), number("mean"),
+  return table("Latency of the runs", [{ name: "run" }, { name: "requests" }, number("IOPS"), number("bandwidth"), number("mean"),
     ...COLUMNS.map((percent) => number(`p${percent}`)), number("max")], rows);
 }
 
@@ -48,13 +48,13 @@ export function latencyPanel(state) {
     element.hidden = all.length === 0;
     if (element.hidden) return;
     show(body, totals(state));
-    const several = new Set(all.map(({ i }) => i)).size > 1;
-    chart.set(all.filter(({ run }) => run.shown).map(({ run, i, key, name, requests }) => {
+    const several = new Set(all.map(({ run }) => run)).size > 1;
+    chart.set(all.filter(({ run }) => run.shown).map(({ run, key, name, requests }) => {
       const points = Object.entries(requests.percentiles_us).map(([percent, us]) => [nines(Number(percent)), us])
         // Fewer requests than the percentile needs say nothing about it.
         .filter(([at, us]) => us > 0 && requests.count * 10 ** -at >= 1).sort((a, b) => a[0] - b[0]);
       // Alone, reads and writes differ by colour; beside others by the thickness of the line.
-      const place = several ? { index: i, thin: key === "write" } : { index: key === "write" ? 1 : 0 };
+      const place = several ? { index: run.index, thin: key === "write" } : { index: key === "write" ? 1 : 0 };
       return {
         ...place, label: several ? `${run.label}, ${name}` : name,
         x: Float64Array.from(points, ([at]) => at), y: Float64Array.from(points, ([, us]) => Math.log10(us)),

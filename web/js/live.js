@@ -8,7 +8,7 @@ import { connectionsPanel, eventsPanel, nowPanel } from "./live_panel.js";
 import { toRun } from "./run.js";
 import { makeView } from "./view.js";
 
-/** Milliseconds between new records, which carry findings and intervals. States in between do not. */
+/** Milliseconds between new records, which carry intervals and round volumes. States in between do not. */
 const SLOW = 5000;
 
 function main() {
@@ -26,33 +26,32 @@ function main() {
   const keep = button("Record", "Save what is shown as a result record", () =>
     save("record.json", "application/json", JSON.stringify(source.record)));
   const subtitle = el("p", { class: "subtitle", id: "subtitle" }, "connecting");
-  const extra = [nowPanel(source), connectionsPanel(source), eventsPanel(source)];
-  const view = makeView(document.getElementById("app"), "wafer", subtitle, extra, [pause, keep]);
+  const now = nowPanel(source);
+  const live = { first: [now], later: [connectionsPanel(source), eventsPanel(source)] };
+  const view = makeView(document.getElementById("app"), "wafer", subtitle, [pause, keep], live);
   const heading = document.querySelector("h1");
 
   const redraw = () => {
     waiting = false;
     if (!source.record) return;
-    const [old] = view.state.runs;
-    const run = toRun(source.page.runs[0]);
-    run.shown = old?.shown ?? true;
-    view.state.runs = [run];
+    view.state.runs = [toRun(source.page.runs[0])];
     view.update("live");
-    const now = performance.now();
-    if (now - slow > SLOW) renew();
+    if (performance.now() - slow > SLOW) renew();
   };
-  // The server's record replaces the local one: it has findings, intervals and a bounded history.
+  // The server's record replaces the local one: it has intervals, new handles and a bounded history.
   const renew = () => {
     slow = performance.now();
     fetch("api/v1/page").then((answer) => answer.json()).then((page) => {
       take(page);
       if (paused) return;
-      view.state.runs = [Object.assign(toRun(page.runs[0]), { shown: view.state.runs[0]?.shown ?? true })];
+      view.state.runs = [toRun(page.runs[0])];
       view.update("sentences");
     }).catch(() => { /* The stream reports a server that is gone. */ });
   };
   const take = (page) => {
     source.page = page;
+    // The heading has the name; a line needs a short one.
+    page.runs[0].label = "drive";
     source.record = page.runs[0].record;
   };
   // Draws with the browser: a hidden page costs nothing, and states between two frames are skipped.
@@ -81,7 +80,7 @@ function main() {
   });
   events.addEventListener("error", () => {
     source.connected = false;
-    for (const panel of extra) panel.update("live");
+    now.update();
   });
   globalThis.wafer = { view, charts, source };
 }

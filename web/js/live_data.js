@@ -1,5 +1,6 @@
 // The record of a running device: the record that the server sent, extended by each state after it.
 
+/** Appends the columns of one point. */
 const push = (to, from) => Object.keys(from).forEach((key) => Array.isArray(to[key]) && key !== "gc_only" && to[key].push(...from[key]));
 
 /** Appends the point of a state to a record as `/api/v1/page` gives it; false where counters were reset. */
@@ -21,7 +22,12 @@ export function addState(record, state) {
       append(metrics.handles[key], state.metrics.handles[key], points);
     }
   }
+  // What stands beside the curves is of the same moment as they are.
   metrics.added_share = state.metrics.added_share;
+  for (const [key, { waf, moved_bytes, moved_share }] of Object.entries(state.metrics.handles)) {
+    if (metrics.handles[key]) Object.assign(metrics.handles[key], { waf, moved_bytes, moved_share });
+  }
+  if (state.findings) record.findings = state.findings;
   Object.assign(record.summary, state.counters, { waf: state.metrics.device.cumulative[0] ?? 1 });
   record.live = state.live;
   if (state.reclaim_units) record.reclaim_units = state.reclaim_units;

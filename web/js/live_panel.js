@@ -6,7 +6,7 @@ import { bytes, count, rate, seconds, waf } from "./format.js";
 /** The line on top: the current state of the drive. */
 export function nowPanel(source) {
   const body = el("dl", { class: "now" });
-  const entry = (name, value, id) => el("div", {}, el("dt", {}, name), el("dd", { id }, value));
+  const entry = (name, value, id, kind) => el("div", { class: kind }, el("dt", {}, name), el("dd", { id }, value));
   const update = () => {
     const { record, newest, connected } = source;
     if (!record) return;
@@ -15,11 +15,13 @@ export function nowPanel(source) {
     const speed = (values) => (values?.length && values[0] !== null ? rate(values[0]) : "–");
     const [free, open, closed] = live.free_open_closed;
     show(body,
-      entry("State", connected ? live.state : "not connected", "now-state"),
-      entry("Host writes", speed(now?.host_bytes_per_second), "now-host"),
-      entry("Media writes", speed(now?.media_bytes_per_second), "now-media"),
-      entry("WAF now", waf(now?.device.instantaneous[0] ?? NaN), "now-waf"),
+      entry("State", connected ? live.state : "not connected", "now-state", connected ? "state up" : "state down"),
+      entry("WAF now", waf(now?.device.instantaneous[0] ?? NaN), "now-waf", "main"),
       entry("WAF since start", summary.host_bytes > 0 ? waf(summary.waf) : "–", "now-cumulative"),
+      entry("Host writes", speed(now?.host_bytes_per_second), "now-host", "main"),
+      entry("Media writes", speed(now?.media_bytes_per_second), "now-media", "main"),
+      entry("Host written", bytes(summary.host_bytes), "now-hbmw"),
+      entry("Media written", bytes(summary.media_bytes), "now-mbmw"),
       entry("Host reads", bytes(summary.read_bytes ?? 0), "now-read"),
       entry("Free, open, closed RUs", `${count(free)}, ${count(open)}, ${count(closed)}`, "now-units"),
       entry("Connections", count(live.connections.length), "now-connections"));
@@ -57,11 +59,11 @@ export function eventsPanel(source) {
     const newest = live?.events.at(-1)?.number ?? 0;
     if (element.hidden || newest === shown) return;
     shown = newest;
-    show(body,
+    show(body, el("div", { class: "beside" },
       table("Events by type", [{ name: "type" }, { name: "events", number: true }], live.event_counts.map(([kind, n]) => [kind, count(n)])),
       el("div", { class: "events", tabindex: "0", role: "region", "aria-label": "Newest FDP events" },
         table("Newest events", [{ name: "time" }, { name: "type" }, { name: "what" }],
-          [...live.events].reverse().map((e) => [moment(e.seconds), e.kind, e.text]))));
+          [...live.events].reverse().map((e) => [moment(e.seconds), e.kind, e.text])))));
   };
   return { element, update };
 }

@@ -1,6 +1,6 @@
 // The attribution matrix: whose writes made GC move whose data.
 
-import { el, section, show, svg } from "./dom.js";
+import { el, scrolled, section, show, svg } from "./dom.js";
 import { bytes, percent } from "./format.js";
 import { css, page, share, textOn } from "./colours.js";
 import { exporters } from "./exporting.js";
@@ -32,7 +32,7 @@ export function matrixPanel(state) {
       node.style.color = textOn(back);
       return node;
     };
-    show(body, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Attribution matrix" },
+    show(body, scrolled("Attribution matrix",
       el("table", { class: "matrix" },
         el("caption", {}, "Row: whose writes made the pages around it invalid. Column: whose data GC then had to move."),
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "caused by"), a.handles.map((h) => el("th", { scope: "col", class: "number" }, `data of ${named(h)}`)))),

@@ -16,7 +16,7 @@ async function main() {
       `${records.length} ${records.length === 1 ? "run" : "runs"}, wafer ${first.version ?? ""}, started ${first.started ?? "–"}`);
     const keep = button("Records", "Save the result records as JSON", () =>
       save("records.json", "application/json", JSON.stringify(records.length === 1 ? records[0] : records)));
-    const view = makeView(root, root.dataset.title, subtitle, [], [keep]);
+    const view = makeView(root, root.dataset.title, subtitle, [keep]);
     view.setRuns(page);
     globalThis.wafer = { view, charts, records };
   } catch (error) {

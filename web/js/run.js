@@ -1,6 +1,8 @@
 // A record in the form that panels use: typed arrays, labels, and defaults for missing parts. Numbers derived
 // from counters (WAF, findings, bandwidth) come with the record; nothing is computed here.
 
+import { MOST_SERIES } from "./colours.js";
+
 /** Order of handles: by number, `gc` last. */
 function byKey(a, b) {
   if (a === "gc" || b === "gc") return (a === "gc") - (b === "gc");
@@ -49,7 +51,20 @@ export function toRun({ label, record }) {
     units: record.reclaim_units ?? null,
     attribution: record.attribution ?? null,
     shown: true,
+    index: 0,
   };
+}
+
+/**
+ * Shows or hides the curve of a run. A shown run has a colour and dash of its own, the first that is free; where none
+ * is left it stays hidden.
+ */
+export function showRun(runs, run, on) {
+  const taken = new Set(runs.filter((other) => other.shown && other !== run).map((other) => other.index));
+  run.shown = on && taken.size < MOST_SERIES;
+  if (!run.shown || !taken.has(run.index)) return;
+  run.index = 0;
+  while (taken.has(run.index)) run.index += 1;
 }
 
 /** Points and values of a metric: over the samples, or over the intervals of a share of the run. */

@@ -3,8 +3,8 @@
 /** Limit of clamped WAF, as in KIOXIA's performance brief on FDP (2025). */
 const DEFAULT_LIMIT = 5;
 
-/** Makes a state that notifies panels of every change. */
-export function makeState() {
+/** Makes a state that notifies panels of every change; `live` for the page of a running drive. */
+export function makeState(live) {
   const hearers = [];
   return {
     runs: [],
@@ -12,7 +12,9 @@ export function makeState() {
     comparison: [],
     metric: "cumulative",
     limit: DEFAULT_LIMIT,
-    axis: "volume",
+    live,
+    // On the live page all charts have the axis of the bandwidth.
+    axis: live ? "time" : "volume",
     interval: 0,
     published: true,
     selected: 0,

@@ -4,17 +4,26 @@ import { el, section, show, table } from "./dom.js";
 import { bytes, count, percent, times, waf } from "./format.js";
 import { swatch } from "./chart.js";
 import { exporters } from "./exporting.js";
+import { showRun } from "./run.js";
 
 function totals(state) {
-  const rows = state.runs.map((run, i) => {
+  const rows = state.runs.map((run) => {
     const s = run.record.summary;
+    const line = el("span", {});
+    const paint = () => show(line, run.shown ? swatch({ index: run.index }) : null);
+    paint();
     const mark = el("input", {
       type: "checkbox", checked: run.shown, "aria-label": `Show ${run.label} in the chart`,
-      onchange: (event) => { run.shown = event.target.checked; state.set("shown", i); },
+      onchange: (event) => {
+        showRun(state.runs, run, event.target.checked);
+        event.target.checked = run.shown;
+        paint();
+        state.set("shown", run);
+      },
     });
     const gc = (s.forced_gc ?? 0) + (s.background_gc ?? 0);
     return [
-      el("label", { class: "run" }, mark, " ", swatch({ index: i }), " ", run.label),
+      el("label", { class: "run" }, mark, " ", line, " ", run.label),
       el("b", { class: "waf" }, waf(s.host_bytes > 0 ? s.waf : NaN)),
       bytes(s.host_bytes) + (run.logical ? ` (${times(s.host_bytes / run.logical)})` : ""),
       bytes(s.media_bytes),

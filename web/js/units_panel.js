@@ -7,14 +7,18 @@ import { exporters } from "./exporting.js";
 
 /** How long a collected RU stays marked, in milliseconds. */
 const FLASH = 700;
+/** Share of the RUs of a map that is marked at once; more would hide what the map shows. */
+const MARKED = 0.01;
 
 export function unitsPanel(state) {
   const map = new UnitMap();
-  const modes = choice("Colour", "units", [["handle", "Handle and valid share"], ["valid", "Valid share"], ["erases", "Erases"]], "handle",
-    (mode) => { map.mode = mode; map.draw(); });
+  const modes = choice("Colour", "units", [["handle", "Handle"], ["valid", "Valid share"], ["erases", "Erases"]], "handle",
+    (mode) => { map.mode = mode; map.name(); map.draw(); });
+  // On the live page the map stands on the first screen, and its numbers open below it.
   const body = el("div", {});
+  const numbers = state.live ? el("details", {}, el("summary", {}, "Reclaim units by owner"), body) : body;
   const csv = () => [["reclaim_unit", "owner", "valid_pages", "pages", "erases", "open"], ...map.rows()];
-  const element = section("units", "Reclaim units", exporters("reclaim-units", () => map.svg(), csv), modes, map.element, body);
+  const element = section("units", "Reclaim units", [modes, ...exporters("reclaim-units", () => map.svg(), csv)], map.element, numbers);
   let shown = 0;
   const update = (key) => {
     const units = state.runs[state.selected]?.units;
@@ -28,7 +32,7 @@ export function unitsPanel(state) {
     show(body, owners(units),
       units.stride > 1 ? el("p", { class: "note" }, `Each ${units.stride}th of ${count(units.count)} RUs is shown.`) : null);
   };
-  return { element, update, map };
+  return { element, update, map, print: (on) => map.print(on) };
 }
 
 /** Name of an owner. */
@@ -77,7 +81,10 @@ class UnitMap {
       onkeydown: (e) => this.key(e), ontouchstart: (e) => this.hover(e.touches[0]),
     });
     this.words = el("div", { class: "readout", role: "status" });
-    this.element = el("div", { class: "units" }, this.canvas, this.words, this.scale());
+    this.collected = el("span", { class: "collected" });
+    this.legend = el("p", { class: "legend" });
+    this.printed = el("div", { class: "printed" });
+    this.element = el("div", { class: "units" }, this.canvas, this.printed, this.words, this.legend, this.scale());
     this.small = document.createElement("canvas");
     this.at = -1;
     new ResizeObserver(() => this.draw()).observe(this.element);
@@ -85,15 +92,39 @@ class UnitMap {
 
   set(units) {
     if (this.units && this.units.erases.length === units.erases.length && this.units !== units) {
-      const until = performance.now() + FLASH;
-      for (let i = 0; i < units.erases.length; i += 1) {
-        if (units.erases[i] > this.units.erases[i]) this.flashes.set(i, until);
-      }
+      const collected = [];
+      for (let i = 0; i < units.erases.length; i += 1) if (units.erases[i] > this.units.erases[i]) collected.push(i);
+      this.mark(collected);
     }
     this.units = units;
+    this.name();
     this.canvas.setAttribute("aria-label",
       `Map of ${units.owner.length} reclaim units. Arrow keys read one unit after the other; the table below summarises them.`);
     this.draw();
+  }
+
+  /** Names the colours of owners. */
+  name() {
+    const square = (name, fill) => {
+      const node = el("span", { class: "square", "aria-hidden": "true" });
+      node.style.backgroundColor = fill;
+      return el("span", {}, node, ` ${name} `);
+    };
+    // An owner without RUs has no colour on the map; a handle has at least its open RU.
+    const entries = this.units.owners.map((key, i) => square(key === "gc" ? "gc" : `handle ${key}`, css(hue(this.units, i))));
+    show(this.legend, entries, square("free", page().free));
+    this.legend.hidden = this.mode !== "handle";
+  }
+
+  /** Marks RUs that were just collected: all where they are few, else some of them, spread over the map. */
+  mark(collected) {
+    const most = Math.max(8, Math.round(MARKED * this.units.erases.length));
+    const every = Math.max(1, collected.length / most);
+    const until = performance.now() + FLASH;
+    this.flashes.clear();
+    for (let i = 0; i < collected.length; i += every) this.flashes.set(collected[Math.floor(i)], until);
+    this.collected.textContent = collected.length === 0 ? ""
+      : ` ${count(collected.length)} ${collected.length === 1 ? "RU was" : "RUs were"} collected since the last picture${every > 1 ? `, ${count(this.flashes.size)} of them are framed` : ""}.`;
   }
 
   layout() {
@@ -203,14 +234,18 @@ class UnitMap {
     const bar = el("span", { class: "scale", role: "img", "aria-label": "Colours from nothing valid, dark, to all valid, light" });
     bar.style.background = `linear-gradient(90deg, ${Array.from({ length: 9 }, (_, i) => css(share(i / 8))).join(",")})`;
     return el("p", { class: "note" },
-      "Handle: colour by owner, pale where little is valid. Valid share and erases: ", bar,
-      " from none to all or most. Outlined: open. Red frame: collected just now.");
+      "Pale: little is valid. Valid share, erases: none ", bar, " all or most. Outlined: open. Framed in red: just collected.", this.collected);
   }
 
   rows() {
     const { valid, pages, erases, open, stride } = this.units;
     const opened = new Set(open);
     return Array.from(valid, (v, i) => [i * stride, this.units.owner[i] < 0 ? "free" : this.units.owners[this.units.owner[i]], v, pages, erases[i], opened.has(i) ? 1 : 0]);
+  }
+
+  /** As a chart's. */
+  print(on) {
+    show(this.printed, on && this.units ? this.svg() : null);
   }
 
   /** The map as SVG: one path for each colour. */

@@ -1,7 +1,9 @@
 // The page: panels over one state. The report and the live page differ in where the runs come from.
 
+import { charts } from "./chart.js";
+import { setPrinting } from "./colours.js";
 import { button, el, show } from "./dom.js";
-import { toRun } from "./run.js";
+import { showRun, toRun } from "./run.js";
 import { makeState } from "./state.js";
 import { bandwidthPanel } from "./bandwidth_panel.js";
 import { configurationPanel } from "./configuration_panel.js";
@@ -21,7 +23,7 @@ import { controls, wafPanel } from "./waf_panel.js";
  */
 const PANELS = [
   ["summary", summaryPanel, ["live"]],
-  ["findings", findingsPanel, ["selected", "sentences"]],
+  ["findings", findingsPanel, ["selected", "sentences", "live"]],
   ["waf", wafPanel, ["metric", "limit", "axis", "interval", "published", "shown", "live"]],
   ["bandwidth", bandwidthPanel, ["selected", "live"]],
   ["latency", latencyPanel, ["shown", "live"]],
@@ -36,9 +38,17 @@ const PANELS = [
 /** Changes that not all panels follow; a change of anything else draws all of them. */
 const KEYS = new Set(["metric", "limit", "axis", "interval", "published", "shown", "selected", "live", "sentences"]);
 
-/** Builds the page in `root`; `extra` are panels of the live page, shown after the summary. */
-export function makeView(root, title, subtitle, extra, tools) {
-  const state = makeState();
+/** The two columns of the live page's first screen: what the drive does now. Its one run needs no summary. */
+const FIRST = [["waf", "bandwidth"], ["units", "findings"]];
+/** What follows on the live page before connections and events. */
+const THEN = ["handles", "matrix", "latency", "latencyOverTime", "dies"];
+
+/**
+ * Builds the page in `root`. `live` are the panels that only the live page has: `first` above the controls, `later`
+ * below the charts.
+ */
+export function makeView(root, title, subtitle, tools, live) {
+  const state = makeState(Boolean(live));
   const bar = controls(state);
   const select = el("select", { id: "selected", onchange: (event) => state.set("selected", Number(event.target.value)) });
   const chooser = el("p", { class: "chooser" }, el("label", {}, "Look into run ", select));
@@ -46,22 +56,37 @@ export function makeView(root, title, subtitle, extra, tools) {
   const top = el("header", {},
     el("div", {}, el("h1", {}, title), subtitle),
     el("div", { class: "tools" }, tools, themeButton(() => state.set("theme"))));
-  // The live page's own panels come after the summary, the controls before the first chart.
-  const placed = PANELS.map(([name]) => panels[name].element);
-  show(root, top, placed[0], chooser, placed[1], (extra ?? []).map((panel) => panel.element), bar.element, placed.slice(2));
+  const of = (names) => names.map((name) => panels[name].element);
+  const elements = (list) => list.map((panel) => panel.element);
+  const names = PANELS.map(([name]) => name);
+  const extra = live ? [...live.first, ...live.later] : [];
+  root.classList.toggle("live", state.live);
+  if (live) {
+    const last = names.filter((name) => !["summary", ...FIRST.flat(), ...THEN].includes(name));
+    const columns = el("div", { class: "columns" }, FIRST.map((column) => el("div", {}, of(column))));
+    show(root, top, elements(live.first), bar.element, columns, of(THEN), elements(live.later), of(last));
+  } else {
+    show(root, top, of(["summary"]), chooser, of(["findings"]), bar.element, of(names.slice(2)));
+  }
 
   const update = (key) => {
     bar.update();
     chooser.hidden = state.runs.length < 2;
     for (const [name, , keys] of PANELS) if (!KEYS.has(key) || keys.includes(key)) panels[name].update(key);
-    for (const panel of extra ?? []) panel.update(key);
+    for (const panel of extra) panel.update(key);
   };
   state.changed(update);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => update("theme"));
+  forPaper(root, (on) => {
+    update("theme");
+    for (const chart of charts.values()) chart.print(on);
+    for (const panel of Object.values(panels)) panel.print?.(on);
+  });
   return {
     state, panels,
     setRuns(page) {
       const runs = page.runs.map(toRun);
+      runs.forEach((run, i) => showRun(runs.slice(0, i), run, true));
       state.runs = runs;
       state.comparison = page.comparison;
       state.selected = 0;
@@ -70,6 +95,24 @@ export function makeView(root, title, subtitle, extra, tools) {
     },
     update,
   };
+}
+
+/** Opens everything and calls `change(true)` before the page is printed, and takes both back after. */
+function forPaper(root, change) {
+  let now = false;
+  let opened = [];
+  const set = (on) => {
+    if (on === now) return;
+    now = on;
+    setPrinting(on);
+    change(on);
+    if (on) opened = [...root.querySelectorAll("details:not([open])")];
+    for (const details of opened) details.open = on;
+  };
+  addEventListener("beforeprint", () => set(true));
+  addEventListener("afterprint", () => set(false));
+  // Where only the style sheet hears of it.
+  matchMedia("print").addEventListener("change", (event) => set(event.matches));
 }
 
 /** A button that switches the theme between system, light and dark. The browser stores the choice if it can. */

@@ -14,7 +14,7 @@ const RULE = "Cumulative: media bytes written (MBMW) over host bytes written (HB
   + "writes has no finite ratio: instantaneous shows a gap there and clamped the limit; an interval without either "
   + "is a gap in both.";
 
-function shown(name) {
+function formatOf(name) {
   return Object.assign((value) => waf(value), { named: name });
 }
 
@@ -32,7 +32,7 @@ function place(state) {
 
 function chartOf(state, id, title, height) {
   return new Chart({
-    id, title, height, yLabel: "WAF", format: shown(id), least: 1, formatX: (x) => place(state)(x),
+    id, title, height, yLabel: "WAF", format: formatOf(id), least: 1, formatX: (x) => place(state)(x),
   });
 }
 
@@ -73,7 +73,7 @@ export function controls(state) {
       axes.replaceChildren(...(time
         ? [choice("Over", "axis", [["volume", "Host writes"], ["time", "Time"]], state.axis, (value) => state.set("axis", value))]
         : []));
-      if (!time && state.axis === "time") state.axis = "volume";
+      if (!time && state.axis === "time" && state.runs.length) state.axis = "volume";
     }
   };
   return { element: row, update };
@@ -81,24 +81,21 @@ export function controls(state) {
 
 /** WAF of the runs, published curves beside them. */
 export function wafPanel(state) {
-  const chart = chartOf(state, "waf-chart", "WAF", 340);
+  const chart = chartOf(state, "waf-chart", "WAF", state.live ? 260 : 340);
   const update = () => {
     const runs = state.runs;
     const axis = axisOf(runs, state.axis);
     const lines = [];
-    runs.forEach((run, i) => {
-      if (run.shown) lines.push(line(state, run, null, axis, run.label, i));
-    });
+    for (const run of runs) if (run.shown) lines.push(line(state, run, null, axis, run.label, run.index));
     if (state.published && state.metric === "cumulative" && axis.at) {
-      runs.forEach((run, i) => {
-        if (!run.shown) return;
+      for (const run of runs.filter(({ shown }) => shown)) {
         for (const p of run.published) {
           const x = p.host.map((host) => axis.at(run, host));
           const end = axis.at(run, last(run.host));
           const length = x.filter((at) => at <= end * 1.001).length;
-          lines.push({ label: `published, for ${run.label}`, index: i, points: true, x: x.slice(0, length), y: p.waf.slice(0, length) });
+          lines.push({ label: `published, for ${run.label}`, index: run.index, points: true, x: x.slice(0, length), y: p.waf.slice(0, length) });
         }
-      });
+      }
     }
     chart.title = NAMES[state.metric].replace(/^./, (c) => c.toUpperCase());
     chart.set(lines, axis.label);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
 import { addState } from "../js/live_data.js";
-import { close, folder, here, open, wafer } from "./browser.mjs";
+import { close, folder, here, launch, open, wafer } from "./browser.mjs";
 
 /** Starts a run with a live page; answers its address when it is there. */
 function start(name, ...args) {
@@ -67,7 +67,69 @@ describe("a run with a live page", () => {
     assert.ok(counts["media reallocated"] > 0, JSON.stringify(counts));
     assert.ok(state.live.events.length > 0 && state.live.events.every((e, i, all) => i === 0 || e.number > all[i - 1].number));
     assert.match(await page.locator("#events").innerText(), /media reallocated/);
-    if (process.env.WAFER_PICTURES) await page.screenshot({ path: join(process.env.WAFER_PICTURES, "live.png"), clip: { x: 0, y: 0, width: 1200, height: 900 } });
+    await done();
+  });
+
+  test("one screen of 1440 x 900 shows state, WAF, bandwidth, map and causes", async () => {
+    const { page, done } = await open(`${live.base}/`, {
+      viewport: { width: 1440, height: 900 }, ready: () => globalThis.wafer?.source.record?.timeline.host_bytes.length > 4 && globalThis.wafer.source.newest,
+    });
+    const boxes = await page.evaluate(() => Object.fromEntries(["#now", "#waf-chart", "#bandwidth-chart", "canvas.map", "#findings li", "#handles", "#events"]
+      .map((selector) => [selector, document.querySelector(selector).getBoundingClientRect()].map((v) => (typeof v === "string" ? v : { top: v.top, bottom: v.bottom, left: v.left, right: v.right })))));
+    for (const selector of ["#now", "#waf-chart", "#bandwidth-chart", "canvas.map", "#findings li"]) {
+      const { top, bottom, left, right } = boxes[selector];
+      assert.ok(top >= 0 && bottom <= 900 && left >= 0 && right <= 1440, `${selector}: ${JSON.stringify(boxes[selector])}`);
+    }
+    assert.ok(boxes["canvas.map"].left >= boxes["#waf-chart"].right, "two columns");
+    for (const selector of ["#handles", "#events"]) assert.ok(boxes[selector].top >= boxes["#bandwidth-chart"].bottom, selector);
+    assert.equal(await page.locator("#runs").count(), 0);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 1440);
+    // The title of an axis stands beside its tick labels.
+    for (const chart of ["waf-chart", "bandwidth-chart"]) {
+      const [size, widest] = await page.evaluate((id) => {
+        const { plot } = globalThis.wafer.charts.get(id);
+        const [, axis] = plot.axes;
+        plot.ctx.save();
+        plot.ctx.font = `${12 * devicePixelRatio}px sans-serif`;
+        const widths = axis._values.map((text) => plot.ctx.measureText(text).width / devicePixelRatio);
+        plot.ctx.restore();
+        return [axis._size, Math.max(...widths)];
+      }, chart);
+      assert.ok(widest > 5 && size >= widest + 15, `${chart}: ${size} for ${widest}`);
+    }
+    if (process.env.WAFER_PICTURES) await page.screenshot({ path: join(process.env.WAFER_PICTURES, "live.png") });
+    await done();
+  });
+
+  test("all numbers are of one moment", async () => {
+    const { page, done } = await open(`${live.base}/`, { ready: () => globalThis.wafer?.source.newest });
+    const seen = new Set();
+    for (let i = 0; i < 5; i += 1) {
+      const look = await page.evaluate(() => ({
+        now: document.querySelector("#now-cumulative").textContent,
+        found: document.querySelector("#findings li").textContent,
+        handles: [...document.querySelectorAll("#handles tbody tr")].map((row) => row.cells[4].textContent),
+        drawn: globalThis.wafer.charts.get("handles-chart").series.map((line) => line.y.at(-1).toFixed(3)),
+      }));
+      assert.ok(look.found.includes(`WAF ${look.now}:`), JSON.stringify(look));
+      assert.deepEqual(look.handles, look.drawn);
+      seen.add(look.now + look.found + look.handles);
+      const points = await page.evaluate(() => globalThis.wafer.source.record.timeline.host_bytes.length);
+      await page.waitForFunction((n) => globalThis.wafer.charts.get("waf-chart").series[0].x.length > n, points);
+    }
+    assert.ok(seen.size > 1, "the numbers move");
+    await done();
+  });
+
+  test("collections mark the map without hiding it", async () => {
+    const { page, done } = await open(`${live.base}/`, { ready: () => /framed\.$/.test(document.querySelector(".collected")?.textContent) });
+    const { flashes, units, text } = await page.evaluate(() => {
+      const { map } = globalThis.wafer.view.panels.units;
+      return { flashes: map.flashes.size, units: map.units.erases.length, text: document.querySelector(".collected").textContent };
+    });
+    assert.ok(flashes <= Math.max(8, units / 100), `${flashes} of ${units}`);
+    const [collected, framed] = text.replaceAll("\u202f", "").match(/\d+/g).map(Number);
+    assert.ok(collected > framed && framed <= Math.max(8, units / 100), text);
     await done();
   });
 
@@ -122,6 +184,18 @@ describe("a run with a live page", () => {
     execFileSync(wafer, ["--quiet", "report", path, "-o", join(folder, "live-record.html")]);
   });
 
+  test("without JavaScript a link leads to tables and curves", async () => {
+    const context = await (await launch()).newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${live.base}/`);
+    await page.getByRole("link").click();
+    await page.waitForURL(/\/still$/);
+    assert.match(await page.locator("table").first().innerText(), /\d\.\d{3}/);
+    const curve = page.locator("svg.still path").first();
+    assert.equal(await curve.evaluate((node) => getComputedStyle(node).stroke), "rgb(0, 114, 178)");
+    await context.close();
+  });
+
   test("nothing changes the drive, other names are refused, answers forbid what is not theirs", async () => {
     for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
       assert.equal((await get(`${live.base}/api/v1/state`, { method })).status, 405, method);
@@ -158,6 +232,21 @@ describe("a run with a live page", () => {
     const json = JSON.parse(execFileSync(wafer, ["top", live.base, "--json"], { encoding: "utf8" }));
     assert.ok(json.counters.host_bytes > 0);
   });
+});
+
+test("metrics by handle add up without FDP too", async () => {
+  const live = await start("conventional", "--set", "fdp=false");
+  const sum = (text, name) => [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)$`, "gm"))].reduce((all, found) => all + Number(found[1]), 0);
+  let text = "";
+  for (let i = 0; i < 50 && !(sum(text, "wafer_relocated_bytes_total") > 0); i += 1) {
+    await wait(100);
+    text = (await get(`${live.base}/metrics`)).body;
+  }
+  assert.ok(sum(text, "wafer_relocated_bytes_total") > 0, text);
+  assert.equal(sum(text, "wafer_handle_host_written_bytes_total"), sum(text, "wafer_host_written_bytes_total"));
+  assert.equal(sum(text, "wafer_handle_media_written_bytes_total") + sum(text, "wafer_relocated_again_bytes_total"), sum(text, "wafer_media_written_bytes_total"));
+  assert.equal(sum(text, "wafer_host_written_bytes_total") + sum(text, "wafer_relocated_bytes_total"), sum(text, "wafer_media_written_bytes_total"));
+  await live.stop();
 });
 
 describe("a token", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 
-import { close, close_to, folder, measured, open, report, series, simulated } from "./browser.mjs";
+import { close, close_to, folder, launch, measured, open, report, series, simulated } from "./browser.mjs";
 
 const drag = async (page, selector, from, to) => {
   await page.locator(selector).scrollIntoViewIfNeeded();
@@ -200,6 +200,65 @@ describe("a report of two simulated runs", () => {
     }
   });
 
+  test("a printed report is complete, light, and within the paper", async () => {
+    const { page, done } = await open(url, { colorScheme: "dark", viewport: { width: 1200, height: 900 } });
+    await page.emulateMedia({ media: "print" });
+    await page.setViewportSize({ width: 700, height: 1000 });
+    await page.waitForFunction(() => document.querySelector("#waf-chart .printed svg"));
+    const look = await page.evaluate(() => {
+      const seen = (node) => getComputedStyle(node).display !== "none" && node.getClientRects().length > 0;
+      const right = (nodes) => Math.max(...[...nodes].map((node) => node.getBoundingClientRect().right));
+      const bar = document.querySelector("#handles .bar span");
+      return {
+        back: getComputedStyle(document.body).backgroundColor,
+        canvases: [...document.querySelectorAll("canvas")].filter(seen).length,
+        pictures: [...document.querySelectorAll(".printed svg")].filter(seen).map((node) => node.closest("section").id),
+        ground: document.querySelector("#waf-chart .printed rect").getAttribute("fill"),
+        edge: right(document.querySelectorAll("main *")),
+        ticks: [...document.querySelectorAll("#waf-chart .printed text")].map((node) => node.textContent),
+        closed: document.querySelectorAll("details:not([open])").length,
+        exact: getComputedStyle(bar).printColorAdjust,
+        bar: [getComputedStyle(bar).backgroundColor, bar.getBoundingClientRect().width > 5],
+        scroll: [...document.querySelectorAll(".scroll, pre")].filter((node) => node.scrollWidth > node.clientWidth + 1).length,
+      };
+    });
+    assert.equal(look.back, "rgb(255, 255, 255)");
+    assert.equal(look.ground, "#ffffff");
+    assert.equal(look.canvases, 0);
+    assert.deepEqual(look.pictures, ["waf", "handles", "units"]);
+    assert.ok(look.edge <= 700, `${look.edge}`);
+    for (const tick of ["0", "6"]) assert.ok(look.ticks.includes(tick), look.ticks.join(" "));
+    assert.deepEqual([look.closed, look.exact, look.scroll], [0, "exact", 0]);
+    assert.deepEqual(look.bar, ["rgb(0, 114, 178)", true]);
+    await page.emulateMedia({ media: "screen", colorScheme: "dark" });
+    await page.waitForFunction(() => !document.querySelector(".printed svg") && document.querySelector("details:not([open])"));
+    // The printer itself: some pages, and the page as it was afterwards.
+    const pdf = (await page.pdf({ format: "A4" })).toString("latin1");
+    assert.ok(pdf.match(/\/Type\s*\/Page\b/g).length >= 3);
+    await page.waitForFunction(() => !document.querySelector(".printed svg"));
+    await done();
+  });
+
+  test("without JavaScript there are tables and curves", async () => {
+    for (const colorScheme of ["light", "dark"]) {
+      const context = await (await launch()).newContext({ javaScriptEnabled: false, colorScheme, viewport: { width: 390, height: 800 } });
+      const page = await context.newPage();
+      await page.goto(url);
+      for (const { summary } of [fdp.record, nofdp.record]) {
+        assert.ok((await page.locator("table").first().innerText()).includes((summary.media_bytes / summary.host_bytes).toFixed(3)));
+      }
+      const body = await page.locator("main").innerText();
+      for (const words of [fdp.record.findings[0].title, "Reclaim units by owner", "Workload", "handle 1"]) assert.ok(body.includes(words), words);
+      assert.equal(await page.locator("svg.still").count(), 3);
+      const curve = page.locator("svg.still").first().locator("path").first();
+      assert.equal(await curve.evaluate((node) => getComputedStyle(node).stroke), colorScheme === "dark" ? "rgb(86, 180, 233)" : "rgb(0, 114, 178)");
+      const box = await curve.boundingBox();
+      assert.ok(box.width > 250 && box.height > 50, JSON.stringify(box));
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+      await context.close();
+    }
+  });
+
   test("a phone shows it without scrolling sideways, and everything has a name", async () => {
     const { page, done } = await open(url, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
@@ -273,6 +332,64 @@ describe("what comes from outside", () => {
     assert.deepEqual(line.y, [1, null, 5, 2]);
     const bandwidth = await series(page, "bandwidth-chart");
     assert.deepEqual(bandwidth.map((s) => s.y), [[1e9, 0, 0, 1e9], [1e9, 0, 3e9, 2e9]]);
+    await done();
+  });
+
+  test("twenty runs have twenty lines, and those that end before the others say where", async () => {
+    const length = (i) => (i % 4 === 1 ? 6 : 10);
+    const records = Array.from({ length: 20 }, (_, i) => {
+      const host = Array.from({ length: length(i) }, (_, n) => (n + 1) * 1e9);
+      return measured(`run ${i}`, host.map((_, n) => n), host, host.map((h, n) => Math.round(h * (1 + 0.02 * i + 0.01 * n))));
+    });
+    const url = report("twenty", records);
+    const { page, done } = await open(url);
+    const swatches = (selector) => page.locator(`${selector} .swatch line`).evaluateAll((all) => all.map((one) => `${one.getAttribute("stroke")} ${one.getAttribute("stroke-dasharray")}`));
+    for (const selector of ["#runs", "#waf-chart .readout"]) {
+      const lines = await swatches(selector);
+      assert.deepEqual([lines.length, new Set(lines).size], [20, 20], selector);
+    }
+    const picture = (await saved(page, "waf", "SVG")).toString();
+    const ends = await page.evaluate((text) => {
+      const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
+      return [...parsed.querySelectorAll("line.end")].map((mark) => {
+        const words = mark.nextElementSibling;
+        return { x: Number(mark.getAttribute("x1")), label: words.textContent, left: Number(words.getAttribute("x")), top: Number(words.getAttribute("y")) };
+      });
+    }, picture);
+    assert.deepEqual(ends.map((end) => end.label).sort(), ["run 1", "run 13", "run 17", "run 5", "run 9"]);
+    // No two labels stand on each other.
+    ends.forEach((a, i) => ends.slice(i + 1).forEach((b) => assert.ok(a.left !== b.left || Math.abs(a.top - b.top) >= 14, JSON.stringify([a, b]))));
+    // The same on the screen, and the readout names the place of a value that is not at the end.
+    const marks = () => page.evaluate(() => {
+      const { plot } = globalThis.wafer.charts.get("waf-chart");
+      const at = (x, y) => Array.from(plot.ctx.getImageData(Math.round(plot.valToPos(x, "x", true)), Math.round(plot.valToPos(y, "y", true)) + 5, 1, 1).data);
+      const first = globalThis.wafer.charts.get("waf-chart").series;
+      return [at(6, first[17].y[5]), at(7, first[17].y[5])];
+    });
+    const [end, beyond] = await marks();
+    assert.notDeepEqual(end, beyond);
+    const readout = await page.locator("#waf-chart .readout").innerText();
+    assert.match(readout, /run 1 1\.070 at 6\.000 GB/);
+    assert.match(readout, /run 2 1\.130\s/);
+    // A run that is hidden gives its line back; the next one that is shown takes it.
+    await page.getByLabel("Show run 3 in the chart").uncheck();
+    assert.equal((await swatches("#runs")).length, 19);
+    await page.getByLabel("Show run 3 in the chart").check();
+    assert.equal(new Set(await swatches("#runs")).size, 20);
+    await done();
+  });
+
+  test("no more curves are shown than there are lines to tell them apart", async () => {
+    const records = Array.from({ length: 70 }, (_, i) => measured(`run ${i}`, [1, 2], [1e9, 2e9], [1e9, 2e9 + i * 1e7]));
+    const { page, done } = await open(report("seventy", records));
+    const lines = await page.locator("#runs .swatch line").evaluateAll((all) => all.map((one) => `${one.getAttribute("stroke")} ${one.getAttribute("stroke-dasharray")}`));
+    assert.deepEqual([lines.length, new Set(lines).size], [64, 64]);
+    const last = page.getByLabel("Show run 69 in the chart");
+    await last.click();
+    assert.equal(await last.isChecked(), false);
+    await page.getByLabel("Show run 0 in the chart").uncheck();
+    await last.check();
+    assert.ok((await series(page, "waf-chart")).some((line) => line.label === "run 69"));
     await done();
   });
 

@@ -31,17 +31,23 @@ pub struct HandleStatus {
 impl Drive {
     /// Applies a batch to the device, in this order, and empties it. Commands on namespaces that were deleted or
     /// formatted in the meantime do not count.
-    pub fn apply_batch(&self, host: u16, batch: &mut Batch) {
+    ///
+    /// # Errors
+    /// `WRITE_FAULT`: the drive cannot record the batch, so commands that changed data must not succeed.
+    pub fn apply_batch(&self, host: u16, batch: &mut Batch) -> Result<(), Status> {
+        let mut recorded = Ok(());
         if !batch.is_empty() {
             let mut inner = self.lock();
             let live = batch.live();
             let (first, rest) = live.split_first().map_or((&[][..], &[][..]), |(f, r)| (*f, r));
-            self.apply_locked(&mut inner, host, first, batch.transferred);
+            recorded = self.apply_locked(&mut inner, host, first, batch.transferred);
             for commands in rest {
-                self.apply_locked(&mut inner, host, commands, Transferred::default());
+                let part = self.apply_locked(&mut inner, host, commands, Transferred::default());
+                recorded = recorded.and(part);
             }
         }
         batch.clear();
+        recorded
     }
 
     /// Returns the offset of the first byte of a range that is deallocated or was never written, as far as the device has
@@ -96,8 +102,7 @@ impl Drive {
             return Err(Status::INVALID_NAMESPACE);
         }
         let update = Command::update(namespace.id(), pid);
-        self.apply_locked(&mut inner, host, &[update], Transferred::default());
-        Ok(())
+        self.apply_locked(&mut inner, host, &[update], Transferred::default())
     }
 
     /// Logs a write that was refused because its namespace does not define the placement identifier.

@@ -485,29 +485,36 @@ impl Drive {
     }
 
     /// Applies commands to the device, in this order.
-    pub fn apply(&self, host: u16, commands: &[Command]) {
-        self.apply_locked(&mut self.lock(), host, commands, Transferred::default());
+    ///
+    /// # Errors
+    /// `WRITE_FAULT`: the drive cannot record them, so their host must not take them for done.
+    pub fn apply(&self, host: u16, commands: &[Command]) -> Result<(), Status> {
+        self.apply_locked(&mut self.lock(), host, commands, Transferred::default())
     }
 
     /// Applies commands after adding them to the journal.
+    ///
+    /// # Errors
+    /// As [`Self::journal_batch`]. The device has counted them nevertheless, because their data has moved.
     pub(crate) fn apply_locked(
         &self,
         inner: &mut Inner,
         host: u16,
         commands: &[Command],
         mut transferred: Transferred,
-    ) {
+    ) -> Result<(), Status> {
         let mut rest = commands;
+        let mut recorded = Ok(());
         loop {
             let (part, after) = rest.split_at(rest.len().min(journal::MAX_COMMANDS));
             let timestamp = inner.timestamp();
-            self.journal_batch(inner, timestamp, transferred, part);
+            recorded = recorded.and(self.journal_batch(inner, timestamp, transferred, part));
             let namespaces = self.namespaces.read().unwrap_or_else(PoisonError::into_inner);
             inner.execute(&namespaces, part, transferred, timestamp);
             drop(namespaces);
             inner.record_commands(host, part);
             if after.is_empty() {
-                return;
+                return recorded;
             }
             transferred = Transferred::default();
             rest = after;

@@ -261,19 +261,24 @@ impl Drive {
         self.add(inner, |journal| journal.prepare(change), Journal::append)
     }
 
-    /// Adds a batch of commands to the journal.
+    /// Adds a batch of commands to the journal, if the drive has one.
+    ///
+    /// # Errors
+    /// `WRITE_FAULT`: it is not there. After a restart nobody would know of the commands, nor write their data again
+    /// if it fails to reach the medium.
     pub(crate) fn journal_batch(
         &self,
         inner: &mut Inner,
         timestamp: (u64, u8),
         transferred: Transferred,
         commands: &[Command],
-    ) {
-        self.add(
+    ) -> Result<(), Status> {
+        let added = self.add(
             inner,
             |journal| Ok(journal.has_room(commands.len())),
             |journal| journal.batch(timestamp, transferred, commands),
         );
+        if added || inner.persistence.is_none() { Ok(()) } else { Err(Status::WRITE_FAULT) }
     }
 
     /// Adds a frame to the journal unless it is stuck; if that fails, it is. Returns whether the frame is there.

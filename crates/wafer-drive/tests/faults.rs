@@ -69,8 +69,7 @@ fn write(drive: &Drive, nsid: u32, byte: u8) -> Result<(), Status> {
     let namespace = drive.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
     namespace.store.write(0, &[byte; 4096]).map_err(|_| Status::WRITE_FAULT)?;
     let write = Command::write(0, 8, Placement(0)).on(NsId(nsid as u8 - 1));
-    count(drive, &[write], Transferred { reads: 0, writes: 1 });
-    Ok(())
+    count(drive, &[write], Transferred { reads: 0, writes: 1 })
 }
 
 /// Runs a script of commands. After each, what the drive says must be what it said before, plus what it confirmed.
@@ -120,10 +119,7 @@ fn script(drive: &Drive, clock: &ManualClock) -> Known {
                     Ok(())
                 })
             }
-            14 => {
-                drive.apply(0, &commands(2000, 1));
-                Ok(())
-            }
+            14 => drive.apply(0, &commands(2000, 1)),
             7 | 11 | 18 | 21 => {
                 drive.count_error();
                 clock.advance(Duration::from_secs(2));
@@ -381,7 +377,8 @@ fn a_full_journal_on_a_full_medium_makes_the_drive_read_only_until_there_is_spac
     storage.limit_space(0);
     let mut seed = 0;
     while drive.check_writable().is_ok() {
-        drive.apply(0, &commands(50_000, seed));
+        let applied = drive.apply(0, &commands(50_000, seed));
+        assert_eq!(applied, drive.check_writable(), "what it cannot record is not done");
         seed += 1;
         assert!(seed < 20, "the journal has an end");
     }
@@ -430,7 +427,7 @@ fn a_journal_whose_header_was_never_synced_is_not_built_upon() {
     };
     let storage = FaultyStorage::default();
     let drive = on(&storage).unwrap();
-    drive.apply(0, &commands(10, 1));
+    drive.apply(0, &commands(10, 1)).unwrap();
     let written = drive.counters().counters.host_bytes;
     fail(&storage);
     drive.save().unwrap_err();

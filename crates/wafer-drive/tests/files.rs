@@ -23,7 +23,7 @@ fn history(without_marks: bool) -> Vec<FaultyStorage> {
     (0..4)
         .map(|seed| {
             let drive = on(&storage).unwrap();
-            drive.apply(0, &commands(1000, seed));
+            drive.apply(0, &commands(1000, seed)).unwrap();
             drive.flush(0, Some(NsId(0))).unwrap();
             drop(drive);
             storage.copy()
@@ -179,7 +179,7 @@ fn a_capture_onto_a_file_of_the_drive_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drive.img");
     let drive = open(&path).unwrap();
-    drive.apply(0, &[wafer_interface::Command::write(0, 8, Placement(0))]);
+    drive.apply(0, &[wafer_interface::Command::write(0, 8, Placement(0))]).unwrap();
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     let mut names = vec![link, folder.path().join(".").join("drive.img")];
@@ -202,7 +202,7 @@ fn a_capture_that_ends_early_is_an_error_at_the_end_too() {
     let storage = FaultyStorage::default();
     let drive = on(&storage).unwrap();
     drive.record(Path::new("capture")).unwrap();
-    drive.apply(0, &commands(5000, 1));
+    drive.apply(0, &commands(5000, 1)).unwrap();
     storage.limit_space(1000);
     drive.maintain().unwrap_err();
     drive.maintain().unwrap();

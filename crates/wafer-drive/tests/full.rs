@@ -47,7 +47,8 @@ fn a_journal_that_cannot_be_written_is_an_error_and_no_signal() {
         let drive = open(&path).unwrap();
         let mut seed = 0;
         while drive.check_writable().is_ok() {
-            drive.apply(0, &commands(20_000, seed));
+            let applied = drive.apply(0, &commands(20_000, seed));
+            assert_eq!(applied, drive.check_writable(), "what it cannot record is not done");
             seed += 1;
             assert!(seed < 20, "2 MiB have an end");
         }

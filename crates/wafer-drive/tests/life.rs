@@ -22,8 +22,8 @@ fn counters_of_smart_survive_a_kill() {
     let drive = with(&storage, options(DataSpec::File(DATA.into())), &clock).unwrap();
     let mut told = drive.counters();
     for round in 1..200u64 {
-        count(&drive, &commands(20, round), Transferred { reads: round, writes: 20 });
-        count(&drive, &[], Transferred { reads: 1, writes: 0 });
+        count(&drive, &commands(20, round), Transferred { reads: round, writes: 20 }).unwrap();
+        count(&drive, &[], Transferred { reads: 1, writes: 0 }).unwrap();
         if round % 7 == 0 {
             drive.count_error();
         }
@@ -75,7 +75,7 @@ fn events_and_their_masks_survive_a_kill() {
     let namespace = drive.namespace(1).unwrap();
     for round in 0..40 {
         clock.advance(Duration::from_secs(3));
-        drive.apply(0, &commands(1500, round));
+        drive.apply(0, &commands(1500, round)).unwrap();
         drive.update(0, &namespace, Placement(round as u16 % 4)).unwrap();
         drive.refused_placement(&namespace, Placement(77));
         // In the journal, in a checkpoint, and across both.
@@ -139,8 +139,8 @@ proptest! {
             batch.push(Command::deallocate(seed % 30_000, 999));
             batch.push(Command::update(NsId(0), Placement((seed % 2) as u16)));
             for part in batch.chunks(1 + (seed % 700) as usize) {
-                straight.apply(0, part);
-                drive.apply(0, part);
+                straight.apply(0, part).unwrap();
+                drive.apply(0, part).unwrap();
             }
             match then {
                 0 => drive.save().unwrap(),

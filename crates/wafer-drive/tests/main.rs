@@ -16,6 +16,7 @@ use wafer_drive::backend::DataSpec;
 use wafer_drive::{Batch, Drive, DriveError, DriveOptions, Environment, Transferred};
 use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_interface::{Command, Placement};
+use wafer_nvme::Status;
 
 /// Where the drive keeps its data.
 const DATA: &str = "drive.img";
@@ -67,12 +68,12 @@ fn commands(count: u64, seed: u64) -> Vec<Command> {
 }
 
 /// Counts commands as a front end does, with those that moved data.
-fn count(drive: &Drive, commands: &[Command], transferred: Transferred) {
+fn count(drive: &Drive, commands: &[Command], transferred: Transferred) -> Result<(), Status> {
     let mut batch = Batch::default();
     for command in commands {
         let namespace = drive.namespace(u32::from(command.namespace.0) + 1);
         batch.push(&namespace.expect("the namespace exists"), *command);
     }
     batch.transferred = transferred;
-    drive.apply_batch(0, &mut batch);
+    drive.apply_batch(0, &mut batch)
 }

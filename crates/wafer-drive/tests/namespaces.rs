@@ -112,7 +112,7 @@ fn commands_on_a_namespace_that_went_do_not_count() {
             create(&drive);
         }
         let before = written(&drive);
-        drive.apply_batch(0, &mut batch);
+        drive.apply_batch(0, &mut batch).unwrap();
         assert_eq!(written(&drive) - before, 4096, "only the command on the other namespace");
     }
     // Neither does the journal have them.

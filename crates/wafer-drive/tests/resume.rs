@@ -17,11 +17,11 @@ fn a_killed_server_loses_nothing_that_it_counted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drive.img");
     let first = open(&path).unwrap();
-    first.apply(0, &commands(30_000, 1));
+    first.apply(0, &commands(30_000, 1)).unwrap();
     first.namespace(1).unwrap().store.write(8192, b"kept").unwrap();
     let namespace = first.namespace(1).unwrap();
     first.update(0, &namespace, Placement(2)).unwrap();
-    first.apply(0, &commands(500, 2));
+    first.apply(0, &commands(500, 2)).unwrap();
     let counters = first.snapshot().counters;
     let uuid = namespace.uuid;
     // Killed: neither closed nor dropped, but the lock on the file must go.
@@ -41,12 +41,12 @@ fn a_killed_server_loses_nothing_that_it_counted() {
     assert_eq!(&data, b"kept");
 
     // It goes on as a drive that was never killed.
-    second.apply(0, &commands(5_000, 3));
+    second.apply(0, &commands(5_000, 3)).unwrap();
     let straight = Drive::new(options(DataSpec::None)).unwrap();
-    straight.apply(0, &commands(30_000, 1));
+    straight.apply(0, &commands(30_000, 1)).unwrap();
     straight.update(0, &straight.namespace(1).unwrap(), Placement(2)).unwrap();
-    straight.apply(0, &commands(500, 2));
-    straight.apply(0, &commands(5_000, 3));
+    straight.apply(0, &commands(500, 2)).unwrap();
+    straight.apply(0, &commands(5_000, 3)).unwrap();
     assert_eq!(second.snapshot().counters, straight.snapshot().counters);
     second.close().unwrap();
     drop(namespace);
@@ -65,7 +65,7 @@ fn a_full_journal_makes_a_checkpoint() {
     let first = open(&path).unwrap();
     // The journal has 4 MiB: 174,762 records.
     for seed in 0..5 {
-        first.apply(0, &commands(100_000, seed));
+        first.apply(0, &commands(100_000, seed)).unwrap();
     }
     let counters = first.snapshot().counters;
     drop(first);
@@ -93,7 +93,7 @@ fn namespaces_and_fdp_survive() {
     let nsid = first.create_namespace(request.clone()).unwrap();
     let other = first.create_namespace(NamespaceRequest { handles: vec![], ..request }).unwrap();
     assert_eq!((nsid, other), (1, 2));
-    first.apply(0, &[Command::write(8, 16, Placement(1)).on(NsId(0))]);
+    first.apply(0, &[Command::write(8, 16, Placement(1)).on(NsId(0))]).unwrap();
     drop(first);
     // Whatever the next server would choose.
     let second = open(&path).unwrap();
@@ -158,7 +158,7 @@ fn files_that_do_not_fit_are_refused() {
 fn a_flush_fails_when_the_medium_does_not_sync() {
     let storage = FaultyStorage::default();
     let drive = on(&storage).unwrap();
-    drive.apply(0, &commands(100, 1));
+    drive.apply(0, &commands(100, 1)).unwrap();
     drive.flush(0, Some(NsId(0))).unwrap();
     storage.fail_syncs(true);
     let refused = drive.flush(0, Some(NsId(0))).unwrap_err();
@@ -201,11 +201,11 @@ fn what_was_flushed_survives_a_loss_of_power() {
     for keep in keeps {
         let storage = FaultyStorage::default();
         let drive = on(&storage).unwrap();
-        drive.apply(0, &commands(20_000, 1));
+        drive.apply(0, &commands(20_000, 1)).unwrap();
         drive.namespace(1).unwrap().store.write(8192, b"kept").unwrap();
         drive.flush(0, Some(NsId(0))).unwrap();
         let flushed = drive.snapshot().counters;
-        drive.apply(0, &commands(3_000, 2));
+        drive.apply(0, &commands(3_000, 2)).unwrap();
         let last = drive.snapshot().counters;
         drop(drive);
         storage.lose_power(|_, sector| keep(sector));

@@ -2,5 +2,6 @@
 
 mod commands;
 mod common;
+mod faults;
 mod hostile;
 mod tenants;

@@ -63,7 +63,8 @@ impl Engine {
         if self.drive.check_sanitize().is_err() || at.uncorrectable(offset, length).is_some() {
             return Err(io::Error::other("the data cannot be read"));
         }
-        self.command(at.id(), Op::Read, offset, length);
+        // A read that is not counted still has its data.
+        let _ = self.command(at.id(), Op::Read, offset, length);
         let buffer = &mut buffer[..length as usize];
         at.store.read(offset, buffer)?;
         Ok(buffer.len())
@@ -83,8 +84,7 @@ impl Engine {
         }
         self.check_writable(at)?;
         at.store.write(offset, data)?;
-        self.command(at.id(), Op::Write, offset, data.len() as u64);
-        Ok(())
+        self.command(at.id(), Op::Write, offset, data.len() as u64)
     }
 
     /// Deallocates a range up to the end of the namespace. It then reads as zeroes, and pages that lie
@@ -104,7 +104,7 @@ impl Engine {
         let (first, end) = (offset.div_ceil(LBA_BYTES), (offset + length) / LBA_BYTES);
         if first < end {
             let bytes = (end - first) * LBA_BYTES;
-            self.command(at.id(), Op::Deallocate, first * LBA_BYTES, bytes);
+            return self.command(at.id(), Op::Deallocate, first * LBA_BYTES, bytes);
         }
         Ok(())
     }
@@ -120,16 +120,21 @@ impl Engine {
     }
 
     /// Applies a range to the drive, as few commands as possible.
-    fn command(&self, namespace: NsId, op: Op, offset: u64, length: u64) {
+    ///
+    /// # Errors
+    /// The drive cannot record them.
+    fn command(&self, namespace: NsId, op: Op, offset: u64, length: u64) -> io::Result<()> {
         let mut first = offset / LBA_BYTES;
         let end = (offset + length).div_ceil(LBA_BYTES);
         while first < end {
             let blocks = (end - first).min(u64::from(u32::MAX)) as u32;
             let placement = Placement::NONE;
-            self.drive
-                .apply(self.host, &[Command { lba: first, blocks, placement, op, namespace }]);
+            let command = Command { lba: first, blocks, placement, op, namespace };
+            let applied = self.drive.apply(self.host, &[command]);
+            applied.map_err(|_| io::Error::other("the drive cannot record the command"))?;
             first += u64::from(blocks);
         }
+        Ok(())
     }
 
     /// Ends a frame of the capture, so that commands recorded so far survive a crash of this process, and saves a drive

@@ -115,7 +115,9 @@ pub fn mount(
         loop {
             batch.clear();
             let state = stream.next(&mut batch, BATCH);
-            drive.apply(0, &batch.commands);
+            drive.apply(0, &batch.commands).map_err(|_| {
+                MountError::Incomplete(io::Error::other("the drive cannot record what fills it"))
+            })?;
             if state != StreamState::Ready {
                 break;
             }

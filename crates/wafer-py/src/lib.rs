@@ -11,6 +11,7 @@
 //!   `recorded.rs`: the commands of any workload, generated once and kept.
 //! - `requests.rs`: requests of traces as NumPy arrays. `records.rs`, `statistics.rs`: functions of
 //!   `wafer-record`.
+//! - `calibration.rs`: times of a device from measured latency, as `wafer-calibrate` fits them.
 //! - `policy.rs`: a Python object as a victim policy. `error.rs`: messages to exceptions.
 //!
 //! # Invariants
@@ -26,6 +27,7 @@
 //! Anything of the model, the lab or the experiments.
 
 mod arrays;
+mod calibration;
 mod device;
 mod error;
 mod experiment;
@@ -77,6 +79,8 @@ mod _wafer {
 
     #[pymodule_export]
     use super::{available_memory, main, models, policies, profiles};
+    #[pymodule_export]
+    use crate::calibration::calibrate_timing;
     #[pymodule_export]
     use crate::device::Device;
     #[pymodule_export]

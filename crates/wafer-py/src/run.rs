@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use wafer_lab::{Control, LabError, Progress, Stage, Workload as LabWorkload};
-use wafer_record::Record;
 
 use crate::error::{PendingError, of_lab, raise};
 use crate::experiment::Experiment;
@@ -42,17 +41,26 @@ impl Cancel {
     }
 }
 
+impl Cancel {
+    /// Returns the flag that is set to stop.
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.flag
+    }
+}
+
 /// Runs an experiment and returns its record as JSON. `progress(stage, done, total)` is called about
 /// every 50 ms; `policy` is its name, `select_victim` and perhaps `select_destination`. They are
 /// called in another thread. An exception in them or in the workload ends the run, as Ctrl-C does.
+/// With `numbers` the record is brief, with about that many values in its timeline.
 #[pyfunction]
-#[pyo3(signature = (experiment, policy, progress, cancel))]
+#[pyo3(signature = (experiment, policy, progress, cancel, numbers=None))]
 pub(crate) fn run(
     py: Python<'_>,
     experiment: &Experiment,
     policy: Option<(String, Py<PyAny>, Option<Py<PyAny>>)>,
     progress: Option<Py<PyAny>>,
     cancel: Option<&Cancel>,
+    numbers: Option<usize>,
 ) -> PyResult<String> {
     let pending = PendingError::default();
     let outside = cancel.map(|cancel| cancel.flag.clone());
@@ -91,8 +99,12 @@ pub(crate) fn run(
         LabError::Cancelled => raise(py, "Cancelled", "the run was cancelled"),
         error => of_lab(py, &error),
     })?;
-    // The text of a result file of the command line.
-    serde_json::to_string_pretty(&record).map_err(|e| raise(py, "WaferError", &e.to_string()))
+    let text = py.detach(|| match numbers {
+        Some(numbers) => serde_json::to_string(&record.brief(numbers)),
+        // The text of a result file of the command line.
+        None => serde_json::to_string_pretty(&record),
+    });
+    text.map_err(|e| raise(py, "WaferError", &e.to_string()))
 }
 
 /// Calls `progress`, unless the run is to stop.
@@ -120,18 +132,16 @@ fn tell(
     });
 }
 
-type Outcome = Result<Record, LabError>;
-
 /// Runs in another thread while this one, which may be the one that receives signals, checks for them.
 ///
 /// A run checks its flag after each batch of commands, but allocating the tables of a device of terabytes
 /// takes ten seconds. A run that has not ended `GRACE` after it was stopped is abandoned.
-fn watched(
+pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,
-    run: impl FnOnce() -> Outcome + Send + 'static,
+    run: impl FnOnce() -> Result<T, LabError> + Send + 'static,
     outside: Option<&AtomicBool>,
     pending: &PendingError,
-) -> PyResult<Outcome> {
+) -> PyResult<Result<T, LabError>> {
     let (ended, mut end) = mpsc::channel();
     let thread = std::thread::Builder::new().name("wafer run".to_owned()).spawn(move || {
         // One thread state of the interpreter for all calls: to make one for each takes longer than

@@ -22,6 +22,7 @@
 //! Running anything: `wafer-lab` does, and fills the types of this crate.
 
 mod attribution;
+mod brief;
 pub mod capture;
 pub mod endurance;
 mod error;

@@ -53,6 +53,12 @@ pub const KNOWN: &[Known] = &[
         shows: &["went back from"],
         fixed: true,
     },
+    Known {
+        fault: "a write that the journal could not record completes with success",
+        actions: &[Action::Faults, Action::Restarts, Action::Power],
+        shows: &["it may hold", "the drive counts"],
+        fixed: true,
+    },
 ];
 
 /// Returns the open fault that a violation shows, if one does.

@@ -11,7 +11,7 @@
 //! - `plan.rs`: what a seed draws: which faults are on, their rates, the mix of commands.
 //! - `run.rs`: the steps of the simulation; `world.rs`: what its actors share.
 //! - `server.rs`, `network.rs`, `disk.rs`, `clock.rs`: the server and what surrounds it.
-//! - `host.rs`, `operator.rs`: the actors; `link.rs`: their connections.
+//! - `host.rs`, `operator.rs`: the actors; `link.rs`: their connections; `work.rs`: what they ask for.
 //! - `model.rs`: the reference. `known.rs`: faults that were found.
 //!
 //! # Invariants
@@ -35,6 +35,7 @@ mod operator;
 pub mod plan;
 mod run;
 mod server;
+pub mod work;
 mod world;
 
 pub use run::{Outcome, run, run_plan};

@@ -77,6 +77,17 @@ impl Space {
     }
 }
 
+/// A namespace that a server has after its start.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// NSID.
+    pub nsid: u32,
+    /// Bytes of a logical block.
+    pub lba_bytes: u64,
+    /// Its size.
+    pub sectors: u64,
+}
+
 /// Counters that hosts have read, or that follow from what they know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reported {
@@ -121,6 +132,8 @@ pub struct Model {
     pub counts_bytes: bool,
     /// Losses of power so far.
     pub losses: u64,
+    /// The last of them.
+    lost: Moment,
 }
 
 impl Model {
@@ -362,6 +375,10 @@ impl Model {
                      {value:#x} of another namespace (instance {owner:?})"
                 ));
             }
+            // Data that was on its way when the power went may be older than all that is left.
+            if start < self.lost {
+                continue;
+            }
             let candidates = self.candidates(namespace, sector, start);
             // Of a namespace that is being deleted, zeroes are right too.
             if !candidates.contains(value) && (open || *value != 0) {
@@ -387,10 +404,10 @@ impl Model {
         (space.open, space.alive, space.fresh) = (false, false, false);
     }
 
-    /// Everything that was sent to the server is over: it was killed, or ended.
+    /// Everything that was sent to the server is over: it was killed, or ended. Completions that it sent may still reach
+    /// their hosts.
     pub fn server_gone(&mut self, power_lost: bool) {
         let now = self.tick();
-        self.outstanding.clear();
         self.unknown.clear();
         self.copies.clear();
         for op in &mut self.ops {
@@ -400,6 +417,7 @@ impl Model {
             return;
         }
         self.losses += 1;
+        self.lost = now;
         self.counts_bytes = false;
         self.reported = Reported::default();
         for number in 0..self.spaces.len() {
@@ -419,6 +437,37 @@ impl Model {
             }
         }
         self.volatile.clear();
+    }
+
+    /// Compares the namespaces of a server that starts with those that there should be. Those of the first server are
+    /// open to hosts. Returns what is wrong.
+    pub fn restarted(&mut self, found: &[Found]) -> Vec<String> {
+        let first = self.spaces.is_empty();
+        for space in self.spaces.iter_mut().filter(|space| !space.alive && !space.gone) {
+            // Nobody heard whether it was deleted. Nobody uses it any more.
+            space.alive = found.iter().any(|found| found.nsid == space.nsid);
+            space.gone = !space.alive;
+        }
+        let mut wrong = Vec::new();
+        for number in self.alive() {
+            let (nsid, sectors) = (self.spaces[number].nsid, self.spaces[number].sectors());
+            let found = found.iter().find(|found| found.nsid == nsid);
+            if found.is_none_or(|found| found.sectors != sectors) {
+                let found = found.map(|found| found.sectors);
+                wrong.push(format!(
+                    "namespace {nsid} is there with {found:?} sectors, not with {sectors}"
+                ));
+            }
+        }
+        for found in found {
+            if !self.alive().iter().any(|number| self.spaces[*number].nsid == found.nsid) {
+                // One that a new drive has, or of which nobody heard whether it was created.
+                let number = self.create(found.nsid, found.lba_bytes, found.sectors);
+                let space = &mut self.spaces[number];
+                (space.alive, space.open) = (true, first);
+            }
+        }
+        wrong
     }
 
     /// Returns the bytes that hosts certainly wrote so far: what counters that are asked for now count at least.
@@ -533,6 +582,38 @@ mod tests {
         read(&mut model, &[0]).unwrap_err();
         model.server_gone(false);
         read(&mut model, &[0]).unwrap_err();
+    }
+
+    #[test]
+    fn a_read_on_its_way_at_power_loss_may_return_what_was_overwritten() {
+        let mut model = model();
+        let (first, a) = write(&mut model);
+        model.end(first, Outcome::Success, false);
+        let early = model.begin(0);
+        let (second, b) = write(&mut model);
+        model.end(second, Outcome::Success, true);
+        model.server_gone(true);
+        model.check_read(early, 0, &[a]).unwrap();
+        read(&mut model, &[a]).unwrap_err();
+        read(&mut model, &[b]).unwrap();
+    }
+
+    #[test]
+    fn a_read_on_its_way_when_the_server_ends_may_return_what_it_found() {
+        let mut model = model();
+        let (first, a) = write(&mut model);
+        model.end(first, Outcome::Success, true);
+        let early = model.begin(0);
+        let (second, _) = write(&mut model);
+        model.end(second, Outcome::Success, true);
+        model.server_gone(false);
+        // So many that the model forgets what nobody can read any more.
+        for _ in 0..40 {
+            let (next, _) = write(&mut model);
+            model.end(next, Outcome::Success, true);
+        }
+        model.check_read(early, 0, &[a]).unwrap();
+        read(&mut model, &[a]).unwrap_err();
     }
 
     #[test]

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use wafer_drive::NamespaceRequest;
-use wafer_host::{Admin, HostError, QueueOptions};
-use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
-use wafer_nvme::{AdminOpcode, FdpStatistics, Lid, NamespaceCdw10, NamespaceCreate, SmartLog, Sqe};
+use wafer_host::{HostError, QueueOptions};
+use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::{AdminOpcode, Sqe};
 
 use crate::host::{judge, options, verify};
 use crate::link::Link;
-use crate::model::{Reported, SECTOR};
+use crate::model::SECTOR;
 use crate::plan::{Action, Dice};
+use crate::work::{Creation, created, delete, read_counters, reported};
 use crate::world::{Crash, HOSTS, World};
 
 /// Entries of the operator's admin queue: few, so that one that leaks is missed soon.
@@ -157,17 +158,10 @@ impl Operator {
             let model = world.model();
             (model.written(), model.losses)
         };
-        let smart = link.execute(Admin::log(Lid::SMART, 0, 0, 512), &[], 512).await?;
-        let fdp = link.execute(Admin::log(Lid::FDP_STATISTICS, 0, 1, 64), &[], 64).await?;
-        let Ok(smart) = SmartLog::read_from_bytes(&smart.data) else { return Ok(()) };
-        let Ok(fdp) = FdpStatistics::read_from_bytes(&fdp.data) else { return Ok(()) };
-        let found = Reported {
-            host_bytes: fdp.hbmw.get() as u64,
-            reads: smart.host_reads.get() as u64,
-            writes: smart.host_writes.get() as u64,
-        };
-        // A drive that cannot write its journal counts no more: it could not keep what it tells.
-        let written = if world.disk.faults() == 0 { written } else { 0 };
+        let [(smart, bytes), (fdp, fdp_bytes)] = read_counters();
+        let smart = link.execute(smart, &[], bytes).await?;
+        let fdp = link.execute(fdp, &[], fdp_bytes).await?;
+        let Some(found) = reported(&smart.data, &fdp.data) else { return Ok(()) };
         let mut model = self.world.model();
         if model.losses != losses {
             // The answer was on its way when the power went.
@@ -186,20 +180,11 @@ impl Operator {
             let Some(number) = self.dice.pick(&alive) else { return Ok(()) };
             return self.delete(number).await;
         }
-        let pages = 64 + self.dice.below(3) * 64;
-        let lba_shift = if self.dice.chance(50) { 9 } else { 12 };
-        let blocks = (pages * 4096) >> lba_shift;
-        let create = NamespaceCreate {
-            nsze: blocks.into(),
-            ncap: blocks.into(),
-            flbas: u8::from(lba_shift == 12),
-            ..Default::default()
-        };
-        let sqe = Sqe { opcode: AdminOpcode::NAMESPACE_MANAGEMENT.0, ..Default::default() };
-        let done = self.link().await?.execute(sqe, create.as_bytes(), 0).await?;
+        let creation = Creation::draw(&mut self.dice);
+        let done = self.link().await?.execute(creation.sqe, creation.data.as_bytes(), 0).await?;
         self.world.event(format_args!("operator: creates {:?} {}", done.status, done.dw));
         if done.status.is_success() {
-            created(&self.world, done.dw as u32, 1 << lba_shift, pages * 8);
+            creation.done(&mut self.world.model(), done.dw as u32);
         }
         Ok(())
     }
@@ -207,13 +192,7 @@ impl Operator {
     async fn delete(&mut self, number: usize) -> Result<(), HostError> {
         let nsid = self.world.model().space(number).nsid;
         self.world.model().deleting(number);
-        let sqe = Sqe {
-            opcode: AdminOpcode::NAMESPACE_MANAGEMENT.0,
-            nsid: nsid.into(),
-            cdw10: NamespaceCdw10::new().with_select(1).into_bits().into(),
-            ..Default::default()
-        };
-        let done = self.link().await?.execute(sqe, &[], 0).await?;
+        let done = self.link().await?.execute(delete(nsid), &[], 0).await?;
         self.world.event(format_args!("operator: deletes {nsid} {:?}", done.status));
         if done.status.is_success() {
             self.world.model().space_mut(number).gone = true;
@@ -254,7 +233,7 @@ impl Operator {
                 everyone: false,
             };
             if let Ok(nsid) = drive.create_namespace(request) {
-                created(&world, nsid, lba_bytes, sectors);
+                created(&mut world.model(), nsid, lba_bytes, sectors);
             }
         });
         Ok(())
@@ -343,12 +322,4 @@ impl Operator {
         }
         Ok(())
     }
-}
-
-/// Notes a namespace that was created.
-fn created(world: &World, nsid: u32, lba_bytes: u64, sectors: u64) {
-    let mut model = world.model();
-    let number = model.create(nsid, lba_bytes, sectors);
-    let space = model.space_mut(number);
-    (space.alive, space.fresh) = (true, true);
 }

@@ -13,7 +13,7 @@ use wafer_target::transport::{Server, ServerOptions};
 
 use crate::clock::{SeededRandom, SimulatedClock};
 use crate::disk::{DATA, Disk};
-use crate::model::{Reported, SECTOR};
+use crate::model::{Found, Reported, SECTOR};
 use crate::network::SimulatedListener;
 use crate::world::{Running, World};
 
@@ -129,45 +129,20 @@ fn refused(world: &World, error: &DriveError, injected: bool) {
 fn check(world: &World, drive: &Drive) {
     world
         .check(drive.check_invariants().map_err(|e| format!("the device contradicts itself: {e}")));
-    let namespaces = drive.namespaces();
-    let found = |nsid: u32| namespaces.iter().flatten().find(|n| n.nsid == nsid);
+    let found: Vec<Found> = drive
+        .namespaces()
+        .iter()
+        .flatten()
+        .map(|namespace| Found {
+            nsid: namespace.nsid,
+            lba_bytes: namespace.lba_bytes(),
+            sectors: namespace.bytes / SECTOR as u64,
+        })
+        .collect();
     let mut model = world.model();
-    let first = model.all().is_empty();
-    for number in model.all() {
-        let space = model.space_mut(number);
-        if space.alive || space.gone {
-            continue;
-        }
-        // Nobody heard whether it was deleted. Nobody uses it any more.
-        space.alive = found(space.nsid).is_some();
-        space.gone = !space.alive;
-    }
-    let mut wrong = Vec::new();
-    for number in model.alive() {
-        let space = model.space(number);
-        match found(space.nsid) {
-            Some(n) if n.bytes == space.sectors() * SECTOR as u64 => {}
-            other => wrong.push(format!(
-                "namespace {} is there with {:?} bytes, not with {}",
-                space.nsid,
-                other.map(|n| n.bytes),
-                space.sectors() * SECTOR as u64
-            )),
-        }
-    }
-    for namespace in namespaces.iter().flatten() {
-        let known = |number: &usize| model.space(*number).nsid == namespace.nsid;
-        if !model.alive().iter().any(known) {
-            // One that a new drive has, or of which nobody heard whether it was created.
-            let sectors = namespace.bytes / SECTOR as u64;
-            let number = model.create(namespace.nsid, namespace.lba_bytes(), sectors);
-            model.space_mut(number).alive = true;
-            model.space_mut(number).open = first;
-        }
-    }
+    let wrong = model.restarted(&found);
     let counted = counters(drive);
-    // A drive that could not write its journal did not count.
-    let written = if world.disk.faults() == 0 { model.written() } else { 0 };
+    let written = model.written();
     let result = model.check_counters(counted, written);
     drop(model);
     for wrong in wrong {

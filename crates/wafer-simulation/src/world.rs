@@ -109,6 +109,13 @@ impl World {
         }
     }
 
+    /// Prints a detail of the trace.
+    pub(crate) fn detail(&self, detail: impl Display) {
+        if self.trace {
+            println!("{:>9.3} {detail}", turmoil::sim_elapsed().unwrap_or_default().as_secs_f64());
+        }
+    }
+
     /// Notes that something is wrong. Only the first is kept.
     pub(crate) fn violation(&self, what: impl Display) {
         let what = what.to_string();

@@ -69,7 +69,7 @@ fn percentage_used_follows_the_media() {
     let whole: Vec<Command> =
         (0..1024).map(|page| Command::write(page * 8, 8, Placement::NONE)).collect();
     for _ in 0..600 {
-        subsystem.drive.apply(0, &whole);
+        subsystem.drive.apply(0, &whole).unwrap();
     }
     let media = subsystem.drive.counters().lifetime.media_bytes;
     let expected = media as f64 / (5478.75 * f64::from(4 << 20)) * 100.0;
@@ -167,7 +167,7 @@ fn a_shutdown_is_complete_once_the_drive_is_flushed() {
         Environment { storage: Arc::new(storage.clone()), clock, ..Environment::default() };
     let subsystem = fuzzing::subsystem_on(DataSpec::File("drive.img".into()), environment);
     let controller = fuzzing::connect(&subsystem);
-    subsystem.drive.apply(0, &[Command::write(0, 8, Placement::NONE)]);
+    subsystem.drive.apply(0, &[Command::write(0, 8, Placement::NONE)]).unwrap();
     configure(&controller, shutdown).unwrap();
     assert!(!controller.is_ready());
     let after = storage.copy();

@@ -57,11 +57,11 @@ fn the_extended_log_agrees_with_smart_and_fdp() {
             Command::write((page >> 33) % 1024 * 8, 8, Placement::NONE)
         })
         .collect();
-    subsystem.drive.apply(0, &random);
+    subsystem.drive.apply(0, &random).unwrap();
     // Half a page costs a page, which is read first; and a host reads 12 KiB.
-    subsystem.drive.apply(0, &[Command::write(4, 4, Placement::NONE)]);
+    subsystem.drive.apply(0, &[Command::write(4, 4, Placement::NONE)]).unwrap();
     let read = Command { op: Op::Read, ..Command::write(0, 24, Placement::NONE) };
-    subsystem.drive.apply(0, &[read]);
+    subsystem.drive.apply(0, &[read]).unwrap();
     let log = |lid, cdw11| log::<128>(&controller, lid, cdw11);
     let ocp = OcpSmartLog::read_from_bytes(&log(Lid::OCP_SMART, 0)).unwrap();
     let fdp = FdpStatistics::read_from_prefix(&log(Lid::FDP_STATISTICS, 1 << 16)).unwrap().0;

@@ -48,7 +48,7 @@ impl Bench {
     fn io(&mut self, opcode: NvmOpcode, lba: u32) -> Result<(), (Status, u64)> {
         self.queue.begin_batch();
         let result = self.in_batch(opcode, lba);
-        self.queue.end_batch();
+        self.queue.end_batch().unwrap();
         result
     }
 
@@ -90,7 +90,7 @@ impl Bench {
             ..Default::default()
         };
         let result = self.run(&sqe, range.as_bytes());
-        self.queue.end_batch();
+        self.queue.end_batch().unwrap();
         result
     }
 
@@ -148,7 +148,7 @@ fn what_a_batch_wrote_before_does_not_take_marks_away() {
     bench.queue.begin_batch();
     bench.in_batch(NvmOpcode::WRITE, 100).unwrap();
     bench.in_batch(NvmOpcode::WRITE_UNCORRECTABLE, 100).unwrap();
-    bench.queue.end_batch();
+    bench.queue.end_batch().unwrap();
     assert_eq!(bench.io(NvmOpcode::READ, 100), UNREADABLE);
 }
 

@@ -58,7 +58,7 @@ impl Bench {
             .queue
             .data_length(&sqe)
             .and_then(|_| self.queue.execute(&sqe, &[0xa7; 4096], &mut out));
-        self.queue.end_batch();
+        self.queue.end_batch().unwrap();
         result.map(|()| out).map_err(|failure| failure.status)
     }
 

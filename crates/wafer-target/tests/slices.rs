@@ -63,9 +63,9 @@ fn a_batch_does_not_count_for_the_namespace_that_follows() {
     // Of the same batch, on the new namespace: it counts, the first does not.
     assert_eq!(read(&mut queue, 0, 8), [0; 4096]);
     queue.execute(&write, &[8; 4096], &mut Vec::new()).unwrap();
-    queue.end_batch();
+    queue.end_batch().unwrap();
     assert_eq!((host_bytes(), read(&mut queue, 0, 8)), (4096, vec![8; 4096]));
-    queue.end_batch();
+    queue.end_batch().unwrap();
     subsystem.drive.check_invariants().unwrap();
 }
 
@@ -82,16 +82,16 @@ fn a_copy_ends_when_its_namespace_goes() {
         queue.begin(&sqe, range.as_bytes(), &mut Vec::new())
     };
     assert_eq!(begin(&mut queue), Ok(Progress::More));
-    queue.end_batch();
+    queue.end_batch().unwrap();
     renew(&subsystem);
     queue.begin_batch();
     assert_eq!(queue.resume().map_err(|f| f.status), Err(Status::INVALID_NAMESPACE));
     assert_eq!(begin(&mut queue), Ok(Progress::More));
-    queue.end_batch();
+    queue.end_batch().unwrap();
     subsystem.drive.format_namespace(0, 1, 512).unwrap();
     queue.begin_batch();
     assert_eq!(queue.resume().map_err(|f| f.status), Err(Status::FORMAT_IN_PROGRESS));
-    queue.end_batch();
+    queue.end_batch().unwrap();
     assert_eq!(subsystem.drive.counters().counters.host_bytes, 0);
 }
 
@@ -114,12 +114,12 @@ fn a_copy_in_slices_is_a_copy() {
         queue.begin_batch();
         let mut progress = queue.begin(&sqe, range.as_bytes(), &mut Vec::new()).unwrap();
         while progress == Progress::More {
-            queue.end_batch();
+            queue.end_batch().unwrap();
             queue.begin_batch();
             progress = queue.resume().unwrap();
             turns += 1;
         }
-        queue.end_batch();
+        queue.end_batch().unwrap();
         assert!(turns <= 3, "{turns} turns for 1 MiB");
         let (from, to) = (from as usize * 512, to as usize * 512);
         model.copy_within(from..from + (1 << 20), to);

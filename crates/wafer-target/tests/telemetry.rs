@@ -37,7 +37,7 @@ fn a_host_has_the_state_of_the_drive_captured() {
     let (head, text) = read(0);
     assert_eq!((head.lid, head.ieee, head.host_generation), (7, [0x46, 0x57, 2], 0));
     assert!(text.is_empty(), "nothing was captured yet");
-    subsystem.drive.apply(0, &[Command::write(0, 8, Placement::NONE)]);
+    subsystem.drive.apply(0, &[Command::write(0, 8, Placement::NONE)]).unwrap();
     let (head, text) = read(1);
     assert_eq!((head.host_generation, head.scope, head.available), (1, 2, 0));
     let [state, units] = parts(&head, &text);
@@ -45,7 +45,7 @@ fn a_host_has_the_state_of_the_drive_captured() {
     assert_eq!(state["health"], "Saved");
     assert!(units["reclaim_units"].is_object(), "{units}");
     // What was captured stays until a host asks again.
-    subsystem.drive.apply(0, &[Command::write(8, 8, Placement::NONE)]);
+    subsystem.drive.apply(0, &[Command::write(8, 8, Placement::NONE)]).unwrap();
     assert_eq!(read(0).1, text);
     let (head, text) = read(1);
     assert_eq!(head.host_generation, 2);

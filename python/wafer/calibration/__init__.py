@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from wafer._errors import ConfigError, RunError
+from wafer._errors import Cancelled, ConfigError, RunError
 from wafer._wafer import Cancel
 from wafer.calibration.counters import Curve, read_curve
 from wafer.calibration.fit import Fit, Interval
 from wafer.calibration.model import Candidate, Measured, Structure, Trial
 from wafer.calibration.scaling import FixedWork, Job, ScaledJob, capacity_of
 from wafer.calibration.search import MOST_PAGES, STRUCTURES, search
+from wafer.calibration.timing import TimingFit, TimingParameter, calibrate_timing
 from wafer.calibration.uncertainty import intervals, warnings
 from wafer.progress import Bar
 from wafer.sizes import parse_size
@@ -29,8 +30,11 @@ __all__ = [
     "Interval",
     "STRUCTURES",
     "Structure",
+    "TimingFit",
+    "TimingParameter",
     "Trial",
     "calibrate",
+    "calibrate_timing",
     "read_curve",
 ]
 
@@ -63,6 +67,7 @@ def calibrate(
     page: str = "4KiB",
     threads: int | None = None,
     seed: int = 1,
+    time_limit: float | None = None,
     progress: bool | Callable[[str, int, int], None] = False,
 ) -> Fit:
     """Infers a device from a measured curve: over-provisioning, reclaim units, policy, separation.
@@ -91,19 +96,25 @@ def calibrate(
         page: mapping unit of the returned device.
         threads: number of concurrent simulations. Default: one per core, at most 16.
         seed: random seed of the simulations.
+        time_limit: seconds after which the search stops with the best device so far. Default: none.
         progress: ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
 
     Returns:
-        The device, the intervals of its parameters, and the error of its curve.
+        The device, the intervals of its parameters, and the error of its curve. Ctrl-C and ``time_limit``
+        stop the search: ``stopped`` of the fit then names the stage, and the fit is the best so far.
 
     Raises:
         ConfigError: the file cannot be read, or an argument is invalid.
-        RunError: no device reproduces the curve, or the workload ends before the curve does.
+        RunError: no device reproduces the curve, the workload ends before the curve does, or the time limit
+            is too short for a first run.
+        KeyboardInterrupt: Ctrl-C, before the first run ended.
 
     """
     started = time.monotonic()
     if not 0 < fraction <= 1:
         raise ConfigError(f"fraction: {fraction} is not in (0, 1]")
+    if time_limit is not None and not time_limit > 0:
+        raise ConfigError(f"time_limit: expected seconds above 0, not {time_limit!r}")
     size = capacity_of(capacity)
     curve = read_curve(path, size)
     if workload is None:
@@ -149,6 +160,10 @@ def calibrate(
         report = progress
     measured = Measured(part, job, precondition, cancel)
     workers = threads or min(os.cpu_count() or 1, 16)
+    limit = None if time_limit is None else threading.Timer(time_limit, cancel.cancel)
+    if limit is not None:
+        limit.daemon = True  # an interpreter that ends does not wait for it
+        limit.start()
     try:
         found = search(
             measured,
@@ -160,16 +175,20 @@ def calibrate(
             seed=seed,
             report=_serial(report),
         )
-        whole = Measured(curve, job, precondition, cancel)
+        whole = Measured(curve, job, precondition, Cancel())
         blocks = job.blocks_for(min(found.blocks, int(MOST_PAGES / whole.volume)), found.best.count)
         if len(part) == len(curve):
             checked = found.last
         else:
             report("prediction", 0, 1)
-            trial = whole.trial(found.best.whole(blocks), blocks, whole.volume, seed)
+            trial = whole.trial(found.best, blocks, whole.volume, seed)
             report("prediction", 1, 1)
             checked = trial if trial is not None else found.last
+    except Cancelled:
+        raise RunError(f"time_limit: no run ended within {time_limit:g} s") from None
     finally:
+        if limit is not None:
+            limit.cancel()
         if bar is not None:
             bar.close()
     if checked.result is None:
@@ -216,6 +235,8 @@ def calibrate(
         fitted=float(part.host_bytes[-1]),
         result=checked.result,
         candidate=found.best,
+        stopped=found.stopped or None,
+        inputs=(os.fspath(path), workload.path),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from wafer import __version__
+from wafer import __version__, _html
+from wafer._arguments import not_an_input
+from wafer._colours import COLOURS
 from wafer.calibration.counters import Curve
 from wafer.calibration.model import Candidate, Structure
 from wafer.device import Device
@@ -61,6 +64,8 @@ class Fit:
         fitted: host bytes up to which the curve was fitted.
         result: run of the calibrated device over the whole curve, possibly scaled.
         candidate: the device as the search describes it.
+        stopped: the stage in which Ctrl-C or ``time_limit`` stopped the search; ``None`` if it is complete.
+        inputs: the files that were read; :meth:`to_toml` does not overwrite them.
 
     """
 
@@ -80,6 +85,8 @@ class Fit:
     fitted: float
     result: Result
     candidate: Candidate
+    stopped: str | None = None
+    inputs: tuple[str, ...] = ()
 
     def predict(self, host_bytes: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Returns the predicted media bytes of the drive at ``host_bytes``; NaN beyond the measured curve."""
@@ -91,7 +98,12 @@ class Fit:
         return self.result.timeline.media_at(at) / ratio
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Returns the device as a commented profile, and writes it to ``path`` if given."""
+        """Returns the device as a commented profile, and writes it to ``path`` if given.
+
+        Raises:
+            ConfigError: ``path`` is a file that the calibration read.
+
+        """
         lines = [
             f"# Calibrated by wafer {__version__} from {self.source}.",
             f"# Structure: {self.structure}.",
@@ -107,6 +119,7 @@ class Fit:
         ]
         text = "\n".join(lines) + "\n" + self.device.to_toml()
         if path is not None:
+            not_an_input(path, self.inputs)
             write_text(Path(path), text)
         return text
 
@@ -115,6 +128,22 @@ class Fit:
         from wafer.figures.curves import plot_fit
 
         return plot_fit(self, ax)
+
+    def _repr_html_(self) -> str:
+        lines = [
+            ("measured", COLOURS[1], self.curve.host_bytes / self.capacity, self.curve.waf),
+            ("calibrated", COLOURS[0], self.result.timeline.volume, self.result.timeline.waf),
+        ]
+        rows = [
+            {"parameter": name, "low": interval.low, "value": interval.value, "high": interval.high}
+            for name, interval in self.intervals.items()
+        ]
+        return _html.page(
+            f"{self.source}: {self.structure}",
+            _html.table(rows),
+            _html.chart(lines, "host bytes / capacity", "cumulative WAF"),
+            "".join(f"<p>{html.escape(warning)}</p>" for warning in self.warnings),
+        )
 
     def __str__(self) -> str:
         rows = [f"{self.source}: {self.structure}"]
@@ -136,5 +165,6 @@ class Fit:
             "alternatives": self.alternatives,
             "error": self.error,
             "prediction_error": self.prediction_error,
+            "stopped": self.stopped,
             "device": self.device.config,
         }

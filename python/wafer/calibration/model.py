@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wafer._errors import ConfigError
+from wafer._errors import Cancelled, ConfigError
 from wafer._wafer import Cancel
 from wafer.calibration.counters import Curve
 from wafer.calibration.scaling import PAGE, Job, covers
 from wafer.device import Device
 from wafer.result import Result
-from wafer.running import run
+from wafer.running import Experiment
 
 __all__ = ["Candidate", "Measured", "Structure", "Trial"]
 
 Array = npt.NDArray[np.float64]
+#: More numbers than a timeline has.
+EVERY = 2**31
 
 
 @dataclass(frozen=True)
@@ -76,17 +78,18 @@ class Candidate:
 
     def whole(self, pages: int) -> Candidate:
         """Returns a copy with the same net spare and whole pages an RU; ``count`` moves by up to 1.5 %."""
-        found = self
-        least = 1.0
-        reach = round(0.015 * self.count)
-        for off in sorted(range(-reach, reach + 1), key=abs):
-            other = self.with_net(self.count + off, self.net_spare)
-            if other is None:
-                continue
-            unit = pages * (1 + other.overprovisioning) / other.count
-            if abs(round(unit) / unit - 1) < least:
-                found, least = other, abs(round(unit) / unit - 1)
-        return found
+        reach = max(round(0.015 * self.count), 1)
+        counts = np.arange(max(self.count - reach, 1), self.count + reach + 1)
+        held = (self.reserve + self.handles) / counts
+        counts, held = counts[held < 0.9], held[held < 0.9]
+        units = pages * (self.net_spare + 1) / (1 - held) / counts
+        if not len(counts):
+            return self
+        # The nearest of those whose pages come within a thousandth of whole, or the closest.
+        off = np.abs(np.round(units) / units - 1)
+        fits = off <= max(float(off.min()), 1e-3)
+        count = min(counts[fits].tolist(), key=lambda count: abs(count - self.count))
+        return self.with_net(count, self.net_spare) or self
 
     def device(self, capacity: int, *, page: int = PAGE) -> Device:
         """Returns the device with a logical capacity and a page size, both in bytes.
@@ -163,6 +166,8 @@ class Measured:
     def __init__(self, curve: Curve, job: Job, precondition: str | None, cancel: Cancel) -> None:
         self.curve, self.job, self.precondition, self.cancel = curve, job, precondition, cancel
         self.volume = float(curve.host_bytes[-1]) / job.capacity
+        #: Why the last impossible device was refused.
+        self.refused = ""
 
     def points(self, volume: float) -> Array:
         """Returns the comparison points up to a volume in drive writes: host bytes of thinned samples."""
@@ -181,26 +186,32 @@ class Measured:
             seed: random seed.
 
         Raises:
+            Cancelled: the calibration was stopped.
             RunError: the workload ends too early.
 
         """
+        if self.cancel.cancelled:
+            raise Cancelled("the calibration was stopped")
         at = self.points(volume)
+        candidate = candidate.whole(blocks)
         try:
             device = candidate.device(blocks * self.job.page, page=self.job.page)
             wanted = device.logical_bytes * float(at[-1]) / self.job.capacity
-            result = run(
+            samples = max(640, 4 * len(at))
+            made = Experiment(
                 device,
                 self.job.workload(blocks, seed),
                 volume=f"{round(wanted)}B",
                 seed=seed,
-                samples=max(2000, 4 * len(at)),
+                samples=samples,
                 precondition=self.precondition,
-                cancel=self.cancel,
             )
-        except ConfigError:
+            result = made.brief(EVERY, self.cancel)
+        except ConfigError as error:
+            self.refused = str(error)
             return None
         covers(result, wanted)
-        # RUs have whole pages: with a few hundred each, over-provisioning differs a little from the request.
+        # RUs have whole pages: with a few dozen each, over-provisioning differs a little from the request.
         return self.compare(candidate.with_(overprovisioning=device.overprovisioning), result, at)
 
     def compare(self, candidate: Candidate, result: Result, at: Array) -> Trial:

@@ -8,6 +8,8 @@ many pages as the drive has blocks. Fewer blocks make the fill of a reclaim unit
 Other workloads (traces, application models, arrays) are not scaled. Their commands are recorded once and
 replayed on the whole drive, with the largest page that every command is a multiple of. A database model that
 writes blocks of 64 KiB runs with pages of 64 KiB: a sixteenth of the work, with the same result.
+
+A small drive is not scaled either: where a reclaim unit holds a dozen blocks, a block takes several pages.
 """
 
 from __future__ import annotations
@@ -28,8 +30,11 @@ from wafer.workload import Workload, fio_text
 __all__ = ["PAGE", "FixedWork", "Job", "ScaledJob", "block_bytes"]
 
 PAGE = 4096
-#: Largest page of a device, bytes.
+#: Largest page of a device, bytes. That of scaled devices: their reclaim units, of at least 1 MiB, may then
+#: have as few as 16 blocks.
 LARGEST_PAGE = 65536
+#: Number of blocks, or pages, below which a drive is small.
+SMALL = 100_000
 
 # fio options that hold block sizes, and sizes of regions of the device.
 _BLOCK_KEYS = ("bs", "blocksize", "ba", "blockalign")
@@ -75,21 +80,31 @@ def block_bytes(text: str) -> int:
 
 @dataclass(frozen=True)
 class ScaledJob:
-    """A job file that scales to any number of blocks."""
+    """A job file that scales to any number of blocks; on a small drive, only the whole job."""
 
     text: str
     name: str
     #: Logical capacity of the drive, bytes.
     capacity: int
-    #: Block of the job, bytes.
+    #: What a page of the simulated device stands for: a block of the job, or a part of one; bytes.
     block: int
     #: Page of the simulated device, bytes.
     page: int = PAGE
+    #: Whether the drive is simulated as it is.
+    whole: bool = False
 
     @classmethod
     def of(cls, workload: Workload, capacity: int) -> ScaledJob:
         """Returns the job of a fio workload on a drive of ``capacity`` bytes."""
-        return cls(workload.text, workload.path, capacity, block_bytes(workload.text))
+        block = block_bytes(workload.text)
+        if capacity // block >= SMALL:
+            page = PAGE if block == PAGE else LARGEST_PAGE
+            return cls(workload.text, workload.path, capacity, block, page)
+        # The largest power of two that divides a block, or a part of it.
+        page = min(block & -block, LARGEST_PAGE)
+        while page > PAGE and capacity // page < SMALL:
+            page //= 2
+        return cls(workload.text, workload.path, capacity, page, page, whole=True)
 
     @property
     def blocks(self) -> int:
@@ -98,14 +113,15 @@ class ScaledJob:
 
     def blocks_for(self, wanted: int, count: int) -> int:
         """Returns the blocks of a run with ``count`` RUs: at least 500 an RU, at most those of the drive."""
-        return min(max(wanted, 500 * count), self.blocks)
+        return self.blocks if self.whole else min(max(wanted, 500 * count), self.blocks)
 
     def workload(self, blocks: int, seed: int = 1) -> Workload:
         """Returns the job for a device of ``blocks`` pages, one a block."""
         del seed  # the run has its own
-        if blocks * PAGE == self.capacity and self.block == PAGE:
+        page, block = self.page, self.block
+        if blocks * page == self.capacity // page * page and block == page:
             return fio_text(self.text, name=self.name)
-        ratio = blocks * PAGE / self.capacity
+        ratio = blocks * page / self.capacity
 
         def line(text: str) -> str:
             match = _LINE.match(text)
@@ -114,16 +130,16 @@ class ScaledJob:
             key, value = match[2].lower(), match[4]
             if key in _BLOCK_KEYS:
                 sizes = _block_sizes(value)
-                if sizes is not None and self.block > PAGE:
+                if sizes is not None and block != page:
                     parts = value.split(",")
                     value = ",".join(
-                        str(int(_fio_size(part) or 0) * PAGE // self.block) if part.strip() else ""
+                        str(int(_fio_size(part) or 0) * page // block) if part.strip() else ""
                         for part in parts
                     )
             elif key in _REGION_KEYS:
                 size = _fio_size(value)
                 if size is not None:
-                    value = str(max(round(size * ratio / PAGE), 1) * PAGE)
+                    value = str(max(round(size * ratio / page), 1) * page)
             return f"{match[1]}{match[2]}{match[3]}{value}"
 
         return fio_text("\n".join(map(line, self.text.splitlines())) + "\n", name=self.name)

@@ -5,6 +5,8 @@ separation, background GC) differ in a shape that no number corrects. For each s
 the search first solves for over-provisioning, which is one-dimensional and monotonic, and compares the shapes
 with few blocks. It then explores the close structures with more blocks, in hundreds of runs over number of
 units and spare space (:mod:`wafer.calibration.surface`). The last step uses all blocks of the drive.
+
+A search that is stopped returns the best device so far.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from wafer._errors import RunError
+from wafer._errors import Cancelled, RunError
 from wafer.calibration.model import Candidate, Measured, Structure, Trial
-from wafer.calibration.surface import LEAST_BLOCKS, Region, Surface, explore
+from wafer.calibration.surface import LEAST_BLOCKS, LEAST_SCALED_BLOCKS, Region, Surface, explore
 
 __all__ = ["STRUCTURES", "Found", "search"]
 
@@ -48,6 +50,8 @@ FULL = 60_000_000
 #: Number of runs of a round.
 LEAST_RUNS, MOST_RUNS = 20, 31
 MOST_COUNT = 10_000
+#: Minimum size of a reclaim unit of a simulated device, bytes.
+LEAST_UNIT = 2**20
 LEAST_OP, MOST_OP = 0.005, 1.5
 #: Structures explored further: their maximum number, and their maximum score relative to the best.
 MOST_CLOSE, CLOSE = 4, 4.0
@@ -80,6 +84,8 @@ class Found:
     most: float
     #: Number of simulations.
     runs: int = 0
+    #: The stage in which the search was stopped; empty if it is complete.
+    stopped: str = ""
 
 
 class _Search:
@@ -88,6 +94,13 @@ class _Search:
         self.threads = threads
         self.runs = 0
         self.slope = -0.8
+        #: What there is if the search is stopped: all trials without their runs, the best with its own and
+        #: its blocks, and the likelihoods.
+        self.tried: list[Trial] = []
+        self.best: tuple[Trial, int] | None = None
+        self.surfaces: dict[Structure, Surface] = {}
+        self.most = float(MOST_COUNT)
+        self.stage = ""
 
     def solve(
         self, candidate: Candidate, blocks: int, volume: float, tolerance: float, most: int = 8
@@ -108,6 +121,7 @@ class _Search:
                 at = (at + high) / 2 if before is None else (at + before[0]) / 2
                 continue
             level = math.log1p(trial.level)
+            self._keep(trial, blocks)
             if best is None or abs(trial.level) < abs(best.level):
                 best = trial
             if abs(trial.level) <= tolerance:
@@ -125,6 +139,13 @@ class _Search:
             if high - low < 1e-4:
                 break
         return best
+
+    def _keep(self, trial: Trial, blocks: int) -> None:
+        """Keeps a trial for a search that is stopped."""
+        self.tried.append(replace(trial, result=None))
+        best = self.best
+        if best is None or trial.score < best[0].score:
+            self.best = trial, blocks
 
     def trial(self, candidate: Candidate, blocks: int, volume: float, seed: int) -> Trial | None:
         """Runs one candidate and counts it."""
@@ -153,8 +174,29 @@ class _Search:
 
         return sorted(self._parallel(one, candidates, stage), key=lambda trial: trial.score)
 
+    def so_far(self) -> Found | None:
+        """Returns the result of a search that was stopped; ``None`` if no run has ended."""
+        if self.best is None:
+            return None
+        last, blocks = self.best
+        surface = self.surfaces.get(last.candidate.structure)
+        return Found(
+            best=last.candidate,
+            structures=_best_of_each(self.tried),
+            surfaces={} if surface is None else {last.candidate.structure: surface},
+            excess=1.0 if surface is None else surface.excess(),
+            moved=0.0,
+            last=last,
+            blocks=blocks,
+            share=blocks / self.measured.job.blocks,
+            most=self.most,
+            runs=self.runs,
+            stopped=self.stage,
+        )
+
     def _parallel(self, one: Callable[[Any], Trial | None], items: Sequence[Any], stage: str) -> list[Trial]:
         done = 0
+        self.stage = stage
 
         def counted(item: Any) -> Trial | None:
             nonlocal done
@@ -186,22 +228,42 @@ def search(
 ) -> Found:
     """Finds the device that reproduces the measured curve; the module describes the steps.
 
+    ``measured.cancel`` and Ctrl-C stop it; the result is then the best device so far.
+
     Raises:
-        RunError: no device reproduces the curve.
+        RunError: no device reproduces the curve, or the search was stopped before its first run ended.
 
     """
-    job = measured.job
     steps = _Search(measured, threads, seed, report)
+    try:
+        return _complete(steps, structures, reserve, handles, known or {})
+    except (Cancelled, KeyboardInterrupt):
+        found = steps.so_far()
+        if found is None:
+            raise
+        return found
+
+
+def _complete(
+    steps: _Search,
+    structures: Sequence[Structure],
+    reserve: int,
+    handles: int,
+    known: Mapping[str, Any],
+) -> Found:
+    """Takes all steps of the search."""
+    measured, seed, report = steps.measured, steps.seed, steps.report
+    job = measured.job
     coarse_volume = min(COARSE_VOLUME, measured.volume)
 
     def start(structure: Structure, count: int, op: float) -> Candidate:
-        return Candidate(structure, op, count, reserve, handles, known or {})
+        return Candidate(structure, op, count, reserve, handles, known)
 
     # 1. The number of reclaim units, with the simplest structure.
     firsts = [start(structures[0], count, 0.15) for count in COUNTS]
     counts = steps.each(firsts, job.blocks_for(COARSE, 1200), coarse_volume, 2e-3, "reclaim units")
     if not counts:
-        raise RunError("no device has a WAF as low as the curve; check that the workload is the measured one")
+        raise RunError(_impossible(measured))
     best = counts[0].candidate
 
     # 2. The structures, at and around the best number of units.
@@ -224,9 +286,14 @@ def search(
     # 3. The likelihood over number of units and net spare, for the close structures.
     volume = min(max(RUN_PAGES / job.blocks, SHORT_VOLUME), measured.volume)
     blocks = job.blocks_for(int(RUN_PAGES / volume), 1200)
-    most = min(blocks / LEAST_BLOCKS, MOST_COUNT)
+    whole = blocks >= job.blocks
+    most = steps.most = min(
+        blocks / (LEAST_BLOCKS if whole else LEAST_SCALED_BLOCKS),
+        blocks * job.page * (1 + best.overprovisioning) / LEAST_UNIT,
+        MOST_COUNT,
+    )
     runs = max(min(int(ROUND_PAGES / (blocks * volume)), MOST_RUNS), LEAST_RUNS)
-    surfaces: dict[Structure, Surface] = {}
+    surfaces = steps.surfaces
     close = [t for t in structured if t.score < CLOSE * structured[0].score][:MOST_CLOSE]
     for at, trial in enumerate(close, start=1):
         mine = [t for t in everything if t.candidate.structure == trial.candidate.structure]
@@ -248,7 +315,9 @@ def search(
         if found is not None:
             surfaces[trial.candidate.structure] = found
     if not surfaces:
-        raise RunError("too few devices near the best fit; check that the workload is the measured one")
+        raise RunError(
+            "too few devices near the best fit are possible; check that the workload is the measured one"
+        )
     excess = min(surface.excess() for surface in surfaces.values())
     least = {structure: surface.least(excess) for structure, surface in surfaces.items()}
     lowest = min(least.values())
@@ -266,22 +335,23 @@ def search(
     slope = min(surface.level_slope(x, z), -0.01)
     last: Trial | None = None
     moved = 0.0
+    steps.stage = "full size"
     for turn in range(2):
-        report("full size", turn, 2)
-        whole = steps.trial(final.whole(full), full, measured.volume, seed)
-        if whole is None:
+        report(steps.stage, turn, 2)
+        trial_at_full = steps.trial(final, full, measured.volume, seed)
+        if trial_at_full is None:
             break
-        last = whole
+        last = trial_at_full
         same = full == blocks and volume == measured.volume
-        if abs(whole.level) < (1e-3 if same else 2e-4) or turn == 1:
+        if abs(last.level) < (1e-3 if same else 2e-4) or turn == 1:
             break
-        step = float(np.clip(-math.log1p(whole.level) / slope, -0.05, 0.05))
+        step = float(np.clip(-math.log1p(last.level) / slope, -0.05, 0.05))
         # With unchanged blocks and volume the whole surface is correct, whatever the error at this point.
         moved += 0.0 if same else step
         final = final.with_net(final.count, final.net_spare * math.exp(step)) or final
     report("full size", 2, 2)
     if last is None:
-        raise RunError("the calibrated device could not be run")
+        raise RunError(f"the calibrated device cannot run: {measured.refused}")
     return Found(
         best=final,
         structures=structured,
@@ -294,6 +364,13 @@ def search(
         most=most,
         runs=steps.runs,
     )
+
+
+def _impossible(measured: Measured) -> str:
+    """Returns why no first device could run."""
+    if measured.refused:
+        return f"no device of this capacity is possible: {measured.refused}"
+    return "no device has a WAF as low as the curve; check that the workload is the measured one"
 
 
 def _best_of_each(trials: Sequence[Trial]) -> list[Trial]:

@@ -27,8 +27,9 @@ Array = npt.NDArray[np.float64]
 CHI2 = 3.84
 #: Deviances this far above the minimum need not be known accurately.
 FAR = 20.0
-#: Minimum number of blocks in a reclaim unit.
-LEAST_BLOCKS = 100
+#: Minimum number of blocks in a reclaim unit, and in one of a scaled device, whose fill fluctuates more than
+#: that of the drive.
+LEAST_BLOCKS, LEAST_SCALED_BLOCKS = 16, 100
 _LEAST_COUNT = 30
 # Terms of the regression, see `_basis`.
 _TERMS = 8

@@ -23,9 +23,14 @@ def intervals(found: Found, capacity: int, reserve: int | None = None) -> dict[s
     If ``reserve`` is unknown, over-provisioning and the number of units allow for every possible reserve.
     """
     best = found.best
-    regions = [surface.likely(found.excess) for surface in found.surfaces.values()]
-    count = np.exp(np.concatenate([x for x, _ in regions]))
-    net = np.exp(np.concatenate([z for _, z in regions]) + found.moved)
+    if found.surfaces:
+        regions = [surface.likely(found.excess) for surface in found.surfaces.values()]
+        count = np.exp(np.concatenate([x for x, _ in regions]))
+        net = np.exp(np.concatenate([z for _, z in regions]) + found.moved)
+    else:
+        # Stopped before the likelihood: the spread of the structures tried.
+        count = np.array([float(trial.candidate.count) for trial in found.structures])
+        net = np.array([max(trial.candidate.net_spare, 1e-4) for trial in found.structures])
     # The curve determines the number and size of the units that hold data; the others add to them.
     holding = np.maximum(count - best.reserve - best.handles, 1.0)
     unit = (1 + net) / holding
@@ -56,6 +61,11 @@ def warnings(
     """Returns what the curve does not determine, in sentences."""
     best: Candidate = found.best
     notes: list[str] = []
+    if found.stopped:
+        notes.append(
+            f"stopped at the stage `{found.stopped}`: the best device of {found.runs} runs"
+            + ("" if found.surfaces else "; the intervals are no confidence intervals")
+        )
     op, net = bounds["overprovisioning"], bounds["net_spare"]
     kept = (
         f"A reserve of {best.reserve} RUs and {best.handles} open RUs are assumed; the intervals of "

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wafer import _html
+from wafer._colours import COLOURS
 from wafer._errors import ConfigError, RunError
 from wafer._extras import need
 from wafer.device import dotted
@@ -20,7 +22,9 @@ from wafer.sweeps.store import Store
 from wafer.sweeps.task import Outcome, run_point
 
 if TYPE_CHECKING:
+    import pandas
     import polars
+    import xarray
 
 __all__ = [
     "Engine",
@@ -37,6 +41,10 @@ __all__ = [
 ]
 
 
+#: Number of rows that a notebook shows.
+SHOWN = 10
+#: Number of values in the timeline of a brief record: 20 samples with one handle, 6 with eight.
+NUMBERS = 120
 #: Points after which a sweep stops if none of them gave a result.
 FIRST = 8
 
@@ -92,10 +100,51 @@ class Sweep:
         return summarise([row for row in self.rows if row["status"] == "done"], value=value, by=keys)
 
     def to_polars(self) -> polars.DataFrame:
-        """Returns the rows as a polars data frame."""
+        """Returns the rows as a polars data frame.
+
+        Raises:
+            MissingExtra: polars is not installed.
+
+        """
         pl = need("polars", "analysis")
         frame: polars.DataFrame = pl.DataFrame(self.rows, infer_schema_length=None)
         return frame
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Returns the rows as a pandas data frame.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+
+        """
+        frame: pandas.DataFrame = need("pandas", "frames").DataFrame(self.rows)
+        return frame
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Returns the rows as an xarray dataset.
+
+        A grid has a dimension for each varied key, named as in :attr:`keys`; points without a result are
+        NaN. Drawn points (``random``, ``latin``) have one dimension, ``point``, with the keys as coordinates.
+
+        Raises:
+            ConfigError: two points have the same keys.
+            MissingExtra: xarray is not installed.
+
+        """
+        from wafer.sweeps.arrays import dataset
+
+        return dataset(self.rows, self.keys)
+
+    def _repr_html_(self) -> str:
+        numeric = [k for k in self.keys if all(isinstance(row[k], (int, float)) for row in self.rows)]
+        lines: list[_html.Line] = []
+        if numeric:
+            done = [row for row in self.rows if row["status"] == "done"]
+            lines.append(("WAF", COLOURS[0], [r[numeric[0]] for r in done], [r["waf"] for r in done]))
+        shown = [{k: row[k] for k in ("status", *self.keys, "waf", "error")} for row in self.rows[:SHOWN]]
+        more = f"<small>and {len(self) - SHOWN} more points</small>" if len(self) > SHOWN else ""
+        chart = _html.chart(lines, numeric[0] if numeric else "", "WAF", dots=True)
+        return _html.page(repr(self).strip("<>"), _html.table(shown), more, chart)
 
     def plot(self, x: str, series: str | None = None, value: str = "waf", ax: Any = None) -> Any:
         """Plots a column over a key, with a line for each value of ``series`` and intervals over seeds."""
@@ -119,6 +168,7 @@ def sweep(
     retry_failures: bool = False,
     progress: bool = False,
     on_error: str = "raise",
+    records: str = "brief",
 ) -> Sweep:
     """Runs an experiment at many points.
 
@@ -142,6 +192,8 @@ def sweep(
         progress: show a bar on stderr.
         on_error: ``"raise"`` stops when the first points all fail, which is hardly ever the fault of a
             point; ``"keep"`` goes on whatever fails.
+        records: ``"brief"`` keeps totals, provenance and a thinned timeline of each point, less than 5 kB;
+            ``"whole"`` what :func:`wafer.run` returns, ten times as much.
 
     A point that fails is kept with its error, and the sweep continues. Ctrl-C stops the current runs and
     keeps the finished ones.
@@ -153,6 +205,8 @@ def sweep(
     """
     if on_error not in ("raise", "keep"):
         raise ConfigError(f'on_error: expected "raise" or "keep", not {on_error!r}')
+    if records not in ("brief", "whole"):
+        raise ConfigError(f'records: expected "brief" or "whole", not {records!r}')
     if engine not in engine_names():
         raise ConfigError(f"engine: {engine!r} is not one of {', '.join(engine_names())}")
     spec = read_spec(grid)
@@ -178,7 +232,13 @@ def sweep(
         if on_error == "raise" and fresh and failed.total() == ended >= min(FIRST, len(left)):
             raise _all_failed("all" if ended == len(points) else "the first", failed)
 
-    settings = EngineSettings(os.fspath(spec.folder), workers or os.cpu_count() or 1, cluster, memory)
+    settings = EngineSettings(
+        os.fspath(spec.folder),
+        workers or os.cpu_count() or 1,
+        cluster,
+        memory,
+        NUMBERS if records == "brief" else None,
+    )
     try:
         if left:
             run_points(make_engine(engine, settings), left, done)

@@ -41,7 +41,7 @@ class DaskEngine:
 
     def __init__(self, settings: EngineSettings) -> None:
         self._distributed = distributed = need("distributed", "dask")
-        self._folder = settings.folder
+        self._folder, self._numbers = settings.folder, settings.numbers
         self._opened = ExitStack()
         cluster = settings.cluster
         if cluster is None:
@@ -117,7 +117,7 @@ class DaskEngine:
 
     def _start(self, point: Point, needed: int, address: str, worker: _Worker) -> None:
         where = {"workers": [address], "allow_other_workers": False, "pure": False}
-        future = self._client.submit(run_point, point.experiment, self._folder, **where)
+        future = self._client.submit(run_point, point.experiment, self._folder, self._numbers, **where)
         worker.running[future] = (point, needed)
         self._running[future] = address
 

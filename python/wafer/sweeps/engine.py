@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
-from wafer._errors import ConfigError, WaferError
+from wafer._errors import ConfigError
 from wafer.sweeps.points import Point
-from wafer.sweeps.task import Outcome, memory_bytes
+from wafer.sweeps.task import Outcome, prepare
 
 __all__ = [
     "GROUP",
@@ -58,6 +58,8 @@ class EngineSettings:
     cluster: Any = None
     #: Bytes that all runs may take together; ``None`` for the available memory.
     memory: int | None = None
+    #: Approximate number of values in the timeline of a brief record; ``None`` for whole records.
+    numbers: int | None = None
 
 
 Make = Callable[[EngineSettings], Engine]
@@ -113,10 +115,8 @@ def run_points(engine: Engine, points: Iterable[Point], done: Callable[[Point, O
 
 def needed_memory(point: Point, folder: str) -> int | Outcome:
     """Returns the bytes of memory that a point takes, or the outcome of a point that cannot run."""
-    try:
-        return memory_bytes(point.experiment, folder)
-    except (WaferError, ValueError, TypeError) as error:
-        return Outcome(None, type(error).__name__, str(error))
+    prepared = prepare(point.experiment, folder)
+    return prepared if isinstance(prepared, Outcome) else prepared[1]
 
 
 def too_large(needed: int, available: int, of: str) -> Outcome:

@@ -7,9 +7,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from wafer._wafer import Cancel
 from wafer.running import available_memory
-from wafer.sweeps.engine import EngineSettings, needed_memory, too_large
+from wafer.sweeps.engine import EngineSettings, too_large
 from wafer.sweeps.points import Point
-from wafer.sweeps.task import Outcome, run_point
+from wafer.sweeps.task import Outcome, complete, prepare
 
 __all__ = ["SHARE", "LocalEngine", "MemoryGate"]
 
@@ -46,7 +46,7 @@ class LocalEngine:
 
     def __init__(self, settings: EngineSettings) -> None:
         available = available_memory()
-        self._folder = settings.folder
+        self._folder, self._numbers = settings.folder, settings.numbers
         self._total = settings.memory or (int(SHARE * available) if available else 2**63)
         self._gate = MemoryGate(self._total)
         self._cancel = Cancel()
@@ -68,13 +68,14 @@ class LocalEngine:
         self._pool.shutdown(cancel_futures=True)
 
     def _run(self, point: Point) -> Outcome:
-        needed = needed_memory(point, self._folder)
-        if isinstance(needed, Outcome):
-            return needed
+        prepared = prepare(point.experiment, self._folder)
+        if isinstance(prepared, Outcome):
+            return prepared
+        made, needed = prepared
         if needed > self._total:
             return too_large(needed, self._total, "runs may take")
         taken = self._gate.take(needed, self._cancel)
         try:
-            return run_point(point.experiment, self._folder, self._cancel)
+            return complete(made, self._numbers, self._cancel)
         finally:
             self._gate.give(taken)

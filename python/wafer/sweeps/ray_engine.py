@@ -6,6 +6,7 @@ from collections import deque
 from typing import Any
 
 from wafer._extras import need
+from wafer.running import available_memory
 from wafer.sweeps.engine import EngineSettings, needed_memory, too_large
 from wafer.sweeps.points import Point
 from wafer.sweeps.task import Outcome, run_point
@@ -21,7 +22,7 @@ class RayEngine:
 
     def __init__(self, settings: EngineSettings) -> None:
         self._ray = ray = need("ray", "ray")
-        self._folder = settings.folder
+        self._folder, self._numbers = settings.folder, settings.numbers
         self._own = not ray.is_initialized()
         quiet = {"log_to_driver": False, "logging_level": "error"}
         if self._own and settings.cluster is not None:
@@ -29,6 +30,9 @@ class RayEngine:
         elif self._own:
             ray.init(num_cpus=settings.workers, include_dashboard=False, **quiet)
         self._task = ray.remote(run_point)
+        if self._own and settings.cluster is None:
+            # Starts the workers: each takes a second to import Ray.
+            ray.get([ray.remote(available_memory).remote() for _ in range(settings.workers)])
         alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         self._largest = max((resources.get("memory", 0) for resources in alive), default=0)
         self._ahead = AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1)
@@ -43,7 +47,10 @@ class RayEngine:
         """Submits waiting points to Ray and returns those that have ended."""
         ended = self._start()
         if self._running and not ended:
-            ready, _ = self._ray.wait(list(self._running), timeout=timeout)
+            tasks = list(self._running)
+            ready, _ = self._ray.wait(tasks, timeout=timeout)
+            # All that have ended by now, not only the first.
+            ready, _ = self._ray.wait(tasks, num_returns=len(tasks), timeout=0) if ready else ([], tasks)
             ended.extend((self._running.pop(task), self._outcome(task)) for task in ready)
         return ended
 
@@ -65,8 +72,10 @@ class RayEngine:
             elif needed > self._largest:
                 failed.append((point, too_large(needed, self._largest, "the largest node has")))
             else:
-                task = self._task.options(num_cpus=1, memory=needed, max_retries=2)
-                self._running[task.remote(point.experiment, self._folder)] = point
+                # Ray keeps a queue, and starts workers, for each amount of memory that tasks ask for.
+                memory = min(1 << (needed - 1).bit_length(), self._largest)
+                task = self._task.options(num_cpus=1, memory=memory, max_retries=2)
+                self._running[task.remote(point.experiment, self._folder, self._numbers)] = point
         return failed
 
     def _outcome(self, task: Any) -> Outcome:

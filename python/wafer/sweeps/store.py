@@ -1,6 +1,6 @@
 """Storage of the results of a sweep, from which it can resume.
 
-    DIR/records/ID.json     one result record a run, as the command line writes it
+    DIR/records/ID.json     one result record a run: brief, or as the command line writes it
     DIR/failures/ID.json    one failure: the point and its error
     DIR/catalogue.ndjson    a row for each point that is done, for DuckDB, polars and people
 
@@ -11,7 +11,6 @@ derived from them.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +37,8 @@ class Store:
     def __init__(self, folder: Path, points: list[Point]) -> None:
         self.folder, self.points = folder, points
         self.keys = walk(points)
+        # Rows of the points whose files have been read or written.
+        self._rows: dict[str, dict[str, Any]] = {}
         try:
             for name in ("records", "failures"):
                 (folder / name).mkdir(parents=True, exist_ok=True)
@@ -66,31 +67,45 @@ class Store:
         """Writes the record of a run and returns its row."""
         write_text(self.record_path(point), text + "\n")
         self.failure_path(point).unlink(missing_ok=True)
-        return self._append(point)
+        return self._append(self._of_record(point, json.loads(text)))
 
     def keep_failure(self, point: Point, error: str, message: str) -> dict[str, Any]:
         """Writes a failure and returns its row."""
         failure = {"error": error, "message": message, "values": point.values, "experiment": point.experiment}
         write_text(self.failure_path(point), json.dumps(failure, indent=2) + "\n")
-        return self._append(point)
+        return self._append(self._of_failure(point, failure))
 
     def row(self, point: Point) -> dict[str, Any] | None:
         """Returns the row of a point; ``None`` if it is not done."""
-        row: dict[str, Any] = {"id": point.id, "status": "done", **dict.fromkeys(self.keys)}
-        row.update(point.values)
-        row.update(dict.fromkeys((*_COLUMNS, "digest", "wall_seconds", "record", "error")))
+        if point.id in self._rows:
+            return self._rows[point.id]
         if self.record_path(point).exists():
-            record = Result.from_json(self.record_path(point)).record
-            row.update({key: record["summary"][key] for key in _COLUMNS})
-            row["digest"] = record["digest"]
-            row["wall_seconds"] = record["performance"]["wall_seconds"]
-            row["record"] = f"records/{point.id}.json"
-            return row
+            return self._of_record(point, Result.from_json(self.record_path(point)).record)
         if self.failure_path(point).exists():
             failure = json.loads(self.failure_path(point).read_text(encoding="utf-8"))
-            row.update(status="failed", error=f"{failure['error']}: {failure['message']}")
-            return row
+            return self._of_failure(point, failure)
         return None
+
+    def _of_record(self, point: Point, record: dict[str, Any]) -> dict[str, Any]:
+        row = self._blank(point, "done")
+        row.update({key: record["summary"][key] for key in _COLUMNS})
+        row["digest"] = record["digest"]
+        row["wall_seconds"] = record["performance"]["wall_seconds"]
+        row["record"] = f"records/{point.id}.json"
+        self._rows[point.id] = row
+        return row
+
+    def _of_failure(self, point: Point, failure: dict[str, Any]) -> dict[str, Any]:
+        row = self._blank(point, "failed")
+        row["error"] = f"{failure['error']}: {failure['message']}"
+        self._rows[point.id] = row
+        return row
+
+    def _blank(self, point: Point, status: str) -> dict[str, Any]:
+        row: dict[str, Any] = {"id": point.id, "status": status, **dict.fromkeys(self.keys)}
+        row.update(point.values)
+        row.update(dict.fromkeys((*_COLUMNS, "digest", "wall_seconds", "record", "error")))
+        return row
 
     def write_catalogue(self) -> list[dict[str, Any]]:
         """Writes the catalogue in the order of the points and returns its rows."""
@@ -98,13 +113,10 @@ class Store:
         write_text(self.folder / "catalogue.ndjson", "".join(map(_line, rows)))
         return rows
 
-    def _append(self, point: Point) -> dict[str, Any]:
-        row = self.row(point)
-        assert row is not None
+    def _append(self, row: dict[str, Any]) -> dict[str, Any]:
+        # Not synchronised with the disk: the records are, and the catalogue is derived from them.
         with open(self.folder / "catalogue.ndjson", "a", encoding="utf-8") as file:
             file.write(_line(row))
-            file.flush()
-            os.fsync(file.fileno())
         return row
 
 

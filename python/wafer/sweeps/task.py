@@ -7,9 +7,9 @@ from typing import Any
 
 from wafer._errors import Cancelled, WaferError
 from wafer._wafer import Cancel
-from wafer.running import experiment, run
+from wafer.running import Experiment, experiment, run
 
-__all__ = ["Outcome", "memory_bytes", "run_point"]
+__all__ = ["Outcome", "complete", "prepare", "run_point"]
 
 
 @dataclass(frozen=True)
@@ -21,17 +21,41 @@ class Outcome:
     message: str = ""
 
 
-def memory_bytes(point: dict[str, Any], folder: str) -> int:
-    """Returns the bytes of memory that a point takes, on any machine."""
-    return experiment(point, folder=folder)._inner.needed_memory()
-
-
-def run_point(point: dict[str, Any], folder: str, cancel: Cancel | None = None) -> Outcome:
-    """Runs a point. Errors become an outcome, except cancellation, which is raised."""
+def prepare(point: dict[str, Any], folder: str) -> tuple[Experiment, int] | Outcome:
+    """Returns the experiment of a point and the bytes of memory that it takes, or why it cannot run."""
     try:
-        result = run(experiment(point, folder=folder), cancel=cancel)
+        made = experiment(point, folder=folder)
+        return made, made._inner.needed_memory()
+    except (WaferError, OSError, ValueError, TypeError) as error:
+        return Outcome(None, type(error).__name__, str(error))
+
+
+def complete(made: Experiment, numbers: int | None, cancel: Cancel | None = None) -> Outcome:
+    """Runs an experiment: :func:`run_point`."""
+    try:
+        result = run(made, cancel=cancel) if numbers is None else made.brief(numbers, cancel)
     except Cancelled:
         raise
     except (WaferError, OSError, MemoryError, ValueError, TypeError) as error:
         return Outcome(None, type(error).__name__, str(error))
     return Outcome(result.to_json())
+
+
+def run_point(
+    point: dict[str, Any], folder: str, numbers: int | None = None, cancel: Cancel | None = None
+) -> Outcome:
+    """Runs a point. Errors become an outcome, except cancellation, which is raised.
+
+    Args:
+        point: the experiment, as :func:`wafer.experiment` takes it.
+        folder: folder from which its relative paths start.
+        numbers: approximate number of values in the timeline of a brief record; ``None`` for the whole
+            record.
+        cancel: stops the run.
+
+    Raises:
+        Cancelled: the run was stopped.
+
+    """
+    prepared = prepare(point, folder)
+    return prepared if isinstance(prepared, Outcome) else complete(prepared[0], numbers, cancel)

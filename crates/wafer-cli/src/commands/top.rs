@@ -1,30 +1,24 @@
 //! `wafer top`: a running drive in the terminal.
+//!
+//! This file asks the server and handles keys; `screen.rs` draws.
 
-use std::collections::VecDeque;
+mod screen;
+
 use std::io::{IsTerminal as _, Write as _};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
+use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
-use ratatui::layout::{Constraint, Layout};
-use ratatui::style::{Style, Stylize as _};
-use ratatui::text::Line;
-use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline};
-use ratatui::{DefaultTerminal, Frame};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use wafer_interface::Counters;
 use wafer_lab::LabError;
 use wafer_record::Snapshot;
 use wafer_record::metrics::Waf;
-use wafer_record::record::rfc3339;
-use wafer_record::text::printable;
 
+use self::screen::{Screen, draw};
 use crate::args::TopArgs;
 use crate::output;
 use crate::output::Table;
-
-/// Number of values that the sparkline remembers.
-const MEMORY: usize = 512;
 
 pub(crate) fn run(args: &TopArgs) -> anyhow::Result<()> {
     let server = Remote::new(args);
@@ -123,26 +117,13 @@ fn print(now: &Snapshot) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Contents of the screen.
-#[derive(Default)]
-struct Screen {
-    last: Snapshot,
-    before: Option<Snapshot>,
-    /// Instantaneous WAF in thousandths above 1, the newest first.
-    wafs: VecDeque<u64>,
-    /// Why the newest state could not be read.
-    error: Option<String>,
-    paused: bool,
-    scroll: u16,
-}
-
 fn watch(
     terminal: &mut DefaultTerminal,
     server: &Remote,
     interval: Duration,
     first: Snapshot,
 ) -> anyhow::Result<()> {
-    let mut screen = Screen { last: first, ..Screen::default() };
+    let mut screen = Screen::new(first);
     let mut next = Instant::now() + interval;
     loop {
         terminal.draw(|frame| draw(frame, &screen))?;
@@ -170,152 +151,5 @@ fn watch(
             // The server may come back.
             Err(error) => screen.error = Some(error.to_string()),
         }
-    }
-}
-
-impl Screen {
-    fn take(&mut self, now: Snapshot) {
-        let (new, old) = (&now.counters, &self.last.counters);
-        let waf = Waf::of(
-            new.host_bytes.saturating_sub(old.host_bytes),
-            new.media_bytes.saturating_sub(old.media_bytes),
-        );
-        if let Some(clamped) = waf.clamped(wafer_record::metrics::DEFAULT_LIMIT) {
-            self.wafs.push_front(((clamped - 1.0).max(0.0) * 1000.0) as u64);
-            self.wafs.truncate(MEMORY);
-        }
-        self.error = None;
-        self.before = Some(std::mem::replace(&mut self.last, now));
-    }
-
-    /// Returns the bytes per second of a counter between the last two states.
-    fn rate(&self, counter: impl Fn(&Counters) -> u64) -> String {
-        let Some(before) = &self.before else { return "-".to_owned() };
-        let seconds = (self.last.seconds - before.seconds).max(1e-3);
-        let growth = counter(&self.last.counters).saturating_sub(counter(&before.counters));
-        format!("{}/s", output::bytes((growth as f64 / seconds) as u64))
-    }
-}
-
-fn draw(frame: &mut Frame<'_>, screen: &Screen) {
-    let [head, line, middle, bottom] = Layout::vertical([
-        Constraint::Length(5),
-        Constraint::Length(6),
-        Constraint::Min(4),
-        Constraint::Length(8),
-    ])
-    .areas(frame.area());
-    let Snapshot { seconds, counters, live, .. } = &screen.last;
-    let state = match (&screen.error, screen.paused) {
-        (Some(error), _) => error,
-        (None, true) => "paused",
-        (None, false) => &live.state,
-    };
-    let text = vec![
-        shown(&format!("wafer top  {state}  {}", output::seconds(*seconds))).bold(),
-        Line::from(format!(
-            "host {} ({})  media {} ({})  erased {}",
-            output::bytes(counters.host_bytes),
-            screen.rate(|c| c.host_bytes),
-            output::bytes(counters.media_bytes),
-            screen.rate(|c| c.media_bytes),
-            output::bytes(counters.erased_bytes),
-        )),
-        Line::from(format!(
-            "WAF {}   reclaim units {}   connections {}   collected {} forced, {} background",
-            waf(&screen.last),
-            units(&screen.last),
-            live.connections.len(),
-            counters.forced_gc,
-            counters.background_gc,
-        )),
-        Line::from("q quits, p pauses, up and down scroll").dim(),
-    ];
-    frame.render_widget(Paragraph::new(text), head);
-    let width = usize::from(line.width.saturating_sub(2));
-    let mut newest: Vec<u64> = screen.wafs.iter().take(width).copied().collect();
-    newest.reverse();
-    let most = newest.iter().max().map_or(1.0, |most| 1.0 + *most as f64 / 1000.0);
-    let title = format!(" WAF since the previous update, 1 to {most:.2} ");
-    frame.render_widget(
-        Sparkline::default().block(Block::bordered().title(title)).data(&newest),
-        line,
-    );
-    let rows = handles(&screen.last).skip(usize::from(screen.scroll));
-    let right = |text: String| Cell::from(Line::from(text).right_aligned());
-    let table = ratatui::widgets::Table::new(
-        rows.map(|row| Row::new(row.map(right))),
-        [8, 12, 12, 8, 14].map(Constraint::Length),
-    )
-    .header(Row::new(HANDLES.map(|name| right(name.to_owned()))).style(Style::new().bold()))
-    .block(Block::bordered().title(" handles "));
-    frame.render_widget(table, middle);
-    let lines: Vec<Line<'_>> = live.events.iter().rev().map(event_line).collect();
-    let block = Block::bordered().title(" FDP events ");
-    frame.render_widget(Paragraph::new(lines).block(block), bottom);
-}
-
-/// Formats an event.
-fn event_line(event: &wafer_record::Event) -> Line<'static> {
-    // Since the drive began, or since 1970 if a host has set its clock.
-    let moment = match event.seconds {
-        s if s > 1e8 => rfc3339(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(s.min(1e11))),
-        s => format!("{s:>9.1} s"),
-    };
-    let text = format!("{moment}  {}  {}", event.kind, event.text);
-    shown(&text)
-}
-
-/// Returns a line of which nothing acts on the terminal.
-fn shown(text: &str) -> Line<'static> {
-    Line::from(printable(text).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use ratatui::backend::TestBackend;
-    use wafer_interface::HandleCounters;
-    use wafer_record::{Event, HandleKey, Live};
-
-    use super::*;
-
-    fn state(seconds: f64, host: u64, media: u64) -> Snapshot {
-        let counters = Counters { host_bytes: host, media_bytes: media, ..Counters::default() };
-        let event = Event {
-            number: 1,
-            seconds: 0.5,
-            kind: "media reallocated".to_owned(),
-            text: "a\u{1b}[31mb".to_owned(),
-        };
-        let live = Live {
-            state: "running".to_owned(),
-            free_open_closed: [5, 2, 30],
-            events: vec![event],
-            ..Live::default()
-        };
-        let handle = HandleCounters { host_bytes: host, media_bytes: media, erased_bytes: 0 };
-        let handles = [(HandleKey::Handle(0), handle)].into();
-        Snapshot { seconds, counters, handles, live, reclaim_units: None }
-    }
-
-    #[test]
-    fn the_screen_shows_rates_and_waf_and_no_control_characters() {
-        let mut screen = Screen { last: state(1.0, 1_000_000, 1_000_000), ..Screen::default() };
-        screen.take(state(3.0, 5_000_000, 9_000_000));
-        let mut terminal = ratatui::Terminal::new(TestBackend::new(100, 30)).unwrap();
-        terminal.draw(|frame| draw(frame, &screen)).unwrap();
-        let text = terminal.backend().to_string();
-        for part in [
-            "2.00 MB/s",
-            "4.00 MB/s",
-            "WAF 1.800",
-            "1 to 2.00",
-            "5 free, 2 open, 30 closed",
-            "a\\u{1b}[31mb",
-        ] {
-            assert!(text.contains(part), "{part} in\n{text}");
-        }
-        // A terminal of a few cells is drawn too.
-        ratatui::Terminal::new(TestBackend::new(3, 2)).unwrap().draw(|f| draw(f, &screen)).unwrap();
     }
 }

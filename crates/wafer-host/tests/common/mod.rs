@@ -74,6 +74,11 @@ impl Target {
             },
             access,
         );
+        Self::of(subsystem, options)
+    }
+
+    pub(crate) fn of(subsystem: Arc<Subsystem>, options: ServerOptions) -> Target {
+        let drive = Arc::clone(&subsystem.drive);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()

@@ -47,7 +47,7 @@ pub fn command(input: &[u8]) -> Signature {
         let what = u16::from(sqe.opcode) | u16::from(is_io) << 8;
         signature.insert((status.0 as u8, what, status.0 >> 8 | u16::from(returned > 0) << 8));
     }
-    io.end_batch();
+    let _ = io.end_batch();
     admin.due_events();
     subsystem.drive.check_invariants().expect("the device is whole");
     let seen = subsystem.drive.counters();
@@ -69,7 +69,7 @@ fn run_io(io: &mut IoQueue, sqe: &Sqe, data: &[u8]) -> (Status, usize) {
     all.resize(needed.max(data.len()), 0x5a);
     let mut out = Vec::new();
     let result = io.execute(sqe, &all, &mut out);
-    io.end_batch();
+    let result = result.and(io.end_batch().map_err(Into::into));
     match result {
         Ok(_) => (Status::SUCCESS, out.len()),
         Err(failure) => (failure.status, 0),

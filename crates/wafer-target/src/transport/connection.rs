@@ -91,7 +91,7 @@ impl Connection {
         };
         let mut spent = 0;
         if let Phase::Queue(queue) = &mut self.phase {
-            queue.end_batch();
+            queue.end_batch(out);
             spent = queue.spent();
             // Nothing may follow a Terminate Connection Request.
             if result.is_ok() {
@@ -150,7 +150,7 @@ impl Connection {
     fn end(&mut self) {
         if let Phase::Queue(mut queue) = std::mem::replace(&mut self.phase, Phase::Over) {
             queue.finish();
-            queue.end_batch();
+            queue.end_batch(&mut Vec::new());
             match queue.qid {
                 0 => self.subsystem.remove(&queue.controller),
                 qid => self.subsystem.disconnect_io(&queue.controller, qid),

@@ -150,7 +150,7 @@ pub(crate) fn plain_header(pdu_type: PduType, hlen: usize, agreed: &Agreed) -> P
     }
 }
 
-/// Appends a response capsule.
+/// Appends a response capsule. Its length depends only on what was agreed, so another can take its place.
 pub(crate) fn push_response(out: &mut Vec<u8>, agreed: &Agreed, cqe: Cqe) {
     let header = plain_header(PduType::CAPSULE_RESP, size_of::<CapsuleResp>(), agreed);
     push_header(out, agreed, CapsuleResp { header, cqe });

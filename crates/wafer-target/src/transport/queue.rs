@@ -42,6 +42,8 @@ pub(crate) struct Queue {
     spent: u64,
     done: u64,
     stopwatch: Stopwatch,
+    /// Commands of this batch that changed data and completed with success: where in the output.
+    changed: Vec<(usize, Sqe)>,
 }
 
 impl Queue {
@@ -65,6 +67,7 @@ impl Queue {
             spent: 0,
             done: 0,
             stopwatch: Stopwatch::default(),
+            changed: Vec::new(),
         }
     }
 
@@ -108,9 +111,22 @@ impl Queue {
         }
     }
 
-    /// Ends a batch, before its output is sent.
-    pub(crate) fn end_batch(&mut self) {
-        self.io.end_batch();
+    /// Ends a batch, before its output is sent. Commands that changed data fail after all if the drive cannot record
+    /// them.
+    pub(crate) fn end_batch(&mut self, out: &mut [u8]) {
+        let recorded = self.io.end_batch();
+        let changed = std::mem::take(&mut self.changed);
+        if let Err(status) = recorded {
+            for (at, sqe) in &changed {
+                let mut response = Vec::new();
+                self.push(self.failed(sqe, &status.into()), &mut response);
+                if let Some(place) = out.get_mut(*at..at + response.len()) {
+                    place.copy_from_slice(&response);
+                }
+            }
+        }
+        self.changed = changed;
+        self.changed.clear();
         let subsystem = &self.controller.subsystem;
         self.stopwatch.end_batch(&subsystem.latency, || subsystem.drive.timestamp());
         if self.done > 0 {
@@ -344,20 +360,25 @@ impl Queue {
     }
 
     fn complete(&mut self, sqe: &Sqe, result: Result<Reply, Failure>, out: &mut Vec<u8>) {
-        let mut cqe = Cqe { cid: sqe.cid, ..Default::default() };
-        match result {
+        let cqe = match result {
             Ok(reply) => {
-                cqe.dw0 = reply.dw0.into();
-                cqe.dw1 = reply.dw1.into();
+                if self.qid > 0 && changes_data(sqe) {
+                    self.changed.push((out.len(), *sqe));
+                }
+                let (dw0, dw1) = (reply.dw0.into(), reply.dw1.into());
+                Cqe { cid: sqe.cid, dw0, dw1, ..Default::default() }
             }
-            Err(failure) => {
-                let field = self.controller.fail(self.qid, sqe, &failure);
-                cqe.status = field.into_bits().into();
-            }
-        }
+            Err(failure) => self.failed(sqe, &failure),
+        };
         self.done += 1;
         self.stopwatch.end(sqe.cid.get());
         self.push(cqe, out);
+    }
+
+    /// Logs a failure and returns its completion.
+    fn failed(&self, sqe: &Sqe, failure: &Failure) -> Cqe {
+        let field = self.controller.fail(self.qid, sqe, failure);
+        Cqe { cid: sqe.cid, status: field.into_bits().into(), ..Default::default() }
     }
 
     fn push(&self, mut cqe: Cqe, out: &mut Vec<u8>) {
@@ -384,6 +405,11 @@ impl Queue {
         self.complete(sqe, Ok(Reply::default()), out);
         Ok(false)
     }
+}
+
+/// Returns whether an I/O command changes the data of a namespace.
+fn changes_data(sqe: &Sqe) -> bool {
+    NvmOpcode(sqe.opcode).info().is_some_and(|row| row.effects.lbcc())
 }
 
 /// Checks that the data of a reply fits the descriptor of the host.

@@ -9,8 +9,12 @@ use wafer_record::{HandleKey, Snapshot};
 /// The media type of the text format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// All metrics as text.
-pub(crate) fn text(snapshot: &Snapshot, viewers: usize) -> Result<String, prometheus::Error> {
+/// All metrics as text; `page_bytes` is the size of a page of the device, where it is known.
+pub(crate) fn text(
+    snapshot: &Snapshot,
+    page_bytes: Option<u64>,
+    viewers: usize,
+) -> Result<String, prometheus::Error> {
     let made = Made(Registry::new());
     let c = &snapshot.counters;
     made.info()?;
@@ -23,21 +27,24 @@ pub(crate) fn text(snapshot: &Snapshot, viewers: usize) -> Result<String, promet
     )?;
     made.counter("wafer_media_erased_bytes_total", "MBE: bytes of media erased", c.erased_bytes)?;
     made.counter("wafer_host_read_bytes_total", "Bytes that hosts read", c.read_bytes)?;
-    made.counter(
-        "wafer_relocated_pages_total",
-        "Pages that garbage collection moved",
-        c.relocated_pages,
-    )?;
-    made.counter(
-        "wafer_partial_pages_total",
-        "Pages that hosts wrote only in part: each cost a read-modify-write",
-        c.rmw_pages,
-    )?;
-    made.counter(
-        "wafer_deallocated_pages_total",
-        "Pages that deallocate unmapped",
-        c.deallocated_pages,
-    )?;
+    // Counted in pages, shown in the base unit.
+    for (name, help, pages) in [
+        ("wafer_relocated_bytes_total", "Bytes that garbage collection moved", c.relocated_pages),
+        (
+            "wafer_read_modify_write_bytes_total",
+            "Bytes of pages that hosts wrote only in part: each was read, modified and programmed",
+            c.rmw_pages,
+        ),
+        (
+            "wafer_deallocated_bytes_total",
+            "Bytes that hosts deallocated while they were mapped",
+            c.deallocated_pages,
+        ),
+    ] {
+        if let Some(page_bytes) = page_bytes {
+            made.counter(name, help, pages.saturating_mul(page_bytes))?;
+        }
+    }
     made.counter("wafer_commands_total", "Commands, rejected ones included", c.commands)?;
     made.counter(
         "wafer_rejected_commands_total",
@@ -146,41 +153,119 @@ mod tests {
 
     /// What a scrape shows of a drive with two handles.
     fn example() -> String {
-        let handle = HandleCounters { host_bytes: 10, media_bytes: 25, erased_bytes: 0 };
-        let gc = HandleCounters { host_bytes: 30, media_bytes: 37, erased_bytes: 0 };
+        let handle = |host, media| HandleCounters {
+            host_bytes: host,
+            media_bytes: media,
+            ..HandleCounters::default()
+        };
+        let gc = handle(20_000_000_000_000, 21_000_000_000_000);
+        let named = [
+            handle(10_000_000_000_000, 25_000_000_000_000),
+            handle(2_025_908_428_800, 4_712_345_678_901),
+        ];
         let snapshot = Snapshot {
             counters: Counters {
                 host_bytes: 12_025_908_428_800,
                 media_bytes: 30_712_345_678_901,
+                relocated_pages: 3,
                 ..Counters::default()
             },
             seconds: 1.5,
-            handles: Snapshot::keyed(&[handle, handle], Some(gc)),
+            handles: Snapshot::keyed(&named, Some(gc)),
             live: Live {
                 free_open_closed: [40, 8, 4038],
-                event_counts: vec![("media \"reallocated\"\n".to_owned(), 7)],
+                event_counts: vec![("media \"reallocated\"".to_owned(), 7)],
                 ..Live::default()
             },
             ..Snapshot::default()
         };
-        text(&snapshot, 3).unwrap()
+        text(&snapshot, Some(4096), 3).unwrap()
+    }
+
+    /// A sample: name, labels, value.
+    type Sample<'a> = (&'a str, Vec<(&'a str, &'a str)>, f64);
+
+    /// Parses the exposition as strictly as `promtool check metrics`: HELP, TYPE, then the samples of that name.
+    fn samples(text: &str) -> Vec<Sample<'_>> {
+        let name_of = |name: &str| {
+            !name.is_empty()
+                && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+                && name.starts_with("wafer_")
+        };
+        let mut found: Vec<Sample<'_>> = Vec::new();
+        let (mut help, mut kind) = ("", ("", ""));
+        let mut names = std::collections::BTreeSet::new();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# HELP ") {
+                let (name, words) = rest.split_once(' ').unwrap();
+                assert!(name_of(name) && names.insert(name), "{line}");
+                assert!(words.len() > 5 && !words.ends_with('.'), "{line}");
+                help = name;
+            } else if let Some(rest) = line.strip_prefix("# TYPE ") {
+                kind = rest.split_once(' ').unwrap();
+                assert_eq!(kind.0, help, "{line}");
+                let counter = kind.0.ends_with("_total");
+                assert_eq!(kind.1, if counter { "counter" } else { "gauge" }, "{line}");
+                // Base units, spelled out.
+                for part in kind.0.split('_') {
+                    assert!(
+                        !["pages", "kb", "mib", "ms", "us", "counter", "gauge"].contains(&part),
+                        "{line}"
+                    );
+                }
+            } else {
+                let (series, value) = line.rsplit_once(' ').unwrap();
+                let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
+                assert_eq!(name, kind.0, "{line}");
+                let labels = labels.strip_suffix('}').unwrap();
+                let labels: Vec<(&str, &str)> = (labels
+                    .split(',')
+                    .filter(|label| !label.is_empty()))
+                .map(|label| {
+                    let (key, value) = label.split_once('=').unwrap();
+                    let value = value.strip_prefix('"').unwrap().strip_suffix('"').unwrap();
+                    assert!(!value.is_empty() && !value.contains(char::is_whitespace), "{line}");
+                    (key, value)
+                })
+                .collect();
+                assert!(!found.iter().any(|s| (s.0, &s.1) == (name, &labels)), "{line}: twice");
+                found.push((name, labels, value.parse().unwrap()));
+            }
+        }
+        found
     }
 
     #[test]
-    fn every_sample_has_help_and_type_and_whole_numbers_stay_whole() {
+    fn the_exposition_keeps_the_rules_of_prometheus_and_adds_up() {
         let text = example();
+        let samples = samples(&text);
+        assert!(samples.len() > 20, "{}", samples.len());
+        let sum = |name: &str| -> f64 {
+            let of: Vec<f64> = samples.iter().filter(|s| s.0 == name).map(|s| s.2).collect();
+            assert!(!of.is_empty(), "{name}");
+            of.iter().sum()
+        };
+        assert_eq!(
+            sum("wafer_handle_host_written_bytes_total"),
+            sum("wafer_host_written_bytes_total")
+        );
+        assert_eq!(
+            sum("wafer_handle_media_written_bytes_total")
+                + sum("wafer_relocated_again_bytes_total"),
+            sum("wafer_media_written_bytes_total")
+        );
+        assert_eq!(sum("wafer_relocated_bytes_total"), 3.0 * 4096.0);
+        assert_eq!(sum("wafer_reclaim_units"), 4086.0);
+        // Whole numbers stay whole, and what garbage collection fills is no handle.
         assert!(text.contains("wafer_media_written_bytes_total 30712345678901\n"), "{text}");
-        assert!(text.contains("wafer_handle_media_written_bytes_total{handle=\"1\"} 25\n"));
-        assert!(text.contains("wafer_relocated_again_bytes_total 7\n"));
         assert!(!text.contains("handle=\"gc\""), "{text}");
-        assert!(text.contains("wafer_reclaim_units{state=\"closed\"} 4038\n"));
-        assert!(text.contains("type=\"media_\\\"reallocated\\\"\\n\""));
-        for line in text.lines().filter(|line| !line.starts_with('#')) {
-            let name = line.split(['{', ' ']).next().unwrap();
-            assert!(text.contains(&format!("# HELP {name} ")), "{name}");
-            let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
-            assert!(text.contains(&format!("# TYPE {name} {kind}\n")), "{name}");
-        }
+        assert!(text.contains("type=\"media_\\\"reallocated\\\"\""), "{text}");
+    }
+
+    #[test]
+    fn a_drive_with_pages_of_unknown_size_shows_no_wrong_bytes() {
+        let text = text(&Snapshot::default(), None, 0).unwrap();
+        assert!(samples(&text).len() > 5 && !text.contains("wafer_relocated_bytes_total"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::watch;
 use wafer_record::record::Provenance;
-use wafer_record::{HandleKey, Kind, Metrics, Record, Series, Snapshot, Timeline};
+use wafer_record::{Finding, HandleKey, Kind, Metrics, Record, Series, Snapshot, Timeline};
 
 use crate::live::LiveSource;
 use crate::report::Page;
@@ -18,7 +18,7 @@ const MOST_POINTS: usize = 2000;
 /// The source with its history, shared by all requests.
 pub(crate) struct Sampler {
     pub(crate) source: Arc<dyn LiveSource>,
-    name: String,
+    pub(crate) name: String,
     provenance: Provenance,
     history: Mutex<History>,
     /// The newest state as text, shared by all viewers.
@@ -27,12 +27,14 @@ pub(crate) struct Sampler {
     pub(crate) viewers: AtomicUsize,
 }
 
-/// A snapshot with the metrics of the interval that it ends, sent to viewers at each interval.
+/// A snapshot with the metrics of the interval that it ends and the findings up to its end, sent to viewers at each
+/// interval.
 #[derive(Serialize)]
 pub(crate) struct State {
     #[serde(flatten)]
     snapshot: Snapshot,
     metrics: Metrics,
+    findings: Vec<Finding>,
 }
 
 struct History {
@@ -94,11 +96,24 @@ impl Sampler {
         self.history().newest.clone()
     }
 
+    /// Returns the size of a page of the device, bytes, where its geometry is known.
+    pub(crate) fn page_bytes(&self) -> Option<u64> {
+        self.provenance.geometry.as_ref().map(|geometry| geometry.page_bytes)
+    }
+
     /// Returns the newest state, without reclaim units.
     pub(crate) fn state(&self) -> State {
-        let history = self.history();
-        let metrics = Metrics::between(&history.before, &history.newest);
-        State { snapshot: history.newest.clone(), metrics }
+        let (metrics, timeline, snapshot) = {
+            let history = self.history();
+            let metrics = Metrics::between(&history.before, &history.newest);
+            (metrics, history.timeline(), history.newest.clone())
+        };
+        let record = self.record_of(snapshot.clone(), timeline);
+        State { snapshot, metrics, findings: record.findings.unwrap_or_default() }
+    }
+
+    fn record_of(&self, newest: Snapshot, timeline: Timeline) -> Record {
+        Record::of_snapshot(self.name.clone(), self.provenance.clone(), newest, timeline)
     }
 
     /// Returns the device as a record, with its history.
@@ -109,7 +124,7 @@ impl Sampler {
             (history.timeline(), history.newest.clone())
         };
         newest.reclaim_units = reclaim_units;
-        Record::of_snapshot(self.name.clone(), self.provenance.clone(), newest, timeline)
+        self.record_of(newest, timeline)
     }
 
     /// Returns the data of the live page.
@@ -153,11 +168,15 @@ impl History {
     }
 
     fn timeline(&self) -> Timeline {
+        // Up to now, also between two points.
+        let last = self.points.last().map(|point| point.seconds);
+        let newest = (last != Some(rounded(self.newest.seconds))).then_some(&self.newest);
+        let points: Vec<&Snapshot> = self.points.iter().chain(newest).collect();
         let series = |key: &HandleKey| {
             let of = |p: &Snapshot| p.handles.get(key).copied().unwrap_or_default();
             Series {
-                host_bytes: self.points.iter().map(|p| of(p).host_bytes).collect(),
-                media_bytes: self.points.iter().map(|p| of(p).media_bytes).collect(),
+                host_bytes: points.iter().map(|p| of(p).host_bytes).collect(),
+                media_bytes: points.iter().map(|p| of(p).media_bytes).collect(),
             }
         };
         let written = |(key, c): &(&HandleKey, &wafer_interface::HandleCounters)| {
@@ -165,9 +184,9 @@ impl History {
         };
         let handles = self.newest.handles.iter().filter(written);
         Timeline {
-            seconds: self.points.iter().map(|p| p.seconds).collect(),
-            host_bytes: self.points.iter().map(|p| p.counters.host_bytes).collect(),
-            media_bytes: self.points.iter().map(|p| p.counters.media_bytes).collect(),
+            seconds: points.iter().map(|p| rounded(p.seconds)).collect(),
+            host_bytes: points.iter().map(|p| p.counters.host_bytes).collect(),
+            media_bytes: points.iter().map(|p| p.counters.media_bytes).collect(),
             handles: handles.map(|(key, _)| (*key, series(key))).collect(),
             ..Timeline::default()
         }

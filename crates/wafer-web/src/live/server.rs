@@ -9,7 +9,7 @@ use axum::Router;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Json, Response};
+use axum::response::{Html, IntoResponse, Json, Response};
 use axum::routing::get;
 use rand::TryRngCore as _;
 use wafer_record::{ReclaimUnits, Record};
@@ -116,6 +116,7 @@ fn new_token() -> Result<String, LiveError> {
 fn router(sampler: Arc<Sampler>, access: Access) -> Router {
     Router::new()
         .route("/", get(page))
+        .route("/still", get(still))
         .route("/web/{*path}", get(file))
         .route("/metrics", get(scrape))
         .route("/api/v1/page", get(page_data))
@@ -173,6 +174,10 @@ async fn page() -> Response {
     answer("live.html")
 }
 
+async fn still(State(sampler): State<Arc<Sampler>>) -> Html<String> {
+    Html(crate::report::still_page(&sampler.name, &sampler.page()))
+}
+
 async fn file(Path(path): Path<String>) -> Response {
     answer(&path)
 }
@@ -189,7 +194,7 @@ fn answer(path: &str) -> Response {
 async fn scrape(State(sampler): State<Arc<Sampler>>) -> Response {
     let snapshot = sampler.newest();
     let viewers = sampler.viewers.load(Ordering::Relaxed);
-    match metrics::text(&snapshot, viewers) {
+    match metrics::text(&snapshot, sampler.page_bytes(), viewers) {
         Ok(text) => ([(header::CONTENT_TYPE, metrics::MEDIA_TYPE)], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }

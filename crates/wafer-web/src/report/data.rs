@@ -7,17 +7,17 @@ use wafer_record::{Finding, Record, comparison, labels};
 #[derive(Debug, Serialize)]
 pub struct Page {
     /// The runs in order.
-    runs: Vec<Run>,
+    pub(super) runs: Vec<Run>,
     /// Findings of the comparison of the runs.
-    comparison: Vec<Finding>,
+    pub(super) comparison: Vec<Finding>,
 }
 
 /// A record with its label.
 #[derive(Debug, Serialize)]
-struct Run {
+pub(super) struct Run {
     /// What tells the run apart from the others of the page.
-    label: String,
-    record: Record,
+    pub(super) label: String,
+    pub(super) record: Record,
 }
 
 impl Page {

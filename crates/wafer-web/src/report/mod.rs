@@ -7,12 +7,14 @@
 //! - `pack.rs`: writes columns as differences and compresses the whole, so that a report is smaller than its
 //!   records.
 //! - `link.rs`: joins the modules to one script, so that the page needs no second file.
+//! - `still/`: the page for readers without JavaScript.
 //! - `page.rs`: assembles shell, styles, data and scripts.
 
 mod data;
 mod link;
 mod pack;
 mod page;
+mod still;
 
 use std::borrow::Cow;
 
@@ -45,8 +47,26 @@ fn get(path: &str) -> Option<Cow<'static, [u8]>> {
     if path == "live.html" {
         return Some(LIVE.into());
     }
+    if path == "css/lines.css" {
+        return Some(still::styles().into_bytes().into());
+    }
     let file = Modules::get(path).or_else(|| Styles::get(path)).or_else(|| Vendored::get(path));
     file.map(|file| file.data)
+}
+
+/// Returns the page of a running drive for readers without JavaScript; it loads itself again every few seconds.
+#[cfg(feature = "live")]
+pub(crate) fn still_page(title: &str, page: &Page) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta http-equiv=\"refresh\" content=\"10\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n\
+         <link rel=\"stylesheet\" href=\"web/css/wafer.css\">\n<link rel=\"stylesheet\" href=\"web/css/lines.css\">\n\
+         </head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
+        still::escape(title),
+        still::page(title, page)
+    )
 }
 
 /// Returns a file of the front end by its path below `web/`, with its media type.
@@ -58,6 +78,14 @@ pub fn asset(path: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
         _ => "text/plain; charset=utf-8",
     };
     Some((get(path)?, media_type))
+}
+
+/// Returns the colours and dashes of series as JSON: `light`, `dark` and `dashes` in the order in which series get them,
+/// and `gc` for relocated data. Pages use them; figures outside a page can look the same.
+pub fn palette() -> String {
+    let module = text("js/palette.js");
+    let (_, value) = module.split_once("PALETTE =").unwrap_or_default();
+    value.trim().trim_end_matches(';').to_owned()
 }
 
 /// Returns the text of a file that is part of the binary.

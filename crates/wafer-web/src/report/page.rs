@@ -7,7 +7,8 @@ use wafer_record::Record;
 
 use crate::report::link::link;
 use crate::report::pack::pack;
-use crate::report::{Page, text};
+use crate::report::still::escape;
+use crate::report::{Page, still, text};
 
 /// Returns the content security policy of served pages: only scripts and styles of the server.
 pub fn policy_of_pages() -> &'static str {
@@ -35,11 +36,12 @@ pub fn page(title: &str, records: Vec<Record>) -> Result<String, ReportError> {
         crate::report::asset(&format!("js/{name}")).map(|_| text(&format!("js/{name}")))
     };
     let app = link("report.js", &module).map_err(ReportError::Link)?;
-    let styles = text("vendor/uplot/uPlot.min.css") + &text("css/wafer.css");
+    let styles = text("vendor/uplot/uPlot.min.css") + &text("css/wafer.css") + &still::styles();
     let chart = text("vendor/uplot/uPlot.iife.min.js");
     let licence = text("vendor/uplot/LICENSE");
-    let data = serde_json::to_value(Page::new(records)).map_err(std::io::Error::from)?;
-    let data = pack(data)?;
+    let records = Page::new(records);
+    let still = still::page(title, &records);
+    let data = pack(serde_json::to_value(records).map_err(std::io::Error::from)?)?;
     let title = escape(title);
     let policy = format!(
         "default-src 'none'; script-src {} {}; style-src {}; img-src data: blob:; base-uri 'none'; \
@@ -56,8 +58,7 @@ pub fn page(title: &str, records: Vec<Record>) -> Result<String, ReportError> {
          <meta name=\"generator\" content=\"wafer {version}\">\n\
          <link rel=\"icon\" href=\"data:,\">\n\
          <title>{title}</title>\n<style>{styles}</style>\n</head>\n<body>\n\
-         <noscript>This report draws its charts with JavaScript.</noscript>\n\
-         <main id=\"app\" data-title=\"{title}\"></main>\n\
+         <main id=\"app\" data-title=\"{title}\"><noscript>\n{still}</noscript></main>\n\
          <script type=\"application/octet-stream\" id=\"data\">{data}</script>\n\
          <!-- uPlot, {licence} -->\n\
          <script>{chart}</script>\n<script>{app}</script>\n</body>\n</html>\n",
@@ -69,11 +70,6 @@ pub fn page(title: &str, records: Vec<Record>) -> Result<String, ReportError> {
 /// Returns the source expression of an inline script or style.
 fn hash(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
-}
-
-/// Escapes text for HTML, including quoted attributes.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -97,6 +93,15 @@ mod tests {
         assert_eq!(one, page("t", vec![record("a")]).unwrap());
         assert!(one.contains("modules[\"report.js\"]"));
         assert!(one.len() < 400_000, "{}", one.len());
+    }
+
+    #[test]
+    fn the_palette_is_json_with_as_many_colours_for_light_as_for_dark() {
+        let palette: serde_json::Value = serde_json::from_str(&crate::report::palette()).unwrap();
+        let colours = |theme: &str| palette[theme].as_array().unwrap().len();
+        assert!(colours("light") >= 8);
+        assert_eq!(colours("light"), colours("dark"));
+        assert_eq!(palette["gc"]["dark"].as_str().unwrap().len(), 7);
     }
 
     #[test]

@@ -15,7 +15,7 @@ impl IoCommand for Flush {
     }
 
     fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
-        queue.end_batch();
+        queue.end_batch()?;
         let namespace = match self.nsid {
             BROADCAST => None,
             nsid => Some(queue.namespace(nsid)?.id()),

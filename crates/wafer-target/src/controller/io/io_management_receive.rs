@@ -39,7 +39,8 @@ impl IoCommand for IoManagementReceive {
     }
 
     fn execute(self, queue: &mut IoQueue, _: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
-        queue.end_batch();
+        // What cannot be recorded is for those who wrote it.
+        let _ = queue.end_batch();
         let namespace = queue.namespace(self.nsid)?;
         let mut data = match self.operation {
             Operation::None => Vec::new(),

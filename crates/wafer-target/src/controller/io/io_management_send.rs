@@ -22,7 +22,7 @@ impl IoCommand for IoManagementSend {
 
     /// Moves each handle named to another reclaim unit, none if one identifier is not valid.
     fn execute(self, queue: &mut IoQueue, data: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
-        queue.end_batch();
+        queue.end_batch()?;
         let namespace = queue.namespace(self.nsid)?;
         if let Operation::None = self.operation {
             return Ok(Step::Done);

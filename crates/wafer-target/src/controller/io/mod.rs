@@ -131,6 +131,8 @@ pub struct IoQueue {
     drive: Arc<Drive>,
     /// What the device is still to count.
     batch: Batch,
+    /// Whether the drive could record all commands since this batch began.
+    recorded: Result<(), Status>,
     /// Buffer of commands that compare and move data, kept for its memory.
     scratch: Vec<u8>,
     /// The namespace used last.
@@ -162,6 +164,7 @@ impl IoQueue {
             controller,
             drive,
             batch: Batch::default(),
+            recorded: Ok(()),
             scratch: Vec::new(),
             recent: None,
             spent: 0,
@@ -175,16 +178,23 @@ impl IoQueue {
     /// Begins a batch of commands: a turn.
     pub fn begin_batch(&mut self) {
         self.spent = 0;
+        self.recorded = Ok(());
         self.fdp = self.drive.fdp_enabled();
     }
 
     /// Has the device count what was done. Namespaces are looked up anew afterwards.
-    pub fn end_batch(&mut self) {
+    ///
+    /// # Errors
+    /// `WRITE_FAULT`: the drive could not record all commands of the batch, so none that changed data may complete with
+    /// success.
+    pub fn end_batch(&mut self) -> Result<(), Status> {
         if self.scratch.capacity() > KEPT_SCRATCH {
             self.scratch = Vec::new();
         }
-        self.drive.apply_batch(self.controller.host, &mut self.batch);
+        let applied = self.drive.apply_batch(self.controller.host, &mut self.batch);
+        self.recorded = self.recorded.and(applied);
         self.recent = None;
+        self.recorded
     }
 
     /// Returns the bytes that the host sends with a command.
@@ -373,7 +383,8 @@ impl IoQueue {
         if !self.controller.is_deallocated_error(namespace.nsid) {
             return Ok(());
         }
-        self.end_batch();
+        // What the drive could not record fails at the end of the batch; reads do not.
+        let _ = self.end_batch();
         match self.drive.first_deallocated(namespace, offset, length)? {
             None => Ok(()),
             Some(first) => {
@@ -417,7 +428,7 @@ impl IoQueue {
     /// Makes a write durable if it is to be.
     fn finish_write(&mut self, durable: bool) -> Result<Step, Failure> {
         if durable {
-            self.end_batch();
+            self.end_batch()?;
             self.flush(None)?;
         }
         Ok(Step::Done)

@@ -14,7 +14,7 @@ impl IoCommand for WriteUncorrectable {
 
     fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
         // What this queue wrote before would take the marks away when it is counted.
-        queue.end_batch();
+        queue.end_batch()?;
         let Extent { namespace, offset, length } = self.0.resolve(queue)?;
         queue.drive.mark_uncorrectable(&namespace, offset, length)?;
         Ok(Step::Done)

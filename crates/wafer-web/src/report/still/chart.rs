@@ -1,0 +1,222 @@
+//! A line chart as SVG. `web/js/chart_svg.js` draws the same picture in a browser, with what is zoomed and chosen there.
+
+use serde::Deserialize;
+
+use super::html::escape;
+use crate::report::palette;
+
+/// Curves of one chart: as many as there are colours and dashes to tell them apart.
+pub(super) const MOST_LINES: usize = 64;
+/// Points that a curve keeps.
+const MOST_POINTS: usize = 300;
+
+const WIDTH: f64 = 900.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 20.0;
+const TOP: f64 = 30.0;
+const BOTTOM: f64 = 330.0;
+
+/// A curve.
+pub(super) struct Line {
+    pub(super) label: String,
+    /// Place in the palette; none is relocated data.
+    pub(super) index: Option<usize>,
+    pub(super) x: Vec<f64>,
+    /// A gap is None.
+    pub(super) y: Vec<Option<f64>>,
+}
+
+/// A chart.
+pub(super) struct Chart<'a> {
+    pub(super) title: &'a str,
+    pub(super) x_label: &'a str,
+    pub(super) y_label: &'a str,
+    pub(super) lines: Vec<Line>,
+}
+
+#[derive(Deserialize)]
+struct Palette {
+    light: Vec<String>,
+    dark: Vec<String>,
+    dashes: Vec<Vec<u32>>,
+    gc: Gc,
+}
+
+#[derive(Deserialize)]
+struct Gc {
+    light: String,
+    dark: String,
+    dash: Vec<u32>,
+}
+
+fn the_palette() -> Palette {
+    // The file is part of the binary, and a test reads it.
+    serde_json::from_str(&palette()).unwrap_or_else(|e| panic!("web/js/palette.js: {e}"))
+}
+
+/// Returns the class of a line.
+fn class(index: Option<usize>) -> String {
+    index.map_or_else(|| "line-gc".to_owned(), |index| format!("line-{}", index % MOST_LINES))
+}
+
+/// Returns the style sheet of all lines, light and dark.
+pub(crate) fn styles() -> String {
+    let palette = the_palette();
+    let dashes = |dash: &[u32]| dash.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+    let mut light = String::new();
+    let mut dark = String::new();
+    for i in 0..MOST_LINES {
+        let colour = i % palette.light.len();
+        let dash = dashes(&palette.dashes[(i + i / palette.light.len()) % palette.dashes.len()]);
+        let dash = if dash.is_empty() { "none".to_owned() } else { dash };
+        light += &format!(".line-{i}{{stroke:{};stroke-dasharray:{dash}}}", palette.light[colour]);
+        dark += &format!(".line-{i}{{stroke:{}}}", palette.dark[colour]);
+    }
+    let gc = &palette.gc;
+    light += &format!(".line-gc{{stroke:{};stroke-dasharray:{}}}", gc.light, dashes(&gc.dash));
+    dark += &format!(".line-gc{{stroke:{}}}", gc.dark);
+    format!("{light}@media screen and (prefers-color-scheme: dark){{{dark}}}")
+}
+
+/// Returns round places between two values, about `count` of them.
+fn ticks(low: f64, high: f64, count: f64) -> Vec<f64> {
+    let rough = (high - low) / count;
+    let power = 10f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|m| m * power);
+    let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(rough);
+    let first = (low / step).ceil() as i64;
+    let last = (high / step + 1e-9).floor() as i64;
+    (first..=last).map(|i| i as f64 * step).collect()
+}
+
+fn label(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+impl Line {
+    /// Returns the points to draw: evenly thinned, with the last one.
+    fn points(&self) -> Vec<(f64, Option<f64>)> {
+        let all = self.x.len().min(self.y.len());
+        let every = all.div_ceil(MOST_POINTS).max(1);
+        (0..all)
+            .filter(|i| (all - 1 - i).is_multiple_of(every))
+            .map(|i| (self.x[i], self.y[i].filter(|y| y.is_finite())))
+            .collect()
+    }
+}
+
+impl Chart<'_> {
+    /// Returns the chart; nothing where there is no point.
+    pub(super) fn svg(&self) -> String {
+        let lines: Vec<(&Line, Vec<(f64, Option<f64>)>)> =
+            self.lines.iter().map(|line| (line, line.points())).collect();
+        let all = || lines.iter().flat_map(|(_, points)| points);
+        let high_x = all().map(|(x, _)| *x).fold(0.0, f64::max);
+        let ys: Vec<f64> = all().filter_map(|(_, y)| *y).collect();
+        if ys.is_empty() || high_x <= 0.0 {
+            return String::new();
+        }
+        let low = ys.iter().copied().fold(1.0, f64::min);
+        let high = ys.iter().copied().fold(low, f64::max);
+        let room = (high - low).max(0.1) * 0.06;
+        let (low, high) = (low - room, high.max(low + 0.1) + room);
+        let px = |x: f64| LEFT + x / high_x * (WIDTH - LEFT - RIGHT);
+        let py = |y: f64| BOTTOM - (y - low) / (high - low) * (BOTTOM - TOP);
+        let height = BOTTOM + 50.0 + 18.0 * lines.len() as f64;
+        let words = |x: f64, y: f64, anchor: &str, text: &str| {
+            format!(
+                "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
+                escape(text)
+            )
+        };
+        let rule = |x1: f64, y1: f64, x2: f64, y2: f64| {
+            format!(
+                "<line class=\"grid\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>\n"
+            )
+        };
+        let mut svg = format!(
+            "<svg class=\"still\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {WIDTH} {height}\">\n",
+            title = escape(self.title)
+        );
+        svg += &words(LEFT, 18.0, "start", self.title);
+        for x in ticks(0.0, high_x, 8.0) {
+            svg += &rule(px(x), TOP, px(x), BOTTOM);
+            svg += &words(px(x), BOTTOM + 16.0, "middle", &label(x));
+        }
+        for y in ticks(low, high, 6.0) {
+            svg += &rule(LEFT, py(y), WIDTH - RIGHT, py(y));
+            svg += &words(LEFT - 6.0, py(y) + 4.0, "end", &label(y));
+        }
+        svg += &words((LEFT + WIDTH - RIGHT) / 2.0, BOTTOM + 34.0, "middle", self.x_label);
+        svg += &format!(
+            "<text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+            (TOP + BOTTOM) / 2.0,
+            escape(self.y_label)
+        );
+        for (i, (line, points)) in lines.iter().enumerate() {
+            let class = class(line.index);
+            svg += &format!("<path class=\"{class}\" d=\"{}\"/>\n", path(points, px, py));
+            let end = points.iter().rev().find_map(|(x, y)| y.map(|y| (*x, y)));
+            if let Some((x, y)) = end.filter(|(x, _)| *x < 0.995 * high_x) {
+                let (x, y) = (px(x), py(y));
+                svg += &format!(
+                    "<line class=\"end\" x1=\"{x:.1}\" y1=\"{:.1}\" x2=\"{x:.1}\" y2=\"{:.1}\"/>\n",
+                    y - 6.0,
+                    y + 6.0
+                );
+                svg += &words(x + 6.0, y + 4.0, "start", &line.label);
+            }
+            let y = BOTTOM + 56.0 + 18.0 * i as f64;
+            svg += &format!("<path class=\"{class}\" d=\"M{LEFT} {y}h30\"/>\n");
+            svg += &words(LEFT + 38.0, y + 4.0, "start", &line.label);
+        }
+        svg + "</svg>\n"
+    }
+}
+
+/// Returns a path through points; a gap breaks it.
+fn path(points: &[(f64, Option<f64>)], px: impl Fn(f64) -> f64, py: impl Fn(f64) -> f64) -> String {
+    let mut d = String::new();
+    let mut open = false;
+    for (x, y) in points {
+        if let Some(y) = y {
+            d += &format!("{}{:.1} {:.1}", if open { 'L' } else { 'M' }, px(*x), py(*y));
+        }
+        open = y.is_some();
+    }
+    d
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_within() {
+        assert_eq!(ticks(0.94, 3.6, 6.0), [1.0, 1.5, 2.0, 2.5, 3.0, 3.5]);
+        assert_eq!(ticks(0.0, 8.0, 8.0), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    }
+
+    #[test]
+    fn a_gap_breaks_the_line_and_every_line_has_its_own_style() {
+        let points = [(0.0, Some(1.0)), (1.0, None), (2.0, Some(2.0)), (3.0, Some(3.0))];
+        assert_eq!(path(&points, |x| x, |y| y), "M0.0 1.0M2.0 2.0L3.0 3.0");
+        let styles = styles();
+        let light = styles.split("@media").next().unwrap();
+        let rules: Vec<&str> = light
+            .split('}')
+            .filter_map(|rule| rule.split_once('{'))
+            .map(|(_, rule)| rule)
+            .collect();
+        let different: std::collections::BTreeSet<&&str> = rules.iter().collect();
+        assert_eq!((rules.len(), different.len()), (MOST_LINES + 1, MOST_LINES + 1));
+    }
+
+    #[test]
+    fn a_chart_without_points_is_nothing() {
+        let line = Line { label: "a".to_owned(), index: Some(0), x: vec![], y: vec![] };
+        let chart = Chart { title: "t", x_label: "x", y_label: "y", lines: vec![line] };
+        assert_eq!(chart.svg(), "");
+    }
+}

@@ -1,0 +1,133 @@
+"""Results as tidy data frames: a row for each run, for each run and sample, or for each run and handle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wafer import _wafer
+from wafer._errors import ConfigError
+from wafer._extras import need
+
+if TYPE_CHECKING:
+    from wafer.result import Result
+
+__all__ = ["columns", "frame", "made"]
+
+#: Totals of the summary that become columns.
+_TOTALS = ("host_bytes", "media_bytes", "erased_bytes", "relocated_pages", "waf")
+_ROWS = ("run", "sample", "handle")
+_LIBRARIES = ("polars", "pandas")
+
+
+def frame(results: Result | Sequence[Result], by: str = "run", *, library: str = "polars") -> Any:
+    """Returns results as a tidy data frame.
+
+    Args:
+        results: one result, or several.
+        by: ``"run"`` for a row a run, with its totals and the keys of the device that differ between the
+            runs; ``"sample"`` for a row a run and sample of its timeline; ``"handle"`` for a row a run and
+            handle.
+        library: ``"polars"`` (extra ``wafer[analysis]``) or ``"pandas"`` (extra ``wafer[frames]``).
+
+    Returns:
+        A ``polars.DataFrame`` or a ``pandas.DataFrame``. ``run`` is the label of :func:`wafer.labels`,
+        ``volume`` is in multiples of the logical capacity, bytes are bytes.
+
+    Raises:
+        ConfigError: there are no results, or ``by`` or ``library`` is none of those.
+        MissingExtra: the library is not installed.
+
+    Example:
+        >>> import wafer
+        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\nnorandommap=1\\n")
+        >>> runs = [wafer.run(device, job, volume="1x", seed=seed) for seed in (1, 2)]
+        >>> wafer.frame(runs)["seed"].to_list()
+        [1, 2]
+
+    """
+    if by not in _ROWS:
+        raise ConfigError(f"by: {by!r} is not one of {', '.join(_ROWS)}")
+    runs: list[Result] = list(results) if isinstance(results, Sequence) else [results]
+    if not runs:
+        raise ConfigError("results: there are none")
+    return made(columns(runs, by), library)
+
+
+def made(table: Mapping[str, Any], library: str) -> Any:
+    """Returns columns as a data frame of a library.
+
+    Raises:
+        ConfigError: the library is not one of those known.
+        MissingExtra: it is not installed.
+
+    """
+    if library not in _LIBRARIES:
+        raise ConfigError(f"library: {library!r} is not one of {', '.join(_LIBRARIES)}")
+    module = need(library, "analysis" if library == "polars" else "frames")
+    return module.DataFrame(dict(table))
+
+
+def columns(runs: Sequence[Result], by: str) -> dict[str, Any]:
+    """Returns the columns of :func:`frame`."""
+    names = _wafer.labels([run.to_json() for run in runs]) if len(runs) > 1 else [runs[0].name]
+    if by == "run":
+        return _by_run(runs, names)
+    parts = [_samples(run) if by == "sample" else _handles(run) for run in runs]
+    counts = [len(part["host_bytes"]) for part in parts]
+    table: dict[str, Any] = {
+        "run": [name for name, count in zip(names, counts) for _ in range(count)],
+        "seed": np.repeat([run.seed for run in runs], counts),
+    }
+    for key in parts[0]:
+        found = [part[key] for part in parts]
+        table[key] = np.concatenate(found) if isinstance(found[0], np.ndarray) else list(chain(*found))
+    return table
+
+
+def _by_run(runs: Sequence[Result], names: Sequence[str]) -> dict[str, Any]:
+    table: dict[str, Any] = {"run": list(names), "seed": [run.seed for run in runs]}
+    configs = [dict(_flat(run.record["provenance"].get("config") or {})) for run in runs]
+    for key in dict.fromkeys(key for config in configs for key in config):
+        values = [config.get(key) for config in configs]
+        if any(value != values[0] for value in values):
+            table[key] = values
+    table["volume"] = [run.host_bytes / run.capacity for run in runs]
+    for key in _TOTALS:
+        table[key] = [run.summary.get(key) for run in runs]
+    table["digest"] = [run.record.get("digest") for run in runs]
+    return table
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields dotted keys with their values; lists as text."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", str(value) if isinstance(value, list) else value
+
+
+def _samples(run: Result) -> dict[str, Any]:
+    timeline = run.timeline
+    return {
+        "volume": timeline.volume,
+        "host_bytes": timeline.host_bytes,
+        "media_bytes": timeline.media_bytes,
+        "waf": timeline.waf,
+        "instantaneous_waf": timeline.instantaneous_waf,
+    }
+
+
+def _handles(run: Result) -> dict[str, Any]:
+    handles = run.handles
+    return {
+        "handle": [str(key) for key in handles],
+        "host_bytes": np.array([handle.total_host_bytes for handle in handles.values()], dtype=np.uint64),
+        "media_bytes": np.array([handle.total_media_bytes for handle in handles.values()], dtype=np.uint64),
+        "waf": np.array([handle.waf for handle in handles.values()], dtype=np.float64),
+    }
