@@ -15,6 +15,7 @@ mod copy;
 mod dataset_management;
 mod extents;
 mod flush;
+mod fused;
 mod io_management_receive;
 mod io_management_send;
 mod range;
