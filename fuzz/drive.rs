@@ -51,12 +51,11 @@ fn work(drive: &Drive, count: u64) {
         let lba = at * 7919 % 300 * u64::from(BLOCKS);
         let command =
             Command { namespace, ..Command::write(lba, BLOCKS, Placement(u16::from(at % 5 == 0))) };
-        drive.apply(host, &[command]);
+        // The files may be those of a drive that can record nothing.
+        let _ = drive.apply(host, &[command]);
         if at % 17 == 0 {
-            drive.apply(
-                host,
-                &[Command::deallocate(lba, BLOCKS), Command::update(NsId(0), Placement(0))],
-            );
+            let more = [Command::deallocate(lba, BLOCKS), Command::update(NsId(0), Placement(0))];
+            let _ = drive.apply(host, &more);
         }
     }
 }
