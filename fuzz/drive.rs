@@ -21,8 +21,8 @@ const DATA: &str = "drive";
 const STATE: &str = "drive.state";
 const JOURNAL: &str = "drive.journal";
 
-/// Bytes of the journal of a small drive, header included.
-const JOURNAL_BYTES: u64 = (4 << 20) + 64;
+/// Bytes of the journal of a small drive, with its header and the write log.
+const JOURNAL_BYTES: u64 = 512 + (1 << 20) + (4 << 20);
 
 fn open(storage: &FaultyStorage) -> Result<Drive, DriveError> {
     let device = serde_json::json!({

@@ -344,7 +344,7 @@ def drawn(seed):
 
 @pytest.mark.unvalidated  # thousands of runs
 def test_fifty_small_devices_are_found(tmp_path, monkeypatch):
-    """Nearly all curves are reproduced and spare spaces found, with a fifth of the usual runs; none is refused."""
+    """Nearly all curves are reproduced and spare spaces found, with few runs; none is refused."""
     monkeypatch.setattr(scaling, "SMALL", 16_000)
     monkeypatch.setattr(search, "COUNTS", (150, 300, 600))
     monkeypatch.setattr(search, "LEAST_RUNS", 18)

@@ -94,6 +94,17 @@ impl<O: Observer> Device<O> {
         self.namespaces.get(namespace.index()).is_some_and(|n| !n.slots.is_empty())
     }
 
+    /// Returns the first of some pages of a namespace that is not mapped: never written, or deallocated since. Pages that
+    /// the namespace does not have count as mapped.
+    pub fn first_unmapped(&self, namespace: NsId, pages: Range<u64>) -> Option<u64> {
+        let own = self.geometry.namespaces.get(namespace.index())?;
+        let end = own.start.saturating_add(pages.end).min(own.end);
+        let from = own.start.saturating_add(pages.start).min(end);
+        let labels = &self.map.as_slice()[from as usize..end as usize];
+        let at = labels.iter().position(|label| *label == UNMAPPED)?;
+        Some(pages.start + at as u64)
+    }
+
     /// Returns the number of pages in no namespace.
     pub fn unallocated_pages(&self) -> u64 {
         let used: u64 = self.geometry.namespaces.iter().map(|pages| pages.end - pages.start).sum();

@@ -16,7 +16,6 @@ use super::persistence::{self, Persistence, hyphenated};
 use super::sanitize::Sanitized;
 use super::self_test::SelfTests;
 use super::{Drive, Inner, Life, Namespace, Pending};
-use crate::backend::DataFile;
 use crate::storage::Storage;
 
 const MAGIC: [u8; 8] = *b"WAFERSTA";
@@ -71,13 +70,14 @@ impl Drive {
         let generation = files.generation + 1;
         let data = self.backend.data_file();
         let mark = mark(files.uuid, generation);
+        data.map_or(Ok(()), |data| data.empty_log())?;
         let marked = data.map_or(Ok(false), |data| data.set_mark(mark.as_bytes()))?;
         let namespaces = self.namespaces();
         let saved = Saved {
             drive: files.uuid,
             generation,
             superseded: files.begun,
-            data_bytes: data.map(DataFile::file).map_or(Ok(0), |file| file.len())?,
+            data_bytes: data.map_or(Ok(0), |data| data.file().len())?,
             marked,
             made: inner.made.clone(),
             config: inner.config.clone(),

@@ -50,6 +50,25 @@ impl Drive {
         recorded
     }
 
+    /// Returns the offset of the first byte of a range that is deallocated or was never written, as far as the device has
+    /// counted. It keeps account of pages: a page of which one block was written is allocated.
+    ///
+    /// # Errors
+    /// As [`Namespace::check_live`].
+    pub fn first_deallocated(
+        &self,
+        namespace: &Namespace,
+        offset: u64,
+        length: u64,
+    ) -> Result<Option<u64>, Status> {
+        let inner = self.lock();
+        namespace.check_live()?;
+        let page = inner.device.geometry().page_bytes;
+        let pages = offset / page..(offset + length).div_ceil(page);
+        let first = inner.device.first_unmapped(namespace.id(), pages);
+        Ok(first.map(|first| (first * page).max(offset)))
+    }
+
     /// Returns the number of times the drive was opened after a server that had not saved it.
     pub fn unsafe_shutdowns(&self) -> u64 {
         self.lock().life.unsafe_shutdowns

@@ -1,6 +1,7 @@
 //! The journal: what happened to a drive since its last checkpoint, in a file whose space is reserved in advance.
 //!
-//! A header of 64 bytes names the drive, the generation and the capacity. Frames follow: length, check, payload. A
+//! A header of 64 bytes names the drive, the generation and the capacity. From the next sector on the file belongs to
+//! the write log of the data (`backend/write_log.rs`). Frames follow: length, check, payload. A
 //! frame holds a batch of commands or one change of the drive, and is written with one write, so it is in the file,
 //! and survives a kill of the process, before anybody hears of it. The frames before the last [`Journal::sync`] also
 //! survive a loss of power. The check covers the payload, its position and the generation: reading stops at the first
@@ -14,11 +15,14 @@ use wafer_nvme::crc32c;
 
 use super::change::Change;
 use super::{Namespace, Transferred};
-use crate::storage::StorageFile;
+use crate::backend::WriteLog;
+use crate::journal_file::JournalFile;
 
 const MAGIC: [u8; 8] = *b"WAFERJNL";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER: usize = 64;
+/// Where the write log begins.
+const LOG: u64 = 512;
 /// Bytes of length and check before a payload.
 const FRAME: usize = 8;
 /// Bytes of a batch before its commands.
@@ -53,9 +57,16 @@ pub(super) struct Header {
     pub(super) ending: Ending,
     /// Bytes of frames that fit.
     capacity: u64,
+    /// Bytes of the write log.
+    log: u64,
 }
 
 impl Header {
+    /// Returns where the frames begin in the file.
+    fn frames(&self) -> u64 {
+        LOG + self.log
+    }
+
     fn encode(&self) -> [u8; HEADER] {
         let mut bytes = [0; HEADER];
         bytes[..8].copy_from_slice(&MAGIC);
@@ -64,6 +75,7 @@ impl Header {
         bytes[16..32].copy_from_slice(&self.drive);
         bytes[32..40].copy_from_slice(&self.generation.to_le_bytes());
         bytes[40..48].copy_from_slice(&self.capacity.to_le_bytes());
+        bytes[48..56].copy_from_slice(&self.log.to_le_bytes());
         let check = crc32c(&bytes[..60]);
         bytes[60..].copy_from_slice(&check.to_le_bytes());
         bytes
@@ -89,10 +101,12 @@ impl Header {
         let mut drive = [0; 16];
         drive.copy_from_slice(&bytes[16..32]);
         let (generation, capacity) = (number::<8>(bytes, 32), number::<8>(bytes, 40));
-        if capacity.checked_add(HEADER as u64).is_none_or(|end| end > length) {
+        let log = number::<8>(bytes, 48);
+        let end = capacity.checked_add(LOG).and_then(|end| end.checked_add(log));
+        if end.is_none_or(|end| end > length) {
             return Err("truncated");
         }
-        Ok(Header { drive, generation, ending, capacity })
+        Ok(Header { drive, generation, ending, capacity, log })
     }
 }
 
@@ -116,8 +130,10 @@ pub(super) enum Entry {
 
 /// An open journal.
 pub(super) struct Journal {
-    file: Arc<dyn StorageFile>,
+    file: Arc<JournalFile>,
     header: Header,
+    /// Syncs of the file that had failed when this generation began.
+    failures: u64,
     /// Bytes of frames written in this generation.
     used: u64,
     /// The frame being assembled, kept for its memory.
@@ -125,21 +141,24 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Makes a journal without a checkpoint, with room for `capacity` bytes of frames.
+    /// Makes a journal without a checkpoint, with room for `capacity` bytes of frames and `log` bytes of write log.
     pub(super) fn create(
-        file: Arc<dyn StorageFile>,
+        file: Arc<JournalFile>,
         drive: [u8; 16],
         capacity: u64,
+        log: u64,
     ) -> io::Result<Self> {
-        file.allocate(0, HEADER as u64 + capacity)?;
-        let header = Header { drive, generation: 0, ending: Ending::Killed, capacity };
-        let mut journal = Journal { file, header, used: 0, buffer: Vec::new() };
+        let header = Header { drive, generation: 0, ending: Ending::Killed, capacity, log };
+        // The file may have held the journal of a drive that was never made.
+        file.set_len(0)?;
+        file.allocate(0, header.frames() + capacity)?;
+        let mut journal = Journal { file, header, failures: 0, used: 0, buffer: Vec::new() };
         journal.write_header(header)?;
         Ok(journal)
     }
 
     /// Opens a journal. The inner error is the reason why the file is none.
-    pub(super) fn open(file: Arc<dyn StorageFile>) -> io::Result<Result<Self, &'static str>> {
+    pub(super) fn open(file: Arc<JournalFile>) -> io::Result<Result<Self, &'static str>> {
         let length = file.len()?;
         if length < HEADER as u64 {
             return Ok(Err(if length == 0 { "empty" } else { "truncated" }));
@@ -147,7 +166,12 @@ impl Journal {
         let mut bytes = [0; HEADER];
         file.read_at(&mut bytes, 0)?;
         let header = Header::decode(&bytes, length);
-        Ok(header.map(|header| Journal { file, header, used: 0, buffer: Vec::new() }))
+        Ok(header.map(|header| Journal { file, header, failures: 0, used: 0, buffer: Vec::new() }))
+    }
+
+    /// Opens the write log, without changing it.
+    pub(super) fn write_log(&self) -> io::Result<WriteLog> {
+        WriteLog::open(Arc::clone(&self.file), LOG, self.header.log)
     }
 
     /// Returns the header.
@@ -157,7 +181,8 @@ impl Journal {
 
     /// Begins a generation, without frames.
     pub(super) fn begin(&mut self, generation: u64) -> io::Result<()> {
-        self.write_header(Header { generation, ending: Ending::Killed, ..self.header })?;
+        let header = Header { generation, ending: Ending::Killed, ..self.header };
+        self.failures = self.write_header(header)?;
         self.used = 0;
         Ok(())
     }
@@ -165,19 +190,21 @@ impl Journal {
     /// Stores the header again. The last server may have written it without being able to sync it: then a loss of power
     /// would bring an older one back.
     pub(super) fn confirm(&mut self) -> io::Result<()> {
-        self.write_header(self.header)
+        self.write_header(self.header).map(|_| ())
     }
 
     /// Stores how the server ended.
     pub(super) fn end(&mut self, ending: Ending) -> io::Result<()> {
-        self.write_header(Header { ending, ..self.header })
+        self.write_header(Header { ending, ..self.header }).map(|_| ())
     }
 
-    fn write_header(&mut self, header: Header) -> io::Result<()> {
+    /// Stores a header durably, and returns how many syncs had failed before.
+    fn write_header(&mut self, header: Header) -> io::Result<u64> {
+        let failures = self.file.failures();
         self.file.write_at(&header.encode(), 0)?;
-        self.file.sync()?;
+        self.file.sync_since(failures)?;
         self.header = header;
-        Ok(())
+        Ok(failures)
     }
 
     /// Returns whether a batch of so many commands still fits.
@@ -228,7 +255,7 @@ impl Journal {
         let check = self.check(self.used, &self.buffer[FRAME..]);
         self.buffer[..4].copy_from_slice(&payload.to_le_bytes());
         self.buffer[4..FRAME].copy_from_slice(&check.to_le_bytes());
-        self.file.write_at(&self.buffer, HEADER as u64 + self.used)?;
+        self.file.write_at(&self.buffer, self.header.frames() + self.used)?;
         self.used += self.buffer.len() as u64;
         Ok(())
     }
@@ -241,7 +268,7 @@ impl Journal {
     /// Takes the frames after so many bytes out of the file again.
     pub(super) fn retract(&mut self, used: u64) -> io::Result<()> {
         self.used = used;
-        self.file.write_at(&[0; FRAME], HEADER as u64 + used)
+        self.file.write_at(&[0; FRAME], self.header.frames() + used)
     }
 
     fn check(&self, at: u64, payload: &[u8]) -> u32 {
@@ -259,8 +286,11 @@ impl Journal {
     }
 
     /// Makes all frames survive a loss of power.
+    ///
+    /// # Errors
+    /// The medium fails, or failed to sync since this generation began: another one has to begin.
     pub(super) fn sync(&self) -> io::Result<()> {
-        self.file.sync()
+        self.file.sync_since(self.failures)
     }
 }
 
@@ -285,7 +315,8 @@ impl Frames<'_> {
             let length = PIECE.max(count as u64).min(capacity - self.at);
             self.piece.resize(length as usize, 0);
             self.start = self.at;
-            self.journal.file.read_at(&mut self.piece, HEADER as u64 + self.start)?;
+            let at = self.journal.header.frames() + self.start;
+            self.journal.file.read_at(&mut self.piece, at)?;
         }
         let from = (self.at - self.start) as usize;
         Ok(self.piece.get(from..from + count))

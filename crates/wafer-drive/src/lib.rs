@@ -7,7 +7,7 @@
 //! # Architecture
 //! - `commands.rs`, `manage.rs`, `removal.rs`: operations of hosts; `batch.rs`: commands to count;
 //!   `namespace.rs`: one namespace; `space.rs`: where the data of namespaces lies.
-//! - `backend/`: keeps the data: none, memory, file.
+//! - `backend/`: keeps the data: none, memory, file, and makes short writes atomic.
 //! - `events.rs`: the FDP event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
@@ -42,6 +42,7 @@ mod commands;
 mod events;
 mod health;
 mod journal;
+mod journal_file;
 mod life;
 mod manage;
 mod marks;
@@ -257,8 +258,9 @@ impl Drive {
             DataSpec::Memory => Backend::Memory,
             DataSpec::File(path) => {
                 let (data, found) = Persistence::open(&environment, path, geometry.logical_pages)?;
+                let log = found.write_log()?;
                 files = Some(found);
-                Backend::File(DataFile::new(data))
+                Backend::File(DataFile::new(data, log).into())
             }
         };
         let mut drive = Drive {

@@ -63,6 +63,18 @@ impl Marks {
         before.map(|_| from).or_else(|| ranges.range(from..end).next().map(|(begin, _)| *begin))
     }
 
+    /// Returns at most `count` marked ranges within a range, ascending: begin and end.
+    pub(crate) fn within(&self, from: u64, end: u64, count: usize) -> Vec<(u64, u64)> {
+        let ranges = self.ranges.read().unwrap_or_else(PoisonError::into_inner);
+        let before = ranges.range(..from).next_back().filter(|(_, last)| **last > from);
+        before
+            .into_iter()
+            .chain(ranges.range(from..end))
+            .map(|(begin, until)| ((*begin).max(from), (*until).min(end)))
+            .take(count)
+            .collect()
+    }
+
     /// Marks a range.
     pub(crate) fn add(&self, from: u64, end: u64) {
         if from >= end {
@@ -123,6 +135,9 @@ mod tests {
             let at = (state >> 50) % 64;
             let expected = (at..64).find(|byte| model[*byte as usize]);
             assert_eq!(marks.first(at, 64), expected);
+            let next = marks.within(at, 64, 1);
+            let until = expected.map(|from| (from..64).find(|b| !model[*b as usize]).unwrap_or(64));
+            assert_eq!(next, expected.zip(until).into_iter().collect::<Vec<_>>());
             assert_eq!(marks.any(), model.contains(&true));
             let runs = model.chunk_by(|a, b| a == b).filter(|run| run[0]).count();
             assert_eq!(marks.len(), runs, "no two ranges touch");

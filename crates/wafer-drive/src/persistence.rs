@@ -27,10 +27,14 @@ use super::change::Change;
 use super::journal::{Ending, Journal};
 use super::manage::uuid;
 use super::{Drive, DriveError, Environment, Inner, Life, Namespace, Transferred};
+use crate::backend::WriteLog;
+use crate::journal_file::JournalFile;
 use crate::storage::{Storage, StorageFile};
 
 /// Limits of the size of a journal. Within them it is as large as the map, because a checkpoint writes the map.
 const JOURNAL_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=1 << 30;
+/// Limits of the size of the write log. Within them it has 1/64 of the drive.
+const LOG_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=64 << 20;
 
 /// The files of a drive.
 pub(super) struct Persistence {
@@ -109,7 +113,7 @@ impl Persistence {
             return Err(DriveError::State { path, reason: reason.to_owned() });
         }
         if has_journal {
-            let opened = storage.open(journal).and_then(Journal::open);
+            let opened = storage.open(journal).map(JournalFile::new).and_then(Journal::open);
             match opened.map_err(|e| DriveError::io(journal, e))? {
                 Ok(opened) if has_state => {
                     let files = Self::new(storage, data, opened, None);
@@ -126,8 +130,11 @@ impl Persistence {
             }
         }
         let bytes = (logical_pages * 4).clamp(*JOURNAL_BYTES.start(), *JOURNAL_BYTES.end());
+        let log = (logical_pages * 64).clamp(*LOG_BYTES.start(), *LOG_BYTES.end());
         let drive = uuid(&*environment.random);
-        let made = storage.open(journal).and_then(|file| Journal::create(file, drive, bytes));
+        let made = storage
+            .open(journal)
+            .and_then(|file| Journal::create(JournalFile::new(file), drive, bytes, log));
         // Not a data file that has data, whosever it is.
         let leavings = names[usize::from(!empty)..].to_vec();
         match made {
@@ -158,6 +165,17 @@ impl Persistence {
         }
     }
 
+    /// Opens the write log, without changing it.
+    ///
+    /// # Errors
+    /// It cannot be read, or is damaged. Of a drive that is being made nothing is left behind then.
+    pub(super) fn write_log(&self) -> Result<WriteLog, DriveError> {
+        self.journal.write_log().map_err(|error| {
+            discard(&*self.storage, &self.leavings());
+            DriveError::io(&files(&self.data)[3], error)
+        })
+    }
+
     /// Returns whether the drive is being made.
     pub(super) fn is_new(&self) -> bool {
         self.leavings.is_some()
@@ -172,8 +190,11 @@ impl Persistence {
 impl Drive {
     /// Keeps a new drive in its files.
     pub(super) fn keep(&self, files: Persistence) -> Result<(), DriveError> {
-        let [_, state, ..] = self::files(&files.data);
+        let [_, state, _, journal] = self::files(&files.data);
         let mut inner = self.lock();
+        if let Some(data) = self.backend.data_file() {
+            data.begin().map_err(|error| DriveError::io(&journal, error))?;
+        }
         inner.persistence = Some(files);
         self.checkpoint(&mut inner).map_err(|error| DriveError::io(&state, error))
     }

@@ -92,6 +92,11 @@ impl Namespace {
     pub fn uncorrectable(&self, offset: u64, length: u64) -> Option<u64> {
         self.marks.first(offset, offset + length)
     }
+
+    /// Returns at most `count` ranges of bytes within a range that are marked as uncorrectable, ascending: begin and end.
+    pub fn uncorrectable_ranges(&self, from: u64, end: u64, count: usize) -> Vec<(u64, u64)> {
+        self.marks.within(from, end, count)
+    }
 }
 
 impl Drive {

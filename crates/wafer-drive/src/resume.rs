@@ -39,6 +39,9 @@ impl Drive {
             let reason = "older than the state of the drive; put its newest journal back";
             return Err(wrong(&journal, reason.to_owned()));
         }
+        if let Some(data) = self.backend.data_file() {
+            data.begin().map_err(|e| DriveError::io(&journal, e))?;
+        }
         let mut inner = self.lock();
         inner.device = device;
         inner.config = saved.config;

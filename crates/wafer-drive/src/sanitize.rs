@@ -249,7 +249,12 @@ impl Drive {
             // The backend could not free it.
             return Err(Status::WRITE_FAULT);
         }
-        self.sync_data(&mut self.lock()).map_err(|_| Status::WRITE_FAULT)?;
+        // What hosts wrote last is in the write log, too.
+        let erased = self.backend.data_file().map_or(Ok(()), |data| data.erase_log());
+        if let Err(error) = erased {
+            self.fail(&mut self.lock(), &error, false);
+            return Err(Status::WRITE_FAULT);
+        }
         Ok(Slice::Done)
     }
 }

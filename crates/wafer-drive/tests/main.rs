@@ -1,5 +1,6 @@
 //! A drive with files: what survives kills, losses of power, and failing storage.
 
+mod atomic;
 mod faults;
 mod files;
 mod full;

@@ -93,6 +93,17 @@ pub struct HostIdentifierCdw11 {
     __: u32,
 }
 
+/// Error Recovery.
+#[bitfield(u32)]
+pub struct ErrorRecovery {
+    /// Time Limited Error Recovery, 100 ms; 0 is no limit.
+    pub tler: u16,
+    /// Deallocated or Unwritten Logical Block Error Enable.
+    pub dulbe: bool,
+    #[bits(15)]
+    __: u16,
+}
+
 /// Power Management.
 #[bitfield(u32)]
 pub struct PowerManagement {

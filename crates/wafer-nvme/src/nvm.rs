@@ -2,7 +2,7 @@
 
 use bitfield_struct::bitfield;
 
-use crate::{U16, U32, U64, layout};
+use crate::{U16, U32, U64, layout, open_enum};
 
 /// Command dword 12 of Read, Write, Compare, Verify and Write Zeroes.
 #[bitfield(u32)]
@@ -112,6 +112,54 @@ layout! {
         #[doc(hidden)]
         pub rsvd18: [u8; 14],
     } at { slba: 8, nlb_z: 16 }
+}
+
+open_enum! {
+    /// Action Type of Get LBA Status.
+    LbaStatusAction(u8) {
+        /// Scan the range for blocks that may be unrecoverable, and return these and the tracked ones.
+        SCAN = 0x10,
+        /// Return the tracked blocks of the range.
+        TRACKED = 0x11,
+    }
+}
+
+/// Command dword 13 of Get LBA Status. Dwords 10 and 11 are the first block, dword 12 the dwords to return, zero-based.
+#[bitfield(u32)]
+pub struct LbaStatusCdw13 {
+    /// Range Length, logical blocks; 0 is up to the end of the namespace.
+    pub rl: u16,
+    __: u8,
+    /// Action Type: a [`LbaStatusAction`].
+    pub atype: u8,
+}
+
+layout! {
+    /// LBA Status Descriptor List: head. `count` entries of [`LbaStatusDescriptor`] follow.
+    pub struct LbaStatusList: 8 {
+        /// Number of LBA Status Descriptors.
+        pub count: U32,
+        /// Completion Condition: 1 the dwords are used up, 2 the whole range is done.
+        pub cmpc: u8,
+        #[doc(hidden)]
+        pub rsvd5: [u8; 3],
+    } at { cmpc: 4 }
+}
+
+layout! {
+    /// LBA Status Descriptor: a range of logical blocks that may be unrecoverable.
+    pub struct LbaStatusDescriptor: 16 {
+        /// Descriptor Starting LBA.
+        pub slba: U64,
+        /// Number of Logical Blocks.
+        pub blocks: U32,
+        #[doc(hidden)]
+        pub rsvd12: u8,
+        /// LBA Status.
+        pub status: u8,
+        #[doc(hidden)]
+        pub rsvd14: [u8; 2],
+    } at { blocks: 8, status: 13 }
 }
 
 /// Command dword 10 of Sanitize.

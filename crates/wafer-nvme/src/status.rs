@@ -105,6 +105,8 @@ open_enum! {
         WRITE_FAULT = 0x280,
         /// Unrecovered Read Error.
         UNRECOVERED_READ_ERROR = 0x281,
+        /// Deallocated or Unwritten Logical Block.
+        DEALLOCATED_BLOCK = 0x287,
     }
 }
 

@@ -101,7 +101,8 @@ impl Disk {
             if locked.unbroken > 0 {
                 worked.notify_one();
             }
-            let due = matches!(operation, Operation::Read(..) | Operation::Write(..))
+            // Not in a write: the drive may have its data file to itself then.
+            let due = matches!(operation, Operation::Read(..))
                 && path == Path::new(DATA)
                 && locked.interleaving_is_due();
             let interleaved = if due { locked.interleave.take() } else { None };
@@ -166,7 +167,7 @@ impl Disk {
         self.state().faults
     }
 
-    /// Runs `work` in the middle of a data operation, after so many others, as another thread would.
+    /// Runs `work` in the middle of a read of data, after so many others, as another thread would.
     pub fn interleave(&self, operations: u64, work: impl FnOnce() + Send + 'static) {
         self.state().interleave = Some((operations, Box::new(work)));
     }

@@ -21,7 +21,7 @@
 //! What is wrong is [`Outcome::violation`]. The first one ends the run.
 //!
 //! # What it does not implement
-//! Threads of the server, except for namespaces that are replaced while a command moves data. Other backends than a
+//! Threads of the server, except for namespaces that are replaced while a command reads data. Other backends than a
 //! file. Loss of the names of files.
 
 pub mod clock;

@@ -17,6 +17,8 @@ pub const SECTOR: usize = 512;
 /// A moment: the number of moments before it.
 type Moment = u64;
 const NEVER: Moment = Moment::MAX;
+/// Maximum number of values that a sector may hold of which a copy takes one.
+const MOST_COPIED: usize = 64;
 
 /// A command that the model follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -244,11 +246,14 @@ impl Model {
         op
     }
 
-    /// Returns whether a copy would touch no sector of another one. Of copies of copies the model would have to
-    /// follow every order.
+    /// Returns whether the model can follow a copy. One touches no sector of another one, as the model would have to
+    /// follow every order of them. And few values may be copied: while a drive refuses all writes, each copy adds what
+    /// its source may hold to what its target may hold, so that they grow exponentially.
     pub fn can_copy(&self, number: usize, from: u64, to: u64, sectors: u64) -> bool {
         let apart = |a: u64, b: u64, length: u64| a + sectors <= b || b + length <= a;
+        let source = &self.spaces[number].sectors[from as usize..(from + sectors) as usize];
         apart(from, to, sectors)
+            && source.iter().all(|writes| writes.len() <= MOST_COPIED)
             && self.copies.iter().filter(|copy| copy.namespace == number).all(|copy| {
                 [from, to].iter().all(|at| {
                     apart(*at, copy.from, copy.sectors) && apart(*at, copy.to, copy.sectors)
@@ -542,6 +547,24 @@ mod tests {
         read(&mut model, &[a]).unwrap();
         read(&mut model, &[b]).unwrap();
         read(&mut model, &[0]).unwrap_err();
+    }
+
+    #[test]
+    fn values_do_not_multiply_while_every_write_fails() {
+        let mut model = model();
+        for _ in 0..500 {
+            let (op, _) = write(&mut model);
+            model.end(op, Outcome::Failure, false);
+            for (from, to) in [(0, 1), (1, 0)] {
+                if model.can_copy(0, from, to, 1) {
+                    let op = model.begin_copy(0, from, to, 1);
+                    model.end(op, Outcome::Failure, false);
+                }
+            }
+        }
+        assert!(model.spaces[0].sectors[1].len() <= 2 * MOST_COPIED);
+        assert!(!model.can_copy(0, 0, 1, 1));
+        assert!(model.can_copy(0, 2, 3, 1));
     }
 
     #[test]

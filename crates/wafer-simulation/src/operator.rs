@@ -200,7 +200,7 @@ impl Operator {
         Ok(())
     }
 
-    /// Deletes a namespace and creates another one in its place while the next command moves data.
+    /// Deletes a namespace and creates another one in its place while the next command reads data.
     fn replace(&mut self) -> Result<(), HostError> {
         let alive = self.world.model().open_spaces();
         let (Some(number), Some(subsystem)) = (self.dice.pick(&alive), self.world.subsystem())
@@ -225,7 +225,7 @@ impl Operator {
                 return;
             }
             world.model().space_mut(number).gone = true;
-            world.event(format_args!("operator: replaces {nsid} while a command moves data"));
+            world.event(format_args!("operator: replaces {nsid} while a command reads data"));
             let request = NamespaceRequest {
                 pages: sectors * SECTOR as u64 / 4096,
                 lba_bytes: lba_bytes as u32,

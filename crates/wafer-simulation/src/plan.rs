@@ -68,7 +68,7 @@ pub enum Action {
     Counters,
     /// Delete or create a namespace.
     Namespaces,
-    /// Delete a namespace and create another one while a command moves data.
+    /// Delete a namespace and create another one while a command reads data.
     Replace,
     /// Send asynchronous event requests, and reset the controller.
     Resets,

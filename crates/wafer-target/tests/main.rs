@@ -1,7 +1,10 @@
 //! Tests of the target without a network.
 
+mod atomic;
 mod common;
+mod deallocated;
 mod fuzz;
+mod lba_status;
 mod medium;
 mod monitoring;
 mod ocp;

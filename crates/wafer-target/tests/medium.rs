@@ -11,6 +11,9 @@ use wafer_nvme::*;
 use wafer_target::controller::{Controller, Failure, IoQueue, Subsystem, admin};
 use wafer_target::fuzzing;
 
+/// Where the frames of a journal begin.
+const FRAMES: u64 = 512 + (1 << 20);
+
 fn subsystem(storage: &FaultyStorage) -> Arc<Subsystem> {
     let clock = Arc::new(ManualClock::default());
     let environment =
@@ -198,9 +201,10 @@ fn a_journal_that_cannot_be_written_makes_the_drive_read_only() {
     let mut bench = Bench::new();
     let (write, read) = (command(NvmOpcode::WRITE), command(NvmOpcode::READ));
     assert_eq!(bench.io(&write), Status::SUCCESS);
+    // The write log of the data, before the frames, takes what comes.
     bench.storage.fail(|_, path, operation| {
-        let fails =
-            matches!(operation, Operation::Write(..)) && path.ends_with("drive.img.journal");
+        let fails = matches!(operation, Operation::Write(at, _) if at == 0 || at >= FRAMES)
+            && path.ends_with("drive.img.journal");
         fails.then(|| std::io::Error::from_raw_os_error(28))
     });
     // After a restart nobody would know of a write that is not in the journal.
@@ -230,8 +234,19 @@ fn a_journal_that_cannot_be_written_makes_the_drive_read_only() {
 fn a_full_medium_is_an_error_of_the_command() {
     let mut bench = Bench::new();
     bench.storage.limit_space(0);
-    let done = bench.queue.execute(&command(NvmOpcode::WRITE), &[7; 512], &mut Vec::new());
-    assert_eq!(done.unwrap_err().status, Status::WRITE_FAULT);
+    let mut write = || {
+        let mut done = Ok(());
+        // The write log has its space, and then the data file needs some.
+        for _ in 0..4096 {
+            done = done.and(bench.queue.execute(
+                &command(NvmOpcode::WRITE),
+                &[7; 512],
+                &mut Vec::new(),
+            ));
+        }
+        done
+    };
+    assert_eq!(write().unwrap_err().status, Status::WRITE_FAULT);
     // The journal has its space: the drive is as healthy as before.
     assert_eq!(bench.io(&command(NvmOpcode::READ)), Status::SUCCESS);
     assert_eq!(bench.io(&command(NvmOpcode::FLUSH)), Status::SUCCESS);

@@ -64,6 +64,8 @@ block() { verb=$1; shift; nvme "$verb" "/dev/$DEV" -s 8 -c 0 -z 4096 -d /tmp/blo
 cp /tmp/page /tmp/block
 check nvme write-uncor "/dev/$DEV" -s 8 -c 0
 refused "Unrecovered Read Error" block read
+nvme get-lba-status "/dev/$CTRL" -n 1 -s 0 -m 63 -a 0x11 -l 0 >/tmp/status 2>&1 || { cat /tmp/status; fail get-lba-status; }
+grep -qiE "(NLSD|descriptors).*[^0-9]1$" /tmp/status && grep -qi "dslba.*8" /tmp/status || { cat /tmp/status; fail "get-lba-status"; }
 cp /tmp/page /tmp/block
 check block write
 check block read

@@ -1,9 +1,11 @@
-//! Data in one sparse file; deallocating punches holes.
+//! Data in one sparse file; deallocating punches holes. Short writes go through the write log.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::ATOMIC;
 use super::store::Store;
+use super::write_log::WriteLog;
 use crate::storage::StorageFile;
 
 /// The data of a drive. The file is locked: two servers on one file would destroy each other's data.
@@ -12,13 +14,14 @@ use crate::storage::StorageFile;
 /// succeeds here after one that failed. Syncs exclude each other, because the system reports a failure only once.
 pub(crate) struct DataFile {
     file: Arc<dyn StorageFile>,
+    log: WriteLog,
     /// Why a sync failed.
     lost: Mutex<Option<String>>,
 }
 
 impl DataFile {
-    pub(crate) fn new(file: Arc<dyn StorageFile>) -> Self {
-        DataFile { file, lost: Mutex::new(None) }
+    pub(crate) fn new(file: Arc<dyn StorageFile>, log: WriteLog) -> Self {
+        DataFile { file, log, lost: Mutex::new(None) }
     }
 
     pub(crate) fn file(&self) -> &Arc<dyn StorageFile> {
@@ -30,9 +33,70 @@ impl DataFile {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn check_lost(&self) -> io::Result<()> {
+        self.lost().map_or(Ok(()), |why| Err(io::Error::other(why)))
+    }
+
     /// Makes everything written before survive a loss of power.
     pub(crate) fn sync(&self) -> io::Result<()> {
+        if self.log.sync()? { self.sync_file() } else { self.empty_log() }
+    }
+
+    fn sync_file(&self) -> io::Result<()> {
         self.try_sync(|file| file.sync())
+    }
+
+    /// Takes over what an earlier server left in the write log. Nothing may be written before.
+    pub(crate) fn begin(&self) -> io::Result<()> {
+        self.log.begin(&*self.file, || self.sync_file())
+    }
+
+    /// Empties the write log into the file, which has everything then and is durable. After a sync that failed it
+    /// never is: nothing moves then, or every write to a full log would move all of it.
+    pub(crate) fn empty_log(&self) -> io::Result<()> {
+        self.check_lost()?;
+        self.log.empty(&*self.file, || self.sync_file())
+    }
+
+    /// Empties the write log and overwrites what it held.
+    pub(crate) fn erase_log(&self) -> io::Result<()> {
+        self.log.erase(&*self.file, || self.sync_file())
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.log.read(&*self.file, offset, buffer)
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        if data.len() as u64 > ATOMIC {
+            let length = data.len() as u64;
+            return self.in_place(offset, length, Some(data), || self.file.write_at(data, offset));
+        }
+        while !self.log.write(offset, data)? {
+            self.empty_log()?;
+        }
+        Ok(())
+    }
+
+    /// Makes a range read as zeroes and frees its space.
+    pub(crate) fn punch_hole(&self, offset: u64, length: u64) -> io::Result<()> {
+        if length == 0 {
+            return Ok(());
+        }
+        self.in_place(offset, length, None, || self.file.punch_hole(offset, length))
+    }
+
+    fn in_place(
+        &self,
+        offset: u64,
+        length: u64,
+        data: Option<&[u8]>,
+        operation: impl Fn() -> io::Result<()>,
+    ) -> io::Result<()> {
+        while !self.log.in_place(offset, length, data, &operation)? {
+            self.empty_log()?;
+        }
+        Ok(())
     }
 
     /// Syncs and sets the mark. Returns whether the medium keeps marks.
@@ -50,34 +114,31 @@ impl DataFile {
 }
 
 pub(crate) struct FileStore {
-    file: Arc<dyn StorageFile>,
+    data: Arc<DataFile>,
     base: u64,
 }
 
 impl FileStore {
     /// Makes a store of `size` bytes at `base` of the file, which is extended if it ends before.
-    pub(crate) fn new(file: &Arc<dyn StorageFile>, base: u64, size: u64) -> io::Result<Self> {
+    pub(crate) fn new(data: &Arc<DataFile>, base: u64, size: u64) -> io::Result<Self> {
         let end = base.checked_add(size).ok_or(io::ErrorKind::InvalidInput)?;
-        if file.len()? < end {
-            file.set_len(end)?;
+        if data.file.len()? < end {
+            data.file.set_len(end)?;
         }
-        Ok(FileStore { file: Arc::clone(file), base })
+        Ok(FileStore { data: Arc::clone(data), base })
     }
 }
 
 impl Store for FileStore {
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_at(buffer, self.base + offset)
+        self.data.read(self.base + offset, buffer)
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.file.write_at(data, self.base + offset)
+        self.data.write(self.base + offset, data)
     }
 
     fn deallocate(&self, offset: u64, length: u64) -> io::Result<()> {
-        if length == 0 {
-            return Ok(());
-        }
-        self.file.punch_hole(self.base + offset, length)
+        self.data.punch_hole(self.base + offset, length)
     }
 }

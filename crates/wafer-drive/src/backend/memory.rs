@@ -2,7 +2,9 @@
 //! deallocated as a whole.
 
 use std::io;
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
+
+use smallvec::SmallVec;
 
 use super::store::Store;
 
@@ -12,6 +14,10 @@ const CHUNK: u64 = 32 << 10;
 const LEAF: u64 = 512;
 
 type Chunk = RwLock<Option<Box<[u8]>>>;
+
+fn lock_to_read(chunk: &Chunk) -> RwLockReadGuard<'_, Option<Box<[u8]>>> {
+    chunk.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 pub(crate) struct MemoryStore {
     leaves: Vec<OnceLock<Box<[Chunk]>>>,
@@ -56,9 +62,17 @@ impl MemoryStore {
 // A lock is poisoned only by a panic while bytes were copied, which leaves bytes.
 impl Store for MemoryStore {
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        for (chunk, within, at, count) in pieces(offset, buffer.len() as u64) {
+        // All chunks are locked, in ascending order, before the first is read. One without a leaf has no lock: if it gets
+        // one in the meantime, somebody may have written.
+        let held = loop {
+            let chunks = || pieces(offset, buffer.len() as u64).map(|piece| self.chunk(piece.0));
+            let held: SmallVec<[_; 2]> = chunks().map(|chunk| chunk.map(lock_to_read)).collect();
+            if chunks().zip(&held).all(|(chunk, held)| chunk.is_some() == held.is_some()) {
+                break held;
+            }
+        };
+        for ((_, within, at, count), held) in pieces(offset, buffer.len() as u64).zip(&held) {
             let target = &mut buffer[at..at + count];
-            let held = self.chunk(chunk).map(|c| c.read().unwrap_or_else(PoisonError::into_inner));
             match held.as_ref().and_then(|held| held.as_ref()) {
                 Some(bytes) => target.copy_from_slice(&bytes[within..within + count]),
                 None => target.fill(0),
@@ -68,9 +82,13 @@ impl Store for MemoryStore {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        for (chunk, within, at, count) in pieces(offset, data.len() as u64) {
-            let chunk = self.chunk_to_write(chunk).ok_or(io::ErrorKind::InvalidInput)?;
-            let mut held = chunk.write().unwrap_or_else(PoisonError::into_inner);
+        let chunks = || pieces(offset, data.len() as u64);
+        let held: Option<SmallVec<[_; 2]>> = chunks()
+            .map(|piece| self.chunk_to_write(piece.0))
+            .map(|chunk| chunk.map(|c| c.write().unwrap_or_else(PoisonError::into_inner)))
+            .collect();
+        let mut held = held.ok_or(io::ErrorKind::InvalidInput)?;
+        for ((_, within, at, count), held) in chunks().zip(&mut held) {
             let bytes = held.get_or_insert_with(|| vec![0; CHUNK as usize].into_boxed_slice());
             bytes[within..within + count].copy_from_slice(&data[at..at + count]);
         }
@@ -100,5 +118,50 @@ impl Store for MemoryStore {
             at += count;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Waits until a chunk stays locked.
+    fn wait_for_lock(is_free: impl Fn() -> bool) {
+        let (mut since, until) = (Instant::now(), Instant::now() + Duration::from_secs(20));
+        while since.elapsed() < Duration::from_millis(20) {
+            assert!(
+                Instant::now() < until,
+                "nobody keeps the first chunk while waiting for the second"
+            );
+            if is_free() {
+                since = Instant::now();
+            }
+        }
+    }
+
+    #[test]
+    fn all_chunks_of_a_range_are_locked_together() {
+        let store = MemoryStore::new(4 * CHUNK).unwrap();
+        store.write(0, &[1; 2 * CHUNK as usize]).unwrap();
+        let (first, second) = (store.chunk(0).unwrap(), store.chunk(1).unwrap());
+        thread::scope(|scope| {
+            let held = second.read().unwrap();
+            scope.spawn(|| store.write(0, &[2; 2 * CHUNK as usize]).unwrap());
+            wait_for_lock(|| first.try_read().is_ok());
+            drop(held);
+        });
+        thread::scope(|scope| {
+            let held = second.write().unwrap();
+            scope.spawn(|| {
+                let mut buffer = vec![0; 2 * CHUNK as usize];
+                store.read(0, &mut buffer).unwrap();
+                assert_eq!(buffer, [2; 2 * CHUNK as usize]);
+            });
+            wait_for_lock(|| first.try_write().is_ok());
+            drop(held);
+        });
     }
 }

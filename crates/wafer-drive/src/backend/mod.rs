@@ -12,6 +12,7 @@ mod memory;
 mod store;
 #[cfg(test)]
 mod tests;
+mod write_log;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -21,12 +22,19 @@ use std::{fmt, io};
 pub(crate) use file::DataFile;
 pub(crate) use store::NoStore;
 pub use store::Store;
+pub(crate) use write_log::WriteLog;
+
+/// Bytes that a store writes as a whole or not at all: [`ATOMIC_BLOCKS`] of the longest logical blocks.
+pub(crate) const ATOMIC: u64 = ATOMIC_BLOCKS as u64 * 4096;
+
+/// Logical blocks that a write changes as a whole, for everybody who reads them, and after a kill or a loss of power.
+pub const ATOMIC_BLOCKS: u16 = 16;
 
 /// The data of a drive.
 pub(crate) enum Backend {
     None,
     Memory,
-    File(DataFile),
+    File(Arc<DataFile>),
 }
 
 impl Backend {
@@ -39,7 +47,7 @@ impl Backend {
         Ok(match self {
             Backend::None => Arc::new(NoStore),
             Backend::Memory => Arc::new(memory::MemoryStore::new(size)?),
-            Backend::File(data) => Arc::new(file::FileStore::new(data.file(), base, size)?),
+            Backend::File(data) => Arc::new(file::FileStore::new(data, base, size)?),
         })
     }
 
@@ -48,7 +56,7 @@ impl Backend {
     /// # Errors
     /// The medium fails.
     pub(crate) fn release(&self, base: u64, size: u64) -> io::Result<()> {
-        self.data_file().map_or(Ok(()), |data| data.file().punch_hole(base, size))
+        self.data_file().map_or(Ok(()), |data| data.punch_hole(base, size))
     }
 
     /// Returns the bytes of the file, or zero if there is none.
@@ -64,12 +72,12 @@ impl Backend {
     /// # Errors
     /// The medium fails, or has failed to sync before.
     pub(crate) fn flush(&self) -> io::Result<()> {
-        self.data_file().map_or(Ok(()), DataFile::sync)
+        self.data_file().map_or(Ok(()), |data| data.sync())
     }
 
     /// Returns why what was written may be lost, if it may.
     pub(crate) fn lost(&self) -> Option<String> {
-        self.data_file().and_then(DataFile::lost)
+        self.data_file().and_then(|data| data.lost())
     }
 
     /// Returns the file of the data, if it has one.

@@ -4,8 +4,9 @@ use std::io;
 
 /// An array of bytes that reads as zeroes where nothing was written or what was written is deallocated.
 ///
-/// Callers check that ranges lie within the store. Concurrent operations on overlapping ranges may mix byte
-/// by byte, as NVMe allows; a store never panics because of them.
+/// Callers check that ranges lie within the store. A read sees all or nothing of a write of at most
+/// [`ATOMIC_BLOCKS`](super::ATOMIC_BLOCKS); longer concurrent operations on overlapping ranges may mix byte by byte, as
+/// NVMe allows. A store never panics because of them.
 pub trait Store: Send + Sync {
     /// Reads `buffer.len()` bytes from `offset`.
     ///

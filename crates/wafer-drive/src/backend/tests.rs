@@ -6,12 +6,18 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
+use crate::journal_file::JournalFile;
 use crate::storage::{Files, Storage as _};
 
 const SIZE: u64 = 40 << 20;
 
 fn open(path: &Path) -> Backend {
-    Backend::File(DataFile::new(Files.open_locked(path).unwrap()))
+    let log = Files.open(&path.with_extension("log")).unwrap();
+    log.set_len(1 << 20).unwrap();
+    let log = WriteLog::open(JournalFile::new(log), 0, 1 << 20).unwrap();
+    let data = DataFile::new(Files.open_locked(path).unwrap(), log);
+    data.begin().unwrap();
+    Backend::File(data.into())
 }
 
 #[derive(Clone, Debug)]

@@ -14,8 +14,8 @@ fn commands(count: u64) -> Vec<Command> {
         .collect()
 }
 
-fn file(folder: &Path) -> Arc<dyn StorageFile> {
-    Files.open(&folder.join("journal")).unwrap()
+fn file(folder: &Path) -> Arc<JournalFile> {
+    JournalFile::new(Files.open(&folder.join("journal")).unwrap())
 }
 
 /// The commands of a journal, batch by batch.
@@ -36,7 +36,7 @@ fn add(journal: &mut Journal, count: u64) {
 #[test]
 fn frames_of_the_generation_come_back_and_no_others() {
     let folder = tempfile::tempdir().unwrap();
-    let mut journal = Journal::create(file(folder.path()), DRIVE, 1 << 16).unwrap();
+    let mut journal = Journal::create(file(folder.path()), DRIVE, 1 << 16, 4096).unwrap();
     assert_eq!(journal.header().generation, 0);
     journal.begin(7).unwrap();
     (1..40).for_each(|count| add(&mut journal, count));
@@ -72,17 +72,17 @@ fn frames_of_the_generation_come_back_and_no_others() {
 #[test]
 fn a_torn_frame_ends_the_journal() {
     let folder = tempfile::tempdir().unwrap();
-    let mut journal = Journal::create(file(folder.path()), DRIVE, 1 << 16).unwrap();
+    let mut journal = Journal::create(file(folder.path()), DRIVE, 1 << 16, 4096).unwrap();
     journal.begin(1).unwrap();
     (0..10).for_each(|_| add(&mut journal, 10));
     let frame = (FRAME + BATCH + 10 * COMMAND) as u64;
     assert_eq!(journal.used(), 10 * frame);
     for byte in [0, 5, 9, 40, frame - 1] {
         let mut one = [0];
-        journal.file.read_at(&mut one, HEADER as u64 + 6 * frame + byte).unwrap();
-        journal.file.write_at(&[one[0] ^ 1], HEADER as u64 + 6 * frame + byte).unwrap();
+        journal.file.read_at(&mut one, journal.header.frames() + 6 * frame + byte).unwrap();
+        journal.file.write_at(&[one[0] ^ 1], journal.header.frames() + 6 * frame + byte).unwrap();
         assert_eq!(batches(&journal).len(), 6, "byte {byte}");
-        journal.file.write_at(&one, HEADER as u64 + 6 * frame + byte).unwrap();
+        journal.file.write_at(&one, journal.header.frames() + 6 * frame + byte).unwrap();
     }
     assert_eq!(batches(&journal).len(), 10);
     journal.retract(8 * frame).unwrap();
@@ -93,7 +93,7 @@ fn a_torn_frame_ends_the_journal() {
 fn a_full_journal_has_no_room() {
     let folder = tempfile::tempdir().unwrap();
     let capacity = 3 * (FRAME + BATCH + COMMAND) as u64;
-    let mut journal = Journal::create(file(folder.path()), DRIVE, capacity).unwrap();
+    let mut journal = Journal::create(file(folder.path()), DRIVE, capacity, 4096).unwrap();
     journal.begin(1).unwrap();
     for _ in 0..3 {
         assert!(journal.has_room(1));
@@ -106,7 +106,7 @@ fn a_full_journal_has_no_room() {
 #[test]
 fn damaged_headers_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    drop(Journal::create(file(folder.path()), DRIVE, 4096).unwrap());
+    drop(Journal::create(file(folder.path()), DRIVE, 4096, 4096).unwrap());
     let path = folder.path().join("journal");
     let good = std::fs::read(&path).unwrap();
     for at in 0..HEADER {

@@ -1,5 +1,6 @@
 //! Data structures of Identify.
 
+use wafer_drive::backend::ATOMIC_BLOCKS;
 use wafer_drive::{ENDURANCE_GROUP, Namespace};
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::*;
@@ -20,6 +21,8 @@ pub(crate) const WARNING_TEMPERATURE: u16 = 343;
 const SANITIZE: u32 = 1 << 30 | 1 << 1;
 /// Bytes that an extended self-test reads in a minute, about: a quarter of the time at a gigabyte a second.
 const SELF_TEST_PER_MINUTE: u64 = 15_000_000_000;
+/// Blocks of a write that is atomic, less one.
+const ATOMIC_Z: u16 = ATOMIC_BLOCKS - 1;
 /// Longest copy, logical blocks; also of one source range.
 pub(crate) const COPY_BLOCKS: u32 = 2048;
 /// Source ranges of a copy at most, less one.
@@ -96,6 +99,8 @@ impl Controller {
         id.vwc = Vwc::new().with_present(true).with_flush_all(3).into_bits();
         // Write protection, also until a power cycle.
         id.nwpc = 0b011;
+        id.awun_z = ATOMIC_Z.into();
+        id.awupf_z = ATOMIC_Z.into();
         id.cdfs = 1.into();
         id.ioccsz = ((64 + IO_CAPSULE_DATA) / 16).into();
         id.iorcsz = 1.into();
@@ -115,7 +120,9 @@ impl Controller {
             nsze: blocks.into(),
             ncap: blocks.into(),
             nuse: blocks.into(),
-            nsfeat: Nsfeat::new().with_optperf(1).into_bits(),
+            nsfeat: Nsfeat::new().with_optperf(1).with_nsabp(true).with_dae(true).into_bits(),
+            nawun_z: ATOMIC_Z.into(),
+            nawupf_z: ATOMIC_Z.into(),
             flbas: LBA_FORMATS.iter().position(|f| *f == lbads).unwrap_or(0) as u8,
             nvmcap: u128::from(namespace.bytes).into(),
             npwg_z: granularity_z.into(),

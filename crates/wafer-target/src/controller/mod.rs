@@ -25,7 +25,7 @@ mod support;
 mod telemetry;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use access::{Access, Rights};
@@ -40,7 +40,9 @@ pub use removals::Removals;
 use support::Support;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use wafer_nvme::{AsyncEventConfig, Cc, CriticalWarning, ErrorEntry, HostBehavior, Status};
+use wafer_nvme::{
+    AsyncEventConfig, Cc, CriticalWarning, ErrorEntry, ErrorRecovery, HostBehavior, Status,
+};
 
 use crate::latch::Latch;
 
@@ -126,6 +128,8 @@ pub struct Controller {
     started: Instant,
     /// Keep alive timeout in milliseconds; 0 is none.
     kato: AtomicU64,
+    /// Whether reading deallocated blocks is an error for any namespace: all that other reads look at.
+    pub(crate) dulbe: AtomicBool,
     /// Commands completed on all its queues.
     pub(crate) commands: AtomicU64,
     /// An asynchronous event may be sent.
@@ -162,6 +166,8 @@ pub(crate) struct State {
     pub(crate) host_behavior: HostBehavior,
     /// Values of features that are kept and have no effect, by identifier.
     pub(crate) kept_features: std::collections::BTreeMap<u8, u32>,
+    /// The Error Recovery feature, by NSID.
+    pub(crate) error_recovery: std::collections::BTreeMap<u32, ErrorRecovery>,
     /// Asynchronous event requests that were aborted and are still to be completed.
     pub(crate) aborted: Vec<u16>,
 }

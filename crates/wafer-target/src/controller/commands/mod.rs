@@ -9,6 +9,7 @@ mod directive_receive;
 mod directive_send;
 mod format_nvm;
 mod get_features;
+mod get_lba_status;
 mod get_log_page;
 mod identify;
 mod keep_alive;
@@ -67,6 +68,7 @@ commands! {
     DIRECTIVE_RECEIVE => directive_receive::DirectiveReceive,
     FORMAT_NVM => format_nvm::FormatNvm,
     SANITIZE => sanitize::Sanitize,
+    GET_LBA_STATUS => get_lba_status::GetLbaStatus,
 }
 
 /// Executes an admin command to its end. `data` is what the host sent with it.

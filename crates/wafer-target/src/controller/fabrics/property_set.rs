@@ -1,5 +1,7 @@
 //! Property Set: only the controller configuration can be set.
 
+use std::sync::atomic::Ordering;
+
 use wafer_nvme::{Cc, Property, PropertyCommand, Status, location};
 
 use super::{Controller, Failure, Kind, Reply};
@@ -45,6 +47,8 @@ impl PropertySet {
             state.async_requests.clear();
             state.aborted.clear();
             state.kept_features.clear();
+            state.error_recovery.clear();
+            controller.dulbe.store(false, Ordering::Release);
             state.notice_sent = false;
             state.notice_due = false;
             state.warning_sent = false;

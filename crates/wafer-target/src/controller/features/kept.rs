@@ -8,7 +8,6 @@ pub(super) const ARBITRATION: Feature = kept::<{ Fid::ARBITRATION.0 }, 0>();
 /// There is one power state.
 pub(super) const POWER_MANAGEMENT: Feature =
     Feature { set: set_power, ..kept::<{ Fid::POWER_MANAGEMENT.0 }, 0>() };
-pub(super) const ERROR_RECOVERY: Feature = kept::<{ Fid::ERROR_RECOVERY.0 }, 0>();
 pub(super) const WRITE_ATOMICITY: Feature = kept::<{ Fid::WRITE_ATOMICITY.0 }, 0>();
 
 const fn kept<const FID: u8, const INITIAL: u32>() -> Feature {

@@ -3,6 +3,7 @@
 //! What a feature belongs to, and whether it can be changed and saved, is in the table of `wafer_nvme`.
 
 mod controller;
+mod error_recovery;
 mod fdp;
 mod kept;
 mod latency;
@@ -49,7 +50,7 @@ pub(super) const FEATURES: &[Feature] = &[
     kept::ARBITRATION,
     kept::POWER_MANAGEMENT,
     temperature::TEMPERATURE_THRESHOLD,
-    kept::ERROR_RECOVERY,
+    error_recovery::ERROR_RECOVERY,
     kept::WRITE_ATOMICITY,
     controller::VOLATILE_WRITE_CACHE,
     controller::NUMBER_OF_QUEUES,

@@ -17,6 +17,7 @@ impl IoCommand for Compare {
         let lba = self.0.lba;
         let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
         let data = data.get(..length as usize).ok_or(Status::INVALID_SGL_LENGTH)?;
+        queue.check_allocated(&namespace, offset, length)?;
         queue.scratch.resize(length as usize, 0);
         IoQueue::read(&namespace, offset, &mut queue.scratch, lba)?;
         queue.batch.transferred.reads += 1;

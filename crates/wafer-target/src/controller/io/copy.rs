@@ -59,6 +59,9 @@ impl IoCommand for Copy {
             sources.push(range::bytes(&namespace, source.slba.get(), count)?);
         }
         let (to, length) = range::bytes(&namespace, self.lba, blocks)?;
+        for (offset, length) in &sources {
+            queue.check_allocated(&namespace, *offset, *length)?;
+        }
         // If a source overlaps the destination, all is read before anything is written.
         let overlaps = sources.iter().any(|(from, count)| *from < to + length && to < from + count);
         let durable = queue.check_write(&namespace, self.fua)?;

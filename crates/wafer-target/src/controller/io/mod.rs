@@ -369,6 +369,30 @@ impl IoQueue {
         Ok(if pid == Placement::NONE { NEVER_VALID } else { pid })
     }
 
+    /// Checks, if the host asked for that, that no block of a range is deallocated or unwritten. What this queue did
+    /// before counts.
+    ///
+    /// # Errors
+    /// `DEALLOCATED_BLOCK`, with the block.
+    fn check_allocated(
+        &mut self,
+        namespace: &Namespace,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), Failure> {
+        if !self.controller.is_deallocated_error(namespace.nsid) {
+            return Ok(());
+        }
+        self.end_batch();
+        match self.drive.first_deallocated(namespace, offset, length)? {
+            None => Ok(()),
+            Some(first) => {
+                let lba = first >> namespace.lba_shift;
+                Err(Failure { lba, ..Status::DEALLOCATED_BLOCK.into() })
+            }
+        }
+    }
+
     /// Reads bytes of a namespace; `lba` is what a failure of the medium names.
     fn read(
         namespace: &Namespace,

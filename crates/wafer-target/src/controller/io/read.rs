@@ -15,6 +15,7 @@ impl IoCommand for Read {
 
     fn execute(self, queue: &mut IoQueue, _: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
         let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
+        queue.check_allocated(&namespace, offset, length)?;
         let at = out.len();
         out.resize(at + length as usize, 0);
         IoQueue::read(&namespace, offset, &mut out[at..], self.0.lba)?;

@@ -15,6 +15,7 @@ impl IoCommand for Verify {
 
     fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
         let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
+        queue.check_allocated(&namespace, offset, length)?;
         queue.scratch.resize(length as usize, 0);
         IoQueue::read(&namespace, offset, &mut queue.scratch, self.0.lba)?;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);

@@ -1,0 +1,58 @@
+//! The file of the journal, of which a part is the write log's: what both must know of its syncs.
+//!
+//! After a sync that failed, the system may take what it could not write for written, and later syncs succeed. Whoever
+//! called for the sync, frames of both parts may be gone from the medium then. So the file counts the syncs that
+//! failed: a sync that succeeds proves something only of what was written since the last one that failed.
+
+use std::io;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::storage::StorageFile;
+
+/// The file of a journal.
+pub(crate) struct JournalFile {
+    file: Arc<dyn StorageFile>,
+    /// Syncs that failed. Locked during a sync: the system reports a failure only once.
+    failures: Mutex<u64>,
+}
+
+impl JournalFile {
+    pub(crate) fn new(file: Arc<dyn StorageFile>) -> Arc<Self> {
+        Arc::new(JournalFile { file, failures: Mutex::new(0) })
+    }
+
+    /// Returns the number of syncs that failed.
+    pub(crate) fn failures(&self) -> u64 {
+        *self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes everything written since the last sync that failed survive a loss of power, and returns how many failed.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub(crate) fn sync(&self) -> io::Result<u64> {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        self.file.sync().inspect_err(|_| *failures += 1)?;
+        Ok(*failures)
+    }
+
+    /// Makes everything written since there were `since` failures survive a loss of power.
+    ///
+    /// # Errors
+    /// The medium fails, or a sync failed since.
+    pub(crate) fn sync_since(&self, since: u64) -> io::Result<()> {
+        if self.sync()? == since {
+            return Ok(());
+        }
+        Err(io::Error::other("an earlier sync of the journal failed"))
+    }
+}
+
+impl Deref for JournalFile {
+    type Target = dyn StorageFile;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.file
+    }
+}

@@ -1,0 +1,89 @@
+//! Get LBA Status.
+
+use wafer_drive::Environment;
+use wafer_drive::backend::DataSpec;
+use wafer_nvme::zerocopy::FromBytes as _;
+use wafer_nvme::*;
+use wafer_target::controller::{Controller, IoQueue, admin};
+use wafer_target::fuzzing;
+
+use crate::common::sqe;
+
+/// Asks for ranges that start in `blocks` blocks from a block on, in `dwords` dwords.
+fn ask(action: u8, lba: u32, blocks: u16, dwords: u32) -> Sqe {
+    Sqe {
+        nsid: 1.into(),
+        cdw12: (dwords - 1).into(),
+        cdw13: LbaStatusCdw13::new().with_rl(blocks).with_atype(action).into_bits().into(),
+        ..sqe(AdminOpcode::GET_LBA_STATUS, lba, 0)
+    }
+}
+
+type Ranges = Vec<(u64, u32)>;
+
+/// Returns the completion condition and the ranges: first block and blocks.
+fn ranges(controller: &Controller, lba: u32, blocks: u16, dwords: u32) -> (u8, Ranges) {
+    let sqe = ask(LbaStatusAction::TRACKED.0, lba, blocks, dwords);
+    let data = admin(controller, &sqe, &[]).unwrap().data;
+    assert_eq!(data.len(), dwords as usize * 4, "as much as was asked for");
+    let (head, rest) = LbaStatusList::ref_from_prefix(&data).unwrap();
+    let count = head.count.get() as usize;
+    let (list, _) = <[LbaStatusDescriptor]>::ref_from_prefix_with_elems(rest, count).unwrap();
+    (head.cmpc, list.iter().map(|d| (d.slba.get(), d.blocks.get())).collect())
+}
+
+#[test]
+fn blocks_marked_as_uncorrectable_are_listed_until_they_are_written() {
+    let subsystem = fuzzing::subsystem_on(DataSpec::Memory, Environment::default());
+    let controller = fuzzing::connect(&subsystem);
+    let id = admin(&controller, &sqe(AdminOpcode::IDENTIFY, 1, 0), &[]).unwrap().data;
+    let id = IdentifyController::read_from_bytes(&id).unwrap();
+    assert!(Oacs::from_bits(id.oacs.get()).lba_status());
+    let mut queue = IoQueue::new(std::sync::Arc::clone(&controller));
+    let mut io = |opcode: NvmOpcode, lba: u32, blocks: u32, data: &[u8]| {
+        let sqe = Sqe {
+            opcode: opcode.0,
+            nsid: 1.into(),
+            cdw10: lba.into(),
+            cdw12: (blocks - 1).into(),
+            ..Default::default()
+        };
+        queue.execute(&sqe, data, &mut Vec::new()).unwrap();
+        queue.end_batch();
+    };
+    assert_eq!(ranges(&controller, 0, 0, 64), (2, vec![]));
+    for (lba, blocks) in [(8, 4), (100, 1), (200, 50)] {
+        io(NvmOpcode::WRITE_UNCORRECTABLE, lba, blocks, &[]);
+    }
+    assert_eq!(ranges(&controller, 0, 0, 64), (2, vec![(8, 4), (100, 1), (200, 50)]));
+    // Ranges are cut to what was asked for.
+    assert_eq!(ranges(&controller, 10, 91, 64), (2, vec![(10, 2), (100, 1)]));
+    assert_eq!(ranges(&controller, 10, 90, 64), (2, vec![(10, 2)]));
+    assert_eq!(ranges(&controller, 249, 1, 64), (2, vec![(249, 1)]));
+    // A list of two descriptors has no room for a third; one of a head for none.
+    assert_eq!(ranges(&controller, 0, 0, 10), (1, vec![(8, 4), (100, 1)]));
+    assert_eq!(ranges(&controller, 9, 0, 2), (1, vec![]));
+    assert_eq!(ranges(&controller, 100, 0, 10), (2, vec![(100, 1), (200, 50)]));
+    io(NvmOpcode::WRITE, 202, 1, &[7; 512]);
+    assert_eq!(ranges(&controller, 150, 0, 64), (2, vec![(200, 2), (203, 47)]));
+}
+
+#[test]
+fn ranges_outside_of_the_namespace_and_other_actions_are_refused() {
+    let subsystem = fuzzing::subsystem_on(DataSpec::Memory, Environment::default());
+    let controller = fuzzing::connect(&subsystem);
+    let blocks = subsystem.drive.namespace(1).unwrap().blocks() as u32;
+    let failed = |sqe: Sqe| admin(&controller, &sqe, &[]).err().unwrap();
+    let scan = LbaStatusAction::SCAN.0;
+    admin(&controller, &ask(scan, blocks - 1, 1, 64), &[]).unwrap();
+    for (lba, count) in [(blocks - 1, 2), (blocks, 0), (blocks, 1)] {
+        let failure = failed(ask(scan, lba, count, 64));
+        assert_eq!((failure.status, failure.lba), (Status::LBA_OUT_OF_RANGE, lba.into()));
+    }
+    let wrong = |sqe: Sqe| failed(sqe).location.unwrap().byte;
+    assert_eq!(wrong(ask(0x12, 0, 0, 64)), 55, "action type");
+    assert_eq!(wrong(ask(scan, 0, 0, 1)), 48, "no room for the head");
+    assert_eq!(wrong(ask(scan, 0, 0, 1 << 20)), 48, "more than MDTS");
+    let missing = Sqe { nsid: 9.into(), ..ask(scan, 0, 0, 64) };
+    assert_eq!(wrong(missing), 4, "inactive");
+}
