@@ -1,23 +1,33 @@
 // Configurations beside each other, what differs marked.
 
 import { el, section, show, table } from "./dom.js";
-import { configuration } from "./run.js";
+import { MANY } from "./run.js";
 import { exporters } from "./exporting.js";
+
+/** Distinct values as text, at most ten of them. */
+function several(values) {
+  const all = [...new Set(values)];
+  return all.length > 10 ? `${all.slice(0, 9).join(", ")} and ${all.length - 9} more` : all.join(", ");
+}
 
 export function configurationPanel(state) {
   const body = el("div", {});
   const only = el("input", { type: "checkbox", id: "only-differences", onchange: () => update() });
   const toggle = el("label", {}, only, " Only differences");
-  const csv = () => [["key", ...state.runs.map((run) => run.label)], ...configuration(state.runs).map((row) => [row.key, ...row.values])];
+  const csv = () => [["key", ...state.runs.map((run) => run.label)], ...state.configuration.map((row) => [row.key, ...row.values])];
   const element = section("configuration", "Configuration", [toggle, ...exporters("configuration", null, csv)], body);
   function update() {
     toggle.hidden = state.runs.length < 2;
-    const rows = configuration(state.runs)
+    // Of many runs only the selected one has a column; what differs is told by its values.
+    const many = state.runs.length > MANY;
+    const runs = many ? [state.runs[state.selected]] : state.runs;
+    const cells = (row) => (many ? [row.values[state.selected], row.differs ? several(row.values) : "the same"] : row.values);
+    const rows = state.configuration
       .filter((row) => row.differs || !only.checked)
-      .map((row) => ({ class: row.differs ? "differs" : null, cells: [row.key, ...row.values] }));
-    const texts = state.runs.filter((run) => run.record.provenance.workload?.text).map((run) =>
+      .map((row) => ({ class: row.differs ? "differs" : null, cells: [row.key, ...cells(row)] }));
+    const texts = runs.filter((run) => run.record.provenance.workload?.text).map((run) =>
       el("details", {}, el("summary", {}, `Workload of ${run.label}`), el("pre", { tabindex: "0" }, run.record.provenance.workload.text)));
-    show(body, table("Configuration", [{ name: "key" }, ...state.runs.map((run) => ({ name: run.label }))], rows), texts);
+    show(body, table("Configuration", [{ name: "key" }, ...runs.map((run) => ({ name: run.label })), ...(many ? [{ name: "in all runs" }] : [])], rows), texts);
   }
   return { element, update };
 }

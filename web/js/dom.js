@@ -30,10 +30,10 @@ export function show(node, ...children) {
   node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
-/** A table; columns are { name, number?, title? }, cells text or nodes. */
+/** A table; columns are { name, number?, title?, sort? }, cells text or nodes. */
 export function table(caption, columns, rows) {
   const head = columns.map((c) =>
-    el("th", { scope: "col", class: c.number ? "number" : null, title: c.title }, c.name),
+    el("th", { scope: "col", class: c.number ? "number" : null, title: c.title, "aria-sort": c.sort }, c.name),
   );
   const body = rows.map((row) =>
     el("tr", { class: row.class ?? null },

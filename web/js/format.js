@@ -28,6 +28,11 @@ export function percent(share) {
   return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
 }
 
+/** A setting without the last digits of a binary fraction: 0.09000000000000001 is 0.09. */
+export function tidy(text) {
+  return /^-?\d+\.\d{8,}$/.test(text) ? String(Number(Number(text).toPrecision(8))) : text;
+}
+
 /** Multiples of the logical capacity. */
 export function times(value) {
   return `x${Number(value.toFixed(3))}`;

@@ -118,6 +118,17 @@ export function leaves(value, prefix) {
   return Object.keys(value).flatMap((key) => leaves(value[key], prefix ? `${prefix}.${key}` : key));
 }
 
+/** Order of settings and names: numbers by their value, else text with the numbers in it. */
+export function byValue(a, b) {
+  const [x, y] = [Number(a), Number(b)];
+  return Number.isFinite(x) && Number.isFinite(y) ? x - y : String(a).localeCompare(String(b), "en", { numeric: true });
+}
+
+/** Beyond this number of runs a page shows them as a sweep: few curves at first, a table that can be searched. */
+export const MANY = 12;
+/** Curves that a sweep shows at first. */
+export const FIRST_CURVES = 8;
+
 /** The configuration and workload of the runs: a row for each key, with one value per run and whether they differ. */
 export function configuration(runs) {
   const of = (run) => {

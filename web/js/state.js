@@ -10,6 +10,10 @@ export function makeState(live) {
     runs: [],
     /** Findings of the comparison of the runs. */
     comparison: [],
+    /** Whether the records have fewer points than were recorded. */
+    thinned: false,
+    /** Configuration and workload of the runs beside each other. */
+    configuration: [],
     metric: "cumulative",
     limit: DEFAULT_LIMIT,
     live,

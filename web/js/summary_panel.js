@@ -1,47 +1,72 @@
 // The runs: totals, WAF at round volumes, and which runs the chart shows.
 
 import { el, section, show, table } from "./dom.js";
-import { bytes, count, percent, times, waf } from "./format.js";
+import { bytes, count, percent, tidy, times, waf } from "./format.js";
 import { swatch } from "./chart.js";
 import { exporters } from "./exporting.js";
-import { showRun } from "./run.js";
+import { MANY, showRun } from "./run.js";
+import { runsTable } from "./runs_table.js";
+import { axesOf } from "./sweep_panel.js";
 
-function totals(state) {
-  const rows = state.runs.map((run) => {
-    const s = run.record.summary;
-    const line = el("span", {});
-    const paint = () => show(line, run.shown ? swatch({ index: run.index }) : null);
-    paint();
-    const mark = el("input", {
-      type: "checkbox", checked: run.shown, "aria-label": `Show ${run.label} in the chart`,
-      onchange: (event) => {
-        showRun(state.runs, run, event.target.checked);
-        event.target.checked = run.shown;
-        paint();
-        state.set("shown", run);
-      },
-    });
-    const gc = (s.forced_gc ?? 0) + (s.background_gc ?? 0);
-    return [
-      el("label", { class: "run" }, mark, " ", line, " ", run.label),
-      el("b", { class: "waf" }, waf(s.host_bytes > 0 ? s.waf : NaN)),
-      bytes(s.host_bytes) + (run.logical ? ` (${times(s.host_bytes / run.logical)})` : ""),
-      bytes(s.media_bytes),
-      s.erased_bytes === undefined || s.erased_bytes === null ? "–" : bytes(s.erased_bytes),
-      s.media_bytes > 0 ? percent(run.metrics.added_share) : "–",
-      s.forced_gc === undefined ? "–" : count(gc),
-    ];
+/** Settings in which runs differ that get a column of their own. */
+const MOST_SETTINGS = 4;
+const CAPTION = "Totals of the runs";
+
+/** The name of a run with its line and the box that shows it; of many runs the name opens it. */
+function nameOf(state, run, i, settings) {
+  const line = el("span", {});
+  const paint = () => show(line, run.shown ? swatch({ index: run.index }) : null);
+  paint();
+  const mark = el("input", {
+    type: "checkbox", checked: run.shown, "aria-label": `Show ${run.label} in the chart`,
+    onchange: (event) => {
+      showRun(state.runs, run, event.target.checked);
+      event.target.checked = run.shown;
+      paint();
+      state.set("shown", run);
+    },
   });
-  return table("Totals of the runs", [
-    { name: "run" }, { name: "WAF", number: true }, { name: "host (HBMW)", number: true, title: "Host bytes written" },
-    { name: "media (MBMW)", number: true, title: "Media bytes written" }, { name: "erased (MBE)", number: true, title: "Media bytes erased" },
-    { name: "not from hosts", number: true, title: "Share of the media bytes that GC and read-modify-write added" },
-    { name: "RUs collected", number: true },
-  ], rows);
+  if (state.runs.length <= MANY) return el("label", { class: "run" }, mark, " ", line, " ", run.label);
+  const open = () => {
+    state.set("selected", i);
+    document.getElementById("findings").scrollIntoView();
+  };
+  // A label that is made of the settings beside it need not be there twice.
+  const short = settings.some(({ key }) => run.label.includes(`${key} = `)) ? `run\u00a0${i + 1}` : run.label;
+  return el("span", { class: short === run.label ? "run" : "run short" }, mark, " ", line, " ",
+    el("button", { type: "button", class: "open", title: `Open ${run.label}`, onclick: open }, short));
+}
+
+/** The columns of the runs: what is sorted and what is shown. */
+function columnsOf(state) {
+  const of = (i) => state.runs[i];
+  const summary = (i) => of(i).record.summary;
+  const collected = (s) => (s.forced_gc === undefined ? NaN : (s.forced_gc ?? 0) + (s.background_gc ?? 0));
+  const number = (name, title, value, text) => ({ name, title, number: true, value, cell: (i) => (Number.isFinite(value(i)) ? text(i) : "–") });
+  const settings = state.runs.length > MANY ? axesOf(state.configuration).slice(0, MOST_SETTINGS) : [];
+  return [
+    { name: "run", value: (i) => of(i).label, cell: (i) => nameOf(state, of(i), i, settings) },
+    ...settings.map(({ key, values }) => ({ name: key, value: (i) => values[i], cell: (i) => tidy(values[i]) })),
+    number("WAF", undefined, (i) => (summary(i).host_bytes > 0 ? summary(i).waf : NaN), (i) => el("b", { class: "waf" }, waf(summary(i).waf))),
+    number("host (HBMW)", "Host bytes written", (i) => summary(i).host_bytes,
+      (i) => bytes(summary(i).host_bytes) + (of(i).logical ? ` (${times(summary(i).host_bytes / of(i).logical)})` : "")),
+    number("media (MBMW)", "Media bytes written", (i) => summary(i).media_bytes, (i) => bytes(summary(i).media_bytes)),
+    number("erased (MBE)", "Media bytes erased", (i) => summary(i).erased_bytes ?? NaN, (i) => bytes(summary(i).erased_bytes)),
+    number("not from hosts", "Share of the media bytes that GC and read-modify-write added",
+      (i) => (summary(i).media_bytes > 0 ? of(i).metrics.added_share : NaN), (i) => percent(of(i).metrics.added_share)),
+    number("RUs collected", undefined, (i) => collected(summary(i)), (i) => count(collected(summary(i)))),
+  ];
+}
+
+/** The table of a sweep, which is searched by its names and by the settings in which its runs differ. */
+function searched(state, columns) {
+  const differing = state.configuration.filter((row) => row.differs);
+  const text = (i) => [state.runs[i].label, ...differing.map(({ key, values }) => `${key} = ${values[i]}`)].join(" ");
+  return runsTable(CAPTION, state.runs.length, columns, text);
 }
 
 function byVolume(state) {
-  const runs = state.runs.filter((run) => run.metrics.volumes?.length);
+  const runs = state.runs.filter((run) => run.metrics.volumes?.length && (run.shown || state.runs.length <= MANY)).slice(0, MANY);
   const volumes = [...new Set(runs.flatMap((run) => run.metrics.volumes.map((v) => v.volume)))].sort((a, b) => a - b);
   const rows = volumes.map((volume) => {
     const cells = runs.flatMap((run) => {
@@ -64,8 +89,20 @@ function byVolume(state) {
 /** Totals on top. */
 export function summaryPanel(state) {
   const body = el("div", {});
-  const update = () => show(body, totals(state));
-  return { element: section("runs", "Runs", [], body), update };
+  let runs = null;
+  let sweep = null;
+  const update = () => {
+    const columns = columnsOf(state);
+    if (state.runs.length <= MANY) show(body, table(CAPTION, columns, state.runs.map((_, i) => columns.map((column) => column.cell(i)))));
+    else if (runs === state.runs) sweep.draw();
+    else {
+      sweep = searched(state, columns);
+      show(body, sweep.element, state.thinned ? el("p", { class: "note" },
+        `Curves have fewer points, and maps of reclaim units are left out: there are ${count(state.runs.length)} runs. A report of fewer has everything.`) : null);
+    }
+    runs = state.runs;
+  };
+  return { element: section("runs", "Runs", [], body), update, print: (on) => sweep?.print(on) };
 }
 
 /** Cumulative WAF at round volumes. */
@@ -77,7 +114,7 @@ export function volumesPanel(state) {
     const { columns, rows: cells } = byVolume(state);
     element.hidden = cells.length === 0;
     rows = [columns.map((c) => c.name), ...cells];
-    const sources = [...new Set(state.runs.flatMap((run) => run.published.map((p) => p.source)))];
+    const sources = [...new Set(state.runs.slice(0, MANY).flatMap((run) => run.published.map((p) => p.source)))];
     show(body, table("Cumulative WAF at round volumes", columns, cells),
       sources.map((source) => el("p", { class: "note" }, `Published: ${source}`)));
   };

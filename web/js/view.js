@@ -1,9 +1,9 @@
 // The page: panels over one state. The report and the live page differ in where the runs come from.
 
 import { charts } from "./chart.js";
-import { setPrinting } from "./colours.js";
+import { MOST_SERIES, setPrinting } from "./colours.js";
 import { button, el, show } from "./dom.js";
-import { showRun, toRun } from "./run.js";
+import { FIRST_CURVES, MANY, configuration, toRun } from "./run.js";
 import { makeState } from "./state.js";
 import { bandwidthPanel } from "./bandwidth_panel.js";
 import { configurationPanel } from "./configuration_panel.js";
@@ -13,6 +13,7 @@ import { handlesPanel } from "./handles_panel.js";
 import { latencyOverTimePanel, latencyPanel } from "./latency_panel.js";
 import { matrixPanel } from "./matrix_panel.js";
 import { summaryPanel, volumesPanel } from "./summary_panel.js";
+import { sweepPanel } from "./sweep_panel.js";
 import { unitsPanel } from "./units_panel.js";
 import { controls, wafPanel } from "./waf_panel.js";
 
@@ -22,6 +23,7 @@ import { controls, wafPanel } from "./waf_panel.js";
  * above and give it a line here; what it draws must be in the record.
  */
 const PANELS = [
+  ["sweep", sweepPanel, ["selected"]],
   ["summary", summaryPanel, ["live"]],
   ["findings", findingsPanel, ["selected", "sentences", "live"]],
   ["waf", wafPanel, ["metric", "limit", "axis", "interval", "published", "shown", "live"]],
@@ -32,8 +34,8 @@ const PANELS = [
   ["handles", handlesPanel, ["metric", "limit", "axis", "interval", "selected", "live"]],
   ["matrix", matrixPanel, ["selected", "live"]],
   ["units", unitsPanel, ["selected", "live"]],
-  ["volumes", volumesPanel, ["sentences"]],
-  ["configuration", configurationPanel, []],
+  ["volumes", volumesPanel, ["sentences", "shown"]],
+  ["configuration", configurationPanel, ["selected"]],
 ];
 /** Changes that not all panels follow; a change of anything else draws all of them. */
 const KEYS = new Set(["metric", "limit", "axis", "interval", "published", "shown", "selected", "live", "sentences"]);
@@ -62,16 +64,17 @@ export function makeView(root, title, subtitle, tools, live) {
   const extra = live ? [...live.first, ...live.later] : [];
   root.classList.toggle("live", state.live);
   if (live) {
-    const last = names.filter((name) => !["summary", ...FIRST.flat(), ...THEN].includes(name));
+    const last = names.filter((name) => !["summary", "sweep", ...FIRST.flat(), ...THEN].includes(name));
     const columns = el("div", { class: "columns" }, FIRST.map((column) => el("div", {}, of(column))));
     show(root, top, elements(live.first), bar.element, columns, of(THEN), elements(live.later), of(last));
   } else {
-    show(root, top, of(["summary"]), chooser, of(["findings"]), bar.element, of(names.slice(2)));
+    show(root, top, of(["sweep", "summary"]), chooser, of(["findings"]), bar.element, of(names.slice(3)));
   }
 
   const update = (key) => {
     bar.update();
     chooser.hidden = state.runs.length < 2;
+    select.value = String(state.selected);
     for (const [name, , keys] of PANELS) if (!KEYS.has(key) || keys.includes(key)) panels[name].update(key);
     for (const panel of extra) panel.update(key);
   };
@@ -86,9 +89,12 @@ export function makeView(root, title, subtitle, tools, live) {
     state, panels,
     setRuns(page) {
       const runs = page.runs.map(toRun);
-      runs.forEach((run, i) => showRun(runs.slice(0, i), run, true));
+      const shown = runs.length > MANY ? FIRST_CURVES : runs.length;
+      runs.forEach((run, i) => { run.index = i % MOST_SERIES; run.shown = i < shown; });
       state.runs = runs;
       state.comparison = page.comparison;
+      state.thinned = page.thinned ?? false;
+      state.configuration = configuration(runs);
       state.selected = 0;
       show(select, runs.map((run, i) => el("option", { value: i }, run.label)));
       update("all");

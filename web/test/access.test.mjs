@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
-import { close, folder, here, open, report, simulated, simulatedOf, wafer } from "./browser.mjs";
+import { close, folder, here, measured, open, report, simulated, simulatedOf, wafer } from "./browser.mjs";
 
 const axe = readFileSync(createRequire(join(process.env.WAFER_WEB_TOOLS, "here.js")).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -46,6 +46,13 @@ describe("accessibility of reports", () => {
 
   test("a report of two runs", () => everywhere(untimed));
   test("a report of a run with a clock", () => everywhere(timed));
+
+  test("a report of a sweep", () => everywhere(report("access-sweep", Array.from({ length: 30 }, (_, i) => {
+    const host = [1e9, 2e9, 3e9];
+    const record = measured(`run ${i}`, [1, 2, 3], host, host.map((h) => Math.round(h * (1 + i / 10))));
+    record.provenance.config = { overprovisioning: (i % 6) / 100, handles: 1 + Math.floor(i / 6) };
+    return record;
+  }))));
 
   test("columns beyond the edge are announced, and words are not broken", async () => {
     for (const width of [800, 390]) {

@@ -62,6 +62,36 @@ fn a_record_without_attribution_is_explained_from_its_counters() {
 }
 
 #[test]
+fn causes_are_found_by_running_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = run(folder.path(), "result.json", &[]);
+    let why = folder.path().join("why.json").display().to_string();
+    let output = wafer(&["explain", &path, "--why", "--json", &why]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let json: Value = serde_json::from_slice(&std::fs::read(&why).unwrap()).unwrap();
+    let record: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    assert_eq!(json["waf"], record["summary"]["waf"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for cause in json["causes"].as_array().unwrap() {
+        assert!(cause["waf_without"].as_f64().unwrap() >= 1.0, "{cause}");
+        assert!(text.contains(cause["cause"].as_str().unwrap()), "{text}");
+        assert!(text.contains(cause["text"].as_str().unwrap()), "{text}");
+    }
+    // Two records: which one is the result is not clear enough to overwrite it.
+    let before = std::fs::read(&path).unwrap();
+    for (arguments, what) in [
+        (vec!["explain", &path, "--json", &path], "explain onto itself"),
+        (vec!["explain", "--json", &path, &path], "explain onto itself"),
+        (vec!["explain", &path, &path, "--why"], "two records"),
+    ] {
+        let output = wafer(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{what}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{what}");
+        assert_eq!(std::fs::read(&path).unwrap(), before, "{what}");
+    }
+}
+
+#[test]
 fn a_broken_record_is_an_error_of_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let broken = folder.path().join("broken.json").display().to_string();

@@ -3,5 +3,6 @@
 mod commands;
 mod common;
 mod faults;
+mod fused;
 mod hostile;
 mod tenants;

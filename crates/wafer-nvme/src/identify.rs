@@ -176,7 +176,7 @@ layout! {
         pub nn: U32,
         /// Optional NVM Command Support: [`Oncs`].
         pub oncs: U16,
-        /// Fused Operation Support.
+        /// Fused Operation Support: bit 0 set for Compare and Write.
         pub fuses: U16,
         /// Format NVM Attributes.
         pub fna: u8,

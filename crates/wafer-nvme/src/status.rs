@@ -21,6 +21,10 @@ open_enum! {
         ABORT_REQUESTED = 0x007,
         /// Command Aborted due to SQ Deletion.
         ABORTED_SQ_DELETION = 0x008,
+        /// Command Aborted due to Failed Fused Command.
+        FAILED_FUSED = 0x009,
+        /// Command Aborted due to Missing Fused Command.
+        MISSING_FUSED = 0x00a,
         /// Invalid Namespace or Format.
         INVALID_NAMESPACE = 0x00b,
         /// Command Sequence Error.
@@ -49,6 +53,8 @@ open_enum! {
         SANITIZE_IN_PROGRESS = 0x01d,
         /// Namespace is Write Protected.
         NAMESPACE_WRITE_PROTECTED = 0x020,
+        /// Command Interrupted.
+        COMMAND_INTERRUPTED = 0x021,
         /// Transient Transport Error.
         TRANSIENT_TRANSPORT_ERROR = 0x022,
         /// Invalid Placement Handle List.

@@ -49,7 +49,7 @@ fn blocks_marked_as_uncorrectable_are_listed_until_they_are_written() {
             ..Default::default()
         };
         queue.execute(&sqe, data, &mut Vec::new()).unwrap();
-        queue.end_batch();
+        queue.end_batch().unwrap();
     };
     assert_eq!(ranges(&controller, 0, 0, 64), (2, vec![]));
     for (lba, blocks) in [(8, 4), (100, 1), (200, 50)] {

@@ -1,21 +1,30 @@
 //! `wafer explain`
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
-use wafer_record::{Explanation, labels, read_records};
+use serde_json::json;
+use wafer_lab::LabError;
+use wafer_record::{Explanation, Outputs, Record, labels, read_records};
+use wafer_why::Plan;
 
 use crate::args::ExplainArgs;
+use crate::batch::{check_all, run_all};
 use crate::output;
 use crate::output::{HEADER, PLAIN, Table};
 
-pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
+pub(crate) fn run(args: &ExplainArgs, quiet: bool) -> anyhow::Result<()> {
+    let (results, json) = files(args)?;
     let mut records = Vec::new();
-    for path in &args.results {
+    for path in results {
         records.extend(read_records(path)?);
     }
     let mut explanations: Vec<Explanation> = records.iter().map(Explanation::of).collect();
-    if args.json {
-        return output::json(&explanations);
+    if args.why {
+        return why(args, &records, json.as_deref(), quiet);
+    }
+    if let Some(path) = json {
+        return output::json_to(&path, &explanations);
     }
     for (explanation, label) in explanations.iter_mut().zip(labels(&records)) {
         explanation.name = label;
@@ -26,6 +35,89 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<()> {
             writeln!(out)?;
         }
         print(&mut out, explanation)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Returns the records to read, and where JSON goes if it is asked for.
+///
+/// `--json` takes a file, but before the only record it stands alone.
+fn files(args: &ExplainArgs) -> anyhow::Result<(&[PathBuf], Option<PathBuf>)> {
+    let stdout = || Some(PathBuf::from("-"));
+    match &args.json {
+        None => Ok((&args.results, None)),
+        Some(None) => Ok((&args.results, stdout())),
+        Some(Some(record)) if args.results.is_empty() => {
+            Ok((std::slice::from_ref(record), stdout()))
+        }
+        Some(Some(path)) => {
+            let mut outputs = Outputs::default();
+            args.results.iter().for_each(|path| outputs.input(path));
+            if path.is_file() && read_records(path).is_ok() {
+                let reason = "is a result record, which an explanation must not replace";
+                return Err(LabError::config(path.display().to_string(), reason).into());
+            }
+            if !output::is_stdout(path) {
+                outputs.output(path)?;
+            }
+            Ok((&args.results, Some(path.clone())))
+        }
+    }
+}
+
+/// Runs the experiment of a record without each possible cause.
+fn why(
+    args: &ExplainArgs,
+    records: &[Record],
+    json: Option<&Path>,
+    quiet: bool,
+) -> anyhow::Result<()> {
+    let [record] = records else {
+        return Err(LabError::argument("why", "explains one record at a time").into());
+    };
+    let plan = Plan::of(record).map_err(|error| {
+        LabError::config(
+            args.results.first().map_or_else(String::new, |p| p.display().to_string()),
+            error.to_string(),
+        )
+    })?;
+    let runs = check_all(&plan.experiments())?;
+    let why = plan.judge(run_all(&runs, args.threads, quiet, None, |_, _| Ok(()))?)?;
+    if let Some(path) = json {
+        let answer = json!({
+            "waf": why.waf,
+            "capacities": why.capacities,
+            "causes": why.causes,
+            "explanation": Explanation::of(record),
+        });
+        output::json_to(path, &answer)?;
+        if output::is_stdout(path) {
+            return Ok(());
+        }
+    }
+    let mut out = output::styled();
+    writeln!(out, "{HEADER}{}{PLAIN}: WAF {:.3}\n", Explanation::of(record).name, why.waf)?;
+    if let Some(capacities) = why.capacities {
+        writeln!(out, "All runs end after {capacities} times the capacity.\n")?;
+    }
+    let mut table = Table::default().text(["cause"]).numbers(["WAF without", "change"]);
+    for cause in &why.causes {
+        let change = 100.0 * (cause.waf_without / why.waf - 1.0);
+        table.row([
+            cause.cause.clone(),
+            format!("{:.3}", cause.waf_without),
+            format!("{change:+.1} %"),
+        ]);
+    }
+    if why.causes.is_empty() {
+        writeln!(out, "Nothing that was tried lowers it by 3 %.")?;
+    } else {
+        table.print(&mut out)?;
+        writeln!(out)?;
+    }
+    for cause in &why.causes {
+        writeln!(out, "- {}", cause.text)?;
     }
     out.flush()?;
     Ok(())

@@ -78,6 +78,15 @@ impl DataFile {
         Ok(())
     }
 
+    fn compare_and_write(&self, offset: u64, expected: &[u8], data: &[u8]) -> io::Result<bool> {
+        loop {
+            match self.log.compare_and_write(&*self.file, offset, expected, data)? {
+                Some(equal) => return Ok(equal),
+                None => self.empty_log()?,
+            }
+        }
+    }
+
     /// Makes a range read as zeroes and frees its space.
     pub(crate) fn punch_hole(&self, offset: u64, length: u64) -> io::Result<()> {
         if length == 0 {
@@ -136,6 +145,10 @@ impl Store for FileStore {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.data.write(self.base + offset, data)
+    }
+
+    fn compare_and_write(&self, offset: u64, expected: &[u8], data: &[u8]) -> io::Result<bool> {
+        self.data.compare_and_write(self.base + offset, expected, data)
     }
 
     fn deallocate(&self, offset: u64, length: u64) -> io::Result<()> {

@@ -2,7 +2,7 @@
 //! deallocated as a whole.
 
 use std::io;
-use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use smallvec::SmallVec;
 
@@ -14,6 +14,7 @@ const CHUNK: u64 = 32 << 10;
 const LEAF: u64 = 512;
 
 type Chunk = RwLock<Option<Box<[u8]>>>;
+type Locked<'a> = RwLockWriteGuard<'a, Option<Box<[u8]>>>;
 
 fn lock_to_read(chunk: &Chunk) -> RwLockReadGuard<'_, Option<Box<[u8]>>> {
     chunk.read().unwrap_or_else(PoisonError::into_inner)
@@ -52,10 +53,27 @@ impl MemoryStore {
         leaf.get((chunk % LEAF) as usize)
     }
 
+    /// Locks all chunks of a range, in ascending order.
+    fn lock_to_write(&self, offset: u64, length: usize) -> io::Result<SmallVec<[Locked<'_>; 2]>> {
+        let chunks = pieces(offset, length as u64).map(|piece| self.chunk_to_write(piece.0));
+        let held: Option<_> = chunks
+            .map(|chunk| chunk.map(|c| c.write().unwrap_or_else(PoisonError::into_inner)))
+            .collect();
+        Ok(held.ok_or(io::ErrorKind::InvalidInput)?)
+    }
+
     fn chunk_to_write(&self, chunk: u64) -> Option<&Chunk> {
         let leaf = self.leaves.get((chunk / LEAF) as usize)?;
         let leaf = leaf.get_or_init(|| (0..LEAF).map(|_| RwLock::new(None)).collect());
         leaf.get((chunk % LEAF) as usize)
+    }
+}
+
+/// Copies data to chunks that are locked.
+fn copy(held: &mut [Locked<'_>], offset: u64, data: &[u8]) {
+    for ((_, within, at, count), held) in pieces(offset, data.len() as u64).zip(held) {
+        let bytes = held.get_or_insert_with(|| vec![0; CHUNK as usize].into_boxed_slice());
+        bytes[within..within + count].copy_from_slice(&data[at..at + count]);
     }
 }
 
@@ -82,17 +100,25 @@ impl Store for MemoryStore {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let chunks = || pieces(offset, data.len() as u64);
-        let held: Option<SmallVec<[_; 2]>> = chunks()
-            .map(|piece| self.chunk_to_write(piece.0))
-            .map(|chunk| chunk.map(|c| c.write().unwrap_or_else(PoisonError::into_inner)))
-            .collect();
-        let mut held = held.ok_or(io::ErrorKind::InvalidInput)?;
-        for ((_, within, at, count), held) in chunks().zip(&mut held) {
-            let bytes = held.get_or_insert_with(|| vec![0; CHUNK as usize].into_boxed_slice());
-            bytes[within..within + count].copy_from_slice(&data[at..at + count]);
-        }
+        let mut held = self.lock_to_write(offset, data.len())?;
+        copy(&mut held, offset, data);
         Ok(())
+    }
+
+    fn compare_and_write(&self, offset: u64, expected: &[u8], data: &[u8]) -> io::Result<bool> {
+        let mut held = self.lock_to_write(offset, data.len())?;
+        for ((_, within, at, count), held) in pieces(offset, expected.len() as u64).zip(&held) {
+            let expected = &expected[at..at + count];
+            let equal = match held.as_ref() {
+                Some(bytes) => bytes[within..within + count] == *expected,
+                None => expected.iter().all(|byte| *byte == 0),
+            };
+            if !equal {
+                return Ok(false);
+            }
+        }
+        copy(&mut held, offset, data);
+        Ok(true)
     }
 
     fn deallocate(&self, offset: u64, length: u64) -> io::Result<()> {

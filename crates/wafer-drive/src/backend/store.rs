@@ -20,6 +20,13 @@ pub trait Store: Send + Sync {
     /// The medium cannot be written, or is full.
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()>;
 
+    /// Writes `data` at `offset` if `expected`, which is as long, is there now. Returns whether it is. No other operation of
+    /// at most [`ATOMIC_BLOCKS`](super::ATOMIC_BLOCKS), which `data` is, too, comes between.
+    ///
+    /// # Errors
+    /// The medium cannot be read or written, or is full.
+    fn compare_and_write(&self, offset: u64, expected: &[u8], data: &[u8]) -> io::Result<bool>;
+
     /// Makes a range read as zeroes and frees its space.
     ///
     /// # Errors
@@ -39,6 +46,10 @@ impl Store for NoStore {
 
     fn write(&self, _offset: u64, _data: &[u8]) -> io::Result<()> {
         Ok(())
+    }
+
+    fn compare_and_write(&self, _offset: u64, expected: &[u8], _data: &[u8]) -> io::Result<bool> {
+        Ok(expected.iter().all(|byte| *byte == 0))
     }
 
     fn deallocate(&self, _offset: u64, _length: u64) -> io::Result<()> {

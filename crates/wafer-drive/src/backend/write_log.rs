@@ -279,6 +279,35 @@ impl WriteLog {
         Ok(())
     }
 
+    /// Writes as [`Self::write`] does if `expected` is what a read finds now. Returns whether it is, or nothing if the log
+    /// has to be emptied.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub(crate) fn compare_and_write(
+        &self,
+        file: &dyn StorageFile,
+        offset: u64,
+        expected: &[u8],
+        data: &[u8],
+    ) -> io::Result<Option<bool>> {
+        // Longer operations, which have the data file to themselves, do not come between either.
+        let _exclusive = self.in_place.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
+        let mut found = vec![0; expected.len()];
+        file.read_at(&mut found, offset)?;
+        state.patch(offset, &mut found);
+        if found != expected {
+            return Ok(Some(false));
+        }
+        if !self.has_room(&state, FRAME + data.len()) {
+            return Ok(None);
+        }
+        self.append(&mut state, WRITE, offset, data.len() as u64, data)?;
+        state.put(offset, data);
+        Ok(Some(true))
+    }
+
     /// Runs an operation that makes a range of the data file `data`, or zeroes, and takes that over for what the log has
     /// of the range. Returns whether the log has room for it; if not, it has to be emptied, and the operation to run again.
     ///

@@ -24,6 +24,7 @@ impl From<Status> for Failure {
             Status::TRANSIENT_TRANSPORT_ERROR
                 | Status::INTERNAL_ERROR
                 | Status::NAMESPACE_NOT_READY
+                | Status::COMMAND_INTERRUPTED
                 | Status::FORMAT_IN_PROGRESS
                 | Status::SANITIZE_IN_PROGRESS
         );

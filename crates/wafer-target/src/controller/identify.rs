@@ -101,6 +101,8 @@ impl Controller {
         id.nwpc = 0b011;
         id.awun_z = ATOMIC_Z.into();
         id.awupf_z = ATOMIC_Z.into();
+        id.fuses = 1.into();
+        id.acwu_z = ATOMIC_Z.into();
         id.cdfs = 1.into();
         id.ioccsz = ((64 + IO_CAPSULE_DATA) / 16).into();
         id.iorcsz = 1.into();
@@ -123,6 +125,7 @@ impl Controller {
             nsfeat: Nsfeat::new().with_optperf(1).with_nsabp(true).with_dae(true).into_bits(),
             nawun_z: ATOMIC_Z.into(),
             nawupf_z: ATOMIC_Z.into(),
+            nacwu_z: ATOMIC_Z.into(),
             flbas: LBA_FORMATS.iter().position(|f| *f == lbads).unwrap_or(0) as u8,
             nvmcap: u128::from(namespace.bytes).into(),
             npwg_z: granularity_z.into(),

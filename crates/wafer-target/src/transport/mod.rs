@@ -4,6 +4,7 @@
 //! bytes; tests and fuzzers call it directly.
 
 mod connection;
+mod fused;
 mod link;
 mod network;
 pub(crate) mod pdu;

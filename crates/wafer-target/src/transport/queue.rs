@@ -6,6 +6,7 @@ use std::sync::Arc;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
 
+use super::fused::{self, Data, Fused, Half};
 use super::pdu::{self, Agreed, Fatal, Incoming, fatal, header_fault};
 use super::transfer::{Complete, Ready, Transfers};
 use crate::controller::latency::Stopwatch;
@@ -17,6 +18,14 @@ use crate::pool::{Pool, Share, Wanted};
 
 /// Work that an admin command counts as, bytes of data moved.
 const ADMIN: u64 = 16 << 10;
+
+/// Where the data of a command is.
+enum Source {
+    None,
+    Capsule,
+    /// The host is to be asked for so many bytes.
+    Transfer(u32),
+}
 
 /// A command whose turn ended before it did.
 enum Unfinished {
@@ -35,6 +44,7 @@ pub(crate) struct Queue {
     /// SQ flow control is off: completions need no SQ head.
     flow_control_disabled: bool,
     transfers: Transfers,
+    fused: Fused,
     io: IoQueue,
     /// The command that is executed, if its turn ended before it did.
     unfinished: Option<Unfinished>,
@@ -63,6 +73,7 @@ impl Queue {
             head: 1,
             flow_control_disabled: command.cattr & 4 != 0,
             transfers: Transfers::new(agreed.r2ts, Arc::clone(pool)),
+            fused: Fused::default(),
             unfinished: None,
             spent: 0,
             done: 0,
@@ -173,12 +184,21 @@ impl Queue {
                 let (ready, complete) = self.transfers.data(head, pdu.data, pdu.data_intact)?;
                 self.send_ready(&ready, out);
                 if let Some(Complete { sqe, data, share, intact }) = complete {
-                    if intact {
-                        self.execute(&sqe, &data, out);
+                    let torn = Failure::from(Status::TRANSIENT_TRANSPORT_ERROR);
+                    if self.fused.uses(sqe.cid.get()) {
+                        drop(share);
+                        let data = if intact { Data::Here(data) } else { Data::Failed(torn) };
+                        if let Some(pair) = self.fused.arrived(sqe.cid.get(), data) {
+                            self.execute_fused(pair, out);
+                        }
                     } else {
-                        self.complete(&sqe, Err(Status::TRANSIENT_TRANSPORT_ERROR.into()), out);
+                        if intact {
+                            self.execute(&sqe, &data, out);
+                        } else {
+                            self.complete(&sqe, Err(torn), out);
+                        }
+                        drop((data, share));
                     }
-                    drop((data, share));
                     let ready = self.transfers.ready();
                     self.send_ready(&ready, out);
                 }
@@ -191,7 +211,7 @@ impl Queue {
     fn command(&mut self, sqe: &Sqe, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> Result<bool, Fatal> {
         // A host that keeps to the size of its queue never has more outstanding.
         let events = if self.qid == 0 { self.controller.waiting_requests() } else { 0 };
-        if self.transfers.pending() + events >= usize::from(self.entries) {
+        if self.transfers.pending() + self.fused.pending() + events >= usize::from(self.entries) {
             return Err(fatal(FatalError::SEQUENCE, 0));
         }
         self.head = (self.head + 1) % self.entries;
@@ -207,55 +227,147 @@ impl Queue {
         if self.qid > 0 {
             self.stopwatch.begin(sqe);
         }
-        if self.transfers.uses(sqe.cid.get()) {
+        if self.transfers.uses(sqe.cid.get()) || self.fused.uses(sqe.cid.get()) {
             self.complete(sqe, Err(Status::ID_CONFLICT.into()), out);
             return Ok(true);
         }
+        if self.qid > 0 && !is_fabrics && self.fuse(sqe, pdu, out) {
+            return Ok(true);
+        }
+        match self.source(sqe, pdu) {
+            Ok(Source::None) => self.execute(sqe, &[], out),
+            Ok(Source::Capsule) => self.execute(sqe, pdu.data, out),
+            Ok(Source::Transfer(length)) => {
+                self.transfers.add(*sqe, length);
+                let ready = self.transfers.ready();
+                self.send_ready(&ready, out);
+            }
+            Err(failure) => self.complete(sqe, Err(failure), out),
+        }
+        Ok(true)
+    }
+
+    /// Checks how a command brings its data.
+    fn source(&self, sqe: &Sqe, pdu: &Incoming<'_>) -> Result<Source, Failure> {
+        let is_fabrics = sqe.opcode == AdminOpcode::FABRICS.0;
         let direction =
             DataTransfer::of(if is_fabrics { sqe.fabrics_type().0 } else { sqe.opcode });
         if direction != DataTransfer::HostToController {
-            self.execute(sqe, &[], out);
-            return Ok(true);
+            return Ok(Source::None);
         }
-        let needed = match self.needed(sqe) {
-            Ok(needed) => needed,
-            Err(failure) => {
-                self.complete(sqe, Err(failure), out);
-                return Ok(true);
-            }
-        };
+        let needed = self.needed(sqe)?;
         let length = u64::from(sqe.sgl.length.get());
         let in_capsule = if self.qid == 0 { ADMIN_CAPSULE_DATA } else { IO_CAPSULE_DATA };
         match sqe.sgl.id {
-            _ if needed == 0 && length == 0 => self.execute(sqe, &[], out),
+            _ if needed == 0 && length == 0 => Ok(Source::None),
             Sgl::IN_CAPSULE => {
                 let offset = sqe.sgl.address.get();
-                let failure = if length > u64::from(in_capsule) || length < needed {
-                    Some(Status::INVALID_SGL_LENGTH)
-                } else if offset != 0 || length != sent {
-                    Some(Status::INVALID_SGL_OFFSET)
+                if length > u64::from(in_capsule) || length < needed {
+                    Err(Status::INVALID_SGL_LENGTH.into())
+                } else if offset != 0 || length != pdu.data.len() as u64 {
+                    Err(Status::INVALID_SGL_OFFSET.into())
                 } else if !pdu.data_intact {
-                    Some(Status::TRANSIENT_TRANSPORT_ERROR)
+                    Err(Status::TRANSIENT_TRANSPORT_ERROR.into())
                 } else {
-                    None
-                };
-                match failure {
-                    Some(status) => self.complete(sqe, Err(status.into()), out),
-                    None => self.execute(sqe, pdu.data, out),
+                    Ok(Source::Capsule)
                 }
             }
-            Sgl::TRANSPORT => {
-                if length < needed || length > MAX_TRANSFER {
-                    self.complete(sqe, Err(Status::INVALID_SGL_LENGTH.into()), out);
-                } else {
-                    self.transfers.add(*sqe, length as u32);
-                    let ready = self.transfers.ready();
-                    self.send_ready(&ready, out);
-                }
+            Sgl::TRANSPORT if length < needed || length > MAX_TRANSFER => {
+                Err(Status::INVALID_SGL_LENGTH.into())
             }
-            _ => self.complete(sqe, Err(Status::INVALID_SGL_TYPE.into()), out),
+            Sgl::TRANSPORT => Ok(Source::Transfer(length as u32)),
+            _ => Err(Status::INVALID_SGL_TYPE.into()),
         }
-        Ok(true)
+    }
+
+    /// Takes a command of a fused operation. Returns false if it is none.
+    fn fuse(&mut self, sqe: &Sqe, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> bool {
+        let first = self.fused.first.take();
+        match (sqe.fuse(), first) {
+            (fused::SECOND, Some(first)) => {
+                let second = self.half(sqe, pdu);
+                self.join([first, second], out);
+            }
+            (fused::SECOND, None) => self.complete(sqe, Err(Status::MISSING_FUSED.into()), out),
+            (fuse, first) => {
+                if let Some(first) = first {
+                    self.complete(&first.sqe, Err(Status::MISSING_FUSED.into()), out);
+                }
+                match fuse {
+                    0 => return false,
+                    fused::FIRST => self.fused.first = Some(self.half(sqe, pdu)),
+                    _ => self.complete(sqe, Err(location!(flags).into()), out),
+                }
+            }
+        }
+        true
+    }
+
+    fn half(&self, sqe: &Sqe, pdu: &Incoming<'_>) -> Half {
+        let blocks = RwCdw12::new().with_nlb_z(1).location();
+        let data = match self.source(sqe, pdu) {
+            Err(failure) => Data::Failed(failure),
+            Ok(_) if self.needed(sqe).is_ok_and(|needed| needed > fused::MAX_DATA) => {
+                Data::Failed(blocks.into())
+            }
+            Ok(Source::Transfer(length)) if u64::from(length) > fused::MAX_DATA => {
+                Data::Failed(Status::INVALID_SGL_LENGTH.into())
+            }
+            Ok(Source::Transfer(length)) => Data::Later(length),
+            Ok(Source::Capsule) => Data::Here(pdu.data.to_vec()),
+            Ok(Source::None) => Data::Here(Vec::new()),
+        };
+        Half { sqe: *sqe, data }
+    }
+
+    /// Executes a fused operation, or asks the host for its data first.
+    fn join(&mut self, pair: [Half; 2], out: &mut Vec<u8>) {
+        let failed = pair.iter().any(|half| matches!(half.data, Data::Failed(_)));
+        let later = pair.iter().filter_map(|half| match half.data {
+            Data::Later(length) => Some((half.sqe, length)),
+            _ => None,
+        });
+        let later: Vec<_> = later.collect();
+        if failed || later.is_empty() {
+            return self.execute_fused(pair, out);
+        }
+        if !self.fused.has_room() {
+            for half in pair {
+                self.complete(&half.sqe, Err(Status::COMMAND_INTERRUPTED.into()), out);
+            }
+            return;
+        }
+        self.fused.add(pair);
+        for (sqe, length) in later {
+            self.transfers.add(sqe, length);
+        }
+        let ready = self.transfers.ready();
+        self.send_ready(&ready, out);
+    }
+
+    fn execute_fused(&mut self, pair: [Half; 2], out: &mut Vec<u8>) {
+        let [first, second] = pair;
+        let sqes = [first.sqe, second.sqe];
+        let opcodes = sqes.map(|sqe| NvmOpcode(sqe.opcode));
+        let aborted = || Err(Status::FAILED_FUSED.into());
+        let done = match (first.data, second.data) {
+            _ if opcodes != [NvmOpcode::COMPARE, NvmOpcode::WRITE] => {
+                [Err(location!(flags).into()), Err(location!(flags).into())]
+            }
+            _ if !self.controller.is_ready() => {
+                [Err(Status::SEQUENCE_ERROR.into()), Err(Status::SEQUENCE_ERROR.into())]
+            }
+            (Data::Failed(failure), _) => [Err(failure), aborted()],
+            (_, Data::Failed(failure)) => [aborted(), Err(failure)],
+            (Data::Here(expected), Data::Here(data)) => {
+                self.io.compare_and_write([&sqes[0], &sqes[1]], [&expected, &data])
+            }
+            // The host was not asked for it: the other command failed.
+            _ => [aborted(), aborted()],
+        };
+        for (sqe, done) in sqes.iter().zip(done) {
+            self.complete(sqe, done.map(|()| Reply::default()), out);
+        }
     }
 
     /// Returns the bytes that a command requires from the host.

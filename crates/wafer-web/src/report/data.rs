@@ -3,6 +3,8 @@
 use serde::Serialize;
 use wafer_record::{Finding, Record, comparison, labels};
 
+use crate::report::thin::{MANY, thin};
+
 /// The data of a page, embedded in a report or sent by a server.
 #[derive(Debug, Serialize)]
 pub struct Page {
@@ -10,6 +12,8 @@ pub struct Page {
     pub(super) runs: Vec<Run>,
     /// Findings of the comparison of the runs.
     pub(super) comparison: Vec<Finding>,
+    /// Whether the records are thinned, because there are many.
+    thinned: bool,
 }
 
 /// A record with its label.
@@ -26,7 +30,11 @@ impl Page {
         records.iter_mut().for_each(Record::complete);
         let labels = labels(&records);
         let comparison = comparison(&records, &labels);
+        let thinned = records.len() > MANY;
+        if thinned {
+            records = records.into_iter().map(thin).collect();
+        }
         let runs = labels.into_iter().zip(records).map(|(label, record)| Run { label, record });
-        Page { runs: runs.collect(), comparison }
+        Page { runs: runs.collect(), comparison, thinned }
     }
 }

@@ -4,6 +4,7 @@
 //! files of `web/` for a server that shows a running drive with the same code.
 //!
 //! - `data.rs`: the JSON of records in a page, with labels and the findings of their comparison.
+//! - `thin.rs`: makes the records of a sweep small.
 //! - `pack.rs`: writes columns as differences and compresses the whole, so that a report is smaller than its
 //!   records.
 //! - `link.rs`: joins the modules to one script, so that the page needs no second file.
@@ -15,6 +16,7 @@ mod link;
 mod pack;
 mod page;
 mod still;
+mod thin;
 
 use std::borrow::Cow;
 

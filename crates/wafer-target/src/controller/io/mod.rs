@@ -15,6 +15,7 @@ mod copy;
 mod dataset_management;
 mod extents;
 mod flush;
+mod fused;
 mod io_management_receive;
 mod io_management_send;
 mod range;
@@ -383,7 +384,8 @@ impl IoQueue {
         if !self.controller.is_deallocated_error(namespace.nsid) {
             return Ok(());
         }
-        self.end_batch();
+        // What the drive could not record fails at the end of the batch; reads do not.
+        let _ = self.end_batch();
         match self.drive.first_deallocated(namespace, offset, length)? {
             None => Ok(()),
             Some(first) => {

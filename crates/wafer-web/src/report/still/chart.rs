@@ -16,6 +16,9 @@ const RIGHT: f64 = 20.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 330.0;
 
+/// x and y; a gap has no y.
+type Point = (f64, Option<f64>);
+
 /// A curve.
 pub(super) struct Line {
     pub(super) label: String,
@@ -96,7 +99,7 @@ fn label(value: f64) -> String {
 
 impl Line {
     /// Returns the points to draw: evenly thinned, with the last one.
-    fn points(&self) -> Vec<(f64, Option<f64>)> {
+    fn points(&self) -> Vec<Point> {
         let all = self.x.len().min(self.y.len());
         let every = all.div_ceil(MOST_POINTS).max(1);
         (0..all)
@@ -109,7 +112,7 @@ impl Line {
 impl Chart<'_> {
     /// Returns the chart; nothing where there is no point.
     pub(super) fn svg(&self) -> String {
-        let lines: Vec<(&Line, Vec<(f64, Option<f64>)>)> =
+        let lines: Vec<(&Line, Vec<Point>)> =
             self.lines.iter().map(|line| (line, line.points())).collect();
         let all = || lines.iter().flat_map(|(_, points)| points);
         let high_x = all().map(|(x, _)| *x).fold(0.0, f64::max);
@@ -176,7 +179,7 @@ impl Chart<'_> {
 }
 
 /// Returns a path through points; a gap breaks it.
-fn path(points: &[(f64, Option<f64>)], px: impl Fn(f64) -> f64, py: impl Fn(f64) -> f64) -> String {
+fn path(points: &[Point], px: impl Fn(f64) -> f64, py: impl Fn(f64) -> f64) -> String {
     let mut d = String::new();
     let mut open = false;
     for (x, y) in points {

@@ -1,0 +1,70 @@
+//! Compare and Write, fused: nobody else changes the blocks between the two (NVM 1.1, 2.1.1).
+
+use wafer_drive::backend::ATOMIC_BLOCKS;
+use wafer_interface::{Op, Placement};
+use wafer_nvme::{RwCdw12, Sqe, Status, location};
+
+use super::range::{Directive, Extent, Range};
+use super::{Failure, IoQueue};
+
+/// Why a fused operation failed: the failure of the Compare, if it did not succeed, and that of the Write.
+type Failed = (Option<Failure>, Failure);
+
+/// The Compare failed, so that the Write is aborted.
+fn compare(failure: impl Into<Failure>) -> Failed {
+    (Some(failure.into()), Status::FAILED_FUSED.into())
+}
+
+/// The Write cannot be executed, so that neither is.
+fn write(failure: impl Into<Failure>) -> Failed {
+    (Some(Status::FAILED_FUSED.into()), failure.into())
+}
+
+impl IoQueue {
+    /// Executes a Compare and a Write that are fused, with what the host sent for each, and returns how each ends.
+    pub fn compare_and_write(
+        &mut self,
+        sqes: [&Sqe; 2],
+        data: [&[u8]; 2],
+    ) -> [Result<(), Failure>; 2] {
+        match self.fused(sqes, data) {
+            Ok(()) => [Ok(()), Ok(())],
+            Err((first, second)) => [first.map_or(Ok(()), Err), Err(second)],
+        }
+    }
+
+    fn fused(&mut self, sqes: [&Sqe; 2], [expected, data]: [&[u8]; 2]) -> Result<(), Failed> {
+        self.drive.check_sanitize().map_err(compare)?;
+        let [range, second] = sqes.map(Range::parse);
+        let lba = range.lba;
+        if (range.nsid, lba, range.blocks) != (second.nsid, second.lba, second.blocks) {
+            return Err((Some(location!(cdw10).into()), location!(cdw10).into()));
+        }
+        let Extent { namespace, offset, length } = range.resolve_transfer(self).map_err(compare)?;
+        if range.blocks > u64::from(ATOMIC_BLOCKS) {
+            return Err(compare(RwCdw12::new().with_nlb_z(1).location()));
+        }
+        let expected = expected.get(..length as usize).ok_or(Status::INVALID_SGL_LENGTH);
+        let data = data.get(..length as usize).ok_or(Status::INVALID_SGL_LENGTH);
+        let (expected, data) = (expected.map_err(compare)?, data.map_err(write)?);
+        let directive = Directive::parse(sqes[1]).map_err(write)?;
+        let pid = self.placement(&namespace, directive).map_err(write)?;
+        let fua = RwCdw12::of(sqes[1]).fua();
+        let durable = self.check_write(&namespace, fua).map_err(write)?;
+        self.check_allocated(&namespace, offset, length).map_err(compare)?;
+        if let Some(marked) = namespace.uncorrectable(offset, length) {
+            let lba = marked >> namespace.lba_shift;
+            return Err(compare(Failure { lba, ..Status::UNRECOVERED_READ_ERROR.into() }));
+        }
+        let equal = namespace.store.compare_and_write(offset, expected, data);
+        let equal = equal.map_err(|e| write(Failure::medium(&e, Status::WRITE_FAULT, lba)))?;
+        self.count(Op::Read, &namespace, offset, length, Placement::NONE);
+        self.batch.transferred.reads += 1;
+        if !equal {
+            return Err(compare(Failure { lba, ..Status::COMPARE_FAILURE.into() }));
+        }
+        self.count(Op::Write, &namespace, offset, length, pid);
+        self.batch.transferred.writes += 1;
+        self.finish_write(durable).map(|_| ()).map_err(|failure| (None, failure))
+    }
+}

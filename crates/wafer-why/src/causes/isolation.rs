@@ -1,0 +1,36 @@
+//! Isolation: data that collection mixes, or reclaim units that each handle keeps for itself.
+
+use super::{AVOIDABLE, Case, Counterfactual, Measure};
+
+pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
+    let config = &case.base.device.config;
+    if !config.fdp || case.handles().len() < 2 {
+        return Vec::new();
+    }
+    let persistent =
+        case.config.get("isolation").and_then(|value| value.as_str()) == Some("persistently");
+    let (other, cause, what, advice) = if persistent {
+        (
+            "initially",
+            "pi_spare_units",
+            "With initially isolated handles",
+            "persistent isolation keeps an open unit more for each handle than the spare space has room for.",
+        )
+    } else {
+        (
+            "persistently",
+            "mixing_in_gc",
+            "With persistently isolated handles",
+            "collection mixes the data of handles in one unit; persistent isolation keeps it apart.",
+        )
+    };
+    let counterfactual = |experiment| Counterfactual {
+        cause,
+        experiment,
+        measure: Measure::Waf,
+        what: what.to_owned(),
+        advice,
+        weight: AVOIDABLE,
+    };
+    case.with_device(&[format!("isolation={other}")]).map(counterfactual).into_iter().collect()
+}

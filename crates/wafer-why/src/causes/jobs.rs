@@ -1,0 +1,86 @@
+//! Several jobs on one handle.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use wafer_lab::{Experiment, FioSource, Workload};
+use wafer_record::record::JobRecord;
+
+use super::{AVOIDABLE, Case, Counterfactual, Measure};
+
+/// Most handles that jobs get.
+const MOST: usize = 32;
+/// Options of fio that choose a placement.
+const PLACING: [&str; 6] =
+    ["fdp", "fdp_pli", "plids", "dataplacement", "dp_scheme", "fdp_pli_select"];
+
+pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
+    let writers = case.writers();
+    let shared = shared(&writers);
+    if case.workload.kind != "fio" || shared.is_empty() || !case.is_plain() || writers.len() > MOST
+    {
+        return Vec::new();
+    }
+    let sequential =
+        shared.iter().any(|job| matches!(job.rw.as_str(), "write" | "rw" | "readwrite"));
+    let random = shared.iter().any(|job| job.rw.starts_with("rand"));
+    let (cause, advice) =
+        match (sequential && random, writers.len() > 2 && case.handles().len() == 1) {
+            (true, _) => (
+                "log_with_random",
+                "a sequential stream invalidates itself in order; give it a handle of its own.",
+            ),
+            (_, true) => {
+                ("one_handle", "all jobs write through one handle; give each one of its own.")
+            }
+            _ => (
+                "shared_handle",
+                "jobs whose data lives differently long share a handle; give each one of its own.",
+            ),
+        };
+    let handles = case.base.device.config.handles.max(writers.len() as u16);
+    let Some(experiment) = case.with_device(&["fdp=true".to_owned(), format!("handles={handles}")])
+    else {
+        return Vec::new();
+    };
+    let text = apart(&case.workload.text, &writers);
+    let path = PathBuf::from(&case.workload.path);
+    let experiment = Experiment { workload: Workload::new(FioSource { path, text }), ..experiment };
+    vec![Counterfactual {
+        cause,
+        experiment,
+        measure: Measure::Waf,
+        what: "With a handle for each job".to_owned(),
+        advice,
+        weight: AVOIDABLE,
+    }]
+}
+
+/// Returns the jobs that share a handle with another one.
+fn shared<'a>(writers: &[&'a JobRecord]) -> Vec<&'a JobRecord> {
+    let mut users: BTreeMap<u16, Vec<&JobRecord>> = BTreeMap::new();
+    for job in writers {
+        for handle in &job.handles {
+            users.entry(*handle).or_default().push(job);
+        }
+    }
+    users.into_values().filter(|jobs| jobs.len() > 1).flatten().collect()
+}
+
+/// Returns the job file with a handle for each job.
+fn apart(text: &str, writers: &[&JobRecord]) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let key = line.split('=').next().unwrap_or_default().trim();
+        if PLACING.contains(&key) {
+            continue;
+        }
+        out += line;
+        out.push('\n');
+        let section = line.trim().strip_prefix('[').and_then(|rest| rest.split(']').next());
+        if let Some(at) = section.and_then(|name| writers.iter().position(|job| job.name == name)) {
+            out += &format!("fdp=1\nfdp_pli={at}\n");
+        }
+    }
+    out
+}

@@ -1,0 +1,44 @@
+//! Hot and cold data in one handle.
+
+use std::sync::Arc;
+
+use wafer_lab::{Experiment, Workload};
+
+use super::{AVOIDABLE, Case, Counterfactual, Measure};
+use crate::streams::{Change, Changed};
+use crate::temperature::CLASSES;
+
+/// Most handles that the classes get.
+const MOST: usize = 32;
+
+pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
+    let Some(temperature) = &case.temperature else { return Vec::new() };
+    let needed = temperature.handles.len() * usize::from(CLASSES);
+    if !case.is_plain() || needed > MOST {
+        return Vec::new();
+    }
+    let handles = case.base.device.config.handles.max(needed as u16);
+    let Some(changed) = case.with_device(&[
+        "fdp=true".to_owned(),
+        format!("handles={handles}"),
+        "isolation=persistently".to_owned(),
+    ]) else {
+        return Vec::new();
+    };
+    let workload = Workload::new(Changed {
+        inner: case.base.workload.clone(),
+        change: Change::ByTemperature(Arc::clone(temperature)),
+        handles: Arc::new(case.base.device.geometry.namespace_handles.clone()),
+    });
+    vec![Counterfactual {
+        cause: "hot_and_cold",
+        experiment: Experiment { workload, ..changed },
+        measure: Measure::Waf,
+        what: format!(
+            "With {CLASSES} persistently isolated handles for each, by how often data is overwritten,"
+        ),
+        advice: "data that lives long lies beside data that does not; place it by its lifetime.",
+        // Other faults show here too.
+        weight: 0.8 * AVOIDABLE,
+    }]
+}

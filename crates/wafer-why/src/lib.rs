@@ -1,0 +1,123 @@
+//! Why a WAF is as high as it is, found by experiment.
+//!
+//! # What it is
+//! [`Plan::of`] takes a result record and plans reruns: the same experiment, and for each possible cause the same
+//! without it, such as with more spare space, smaller reclaim units, the jobs apart, or one handle left out. Whoever
+//! has run them gives the records to [`Plan::judge`], which ranks the causes by what each one costs.
+//!
+//! # Architecture
+//! - `causes/`: one file a cause. To add one: its file, and a line in `causes/mod.rs`.
+//! - `rebuild.rs`: the experiment of a record; `streams.rs`: changed workloads; `temperature.rs`: how often each part
+//!   of the drive is written.
+//!
+//! # Invariants
+//! Every rerun is deterministic, so the same record gives the same causes.
+//!
+//! # Error model
+//! [`WhyError`]: the record has no experiment that can be run again.
+//!
+//! # What it does not implement
+//! Combinations of causes: removing two may bring more or less than the sum.
+
+mod causes;
+mod judge;
+mod rebuild;
+mod streams;
+mod temperature;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use wafer_lab::{Experiment, LabError};
+use wafer_record::{Record, Volume};
+
+use crate::causes::{Case, Counterfactual};
+
+/// Logical capacities that a rerun writes at most.
+const MOST_CAPACITIES: f64 = 10.0;
+
+/// Why no causes can be found.
+#[derive(Debug, thiserror::Error)]
+pub enum WhyError {
+    /// The record is not of a run that can be repeated.
+    #[error("{0}")]
+    NotRepeatable(String),
+    /// The experiment of the record does not work any more.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+}
+
+/// A cause, with what removing it brings.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Cause {
+    /// Name, such as `shared_handle`.
+    pub cause: String,
+    /// WAF without the cause.
+    pub waf_without: f64,
+    /// What was changed, what it brings, and what to do, in one or two sentences.
+    pub text: String,
+}
+
+/// The causes of a WAF.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Why {
+    /// WAF of the experiment, run again to the volume of the reruns.
+    pub waf: f64,
+    /// Host bytes that each rerun wrote, as multiples of the logical capacity, where they are fewer than those of the
+    /// record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacities: Option<f64>,
+    /// The causes, the most costly first.
+    pub causes: Vec<Cause>,
+}
+
+/// Reruns of an experiment: as it is, and without each possible cause.
+pub struct Plan {
+    base: Experiment,
+    shortened: bool,
+    counterfactuals: Vec<Counterfactual>,
+}
+
+impl Plan {
+    /// Plans the reruns for a record.
+    ///
+    /// # Errors
+    /// The record is not of a simulated run, or its workload is not in it.
+    pub fn of(record: &Record) -> Result<Self, WhyError> {
+        let mut base = rebuild::experiment(record)?;
+        base.attribution = true;
+        let most = Volume::Multiple(MOST_CAPACITIES);
+        let logical = base.device.logical_bytes();
+        let shortened =
+            base.volume.is_some_and(|volume| volume.bytes(logical) > most.bytes(logical));
+        if shortened {
+            base.volume = Some(most);
+        }
+        let case = Case::new(record, &base)?;
+        let mut counterfactuals: Vec<_> = causes::all(&case);
+        // What does not fit this device or this machine is no counterfactual.
+        counterfactuals.retain(|c| c.experiment.clone().check().is_ok());
+        Ok(Plan { base, shortened, counterfactuals })
+    }
+
+    /// Returns the experiments to run, the unchanged one first.
+    pub fn experiments(&self) -> Vec<Experiment> {
+        let changed = self.counterfactuals.iter().map(|c| c.experiment.clone());
+        std::iter::once(self.base.clone()).chain(changed).collect()
+    }
+
+    /// Ranks the causes by the records of [`Self::experiments`], in the same order.
+    ///
+    /// # Errors
+    /// The unchanged run failed.
+    pub fn judge(&self, records: Vec<Result<Record, LabError>>) -> Result<Why, WhyError> {
+        let mut records = records.into_iter();
+        let base = records.next().unwrap_or_else(|| Err(LabError::Run("no run".to_owned())))?;
+        let changed = self.counterfactuals.iter().zip(records);
+        let changed = changed.filter_map(|(c, record)| Some((c, record.ok()?)));
+        Ok(Why {
+            waf: base.summary.waf,
+            capacities: self.shortened.then_some(MOST_CAPACITIES),
+            causes: judge::rank(&base, changed),
+        })
+    }
+}

@@ -1,0 +1,180 @@
+//! Workloads with a change: handles that overwrite nothing, or data placed otherwise.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use wafer_interface::{
+    Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, Op, Placement, StreamDescription,
+    StreamState,
+};
+use wafer_lab::source::{Built, SourceTarget};
+use wafer_lab::{LabError, Source, Workload};
+
+use crate::temperature::Temperature;
+
+/// What is changed.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    /// This handle overwrites nothing: its data takes the same space, and stays valid.
+    Quiet(u16),
+    /// All other handles overwrite nothing.
+    OthersQuiet(u16),
+    /// Writes go to a handle by how often their part of the drive is written.
+    ByTemperature(Arc<Temperature>),
+}
+
+/// The handles that placements name: `handles[namespace][index]`.
+pub(crate) type Handles = Arc<Vec<Vec<u16>>>;
+
+/// Returns the handle of a write.
+pub(crate) fn handle_of(handles: &[Vec<u16>], command: &Command) -> u16 {
+    let list = handles.get(command.namespace.index()).map(Vec::as_slice).unwrap_or_default();
+    let named = (command.placement != Placement::NONE)
+        .then(|| list.get(usize::from(command.placement.0)))
+        .flatten();
+    named.or(list.first()).copied().unwrap_or(0)
+}
+
+/// A workload with a change.
+#[derive(Debug)]
+pub(crate) struct Changed {
+    pub(crate) inner: Workload,
+    pub(crate) change: Change,
+    pub(crate) handles: Handles,
+}
+
+impl Source for Changed {
+    fn kind(&self) -> &'static str {
+        self.inner.kind()
+    }
+
+    fn path(&self) -> String {
+        self.inner.path()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.inner.files()
+    }
+
+    fn memory_bytes(&self, target: &SourceTarget<'_>) -> Result<u64, LabError> {
+        self.inner.memory_bytes(target)
+    }
+
+    fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
+        let built = self.inner.build(target)?;
+        let stream = ChangedStream {
+            inner: built.stream,
+            change: self.change.clone(),
+            handles: Arc::clone(&self.handles),
+            written: Written::default(),
+            scratch: Batch::default(),
+        };
+        Ok(Built { stream: Box::new(stream), total_bytes: None, ..built })
+    }
+}
+
+struct ChangedStream {
+    inner: Box<dyn CommandStream>,
+    change: Change,
+    handles: Handles,
+    written: Written,
+    scratch: Batch,
+}
+
+/// Parts of the namespaces that were written, a bit each.
+#[derive(Default)]
+struct Written(Vec<Vec<u64>>);
+
+impl Written {
+    /// Bytes of a part.
+    const PART: u64 = 4096;
+
+    /// Adds a write, and returns whether a part of it is new.
+    fn add(&mut self, command: &Command) -> bool {
+        let number = command.namespace.index();
+        if self.0.len() <= number {
+            self.0.resize(number + 1, Vec::new());
+        }
+        let bits = &mut self.0[number];
+        let first = command.lba * LBA_BYTES / Self::PART;
+        let end = (command.lba * LBA_BYTES + command.bytes()).div_ceil(Self::PART);
+        if (bits.len() as u64) * 64 < end {
+            bits.resize(end.div_ceil(64) as usize, 0);
+        }
+        let mut new = false;
+        for part in first..end {
+            let (word, bit) = (&mut bits[(part / 64) as usize], 1 << (part % 64));
+            new |= *word & bit == 0;
+            *word |= bit;
+        }
+        new
+    }
+}
+
+impl ChangedStream {
+    fn change(&mut self, command: Command) -> Option<Command> {
+        if command.op != Op::Write {
+            return Some(command);
+        }
+        match &self.change {
+            Change::Quiet(handle) => {
+                let quiet = handle_of(&self.handles, &command) == *handle;
+                (!quiet || self.written.add(&command)).then_some(command)
+            }
+            Change::OthersQuiet(handle) => {
+                let quiet = handle_of(&self.handles, &command) != *handle;
+                (!quiet || self.written.add(&command)).then_some(command)
+            }
+            Change::ByTemperature(temperature) => {
+                let handle = handle_of(&self.handles, &command);
+                Some(Command { placement: temperature.placement(handle, &command), ..command })
+            }
+        }
+    }
+
+    fn fill(
+        &mut self,
+        batch: &mut Batch,
+        max: usize,
+        more: impl Fn(&mut dyn CommandStream, &mut Batch, usize) -> StreamState,
+    ) -> StreamState {
+        let end = batch.len() + max;
+        loop {
+            let mut scratch = std::mem::take(&mut self.scratch);
+            scratch.clear();
+            let state = more(&mut *self.inner, &mut scratch, end - batch.len());
+            for (at, command) in scratch.commands.iter().enumerate() {
+                if let Some(command) = self.change(*command) {
+                    batch.commands.push(command);
+                    batch.times.extend(scratch.times.get(at));
+                }
+            }
+            self.scratch = scratch;
+            if state != StreamState::Ready || batch.len() >= end {
+                return state;
+            }
+        }
+    }
+}
+
+impl CommandStream for ChangedStream {
+    fn description(&self) -> StreamDescription {
+        self.inner.description()
+    }
+
+    fn load(&mut self, batch: &mut Batch, max: usize) -> StreamState {
+        self.fill(batch, max, |stream, batch, max| stream.load(batch, max))
+    }
+
+    fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
+        self.fill(batch, max, |stream, batch, max| stream.next(batch, max))
+    }
+
+    fn completed(&mut self, completions: &[Completion]) {
+        self.inner.completed(completions);
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        self.inner.figures()
+    }
+}

@@ -1,0 +1,127 @@
+//! How often each part of the drive is written, and a handle for each temperature.
+
+use std::collections::BTreeMap;
+
+use wafer_interface::{Batch, Command, LBA_BYTES, Op, Placement, StreamState};
+use wafer_lab::Experiment;
+
+use crate::WhyError;
+use crate::streams::handle_of;
+
+/// Bytes of a part of the drive that has one temperature.
+const PART: u64 = 64 << 10;
+/// Logical capacities that are looked at.
+const LOOK: f64 = 4.0;
+/// A part is hot or cold if it is written so many times more or less often than the mean.
+const APART: f64 = 2.0;
+/// Temperatures of one handle.
+pub(crate) const CLASSES: u16 = 3;
+
+/// Writes of each part of each namespace, as classes of about equal bytes.
+#[derive(Debug)]
+pub(crate) struct Temperature {
+    /// Class of each part by namespace: 0 is cold, 2 is hot.
+    classes: Vec<Vec<u8>>,
+    /// Handles that are written, ascending; each gets [`CLASSES`] handles of its own.
+    pub(crate) handles: Vec<u16>,
+    /// Share of each handle's bytes in commands that began where the one before ended.
+    sequential: Vec<f64>,
+    /// Bytes that are written at all.
+    touched: u64,
+}
+
+/// What a handle wrote.
+#[derive(Default)]
+struct Written {
+    bytes: u64,
+    sequential: u64,
+    /// Where the last command ended, for each namespace.
+    ends: BTreeMap<usize, u64>,
+}
+
+impl Temperature {
+    /// Looks at the writes of an experiment. `None` if it writes nothing.
+    pub(crate) fn of(experiment: &Experiment) -> Result<Option<Self>, WhyError> {
+        let geometry = &experiment.device.geometry;
+        let mut built = experiment.build()?;
+        let sizes = geometry.namespace_bytes();
+        let parts = sizes.iter().map(|bytes| bytes.div_ceil(PART) as usize);
+        let mut counts: Vec<Vec<u32>> = parts.map(|parts| vec![0; parts]).collect();
+        let mut handles: BTreeMap<u16, Written> = BTreeMap::new();
+        let logical = experiment.device.logical_bytes();
+        let most =
+            experiment.volume_bytes().unwrap_or(u64::MAX).min((LOOK * logical as f64) as u64);
+        let (mut seen, mut idle) = (0, 0);
+        let mut batch = Batch::default();
+        while seen < most && idle < 1 << 16 {
+            batch.clear();
+            let state = built.stream.next(&mut batch, 4096);
+            idle += 1;
+            for command in batch.commands.iter().filter(|command| command.op == Op::Write) {
+                idle = 0;
+                seen += command.bytes();
+                let handle = handle_of(&geometry.namespace_handles, command);
+                let written = handles.entry(handle).or_default();
+                let end = written
+                    .ends
+                    .insert(command.namespace.index(), command.lba + u64::from(command.blocks));
+                written.bytes += command.bytes();
+                written.sequential += if end == Some(command.lba) { command.bytes() } else { 0 };
+                let Some(counts) = counts.get_mut(command.namespace.index()) else { continue };
+                let first = command.lba * LBA_BYTES / PART;
+                let last = (command.lba * LBA_BYTES + command.bytes().max(1) - 1) / PART;
+                for part in first..=last {
+                    if let Some(count) = counts.get_mut(part as usize) {
+                        *count = count.saturating_add(command.blocks);
+                    }
+                }
+            }
+            if state != StreamState::Ready {
+                break;
+            }
+        }
+        if handles.is_empty() {
+            return Ok(None);
+        }
+        let written = counts.iter().flatten().filter(|count| **count > 0);
+        let (parts, blocks) = written
+            .fold((0u32, 0), |(parts, blocks), count| (parts + 1, blocks + u64::from(*count)));
+        let mean = blocks as f64 / f64::from(parts.max(1));
+        let class = |count: u32| match f64::from(count) / mean {
+            cold if cold < 1.0 / APART => 0,
+            hot if hot > APART => 2,
+            _ => 1,
+        };
+        let touched = u64::from(parts) * PART;
+        let classes =
+            counts.iter().map(|counts| counts.iter().map(|c| class(*c)).collect()).collect();
+        let sequential =
+            handles.values().map(|written| written.sequential as f64 / written.bytes.max(1) as f64);
+        Ok(Some(Temperature {
+            classes,
+            sequential: sequential.collect(),
+            handles: handles.into_keys().collect(),
+            touched,
+        }))
+    }
+
+    /// Returns the bytes that are written at all.
+    pub(crate) fn touched_bytes(&self) -> u64 {
+        self.touched
+    }
+
+    /// Returns the share of a handle's bytes in commands that began where the one before ended.
+    pub(crate) fn sequential_share(&self, handle: u16) -> f64 {
+        let at = self.handles.binary_search(&handle);
+        at.ok().and_then(|at| self.sequential.get(at)).copied().unwrap_or(0.0)
+    }
+
+    /// Returns the placement of a write through a handle.
+    pub(crate) fn placement(&self, handle: u16, command: &Command) -> Placement {
+        let rank = self.handles.binary_search(&handle).unwrap_or(0) as u16;
+        let part = (command.lba * LBA_BYTES / PART) as usize;
+        let classes = self.classes.get(command.namespace.index());
+        let class = classes.and_then(|classes| classes.get(part)).copied().unwrap_or(0);
+        Placement(rank * CLASSES + u16::from(class))
+    }
+}

@@ -1,0 +1,3 @@
+//! Experiments whose cause is known.
+
+mod cases;

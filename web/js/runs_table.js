@@ -1,0 +1,59 @@
+// The runs of a sweep as a table that is sorted by a click on a heading and searched by words; a name opens its run.
+
+import { el, show, table } from "./dom.js";
+import { byValue } from "./run.js";
+
+/** Rows that are shown at once; more would be slow to draw and to read. */
+const MOST_ROWS = 20;
+
+/** Indices of the rows whose text has all words, in the order of a column. */
+export function rowsOf(texts, values, words, down) {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = texts.map((_, i) => i).filter((i) => wanted.every((word) => texts[i].toLowerCase().includes(word)));
+  if (!values) return found;
+  // What has no value comes last either way.
+  const none = (value) => Number(value === null || value !== value);
+  return found.sort((a, b) => none(values[a]) - none(values[b]) || (none(values[a]) ? 0 : byValue(values[a], values[b]) * (down ? -1 : 1)) || a - b);
+}
+
+/**
+ * A table of `count` rows. Columns are { name, number?, title?, value(i), cell(i) }: the value is what is sorted, the
+ * cell what is shown. `text(i)` is what is searched.
+ */
+export function runsTable(caption, count, columns, text) {
+  const texts = Array.from({ length: count }, (_, i) => text(i));
+  const body = el("div", {});
+  const told = el("span", { role: "status" });
+  const more = el("button", { type: "button", onclick: () => { most += 5 * MOST_ROWS; draw(); } });
+  const search = el("input", { type: "search", id: "search-runs", "aria-label": "Search runs", placeholder: "words or settings", oninput: () => { most = MOST_ROWS; draw(); } });
+  let most = MOST_ROWS;
+  let by = null;
+  let down = false;
+  const sort = (i) => {
+    down = by === i ? !down : false;
+    by = i;
+    draw();
+    body.querySelectorAll("th button")[i].focus();
+  };
+  function draw() {
+    const values = by === null ? null : Array.from({ length: count }, (_, i) => columns[by].value(i));
+    const found = rowsOf(texts, values, search.value, down);
+    const heads = columns.map((column, i) => ({
+      ...column,
+      name: el("button", { type: "button", class: "sort", onclick: () => sort(i) }, column.name, el("span", { "aria-hidden": "true" }, by === i ? (down ? " ↓" : " ↑") : "")),
+      sort: by === i ? (down ? "descending" : "ascending") : "none",
+    }));
+    show(body, table(caption, heads, found.slice(0, most).map((i) => columns.map((column) => column.cell(i)))));
+    told.textContent = ` ${Math.min(most, found.length)} of ${found.length} runs${found.length < count ? ` that match, of ${count}` : ""} `;
+    more.hidden = found.length <= most;
+    more.textContent = `Show ${Math.min(5 * MOST_ROWS, found.length - most)} more`;
+  }
+  const element = el("div", {}, el("p", { class: "search" }, el("label", {}, "Search ", search), told), body, more);
+  draw();
+  // On paper all rows stand that were found.
+  const print = (on) => {
+    most = on ? count : MOST_ROWS;
+    draw();
+  };
+  return { element, draw, print };
+}
