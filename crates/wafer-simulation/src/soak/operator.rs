@@ -21,7 +21,9 @@ use crate::report::{Life, Report};
 use crate::server::{Launcher, Server, descriptors, resident};
 use crate::world::{HOSTS, World};
 
-/// Namespaces beside those of the start.
+/// Time between two reads of everything.
+const VERIFY: Duration = Duration::from_secs(20);
+/// Namespaces beside the first.
 const NAMESPACES: usize = 6;
 const EIO: u32 = 5;
 const ENOSPC: u32 = 28;
@@ -150,7 +152,7 @@ impl<'a> Operator<'a> {
                 _ => self.open_namespaces(),
             };
             self.judge(done);
-            if verified.elapsed() > Duration::from_secs(60) {
+            if verified.elapsed() > VERIFY {
                 verified = Instant::now();
                 match verify(self.world) {
                     Ok(bytes) => self.report.verified += bytes,
@@ -369,7 +371,9 @@ impl<'a> Operator<'a> {
 
     /// Deletes a namespace if there are many, or creates one.
     fn namespaces(&mut self) -> Result<(), HostError> {
-        let alive = self.world.model().alive();
+        let mut alive = self.world.model().alive();
+        // The first namespace, which is large, stays.
+        alive.retain(|number| *number > 0);
         if alive.len() >= NAMESPACES || (alive.len() > 1 && self.dice.chance(40)) {
             let Some(number) = self.dice.pick(&alive) else { return Ok(()) };
             let nsid = self.world.model().space(number).nsid;
