@@ -154,6 +154,7 @@ impl<'a> Operator<'a> {
             self.judge(done);
             if verified.elapsed() > VERIFY {
                 verified = Instant::now();
+                self.free_descriptors();
                 match verify(self.world) {
                     Ok(bytes) => self.report.verified += bytes,
                     error => self.judge(error.map(|_| ())),
@@ -240,10 +241,7 @@ impl<'a> Operator<'a> {
         self.faults_until = None;
         self.disk.set(Rates::default())?;
         self.disk.empty()?;
-        self.idlers.clear();
-        if let Some(server) = &self.server {
-            limit_descriptors(server.pid(), None)?;
-        }
+        self.free_descriptors();
         Ok(())
     }
 
@@ -341,10 +339,20 @@ impl<'a> Operator<'a> {
 
     fn link(&mut self) -> Result<&mut Host, HostError> {
         if self.link.is_none() {
+            self.free_descriptors();
             let options = options("operator", QueueOptions::default());
             self.link = Some(Host::connect(self.world.address, options)?);
         }
         self.link.as_mut().ok_or_else(|| HostError::Protocol(String::new()))
+    }
+
+    /// Lets the server accept connections: nobody else would, while the operator waits for its own.
+    fn free_descriptors(&mut self) {
+        self.idlers.clear();
+        if let Some(server) = &self.server {
+            // A server that has just ended is noticed elsewhere.
+            let _ = limit_descriptors(server.pid(), None);
+        }
     }
 
     fn smart(&mut self) -> Result<SmartLog, HostError> {
