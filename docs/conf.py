@@ -38,10 +38,11 @@ GoogleDocstring._parse_attribute_docstring = lambda self: self._consume_to_end()
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(abc|collections|numpy|os|pathlib|polars|matplotlib|typing)\..*"),
-    ("py:class", r"Axes|Figure|DataFrame|np\..*|npt\..*|list\[dict\[str"),
+    ("py:class", r"Axes|Figure|DataFrame|Path|The result|pandas\..*|xarray\..*|np\..*|npt\..*|list\[dict\[str"),
     # Internal types in signatures, and short names that do not resolve from the public module.
     ("py:class", r"wafer\._wafer\.Workload|wafer\.calibration\.scaling\..*|Settings|DeviceKeys"),
     # What figures ask of their arguments: structural types.
+    ("py:class", r"wafer\.plot\.protocols\..*"),
     ("py:class", r"wafer\.figures\.protocols\..*|Fitted|Grid|Interval|Measured|PartOfRun|Point|Run|Volumes"),
     ("py:func", r"run|experiment"),
 ]
