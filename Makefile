@@ -9,7 +9,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 TOOLS := $(TARGET)/tools
 PYTHON ?= python3
 VENV := $(abspath $(TARGET))/venv
-WHEELS := $(abspath $(TARGET))/wheels
+# Not target/wheels: a build of the source distribution leaves its own wheel there.
+WHEELS := $(abspath $(TARGET))/wheel
 SDIST := $(abspath $(TARGET))/sdist
 RELEASE := $(TARGET)/release
 # What `cargo test` builds: with the features and the profile of all tests, so that nothing is built twice.

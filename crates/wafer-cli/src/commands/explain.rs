@@ -21,7 +21,11 @@ pub(crate) fn run(args: &ExplainArgs, quiet: bool) -> anyhow::Result<()> {
     }
     let mut explanations: Vec<Explanation> = records.iter().map(Explanation::of).collect();
     if args.why {
-        return why(args, &records, json.as_deref(), quiet);
+        let [record] = records.as_slice() else {
+            return Err(LabError::argument("why", "explains one record at a time").into());
+        };
+        let runs = Runs { path: &results[0], threads: args.threads, quiet };
+        return why(record, &runs, json.as_deref());
     }
     if let Some(path) = json {
         return output::json_to(&path, &explanations);
@@ -66,24 +70,21 @@ fn files(args: &ExplainArgs) -> anyhow::Result<(&[PathBuf], Option<PathBuf>)> {
     }
 }
 
-/// Runs the experiment of a record without each possible cause.
-fn why(
-    args: &ExplainArgs,
-    records: &[Record],
-    json: Option<&Path>,
+/// How the experiment of a record is run again.
+struct Runs<'a> {
+    /// The file of the record.
+    path: &'a Path,
+    threads: Option<usize>,
     quiet: bool,
-) -> anyhow::Result<()> {
-    let [record] = records else {
-        return Err(LabError::argument("why", "explains one record at a time").into());
-    };
-    let plan = Plan::of(record).map_err(|error| {
-        LabError::config(
-            args.results.first().map_or_else(String::new, |p| p.display().to_string()),
-            error.to_string(),
-        )
-    })?;
-    let runs = check_all(&plan.experiments())?;
-    let why = plan.judge(run_all(&runs, args.threads, quiet, None, |_, _| Ok(()))?)?;
+}
+
+/// Runs the experiment of a record without each possible cause.
+fn why(record: &Record, runs: &Runs<'_>, json: Option<&Path>) -> anyhow::Result<()> {
+    let plan = Plan::of(record)
+        .map_err(|error| LabError::config(runs.path.display().to_string(), error.to_string()))?;
+    let experiments = check_all(&plan.experiments())?;
+    let why =
+        plan.judge(run_all(&experiments, runs.threads, runs.quiet, None, |_, _| Ok(()))?)?;
     if let Some(path) = json {
         let answer = json!({
             "waf": why.waf,
