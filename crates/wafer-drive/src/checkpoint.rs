@@ -19,7 +19,7 @@ use super::{Drive, Inner, Life, Namespace, Pending};
 use crate::storage::Storage;
 
 const MAGIC: [u8; 8] = *b"WAFERSTA";
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Bytes of the map that one check covers.
 const PIECE: usize = 1 << 20;
 
