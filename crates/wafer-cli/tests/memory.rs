@@ -55,7 +55,7 @@ fn fill(queue: &mut Queue, kind: usize) {
 fn hostile_queues_share_the_buffers() {
     let folder = folder(1);
     let buffers = (BUFFERS >> 20).to_string() + "MiB";
-    let server = Server::start(folder.path(), &["--data", "memory", "--buffers", &buffers]);
+    let mut server = Server::start(folder.path(), &["--data", "memory", "--buffers", &buffers]);
     let mut hosts: Vec<_> = (0..HOSTS).map(|n| connect(&server, &format!("h{n}"))).collect();
     let idle = resident(server.child.id());
     for (_, queues) in &mut hosts {
@@ -68,6 +68,8 @@ fn hostile_queues_share_the_buffers() {
         most = most.max(resident(server.child.id()) - idle);
         std::thread::sleep(Duration::from_millis(20));
     }
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
     let queues = (HOSTS * 5) as u64;
     eprintln!("{queues} queues: {} KiB more than idle", most >> 10);
     assert!(most > BUFFERS / 8, "the hosts hold no buffers: {most}");
