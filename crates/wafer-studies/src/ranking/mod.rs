@@ -156,7 +156,10 @@ impl BoundRow {
         let how = if self.by_handle { ", by handle" } else { "" };
         let mut lines =
             vec![(format!("with future knowledge, {} open RUs{how}", self.open_units), self.waf)];
-        lines.extend(self.lower_bound.map(|waf| ("proven lower bound".to_owned(), waf)));
+        lines.extend(
+            self.lower_bound
+                .map(|waf| ("proven lower bound without separation of host data".to_owned(), waf)),
+        );
         lines
     }
 }
