@@ -52,7 +52,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
         };
         if let Some(classes) = args.bound {
             let experiment = workload(path, &options)?;
-            let control = Control { cancel: &CANCEL, progress: &|_| {}, watch: None };
+            let control = Control { cancel: &CANCEL, progress: &|_| {}, watch: None, steady: None };
             ranking.bound = Some(bound(&experiment, classes, control)?);
         }
         ranked.push(ranking);
