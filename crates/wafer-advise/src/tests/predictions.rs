@@ -78,7 +78,7 @@ fn predictions_hold_for_what_follows_of_stationary_traffic() {
             (after.media_bytes - before.media_bytes) as f64
                 / (after.host_bytes - before.host_bytes) as f64
         };
-        let mut check = |what: &str, predicted: f64, achieved: f64| {
+        let check = |what: &str, predicted: f64, achieved: f64| {
             let error = (achieved / predicted - 1.0).abs();
             assert!(error < MOST_ERROR, "{name}, {what}: {predicted:.3} and then {achieved:.3}");
         };
