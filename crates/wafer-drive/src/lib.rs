@@ -93,7 +93,7 @@ use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 pub use wear::Wear;
 
-use crate::backend::{Backend, DataFile, DataSpec};
+use crate::backend::{Backend, DataFile, DataSpec, LogWork};
 use crate::clock::{Clock, SystemClock};
 use crate::random::{Random, SystemRandom};
 use crate::storage::{Files, Storage};
@@ -377,6 +377,23 @@ impl Drive {
         self.retry(&mut inner);
         self.maintain_life(&mut inner);
         inner.flush_record()
+    }
+
+    /// Has `notify` called whenever [`Self::log_work`] would keep later writes from waiting. It must not use the drive.
+    /// Only the first caller is notified.
+    pub fn on_log_work(&self, notify: impl Fn(LogWork) + Send + Sync + 'static) {
+        if let Some(data) = self.backend.data_file() {
+            data.on_work(notify);
+        }
+    }
+
+    /// Does work on the write log, which may take as long as the medium needs to sync it. Works of different kinds can
+    /// be done at the same time. If this fails, so does the drive.
+    pub fn log_work(&self, work: LogWork) {
+        let done = self.backend.data_file().map_or(Ok(()), |data| data.work(work));
+        if let Err(error) = done {
+            self.fail(&mut self.lock(), &error, false);
+        }
     }
 
     /// Ends the capture and saves the drive. Call this once, after the last command.
