@@ -211,6 +211,7 @@ fn renewed(old: &Namespace, lba_bytes: u32, base: u64, store: Arc<dyn Store>) ->
         attachment: Mutex::new(attachment),
         protection: old.protection.clone(),
         marks: Default::default(),
+        reservations: old.reservations.clone(),
         retired: Default::default(),
     }
 }
