@@ -26,6 +26,8 @@ pub(super) const WRITE: u32 = 1;
 pub(super) const ZEROES: u32 = 2;
 /// Longest segment, bytes. What two of them hold is in memory.
 const SEGMENT: u64 = 16 << 20;
+/// Epochs and numbers of headers are less.
+const MOST: u64 = 1 << 62;
 /// Fewest segments.
 const FEWEST: u64 = 4;
 
@@ -104,7 +106,9 @@ impl Region {
             first: number::<8>(header, 16),
         });
         let last = found.max_by_key(|header| header.sequence);
-        if last.is_none() && headers.iter().any(|byte| *byte != 0) {
+        // Numbers that no drive reaches are not its own.
+        let is_own = |header: &Header| header.sequence.max(header.first) < MOST;
+        if !last.as_ref().map_or_else(|| headers.iter().all(|byte| *byte == 0), is_own) {
             return Err(damaged());
         }
         Ok(last)
@@ -174,7 +178,8 @@ impl Region {
             if number::<4>(&frame, 0) != u64::from(check(epoch, at, &frame)) {
                 return Ok(());
             }
-            if ![WRITE, ZEROES].contains(&kind) || offset.checked_add(length).is_none() {
+            let end = offset.checked_add(length);
+            if ![WRITE, ZEROES].contains(&kind) || length == 0 || end.is_none() {
                 return Err(damaged());
             }
             take(Frame { kind, offset, length, data: &frame[FRAME..] })?;

@@ -42,6 +42,24 @@ fn a_damaged_log_is_refused_and_left_as_it_is() {
     assert!(refused(LENGTH).contains("damaged"));
 }
 
+#[test]
+fn headers_and_frames_that_no_drive_writes_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Files.open(&folder.path().join("data")).unwrap();
+    data.set_len(1 << 20).unwrap();
+    let log = open(folder.path(), LENGTH).unwrap();
+    log.begin(&*data, &|| Ok(())).unwrap();
+    let first = log.state().epoch;
+    let frame = Frame { kind: ZEROES, offset: 0, length: 0, data: &[] };
+    log.region.write_frame(&mut Vec::new(), (first, 0), &frame).unwrap();
+    assert!(open(folder.path(), LENGTH).unwrap().begin(&*data, &|| Ok(())).is_err());
+    for (sequence, first) in [(u64::MAX, 1), (9, u64::MAX)] {
+        log.region.write_header(Header { sequence, first }, 0).unwrap();
+        let error = open(folder.path(), LENGTH).err().unwrap();
+        assert!(error.to_string().contains("damaged"), "{error}");
+    }
+}
+
 /// A log, its data file, and the syncs of it.
 struct Bench {
     log: WriteLog,
