@@ -19,7 +19,8 @@ use crate::experiment::Experiment;
 use crate::precondition::PreconditionStream;
 use crate::reference::Reference;
 use crate::seed;
-use crate::source::{Built, SourceTarget};
+use crate::source::Built;
+use crate::steady::{self, SteadyStates};
 use crate::time::TimedRun;
 
 /// Number of commands requested from the stream at once.
@@ -79,42 +80,20 @@ fn run_built<const ATTRIBUTION: bool, const TIMED: bool>(
         }
         None => Vec::new(),
     };
-    let config = &experiment.device.config;
-    let watch = Watch::<ATTRIBUTION, TIMED>::default();
-    let made: Result<Drive<ATTRIBUTION, TIMED>, _> = match policy {
-        None => Device::with_observer(config, experiment.seed, watch),
-        Some(policy) => Device::with_policy(config, policy, experiment.seed, watch),
-    };
-    let mut device: Drive<ATTRIBUTION, TIMED> = made.map_err(|e| {
-        LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
-    })?;
-
     let clock = Instant::now();
-    let seed = seed::derived(experiment.seed, 0);
-    if let Some(stream) =
-        PreconditionStream::new(&experiment.precondition, &experiment.device.geometry, seed)
-    {
-        let total = Some(stream.total_bytes());
-        let mut pump = Pump { total, ..Pump::new(control, Stage::Preconditioning) };
-        pump.drive(&mut device, &mut stream.into_stream(), None)?;
-        device.reset_counters();
-        device.observer_mut().restart();
-    }
     let mut stream = built.stream;
-    if experiment.precondition.load {
-        let mut pump = Pump::new(control, Stage::Preconditioning);
-        pump.load = true;
-        pump.drive(&mut device, stream.as_mut(), None)?;
-        if device.counters().host_bytes == 0 {
-            let reason = "`load`: the workload has nothing to load; an application model has";
-            return Err(LabError::config("precondition", reason));
+    // What a policy from outside does is not known from its name.
+    let states = control.steady.filter(|_| policy.is_none());
+    let (mut device, steady) = match steady::find::<ATTRIBUTION, TIMED>(experiment, states) {
+        Some((device, steady)) => {
+            if experiment.precondition.load {
+                skip_load(stream.as_mut());
+            }
+            (device, Some(steady))
         }
-        device.reset_counters();
-        device.observer_mut().restart();
-    }
-    let mut steady = None;
-    if experiment.precondition.steady {
-        steady = Some(make_steady(experiment, &mut device, control)?);
+        None => precondition(experiment, policy, stream.as_mut(), control, states)?,
+    };
+    if steady.is_some() {
         device.reset_counters();
         device.observer_mut().restart();
     }
@@ -172,62 +151,87 @@ fn run_built<const ATTRIBUTION: bool, const TIMED: bool>(
     }))
 }
 
-/// Most logical capacities that a drive takes to become steady.
-const MOST_CAPACITIES: u64 = 30;
-/// Relative change of WAF from one capacity to the next below which a drive is steady.
-const STEADY_CHANGE: f64 = 0.01;
-
-/// Writes the run's own workload, without a clock, until WAF over one logical capacity changes by less than 1 %.
-fn make_steady<const ATTRIBUTION: bool, const TIMED: bool>(
+/// Returns a drive in the state that the run begins with.
+fn precondition<const ATTRIBUTION: bool, const TIMED: bool>(
     experiment: &Experiment,
-    device: &mut Drive<ATTRIBUTION, TIMED>,
+    policy: Option<Box<dyn VictimPolicy>>,
+    stream: &mut dyn CommandStream,
     control: Control<'_>,
-) -> Result<SteadyRecord, LabError> {
-    let target = SourceTarget { timed: false, until_volume: true, ..experiment.target() };
-    let mut stream = experiment.workload.build(&target)?.stream;
-    let capacity = experiment.device.logical_bytes();
-    let mut steady = SteadyRecord { capacities: 0, waf: None, change: None, reached: false };
-    for capacities in 1..=MOST_CAPACITIES {
-        let start = device.counters();
-        let limit = start.host_bytes + capacity;
-        let total = Some(capacity * capacities);
-        let mut pump =
-            Pump { total, limit: Some(limit), ..Pump::new(control, Stage::Preconditioning) };
-        pump.drive(device, stream.as_mut(), None)?;
-        let end = device.counters();
-        let host = end.host_bytes - start.host_bytes;
-        if host < capacity {
-            break;
+    states: Option<&dyn SteadyStates>,
+) -> Result<(Drive<ATTRIBUTION, TIMED>, Option<SteadyRecord>), LabError> {
+    let config = &experiment.device.config;
+    let watch = Watch::<ATTRIBUTION, TIMED>::default();
+    let made: Result<Drive<ATTRIBUTION, TIMED>, _> = match policy {
+        None => Device::with_observer(config, experiment.seed, watch),
+        Some(policy) => Device::with_policy(config, policy, experiment.seed, watch),
+    };
+    let mut device: Drive<ATTRIBUTION, TIMED> = made.map_err(|e| {
+        LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
+    })?;
+    let seed = seed::derived(experiment.seed, 0);
+    if let Some(stream) =
+        PreconditionStream::new(&experiment.precondition, &experiment.device.geometry, seed)
+    {
+        let total = Some(stream.total_bytes());
+        let mut pump = Pump { total, ..Pump::new(control, Stage::Preconditioning) };
+        pump.drive(&mut device, &mut stream.into_stream(), None)?;
+        device.reset_counters();
+        device.observer_mut().restart();
+    }
+    if experiment.precondition.load {
+        let mut pump = Pump::new(control, Stage::Preconditioning);
+        pump.load = true;
+        pump.drive(&mut device, stream, None)?;
+        if device.counters().host_bytes == 0 {
+            let reason = "`load`: the workload has nothing to load; an application model has";
+            return Err(LabError::config("precondition", reason));
         }
-        let waf = (end.media_bytes - start.media_bytes) as f64 / host as f64;
-        let change = steady.waf.map(|before| waf / before - 1.0);
-        let reached = change.is_some_and(|change| change.abs() < STEADY_CHANGE);
-        steady = SteadyRecord { capacities, waf: Some(waf), change, reached };
-        if reached {
-            break;
+        device.reset_counters();
+        device.observer_mut().restart();
+    }
+    let mut steady = None;
+    if experiment.precondition.steady {
+        let made = steady::make(experiment, &mut device, control)?;
+        steady::keep(experiment, &device, &made, states);
+        steady = Some(made);
+    }
+    Ok((device, steady))
+}
+
+/// Takes the load of a workload from its stream: the drive has it already.
+fn skip_load(stream: &mut dyn CommandStream) {
+    let mut batch = Batch::with_capacity(BATCH);
+    loop {
+        batch.clear();
+        let _ = stream.load(&mut batch, BATCH);
+        if batch.is_empty() {
+            return;
+        }
+        if stream.description().waits {
+            let completion = |ticket: &u64| Completion { ticket: *ticket, time_ns: None };
+            stream.completed(&batch.tickets.iter().map(completion).collect::<Vec<_>>());
         }
     }
-    Ok(steady)
 }
 
 /// Moves commands from a stream to a device.
-struct Pump<'a> {
-    control: Control<'a>,
-    stage: Stage,
+pub(crate) struct Pump<'a> {
+    pub(crate) control: Control<'a>,
+    pub(crate) stage: Stage,
     /// Bytes expected, for the progress report.
-    total: Option<u64>,
+    pub(crate) total: Option<u64>,
     /// Host bytes at which to stop, exactly.
-    limit: Option<u64>,
+    pub(crate) limit: Option<u64>,
     /// Takes the stream's load instead of its commands.
-    load: bool,
+    pub(crate) load: bool,
 }
 
 impl<'a> Pump<'a> {
-    fn new(control: Control<'a>, stage: Stage) -> Self {
+    pub(crate) fn new(control: Control<'a>, stage: Stage) -> Self {
         Pump { control, stage, total: None, limit: None, load: false }
     }
 
-    fn drive<const ATTRIBUTION: bool, const TIMED: bool>(
+    pub(crate) fn drive<const ATTRIBUTION: bool, const TIMED: bool>(
         &mut self,
         device: &mut Drive<ATTRIBUTION, TIMED>,
         stream: &mut (impl CommandStream + ?Sized),
