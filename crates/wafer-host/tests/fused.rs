@@ -171,6 +171,9 @@ fn a_first_command_waits_for_a_limited_time_and_not_beyond_a_reset() {
     let block = vec![0; 4096];
     assert_eq!(submit(&mut queue, &[(compare(3, 1), &block)]), [Status::MISSING_FUSED]);
     queue.submit(compare(3, 1), &block, 0);
+    queue.flush().unwrap();
+    // It has to arrive before the reset, which takes another connection.
+    std::thread::sleep(timeout / 4);
     host.reset().unwrap();
     // The first is not completed: it was outstanding at the reset.
     assert_eq!(submit(&mut queue, &[(write(3, 1), &block)]), [Status::MISSING_FUSED]);
