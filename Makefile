@@ -33,15 +33,17 @@ demo: ## Write 25 times its capacity to a 448 GiB drive; table on stdout, record
 
 test: tools check ## Everything that has to pass: make check, then all tests (installs what is missing)
 	$(CARGO) test --locked --workspace
+	WAFER=$(DEBUG_WAFER) python3 -m unittest discover tests/shells
 	$(MAKE) --no-print-directory simulate MINUTES=2 SEEDS=1..1001
 	scripts/web-test
 	$(MAKE) --no-print-directory python WHEEL_PROFILE=dev
 	$(MAKE) --no-print-directory interop
 
 .PHONY: tools tools-rust
-tools: tools-rust ## Install what the tests need: fio, FUSE, rustfmt, clippy
+tools: tools-rust ## Install what the tests need: fio, FUSE, shells, rustfmt, clippy
 	scripts/need-fio
 	scripts/need-fuse
+	scripts/need-shells
 
 tools-rust:
 	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt

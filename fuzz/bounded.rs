@@ -31,6 +31,12 @@ pub(crate) fn fuzz(target: &str, run: fn(&[u8]) -> Signature, more: Vec<Vec<u8>>
     // Limits the number of seeds.
     const MOST: usize = 150;
     let mut inputs = seeds(&folder);
+    if save {
+        std::fs::create_dir_all(&folder).unwrap();
+        for (number, input) in more.iter().enumerate() {
+            std::fs::write(folder.join(format!("valid-{number}")), input).unwrap();
+        }
+    }
     inputs.extend(more);
     assert!(save || inputs.len() >= 5, "{target} has too few seeds: {}", inputs.len());
     let mut seen = BTreeSet::new();

@@ -2,6 +2,7 @@
 //! target of cargo-fuzz and by `crates/wafer-cli/tests/fuzz.rs`.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,8 +22,9 @@ const DATA: &str = "drive";
 const STATE: &str = "drive.state";
 const JOURNAL: &str = "drive.journal";
 
-/// Bytes of the journal of a small drive, with its header and the write log.
-const JOURNAL_BYTES: u64 = 512 + (1 << 20) + (4 << 20);
+/// Where the write log begins in the file of the journal, and where a small drive's ends.
+const LOG_AT: u64 = 512 + (1 << 20);
+const JOURNAL_BYTES: u64 = LOG_AT + (4 << 20);
 
 fn open(storage: &FaultyStorage) -> Result<Drive, DriveError> {
     let device = serde_json::json!({
@@ -60,11 +62,12 @@ fn work(drive: &Drive, count: u64) {
     }
 }
 
-fn bytes(storage: &FaultyStorage, path: &str) -> Vec<u8> {
+/// Reads a part of a file, without the zeroes at its end.
+fn bytes(storage: &FaultyStorage, path: &str, part: Range<u64>) -> Vec<u8> {
     let file = storage.open(Path::new(path)).expect("a file");
-    let mut bytes = vec![0; file.len().expect("a length") as usize];
-    file.read_at(&mut bytes, 0).expect("its bytes");
-    // A file that ends with zeroes may end before them.
+    let end = file.len().expect("a length").min(part.end);
+    let mut bytes = vec![0; end.saturating_sub(part.start) as usize];
+    file.read_at(&mut bytes, part.start).expect("its bytes");
     bytes.truncate(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
     bytes
 }
@@ -78,28 +81,36 @@ pub(crate) fn sample(count: u64, closed: bool) -> Vec<u8> {
         drive.close().expect("a state");
     }
     drop(drive);
-    let (state, journal) = (bytes(&storage, STATE), bytes(&storage, JOURNAL));
-    [&(state.len() as u32).to_le_bytes()[..], &state, &journal].concat()
+    let state = bytes(&storage, STATE, 0..u64::MAX);
+    let journal = bytes(&storage, JOURNAL, 0..LOG_AT);
+    let log = bytes(&storage, JOURNAL, LOG_AT..JOURNAL_BYTES);
+    let lengths = [state.len() as u32, journal.len() as u32].map(u32::to_le_bytes);
+    [lengths.as_flattened(), &state, &journal, &log].concat()
 }
 
-/// Opens a drive: the length of the state, the state, the journal. What is accepted must work, and be accepted
-/// again after a clean end.
+/// Opens a drive: the lengths of the state and of the journal, the state, the journal, the write log. What is
+/// accepted must work, and be accepted again after a clean end.
 pub(crate) fn drive(input: &[u8]) -> BTreeSet<(u8, u16, u16)> {
-    let Some((length, rest)) = input.split_first_chunk::<4>() else { return BTreeSet::new() };
-    let (state, journal) = rest.split_at((u32::from_le_bytes(*length) as usize).min(rest.len()));
+    let Some((lengths, rest)) = input.split_first_chunk::<8>() else { return BTreeSet::new() };
+    let length = |at: usize, rest: &[u8]| {
+        let bytes = lengths[at..at + 4].try_into().expect("four bytes");
+        (u32::from_le_bytes(bytes) as usize).min(rest.len())
+    };
+    let (state, rest) = rest.split_at(length(0, rest));
+    let (journal, log) = rest.split_at(length(4, rest));
+    let journal = &journal[..journal.len().min(LOG_AT as usize)];
     let storage = FaultyStorage::default().without_marks();
-    for (path, content) in [(STATE, state), (JOURNAL, journal)] {
-        if !content.is_empty() {
-            let file = storage.open(Path::new(path)).expect("a file");
-            file.write_at(content, 0).expect("room");
-            if path == JOURNAL && (content.len() as u64) < JOURNAL_BYTES {
-                // The zeroes that its input leaves out.
-                file.set_len(JOURNAL_BYTES).expect("room");
-            }
-        }
-    }
     if !state.is_empty() {
+        let file = storage.open(Path::new(STATE)).expect("a file");
+        file.write_at(state, 0).expect("room");
         storage.open(Path::new(DATA)).and_then(|file| file.set_len(PAGES * PAGE)).expect("room");
+    }
+    if !journal.is_empty() || !log.is_empty() {
+        let file = storage.open(Path::new(JOURNAL)).expect("a file");
+        // With the zeroes that its input leaves out.
+        file.set_len(JOURNAL_BYTES).expect("room");
+        file.write_at(journal, 0).expect("room");
+        file.write_at(log, LOG_AT).expect("room");
     }
     let drive = match open(&storage) {
         Ok(drive) => drive,

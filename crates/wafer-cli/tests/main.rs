@@ -4,6 +4,7 @@ mod calibrate;
 mod explain;
 mod fuzz;
 mod measure;
+mod memory;
 mod mount;
 mod outputs;
 mod run;

@@ -11,10 +11,10 @@ use wafer_host::{Host, HostOptions, Io, Queue};
 use wafer_nvme::zerocopy::{FromZeros as _, IntoBytes as _};
 use wafer_nvme::*;
 
-const NQN: &str = "nqn.2026-11.io.wafer:drive";
+pub(crate) const NQN: &str = "nqn.2026-11.io.wafer:drive";
 
 /// A folder with a device of three namespaces.
-fn folder(groups: u16) -> tempfile::TempDir {
+pub(crate) fn folder(groups: u16) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let device = format!(
         "capacity = \"48MiB\"\noverprovisioning = 0.6\nhandles = 4\ngroups = {groups}\n\
@@ -53,16 +53,16 @@ fn says(arguments: &[&str], words: &[&str]) {
     }
 }
 
-struct Server {
-    child: Child,
-    address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) address: SocketAddr,
     /// Address of the live page.
     page: String,
     _stderr: BufReader<ChildStderr>,
 }
 
 impl Server {
-    fn start(folder: &Path, more: &[&str]) -> Server {
+    pub(crate) fn start(folder: &Path, more: &[&str]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_wafer"))
             .args(["serve", "--json", "--device", &path(folder, "device.toml")])
             .args(["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--nqn", NQN])

@@ -139,7 +139,12 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// Print the JSON Schema of records, experiment files or reproduced studies.
     Schema(SchemaArgs),
-    /// Print the completion script of a shell.
+    /// Print the script that makes a shell complete commands, names, and keys of `--set` with their values.
+    #[command(after_help = "\
+Examples:
+  source <(wafer completions bash)      # in ~/.bashrc
+  source <(wafer completions zsh)       # in ~/.zshrc, after compinit
+  wafer completions fish | source       # in ~/.config/fish/config.fish")]
     Completions {
         /// Shell.
         shell: Shell,

@@ -83,8 +83,7 @@ fn why(record: &Record, runs: &Runs<'_>, json: Option<&Path>) -> anyhow::Result<
     let plan = Plan::of(record)
         .map_err(|error| LabError::config(runs.path.display().to_string(), error.to_string()))?;
     let experiments = check_all(&plan.experiments())?;
-    let why =
-        plan.judge(run_all(&experiments, runs.threads, runs.quiet, None, |_, _| Ok(()))?)?;
+    let why = plan.judge(run_all(&experiments, runs.threads, runs.quiet, None, |_, _| Ok(()))?)?;
     if let Some(path) = json {
         let answer = json!({
             "waf": why.waf,

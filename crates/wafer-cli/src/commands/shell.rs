@@ -17,8 +17,57 @@ pub(crate) fn completions(shell: Shell) -> anyhow::Result<()> {
         .ok_or_else(|| LabError::config(format!("completions {name}"), "no such shell"))?;
     let mut script = Vec::new();
     completer.write_registration("COMPLETE", "wafer", "wafer", "wafer", &mut script)?;
-    output::text(&String::from_utf8_lossy(&script))
+    let mut script = String::from_utf8(script)?;
+    match shell {
+        Shell::Bash => script.push_str(JOIN_WORDS),
+        // A space after a key would begin the next word.
+        Shell::Zsh => {
+            for (there, instead) in KEYS_WITHOUT_SPACE {
+                script = script.replace(there, instead);
+            }
+        }
+        _ => {}
+    }
+    output::text(&script)
 }
+
+const KEYS_WITHOUT_SPACE: [(&str, &str); 3] = [
+    ("local -a other=()", "local -a other=() keys=()"),
+    (
+        "            else\n                other+=",
+        "            elif [[ \"$value\" == *[=.] ]]; then\n                keys+=(\"$completion\")\n            else\n                other+=",
+    ),
+    (
+        "_describe -V 'values' other\n",
+        "_describe -V 'values' other\n        [[ -n $keys ]] && _describe -V 'values' keys -S ''\n",
+    ),
+];
+
+/// Bash ends words at `=` and `:`, which `KEY=VALUE` and addresses contain. This joins them before `wafer` is asked,
+/// and takes from its answers what stands on the line already.
+const JOIN_WORDS: &str = r#"
+_wafer() {
+    local words=() index=0 last='' part at
+    for ((at = 0; at <= COMP_CWORD; at++)); do
+        part=${COMP_WORDS[at]}
+        # The word at the cursor ends there.
+        ((at < COMP_CWORD)) || [[ $part =~ ^[=:]+$ ]] || part=$2
+        if ((at > 0)) && [[ $part =~ ^[=:]+$ || $last =~ ^[=:]+$ ]]; then
+            words[index]+=$part
+        else
+            index=${#words[@]}
+            words+=("$part")
+        fi
+        last=$part
+    done
+    local known=${words[index]}
+    [[ $last =~ ^[=:]+$ ]] || known=${known%"$last"}
+    local COMP_WORDS=("${words[@]}") COMP_CWORD=$index
+    _clap_complete_wafer "$1" "${words[index]}" "$3"
+    COMPREPLY=("${COMPREPLY[@]#"$known"}")
+}
+complete -o nospace -o bashdefault -F _wafer wafer
+"#;
 
 pub(crate) fn man(command: Option<&str>) -> anyhow::Result<()> {
     let mut root = Cli::command();

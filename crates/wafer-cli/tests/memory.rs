@@ -1,0 +1,77 @@
+//! `wafer serve` holds as much memory for hostile hosts as `--buffers` says.
+
+use std::time::{Duration, Instant};
+
+use wafer_host::{Host, HostOptions, Io, Queue, QueueOptions};
+use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::*;
+
+use crate::serve::{NQN, Server, folder};
+
+/// Bytes of `--buffers`.
+const BUFFERS: u64 = 32 << 20;
+/// Memory that a connection takes besides: its queues, tasks and sockets' small buffers.
+const CONNECTION: u64 = 256 << 10;
+const HOSTS: usize = 16;
+const IO: Io = Io { nsid: 1 };
+/// Blocks of a command, 256 KiB.
+const BLOCKS: u32 = 512;
+
+/// Resident memory of a process, in bytes.
+fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+}
+
+/// Connects a host whose data goes apart from its commands, so that the server asks for it.
+fn connect(server: &Server, name: &str) -> (Host, Vec<Queue>) {
+    let mut options = HostOptions::new(NQN, name);
+    options.queue = QueueOptions { in_capsule: 1024, ..QueueOptions::default() };
+    let host = Host::connect(server.address, options).unwrap();
+    let queues = (1..=4).map(|qid| host.io_queue(qid).unwrap()).collect();
+    (host, queues)
+}
+
+/// Fills a queue with commands of one kind, and takes no answer.
+fn fill(queue: &mut Queue, kind: usize) {
+    let data = vec![1; (BLOCKS * 512) as usize];
+    while queue.outstanding() < 60 {
+        match kind {
+            0 => queue.submit(IO.write(0, BLOCKS, None), &data, 0),
+            1 => queue.submit(IO.read(0, BLOCKS), &[], data.len()),
+            2 => queue.submit(IO.compare(0, BLOCKS), &data, 0),
+            _ => {
+                let range =
+                    CopyRange { slba: 0.into(), nlb_z: 2046.into(), ..CopyRange::default() };
+                queue.submit(IO.copy(1000, 1, None), range.as_bytes(), 0)
+            }
+        };
+    }
+    queue.flush().unwrap();
+}
+
+#[test]
+fn hostile_queues_share_the_buffers() {
+    let folder = folder(1);
+    let buffers = (BUFFERS >> 20).to_string() + "MiB";
+    let mut server = Server::start(folder.path(), &["--data", "memory", "--buffers", &buffers]);
+    let mut hosts: Vec<_> = (0..HOSTS).map(|n| connect(&server, &format!("h{n}"))).collect();
+    let idle = resident(server.child.id());
+    for (_, queues) in &mut hosts {
+        for (kind, queue) in queues.iter_mut().enumerate() {
+            fill(queue, kind);
+        }
+    }
+    let (started, mut most) = (Instant::now(), 0);
+    while started.elapsed() < Duration::from_secs(3) {
+        most = most.max(resident(server.child.id()) - idle);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    let queues = (HOSTS * 5) as u64;
+    eprintln!("{queues} queues: {} KiB more than idle", most >> 10);
+    assert!(most > BUFFERS / 8, "the hosts hold no buffers: {most}");
+    assert!(most < BUFFERS + queues * CONNECTION, "{most} bytes for {queues} queues");
+}
