@@ -43,7 +43,7 @@ impl Settings {
             _ if reads_files(&experiment, path) => {
                 return Err(layers.error(key, "a page reads no files, and the workload does"));
             }
-            "tenants" => WorkloadSettings::Toml(experiment.workload.text()),
+            "tenants" => WorkloadSettings::Toml(tenants(&layers)),
             _ => WorkloadSettings::Toml(format!("[workload]\n{}", experiment.workload.text())),
         };
         let shared = !matches!(workload, WorkloadSettings::Streams(_));
@@ -62,6 +62,13 @@ impl Settings {
             attribution: experiment.attribution,
         })
     }
+}
+
+/// Returns the tenants of an experiment as they stand in its file. The text of their workload is for readers of a
+/// record.
+fn tenants(layers: &Layers) -> String {
+    let tenants = layers.get("tenants").map(|tenants| ("tenants".to_owned(), tenants.clone()));
+    tenants.into_iter().collect::<toml::Table>().to_string()
 }
 
 /// Reports whether the workload reads anything but the experiment file.

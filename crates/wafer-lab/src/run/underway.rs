@@ -291,7 +291,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             experiment: &self.experiment,
             started: self.started,
             counters: device.counters(),
-            events: device.observer().events.clone(),
+            events: device.observer().events,
             wear: wear(device),
             attribution: AttributionRecord::of(device),
             figures: self.stream.figures(),
