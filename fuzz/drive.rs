@@ -38,6 +38,7 @@ fn open(storage: &FaultyStorage) -> Result<Drive, DriveError> {
         data: DataSpec::File(DATA.into()),
         lba_bytes: 4096,
         events_enabled: false,
+        given: Default::default(),
     };
     Drive::with(
         options,

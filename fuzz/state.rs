@@ -5,7 +5,7 @@ use wafer_device::{Device, DeviceConfig, DeviceState, StateError};
 use wafer_interface::{Command, NsId, Placement};
 
 /// Policies, and rules of separation, of the devices that states are read for.
-const KINDS: [(&str, Option<&str>); 8] = [
+const KINDS: [(&str, Option<&str>); 9] = [
     ("greedy", None),
     ("greedy", Some("sepbit")),
     ("windowed-greedy", Some("midas")),
@@ -14,6 +14,7 @@ const KINDS: [(&str, Option<&str>); 8] = [
     ("adaptive", Some("deathtime")),
     ("quota-marginal", None),
     ("hazard", None),
+    ("cost-benefit", Some("dac")),
 ];
 
 /// Bytes of a page, its blocks, and pages of the device.

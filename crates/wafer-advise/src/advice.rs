@@ -50,11 +50,13 @@ pub struct Advice {
     pub hold_out: f64,
     /// Maximum number of handles.
     pub handles: u16,
-    /// All simulated schemes, bounds included, in order of write amplification on the held-out part.
+    /// All simulated schemes, bounds included, in order of write amplification on the last half of the held-out part.
     #[serde(rename = "ways")]
     pub schemes: Vec<SchemeReport>,
-    /// Name of the recommended scheme.
+    /// Name of the recommended scheme, of those that a host can use.
     pub best: String,
+    /// Settings of the firmware that does clearly better without any placement.
+    pub firmware: Option<String>,
     /// Groups of the recommended scheme.
     pub groups: Vec<GroupReport>,
     /// Lifetimes of pages in the learned part.
@@ -79,9 +81,12 @@ pub struct SchemeReport {
     pub kind: SchemeKind,
     /// Number of handles used.
     pub handles: usize,
-    /// Write amplification on the held-out part, in the last pass.
+    /// Write amplification on the last half of the held-out part, in the last pass. Nothing is learned from it, and
+    /// nothing chosen by it.
     pub waf: f64,
-    /// Standard deviation of the WAF between the quarters of that part.
+    /// Write amplification on the first half of the held-out part, by which the recommended scheme is chosen.
+    pub waf_chosen: f64,
+    /// Standard deviation of the WAF between the quarters of the held-out part.
     pub spread: f64,
     /// Write amplification on the learned part, in the last pass.
     pub waf_learned: f64,
@@ -105,7 +110,9 @@ pub enum SchemeKind {
     Streams,
     /// The age of the page that is overwritten.
     History,
-    /// Future writes: a bound that no host can reach.
+    /// Other firmware of the drive, without placement.
+    Firmware,
+    /// Future writes: what no host can know.
     Oracle,
 }
 

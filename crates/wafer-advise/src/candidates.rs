@@ -13,7 +13,7 @@ use crate::log::Log;
 use crate::oracle::DeathTimes;
 use crate::placing::Scheme;
 use crate::simulate::Plan;
-use crate::{regions, scale, search, simulate, streams};
+use crate::{firmware, regions, scale, search, simulate, streams};
 
 /// A placement scheme to be simulated.
 pub(super) struct Candidate {
@@ -21,6 +21,8 @@ pub(super) struct Candidate {
     pub(super) kind: SchemeKind,
     pub(super) handles: usize,
     pub(super) scheme: Scheme,
+    /// The drive with other firmware, if the scheme asks for that.
+    pub(super) firmware: Option<ResolvedDevice>,
 }
 
 /// The traffic, the lifetimes learned from it, and the drive.
@@ -38,6 +40,23 @@ pub(super) fn all(
     options: &AdviseOptions,
     cancel: &AtomicBool,
 ) -> Result<Vec<Candidate>, LabError> {
+    let mut all = placements(traffic, options, cancel)?;
+    all.extend(firmware::all(traffic.device).into_iter().map(|(name, device)| Candidate {
+        name: format!("no placement, {name}"),
+        kind: SchemeKind::Firmware,
+        handles: 1,
+        scheme: Scheme::One,
+        firmware: Some(device),
+    }));
+    Ok(all)
+}
+
+/// Returns the schemes on the drive as it is.
+fn placements(
+    traffic: &Traffic<'_>,
+    options: &AdviseOptions,
+    cancel: &AtomicBool,
+) -> Result<Vec<Candidate>, LabError> {
     let Traffic { device, log, lives, leaves, plan } = *traffic;
     let geometry = &device.geometry;
     let most = usize::from(options.handles.max(1));
@@ -46,6 +65,7 @@ pub(super) fn all(
         kind: SchemeKind::None,
         handles: 1,
         scheme: Scheme::One,
+        firmware: None,
     }];
     for (number, labels) in log.labels.iter().enumerate() {
         let points = streams::points(log, labels, geometry, plan.learned);
@@ -58,6 +78,7 @@ pub(super) fn all(
                 kind: SchemeKind::Recorded,
                 handles: labels.names.len(),
                 scheme: Scheme::Labels(number, (0..labels.names.len() as u16).collect()),
+                firmware: None,
             });
             continue;
         }
@@ -72,6 +93,7 @@ pub(super) fn all(
                 kind: SchemeKind::Streams,
                 handles: used,
                 scheme: Scheme::Labels(number, groups),
+                firmware: None,
             });
         }
     }
@@ -105,6 +127,7 @@ pub(super) fn all(
             kind: SchemeKind::Regions,
             handles: used,
             scheme: by_address(&groups),
+            firmware: None,
         });
         seen.push(groups);
     }
@@ -114,6 +137,7 @@ pub(super) fn all(
             kind: SchemeKind::History,
             handles: most,
             scheme: Scheme::History(lives.quantiles(most)),
+            firmware: None,
         });
         let deaths = Arc::new(DeathTimes::of(log, geometry));
         let mut kinds = vec![most];
@@ -127,6 +151,7 @@ pub(super) fn all(
                     kind: SchemeKind::Oracle,
                     handles,
                     scheme: Scheme::Oracle(deaths.clone(), bounds),
+                    firmware: None,
                 });
             }
         }

@@ -3,21 +3,22 @@
 //! # What it is
 //! [`advise`] takes a workload (most often a trace) and a device. It measures how long pages live before
 //! they are overwritten or deallocated, by address and by stream. It groups addresses and streams with
-//! similar lifetimes, one group a handle. It simulates these groups and a bound with perfect knowledge of
-//! death times. It ranks them by write amplification on a held-out part of the traffic.
+//! similar lifetimes, one group a handle. It simulates these groups, the drive with other firmware, and grouping with
+//! future knowledge of death times. It chooses by a held-out part of the traffic, and reports the WAF of another.
 //!
 //! # Architecture
 //! - `advice.rs`: advice and its options; `log.rs`: the traffic in memory, with labels for each write;
 //!   `scale.rs`: the drive it is simulated on;
 //! - `lives.rs`: lifetimes by address; `regions.rs`: neighbouring addresses with similar lifetimes;
 //!   `group.rs`: k-means and dynamic programming over them; `model.rs`: groups by calculated relocation;
-//!   `streams.rs`: lifetimes by process, volume and size;
+//!   `streams.rs`: lifetimes by process, volume and size; `stationary.rs`: warnings about traffic that changes;
 //! - `oracle.rs`: death times from the future; `placing.rs`: placement schemes at work;
-//! - `candidates.rs`: the schemes to simulate; `simulate.rs`: one of them on the drive;
+//! - `candidates.rs`: the schemes to simulate; `firmware.rs`: the drive with other firmware; `simulate.rs`: one of them on the drive;
 //! - `reports.rs`: the contents of groups and streams; `output.rs`: fio, nvme-cli, hints.
 //!
 //! # Method
-//! Lifetimes are learned from the first part of the traffic; the rest is held out. They are counted in
+//! Lifetimes are learned from the first part of the traffic; the rest is held out. The first half of that serves to
+//! choose, the last half to report. Lifetimes are counted in
 //! host bytes written meanwhile, like write amplification. A region's mean life is its exposure (the ages
 //! of all its pages, valid ones included) over the number of lives that ended: long lives that have not
 //! ended yet do not bias this estimate. Groups are formed by mean life and by the spread of lives
@@ -25,6 +26,7 @@
 
 mod advice;
 mod candidates;
+mod firmware;
 mod group;
 mod lives;
 mod log;
@@ -37,6 +39,7 @@ mod reports;
 mod scale;
 mod search;
 mod simulate;
+mod stationary;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -57,6 +60,7 @@ use simulate::{Outcome, Plan};
 use wafer_lab::config::ResolvedDevice;
 use wafer_lab::source::Workload;
 use wafer_lab::{LabError, TraceSource};
+use wafer_trace::{PlaceMap, Scan};
 
 /// Advises on the placement of a workload. `progress` is called with a description of each step.
 ///
@@ -86,6 +90,12 @@ pub fn advise(
         );
     }
     let geometry = simulated.geometry.clone();
+    // On a drive scaled to the trace the gaps between its pages are left out.
+    let scaled = traces
+        .filter(|_| simulated.logical_bytes() != device.logical_bytes())
+        .and_then(scale::traces);
+    let played = scaled.clone().map(Workload::new);
+    let (workload, traces) = (played.as_ref().unwrap_or(workload), scaled.as_ref().or(traces));
     let log = Log::record(&simulated, workload, traces, options, cancel)?;
     notices.extend(log.notices.iter().cloned());
     if log.pages == 0 {
@@ -116,7 +126,7 @@ pub fn advise(
                 return Err(LabError::Cancelled);
             }
             let outcome = simulate::run(
-                &simulated,
+                candidate.firmware.as_ref().unwrap_or(&simulated),
                 &log,
                 &candidate.scheme,
                 &plan,
@@ -134,15 +144,15 @@ pub fn advise(
     order.sort_by(|a, b| outcomes[*a].waf.total_cmp(&outcomes[*b].waf));
     let schemes: Vec<SchemeReport> =
         order.iter().map(|i| report(&candidates[*i], &outcomes[*i], base)).collect();
-    // Among schemes that a host can use, the fewest handles within half a percent of the best.
-    let possible = || order.iter().filter(|i| candidates[**i].kind != SchemeKind::Oracle);
-    let least = possible().map(|i| outcomes[*i].waf).fold(f64::INFINITY, f64::min);
-    let best = possible()
-        .filter(|i| outcomes[**i].waf <= least * 1.005)
-        .min_by_key(|i| candidates[**i].handles)
-        .copied()
-        .unwrap_or(0);
+    let best = chosen(&candidates, &outcomes);
     let chosen = &candidates[best];
+    notices.extend(stationary::notices(&log, &geometry, &plan, &chosen.name, &outcomes[best]));
+    let firmware = better_firmware(&candidates, &outcomes, &outcomes[best]);
+    if let Some(name) = &firmware {
+        notices.push(format!(
+            "nothing to do on the host: a drive whose firmware has {name} does better without placement; ask for it"
+        ));
+    }
     if lives.ended() < 1000.0 {
         notices.push(format!(
             "only {:.0} pages were overwritten in the learned part: the advice rests on few lifetimes",
@@ -160,17 +170,63 @@ pub fn advise(
         hold_out: options.hold_out,
         handles: options.handles,
         best: chosen.name.clone(),
+        firmware,
         groups: reports::groups(&chosen.scheme, &log, &lives, &geometry, chosen.handles),
         streams: reports::streams(&chosen.scheme, &log, &geometry, plan.learned),
         histogram: lives.histogram(geometry.page_bytes),
         heat_map: lives.heat_map(&geometry),
         map: match &chosen.scheme {
-            Scheme::Regions(map) => Some(map.as_ref().clone()),
+            Scheme::Regions(map) => Some(match &scaled {
+                Some(traces) => with_gaps(map, &traces.scans()?[0]),
+                None => map.as_ref().clone(),
+            }),
             _ => None,
         },
         schemes,
         notices,
     })
+}
+
+/// Returns a map of the addresses of a trace without the gaps as one of its own addresses. Nothing is written to a
+/// gap, so a range that spans one keeps its handle.
+fn with_gaps(map: &PlaceMap, scan: &Scan) -> PlaceMap {
+    let mut wide = PlaceMap::default();
+    for (namespace, first, end, handle) in map.ranges() {
+        let first = wafer_trace::with_gaps(scan, first);
+        let end = wafer_trace::with_gaps(scan, end - 1) + 1;
+        wide.add(namespace, first, end, handle);
+    }
+    wide
+}
+
+/// A drive with other firmware has to be that much better than placement on the host.
+const FIRMWARE_GAIN: f64 = 0.98;
+
+/// Returns the scheme to recommend by the part of the traffic that serves to choose: among those that a host can
+/// use, the fewest handles within half a percent of the best.
+fn chosen(candidates: &[Candidate], outcomes: &[Outcome]) -> usize {
+    let waf = |at: &usize| outcomes[*at].waf_chosen;
+    let possible = || {
+        let is =
+            |at: &usize| !matches!(candidates[*at].kind, SchemeKind::Oracle | SchemeKind::Firmware);
+        (0..candidates.len()).filter(is)
+    };
+    let least = possible().map(|at| waf(&at)).fold(f64::INFINITY, f64::min);
+    let good = possible().filter(|at| waf(at) <= least * 1.005);
+    let handles = |at: &usize| candidates[*at].handles;
+    good.min_by(|a, b| handles(a).cmp(&handles(b)).then(waf(a).total_cmp(&waf(b)))).unwrap_or(0)
+}
+
+/// Returns the settings of the best other firmware, if it is clearly better than placement on the host.
+fn better_firmware(
+    candidates: &[Candidate],
+    outcomes: &[Outcome],
+    best: &Outcome,
+) -> Option<String> {
+    let all = candidates.iter().zip(outcomes).filter(|(c, _)| c.kind == SchemeKind::Firmware);
+    let (candidate, outcome) = all.min_by(|a, b| a.1.waf_chosen.total_cmp(&b.1.waf_chosen))?;
+    let name = candidate.name.trim_start_matches("no placement, ");
+    (outcome.waf_chosen < best.waf_chosen * FIRMWARE_GAIN).then(|| name.to_owned())
 }
 
 fn report(candidate: &Candidate, outcome: &Outcome, base: &Outcome) -> SchemeReport {
@@ -185,6 +241,7 @@ fn report(candidate: &Candidate, outcome: &Outcome, base: &Outcome) -> SchemeRep
         kind: candidate.kind,
         handles: candidate.handles,
         waf: outcome.waf,
+        waf_chosen: outcome.waf_chosen,
         spread: variance.sqrt().abs(),
         waf_learned: outcome.waf_learned,
         life_gained: base.waf / outcome.waf - 1.0,

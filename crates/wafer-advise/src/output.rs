@@ -139,7 +139,7 @@ fn hints(advice: &Advice) -> String {
         .map(|w| w.waf)
         .fold(f64::INFINITY, f64::min);
     if oracle.is_finite() {
-        text.push_str(&format!("\nWith perfect knowledge of death times: WAF {oracle:.3}.\n"));
+        text.push_str(&format!("\nWith future knowledge of death times: WAF {oracle:.3}.\n"));
     }
     text
 }

@@ -1,13 +1,15 @@
 //! The drive that the traffic is simulated on: the requested one, scaled to the traffic.
 //!
 //! A trace of a few gigabytes would never make a drive of terabytes collect garbage. So the capacity is
-//! set to the bytes that the traffic touches over the fill. Over-provisioning, the number of reclaim units
+//! set to the bytes of the pages that the traffic touches over the fill, and the gaps between these pages are left
+//! out. Over-provisioning, the number of reclaim units
 //! and all shares stay. Reclaim units shrink with the capacity, down to 1 MiB.
 
 use wafer_device::{Geometry, Layout};
 use wafer_interface::Bytes;
 use wafer_lab::config::ResolvedDevice;
-use wafer_lab::{LabError, TraceSource};
+use wafer_lab::{LabError, TraceFile, TraceSource};
+use wafer_trace::{GRANULE, Map, Scan, TraceOptions};
 
 use super::advice::AdviseOptions;
 
@@ -32,7 +34,7 @@ pub(super) fn device(
     }
     let overprovisioning = device.overprovisioning();
     if let (Some(fill), Some(traces)) = (options.fill, traces) {
-        let touched: u64 = traces.scans()?.iter().map(|scan| scan.touched_bytes()).sum();
+        let touched: u64 = traces.scans()?.iter().map(|scan| touched(traces, scan)).sum();
         let capacity = (touched as f64 / fill) as u64;
         let logical = device.logical_bytes();
         if touched > 0 && capacity < logical {
@@ -58,6 +60,31 @@ pub(super) fn device(
     }
     (simulated.geometry, simulated.layout) = resolve(&mut simulated, notices)?;
     Ok(simulated)
+}
+
+/// Returns whether the gaps between the pages of the trace are left out on a scaled drive. Several traces
+/// share the drive by their granules.
+fn without_gaps(traces: &TraceSource) -> bool {
+    matches!(traces.traces(), [trace] if trace.options.map == Map::Auto)
+}
+
+/// Returns the bytes that a trace takes on a scaled drive.
+fn touched(traces: &TraceSource, scan: &Scan) -> u64 {
+    if without_gaps(traces) {
+        return scan.touched_bytes();
+    }
+    scan.volumes.iter().map(|volume| volume.granules.len() * GRANULE).sum()
+}
+
+/// Returns the traces as they are played on the drive scaled to them.
+pub(super) fn traces(traces: &TraceSource) -> Option<TraceSource> {
+    without_gaps(traces).then(|| {
+        let files = traces.traces().iter().map(|trace| TraceFile {
+            file: trace.file.clone(),
+            options: TraceOptions { map: Map::Pages, ..trace.options.clone() },
+        });
+        traces.again(files.collect())
+    })
 }
 
 /// Resolves sizes and layout. A device that is too small for its open reclaim units gets the fewest
@@ -88,6 +115,12 @@ fn resolve(
             Err(LabError::config(format!("{}: {}", simulated.name, error.key), error.message))
         }
     }
+}
+
+/// Resolves the sizes of a device with a changed configuration; none if it has too few reclaim units.
+pub(super) fn resolved(device: &mut ResolvedDevice) -> Option<()> {
+    (device.geometry, device.layout) = device.config.resolve().ok()?;
+    Some(())
 }
 
 /// Returns a device with more handles, for bounds that use more than the drive has.

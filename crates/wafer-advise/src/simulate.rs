@@ -68,8 +68,10 @@ fn passes(before: u64, all: u64, geometry: &Geometry) -> u32 {
 /// The result of a simulation.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
-    /// WAF of the held-out part.
+    /// WAF of the last half of the held-out part, which is reported.
     pub(super) waf: f64,
+    /// WAF of its first half, by which schemes are chosen.
+    pub(super) waf_chosen: f64,
     pub(super) waf_learned: f64,
     /// WAF of each quarter of the held-out part.
     pub(super) quarters: Vec<f64>,
@@ -121,9 +123,12 @@ pub(super) fn run(
         (host > 0).then(|| media as f64 / host as f64)
     };
     let end = counted.len() - 1;
+    // Without writes in a part, that before it stands in.
+    let all = between(1, end).or_else(|| between(0, 1)).unwrap_or(1.0);
+    let half = 1 + (end - 1) / 2;
     Ok(Outcome {
-        // Without writes in the held-out part, the learned part stands in.
-        waf: between(1, end).or_else(|| between(0, 1)).unwrap_or(1.0),
+        waf: between(half, end).unwrap_or(all),
+        waf_chosen: between(1, half).unwrap_or(all),
         waf_learned: between(0, 1).unwrap_or(1.0),
         quarters: (1..end).filter_map(|q| between(q, q + 1)).collect(),
     })

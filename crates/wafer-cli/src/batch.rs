@@ -2,9 +2,10 @@
 
 use std::sync::Mutex;
 
-use wafer_lab::{Batch, Checked, Experiment, LabError};
+use wafer_lab::{Batch, Checked, Experiment, LabError, SteadyStates};
 use wafer_record::{Record, Snapshot};
 
+use crate::cache::Cache;
 use crate::cancel::{CANCEL, cancel_on_ctrl_c};
 use crate::progress::Bar;
 
@@ -22,11 +23,13 @@ pub(crate) fn run_all(
     cancel_on_ctrl_c()?;
     let bar = Bar::new(experiments, quiet);
     let failed = Mutex::new(Vec::new());
+    let cache = Cache::of_environment(quiet)?;
     let batch = Batch {
         threads,
         cancel: &CANCEL,
         progress: &|number, progress| bar.update(number, progress),
         watch,
+        steady: cache.as_ref().map(|cache| cache as &dyn SteadyStates),
         finished: &|number, result| {
             let kept = result.as_ref().map_or(Ok(()), |record| finished(number, record));
             if let (Err(error), Ok(mut failed)) = (kept, failed.lock()) {

@@ -10,6 +10,7 @@
 //!   of configurations and their values are completed from the JSON Schema.
 //! - `commands/`: one file per command, each from its arguments to output. `summary.rs` has the tables
 //!   of runs.
+//! - `cache.rs`: the folder of drives in steady state.
 //! - `output.rs`: tables, sizes and JSON. `terminal.rs`: colours, and escapes of everything else that acts on a
 //!   terminal. `progress.rs`: the bar on stderr. `errors.rs`: errors
 //!   of libraries in the words of the command line.
@@ -32,6 +33,7 @@
 
 mod args;
 mod batch;
+mod cache;
 mod cancel;
 mod commands;
 mod errors;
@@ -79,6 +81,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Command::Devices(args) => commands::devices::run(args, cli.quiet),
         Command::Policies(args) => commands::policies::run(args),
         Command::Models(args) => commands::models::run(args),
+        Command::Cache(command) => commands::cache::run(command, cli.quiet),
         Command::Config(args) => commands::config::run(args, cli.quiet),
         Command::Schema(args) => commands::schema::run(args),
         Command::Completions { shell } => commands::shell::completions(*shell),

@@ -1,5 +1,6 @@
 //! The `wafer` command as a program.
 
+mod cache;
 mod calibrate;
 mod explain;
 mod fuzz;

@@ -23,7 +23,8 @@ impl Folder {
     /// Makes a folder with a job, an experiment, a trace, a record, a device, and a link to each.
     fn new() -> Self {
         let folder = Folder(tempfile::tempdir().unwrap());
-        folder.file("job.fio", "[a]\nrw=randwrite\nsize=100%\n");
+        folder.file("job.fio", "[a]\nrw=randwrite\ninclude more.inc\n");
+        folder.file("more.inc", "size=100%\n");
         folder.file("e.toml", EXPERIMENT);
         folder.file(
             "t.blkparse",
@@ -34,7 +35,7 @@ impl Folder {
         folder.file("d.toml", &String::from_utf8(device.stdout).unwrap());
         let run = folder.wafer(&["run", "e.toml", "--json", "r.json"]);
         assert!(run.status.success(), "{run:?}");
-        for name in ["job.fio", "e.toml", "t.blkparse", "r.json", "d.toml"] {
+        for name in ["job.fio", "more.inc", "e.toml", "t.blkparse", "r.json", "d.toml"] {
             symlink(name, folder.path(&format!("to-{name}"))).unwrap();
         }
         folder
@@ -67,7 +68,7 @@ impl Folder {
 /// Returns command lines with `OUT` for the output, and the inputs it may not be.
 fn commands() -> Vec<(Vec<&'static str>, Vec<&'static str>)> {
     let mut all = vec![
-        ("run e.toml --json OUT", vec!["e.toml", "job.fio"]),
+        ("run e.toml --json OUT", vec!["e.toml", "job.fio", "more.inc"]),
         ("run --device d.toml --fio job.fio --volume 1MiB --json OUT", vec!["job.fio", "d.toml"]),
         ("run --device d.toml --trace t.blkparse --json OUT", vec!["t.blkparse"]),
         ("report r.json -o OUT", vec!["r.json"]),

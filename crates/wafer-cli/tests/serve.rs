@@ -204,6 +204,13 @@ fn a_second_server_is_refused_and_touches_nothing() {
         "reclaim_unit.size=2MiB",
     ];
     says(&more, &["drive.img", "reclaim_unit"]);
+    // Its settings are those of the drive.
+    for (option, value, reason) in
+        [("--seed", "5", "seed 0"), ("--lba", "512", "blocks of 4096 bytes")]
+    {
+        let more = ["--device", &device, "--listen", "127.0.0.1:0", "--data", &data, option, value];
+        says(&more, &["drive.img", reason]);
+    }
     // It can be served again, and knows what it was.
     let server = Server::start(folder.path(), &["--data", &data]);
     assert_eq!(server.stop()["summary"]["host_bytes"], 4096);

@@ -51,7 +51,8 @@ pub struct Geometry {
     /// Pages that are mapped by one label. Garbage collection re-labels whole segments; where
     /// one straddles the end of a reclaim unit, *which* of its pages go to either side is
     /// drawn uniformly. 1 reproduces page-by-page relocation in order of writing exactly; the
-    /// default of 1/64 reclaim unit differs from it by less than the spread between seeds.
+    /// default of 1/64 reclaim unit changes WAF by at most 1 % (without FDP and with 1,024 pages a reclaim unit by
+    /// 0.7 % on average, where seeds differ by 0.3 %).
     pub segment_pages: u32,
 }
 

@@ -81,12 +81,20 @@ impl<O: Observer> Device<O> {
         if !self.has_namespace(namespace) {
             return false;
         }
-        let number = namespace.index();
-        let pages = std::mem::take(&mut self.geometry.namespaces[number]);
-        self.geometry.namespace_handles[number].clear();
+        let pages = self.geometry.namespaces[namespace.index()].clone();
         self.unmap(pages.start, pages.end - pages.start);
-        self.place_namespaces();
+        self.delete_deallocated_namespace(namespace);
         true
+    }
+
+    /// Deletes a namespace whose pages are all deallocated, without a look at them: there may be hundreds of millions.
+    pub fn delete_deallocated_namespace(&mut self, namespace: NsId) {
+        let number = namespace.index();
+        if self.has_namespace(namespace) {
+            self.geometry.namespaces[number] = 0..0;
+            self.geometry.namespace_handles[number].clear();
+            self.place_namespaces();
+        }
     }
 
     /// Returns whether the namespace exists.

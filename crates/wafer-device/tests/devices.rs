@@ -23,8 +23,13 @@ pub(crate) fn all() -> Vec<DeviceConfig> {
         Destination::Generation,
         Destination::Writer,
     ];
-    let separations =
-        [Separation::Sepbit, Separation::Midas, Separation::MultiLog, Separation::DeathTime];
+    let separations = [
+        Separation::Sepbit,
+        Separation::Midas,
+        Separation::MultiLog,
+        Separation::Dac,
+        Separation::DeathTime,
+    ];
     let mut all = Vec::new();
     for policy in POLICIES {
         let base = config(policy.name);

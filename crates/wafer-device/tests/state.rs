@@ -144,6 +144,8 @@ fn crafted_states_are_refused_with_the_name_of_the_field() {
         ("segments.divisions", set("/segments/free_divisions", json!([4_000_000]))),
         ("rus.valid", shorten("/rus/valid")),
         ("rus.valid", set("/rus/valid/3", 17)),
+        ("rus.opened_at", shorten("/rus/opened_at")),
+        ("rus.opened_at", set("/rus/opened_at/0", huge)),
         ("rus.closed_at", shorten("/rus/closed_at")),
         ("rus.closed_at", set("/rus/closed_at/0", huge)),
         ("rus.closed_order", shorten("/rus/closed_order")),

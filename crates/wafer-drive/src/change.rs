@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Protection;
+use super::reservation::Reservations;
 use super::sanitize::Sanitized;
 use super::self_test::SelfTests;
 
@@ -29,6 +30,8 @@ pub(crate) enum Change<N> {
     Protect { nsid: u32, state: Protection },
     /// Bytes of a namespace were marked as uncorrectable.
     Uncorrectable { nsid: u32, offset: u64, length: u64 },
+    /// Registrations or the reservation of a namespace changed.
+    Reservations { nsid: u32, state: Reservations },
     /// A Sanitize operation began or ended.
     Sanitize(Sanitized),
     /// A Device Self-test began or ended.

@@ -15,13 +15,26 @@ use super::events::EventLog;
 use super::persistence::{self, Persistence, hyphenated};
 use super::sanitize::Sanitized;
 use super::self_test::SelfTests;
-use super::{Drive, Inner, Life, Namespace, Pending};
+use super::{Drive, DriveOptions, Inner, Life, Namespace, Pending};
 use crate::storage::Storage;
 
 const MAGIC: [u8; 8] = *b"WAFERSTA";
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Bytes of the map that one check covers.
 const PIECE: usize = 1 << 20;
+
+/// What a drive was made with, beside its device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Initial {
+    lba_bytes: u32,
+    events_enabled: bool,
+}
+
+impl Initial {
+    pub(super) fn of(options: &DriveOptions) -> Self {
+        Initial { lba_bytes: options.lba_bytes, events_enabled: options.events_enabled }
+    }
+}
 
 /// A checkpoint without the state of the device and its map. `N` is a namespace, borrowed to write it.
 #[derive(Serialize, Deserialize)]
@@ -39,6 +52,7 @@ pub(super) struct Saved<N> {
     pub(super) made: DeviceConfig,
     pub(super) config: DeviceConfig,
     pub(super) seed: u64,
+    pub(super) initial: Initial,
     pub(super) life: Life,
     pub(super) hosts: Vec<String>,
     pub(super) events: EventLog,
@@ -82,6 +96,7 @@ impl Drive {
             made: inner.made.clone(),
             config: inner.config.clone(),
             seed: inner.seed,
+            initial: inner.initial,
             life: self.life(inner),
             hosts: inner.hosts.clone(),
             events: inner.events.clone(),
@@ -146,7 +161,7 @@ fn write(
 pub(super) fn read(
     storage: &dyn Storage,
     path: &Path,
-    options: &DeviceConfig,
+    options: &DriveOptions,
 ) -> Result<(Saved<Namespace>, Device<Pending>), String> {
     let file = storage.open(path).map_err(|e| e.to_string())?;
     let end = file.len().map_err(|e| e.to_string())?;
@@ -178,11 +193,30 @@ pub(super) fn read(
     let json = part(number(12))?;
     let mut saved: Saved<Namespace> =
         serde_json::from_slice(&json).map_err(|e| format!("damaged: {e}"))?;
-    if let Some(key) = difference(&saved.made, options) {
+    if let Some(key) = difference(&saved.made, &options.device) {
         return Err(format!("this drive was made with another `{key}`"));
     }
-    saved.made.timing.clone_from(&options.timing);
-    saved.config.timing.clone_from(&options.timing);
+    let (made, now) = (saved.initial, Initial::of(options));
+    let given = options.given;
+    for (given, same, what) in [
+        (given.seed, saved.seed == options.seed, format!("seed {}", saved.seed)),
+        (
+            given.lba_bytes,
+            made.lba_bytes == now.lba_bytes,
+            format!("blocks of {} bytes", made.lba_bytes),
+        ),
+        (
+            given.events_enabled,
+            made.events_enabled == now.events_enabled,
+            "other FDP events".to_owned(),
+        ),
+    ] {
+        if given && !same {
+            return Err(format!("this drive was made with {what}, which it keeps"));
+        }
+    }
+    saved.made.timing.clone_from(&options.device.timing);
+    saved.config.timing.clone_from(&options.device.timing);
     let state = part(number(20))?;
     let state: DeviceState = postcard::from_bytes(&state).map_err(|e| format!("damaged: {e}"))?;
     let device = Device::restore(&saved.config, Pending::default(), state, |map| {

@@ -1,7 +1,7 @@
 //! The journal: what happened to a drive since its last checkpoint, in a file whose space is reserved in advance.
 //!
 //! A header of 64 bytes names the drive, the generation and the capacity. From the next sector on the file belongs to
-//! the write log of the data (`backend/write_log.rs`). Frames follow: length, check, payload. A
+//! the write log of the data (`backend/write_log/`). Frames follow: length, check, payload. A
 //! frame holds a batch of commands or one change of the drive, and is written with one write, so it is in the file,
 //! and survives a kill of the process, before anybody hears of it. The frames before the last [`Journal::sync`] also
 //! survive a loss of power. The check covers the payload, its position and the generation: reading stops at the first
@@ -19,7 +19,7 @@ use crate::backend::WriteLog;
 use crate::journal_file::JournalFile;
 
 const MAGIC: [u8; 8] = *b"WAFERJNL";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER: usize = 64;
 /// Where the write log begins.
 const LOG: u64 = 512;

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::storage::StorageFile;
@@ -13,18 +14,20 @@ use crate::storage::StorageFile;
 /// The file of a journal.
 pub(crate) struct JournalFile {
     file: Arc<dyn StorageFile>,
-    /// Syncs that failed. Locked during a sync: the system reports a failure only once.
-    failures: Mutex<u64>,
+    /// Syncs that failed.
+    failures: AtomicU64,
+    /// Held during a sync: the system reports a failure only once.
+    syncing: Mutex<()>,
 }
 
 impl JournalFile {
     pub(crate) fn new(file: Arc<dyn StorageFile>) -> Arc<Self> {
-        Arc::new(JournalFile { file, failures: Mutex::new(0) })
+        Arc::new(JournalFile { file, failures: AtomicU64::new(0), syncing: Mutex::new(()) })
     }
 
     /// Returns the number of syncs that failed.
     pub(crate) fn failures(&self) -> u64 {
-        *self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+        self.failures.load(Ordering::Acquire)
     }
 
     /// Makes everything written since the last sync that failed survive a loss of power, and returns how many failed.
@@ -32,9 +35,12 @@ impl JournalFile {
     /// # Errors
     /// The medium fails.
     pub(crate) fn sync(&self) -> io::Result<u64> {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        self.file.sync().inspect_err(|_| *failures += 1)?;
-        Ok(*failures)
+        let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |_: &io::Error| {
+            self.failures.fetch_add(1, Ordering::AcqRel);
+        };
+        self.file.sync().inspect_err(failed)?;
+        Ok(self.failures())
     }
 
     /// Makes everything written since there were `since` failures survive a loss of power.

@@ -12,7 +12,7 @@
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
 //! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
-//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test.
+//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `reservation.rs`: reservations. `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test.
 //! - `storage/`, `clock.rs`, `random.rs`: all access to files, time and randomness. Tests replace them.
 //!
 //! # Invariants
@@ -52,6 +52,7 @@ mod protection;
 pub mod random;
 mod recorder;
 mod removal;
+mod reservation;
 mod resume;
 mod sanitize;
 mod self_test;
@@ -63,7 +64,7 @@ mod wear;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -81,6 +82,9 @@ pub use persistence::hyphenated;
 pub use protection::Protection;
 use recorder::Recorder;
 pub use removal::Removal;
+pub use reservation::{
+    HostId, Notices, Registrant, ReservationAction, ReservationNotice, Reservations, Reserved,
+};
 pub use sanitize::{SanitizeState, SanitizeStatus};
 use sanitize::{Sanitized, Sanitizing};
 pub use self_test::SelfTestResult;
@@ -93,10 +97,11 @@ use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 pub use wear::Wear;
 
-use crate::backend::{Backend, DataFile, DataSpec};
+use crate::backend::{Backend, DataFile, DataSpec, LogWork};
 use crate::clock::{Clock, SystemClock};
 use crate::random::{Random, SystemRandom};
 use crate::storage::{Files, Storage};
+use checkpoint::Initial;
 
 /// The one endurance group of a drive.
 pub const ENDURANCE_GROUP: u16 = 1;
@@ -114,6 +119,19 @@ pub struct DriveOptions {
     pub lba_bytes: u32,
     /// Whether FDP events are enabled from the start for all handles; the specification leaves them
     /// disabled until a host enables them.
+    pub events_enabled: bool,
+    /// Which of these settings a drive that is opened again must have been made with; it goes on with its own.
+    pub given: Given,
+}
+
+/// Settings of a drive that somebody asked for, and that a drive that is opened again must have been made with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// The random seed.
+    pub seed: bool,
+    /// The logical blocks.
+    pub lba_bytes: bool,
+    /// Whether FDP events are enabled from the start.
     pub events_enabled: bool,
 }
 
@@ -173,6 +191,7 @@ pub(crate) struct Inner {
     made: DeviceConfig,
     /// Random seed of the device.
     seed: u64,
+    initial: Initial,
     pub(crate) life: Life,
     pub(crate) events: EventLog,
     sanitized: Sanitized,
@@ -225,6 +244,8 @@ pub struct Drive {
     pub(crate) namespaces: RwLock<Vec<Option<Arc<Namespace>>>>,
     pub(crate) backend: Backend,
     pub(crate) space: Space,
+    /// Whether a namespace is reserved, or was.
+    reserved: AtomicBool,
     sanitizing: Sanitizing,
     testing: Testing,
     pub(crate) options: DriveOptions,
@@ -272,6 +293,7 @@ impl Drive {
                 config: options.device.clone(),
                 made: options.device.clone(),
                 seed: options.seed,
+                initial: Initial::of(&options),
                 sanitized: Sanitized::default(),
                 self_tests: SelfTests::default(),
                 features: BTreeMap::new(),
@@ -289,6 +311,7 @@ impl Drive {
             namespaces: RwLock::new(Vec::new()),
             backend,
             space: Space::default(),
+            reserved: AtomicBool::new(false),
             sanitizing: Sanitizing::default(),
             testing: Testing::default(),
             started: environment.clock.monotonic(),
@@ -377,6 +400,23 @@ impl Drive {
         self.retry(&mut inner);
         self.maintain_life(&mut inner);
         inner.flush_record()
+    }
+
+    /// Has `notify` called whenever [`Self::log_work`] would keep later writes from waiting. It must not use the drive.
+    /// Only the first caller is notified.
+    pub fn on_log_work(&self, notify: impl Fn(LogWork) + Send + Sync + 'static) {
+        if let Some(data) = self.backend.data_file() {
+            data.on_work(notify);
+        }
+    }
+
+    /// Does work on the write log, which may take as long as the medium needs to sync it. Works of different kinds can
+    /// be done at the same time. If this fails, so does the drive.
+    pub fn log_work(&self, work: LogWork) {
+        let done = self.backend.data_file().map_or(Ok(()), |data| data.work(work));
+        if let Err(error) = done {
+            self.fail(&mut self.lock(), &error, false);
+        }
     }
 
     /// Ends the capture and saves the drive. Call this once, after the last command.

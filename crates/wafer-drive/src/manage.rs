@@ -88,6 +88,7 @@ impl Drive {
             }),
             protection: Default::default(),
             marks: Default::default(),
+            reservations: Default::default(),
             retired: Default::default(),
         };
         if let Err(status) = self.commit(inner, &Change::Create(&namespace)) {

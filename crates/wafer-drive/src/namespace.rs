@@ -9,6 +9,7 @@ use wafer_nvme::Status;
 
 use super::marks::Marks;
 use super::protection::ProtectionCell;
+use super::reservation::ReservationCell;
 use crate::backend::{NoStore, Store};
 
 /// A namespace, shared by all controllers, from its creation or its last format until it is deleted or formatted.
@@ -46,6 +47,9 @@ pub struct Namespace {
     /// Changed with the drive locked.
     #[serde(default)]
     pub(crate) marks: Marks,
+    /// Changed with the drive locked.
+    #[serde(default)]
+    pub(crate) reservations: ReservationCell,
     /// Set with the drive locked.
     #[serde(skip)]
     pub(crate) retired: OnceLock<Retired>,

@@ -33,8 +33,9 @@ use crate::storage::{Storage, StorageFile};
 
 /// Limits of the size of a journal. Within them it is as large as the map, because a checkpoint writes the map.
 const JOURNAL_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=1 << 30;
-/// Limits of the size of the write log. Within them it has 1/64 of the drive.
-const LOG_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=64 << 20;
+/// Limits of the size of the write log. Within them it has 1/32 of the drive: the longer it is, the more rarely the data
+/// file is synced.
+const LOG_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=256 << 20;
 
 /// The files of a drive.
 pub(super) struct Persistence {
@@ -130,7 +131,7 @@ impl Persistence {
             }
         }
         let bytes = (logical_pages * 4).clamp(*JOURNAL_BYTES.start(), *JOURNAL_BYTES.end());
-        let log = (logical_pages * 64).clamp(*LOG_BYTES.start(), *LOG_BYTES.end());
+        let log = (logical_pages * 128).clamp(*LOG_BYTES.start(), *LOG_BYTES.end());
         let drive = uuid(&*environment.random);
         let made = storage
             .open(journal)

@@ -160,7 +160,7 @@ impl Drive {
     fn replace(&self, inner: &mut Inner, old: &Namespace, next: Option<Namespace>) {
         match next {
             None => {
-                inner.device.delete_namespace(old.id());
+                inner.device.delete_deallocated_namespace(old.id());
                 inner.record(0, CaptureEvent::DeleteNamespace(old.id()));
                 let mut namespaces =
                     self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
@@ -211,6 +211,7 @@ fn renewed(old: &Namespace, lba_bytes: u32, base: u64, store: Arc<dyn Store>) ->
         attachment: Mutex::new(attachment),
         protection: old.protection.clone(),
         marks: Default::default(),
+        reservations: old.reservations.clone(),
         retired: Default::default(),
     }
 }

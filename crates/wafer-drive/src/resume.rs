@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use wafer_interface::{Command, LBA_BYTES, NsId, Op, Placement};
 
@@ -19,7 +20,7 @@ impl Drive {
             let path = path.display().to_string();
             DriveError::State { path, reason }
         };
-        let (saved, device) = checkpoint::read(&*files.storage, &state, &self.options.device)
+        let (saved, device) = checkpoint::read(&*files.storage, &state, &self.options)
             .map_err(|reason| wrong(&state, reason))?;
         let header = files.journal.header();
         if header.drive != saved.drive {
@@ -47,6 +48,7 @@ impl Drive {
         inner.config = saved.config;
         inner.made = saved.made;
         inner.seed = saved.seed;
+        inner.initial = saved.initial;
         inner.life = saved.life;
         inner.hosts = saved.hosts;
         inner.events = saved.events;
@@ -88,6 +90,8 @@ impl Drive {
                     .to_owned(),
             );
         }
+        let reserved = self.namespaces().iter().flatten().any(|n| n.is_reserved());
+        self.reserved.store(reserved, Ordering::Release);
         let hours = inner.life.power_on_seconds / 3600;
         inner.self_tests = std::mem::take(&mut inner.self_tests).after_power_cycle(hours);
         // The last server may have been killed before it released what deleted and formatted namespaces had.
@@ -164,6 +168,7 @@ impl Drive {
         }
         namespace.store = self.backend.store(namespace.base, namespace.bytes)?;
         namespace.protection.set(namespace.protection().after_power_cycle());
+        namespace.reservations.power_cycle();
         namespace.groups = inner.device.geometry().groups;
         self.insert(namespace);
         Ok(())
@@ -268,6 +273,11 @@ impl Drive {
             }
             Change::Uncorrectable { nsid, offset, length } => {
                 find(nsid)?.marks.add(offset, offset.saturating_add(length));
+            }
+            Change::Reservations { nsid, state } => {
+                let cell = &find(nsid)?.reservations;
+                cell.set(state);
+                cell.power_cycle();
             }
             Change::Sanitize(sanitized) => self.set_sanitized(inner, sanitized),
             Change::SelfTests(tests) => inner.self_tests = tests,

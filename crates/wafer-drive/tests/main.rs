@@ -30,7 +30,14 @@ fn config() -> DeviceConfig {
 }
 
 fn options(data: DataSpec) -> DriveOptions {
-    DriveOptions { device: config(), seed: 3, data, lba_bytes: 4096, events_enabled: false }
+    DriveOptions {
+        device: config(),
+        seed: 3,
+        data,
+        lba_bytes: 4096,
+        events_enabled: false,
+        given: Default::default(),
+    }
 }
 
 /// Opens a drive in the file system.

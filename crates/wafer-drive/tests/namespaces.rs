@@ -19,7 +19,14 @@ fn open(storage: &FaultyStorage) -> Drive {
     let environment =
         Environment { storage: Arc::new(storage.clone()), clock, ..Environment::default() };
     let data = DataSpec::File("drive.img".into());
-    let options = DriveOptions { device, seed: 3, data, lba_bytes: 4096, events_enabled: false };
+    let options = DriveOptions {
+        device,
+        seed: 3,
+        data,
+        lba_bytes: 4096,
+        events_enabled: false,
+        given: Default::default(),
+    };
     Drive::with(options, environment).unwrap()
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wafer_device::DeviceConfig;
 use wafer_drive::backend::DataSpec;
-use wafer_drive::{Drive, DriveOptions, Environment, NamespaceRequest};
+use wafer_drive::{Drive, DriveOptions, Environment, Given, NamespaceRequest};
 use wafer_faults::{FaultyStorage, ManualClock};
 
 use crate::{commands, config, on, open, options};
@@ -110,6 +110,31 @@ fn namespaces_and_fdp_survive() {
 }
 
 #[test]
+fn settings_that_were_asked_for_are_those_of_the_drive() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.img");
+    let own = options(DataSpec::File(path.clone()));
+    Drive::new(own.clone()).unwrap().close().unwrap();
+    let other = DriveOptions { seed: 4, lba_bytes: 512, events_enabled: true, ..own.clone() };
+    for (seed, lba_bytes, events_enabled, reason) in [
+        (true, false, false, "made with seed 3"),
+        (false, true, false, "made with blocks of 4096 bytes"),
+        (false, false, true, "made with other FDP events"),
+    ] {
+        let given = Given { seed, lba_bytes, events_enabled };
+        let before = std::fs::read(path.with_extension("img.state")).unwrap();
+        let refused = Drive::new(DriveOptions { given, ..other.clone() });
+        let error = refused.err().unwrap().to_string();
+        assert!(error.contains(reason) && error.contains("drive.img.state"), "{error}");
+        assert_eq!(std::fs::read(path.with_extension("img.state")).unwrap(), before);
+        Drive::new(DriveOptions { given, ..own.clone() }).unwrap().close().unwrap();
+    }
+    // What nobody asked for does not matter.
+    let drive = Drive::new(other).unwrap();
+    assert_eq!(drive.namespace(1).unwrap().lba_bytes(), 4096);
+}
+
+#[test]
 fn files_that_do_not_fit_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drive.img");
@@ -120,6 +145,7 @@ fn files_that_do_not_fit_are_refused() {
         data: DataSpec::File(path.clone()),
         lba_bytes: 4096,
         events_enabled: false,
+        given: Default::default(),
     };
     let other = DeviceConfig { handles: 8, ..config() };
     let refused = Drive::new(options(other)).err().unwrap().to_string();

@@ -6,7 +6,7 @@ use wafer_drive::backend::DataSpec;
 use wafer_host::{Completion, HostOptions, Io, Queue, QueueOptions};
 use wafer_nvme::*;
 
-use crate::common::{NQN, Target};
+use crate::common::{NQN, Target, config};
 
 const IO: Io = Io { nsid: 1 };
 const FIRST: u8 = 1;
@@ -158,5 +158,21 @@ fn operations_beyond_those_that_may_wait_for_data_can_be_tried_again() {
     let pairs: Vec<_> = statuses.chunks(2).collect();
     assert!(pairs.iter().all(|pair| **pair == DONE || **pair == interrupted), "{pairs:?}");
     assert!(pairs.iter().filter(|pair| ***pair == DONE).count() >= 2, "{pairs:?}");
+    assert_eq!(swap(&mut queue, 3, 1, 0, 1), DONE);
+}
+
+#[test]
+fn a_first_command_waits_for_a_limited_time_and_not_beyond_a_reset() {
+    let timeout = std::time::Duration::from_millis(400);
+    let target = Target::with(config("64MiB"), DataSpec::Memory, false, timeout);
+    let mut host =
+        wafer_host::Host::connect(target.address, HostOptions::new(NQN, "alone")).unwrap();
+    let mut queue = host.io_queue(1).unwrap();
+    let block = vec![0; 4096];
+    assert_eq!(submit(&mut queue, &[(compare(3, 1), &block)]), [Status::MISSING_FUSED]);
+    queue.submit(compare(3, 1), &block, 0);
+    host.reset().unwrap();
+    // The first is not completed: it was outstanding at the reset.
+    assert_eq!(submit(&mut queue, &[(write(3, 1), &block)]), [Status::MISSING_FUSED]);
     assert_eq!(swap(&mut queue, 3, 1, 0, 1), DONE);
 }

@@ -10,6 +10,7 @@ use crate::control::{Control, Progress};
 use crate::error::LabError;
 use crate::experiment::Checked;
 use crate::run::run;
+use crate::steady::SteadyStates;
 
 /// A batch of runs, with its limits and callbacks.
 pub struct Batch<'a> {
@@ -21,6 +22,8 @@ pub struct Batch<'a> {
     pub progress: &'a (dyn Fn(usize, Progress) + Sync),
     /// Called with the device of a run in progress; for batches of one.
     pub watch: Option<&'a (dyn Fn(Snapshot) + Sync)>,
+    /// Keeps drives in steady state for later runs.
+    pub steady: Option<&'a dyn SteadyStates>,
     /// Called as each run ends.
     pub finished: &'a (dyn Fn(usize, &Result<Record, LabError>) + Sync),
 }
@@ -39,7 +42,12 @@ impl Batch<'_> {
         let one = |(number, checked): (usize, &Checked)| {
             let _taken = memory.take(checked.memory_bytes);
             let progress = |p: Progress| (self.progress)(number, p);
-            let control = Control { cancel: self.cancel, progress: &progress, watch: self.watch };
+            let control = Control {
+                cancel: self.cancel,
+                progress: &progress,
+                watch: self.watch,
+                steady: self.steady,
+            };
             let result = run(&checked.experiment, control);
             (self.finished)(number, &result);
             result

@@ -4,6 +4,8 @@ use std::sync::atomic::AtomicBool;
 
 use wafer_record::Snapshot;
 
+use crate::steady::SteadyStates;
+
 /// The stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -33,12 +35,14 @@ pub struct Control<'a> {
     pub progress: &'a (dyn Fn(Progress) + Sync),
     /// Called as often with a snapshot of the device, which costs a walk over its reclaim units.
     pub watch: Option<&'a (dyn Fn(Snapshot) + Sync)>,
+    /// Keeps drives in steady state for later runs.
+    pub steady: Option<&'a dyn SteadyStates>,
 }
 
 impl Control<'_> {
     /// Returns a control that neither follows nor stops a run.
     pub fn unattended() -> Control<'static> {
         static NEVER: AtomicBool = AtomicBool::new(false);
-        Control { cancel: &NEVER, progress: &|_| {}, watch: None }
+        Control { cancel: &NEVER, progress: &|_| {}, watch: None, steady: None }
     }
 }

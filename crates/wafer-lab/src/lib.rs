@@ -12,7 +12,8 @@
 //! - `config/`: layers of TOML with the place that set each key; profiles, schema, suggestions.
 //! - `experiment.rs`, `precondition.rs`: from a file to a runnable experiment. `source/`: workloads, one
 //!   kind a file. `reference.rs`: published curves to compare with.
-//! - `run.rs` moves commands from the stream to the device in batches; `assemble.rs` makes the record.
+//! - `run.rs` moves commands from the stream to the device in batches; `steady.rs` makes drives steady;
+//!   `time/` runs with a clock; `assemble.rs` makes the record.
 //!
 //! # Invariants
 //! - The same configuration, seed and version give the same timeline, bit by bit, whatever the number of
@@ -26,8 +27,7 @@
 //! command line and Python add their own words. No input file causes a panic.
 //!
 //! # What it does not implement
-//! - Time: `performance` is that of the simulator; the model counts bytes, not seconds.
-//! - Saving and restoring the state of a run.
+//! - Saving and restoring the state of a run. A caller may keep drives in steady state ([`SteadyStates`]).
 
 mod assemble;
 #[cfg(not(target_arch = "wasm32"))]
@@ -47,6 +47,7 @@ mod reference;
 mod run;
 mod seed;
 pub mod source;
+mod steady;
 mod time;
 
 /// Commit that the library was built from, or "unknown".
@@ -67,4 +68,5 @@ pub use run::{Steps, run, run_with_policy};
 pub use source::{CommandsSource, FioSource, Source, Workload, find_model, models};
 #[cfg(not(target_arch = "wasm32"))]
 pub use source::{TraceFile, TraceSource};
+pub use steady::SteadyStates;
 pub use wafer_apps::model::ModelInfo;

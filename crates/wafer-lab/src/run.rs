@@ -69,7 +69,8 @@ fn run_built<const ATTRIBUTION: bool, const TIMED: bool>(
     policy: Option<Box<dyn VictimPolicy>>,
     control: Control<'_>,
 ) -> Result<Record, LabError> {
-    let mut run = Underway::<ATTRIBUTION, TIMED>::new(experiment.clone(), built, policy)?;
+    let mut run =
+        Underway::<ATTRIBUTION, TIMED>::new(experiment.clone(), built, policy, control.steady)?;
     while (!TIMED || run.is_preparing()) && run.advance(control, None)? {}
     if TIMED {
         run_timed(&mut run, control)?;

@@ -95,6 +95,7 @@ pub fn mount(
         data: options.data.clone(),
         lba_bytes: 512,
         events_enabled: false,
+        given: Default::default(),
     })?;
     let mut notices = drive.notices().to_vec();
     if options.lock_memory {

@@ -65,6 +65,8 @@ dword! {
     DirectiveCdw11 at cdw11, DirectiveEnable at cdw12,
     NamespaceCdw10 at cdw10, FormatCdw10 at cdw10, SanitizeCdw10 at cdw10, SelfTestCdw10 at cdw10,
     LbaStatusCdw13 at cdw13,
+    RegisterCdw10 at cdw10, ReservationCdw10 at cdw10, ReportCdw11 at cdw11, ReservationPersistence at cdw11,
+    ReservationMask at cdw11,
     RwCdw12 at cdw12, RwCdw13 at cdw13, CopyCdw12 at cdw12,
     DsmCdw10 at cdw10, DsmCdw11 at cdw11, IoManagementCdw10 at cdw10,
 }

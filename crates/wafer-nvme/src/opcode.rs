@@ -10,6 +10,11 @@ const BLOCKS: CommandEffects = NONE.with_lbcc(true);
 /// Changes the inventory of namespaces.
 const INVENTORY: CommandEffects = NONE.with_nic(true);
 
+/// The data of Reservation Register and Reservation Acquire, and of Reservation Release.
+const KEYS: DataLength =
+    DataLength::Entries { bytes: size_of::<ReservationKeys>() as u64, count: |_| 1 };
+const KEY: DataLength = DataLength::Entries { bytes: size_of::<U64>() as u64, count: |_| 1 };
+
 table! {
     /// Opcode of an admin command.
     AdminOpcode, ADMIN_COMMANDS: [CommandInfo] {
@@ -81,14 +86,14 @@ table! {
         VERIFY = 0x0c, "Verify".clause("NVM 1.1, chapter 3").namespace(One)
             .oncs(Oncs::new().with_verify(true));
         RESERVATION_REGISTER = 0x0d, "Reservation Register".clause("Base 2.1, 7.6").namespace(One)
-            .oncs(Oncs::new().with_reservations(true));
+            .oncs(Oncs::new().with_reservations(true)).data(KEYS);
         RESERVATION_REPORT = 0x0e, "Reservation Report".clause("Base 2.1, 7.8").namespace(One)
             .oncs(Oncs::new().with_reservations(true));
         RESERVATION_ACQUIRE = 0x11, "Reservation Acquire".clause("Base 2.1, 7.5").namespace(One)
-            .oncs(Oncs::new().with_reservations(true));
+            .oncs(Oncs::new().with_reservations(true)).data(KEYS);
         IO_MANAGEMENT_RECEIVE = 0x12, "I/O Management Receive".clause("Base 2.1, 7.3").namespace(One);
         RESERVATION_RELEASE = 0x15, "Reservation Release".clause("Base 2.1, 7.7").namespace(One)
-            .oncs(Oncs::new().with_reservations(true));
+            .oncs(Oncs::new().with_reservations(true)).data(KEY);
         CANCEL = 0x18, "Cancel".clause("Base 2.1, 7.1").namespace(OneOrAll);
         COPY = 0x19, "Copy".clause("NVM 1.1, chapter 3").namespace(One).effects(BLOCKS)
             .oncs(Oncs::new().with_copy(true)).data(DataLength::Entries {

@@ -61,12 +61,16 @@ open_enum! {
         INVALID_PLACEMENT_HANDLE_LIST = 0x02a,
         /// FDP Disabled.
         FDP_DISABLED = 0x029,
+        /// Host Identifier Not Initialized.
+        HOST_ID_NOT_INITIALIZED = 0x027,
         /// LBA Out of Range.
         LBA_OUT_OF_RANGE = 0x080,
         /// Capacity Exceeded.
         CAPACITY_EXCEEDED = 0x081,
         /// Namespace Not Ready.
         NAMESPACE_NOT_READY = 0x082,
+        /// Reservation Conflict.
+        RESERVATION_CONFLICT = 0x083,
         /// Format in Progress.
         FORMAT_IN_PROGRESS = 0x084,
         /// Invalid Format (command specific).

@@ -86,7 +86,7 @@ impl Oracle {
     fn class_of_relocated(&mut self, victim: u32) -> u8 {
         let unit = &self.units[victim as usize];
         if let Some(lifespans) = &mut self.lifespans {
-            let age = self.clock - unit.closed_at;
+            let age = lifespans.age(unit, self.clock);
             lifespans.collected(unit.log, age);
             return lifespans.relocated(unit.log, age);
         }

@@ -34,6 +34,8 @@ pub(crate) struct Old {
     pub(crate) lived: u64,
     /// When it was expected to be overwritten; 0: unknown.
     pub(crate) death: u64,
+    /// The class of the reclaim unit that it is in.
+    pub(crate) class: u8,
 }
 
 #[derive(Clone, Copy, Debug, Default)]

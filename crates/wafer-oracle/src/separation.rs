@@ -7,15 +7,18 @@
 //! | rule | written pages | relocated pages |
 //! |---|---|---|
 //! | `sepbit` | 0: lived less than l; 1: as long or longer | 0: from class 0; 1, 2, 3: age below 4 l, below 16 l, above |
+//! | `dac` | one class above that of the unit of the last content, at most 5; 0 without | one class below |
 //! | `midas` | as `sepbit` | how often they were moved, at most 3 |
 //! | `multi-log` | 0, 1, 2, 3: below 1/16, 1/4, 1 times the logical pages, above | the class in which they were written |
 //!
 //! l is the mean age of the last 16 victims of class 0 that a host filled, taken anew after every 16;
-//! infinite before. A page without old content goes to the last class.
+//! infinite before. A page without old content goes to the last class. Ages count from the
+//! opening of a reclaim unit with `sepbit`, from its closing with `midas`. With `dac` a segment that is divided is where its
+//! first part with valid pages is.
 
 use wafer_device::Separation;
 
-use crate::units::Log;
+use crate::units::{Log, Unit};
 
 /// Victims in one mean.
 const SAMPLE: usize = 16;
@@ -42,9 +45,17 @@ impl Lifespans {
         self.sum.is_some_and(|sum| time * SAMPLE as u64 >= times * sum)
     }
 
-    /// The class of a written page whose last content lived so long; `None`: there was none.
-    pub(crate) fn written(&self, lived: Option<u64>) -> u8 {
+    /// The age of a victim.
+    pub(crate) fn age(&self, unit: &Unit, now: u64) -> u64 {
+        now - if self.rule == Separation::Sepbit { unit.opened_at } else { unit.closed_at }
+    }
+
+    /// The class of a written page whose last content lived so long, in a unit of that class; `None`: there
+    /// was none.
+    pub(crate) fn written(&self, old: Option<(u64, u8)>) -> u8 {
+        let lived = old.map(|(lived, _)| lived);
         match (self.rule, lived) {
+            (Separation::Dac, _) => old.map_or(0, |(_, class)| (class + 1).min(5)),
             (Separation::MultiLog, None) => 3,
             (Separation::MultiLog, Some(lived)) if lived >= self.logical_pages => 3,
             (Separation::MultiLog, Some(lived)) if lived * 4 >= self.logical_pages => 2,
@@ -63,6 +74,7 @@ impl Lifespans {
             (Separation::Sepbit, _) if self.reaches(age, 4) => 2,
             (Separation::Sepbit, _) => 1,
             (Separation::Midas, _) => from.generation().min(3),
+            (Separation::Dac, _) => from.class().saturating_sub(1),
             (_, Log::Host { class, .. } | Log::Moved { class, .. }) => class,
             (_, Log::Mixed) => unreachable!("separation keeps handles apart"),
         }

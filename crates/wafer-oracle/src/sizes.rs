@@ -91,7 +91,7 @@ impl Sizes {
         if let Some(rule) = gc.separation {
             self.relocation = Relocation::ByHandle;
             self.separation = Some(rule);
-            self.moved_classes = 4;
+            self.moved_classes = if rule == Separation::Dac { 6 } else { 4 };
             if rule == Separation::DeathTime {
                 // The configuration asked for it, so one handle may be split in any case.
                 self.moved_classes = gc.generations + 1;
@@ -196,6 +196,7 @@ impl Sizes {
             None => 1,
             Some(Separation::Sepbit | Separation::Midas) => 2,
             Some(Separation::MultiLog) => 4,
+            Some(Separation::Dac) => 6,
             Some(Separation::DeathTime) => 1 + u32::from(DEATH_CLASSES),
         }
     }

@@ -34,6 +34,8 @@ pub(crate) struct Unit {
     /// Pages moved here by the handle that wrote them, where data of several handles mixes.
     pub(crate) origins: Vec<f64>,
     pub(crate) erases: u32,
+    /// Host pages written to the device when it was opened.
+    pub(crate) opened_at: u64,
     /// Host pages written to the device when it was closed.
     pub(crate) closed_at: u64,
     /// Its position in the order of closing.
@@ -68,6 +70,14 @@ impl Log {
         }
     }
 
+    /// The class of what a host wrote, or of relocated data.
+    pub(crate) fn class(self) -> u8 {
+        match self {
+            Log::Host { class, .. } | Log::Moved { class, .. } => class,
+            Log::Mixed => 0,
+        }
+    }
+
     /// The class of what a host wrote.
     pub(crate) fn host_class(self) -> u8 {
         if let Log::Host { class, .. } = self { class } else { 0 }
@@ -95,6 +105,7 @@ pub(crate) fn fresh(sizes: &Sizes) -> (Vec<VecDeque<u32>>, Vec<Unit>) {
         death: 0,
         origins: Vec::new(),
         erases: 0,
+        opened_at: 0,
         closed_at: 0,
         closed_order: 0,
     };
@@ -130,6 +141,7 @@ impl Oracle {
         let unit = &mut self.units[number as usize];
         assert!(unit.state == State::Free && unit.written == 0, "an erased reclaim unit");
         (unit.state, unit.log, unit.death) = (State::Open, log, death);
+        unit.opened_at = self.clock;
         self.open.insert((group, log), Open { unit: number, segment: None, segment_room: 0 });
     }
 

@@ -56,13 +56,17 @@ impl Oracle {
     fn old(&self, page: u64) -> Option<Old> {
         let segment = self.pages.of(page)?;
         let lived = self.clock - segment.born;
-        Some(Old { by: segment.origin, lived, death: segment.death })
+        let parts = segment.division.map(|division| &self.pages.divisions[&division]);
+        let first = parts.and_then(|parts| parts.iter().find(|part| self.pages.valid(**part) > 0));
+        let unit = first.map_or(segment.unit, |part| self.pages[*part].unit);
+        let class = self.units[unit as usize].log.class();
+        Some(Old { by: segment.origin, lived, death: segment.death, class })
     }
 
     /// The class of a page, where the device separates. Sets its death time.
     fn class(&self, handle: u16, old: Option<Old>, death: &mut u64) -> u8 {
         match (&self.lifespans, &self.deaths) {
-            (Some(lifespans), _) => lifespans.written(old.map(|old| old.lived)),
+            (Some(lifespans), _) => lifespans.written(old.map(|old| (old.lived, old.class))),
             (None, Some(deaths)) => {
                 *death = deaths.death(handle, old, self.clock);
                 deaths.written(handle, *death, self.clock)

@@ -80,7 +80,8 @@ pub(crate) fn run(
         move || {
             let report = |now: Progress| tell(now, progress.as_ref(), outside.as_deref(), &pending);
             let checked = inner.check()?;
-            let control = Control { cancel: &pending.stop, progress: &report, watch: None };
+            let control =
+                Control { cancel: &pending.stop, progress: &report, watch: None, steady: None };
             match policy {
                 None => wafer_lab::run(&checked.experiment, control),
                 Some((name, policy)) => {

@@ -415,7 +415,7 @@ impl Record {
 }
 
 /// How the precondition `steady` ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SteadyRecord {
     /// Logical capacities that the workload wrote.
     pub capacities: u64,
@@ -427,6 +427,9 @@ pub struct SteadyRecord {
     pub change: Option<f64>,
     /// Whether WAF changed by less than 1 %.
     pub reached: bool,
+    /// Whether the drive was kept by an earlier run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
 }
 
 /// Formats a time as RFC 3339 in UTC, whole seconds.

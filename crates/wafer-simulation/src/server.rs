@@ -41,6 +41,7 @@ pub(crate) fn open(world: &World) -> Result<Drive, DriveError> {
         data: DataSpec::File(DATA.into()),
         lba_bytes: if seed.is_multiple_of(2) { 4096 } else { 512 },
         events_enabled: true,
+        given: Default::default(),
     };
     let random = SeededRandom::new(seed ^ world.disk.fingerprint().0);
     let environment = Environment {

@@ -3,7 +3,7 @@
 //! # What it is
 //! - [`reproduce`]: published figures and the model's;
 //! - [`validate`]: measured curves and the model's;
-//! - [`ranking`]: policies compared, with the [`bound`] of perfect knowledge;
+//! - [`ranking`]: policies compared, with what future knowledge reaches and a proven lower [`bound`];
 //! - [`theory`]: closed forms of write amplification, an oracle for the device.
 //!
 //! # Error model

@@ -1,5 +1,6 @@
 //! Studies and closed forms.
 
+mod bound;
 mod experiments;
 mod reproduce;
 mod theory;

@@ -33,6 +33,7 @@ fn table(plan: &Plan) -> Reproduction {
         cancel: &cancel,
         progress: &|_, _| {},
         watch: None,
+        steady: None,
         finished: &|_, _| {},
     };
     let results = batch.run(&checked).unwrap();

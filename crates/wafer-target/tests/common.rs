@@ -31,6 +31,12 @@ pub(crate) fn smart(controller: &Controller) -> SmartLog {
     SmartLog::read_from_bytes(&log::<128>(controller, Lid::SMART, 0)).unwrap()
 }
 
+pub(crate) fn identify(controller: &Controller) -> IdentifyController {
+    let command = sqe(AdminOpcode::IDENTIFY, u32::from(Cns::CONTROLLER.0), 0);
+    let data = admin(controller, &command, &[]).unwrap().data;
+    IdentifyController::read_from_bytes(&data).unwrap()
+}
+
 pub(crate) fn configure(controller: &Controller, cc: Cc) -> Result<Reply, Failure> {
     let command = PropertyCommand {
         opcode: AdminOpcode::FABRICS.0,

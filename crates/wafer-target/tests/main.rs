@@ -9,6 +9,7 @@ mod medium;
 mod monitoring;
 mod ocp;
 mod protection;
+mod reservations;
 mod sanitize;
 mod self_test;
 mod slices;

@@ -96,6 +96,7 @@ fn drives_have_identities_of_their_own_and_keep_them() {
             data,
             lba_bytes: 4096,
             events_enabled: false,
+            given: Default::default(),
         };
         let environment = Environment {
             storage: Arc::new(storage.clone()),

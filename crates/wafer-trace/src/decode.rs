@@ -18,7 +18,8 @@ pub(crate) struct Decoded {
 /// A decoder of one format.
 pub(crate) trait Decoder: Send {
     /// Decodes whole records from the start of `input` and returns the bytes they took. The rest is passed
-    /// again with more behind it, unless `last`, which means that nothing follows.
+    /// again, with more behind it unless `last`, which means that nothing follows. What a decoder leaves of the
+    /// last input without having decoded a request is not passed again.
     fn decode(&mut self, input: &[u8], last: bool, out: &mut Decoded) -> usize;
 }
 
@@ -54,17 +55,44 @@ pub(crate) trait LineFormat: Send {
     fn line(&mut self, line: &[u8], names: &mut Names) -> Parsed;
 }
 
+/// A format of lines of which one can be several requests.
+pub(crate) trait LineRequests: Send {
+    /// Parses one line as [`LineFormat::line`], and appends its requests to `out`.
+    fn requests(
+        &mut self,
+        line: &[u8],
+        names: &mut Names,
+        out: &mut Vec<Request>,
+    ) -> Result<(), &'static str>;
+}
+
+impl<F: LineFormat> LineRequests for F {
+    #[inline]
+    fn requests(
+        &mut self,
+        line: &[u8],
+        names: &mut Names,
+        out: &mut Vec<Request>,
+    ) -> Result<(), &'static str> {
+        out.extend(self.line(line, names)?);
+        Ok(())
+    }
+}
+
 /// A line longer than this is damaged; no format has any near it.
 pub(crate) const LONGEST_LINE: usize = 64 << 10;
 
-/// A [`LineFormat`] as a decoder.
+/// A decoder stops after so many requests: a short line can stand for many.
+const MOST_AT_ONCE: usize = 1 << 18;
+
+/// A format of lines as a decoder.
 pub(crate) struct Lines<F> {
     format: F,
     /// Whether the rest of a line that is too long is being skipped.
     skipping: bool,
 }
 
-impl<F: LineFormat> Lines<F> {
+impl<F: LineRequests> Lines<F> {
     pub(crate) fn new(format: F) -> Self {
         Lines { format, skipping: false }
     }
@@ -83,20 +111,22 @@ impl<F: LineFormat> Lines<F> {
         if nothing {
             return;
         }
-        match self.format.line(line, &mut out.names) {
-            Ok(Some(request)) => out.requests.push(request),
-            Ok(None) => {}
-            Err(reason) => out.faults.add(out.position, reason),
+        if let Err(reason) = self.format.requests(line, &mut out.names, &mut out.requests) {
+            out.faults.add(out.position, reason);
         }
     }
 }
 
-impl<F: LineFormat> Decoder for Lines<F> {
+impl<F: LineRequests> Decoder for Lines<F> {
     fn decode(&mut self, input: &[u8], last: bool, out: &mut Decoded) -> usize {
         let mut at = 0;
+        let first = out.requests.len();
         for end in memchr::memchr_iter(b'\n', input) {
             self.one(&input[at..end], out);
             at = end + 1;
+            if out.requests.len() - first >= MOST_AT_ONCE {
+                return at;
+            }
         }
         let rest = &input[at..];
         if last {

@@ -79,6 +79,31 @@ fn first<'a, const N: usize>(items: impl Iterator<Item = &'a [u8]>) -> ([&'a [u8
     (fields, count)
 }
 
+/// Fields of a line that commas divide, without blanks around them.
+pub(crate) struct Columns<'a> {
+    fields: [&'a [u8]; 16],
+    count: usize,
+}
+
+impl<'a> Columns<'a> {
+    /// Splits a line; fields after the sixteenth are left alone.
+    pub(crate) fn of(line: &'a [u8]) -> Self {
+        let (fields, count) = split(line, b',');
+        Columns { fields: fields.map(<[u8]>::trim_ascii), count }
+    }
+
+    /// Returns a field; empty if the line is too short.
+    pub(crate) fn get(&self, column: usize) -> &'a [u8] {
+        self.fields.get(column).copied().unwrap_or_default()
+    }
+
+    /// Returns the first field with one of these names, in a line that is a header.
+    pub(crate) fn find(&self, names: &[&str]) -> Option<usize> {
+        let fields = &self.fields[..self.count.min(self.fields.len())];
+        fields.iter().position(|f| names.iter().any(|n| f.eq_ignore_ascii_case(n.as_bytes())))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

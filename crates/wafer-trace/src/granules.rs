@@ -57,6 +57,17 @@ impl Growing {
         self.join(first, end)
     }
 
+    /// Returns the number of ranges.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// Returns whether a granule is in the set.
+    pub(super) fn contains(&self, granule: u64) -> bool {
+        self.ranges.range(..=granule).next_back().is_some_and(|(_, end)| granule < *end)
+    }
+
     fn join(&mut self, mut first: u64, mut end: u64) -> i64 {
         let before = self.ranges.len() as i64;
         // Every range that overlaps or touches becomes part of the new one.

@@ -8,6 +8,7 @@
 //! # Architecture
 //! - `format/` has one file for each format: line formats implement `LineFormat`, binary ones `Decoder`
 //!   (`decode.rs`); its `mod.rs` lists them and detects which one a file has;
+//! - `objects.rs` places the objects of key-value traces;
 //! - `input.rs` removes compression, `per_cpu.rs` joins blktrace's files; `reader.rs` cuts the input into pieces of bounded size;
 //! - `scan.rs` goes over a trace once: sizes, times, volumes, processes, damage;
 //! - `remap.rs` maps addresses to the device, `rules.rs` reads placement rules and `placing.rs` follows them;
@@ -15,7 +16,7 @@
 //! - the format that wafer itself records is `wafer_record::capture`.
 //!
 //! # Invariants
-//! Memory is bounded whatever a trace holds: names, and ranges of touched granules, up to a limit each. A file that
+//! Memory is bounded whatever a trace holds: names, objects, and touched granules, up to a limit each. A file that
 //! unpacks to more than 200 times its size is refused beyond 1 GiB. Nothing that a file holds panics; a damaged record is counted, reported with file and line, and left out, or with `strict`
 //! refused before anything runs.
 
@@ -26,7 +27,9 @@ mod fields;
 mod format;
 mod granules;
 mod input;
+mod objects;
 mod options;
+mod pages;
 mod per_cpu;
 mod place_map;
 mod placing;
@@ -45,9 +48,10 @@ pub use error::TraceError;
 pub use format::{FORMATS, Format, format};
 pub use granules::Granules;
 pub use options::{Duration, Map, Repeat, TraceOptions, Volumes};
+pub use pages::{PAGE, Pages};
 pub use place_map::PlaceMap;
 pub use reader::TraceReader;
-pub use remap::{Area, Fit};
+pub use remap::{Area, Fit, with_gaps};
 pub use request::{NO_PROCESS, Names, Request};
 pub use rules::PlacementRules;
 pub use scan::{Amount, GRANULE, Scan, VolumeScan};

@@ -94,6 +94,8 @@ pub enum Map {
     Scale,
     /// Only the 1 MiB granules that the trace writes, in order, without the gaps; then wrapped.
     Compact,
+    /// As `compact`, with pages of 4 KiB instead of granules.
+    Pages,
 }
 
 /// What follows the end of a trace.

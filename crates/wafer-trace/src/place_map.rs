@@ -93,6 +93,13 @@ impl PlaceMap {
         (Placement::NONE, ranges.get(next).map_or(u64::MAX, |r| r.0))
     }
 
+    /// Returns the ranges: namespace, first block, end block, handle.
+    pub fn ranges(&self) -> impl Iterator<Item = (u8, u64, u64, u16)> + '_ {
+        (0u8..).zip(&self.ranges).flat_map(|(namespace, ranges)| {
+            ranges.iter().map(move |(first, end, handle)| (namespace, *first, *end, *handle))
+        })
+    }
+
     /// Returns the number of ranges.
     pub fn len(&self) -> usize {
         self.ranges.iter().map(Vec::len).sum()

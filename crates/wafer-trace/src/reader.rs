@@ -164,7 +164,9 @@ impl TraceReader {
             let used = self.decoder.decode(input, last, &mut self.decoded).min(input.len());
             self.start += used;
             if last {
-                self.start = self.end;
+                if self.decoded.requests.len() == before {
+                    self.start = self.end;
+                }
             } else if used == 0 || self.start == self.end {
                 self.more();
             }

@@ -4,6 +4,7 @@ use wafer_interface::{LBA_BYTES, NsId};
 
 use super::granules::Granules;
 use super::options::{Map, TraceOptions};
+use super::pages::{PAGE, Pages};
 use super::scan::{GRANULE, Scan, VolumeScan};
 
 /// A part of a namespace that a trace may write, in logical blocks of 512 bytes.
@@ -18,6 +19,66 @@ pub struct Area {
 }
 
 const GRANULE_BLOCKS: u64 = GRANULE / LBA_BYTES;
+const PAGE_BLOCKS: u64 = PAGE / LBA_BYTES;
+
+/// What a volume writes: what remains of it without the gaps.
+#[derive(Clone, Debug)]
+enum Written {
+    Granules(Granules),
+    Pages(Pages),
+}
+
+impl Written {
+    /// Returns the blocks of a unit.
+    #[inline]
+    fn unit(&self) -> u64 {
+        match self {
+            Written::Granules(_) => GRANULE_BLOCKS,
+            Written::Pages(_) => PAGE_BLOCKS,
+        }
+    }
+
+    /// Returns how many units come before `unit`, and whether it is written.
+    #[inline]
+    fn rank(&self, unit: u64) -> (u64, bool) {
+        match self {
+            Written::Granules(granules) => granules.rank(unit),
+            Written::Pages(pages) => pages.rank(unit),
+        }
+    }
+}
+
+/// What is left of the addresses of a trace.
+#[derive(Clone, Copy, PartialEq)]
+enum Kept {
+    All,
+    Granules,
+    Pages,
+}
+
+/// Returns the blocks of a volume.
+fn size(volume: &VolumeScan, kept: Kept) -> u64 {
+    match kept {
+        Kept::All => volume.end.div_ceil(GRANULE).saturating_mul(GRANULE_BLOCKS),
+        Kept::Granules => volume.granules.len() * GRANULE_BLOCKS,
+        Kept::Pages => volume.pages.len() * PAGE_BLOCKS,
+    }
+}
+
+/// Returns where the block lies with [`Map::Keep`] that [`Map::Pages`] brought to `block`, volumes joined. Blocks
+/// behind the last written page lie behind the last volume.
+pub fn with_gaps(scan: &Scan, block: u64) -> u64 {
+    let (mut compact, mut kept) = (0, 0u64);
+    for volume in &scan.volumes {
+        let page = block.checked_sub(compact).and_then(|at| volume.pages.page(at / PAGE_BLOCKS));
+        if let Some(page) = page {
+            return kept.saturating_add(page * PAGE_BLOCKS + (block - compact) % PAGE_BLOCKS);
+        }
+        compact += size(volume, Kept::Pages);
+        kept = kept.saturating_add(size(volume, Kept::All));
+    }
+    kept
+}
 
 /// How the addresses of one volume are changed.
 #[derive(Clone, Debug)]
@@ -27,9 +88,9 @@ struct VolumeMap {
     base: u64,
     /// Added after the modulo, for repeated traces.
     shift: u64,
-    /// Granules that are written, when gaps are removed.
-    granules: Option<Granules>,
-    /// The granule looked up last, and its rank.
+    /// What is written, when gaps are removed.
+    written: Option<Written>,
+    /// The unit looked up last, and its rank.
     recent: (u64, u64),
 }
 
@@ -66,27 +127,24 @@ impl Remap {
         page_bytes: u64,
     ) -> (Self, Fit) {
         let area = |volume: usize| areas[if joined { 0 } else { volume % areas.len() }];
-        let size = |volume: &VolumeScan, compact: bool| match compact {
-            true => volume.granules.len() * GRANULE_BLOCKS,
-            false => volume.end.div_ceil(GRANULE).saturating_mul(GRANULE_BLOCKS),
-        };
         // A volume that nothing follows may end within a granule.
-        let exact = |volume: &VolumeScan, compact: bool| {
-            size(volume, compact).min(volume.end.div_ceil(LBA_BYTES)).max(1)
+        let exact = |volume: &VolumeScan, kept: Kept| {
+            size(volume, kept).min(volume.end.div_ceil(LBA_BYTES)).max(1)
         };
-        let fits = |compact: bool| match scan.volumes.split_last() {
+        let fits = |kept: Kept| match scan.volumes.split_last() {
             Some((last, others)) if joined => {
-                let sizes = others.iter().map(|v| size(v, compact));
-                sizes.fold(exact(last, compact), u64::saturating_add) <= areas[0].blocks
+                let sizes = others.iter().map(|v| size(v, kept));
+                sizes.fold(exact(last, kept), u64::saturating_add) <= areas[0].blocks
             }
-            _ => (0..).zip(&scan.volumes).all(|(i, v)| exact(v, compact) <= area(i).blocks),
+            _ => (0..).zip(&scan.volumes).all(|(i, v)| exact(v, kept) <= area(i).blocks),
         };
-        let (compact, fit) = match options.map {
-            Map::Keep | Map::Wrap | Map::Scale => (false, Fit::Given),
-            Map::Compact => (true, Fit::Given),
-            Map::Auto if fits(false) => (false, Fit::Given),
-            Map::Auto if fits(true) => (true, Fit::Compacted),
-            Map::Auto => (true, Fit::Wrapped),
+        let (kept, fit) = match options.map {
+            Map::Keep | Map::Wrap | Map::Scale => (Kept::All, Fit::Given),
+            Map::Compact => (Kept::Granules, Fit::Given),
+            Map::Pages => (Kept::Pages, Fit::Given),
+            Map::Auto if fits(Kept::All) => (Kept::All, Fit::Given),
+            Map::Auto if fits(Kept::Granules) => (Kept::Granules, Fit::Compacted),
+            Map::Auto => (Kept::Granules, Fit::Wrapped),
         };
         let mut base = 0u64;
         let mut volumes = Vec::new();
@@ -95,12 +153,16 @@ impl Remap {
                 area: area(i),
                 base: if joined { base } else { 0 },
                 shift: 0,
-                granules: compact.then(|| volume.granules.clone()),
+                written: match kept {
+                    Kept::All => None,
+                    Kept::Granules => Some(Written::Granules(volume.granules.clone())),
+                    Kept::Pages => Some(Written::Pages(volume.pages.clone())),
+                },
                 recent: (u64::MAX, 0),
             });
-            base = base.saturating_add(size(volume, compact));
+            base = base.saturating_add(size(volume, kept));
         }
-        let largest = scan.volumes.iter().map(|v| size(v, false)).max();
+        let largest = scan.volumes.iter().map(|v| size(v, Kept::All)).max();
         let extent = if joined { base } else { largest.unwrap_or(0) };
         let scale = (options.map == Map::Scale && extent > 0).then(|| (areas[0].blocks, extent));
         let page_blocks = (page_bytes / LBA_BYTES).max(1);
@@ -131,10 +193,10 @@ impl Remap {
         mut emit: impl FnMut(NsId, u64, u64),
     ) -> bool {
         let Some(map) = self.volumes.get_mut(volume as usize) else { return false };
-        let (mut first, mut end) = match &map.granules {
-            Some(granules) => {
-                let first = compacted(granules, &mut map.recent, first);
-                (first, compacted(granules, &mut map.recent, end))
+        let (mut first, mut end) = match &map.written {
+            Some(written) => {
+                let first = compacted(written, &mut map.recent, first);
+                (first, compacted(written, &mut map.recent, end))
             }
             None => (first, end),
         };
@@ -175,16 +237,16 @@ impl Remap {
 
 /// Returns a block's address without the gaps before it. A block within a gap moves to the end of the gap.
 #[inline]
-fn compacted(granules: &Granules, recent: &mut (u64, u64), block: u64) -> u64 {
-    let granule = block / GRANULE_BLOCKS;
-    let within = block % GRANULE_BLOCKS;
-    if recent.0 == granule {
-        return recent.1 * GRANULE_BLOCKS + within;
+fn compacted(written: &Written, recent: &mut (u64, u64), block: u64) -> u64 {
+    let blocks = written.unit();
+    let (unit, within) = (block / blocks, block % blocks);
+    if recent.0 == unit {
+        return recent.1 * blocks + within;
     }
-    let (rank, written) = granules.rank(granule);
-    if !written {
-        return rank * GRANULE_BLOCKS;
+    let (rank, is_written) = written.rank(unit);
+    if !is_written {
+        return rank * blocks;
     }
-    *recent = (granule, rank);
-    rank * GRANULE_BLOCKS + within
+    *recent = (unit, rank);
+    rank * blocks + within
 }

@@ -10,13 +10,14 @@ use super::error::TraceError;
 use super::format::{FORMATS, Format, format};
 use super::granules::{Granules, Growing};
 use super::options::TraceOptions;
+use super::pages::{GrowingPages, PAGE, Pages};
 use super::reader::TraceReader;
 use super::request::{NO_PROCESS, Request};
 
 /// Bytes of a granule: the unit in which a scan remembers where a trace writes.
 pub const GRANULE: u64 = 1 << 20;
-/// Most separate ranges of granules, all volumes together: less than 1 GB of memory, and more than any drive of
-/// 32 TiB can need.
+/// Most separate ranges of granules and granules written in part, all volumes together: about 1 GB of memory, and
+/// as many as a drive of 16 TiB can need.
 const MOST_RANGES: i64 = 1 << 24;
 
 /// Requests and bytes.
@@ -51,6 +52,15 @@ pub struct VolumeScan {
     pub end: u64,
     /// Granules with a write.
     pub granules: Granules,
+    /// Pages with a write.
+    pub pages: Pages,
+}
+
+impl VolumeScan {
+    /// Returns the bytes of the pages of 4 KiB that are written, each counted once.
+    pub fn touched_bytes(&self) -> u64 {
+        self.pages.len() * PAGE
+    }
 }
 
 /// The contents of a trace, within the time range and volume of the options.
@@ -217,9 +227,9 @@ impl Scan {
         Ok(Some(scan.finish(&reader, filter.origin.unwrap_or(0))))
     }
 
-    /// Returns the bytes of the granules that are written.
+    /// Returns the bytes of the pages of 4 KiB that are written, each counted once.
     pub fn touched_bytes(&self) -> u64 {
-        self.volumes.iter().map(|v| v.granules.len() * GRANULE).sum()
+        self.volumes.iter().map(VolumeScan::touched_bytes).sum()
     }
 
     /// Returns the number of all requests.
@@ -235,6 +245,8 @@ struct Scanning {
     times: Option<(u64, u64)>,
     /// Written granules of each volume.
     granules: Vec<Growing>,
+    /// Written pages of each volume.
+    pages: Vec<GrowingPages>,
     /// Their ranges, all volumes together.
     ranges: i64,
     placements: BTreeMap<u16, u64>,
@@ -259,8 +271,8 @@ impl Scanning {
             faults: Faults::default(),
             messages: Vec::new(),
         };
-        let (granules, placements) = (Vec::new(), BTreeMap::new());
-        Scanning { scan, times: None, granules, ranges: 0, placements }
+        let (granules, pages, placements) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Scanning { scan, times: None, granules, pages, ranges: 0, placements }
     }
 
     #[inline]
@@ -274,6 +286,7 @@ impl Scanning {
             let fresh = || VolumeScan { start: u64::MAX, ..Default::default() };
             scan.volumes.resize_with(index + 1, fresh);
             self.granules.resize_with(index + 1, Growing::default);
+            self.pages.resize_with(index + 1, GrowingPages::default);
         }
         let volume = &mut scan.volumes[index];
         if !request.op.has_range() {
@@ -306,6 +319,8 @@ impl Scanning {
                 }
                 let (first, end) = (request.offset / GRANULE, request.end().div_ceil(GRANULE));
                 self.ranges += self.granules[index].add(first, end);
+                let (first, end) = (request.offset / PAGE, request.end().div_ceil(PAGE));
+                self.ranges += self.pages[index].add(first, end);
             }
         }
     }
@@ -313,8 +328,10 @@ impl Scanning {
     fn finish(self, reader: &TraceReader, origin_ns: u64) -> Scan {
         let names = reader.names();
         let mut scan = self.scan;
-        for (i, (volume, granules)) in scan.volumes.iter_mut().zip(self.granules).enumerate() {
+        let written = self.granules.into_iter().zip(self.pages);
+        for (i, (volume, (granules, pages))) in scan.volumes.iter_mut().zip(written).enumerate() {
             volume.granules = granules.finish();
+            volume.pages = pages.finish();
             volume.name = names.volumes().get(i).cloned().unwrap_or_default();
             if volume.start == u64::MAX {
                 volume.start = 0;

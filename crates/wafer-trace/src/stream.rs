@@ -148,7 +148,12 @@ impl TraceStream {
     pub fn memory_bytes(&self) -> u64 {
         let granules = |t: &Tenant| -> u64 {
             // The scan's and the remap's.
-            t.trace.scan.volumes.iter().map(|v| v.granules.memory_bytes() * 2).sum()
+            t.trace
+                .scan
+                .volumes
+                .iter()
+                .map(|v| 2 * (v.granules.memory_bytes() + v.pages.memory_bytes()))
+                .sum()
         };
         self.tenants.iter().map(|t| (8 << 20) + granules(t)).sum()
     }

@@ -329,6 +329,157 @@ fn files_that_are_no_traces_are_refused_in_a_line() {
     assert!(message.ends_with("is a folder, not a trace"), "{message}");
 }
 
+/// Records of libCacheSim's `oracleGeneral`: seconds, object, bytes, next request.
+fn oracle_general(records: &[(u32, u64, u32, i64)]) -> Vec<u8> {
+    let record = |(seconds, object, bytes, next): &(u32, u64, u32, i64)| {
+        let mut out = seconds.to_le_bytes().to_vec();
+        out.extend(object.to_le_bytes());
+        out.extend(bytes.to_le_bytes());
+        out.extend(next.to_le_bytes());
+        out
+    };
+    records.iter().flat_map(record).collect()
+}
+
+fn saved(folder: &tempfile::TempDir, bytes: &[u8]) -> PathBuf {
+    let path = folder.path().join("trace");
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn oracle_general_of_a_block_trace_names_sectors() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = oracle_general(&[
+        (7, 42_932_745, 512, -1),
+        (7, 6_160_447, 4096, 4),
+        (8, 100, 0, -1),
+        (9, 6_160_447, 4096, i64::MAX),
+    ]);
+    let packed = zstd::encode_all(&bytes[..], 1).unwrap();
+    bytes.push(1);
+    for (bytes, damaged) in [(&bytes, 1), (&packed, 0)] {
+        let (requests, reader) = read(&saved(&folder, bytes));
+        assert_eq!(reader.format().name, "oraclegeneral");
+        assert_eq!(
+            plain(&requests),
+            [
+                (Op::Write, 7_000_000_000, 42_932_745 * 512, 512),
+                (Op::Write, 7_000_000_000, 6_160_447 * 512, 4096),
+                (Op::Write, 9_000_000_000, 6_160_447 * 512, 4096),
+            ]
+        );
+        assert_eq!(reader.faults().count, damaged);
+    }
+    // A request before its own number, and times that go back, are not of this format.
+    for damaged in [&[(7, 1, 512, 1), (7, 2, 512, 1)], &[(7, 1, 512, -1), (6, 2, 512, -1)]] {
+        let path = saved(&folder, &oracle_general(damaged));
+        assert!(TraceReader::open(&path, None).is_err());
+    }
+}
+
+#[test]
+fn objects_keep_their_place_until_they_grow() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = oracle_general(&[
+        (1, u64::MAX, 100, 3),
+        (1, 77, 1000, -1),
+        (2, u64::MAX, 512, 4),
+        (3, u64::MAX, 513, -1),
+    ]);
+    let second = 1_000_000_000;
+    assert_eq!(
+        plain(&read(&saved(&folder, &bytes)).0),
+        [
+            (Op::Write, second, 0, 100),
+            (Op::Write, second, 512, 1000),
+            (Op::Write, 2 * second, 0, 512),
+            (Op::Deallocate, 3 * second, 0, 512),
+            (Op::Write, 3 * second, 1536, 513),
+        ]
+    );
+}
+
+#[test]
+fn csv_of_libcachesim() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "version,time,op,size,lbn\n1,5633898,2a,512,42932745\n1,5633899,28,4096,8\n\
+        1,5633899,42,4096,8\n1,5633899,zz,4096,8\n";
+    let (requests, reader) = read(&saved(&folder, text.as_bytes()));
+    assert_eq!(reader.format().name, "libcachesim");
+    let second = 1_000_000_000;
+    assert_eq!(
+        plain(&requests),
+        [
+            (Op::Write, 5_633_898 * second, 42_932_745 * 512, 512),
+            (Op::Read, 5_633_899 * second, 4096, 4096),
+            (Op::Deallocate, 5_633_899 * second, 4096, 4096),
+        ]
+    );
+    assert!(reader.messages()[0].contains(":5: op: expected"), "{:?}", reader.messages());
+    // Objects, columns in another order, and no operations.
+    let text = "obj_size, obj_id, time\n4096,a,0.5\n4096,b,1\n10,a,2\n";
+    let (requests, reader) = read(&saved(&folder, text.as_bytes()));
+    assert_eq!((reader.format().name, reader.faults().count), ("libcachesim", 0));
+    let places: Vec<u64> = requests.iter().map(|request| request.offset).collect();
+    assert_eq!((places, requests[0].time_ns), (vec![0, 4096, 0], second / 2));
+}
+
+#[test]
+fn key_value_traces_of_cachelib() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "key,op,size,op_count,key_size\na,GET,0,3,20\na,SET,1004,2,20\nb,SET,5000,1,30\n\
+        a,GET_LEASE,1004,1,20\na,DELETE,0,1,20\nc,FLY,1,1,1\nc,SET,1,99999,1\n";
+    let (requests, reader) = read(&saved(&folder, text.as_bytes()));
+    assert_eq!(reader.format().name, "cachelib");
+    assert_eq!(
+        plain(&requests),
+        [
+            (Op::Write, 0, 0, 1024),
+            (Op::Write, 0, 0, 1024),
+            (Op::Write, 0, 1024, 5030),
+            (Op::Read, 0, 0, 1024),
+            (Op::Deallocate, 0, 0, 1024),
+        ]
+    );
+    assert_eq!(reader.faults().count, 2);
+    let text = "op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase,sub_usecase\n\
+        564726471,a,20,SET,1,100,0,300,feed,x\n564726472,a,20,SET,1,100.0,0,,ads,y\n";
+    let (requests, reader) = read(&saved(&folder, text.as_bytes()));
+    assert_eq!(reader.faults().count, 0, "{:?}", reader.messages());
+    assert_eq!(requests[1].time_ns - requests[0].time_ns, 1_000_000_000);
+    assert_eq!(reader.names().processes(), ["feed", "ads"]);
+    assert_eq!((requests[0].process, requests[1].process), (0, 1));
+}
+
+/// A line that stands for many requests does not fill the memory: they come in pieces.
+#[test]
+fn repeated_requests_come_in_pieces() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("key,op,size,op_count\n{}", "a,SET,1,65536\n".repeat(100));
+    let mut reader = TraceReader::open(&saved(&folder, text.as_bytes()), None).unwrap();
+    let (mut requests, mut all, mut largest) = (Vec::new(), 0, 0);
+    while reader.read(&mut requests) {
+        all += requests.len();
+        largest = largest.max(requests.len());
+        requests.clear();
+    }
+    assert_eq!(all, 6_553_600);
+    assert!(largest < 1 << 19, "{largest} at once");
+}
+
+/// 32 MB in pages a mebibyte and more apart are 32 MB, not the granules around them.
+#[test]
+fn touched_bytes_are_those_of_the_pages_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |n: u64| format!("{n} 0 {} 8 0\n", n % 4000 * 2056);
+    let text: String = (0..8000).map(line).collect();
+    let path = saved(&folder, text.as_bytes());
+    let scan = Scan::of(&path, &TraceOptions::default(), &|_| true).unwrap().unwrap();
+    assert_eq!(scan.touched_bytes(), 4000 * 4096);
+    assert_eq!(scan.volumes[0].granules.len(), 4000);
+}
+
 #[test]
 fn strict_names_the_first_damaged_line() {
     let strict = TraceOptions { strict: true, ..TraceOptions::default() };

@@ -17,7 +17,7 @@ use wafer_trace::{
     Volumes, write_capture,
 };
 
-/// Cases of each of the sixteen samples: a few seconds.
+/// Cases of each of the nineteen samples: a few seconds.
 const CASES: u64 = 200;
 /// No drive is asked for more in one write or read.
 const LARGEST_TRANSFER: u64 = 4 << 30;
@@ -116,6 +116,21 @@ fn corpus() -> Vec<Sample> {
     let made = |name: &str, format, bytes| Sample { name: name.to_owned(), format, bytes };
     samples.push(made("blktrace, little", "blktrace", blktrace(false)));
     samples.push(made("blktrace, big", "blktrace", blktrace(true)));
+    let oracle: Vec<u8> = (0..24u64)
+        .flat_map(|n| {
+            let object = if n % 5 == 0 { u64::MAX - n } else { n };
+            let words =
+                [&(n as u32).to_le_bytes()[..], &object.to_le_bytes(), &4000u32.to_le_bytes()];
+            [&words.concat()[..], &(-1i64).to_le_bytes()].concat()
+        })
+        .collect();
+    samples.push(made("oracleGeneral", "oraclegeneral", oracle));
+    let csv =
+        "version,time,op,size,lbn\n1,0,2a,512,8\n1,1,28,4096,8\n1,2,42,4096,8\n1,3,2a,512,9\n";
+    samples.push(made("libCacheSim's CSV", "libcachesim", csv.into()));
+    let csv = "key,op,size,op_count,key_size\na,SET,100,2,20\nb,SET,5000,1,30\na,SET,900,1,20\n\
+        a,GET,900,1,20\na,DELETE,0,1,20\n";
+    samples.push(made("CacheLib's CSV", "cachelib", csv.into()));
     samples.push(made("vscsi 1", "vscsi", vscsi(1)));
     samples.push(made("vscsi 2", "vscsi", vscsi(2)));
     let options = TraceOptions::default();

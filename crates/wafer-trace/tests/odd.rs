@@ -235,7 +235,6 @@ fn files_that_are_something_else_are_named() {
         (b"PAR1....", "t: a Parquet file"),
         (b"fio version 1 iolog\nA write 0 4096\n", "t: a fio iolog of another version"),
         (b"fio version 4 iolog\n0 A write 0 4096\n", "t: a fio iolog of another version"),
-        (b"key,op,size,op_count,key_size\n1,GET,4,1,8\n", "t: CacheLib's key-value trace"),
         (b"\xef\xbb\xbf", "t: holds no requests"),
         (b"0,1000\n1,2000\n", "t: no known format"),
     ] {

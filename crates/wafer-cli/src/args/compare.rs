@@ -58,8 +58,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "POLICY")]
     pub(crate) baseline: Option<String>,
 
-    /// Also show what perfect knowledge of the future reaches with this many open reclaim units, for one
-    /// seed. Takes 4 bytes of memory per host page written.
+    /// Also show what a drive with future knowledge reaches with up to this many open reclaim units, and a
+    /// proven lower bound, for one seed. Takes 8 bytes of memory per host page written.
     #[arg(long, value_name = "N", value_parser = within(1..=1024))]
     pub(crate) bound: Option<usize>,
 

@@ -1,6 +1,7 @@
 //! All options with their documentation, from which help, completions and manual are generated.
 
 mod advise;
+mod cache;
 mod calibrate;
 mod compare;
 mod complete;
@@ -24,6 +25,7 @@ mod validate;
 mod values;
 
 pub(crate) use advise::AdviseArgs;
+pub(crate) use cache::{CACHE_EXAMPLES, CacheCommand};
 pub(crate) use calibrate::CalibrateArgs;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
@@ -135,6 +137,9 @@ pub(crate) enum Command {
     Policies(ListArgs),
     /// List application models, the values of `workload.model`, or print the keys of one.
     Models(ModelsArgs),
+    /// List or remove the drives in steady state that `--precondition steady` kept.
+    #[command(subcommand, after_help = CACHE_EXAMPLES)]
+    Cache(CacheCommand),
     /// Print a device with every key resolved, as TOML.
     Config(ConfigArgs),
     /// Print the JSON Schema of records, experiment files or reproduced studies.

@@ -44,9 +44,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) record: Option<PathBuf>,
 
-    /// Logical block size of the initial namespaces, in bytes: 512 or 4096.
-    #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = lba_bytes)]
-    pub(crate) lba: u32,
+    /// Logical block size of the initial namespaces, in bytes: 512 or 4096. Default: 4096.
+    #[arg(long, value_name = "BYTES", value_parser = lba_bytes)]
+    pub(crate) lba: Option<u32>,
 
     /// How to treat a write whose placement identifier the namespace does not define. The drive logs an
     /// event in either case.
@@ -87,9 +87,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = buffers)]
     pub(crate) buffers: Bytes,
 
-    /// Random seed of the device.
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub(crate) seed: u64,
+    /// Random seed of the device. Default: 0.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 
     /// Print address and NQN as a line of JSON once hosts can connect, and the counters at the end.
     #[arg(long)]

@@ -134,7 +134,11 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
         ]);
     }
     schemes.print(&mut out)?;
-    writeln!(out, "\nadvised: {}\n", advice.best)?;
+    writeln!(out, "\nadvised: {}", advice.best)?;
+    if let Some(firmware) = &advice.firmware {
+        writeln!(out, "better: nothing on the host, and firmware with {firmware}")?;
+    }
+    writeln!(out)?;
     let mut groups =
         Table::default().numbers(["handle", "writes", "addresses", "mean life", "spread"]);
     let by_age = advice.groups.iter().all(|group| group.mean_life_bytes <= 0.0);

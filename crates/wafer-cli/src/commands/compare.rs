@@ -52,7 +52,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
         };
         if let Some(classes) = args.bound {
             let experiment = workload(path, &options)?;
-            let control = Control { cancel: &CANCEL, progress: &|_| {}, watch: None };
+            let control = Control { cancel: &CANCEL, progress: &|_| {}, watch: None, steady: None };
             ranking.bound = Some(bound(&experiment, classes, control)?);
         }
         ranked.push(ranking);
@@ -106,10 +106,11 @@ fn print(ranking: &Ranking) -> anyhow::Result<()> {
             ]);
         }
         if let Some(bound) = &workload.bound {
-            let name = format!("(perfect knowledge, {} open RUs)", bound.classes);
-            let mut cells = vec![name, format!("{:.3}", bound.waf)];
-            cells.resize(7, String::new());
-            table.row(cells);
+            for (name, waf) in bound.lines() {
+                let mut cells = vec![format!("({name})"), format!("{waf:.3}")];
+                cells.resize(7, String::new());
+                table.row(cells);
+            }
         }
         table.print(&mut out)?;
         writeln!(out)?;

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod advise;
+pub(crate) mod cache;
 pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod config;

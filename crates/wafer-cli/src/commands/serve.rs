@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use wafer_drive::{Drive, DriveError, DriveOptions};
+use wafer_drive::{Drive, DriveError, DriveOptions, Given};
 use wafer_lab::{LabError, ResolvedDevice, load_device};
 use wafer_record::{Kind, Record, Series, Timeline};
 use wafer_target::controller::{Access, Rights, Subsystem, SubsystemOptions};
@@ -20,6 +20,8 @@ use crate::output;
 /// File descriptors for files, listeners and the runtime: captures, checkpoints and logs must not fail because
 /// hosts connect.
 const RESERVED: usize = 64;
+/// Logical block size of the initial namespaces, if no other is asked for, bytes.
+const LBA_BYTES: u32 = 4096;
 /// Interval at which the capture is flushed.
 const FLUSH_RECORD: Duration = Duration::from_secs(1);
 
@@ -48,10 +50,15 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     };
     let drive = Drive::new(DriveOptions {
         device: device.config.clone(),
-        seed: args.seed,
+        seed: args.seed.unwrap_or(0),
         data: args.data.clone(),
-        lba_bytes: args.lba,
+        lba_bytes: args.lba.unwrap_or(LBA_BYTES),
         events_enabled: args.fdp_events,
+        given: Given {
+            seed: args.seed.is_some(),
+            lba_bytes: args.lba.is_some(),
+            events_enabled: args.fdp_events,
+        },
     })
     .map_err(usage)?;
     output::notices(quiet, drive.notices());

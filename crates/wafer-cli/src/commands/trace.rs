@@ -55,10 +55,6 @@ fn volumes(scan: &Scan) -> impl Iterator<Item = &VolumeScan> {
     scan.volumes.iter().filter(|volume| volume.all.requests > 0)
 }
 
-fn touched(volume: &VolumeScan) -> u64 {
-    volume.granules.len() * wafer_trace::GRANULE
-}
-
 fn seconds(scan: &Scan) -> f64 {
     scan.span_ns as f64 / 1e9
 }
@@ -72,7 +68,7 @@ fn summary(scan: &Scan) -> Value {
             "write_bytes": v.writes.bytes,
             "first_byte": v.start,
             "end_byte": v.end,
-            "touched_bytes": touched(v),
+            "touched_bytes": v.touched_bytes(),
         })
     };
     let shares = |shares: Shares| {
@@ -152,7 +148,7 @@ fn print(out: &mut impl std::io::Write, scan: &Scan) -> anyhow::Result<()> {
             output::bytes(v.writes.bytes),
             output::bytes(v.start),
             output::bytes(v.end),
-            output::bytes(touched(v)),
+            output::bytes(v.touched_bytes()),
         ]);
     }
     writeln!(out)?;

@@ -61,7 +61,7 @@ impl<O: Observer> Device<O> {
         let grouped =
             contents.class > 0 || rule.is_some_and(|rule| rule.is_grouped(contents.generation));
         let death_time = if grouped { death_time } else { 0 };
-        let ru = self.rus.open(self.group_of(slot), contents, death_time);
+        let ru = self.rus.open(self.group_of(slot), contents, death_time, self.clock);
         let room = self.geometry.pages_per_ru;
         self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
     }

@@ -47,6 +47,23 @@ pub(crate) struct ReclaimUnit {
     pub(crate) state: State,
 }
 
+impl ReclaimUnit {
+    /// Returns a reclaim unit that was never written.
+    pub(crate) fn empty() -> Self {
+        ReclaimUnit {
+            segments: Vec::new(),
+            written: 0,
+            erases: 0,
+            owner: Owner::Gc,
+            origins: Vec::new(),
+            generation: 0,
+            class: 0,
+            death_time: 0,
+            state: State::Free,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum State {
     Free,
@@ -59,6 +76,8 @@ pub(crate) struct ReclaimUnits {
     /// Valid pages of each reclaim unit, with [`NOT_CLOSED`]; one entry more for "unmapped".
     pub(crate) valid: Vec<u32>,
     pub(crate) units: Vec<ReclaimUnit>,
+    /// Host pages written to the device when each was opened.
+    pub(crate) opened_at: Vec<u64>,
     /// Host pages written to the device when each was closed.
     pub(crate) closed_at: Vec<u64>,
     /// Position of each in the order of closing.
@@ -87,20 +106,11 @@ pub(crate) struct Seen {
 impl ReclaimUnits {
     pub(crate) fn new(geometry: &Geometry) -> Self {
         let count = geometry.ru_count as usize;
-        let unit = ReclaimUnit {
-            segments: Vec::new(),
-            written: 0,
-            erases: 0,
-            owner: Owner::Gc,
-            origins: Vec::new(),
-            generation: 0,
-            class: 0,
-            death_time: 0,
-            state: State::Free,
-        };
+        let unit = ReclaimUnit::empty();
         ReclaimUnits {
             valid: vec![NOT_CLOSED; count + 1],
             units: vec![unit; count],
+            opened_at: vec![0; count],
             closed_at: vec![0; count],
             closed_order: vec![0; count],
             next_order: 0,
@@ -116,13 +126,20 @@ impl ReclaimUnits {
     }
 
     /// Takes a free reclaim unit of a group; `death_time` is that of the data, if it is grouped by that.
-    pub(crate) fn open(&mut self, group: u16, contents: Contents, death_time: u64) -> RuIndex {
+    pub(crate) fn open(
+        &mut self,
+        group: u16,
+        contents: Contents,
+        death_time: u64,
+        now: u64,
+    ) -> RuIndex {
         let ru = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
         let unit = &mut self.units[ru as usize];
         assert!(unit.state == State::Free && unit.written == 0 && unit.segments.is_empty());
         unit.state = State::Open;
         Contents { owner: unit.owner, generation: unit.generation, class: unit.class } = contents;
         unit.death_time = death_time;
+        self.opened_at[ru as usize] = now;
         ru
     }
 

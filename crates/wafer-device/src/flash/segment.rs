@@ -11,6 +11,7 @@
 //! constructs it).
 
 use crate::flash::mapping::{Label, RuIndex, UNMAPPED, prefetch};
+use crate::flash::reclaim::ReclaimUnit;
 use crate::rng::DeviceRng;
 
 /// In `Segment::ru`: the label is divided, the other bits number its division.
@@ -42,6 +43,7 @@ pub(crate) struct Written {
 #[derive(Clone, Copy)]
 pub(crate) struct Content<'a> {
     segments: &'a Segments,
+    units: &'a [ReclaimUnit],
     label: Label,
     now: u64,
 }
@@ -57,6 +59,16 @@ impl Content<'_> {
     #[inline(always)]
     pub(crate) fn lived(self) -> u64 {
         self.now - self.segments.born[self.label as usize]
+    }
+
+    /// Returns the class of the reclaim unit that holds the content, be it of what the host wrote or of relocated
+    /// data. The pages of a divided segment are taken to be where the first valid ones are.
+    #[inline(always)]
+    pub(crate) fn class(self) -> u8 {
+        let Segment { ru, .. } = self.segments.hot[self.label as usize];
+        let ru = if ru & DIVIDED == 0 { ru } else { self.segments.first_part(self.label) };
+        let ReclaimUnit { class, generation, .. } = self.units[ru as usize];
+        generation.checked_sub(1).unwrap_or(class)
     }
 
     /// Returns the predicted death time of the content; 0: unknown.
@@ -170,8 +182,21 @@ impl Segments {
 
     /// Returns the content of a page with this label, where births are kept; `None` if it is unmapped.
     #[inline(always)]
-    pub(crate) fn content(&self, label: Label, now: u64) -> Option<Content<'_>> {
-        (label != UNMAPPED).then_some(Content { segments: self, label, now })
+    pub(crate) fn content<'a>(
+        &'a self,
+        label: Label,
+        units: &'a [ReclaimUnit],
+        now: u64,
+    ) -> Option<Content<'a>> {
+        (label != UNMAPPED).then_some(Content { segments: self, units, label, now })
+    }
+
+    /// Returns the reclaim unit of the first part of a divided label that holds valid pages.
+    #[cold]
+    fn first_part(&self, label: Label) -> RuIndex {
+        let parts = self.parts(label).iter().map(|part| &self.hot[*part as usize]);
+        let mut valid = parts.filter(|part| part.valid > 0);
+        valid.next().expect("the parts of a label hold all its pages").ru
     }
 
     /// Allocates a segment of `valid` pages.

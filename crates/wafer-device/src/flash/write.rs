@@ -299,7 +299,7 @@ impl<O: Observer> Device<O> {
         let handle = self.handle_of(home);
         for page in first..first + pages {
             let label = self.map.as_slice()[page as usize];
-            let old = self.segments.content(label, self.clock);
+            let old = self.segments.content(label, &self.rus.units, self.clock);
             let rule = self.separation.as_ref();
             let (class, death_time) =
                 rule.map_or((0, 0), |rule| rule.host_class(handle, old, self.clock));
@@ -345,7 +345,7 @@ impl<O: Observer> Device<O> {
     /// time.
     fn predict_segment(&mut self, by: u32, page: u64) -> u64 {
         let label = self.map.as_slice()[page as usize];
-        let (old, now) = (self.segments.content(label, self.clock), self.clock);
+        let (old, now) = (self.segments.content(label, &self.rus.units, self.clock), self.clock);
         self.separation.as_mut().map_or(0, |rule| rule.begin_segment(by, old, now))
     }
 

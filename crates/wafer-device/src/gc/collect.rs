@@ -190,10 +190,11 @@ impl<O: Observer> Device<O> {
     /// Returns where a victim's valid pages go, asking the policy.
     fn slot_for(&mut self, group: u16, victim: RuId, forced: bool, by: RuhId) -> u32 {
         let age = self.clock - self.rus.closed_at[victim.index()];
+        let existed = self.clock - self.rus.opened_at[victim.index()];
         let ReclaimUnit { owner, class, generation, death_time, .. } =
             self.rus.units[victim.index()];
         let generation = self.separation.as_mut().map_or(generation, |rule| {
-            rule.collect(&Victim { class, generation, age, death_time }, self.clock)
+            rule.collect(&Victim { class, generation, age, existed, death_time }, self.clock)
         });
         // Drawn before the policy is asked, which may want to know.
         let writer = match forced && self.layout.relocation == Relocation::ByWriter {

@@ -111,6 +111,7 @@ impl<O: Observer> Device<O> {
             ("segments.death_times", segments.death_times.len(), births),
             ("rus.units", rus.units.len(), units),
             ("rus.valid", rus.valid.len(), units + 1),
+            ("rus.opened_at", rus.opened_at.len(), units),
             ("rus.closed_at", rus.closed_at.len(), units),
             ("rus.closed_order", rus.closed_order.len(), units),
             ("rus.free", rus.free.len(), self.groups.len()),
@@ -132,6 +133,7 @@ impl<O: Observer> Device<O> {
         for (field, holds) in [
             ("clock", now <= MOST && self.granted <= MOST && rus.next_order <= MOST),
             ("rus.closed_at", past(&rus.closed_at)),
+            ("rus.opened_at", past(&rus.opened_at)),
             ("segments.born", past(&self.segments.born)),
             ("rus.seen", rus.seen.iter().all(|seen| seen.at <= now)),
             ("rus.closed_order", ordered),

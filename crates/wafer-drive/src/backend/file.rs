@@ -1,11 +1,12 @@
 //! Data in one sparse file; deallocating punches holes. Short writes go through the write log.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::ATOMIC;
 use super::store::Store;
-use super::write_log::WriteLog;
+use super::write_log::{FRAME, LogWork, WriteLog};
 use crate::storage::StorageFile;
 
 /// The data of a drive. The file is locked: two servers on one file would destroy each other's data.
@@ -16,12 +17,25 @@ pub(crate) struct DataFile {
     file: Arc<dyn StorageFile>,
     log: WriteLog,
     /// Why a sync failed.
-    lost: Mutex<Option<String>>,
+    lost: OnceLock<String>,
+    /// Held during a sync.
+    syncing: Mutex<()>,
+    /// Operations on the file that are not in the log.
+    operations: AtomicU64,
+    /// How many of them a sync has made durable.
+    durable: AtomicU64,
 }
 
 impl DataFile {
     pub(crate) fn new(file: Arc<dyn StorageFile>, log: WriteLog) -> Self {
-        DataFile { file, log, lost: Mutex::new(None) }
+        DataFile {
+            file,
+            log,
+            lost: OnceLock::new(),
+            syncing: Mutex::new(()),
+            operations: AtomicU64::new(0),
+            durable: AtomicU64::new(0),
+        }
     }
 
     pub(crate) fn file(&self) -> &Arc<dyn StorageFile> {
@@ -30,16 +44,24 @@ impl DataFile {
 
     /// Returns why a sync failed, if one did.
     pub(crate) fn lost(&self) -> Option<String> {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lost.get().cloned()
     }
 
     fn check_lost(&self) -> io::Result<()> {
         self.lost().map_or(Ok(()), |why| Err(io::Error::other(why)))
     }
 
-    /// Makes everything written before survive a loss of power.
+    /// Makes everything written before survive a loss of power: in the log, or in the file.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        if self.log.sync()? { self.sync_file() } else { self.empty_log() }
+        self.check_lost()?;
+        if !self.log.sync()? {
+            self.empty_log()?;
+        }
+        let operations = self.operations.load(Ordering::Acquire);
+        if self.durable.load(Ordering::Acquire) >= operations {
+            return Ok(());
+        }
+        self.sync_file()
     }
 
     fn sync_file(&self) -> io::Result<()> {
@@ -48,19 +70,39 @@ impl DataFile {
 
     /// Takes over what an earlier server left in the write log. Nothing may be written before.
     pub(crate) fn begin(&self) -> io::Result<()> {
-        self.log.begin(&*self.file, || self.sync_file())
+        self.log.begin(&*self.file, &|| self.sync_file())
     }
 
     /// Empties the write log into the file, which has everything then and is durable. After a sync that failed it
-    /// never is: nothing moves then, or every write to a full log would move all of it.
+    /// never is, and nothing moves.
     pub(crate) fn empty_log(&self) -> io::Result<()> {
         self.check_lost()?;
-        self.log.empty(&*self.file, || self.sync_file())
+        self.log.empty(&*self.file, &|| self.sync_file())
     }
 
     /// Empties the write log and overwrites what it held.
     pub(crate) fn erase_log(&self) -> io::Result<()> {
-        self.log.erase(&*self.file, || self.sync_file())
+        self.log.erase(&*self.file, &|| self.sync_file())
+    }
+
+    /// Has `notify` called whenever [`Self::work`] would keep later writes from waiting.
+    pub(crate) fn on_work(&self, notify: impl Fn(LogWork) + Send + Sync + 'static) {
+        self.log.on_work(Box::new(notify));
+    }
+
+    /// Does work on the write log, if there is any.
+    pub(crate) fn work(&self, work: LogWork) -> io::Result<()> {
+        self.check_lost()?;
+        match work {
+            LogWork::Apply => self.log.apply(&*self.file),
+            LogWork::Release => self.log.release(&|| self.sync_file()),
+        }
+    }
+
+    /// Makes room in the log for so many bytes of frames. After a sync that failed there never is.
+    fn make_room(&self, bytes: usize) -> io::Result<()> {
+        self.check_lost()?;
+        self.log.make_room(&*self.file, bytes, &|| self.sync_file())
     }
 
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
@@ -73,7 +115,7 @@ impl DataFile {
             return self.in_place(offset, length, Some(data), || self.file.write_at(data, offset));
         }
         while !self.log.write(offset, data)? {
-            self.empty_log()?;
+            self.make_room(FRAME + data.len())?;
         }
         Ok(())
     }
@@ -82,7 +124,7 @@ impl DataFile {
         loop {
             match self.log.compare_and_write(&*self.file, offset, expected, data)? {
                 Some(equal) => return Ok(equal),
-                None => self.empty_log()?,
+                None => self.make_room(FRAME + data.len())?,
             }
         }
     }
@@ -102,9 +144,10 @@ impl DataFile {
         data: Option<&[u8]>,
         operation: impl Fn() -> io::Result<()>,
     ) -> io::Result<()> {
-        while !self.log.in_place(offset, length, data, &operation)? {
-            self.empty_log()?;
+        while let Some(bytes) = self.log.in_place(offset, length, data, &operation)? {
+            self.make_room(bytes)?;
         }
+        self.operations.fetch_add(1, Ordering::AcqRel);
         Ok(())
     }
 
@@ -114,11 +157,14 @@ impl DataFile {
     }
 
     fn try_sync<T>(&self, sync: impl FnOnce(&dyn StorageFile) -> io::Result<T>) -> io::Result<T> {
-        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(why) = &*lost {
-            return Err(io::Error::other(why.clone()));
-        }
-        sync(&*self.file).inspect_err(|error| *lost = Some(error.to_string()))
+        let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.check_lost()?;
+        let operations = self.operations.load(Ordering::Acquire);
+        let synced = sync(&*self.file).inspect_err(|error| {
+            let _ = self.lost.set(error.to_string());
+        })?;
+        self.durable.fetch_max(operations, Ordering::AcqRel);
+        Ok(synced)
     }
 }
 
@@ -133,6 +179,7 @@ impl FileStore {
         let end = base.checked_add(size).ok_or(io::ErrorKind::InvalidInput)?;
         if data.file.len()? < end {
             data.file.set_len(end)?;
+            data.operations.fetch_add(1, Ordering::AcqRel);
         }
         Ok(FileStore { data: Arc::clone(data), base })
     }

@@ -22,6 +22,7 @@ use std::{fmt, io};
 pub(crate) use file::DataFile;
 pub(crate) use store::NoStore;
 pub use store::Store;
+pub use write_log::LogWork;
 pub(crate) use write_log::WriteLog;
 
 /// Bytes that a store writes as a whole or not at all: [`ATOMIC_BLOCKS`] of the longest logical blocks.

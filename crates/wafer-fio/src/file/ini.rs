@@ -68,16 +68,19 @@ fn io_reason(error: &std::io::Error) -> String {
 }
 
 /// Splits the text of a job file into sections, reading the files it includes.
-pub(super) fn sections(text: &str, path: &Path) -> Result<Vec<Section>, FioError> {
+///
+/// Returns the sections, and the files that were included.
+pub(super) fn sections(text: &str, path: &Path) -> Result<(Vec<Section>, Vec<PathBuf>), FioError> {
     let mut reader = Reader::default();
     reader.stack.push(identity(path));
     reader.file(text, path, 0)?;
-    Ok(reader.sections)
+    Ok((reader.sections, reader.included))
 }
 
 #[derive(Default)]
 struct Reader {
     sections: Vec<Section>,
+    included: Vec<PathBuf>,
     /// Files being read, outermost first.
     stack: Vec<PathBuf>,
     lines: usize,
@@ -158,6 +161,7 @@ impl Reader {
         }
         let text = read_text(&path).map_err(fail)?;
         self.stack.push(id);
+        self.included.push(path.clone());
         self.file(&text, &path, depth + 1)?;
         self.stack.pop();
         Ok(())

@@ -46,7 +46,7 @@ mod settings;
 mod target;
 mod value;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use error::FioError;
 use ini::Section;
@@ -57,6 +57,7 @@ pub use target::{IgnoredOption, Jobs, Target};
 #[derive(Clone, Debug)]
 pub struct JobFile {
     sections: Vec<Section>,
+    included: Vec<PathBuf>,
 }
 
 impl JobFile {
@@ -71,11 +72,16 @@ impl JobFile {
     /// beside it.
     pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self, FioError> {
         let path = path.as_ref();
-        let sections = ini::sections(text, path)?;
+        let (sections, included) = ini::sections(text, path)?;
         if sections.iter().all(Section::is_global) {
             return Err(FioError::file(path, "defines no job (a section besides [global])"));
         }
-        Ok(Self { sections })
+        Ok(Self { sections, included })
+    }
+
+    /// Returns the files that the job file includes, and those that they include.
+    pub fn included(&self) -> &[PathBuf] {
+        &self.included
     }
 
     /// The jobs of the file on a device. `${VARIABLE}`s come from the environment.

@@ -60,6 +60,7 @@ impl Target {
                 data,
                 lba_bytes: 4096,
                 events_enabled: true,
+                given: Default::default(),
             })
             .unwrap(),
         );

@@ -15,7 +15,7 @@ use crate::drive::{Drive, Placements, snapshot};
 use crate::error::LabError;
 
 /// Number of commands requested from the stream at once.
-const BATCH: usize = 4096;
+pub(super) const BATCH: usize = 4096;
 /// Number of commands without a write after which a run stops with an error.
 const MOST_WITHOUT_WRITE: u64 = 1 << 30;
 

@@ -56,8 +56,8 @@ impl Steps {
         let built = experiment.build()?;
         let experiment = experiment.clone();
         Ok(Steps(match experiment.attribution {
-            true => Box::new(Underway::<true, false>::new(experiment, built, None)?),
-            false => Box::new(Underway::<false, false>::new(experiment, built, None)?),
+            true => Box::new(Underway::<true, false>::new(experiment, built, None, None)?),
+            false => Box::new(Underway::<false, false>::new(experiment, built, None, None)?),
         }))
     }
 

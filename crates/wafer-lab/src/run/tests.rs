@@ -153,7 +153,7 @@ fn a_run_can_be_followed_and_stopped() {
         assert_eq!(p.total, Some(64_000 << 20));
         cancel.store(true, Ordering::Relaxed);
     };
-    let control = Control { cancel: &cancel, progress: &progress, watch: None };
+    let control = Control { cancel: &cancel, progress: &progress, watch: None, steady: None };
     let error =
         run_built::<false, false>(&experiment, scatter(&experiment, u64::MAX, None), None, control)
             .unwrap_err();

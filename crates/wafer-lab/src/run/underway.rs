@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use wafer_device::Device;
 use wafer_device::policy::VictimPolicy;
-use wafer_interface::{CommandStream, Counters};
+use wafer_interface::{Batch, CommandStream, Completion, Counters};
 use wafer_record::record::{IgnoredOption, SteadyRecord};
 use wafer_record::{
     AttributionRecord, Published, ReclaimUnits, Record, Recorder, Snapshot, TimeRecord,
 };
 
-use super::pump::Pump;
+use super::pump::{BATCH, Pump};
 use crate::assemble;
 use crate::clock::{Instant, SystemTime};
 use crate::control::{Control, Stage};
@@ -21,6 +21,7 @@ use crate::precondition::PreconditionStream;
 use crate::reference::Reference;
 use crate::seed;
 use crate::source::{Built, SourceTarget, TimedJob};
+use crate::steady::{self, SteadyStates};
 
 /// Most logical capacities that a drive takes to become steady.
 const MOST_CAPACITIES: u64 = 30;
@@ -46,6 +47,8 @@ pub(super) struct Underway<const ATTRIBUTION: bool, const TIMED: bool> {
     /// Bytes that the workload writes, if it ends by itself.
     total_bytes: Option<u64>,
     steady: Option<SteadyRecord>,
+    /// Whether a steady state may be kept for later runs.
+    keeps: bool,
     /// Time that everything before the run took.
     before: Duration,
     started: std::time::SystemTime,
@@ -65,6 +68,22 @@ enum Step {
     Run,
 }
 
+/// Takes the load of a workload from its stream: the drive has it already.
+fn skip_load(stream: &mut dyn CommandStream) {
+    let mut batch = Batch::with_capacity(BATCH);
+    loop {
+        batch.clear();
+        let _ = stream.load(&mut batch, BATCH);
+        if batch.is_empty() {
+            return;
+        }
+        if stream.description().waits {
+            let completion = |ticket: &u64| Completion { ticket: *ticket, time_ns: None };
+            stream.completed(&batch.tickets.iter().map(completion).collect::<Vec<_>>());
+        }
+    }
+}
+
 struct Steady {
     stream: Box<dyn CommandStream>,
     /// Counters at the start of the capacity that is being written.
@@ -78,6 +97,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
         experiment: Experiment,
         built: Built,
         policy: Option<Box<dyn VictimPolicy>>,
+        states: Option<&dyn SteadyStates>,
     ) -> Result<Self, LabError> {
         let started = SystemTime::now();
         let published = match &experiment.compare {
@@ -86,11 +106,16 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             }
             None => Vec::new(),
         };
+        // What a policy from outside does is not known from its name.
+        let keeps = policy.is_none();
+        let kept = steady::find::<ATTRIBUTION, TIMED>(&experiment, states.filter(|_| keeps));
         let config = &experiment.device.config;
         let watch = Watch::<ATTRIBUTION, TIMED>::default();
-        let made: Result<Drive<ATTRIBUTION, TIMED>, _> = match policy {
-            None => Device::with_observer(config, experiment.seed, watch),
-            Some(policy) => Device::with_policy(config, policy, experiment.seed, watch),
+        let (kept, steady) = kept.unzip();
+        let made: Result<Drive<ATTRIBUTION, TIMED>, _> = match (kept, policy) {
+            (Some(kept), _) => Ok(kept),
+            (None, None) => Device::with_observer(config, experiment.seed, watch),
+            (None, Some(policy)) => Device::with_policy(config, policy, experiment.seed, watch),
         };
         let device = made.map_err(|e| {
             LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
@@ -106,14 +131,15 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             time: None,
             wall: Duration::ZERO,
             step: Step::Start,
+            keeps,
             published,
             ignored: built.ignored,
             total_bytes: built.total_bytes,
-            steady: None,
+            steady,
             before: Duration::ZERO,
             started,
         };
-        run.next()?;
+        run.next(states)?;
         Ok(run)
     }
 
@@ -140,7 +166,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
         let preparing = self.is_preparing();
         let left = loop {
             if !self.turn(control)? {
-                break self.next()?;
+                break self.next(control.steady)?;
             }
             if most.is_some_and(|most| clock.elapsed() >= most) {
                 break true;
@@ -163,8 +189,15 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
     }
 
     /// Ends the step and begins the next one; returns whether there is one.
-    fn next(&mut self) -> Result<bool, LabError> {
+    fn next(&mut self, states: Option<&dyn SteadyStates>) -> Result<bool, LabError> {
         match &self.step {
+            Step::Start if self.steady.is_some() => {
+                // The drive was kept, with the load of its workload.
+                if self.experiment.precondition.load {
+                    skip_load(self.stream.as_mut());
+                }
+                self.restart();
+            }
             Step::Start => {}
             Step::Fill(_) => self.restart(),
             Step::Load => {
@@ -178,6 +211,9 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             Step::Steady(_) => {
                 if self.is_unsteady() {
                     return Ok(true);
+                }
+                if let Some(made) = self.steady.as_ref().filter(|_| self.keeps) {
+                    steady::keep(&self.experiment, &self.device, made, states);
                 }
                 self.restart();
             }
@@ -212,6 +248,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
     fn following(&self) -> Result<Step, LabError> {
         let precondition = &self.experiment.precondition;
         let done = match self.step {
+            Step::Start if self.steady.is_some() => 3,
             Step::Start => 0,
             Step::Fill(_) => 1,
             Step::Load => 2,
@@ -229,7 +266,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             let target =
                 SourceTarget { timed: false, until_volume: true, ..self.experiment.target() };
             let stream = self.experiment.workload.build(&target)?.stream;
-            let found = SteadyRecord { capacities: 0, waf: None, change: None, reached: false };
+            let found = SteadyRecord::default();
             return Ok(Step::Steady(Steady { stream, start: self.device.counters(), found }));
         }
         Ok(Step::Run)
@@ -265,7 +302,8 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             let change = steady.found.waf.map(|before| waf / before - 1.0);
             let reached = change.is_some_and(|change| change.abs() < STEADY_CHANGE);
             let capacities = steady.found.capacities + 1;
-            steady.found = SteadyRecord { capacities, waf: Some(waf), change, reached };
+            steady.found =
+                SteadyRecord { capacities, waf: Some(waf), change, reached, kept: false };
             ended = reached || capacities == MOST_CAPACITIES;
         }
         steady.start = end;

@@ -68,6 +68,12 @@ impl Source for FioSource {
         "fio"
     }
 
+    fn files(&self) -> Vec<PathBuf> {
+        let file = JobFile::parse(&self.text, &self.path);
+        let included = file.iter().flat_map(|file| file.included().iter().cloned());
+        std::iter::once(self.path.clone()).chain(included).collect()
+    }
+
     fn path(&self) -> String {
         self.path.display().to_string()
     }

@@ -30,6 +30,7 @@ fn drive() -> Drive {
         data: DataSpec::Memory,
         lba_bytes: 512,
         events_enabled: false,
+        given: Default::default(),
     };
     Drive::new(options).unwrap()
 }

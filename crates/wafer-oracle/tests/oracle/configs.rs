@@ -52,11 +52,12 @@ fn placing(number: u8, mixes: bool) -> (Option<Destination>, Option<Separation>)
         10 => (None, Some(Separation::MultiLog)),
         0 => (None, Some(Separation::DeathTime)),
         11 => (Some(Destination::Writer), None),
+        12 => (None, Some(Separation::Dac)),
         _ => (None, None),
     }
 }
 
-const PLACINGS: u8 = 12;
+const PLACINGS: u8 = 13;
 
 fn config(
     (policy, handles, groups, own, placed): (usize, u16, u16, u8, u8),

@@ -12,7 +12,7 @@ proptest! {
 
     #[test]
     fn lifespans_are_learned(
-        rule in prop::sample::select(vec![Separation::Sepbit, Separation::Midas, Separation::MultiLog]),
+        rule in prop::sample::select(vec![Separation::Sepbit, Separation::Midas, Separation::MultiLog, Separation::Dac]),
         config in device(12..40, prop_oneof![8 => Just(16), 1 => 128..200u64]),
         volume in 2..9u64, seed in any::<u64>(),
     ) {

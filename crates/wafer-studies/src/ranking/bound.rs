@@ -1,12 +1,13 @@
-//! The bound of perfect knowledge for an experiment.
+//! What future knowledge reaches in an experiment, and the proven lower bound.
 
 use std::sync::atomic::Ordering;
 
+use wafer_device::Destination;
 use wafer_interface::{Batch, Command, Op};
 use wafer_lab::{Control, Experiment, LabError};
 
 use super::BoundRow;
-use crate::bound::{Future, PerfectKnowledge};
+use crate::bound::{Future, FutureKnowledge, HostUnits};
 
 /// Number of commands requested from the stream at once.
 const BATCH: usize = 4096;
@@ -14,15 +15,17 @@ const BATCH: usize = 4096;
 /// would seem never to be invalidated.
 const BEYOND: f64 = 2.0;
 
-/// Returns the WAF of an experiment on a device of its sizes with perfect knowledge of the future. Reads the
-/// workload twice and takes 4 bytes of memory per host page.
+/// Returns the WAF of an experiment on a device of its sizes that knows the future: the least over groupings with at most
+/// `most` open reclaim units, by death time for all data and for each handle apart. More open reclaim units never give a
+/// higher one. With it, the proven lower bound where there is one. Reads the workload several times and takes 8
+/// bytes of memory per host page.
 ///
 /// # Errors
-/// The workload cannot be built, there are too few reclaim units for `classes` open ones, or the experiment
+/// The workload cannot be built, there are too few reclaim units for any grouping, or the experiment
 /// has several reclaim groups or a preconditioned device, which the bound does not model.
 pub fn bound(
     experiment: &Experiment,
-    classes: usize,
+    most: usize,
     control: Control<'_>,
 ) -> Result<BoundRow, LabError> {
     let geometry = &experiment.device.geometry;
@@ -49,21 +52,82 @@ pub fn bound(
         future.see(geometry, commands);
         future.host_pages() < horizon
     })?;
-    let mut device = match PerfectKnowledge::new(geometry, &future, classes) {
-        Ok(device) => device,
-        Err(reason) => return refuse(reason),
+    let mut best: Option<BoundRow> = None;
+    for (by_handle, classes) in groupings(most, geometry.isolation.len()) {
+        let mut device = match FutureKnowledge::new(geometry, &future, classes, by_handle) {
+            Ok(device) => device,
+            Err(reason) if best.is_none() => return refuse(reason),
+            // So many open reclaim units do not fit, fewer did.
+            Err(_) => continue,
+        };
+        each(experiment, control, |commands| {
+            for command in commands {
+                device.apply(std::slice::from_ref(command));
+                if command.op == Op::Write && device.host_pages() >= limit {
+                    return false;
+                }
+            }
+            device.host_pages() < limit.min(horizon)
+        })?;
+        let host = device.host_pages().max(1) as f64;
+        let waf = 1.0 + device.relocated_pages() as f64 / host;
+        if best.as_ref().is_none_or(|best| waf < best.waf) {
+            best = Some(BoundRow {
+                classes: most,
+                waf,
+                open_units: classes * if by_handle { geometry.isolation.len() } else { 1 },
+                by_handle,
+                lower_bound: None,
+            });
+        }
+    }
+    let Some(mut row) = best else { return refuse("at least one open reclaim unit is needed") };
+    row.lower_bound = lower_bound(experiment, &future, limit.min(horizon), control)?;
+    Ok(row)
+}
+
+/// Returns the groupings with at most `most` open reclaim units: whether handles are kept apart, and the classes of
+/// each. Those of a smaller number are among those of a larger one.
+fn groupings(most: usize, handles: usize) -> Vec<(bool, usize)> {
+    let classes = |most: usize| {
+        let powers = (0..usize::BITS).map(|n| 1usize << n).take_while(move |n| *n <= most);
+        powers.flat_map(move |n| [n, n + n / 2]).filter(move |n| *n <= most)
     };
+    let mut all: Vec<(bool, usize)> = classes(most).map(|n| (false, n)).collect();
+    if handles > 1 {
+        all.extend(classes(most / handles).map(|n| (true, n)));
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Returns the proven lower bound of WAF, if the device writes what hosts write to reclaim units of their handles in
+/// order (see [`HostUnits`]).
+fn lower_bound(
+    experiment: &Experiment,
+    future: &Future,
+    limit: u64,
+    control: Control<'_>,
+) -> Result<Option<f64>, LabError> {
+    let (geometry, config) = (&experiment.device.geometry, &experiment.device.config);
+    let mixes = matches!(config.gc.destination, Some(Destination::Host | Destination::Shared));
+    if mixes || config.gc.separation.is_some() || (!config.fdp && !config.gc.separate) {
+        return Ok(None);
+    }
+    let mut units = HostUnits::new(geometry);
+    let mut holds = true;
     each(experiment, control, |commands| {
         for command in commands {
-            device.apply(std::slice::from_ref(command));
-            if command.op == Op::Write && device.host_pages() >= limit {
+            holds &= units.apply(geometry, future, command);
+            if !holds || (command.op == Op::Write && units.host_pages() >= limit) {
                 return false;
             }
         }
-        device.host_pages() < limit.min(horizon)
+        units.host_pages() < limit
     })?;
-    let host = device.host_pages().max(1) as f64;
-    Ok(BoundRow { classes, waf: 1.0 + device.relocated_pages() as f64 / host })
+    let host = units.host_pages().max(1) as f64;
+    Ok(holds.then(|| 1.0 + units.relocated_pages() / host))
 }
 
 /// Passes the commands of a workload to `see`, in batches, until it returns false.
@@ -82,6 +146,36 @@ fn each(
         let _ = stream.next(&mut batch, BATCH);
         if batch.is_empty() || !see(&batch.commands) {
             return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::groupings;
+
+    #[test]
+    fn groupings_of_fewer_open_units_are_among_those_of_more() {
+        assert_eq!(
+            groupings(8, 2),
+            [
+                (false, 1),
+                (false, 2),
+                (false, 3),
+                (false, 4),
+                (false, 6),
+                (false, 8),
+                (true, 1),
+                (true, 2),
+                (true, 3),
+                (true, 4)
+            ]
+        );
+        for handles in [1, 2, 3, 8] {
+            for most in 1..70 {
+                let more = groupings(most + 1, handles);
+                assert!(groupings(most, handles).iter().all(|one| more.contains(one)));
+            }
         }
     }
 }

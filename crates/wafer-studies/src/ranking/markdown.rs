@@ -52,11 +52,9 @@ impl Ranking {
                 );
             }
             if let Some(bound) = &workload.bound {
-                let _ = writeln!(
-                    text,
-                    "| *perfect knowledge, {} open RUs* | {:.3} | | | | |",
-                    bound.classes, bound.waf
-                );
+                for (name, waf) in bound.lines() {
+                    let _ = writeln!(text, "| *{name}* | {waf:.3} | | | | |");
+                }
             }
             text.push('\n');
         }

@@ -6,7 +6,9 @@ mod markdown;
 use std::path::{Path, PathBuf};
 
 pub use bound::bound;
-use serde::Serialize;
+use serde::de::value::StrDeserializer;
+use serde::{Deserialize as _, Serialize};
+use wafer_device::Destination;
 use wafer_lab::{Experiment, LabError, Options};
 use wafer_record::Record;
 use wafer_record::statistics::{Mean, mean};
@@ -44,14 +46,14 @@ pub struct WorkloadRanking {
     pub seeds: Vec<u64>,
     /// Policies in order of WAF.
     pub rows: Vec<PolicyRow>,
-    /// The bound of perfect knowledge, on request.
+    /// What future knowledge reaches, and the proven lower bound, on request.
     pub bound: Option<BoundRow>,
 }
 
 /// One policy under one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyRow {
-    /// Value of `gc.policy`.
+    /// Value of `gc.policy`; behind `+` those of `gc.separation` or `gc.destination`.
     pub policy: String,
     /// WAF of the whole run, mean over the seeds.
     pub waf: f64,
@@ -72,13 +74,20 @@ pub struct PolicyRow {
     pub wall_seconds: f64,
 }
 
-/// WAF with perfect knowledge of the future (see [`crate::bound`]).
+/// WAF with future knowledge, and below which no WAF can be (see [`crate::bound`]).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BoundRow {
-    /// Number of open reclaim units, one for each class of death times.
+    /// Most open reclaim units that were allowed.
     pub classes: usize,
-    /// WAF of the first seed.
+    /// WAF of the first seed with future knowledge: of the best grouping.
     pub waf: f64,
+    /// Open reclaim units of the best grouping.
+    pub open_units: usize,
+    /// Whether the best grouping keeps handles apart.
+    pub by_handle: bool,
+    /// Proven lower bound of the WAF of the first seed, of drives that do not separate what a host writes; none where
+    /// the device does, or the workload has reclaim unit updates.
+    pub lower_bound: Option<f64>,
 }
 
 /// One policy over all workloads.
@@ -105,6 +114,20 @@ pub fn workload(path: &Path, options: &Options) -> Result<Experiment, LabError> 
     Experiment::from_options(&Options { fio: Some(path.to_owned()), ..options.clone() })
 }
 
+/// Returns the settings of a policy to compare: its name, and behind `+` the names of a separation or a
+/// destination that it runs with, as `cost-benefit+dac`.
+fn settings(policy: &str) -> Vec<String> {
+    let mut parts = policy.split('+');
+    let name = parts.next().unwrap_or_default();
+    let mut settings = vec![format!("gc.policy={name}")];
+    settings.extend(parts.map(|part| {
+        let name = StrDeserializer::<serde::de::value::Error>::new(part);
+        let key = if Destination::deserialize(name).is_ok() { "destination" } else { "separation" };
+        format!("gc.{key}={part}")
+    }));
+    settings
+}
+
 /// Returns all runs: every workload with every policy and every seed, in this order.
 ///
 /// # Errors
@@ -119,12 +142,26 @@ pub fn experiments(
     for path in workloads {
         for policy in policies {
             let mut options = options.clone();
-            options.set.push(format!("gc.policy={policy}"));
+            options.set.extend(settings(policy));
             let experiment = workload(path, &options)?;
             runs.extend((0..seeds).map(|n| experiment.with_seed(experiment.seed.wrapping_add(n))));
         }
     }
     Ok(runs)
+}
+
+impl BoundRow {
+    /// Returns the lines of a table: what stands in them, and the WAF.
+    pub fn lines(&self) -> Vec<(String, f64)> {
+        let how = if self.by_handle { ", by handle" } else { "" };
+        let mut lines =
+            vec![(format!("with future knowledge, {} open RUs{how}", self.open_units), self.waf)];
+        lines.extend(
+            self.lower_bound
+                .map(|waf| ("proven lower bound without separation of host data".to_owned(), waf)),
+        );
+        lines
+    }
 }
 
 impl WorkloadRanking {
@@ -216,5 +253,17 @@ impl Ranking {
             workloads,
             overall,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::settings;
+
+    #[test]
+    fn a_policy_is_compared_with_its_separation_or_destination() {
+        assert_eq!(settings("fifo"), ["gc.policy=fifo"]);
+        assert_eq!(settings("cost-benefit+dac"), ["gc.policy=cost-benefit", "gc.separation=dac"]);
+        assert_eq!(settings("greedy+handle"), ["gc.policy=greedy", "gc.destination=handle"]);
     }
 }

@@ -98,6 +98,19 @@ impl Controller {
             state.sanitize_due = false;
             state.sanitize_sent = true;
         }
+        if state.notifications.due
+            && !state.notifications.sent
+            && let Some(cid) = state.async_requests.pop_front()
+        {
+            // I/O command specific status: Reservation Log Page Available.
+            let event = AsyncEvent::new()
+                .with_event_type(6)
+                .with_information(0)
+                .with_log_page(Lid::RESERVATION_NOTIFICATION.0);
+            due.push(Cqe { dw0: event.into_bits().into(), cid: cid.into(), ..Default::default() });
+            state.notifications.due = false;
+            state.notifications.sent = true;
+        }
         let warnings = state.warnings_due.into_bits() & state.async_config.smart();
         if warnings != 0
             && !state.warning_sent

@@ -27,6 +27,8 @@ const ATOMIC_Z: u16 = ATOMIC_BLOCKS - 1;
 pub(crate) const COPY_BLOCKS: u32 = 2048;
 /// Source ranges of a copy at most, less one.
 pub(crate) const COPY_RANGES_Z: u8 = 127;
+/// Reservation Capabilities: all types, Persist Through Power Loss, and keys as version 1.3 ignores them.
+const RESERVATIONS: u8 = 0xff;
 /// LBA formats: data size as a power of two.
 pub(crate) const LBA_FORMATS: [u8; 2] = [9, 12];
 
@@ -62,7 +64,7 @@ impl Controller {
             msdbd: 1,
             ..Default::default()
         };
-        let ctratt = Ctratt::new().with_hids(true).with_tbkas(true);
+        let ctratt = Ctratt::new().with_hids(true).with_rhii(true).with_tbkas(true);
         id.subnqn = nqn_field(&options.nqn);
         if self.kind == Kind::Discovery {
             id.cntrltype = 2;
@@ -134,6 +136,7 @@ impl Controller {
             npda_z: granularity_z.into(),
             nows_z: granularity_z.into(),
             endgid: ENDURANCE_GROUP.into(),
+            rescap: RESERVATIONS,
             nsattr: u8::from(namespace.check_unprotected().is_err()),
             nguid: namespace.nguid,
             ..common_namespace()
@@ -180,6 +183,7 @@ pub(crate) fn common_namespace() -> IdentifyNamespace {
 pub(crate) fn independent_namespace(namespace: &Namespace) -> IndependentNamespace {
     IndependentNamespace {
         nmic: 1,
+        rescap: RESERVATIONS,
         nsattr: u8::from(namespace.check_unprotected().is_err()),
         endgid: ENDURANCE_GROUP.into(),
         nstat: 1,

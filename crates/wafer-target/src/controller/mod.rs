@@ -20,6 +20,7 @@ mod logs;
 mod nsid;
 mod registry;
 mod removals;
+mod reservations;
 mod sanitize;
 mod support;
 mod telemetry;
@@ -37,11 +38,13 @@ pub(crate) use io::TURN;
 pub use io::{IoQueue, Progress};
 pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
 pub use removals::Removals;
+use reservations::Notifications;
 use support::Support;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use wafer_nvme::{
-    AsyncEventConfig, Cc, CriticalWarning, ErrorEntry, ErrorRecovery, HostBehavior, Status,
+    AsyncEventConfig, Cc, CriticalWarning, ErrorEntry, ErrorRecovery, HostBehavior,
+    ReservationMask, Status,
 };
 
 use crate::latch::Latch;
@@ -130,6 +133,8 @@ pub struct Controller {
     kato: AtomicU64,
     /// Whether reading deallocated blocks is an error for any namespace: all that other reads look at.
     pub(crate) dulbe: AtomicBool,
+    /// Number of controller level resets.
+    pub(crate) resets: AtomicU64,
     /// Commands completed on all its queues.
     pub(crate) commands: AtomicU64,
     /// An asynchronous event may be sent.
@@ -160,6 +165,9 @@ pub(crate) struct State {
     /// A change of the telemetry log was sent and the log was not read: no other is sent.
     pub(crate) telemetry_sent: bool,
     pub(crate) telemetry_due: bool,
+    pub(crate) notifications: Notifications,
+    /// Reservation notifications that are masked, by NSID.
+    pub(crate) reservation_masks: std::collections::BTreeMap<u32, ReservationMask>,
     pub(crate) thresholds: Thresholds,
     pub(crate) errors: VecDeque<ErrorEntry>,
     pub(crate) write_cache: bool,

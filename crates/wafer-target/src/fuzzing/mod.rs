@@ -35,7 +35,14 @@ pub fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subsystem> 
         "capacity": "4MiB", "reclaim_unit": { "size": "1MiB", "count": 14 }, "handles": 2, "groups": 1,
     }))
     .expect("a configuration");
-    let options = DriveOptions { device, seed: 0, data, lba_bytes: 512, events_enabled: true };
+    let options = DriveOptions {
+        device,
+        seed: 0,
+        data,
+        lba_bytes: 512,
+        events_enabled: true,
+        given: Default::default(),
+    };
     let drive = Drive::with(options, environment).expect("a device that works");
     Subsystem::new(
         Arc::new(drive),

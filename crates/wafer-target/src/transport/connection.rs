@@ -133,6 +133,18 @@ impl Connection {
         queue.oldest_transfer()
     }
 
+    /// Returns whether the first command of a fused operation waits for the second.
+    pub(crate) fn holds_half(&self) -> bool {
+        matches!(&self.phase, Phase::Queue(queue) if queue.holds_half())
+    }
+
+    /// Aborts the first command of a fused operation, whose second does not come.
+    pub(crate) fn abort_half(&mut self, out: &mut Vec<u8>) {
+        if let Phase::Queue(queue) = &mut self.phase {
+            queue.abort_half(out);
+        }
+    }
+
     /// Returns the memory that the next command waits for.
     pub(crate) fn wanted(&self) -> Option<Wanted> {
         let Phase::Queue(queue) = &self.phase else { return None };

@@ -42,10 +42,24 @@ impl Half {
 pub(crate) struct Fused {
     /// A first command whose second has not come.
     pub(crate) first: Option<Half>,
+    /// Controller level resets when it came.
+    resets: u64,
     pairs: Vec<[Half; 2]>,
 }
 
 impl Fused {
+    /// Holds a first command.
+    pub(crate) fn hold(&mut self, first: Half, resets: u64) {
+        (self.first, self.resets) = (Some(first), resets);
+    }
+
+    /// Forgets a first command that came before the last of so many resets: it gets no completion.
+    pub(crate) fn reset(&mut self, resets: u64) {
+        if self.resets != resets {
+            self.first = None;
+        }
+    }
+
     /// Returns the number of commands that wait here and not for their data.
     pub(crate) fn pending(&self) -> usize {
         let halves = self.pairs.iter().flatten().filter(|half| !half.is_later());

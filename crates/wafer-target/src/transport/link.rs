@@ -24,6 +24,9 @@ const SMALL_INPUT: usize = MAX_CAPSULE;
 /// Output buffers longer than this are given back when they are empty.
 const KEPT_OUTPUT: usize = 16 << 10;
 
+/// The second command of a fused operation, beside the numbers of transfers.
+const SECOND: u64 = u64::MAX;
+
 /// Why a connection ended.
 #[derive(Debug)]
 pub(super) enum End {
@@ -57,7 +60,8 @@ pub(super) async fn serve(
     let mut connection = Connection::new(subsystem, local, Arc::clone(&pool));
     let mut input = Input::new();
     let mut out = Vec::new();
-    // When the host began to owe what it owes: its first commands, or the oldest data that it was asked for.
+    // When the host began to owe what it owes: its first commands, the oldest data that it was asked for, or the second
+    // command of a fused operation.
     let (mut owed, mut since) = (None, Instant::now());
     // Work since others had their turn.
     let mut spent = 0;
@@ -67,6 +71,7 @@ pub(super) async fn serve(
         let transfer = connection.oldest_transfer();
         // The data may be here already, behind a command that waits for memory.
         let owes = transfer.filter(|_| !connection.is_blocked());
+        let owes = owes.or(connection.holds_half().then_some(SECOND));
         if owes != owed {
             (owed, since) = (owes, Instant::now());
         }
@@ -101,6 +106,7 @@ pub(super) async fn serve(
                 }
             }
             Event::Wake => {}
+            Event::TimedOut if owed == Some(SECOND) => connection.abort_half(&mut out),
             Event::TimedOut => return End::TimedOut,
             Event::Closed => return End::Stopped,
             Event::KeepAlive => {

@@ -6,6 +6,7 @@
 mod connection;
 mod fused;
 mod link;
+mod log_work;
 mod network;
 pub(crate) mod pdu;
 mod queue;

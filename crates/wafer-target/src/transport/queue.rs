@@ -2,6 +2,7 @@
 
 use std::mem::offset_of;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
@@ -209,6 +210,7 @@ impl Queue {
     }
 
     fn command(&mut self, sqe: &Sqe, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> Result<bool, Fatal> {
+        self.fused.reset(self.resets());
         // A host that keeps to the size of its queue never has more outstanding.
         let events = if self.qid == 0 { self.controller.waiting_requests() } else { 0 };
         if self.transfers.pending() + self.fused.pending() + events >= usize::from(self.entries) {
@@ -295,12 +297,32 @@ impl Queue {
                 }
                 match fuse {
                     0 => return false,
-                    fused::FIRST => self.fused.first = Some(self.half(sqe, pdu)),
+                    fused::FIRST => {
+                        let half = self.half(sqe, pdu);
+                        self.fused.hold(half, self.resets());
+                    }
                     _ => self.complete(sqe, Err(location!(flags).into()), out),
                 }
             }
         }
         true
+    }
+
+    fn resets(&self) -> u64 {
+        self.controller.resets.load(Ordering::Acquire)
+    }
+
+    /// Returns whether the first command of a fused operation waits for the second.
+    pub(crate) fn holds_half(&self) -> bool {
+        self.fused.first.is_some()
+    }
+
+    /// Aborts the first command of a fused operation, whose second does not come.
+    pub(crate) fn abort_half(&mut self, out: &mut Vec<u8>) {
+        self.fused.reset(self.resets());
+        if let Some(first) = self.fused.first.take() {
+            self.complete(&first.sqe, Err(Status::MISSING_FUSED.into()), out);
+        }
     }
 
     fn half(&self, sqe: &Sqe, pdu: &Incoming<'_>) -> Half {

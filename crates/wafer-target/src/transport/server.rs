@@ -11,6 +11,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::link::serve;
+use super::log_work;
 use super::network::{Listener, Stream as _};
 use crate::controller::Subsystem;
 use crate::latch::Latch;
@@ -76,6 +77,7 @@ impl<L: Listener> Server<L> {
         let pool = Arc::new(Pool::new(self.options.buffers));
         let mut tasks = JoinSet::new();
         let stopping = Latch::default();
+        let _working = log_work::start(&subsystem.drive);
         loop {
             let accepted = tokio::select! {
                 // In a fixed order, so that a simulated run can be repeated.

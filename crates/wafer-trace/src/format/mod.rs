@@ -6,15 +6,19 @@
 mod alibaba;
 mod blkparse;
 pub(crate) mod blktrace;
+mod cachelib;
 mod disksim;
 mod fio_iolog;
+mod libcachesim;
 mod msr;
+mod oracle_general;
 pub(crate) mod records;
+mod scsi;
 mod spc;
 mod tencent;
 mod vscsi;
 
-use crate::decode::{Decoded, Decoder, LineFormat, Lines};
+use crate::decode::{Decoded, Decoder, LineRequests, Lines};
 
 /// A format of traces.
 #[derive(Clone, Copy)]
@@ -54,7 +58,7 @@ impl PartialEq for Format {
     }
 }
 
-fn lines<F: LineFormat + Default + 'static>(_: &[u8]) -> Box<dyn Decoder> {
+fn lines<F: LineRequests + Default + 'static>(_: &[u8]) -> Box<dyn Decoder> {
     Box::new(Lines::new(F::default()))
 }
 
@@ -130,6 +134,27 @@ pub const FORMATS: &[Format] = &[
         decoder: lines::<disksim::DiskSim>,
         is: Is::Lines,
     },
+    Format {
+        name: "cachelib",
+        summary: "CacheLib's key-value traces, straight onto the drive: key,op,size,op_count,key_size",
+        record: "line",
+        decoder: lines::<cachelib::CacheLib>,
+        is: Is::Head(cachelib::is_one),
+    },
+    Format {
+        name: "libcachesim",
+        summary: "libCacheSim's CSV: a header with time, size, lbn or obj_id, and op",
+        record: "line",
+        decoder: lines::<libcachesim::LibCacheSim>,
+        is: Is::Head(libcachesim::is_one),
+    },
+    Format {
+        name: "oraclegeneral",
+        summary: "libCacheSim's oracleGeneral records; each request counts as a write",
+        record: "record",
+        decoder: |head| Box::new(oracle_general::OracleGeneral::new(head)),
+        is: Is::Head(oracle_general::is_one),
+    },
 ];
 
 /// Returns the format of a name.
@@ -148,14 +173,6 @@ pub(crate) fn foreign(head: &[u8]) -> Option<&'static str> {
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),
         (b"PAR1", "a Parquet file; write it as CSV first"),
         (b"fio version ", "a fio iolog of another version; versions 2 and 3 are read"),
-        (
-            b"key,op,size",
-            "CacheLib's key-value trace, no block trace; the workload model `cachelib` reads it",
-        ),
-        (
-            b"op_time,key",
-            "CacheLib's key-value trace, no block trace; the workload model `cachelib` reads it",
-        ),
     ];
     if head.get(257..262) == Some(b"ustar") {
         return Some("a tar archive; unpack it first");

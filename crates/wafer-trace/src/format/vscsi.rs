@@ -5,8 +5,7 @@
 //! u32, segments u32, block u64, time u64, response u64. Length in bytes, block in sectors of 512
 //! bytes, time in microseconds; the version stands in the upper byte of its field.
 
-use wafer_interface::Op;
-
+use super::scsi::op;
 use crate::decode::{Decoded, Decoder, SECTOR, checked};
 use crate::request::Request;
 
@@ -33,18 +32,6 @@ pub(super) struct Vscsi {
 #[inline]
 fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     std::array::from_fn(|i| bytes[at + i])
-}
-
-/// Returns the operation of a SCSI command (SBC-3).
-fn op(command: u16) -> Option<Op> {
-    match command & 0xff {
-        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0x8e => Some(Op::Write),
-        0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),
-        // UNMAP; WRITE SAME, which virtual machines use to unmap and zero.
-        0x42 | 0x41 | 0x93 => Some(Op::Deallocate),
-        0x35 | 0x91 => Some(Op::Flush),
-        _ => None,
-    }
 }
 
 /// Returns the version that the first records agree on.

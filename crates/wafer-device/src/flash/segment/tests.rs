@@ -64,7 +64,7 @@ fn parts_inherit_how_their_segment_was_written() {
     let (first, rest) = segments.divide(label, 30);
     let (second, last) = segments.divide(rest, 30);
     for part in [first, second, last] {
-        let content = segments.content(part, 100).unwrap();
+        let content = segments.content(part, &[], 100).unwrap();
         assert_eq!((content.writer(), content.lived(), content.death_time()), (3, 30, 1070));
     }
 }

@@ -1,5 +1,5 @@
 //! The lifespan by which SepBIT and MiDAS divide written pages: whether the last content of a page outlived the
-//! reclaim units of the short-lived class.
+//! reclaim units of the short-lived class. SepBIT counts from the opening of a unit, MiDAS here from its closing.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,8 @@ use super::separator::Victim;
 
 /// Lifespans of collected reclaim units that make up one estimate.
 const SAMPLE: u32 = 16;
-/// Mean age at which reclaim units of class 0 are collected.
+
+/// Mean lifespan of reclaim units of class 0 when they are collected.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Lifespan {
     pub(super) mean: f64,
@@ -26,11 +27,12 @@ impl Lifespan {
         lived.is_none_or(|pages| pages as f64 >= self.mean).into()
     }
 
-    pub(super) fn collected(&mut self, victim: &Victim) {
+    /// Learns from a victim of this lifespan.
+    pub(super) fn collected(&mut self, victim: &Victim, lifespan: u64) {
         if victim.generation > 0 || victim.class > 0 {
             return;
         }
-        self.sum += victim.age as f64;
+        self.sum += lifespan as f64;
         self.seen += 1;
         if self.seen == SAMPLE {
             self.mean = self.sum / f64::from(SAMPLE);

@@ -32,7 +32,7 @@ impl Separator for Midas {
     }
 
     fn collect(&mut self, victim: &Victim, _: u64) -> u8 {
-        self.lifespan.collected(victim);
+        self.lifespan.collected(victim, victim.age);
         victim.generation.min(GROUPS - 1)
     }
 

@@ -9,6 +9,7 @@
 //! To add a rule: copy a file of this folder, implement [`Separator`], and name the file twice here, in a `mod`
 //! line and in the table.
 
+mod dac;
 pub(crate) mod death_time;
 mod lifespan;
 mod midas;
@@ -108,8 +109,8 @@ macro_rules! separations {
 
 separations! {
     /// Written pages in two classes, by whether their last content lived longer than reclaim units of the
-    /// short-lived class do; relocated ones in four, by age (SepBIT, FAST '22; ages are those of
-    /// reclaim units, not pages).
+    /// short-lived class do; relocated ones in four, by age (SepBIT, FAST '22; lifespans and ages
+    /// count from the opening of reclaim units; pages have none of their own).
     Sepbit => sepbit::SepBit,
     /// Written pages in the two classes of `sepbit`, relocated ones in four by how often they were moved
     /// (after MiDAS, FAST '24, without its sizing of groups).
@@ -117,6 +118,9 @@ separations! {
     /// Written pages in four classes a factor of four apart, by how long their last content lived;
     /// relocated ones stay in their class (after multi-log, Stoica and Ailamaki, VLDB '13).
     MultiLog => multi_log::MultiLog,
+    /// Pages in six regions: a written page goes to the region above that of its last content, a relocated one
+    /// to the region below (DAC, Chiang, Lee and Chang, 1999).
+    Dac => dac::Dac,
     /// Pages that overwrite data of a regular stream before its time, by when it will pass there; relocated
     /// ones of these apart, others by up to `gc.generations`. Only handles that do so are split, and as many
     /// as the spare reclaim units allow. The policy may ask for it.

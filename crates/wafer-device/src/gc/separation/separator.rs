@@ -11,6 +11,8 @@ pub(crate) struct Victim {
     pub(crate) generation: u8,
     /// Host pages written to the device since it was closed.
     pub(crate) age: u64,
+    /// Host pages written to the device since it was opened.
+    pub(crate) existed: u64,
     /// Predicted death time of its data; 0: unknown.
     pub(crate) death_time: u64,
 }

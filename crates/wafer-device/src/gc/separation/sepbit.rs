@@ -1,5 +1,9 @@
 //! SepBIT: written pages in two classes by lifespan, relocated ones by age (Wang et al., "Separating data via block
-//! invalidation time inference", FAST '22, algorithm 1; ages are those of reclaim units, not of pages).
+//! invalidation time inference", FAST '22, algorithm 1). Lifespans and ages count host pages written since the
+//! reclaim unit was opened, as the paper's `t - C.creation_time`; the paper takes the age of relocated data for each
+//! block from its last user write, here it is that of the reclaim unit.
+//!
+//! State: 24 bytes. Work: one look at the birth of the old content for each written page.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,11 +33,11 @@ impl Separator for SepBit {
     }
 
     fn collect(&mut self, victim: &Victim, _: u64) -> u8 {
-        self.lifespan.collected(victim);
+        self.lifespan.collected(victim, victim.existed);
         if victim.generation == 0 && victim.class == 0 {
             return 0;
         }
-        let age = victim.age as f64;
+        let age = victim.existed as f64;
         1 + [4.0, 16.0].iter().filter(|n| age >= **n * self.lifespan.mean).count() as u8
     }
 

@@ -1,12 +1,17 @@
+use super::dac::Dac;
 use super::midas::Midas;
 use super::multi_log::MultiLog;
 use super::sepbit::SepBit;
 use super::{Separator, Sizes, Victim};
+use crate::flash::reclaim::ReclaimUnit;
 use crate::flash::segment::{Segments, Written};
 use crate::rng::{DeviceRng, Purpose};
 
+/// The lifespan of a reclaim unit that was open for 50 pages. MiDAS counts from its closing.
+const OPEN_FOR: u64 = 50;
+
 fn victim(class: u8, generation: u8, age: u64) -> Victim {
-    Victim { class, generation, age, death_time: 0 }
+    Victim { class, generation, age, existed: age + OPEN_FOR, death_time: 0 }
 }
 
 /// A rule that has collected sixteen reclaim units of its short-lived class at a mean age of 100.
@@ -23,17 +28,18 @@ fn rule<S: Separator>() -> S {
 fn class(rule: &impl Separator, lived: Option<u64>) -> u8 {
     let mut segments = Segments::new(9, true, DeviceRng::new(1, Purpose::Segments));
     let label = segments.allocate(0, 1, Written::default());
-    rule.host_class(0, lived.and_then(|lived| segments.content(label, lived)), 0).0
+    rule.host_class(0, lived.and_then(|lived| segments.content(label, &[], lived)), 0).0
 }
 
 #[test]
 fn sepbit_compares_lives_with_those_of_the_short_lived_class() {
     let mut rule: SepBit = rule();
-    assert_eq!([Some(99), Some(100), None].map(|lived| class(&rule, lived)), [0, 1, 1]);
+    // From the opening of the reclaim units, of which the mean age since closing is 100.
+    assert_eq!([Some(149), Some(150), None].map(|lived| class(&rule, lived)), [0, 1, 1]);
     // Survivors of the short-lived class apart; the others by age, at 4 and 16 lifespans.
     assert_eq!(rule.collect(&victim(0, 0, 9999), 0), 0);
-    let mut by_age = |age| rule.collect(&victim(1, 0, age), 0);
-    assert_eq!([399, 400, 1599, 1600].map(&mut by_age), [1, 2, 2, 3]);
+    let mut by_age = |existed: u64| rule.collect(&victim(1, 0, existed - OPEN_FOR), 0);
+    assert_eq!([599, 600, 2399, 2400].map(&mut by_age), [1, 2, 2, 3]);
 }
 
 #[test]
@@ -42,6 +48,23 @@ fn midas_counts_how_often_data_was_moved() {
     assert_eq!([Some(99), Some(100)].map(|lived| class(&rule, lived)), [0, 1]);
     let mut moved = |generation| rule.collect(&victim(0, generation, 5), 0);
     assert_eq!([0, 1, 3, 4].map(&mut moved), [0, 1, 3, 3]);
+}
+
+#[test]
+fn dac_lifts_what_is_overwritten_and_lowers_what_is_moved() {
+    let mut rule: Dac = rule();
+    let ru = |class, generation| ReclaimUnit { class, generation, ..ReclaimUnit::empty() };
+    let of = |unit: ReclaimUnit| {
+        let mut segments = Segments::new(9, true, DeviceRng::new(1, Purpose::Segments));
+        let label = segments.allocate(0, 1, Written::default());
+        let units = [unit];
+        rule.host_class(0, segments.content(label, &units, 5), 5).0
+    };
+    // What the host wrote to class 2, and what was relocated to it, which is of generation 3.
+    assert_eq!([of(ru(0, 0)), of(ru(2, 0)), of(ru(0, 3)), of(ru(5, 0))], [1, 3, 3, 5]);
+    assert_eq!(class(&rule, None), 0);
+    let mut moved = |class, generation| rule.collect(&victim(class, generation, 5), 0);
+    assert_eq!([moved(0, 0), moved(3, 0), moved(0, 1), moved(0, 6)], [0, 2, 0, 4]);
 }
 
 #[test]

@@ -100,6 +100,7 @@ pub fn begin_admin(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Re
             return Err(Status::INVALID_OPCODE.into());
         }
         controller.check_right(opcode)?;
+        controller.check_reserved(opcode, sqe.nsid.get())?;
         controller.check_sanitize(sqe)?;
     }
     dispatch(controller, sqe, data)

@@ -1,6 +1,6 @@
 //! Namespace Management: create and delete.
 
-use wafer_drive::{ENDURANCE_GROUP, NamespaceRequest};
+use wafer_drive::{ENDURANCE_GROUP, NamespaceRequest, Reserved};
 use wafer_interface::RuhId;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::{IdentifyCdw11, NamespaceCdw10, NamespaceCreate, Sqe, Status};
@@ -72,6 +72,7 @@ fn delete(controller: &Controller, nsid: u32) -> Result<Reply, Failure> {
     for nsid in &nsids {
         if let Some(namespace) = controller.allocated(*nsid)? {
             namespace.check_unprotected()?;
+            namespace.check_reservation(&controller.hostid, Reserved::Write)?;
         }
     }
     let rest = Removals::begin(controller, Purpose::Delete, nsids)?;

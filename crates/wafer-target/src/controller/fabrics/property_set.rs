@@ -43,6 +43,7 @@ impl PropertySet {
             // A controller level reset: features start again, and commands that are outstanding get no completion
             // (Base 2.1, 3.7.2).
             state.shutdown = false;
+            controller.resets.fetch_add(1, Ordering::AcqRel);
             state.async_config = Default::default();
             state.async_requests.clear();
             state.aborted.clear();
@@ -57,6 +58,8 @@ impl PropertySet {
             state.telemetry_sent = false;
             state.telemetry_due = false;
             state.warnings_due = reliability(controller.subsystem.drive.is_saved());
+            state.notifications = Default::default();
+            state.reservation_masks.clear();
             state.thresholds = Default::default();
             state.write_cache = true;
             state.host_behavior = Default::default();

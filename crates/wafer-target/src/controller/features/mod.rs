@@ -7,6 +7,7 @@ mod error_recovery;
 mod fdp;
 mod kept;
 mod latency;
+mod reservation;
 pub(super) mod temperature;
 mod write_protection;
 
@@ -61,6 +62,8 @@ pub(super) const FEATURES: &[Feature] = &[
     controller::HOST_IDENTIFIER,
     fdp::FDP,
     fdp::FDP_EVENTS,
+    reservation::NOTIFICATION_MASK,
+    reservation::PERSISTENCE,
     write_protection::WRITE_PROTECTION,
     latency::LATENCY_MONITOR,
 ];

@@ -2,7 +2,7 @@
 
 use wafer_drive::backend::ATOMIC_BLOCKS;
 use wafer_interface::{Op, Placement};
-use wafer_nvme::{RwCdw12, Sqe, Status, location};
+use wafer_nvme::{NvmOpcode, RwCdw12, Sqe, Status, location};
 
 use super::range::{Directive, Extent, Range};
 use super::{Failure, IoQueue};
@@ -36,6 +36,8 @@ impl IoQueue {
     fn fused(&mut self, sqes: [&Sqe; 2], [expected, data]: [&[u8]; 2]) -> Result<(), Failed> {
         self.drive.check_sanitize().map_err(compare)?;
         let [range, second] = sqes.map(Range::parse);
+        self.check_reserved(NvmOpcode::COMPARE, range.nsid).map_err(compare)?;
+        self.check_reserved(NvmOpcode::WRITE, second.nsid).map_err(write)?;
         let lba = range.lba;
         if (range.nsid, lba, range.blocks) != (second.nsid, second.lba, second.blocks) {
             return Err((Some(location!(cdw10).into()), location!(cdw10).into()));

@@ -20,6 +20,7 @@ mod io_management_receive;
 mod io_management_send;
 mod range;
 mod read;
+mod reservation;
 mod verify;
 mod write;
 mod write_uncorrectable;
@@ -28,13 +29,13 @@ mod write_zeroes;
 use std::sync::Arc;
 
 use range::Directive;
-use wafer_drive::{Batch, Drive, Namespace};
+use wafer_drive::{Batch, Drive, Namespace, Reserved};
 use wafer_interface::{Command, NsId, Op, Placement};
 use wafer_nvme::{
     CommandInfo, DataLength, DataTransfer, NvmOpcode, RwCdw12, Sqe, Status, location,
 };
 
-use super::{Controller, Failure, MAX_TRANSFER, nsid};
+use super::{Controller, Failure, MAX_TRANSFER, nsid, reservations};
 use crate::pool::{Pool, Share, Wanted};
 
 /// A PID that no namespace has, for one that would mean "none" to the device.
@@ -103,6 +104,7 @@ macro_rules! commands {
                     $(NvmOpcode::$opcode => {
                         const ROW: &CommandInfo = NvmOpcode::$opcode.info().unwrap();
                         nsid::check_use(ROW.namespace, sqe.nsid.get())?;
+                        self.check_reserved(NvmOpcode::$opcode, sqe.nsid.get())?;
                         <$command>::parse(sqe)?.execute(self, data, out)
                     })*
                     _ => Err(Status::INVALID_OPCODE.into()),
@@ -121,7 +123,11 @@ commands! {
     WRITE_ZEROES => write_zeroes::WriteZeroes,
     DATASET_MANAGEMENT => dataset_management::DatasetManagement,
     VERIFY => verify::Verify,
+    RESERVATION_REGISTER => reservation::Register,
+    RESERVATION_REPORT => reservation::Report,
+    RESERVATION_ACQUIRE => reservation::Acquire,
     IO_MANAGEMENT_RECEIVE => io_management_receive::IoManagementReceive,
+    RESERVATION_RELEASE => reservation::Release,
     COPY => copy::Copy,
     IO_MANAGEMENT_SEND => io_management_send::IoManagementSend,
 }
@@ -308,9 +314,21 @@ impl IoQueue {
         self.spent = self.spent.saturating_add(work);
     }
 
-    /// Checks that a namespace was not deleted or formatted since a command began.
+    /// Checks that a namespace was not deleted or formatted since a command that writes began, nor reserved by another
+    /// host.
     fn check_live(&self, namespace: &Namespace) -> Result<(), Failure> {
-        Ok(namespace.check_live()?)
+        namespace.check_live()?;
+        Ok(namespace.check_reservation(&self.controller.hostid, Reserved::Write)?)
+    }
+
+    /// Checks that no reservation keeps the host from a command.
+    fn check_reserved(&self, opcode: NvmOpcode, nsid: u32) -> Result<(), Failure> {
+        if nsid == nsid::BROADCAST || !self.drive.is_reserved() {
+            return Ok(());
+        }
+        let namespace = self.lookup(nsid)?;
+        let mut uses = reservations::io_command(opcode).iter();
+        Ok(uses.try_for_each(|used| namespace.check_reservation(&self.controller.hostid, *used))?)
     }
 
     fn lookup(&self, nsid: u32) -> Result<Arc<Namespace>, Failure> {
@@ -321,7 +339,7 @@ impl IoQueue {
             _ => {
                 // Invalid Field for an inactive NSID (Base 2.1, 3.2.1.5).
                 let namespace = self.controller.active(nsid)?.ok_or(location!(nsid))?;
-                self.check_live(&namespace)?;
+                namespace.check_live()?;
                 Ok(namespace)
             }
         }

@@ -18,6 +18,7 @@ mod handles;
 mod ocp_error_recovery;
 mod ocp_latency;
 mod ocp_smart;
+mod reservation;
 mod sanitize;
 mod self_test;
 pub(super) mod smart;
@@ -67,6 +68,7 @@ pub(super) const PAGES: &[Page] = &[
     fdp_statistics::PAGE,
     fdp_events::PAGE,
     discovery::PAGE,
+    reservation::PAGE,
     sanitize::PAGE,
     ocp_smart::PAGE,
     ocp_error_recovery::PAGE,

@@ -38,7 +38,7 @@ fn a_page_inherits_and_goes_by_what_is_left_of_the_turn() {
     let class = |left: u64| deaths.class(1, 5000 + left, 5000);
     assert_eq!([0, 1, 99, 100, 1199, 9999].map(class), [0, 1, 1, 2, 12, 12]);
     let mut relocated = |generation, death_time| {
-        deaths.collect(&Victim { class: 0, generation, age: 0, death_time }, 1000)
+        deaths.collect(&Victim { class: 0, generation, age: 0, existed: 0, death_time }, 1000)
     };
     assert_eq!(relocated(0, 2000), 3);
     assert_eq!([0, 1, 3, 4].map(|generation| relocated(generation, 0)), [0, 1, 2, 0]);

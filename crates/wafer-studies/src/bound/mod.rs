@@ -1,26 +1,27 @@
-//! The bound: the WAF of a drive that knows when each page will be invalidated.
+//! How low WAF can go: a drive that knows when each page will be invalidated, and a proven lower bound (`lower.rs`).
 //!
 //! It takes two passes over the same commands. The first, [`Future`], records the death time of every page
 //! written: the number of host pages written when it is overwritten or unmapped. The second,
-//! [`PerfectKnowledge`], is a page-mapped device that uses the death times twice:
+//! [`FutureKnowledge`], is a page-mapped device that uses the death times twice:
 //!
 //! - *Grouping by death time.* Pages written or relocated go to the open reclaim unit of their class, by
-//!   the time until they are invalidated. With enough open reclaim units, every reclaim unit is
+//!   the time until they are invalidated, for all data or for each handle apart. With enough open reclaim units, every reclaim unit is
 //!   invalidated as a whole and WAF is 1 (Wang et al., SepBIT, FAST '22, section 2: "FK", future
 //!   knowledge, groups by block invalidation time in the same manner). Drives have few open reclaim units,
 //!   so the number of classes is a parameter. Classes are spaced in proportion to the time left.
 //! - *The victim* is the reclaim unit for which waiting saves the fewest relocations per invalid space
 //!   held, over any waiting time. The `adaptive` policy estimates the same index; here death times are known.
 //!
-//! It is the result of the best known grouping and index with perfect knowledge, not a proven limit: the
-//! only proven one is WAF >= 1. Beside the policies of a table it shows how much better predictions could
-//! still gain.
+//! It is the result of the best known grouping and index with future knowledge, which a drive can reach, not a limit: other
+//! groupings may be better. Beside the policies of a table it shows how much better predictions could still gain.
 //!
 //! # What it does not implement
-//! Handles and isolation (all data is grouped by death time alone), several reclaim groups, and
-//! background GC, which perfect knowledge does not need. Memory: 4 bytes for every host page of the
+//! Isolation, several reclaim groups, and background GC, which a drive that knows the future does not need. Memory: 4 bytes for every host page of the
 //! run, and 20 for each physical page.
 
+mod lower;
+
+pub use lower::HostUnits;
 use wafer_device::Geometry;
 use wafer_interface::{Command, NsId, Op};
 
@@ -87,6 +88,14 @@ impl Future {
     }
 }
 
+/// Returns the handle of a write: without a placement identifier, or with one that its namespace does not have, the
+/// first of its namespace.
+fn handle(geometry: &Geometry, command: &Command) -> usize {
+    let list = geometry.namespace_handles.get(command.namespace.index());
+    let named = list.and_then(|list| list.get(usize::from(command.placement.0)).or(list.first()));
+    named.copied().unwrap_or(0).into()
+}
+
 /// Returns the number of reclaim units kept free: those of the drive, or one in every class for the pages of
 /// a victim if that is more.
 fn reserve(geometry: &Geometry, classes: usize) -> usize {
@@ -104,18 +113,24 @@ struct Unit {
     valid: u32,
     closed: bool,
     index: f64,
+    /// The handle, where handles are kept apart.
+    handle: usize,
 }
 
-/// A device with perfect knowledge of the future.
-pub struct PerfectKnowledge<'a> {
+/// A device that knows the future.
+pub struct FutureKnowledge<'a> {
     geometry: &'a Geometry,
     future: &'a Future,
     /// Reclaim unit of each logical page, plus one.
     map: Vec<u32>,
     units: Vec<Unit>,
     free: Vec<u32>,
-    /// The open reclaim unit of each class, plus one.
+    /// The open reclaim unit of each handle and class, plus one.
     open: Vec<u32>,
+    /// Classes of a handle.
+    classes: usize,
+    /// Whether handles are kept apart.
+    by_handle: bool,
     /// Ratio of the remaining times of one class and the next, as a binary logarithm.
     step: f64,
     clock: u64,
@@ -123,8 +138,9 @@ pub struct PerfectKnowledge<'a> {
     turn: usize,
 }
 
-impl<'a> PerfectKnowledge<'a> {
-    /// Returns a fresh device with `classes` open reclaim units. Reserve and sizes are those of the geometry.
+impl<'a> FutureKnowledge<'a> {
+    /// Returns a fresh device with `classes` open reclaim units, for each handle if `by_handle`. Reserve and sizes are
+    /// those of the geometry.
     ///
     /// # Errors
     /// There are too few reclaim units for data, reserve and open ones, or too many logical pages.
@@ -132,9 +148,11 @@ impl<'a> PerfectKnowledge<'a> {
         geometry: &'a Geometry,
         future: &'a Future,
         classes: usize,
+        by_handle: bool,
     ) -> Result<Self, &'static str> {
+        let open = classes * if by_handle { geometry.isolation.len() } else { 1 };
         let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru) + 1;
-        let reserve = reserve(geometry, classes) + classes;
+        let reserve = reserve(geometry, open) + open;
         if classes == 0 || u64::from(geometry.ru_count) <= needed + reserve as u64 {
             return Err("too few reclaim units for so many open ones");
         }
@@ -143,11 +161,13 @@ impl<'a> PerfectKnowledge<'a> {
         }
         // From one reclaim unit's worth of writes to four device writes.
         let span = 4.0 * f64::from(geometry.ru_count);
-        Ok(PerfectKnowledge {
+        Ok(FutureKnowledge {
             map: vec![0; geometry.logical_pages as usize],
             units: vec![Unit::default(); geometry.ru_count as usize],
             free: (0..geometry.ru_count).rev().collect(),
-            open: vec![0; classes],
+            open: vec![0; open],
+            classes,
+            by_handle,
             step: span.log2() / classes as f64,
             geometry,
             future,
@@ -161,12 +181,13 @@ impl<'a> PerfectKnowledge<'a> {
     pub fn apply(&mut self, commands: &[Command]) {
         for command in commands {
             let Some((first, past)) = pages(self.geometry, command) else { continue };
+            let handle = if self.by_handle { handle(self.geometry, command) } else { 0 };
             for page in first..past {
                 self.invalidate(page as usize);
                 if command.op == Op::Write {
                     let death = self.future.deaths[self.clock as usize];
                     self.clock += 1;
-                    self.append(page as u32, death);
+                    self.append(page as u32, death, handle);
                     self.reclaim();
                 }
             }
@@ -191,7 +212,7 @@ impl<'a> PerfectKnowledge<'a> {
     }
 
     fn class(&self, death: u32) -> usize {
-        let last = self.open.len() - 1;
+        let last = self.classes - 1;
         if death == NEVER {
             return last;
         }
@@ -200,8 +221,8 @@ impl<'a> PerfectKnowledge<'a> {
         ((rus.max(1.0).log2() / self.step) as usize).min(last)
     }
 
-    fn append(&mut self, page: u32, death: u32) {
-        let class = self.class(death);
+    fn append(&mut self, page: u32, death: u32, handle: usize) {
+        let class = handle * self.classes + self.class(death);
         if self.open[class] == 0 {
             self.open[class] = self.free.pop().expect("a free reclaim unit") + 1;
         }
@@ -209,6 +230,7 @@ impl<'a> PerfectKnowledge<'a> {
         let unit = &mut self.units[ru as usize];
         unit.pages.push((page, death));
         unit.valid += 1;
+        unit.handle = handle;
         self.map[page as usize] = ru + 1;
         if unit.pages.len() == self.geometry.pages_per_ru as usize {
             unit.closed = true;
@@ -270,7 +292,7 @@ impl<'a> PerfectKnowledge<'a> {
                 // a later death time.
                 let here = self.map[page as usize] == victim as u32 + 1;
                 if here && u64::from(death) >= self.clock {
-                    self.append(page, death);
+                    self.append(page, death, unit.handle);
                 }
             }
             self.free.push(victim as u32);
@@ -370,10 +392,14 @@ mod tests {
     }
 
     fn bound(classes: usize, commands: &[&[Command]], counted: usize) -> f64 {
+        bound_of(classes, false, commands, counted)
+    }
+
+    fn bound_of(classes: usize, by_handle: bool, commands: &[&[Command]], counted: usize) -> f64 {
         let geometry = Geometry::resolve(&config("greedy", Isolation::Initially)).unwrap();
         let mut future = Future::new(&geometry);
         commands.iter().for_each(|commands| future.see(&geometry, commands));
-        let mut device = PerfectKnowledge::new(&geometry, &future, classes).unwrap();
+        let mut device = FutureKnowledge::new(&geometry, &future, classes, by_handle).unwrap();
         let mut before = (0, 0);
         for (at, commands) in commands.iter().enumerate() {
             if at == counted {
@@ -414,6 +440,26 @@ mod tests {
         let fill = fill();
         let run = [&fill[..], &fill, &fill, &fill];
         assert_eq!(bound(2, &run, 0), 1.0);
+    }
+
+    /// Two rings of different length: their death times overlap, their handles do not.
+    #[test]
+    fn rings_on_handles_of_their_own_cost_nothing() {
+        let (all, short) = (200 * PAGES, 37 * PAGES);
+        let page = |n: u64, first: u64, pages: u64, handle| {
+            Command::write((first + n % pages) * 32, 32, Placement(handle))
+        };
+        let rings: Vec<Command> = (0..3 * all)
+            .map(|n| match n % 3 {
+                0 => page(n / 3, 0, short, 0),
+                _ => page(n - n / 3 - 1, short, all - short, 1),
+            })
+            .collect();
+        let mut device = Device::new(&config("greedy", Isolation::Persistently), 1).unwrap();
+        device.apply(&rings);
+        assert_eq!(device.counters().waf(), 1.0);
+        assert_eq!(bound_of(1, true, &[&rings], 0), 1.0);
+        assert!(bound(1, &[&rings], 0) > 1.0);
     }
 
     #[test]

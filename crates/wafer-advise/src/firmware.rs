@@ -1,0 +1,40 @@
+//! The drive with other firmware: garbage collection that copes without placement from the host.
+
+use wafer_device::Separation;
+use wafer_lab::config::ResolvedDevice;
+
+use crate::scale;
+
+/// Policies and separations that do well without hints (`docs/studies/policies.md`).
+const FIRMWARE: &[(&str, Option<Separation>)] = &[
+    ("adaptive", None),
+    ("cost-benefit", Some(Separation::Dac)),
+    ("cost-benefit", Some(Separation::Sepbit)),
+    ("greedy", Some(Separation::MultiLog)),
+];
+
+/// Returns the drive with each other firmware that it has enough reclaim units for, and the name of each.
+pub(super) fn all(device: &ResolvedDevice) -> Vec<(String, ResolvedDevice)> {
+    let with = |(policy, separation): &(&str, Option<Separation>)| {
+        let mut other = device.clone();
+        let gc = &mut other.config.gc;
+        if gc.policy == *policy && gc.separation == *separation {
+            return None;
+        }
+        (gc.policy, gc.separation) = ((*policy).to_owned(), *separation);
+        (gc.destination, gc.separate) = (None, true);
+        // What is written without placement goes to one handle.
+        other.config.handles = 1;
+        other.config.handle_isolation.clear();
+        scale::resolved(&mut other)?;
+        let name = match separation {
+            None => format!("gc.policy = {policy}"),
+            Some(rule) => {
+                let rule = serde_json::to_value(rule).ok()?;
+                format!("gc.policy = {policy}, gc.separation = {}", rule.as_str()?)
+            }
+        };
+        Some((name, other))
+    };
+    FIRMWARE.iter().filter_map(with).collect()
+}

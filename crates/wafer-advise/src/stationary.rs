@@ -1,0 +1,61 @@
+//! Whether the traffic stays the same: a prediction from one part holds for the next only if it does.
+
+use wafer_device::Geometry;
+use wafer_interface::Op;
+
+use crate::log::Log;
+use crate::simulate::{Outcome, Plan};
+
+/// Most change of the WAF between parts of stationary traffic.
+const MOST_CHANGE: f64 = 0.1;
+/// Most pages of the held-out part that were never written before, of those that it writes.
+const MOST_FRESH: f64 = 0.05;
+
+/// Returns warnings about traffic that changes, by the recommended scheme's WAF and by the addresses written.
+pub(super) fn notices(
+    log: &Log,
+    geometry: &Geometry,
+    plan: &Plan,
+    name: &str,
+    outcome: &Outcome,
+) -> Vec<String> {
+    let mut notices = Vec::new();
+    let change = (outcome.waf / outcome.waf_chosen - 1.0).abs();
+    if change > MOST_CHANGE {
+        notices.push(format!(
+            "the traffic is not stationary: {name} has WAF {:.2} on the part it was chosen by and {:.2} on the \
+             last part; neither predicts what follows",
+            outcome.waf_chosen, outcome.waf
+        ));
+    }
+    let fresh = fresh(log, geometry, plan);
+    if fresh > MOST_FRESH {
+        notices.push(format!(
+            "the traffic is not stationary: {:.0} % of the held-out writes go to addresses that were never written \
+             before; what follows will relocate more",
+            100.0 * fresh
+        ));
+    }
+    notices
+}
+
+/// Returns the share of the held-out page writes that go to pages not written before.
+fn fresh(log: &Log, geometry: &Geometry, plan: &Plan) -> f64 {
+    let mut seen = vec![0u64; geometry.logical_pages.div_ceil(64) as usize];
+    let (mut fresh, mut written) = (0u64, 0u64);
+    for (number, command) in log.commands.iter().enumerate() {
+        if command.op != Op::Write {
+            continue;
+        }
+        for page in log.device_pages(command, geometry) {
+            let Some(word) = seen.get_mut((page / 64) as usize) else { break };
+            let bit = 1 << (page % 64);
+            if number >= plan.learned {
+                written += 1;
+                fresh += u64::from(*word & bit == 0);
+            }
+            *word |= bit;
+        }
+    }
+    fresh as f64 / written.max(1) as f64
+}

@@ -1,0 +1,265 @@
+//! The folder of drives in steady state, one file each.
+//!
+//! A file is a line of JSON, which says what it is of, and a zstd stream with a checksum. Runs read it only if the
+//! whole key is theirs: device, workload with its files, precondition, seed, and the program itself.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use wafer_interface::Bytes;
+use wafer_lab::{LabError, SteadyStates};
+use wafer_record::text::bytes;
+use wafer_record::write_file;
+
+use crate::output;
+
+const FORMAT: &str = "wafer.steady/1";
+const EXTENSION: &str = "steady";
+/// Bytes of the first line of a file that are believed.
+const MOST_HEAD: u64 = 16 << 20;
+/// Of zstd: the fastest, because maps compress little.
+const LEVEL: i32 = 1;
+/// Default of `WAFER_CACHE_LIMIT`.
+const LIMIT: u64 = 16 << 30;
+
+/// The folder, and the most that it may take.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache {
+    folder: PathBuf,
+    limit: u64,
+    quiet: bool,
+}
+
+/// The first line of a file.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    format: String,
+    program: Value,
+    key: Value,
+}
+
+/// A drive in the folder.
+#[derive(Debug, Serialize)]
+pub(crate) struct Entry {
+    #[serde(skip)]
+    path: PathBuf,
+    #[serde(skip)]
+    used: SystemTime,
+    /// Profile or file of the device.
+    pub(crate) device: String,
+    /// Path of the workload.
+    pub(crate) workload: String,
+    pub(crate) precondition: String,
+    pub(crate) seed: u64,
+    pub(crate) bytes: u64,
+    /// When a run last read or wrote it, seconds since 1970.
+    pub(crate) used_unix_seconds: u64,
+}
+
+impl Cache {
+    /// Returns the folder that the environment names: `WAFER_CACHE`, or `wafer` in the user's cache; none if it is
+    /// `off`.
+    ///
+    /// # Errors
+    /// `WAFER_CACHE_LIMIT` is no size.
+    pub(crate) fn of_environment(quiet: bool) -> anyhow::Result<Option<Self>> {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let users = || {
+            let home = || Some(PathBuf::from(variable("HOME")?).join(".cache"));
+            let cache = variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
+            Some(cache.or_else(home)?.join("wafer"))
+        };
+        let folder = match variable("WAFER_CACHE") {
+            Some(off) if off == "off" => None,
+            Some(folder) => Some(PathBuf::from(folder)),
+            None => users(),
+        };
+        let limit = variable("WAFER_CACHE_LIMIT").map_or(Ok(LIMIT), |text| size(&text))?;
+        Ok(folder.map(|folder| Cache { folder, limit, quiet }))
+    }
+
+    /// Returns the folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the most bytes that it takes.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Returns the drives in the folder, the last used first. Files of others are passed over.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(crate) fn entries(&self) -> io::Result<Vec<Entry>> {
+        let folder = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other?,
+        };
+        let mut entries = Vec::new();
+        for file in folder {
+            let path = file?.path();
+            if path.extension().is_some_and(|extension| extension == EXTENSION)
+                && let Ok(entry) = entry(path)
+            {
+                entries.push(entry);
+            }
+        }
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.used));
+        Ok(entries)
+    }
+
+    /// Removes all drives, and returns their number and bytes.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or a file cannot be removed.
+    pub(crate) fn clear(&self) -> io::Result<(usize, u64)> {
+        let entries = self.entries()?;
+        entries.iter().try_for_each(|entry| fs::remove_file(&entry.path))?;
+        Ok((entries.len(), entries.iter().map(|entry| entry.bytes).sum()))
+    }
+
+    fn path(&self, key: &Value) -> PathBuf {
+        let mut hasher = DefaultHasher::new();
+        (program().to_string(), key.to_string()).hash(&mut hasher);
+        self.folder.join(format!("{:016x}.{EXTENSION}", hasher.finish()))
+    }
+
+    /// Removes drives that were not used for longest until the rest fits.
+    fn fit(&self) -> io::Result<()> {
+        let entries = self.entries()?;
+        let mut sum = 0;
+        for entry in entries {
+            sum += entry.bytes;
+            if sum > self.limit {
+                fs::remove_file(&entry.path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        key: &Value,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let path = self.path(key);
+        let head = Head { format: FORMAT.to_owned(), program: program(), key: key.clone() };
+        write_file(&path, |to| {
+            serde_json::to_writer(&mut *to, &head)?;
+            to.write_all(b"\n")?;
+            let limited = Limited { to, limit: self.limit, taken: 0 };
+            let mut encoder = zstd::stream::write::Encoder::new(limited, LEVEL)?;
+            encoder.include_checksum(true)?;
+            write(&mut encoder)?;
+            encoder.finish()?;
+            Ok(())
+        })?;
+        Ok(self.fit()?)
+    }
+}
+
+impl SteadyStates for Cache {
+    fn find(&self, key: &Value) -> Option<Box<dyn Read>> {
+        let path = self.path(key);
+        let (head, file) = open(&path).ok()?;
+        if head.key != *key || head.program != program() {
+            return None;
+        }
+        // What is used stays longest. A folder that may not be written to is still good to read.
+        let _ = file.get_ref().set_modified(SystemTime::now());
+        Some(Box::new(zstd::stream::read::Decoder::with_buffer(file).ok()?))
+    }
+
+    fn keep(&self, key: &Value, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
+        if let Err(error) = self.write(key, write) {
+            let folder = self.folder.display();
+            let text = format!("{folder}: the steady state is not kept: {error:#}");
+            output::notice(self.quiet, &text);
+        }
+    }
+
+    fn remove(&self, key: &Value) {
+        // If it stays, it is found damaged again, and made again.
+        let _ = fs::remove_file(self.path(key));
+    }
+}
+
+/// Returns what tells this program from one that may work otherwise: a version says too little while it is changed.
+fn program() -> Value {
+    let file = std::env::current_exe().and_then(fs::metadata);
+    let modified = file.as_ref().ok().and_then(|file| seconds(file.modified().ok()?));
+    let length = file.map(|file| file.len()).ok();
+    serde_json::json!({ "bytes": length, "modified": modified.map(|d| d.as_nanos().to_string()) })
+}
+
+fn seconds(time: SystemTime) -> Option<std::time::Duration> {
+    time.duration_since(UNIX_EPOCH).ok()
+}
+
+fn size(text: &OsString) -> anyhow::Result<u64> {
+    let text = text.to_string_lossy();
+    let bytes: Bytes = text
+        .parse()
+        .map_err(|reason| LabError::config("WAFER_CACHE_LIMIT", format!("{text:?}: {reason}")))?;
+    Ok(bytes.0)
+}
+
+/// Reads the first line of a file, and stands at what follows.
+fn open(path: &Path) -> io::Result<(Head, BufReader<File>)> {
+    let mut file = BufReader::with_capacity(1 << 20, File::options().read(true).open(path)?);
+    let mut line = Vec::new();
+    (&mut file).take(MOST_HEAD).read_until(b'\n', &mut line)?;
+    let head: Head = serde_json::from_slice(&line)?;
+    if head.format != FORMAT {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok((head, file))
+}
+
+fn entry(path: PathBuf) -> io::Result<Entry> {
+    let (head, file) = open(&path)?;
+    let meta = file.get_ref().metadata()?;
+    let text = |at: &str| head.key.pointer(at).and_then(Value::as_str).unwrap_or("").to_owned();
+    let used = meta.modified()?;
+    Ok(Entry {
+        path,
+        used,
+        device: text("/device"),
+        workload: text("/workload/path"),
+        precondition: text("/workload/precondition"),
+        seed: head.key["seed"].as_u64().unwrap_or(0),
+        bytes: meta.len(),
+        used_unix_seconds: seconds(used).map_or(0, |d| d.as_secs()),
+    })
+}
+
+/// Fails when more is written than a limit.
+struct Limited<'a> {
+    to: &'a mut dyn Write,
+    limit: u64,
+    taken: u64,
+}
+
+impl Write for Limited<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.taken += buffer.len() as u64;
+        if self.taken > self.limit {
+            return Err(io::Error::other(format!("it is larger than {}", bytes(self.limit))));
+        }
+        self.to.write_all(buffer)?;
+        Ok(buffer.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}

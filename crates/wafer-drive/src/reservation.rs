@@ -1,0 +1,366 @@
+//! Reservations of a namespace (Base 2.1, 8.1.22): which hosts have registered, which holds a reservation, and what that
+//! keeps others from.
+//!
+//! Hosts are known by their identifiers, so all controllers of a host share its registration. What a host asks for is
+//! done on a copy, which is saved before it counts. Without Persist Through Power Loss nothing is saved, and a drive
+//! that is opened again has neither registrations nor reservation.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use wafer_nvme::{ReservationType, Status};
+
+use super::change::Change;
+use super::{Drive, Namespace};
+
+/// Identifier of a host.
+pub type HostId = [u8; 16];
+
+/// Maximum number of hosts that are registered with a namespace.
+const MOST_REGISTRANTS: usize = 1024;
+
+/// A host that is registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registrant {
+    /// The host.
+    pub host: HostId,
+    /// Its key.
+    pub key: u64,
+}
+
+/// What a host asks for. A key that is `None` is not compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReservationAction {
+    /// Register with a key.
+    Register(u64),
+    /// Remove the registration with a key.
+    Unregister(Option<u64>),
+    /// Replace a key by another.
+    Replace(Option<u64>, u64),
+    /// Acquire a reservation.
+    Acquire(u64, ReservationType),
+    /// Remove the registrations with the second key, and take the reservation over if one of them holds it.
+    Preempt(u64, u64, ReservationType),
+    /// Release the reservation.
+    Release(u64, ReservationType),
+    /// Remove the reservation and all registrations.
+    Clear(u64),
+}
+
+/// What hosts are told of each other (Base 2.1, Reservation Notification log page).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ReservationNotice {
+    /// The registration of the host was removed by another.
+    RegistrationPreempted = 1,
+    /// The reservation was released.
+    Released = 2,
+    /// The reservation and all registrations were removed.
+    Preempted = 3,
+}
+
+/// What a command does, as far as reservations are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reserved {
+    /// It reads.
+    Read,
+    /// It writes, or makes what was written durable.
+    Write,
+}
+
+/// Registrations and reservation of a namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reservations {
+    /// Counts changes of registrations.
+    pub generation: u32,
+    /// Persist Through Power Loss.
+    pub ptpl: bool,
+    /// Hosts, in order of registration.
+    pub registrants: Vec<Registrant>,
+    /// Host that holds the reservation, or of one of all registrants acquired it, and its type.
+    holder: Option<(HostId, u8)>,
+}
+
+/// Hosts to tell, and what.
+pub type Notices = Vec<(HostId, ReservationNotice)>;
+
+impl Reservations {
+    /// Returns the type of the reservation, if there is one.
+    pub fn rtype(&self) -> Option<ReservationType> {
+        self.holder.map(|(_, rtype)| ReservationType(rtype))
+    }
+
+    /// Returns whether a host holds the reservation.
+    pub fn is_holder(&self, host: &HostId) -> bool {
+        match self.holder {
+            Some((_, rtype)) if ReservationType(rtype).is_all_registrants() => {
+                self.key(host).is_some()
+            }
+            Some((holder, _)) => holder == *host,
+            None => false,
+        }
+    }
+
+    fn key(&self, host: &HostId) -> Option<u64> {
+        self.registrants.iter().find(|r| r.host == *host).map(|r| r.key)
+    }
+
+    /// Returns whether the reservation keeps a host from a command.
+    fn conflicts(&self, host: &HostId, command: Reserved) -> bool {
+        let Some(rtype) = self.rtype() else { return false };
+        let admitted = rtype.admits_registrants() && self.key(host).is_some();
+        let concerned = command == Reserved::Write || rtype.is_exclusive_access();
+        concerned && !admitted && !self.is_holder(host)
+    }
+
+    /// Returns the hosts that are registered but one.
+    fn others(&self, host: &HostId, notice: ReservationNotice) -> Notices {
+        let others = self.registrants.iter().filter(|r| r.host != *host);
+        others.map(|r| (r.host, notice)).collect()
+    }
+
+    /// Checks that a host is registered with a key.
+    fn check(&self, host: &HostId, key: Option<u64>) -> Result<(), Status> {
+        match self.key(host) {
+            Some(own) if key.is_none_or(|key| key == own) => Ok(()),
+            _ => Err(Status::RESERVATION_CONFLICT),
+        }
+    }
+
+    /// Does what a host asks for, and returns who is to be told.
+    ///
+    /// # Errors
+    /// `RESERVATION_CONFLICT`; `INVALID_FIELD`; `INTERNAL_ERROR` if too many hosts are registered.
+    fn act(&mut self, host: &HostId, action: ReservationAction) -> Result<Notices, Status> {
+        match action {
+            ReservationAction::Register(key) => self.register(host, key),
+            ReservationAction::Unregister(key) => {
+                self.check(host, key)?;
+                Ok(self.unregister(host))
+            }
+            ReservationAction::Replace(current, key) => {
+                self.check(host, current)?;
+                for registrant in self.registrants.iter_mut().filter(|r| r.host == *host) {
+                    registrant.key = key;
+                }
+                self.generation = self.generation.wrapping_add(1);
+                Ok(Vec::new())
+            }
+            ReservationAction::Acquire(key, rtype) => {
+                self.check(host, Some(key))?;
+                match self.holder {
+                    None => self.holder = Some((*host, rtype.0)),
+                    Some((_, held)) if self.is_holder(host) && held == rtype.0 => {}
+                    Some(_) => return Err(Status::RESERVATION_CONFLICT),
+                }
+                Ok(Vec::new())
+            }
+            ReservationAction::Preempt(key, preempted, rtype) => {
+                self.check(host, Some(key))?;
+                self.preempt(host, preempted, rtype)
+            }
+            ReservationAction::Release(key, rtype) => {
+                self.check(host, Some(key))?;
+                if !self.is_holder(host) {
+                    return Ok(Vec::new());
+                }
+                if self.rtype() != Some(rtype) {
+                    return Err(Status::INVALID_FIELD);
+                }
+                Ok(self.release(host))
+            }
+            ReservationAction::Clear(key) => {
+                self.check(host, Some(key))?;
+                let notices = self.others(host, ReservationNotice::Preempted);
+                self.registrants.clear();
+                self.holder = None;
+                self.generation = self.generation.wrapping_add(1);
+                Ok(notices)
+            }
+        }
+    }
+
+    fn register(&mut self, host: &HostId, key: u64) -> Result<Notices, Status> {
+        match self.key(host) {
+            Some(own) if own == key => return Ok(Vec::new()),
+            Some(_) => return Err(Status::RESERVATION_CONFLICT),
+            None if self.registrants.len() >= MOST_REGISTRANTS => {
+                return Err(Status::INTERNAL_ERROR);
+            }
+            None => self.registrants.push(Registrant { host: *host, key }),
+        }
+        self.generation = self.generation.wrapping_add(1);
+        Ok(Vec::new())
+    }
+
+    fn unregister(&mut self, host: &HostId) -> Notices {
+        self.generation = self.generation.wrapping_add(1);
+        let holder = self.is_holder(host);
+        self.registrants.retain(|r| r.host != *host);
+        let all = self.rtype().is_some_and(ReservationType::is_all_registrants);
+        // One of all registrants ends with the last of them.
+        if holder && (!all || self.registrants.is_empty()) {
+            return self.release(host);
+        }
+        Vec::new()
+    }
+
+    /// Ends the reservation. Registrants that it admitted are told.
+    fn release(&mut self, host: &HostId) -> Notices {
+        let admitted = self.rtype().is_some_and(ReservationType::admits_registrants);
+        self.holder = None;
+        if admitted { self.others(host, ReservationNotice::Released) } else { Vec::new() }
+    }
+
+    fn preempt(
+        &mut self,
+        host: &HostId,
+        key: u64,
+        rtype: ReservationType,
+    ) -> Result<Notices, Status> {
+        let before = self.rtype();
+        let all = before.is_some_and(ReservationType::is_all_registrants);
+        if key == 0 && !all {
+            return Err(Status::INVALID_FIELD);
+        }
+        let holder = self.holder.filter(|_| !all).map(|(holder, _)| holder);
+        let takes_over = match holder {
+            Some(holder) => self.key(&holder) == Some(key),
+            None => all && key == 0,
+        };
+        let is_meant = |r: &Registrant| key == 0 || r.key == key;
+        if !takes_over && !self.registrants.iter().any(is_meant) {
+            return Err(Status::RESERVATION_CONFLICT);
+        }
+        // A host that preempts a reservation keeps its own registration, whatever its key is.
+        let is_gone = |r: &Registrant| is_meant(r) && !(takes_over && r.host == *host);
+        let gone = self.registrants.iter().filter(|r| is_gone(r));
+        let mut notices: Notices =
+            gone.map(|r| (r.host, ReservationNotice::RegistrationPreempted)).collect();
+        notices.retain(|(gone, _)| gone != host);
+        self.registrants.retain(|r| !is_gone(r));
+        if takes_over {
+            self.holder = Some((*host, rtype.0));
+            if before != Some(rtype) && before.is_some_and(ReservationType::admits_registrants) {
+                notices.extend(self.others(host, ReservationNotice::Released));
+            }
+        } else if self.registrants.is_empty() {
+            self.holder = None;
+        }
+        self.generation = self.generation.wrapping_add(1);
+        Ok(notices)
+    }
+
+    /// Returns what is left after a power cycle.
+    fn after_power_cycle(self) -> Self {
+        if self.ptpl { self } else { Reservations::default() }
+    }
+}
+
+/// The reservations of a namespace, which it keeps when it is formatted.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Reservations", into = "Reservations")]
+pub(crate) struct ReservationCell {
+    /// Whether somebody holds one: all that a command of a namespace without looks at.
+    held: AtomicBool,
+    state: Mutex<Reservations>,
+}
+
+impl ReservationCell {
+    fn lock(&self) -> MutexGuard<'_, Reservations> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces the reservations. Called with the drive locked.
+    pub(crate) fn set(&self, state: Reservations) {
+        let mut current = self.lock();
+        self.held.store(state.holder.is_some(), Ordering::Release);
+        *current = state;
+    }
+
+    /// Takes away what does not outlive a power cycle.
+    pub(crate) fn power_cycle(&self) {
+        let now = self.lock().clone();
+        self.set(now.after_power_cycle());
+    }
+}
+
+impl Clone for ReservationCell {
+    fn clone(&self) -> Self {
+        self.lock().clone().into()
+    }
+}
+
+impl From<Reservations> for ReservationCell {
+    fn from(state: Reservations) -> Self {
+        ReservationCell { held: state.holder.is_some().into(), state: state.into() }
+    }
+}
+
+impl From<ReservationCell> for Reservations {
+    fn from(cell: ReservationCell) -> Self {
+        cell.state.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Namespace {
+    /// Returns registrations and reservation.
+    pub fn reservations(&self) -> Reservations {
+        self.reservations.lock().clone()
+    }
+
+    /// Checks that no reservation keeps a host from a command.
+    ///
+    /// # Errors
+    /// `RESERVATION_CONFLICT`.
+    pub fn check_reservation(&self, host: &HostId, command: Reserved) -> Result<(), Status> {
+        let held = self.reservations.held.load(Ordering::Acquire);
+        if held && self.reservations.lock().conflicts(host, command) {
+            return Err(Status::RESERVATION_CONFLICT);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_reserved(&self) -> bool {
+        self.reservations.held.load(Ordering::Acquire)
+    }
+}
+
+impl Drive {
+    /// Returns whether there is a reservation of any namespace, or was since the drive was opened: all that commands of
+    /// a drive without look at.
+    pub fn is_reserved(&self) -> bool {
+        self.reserved.load(Ordering::Acquire)
+    }
+
+    /// Does what a host asks for, and sets Persist Through Power Loss if `ptpl` has a value. Returns who is to be told.
+    ///
+    /// # Errors
+    /// `INVALID_NAMESPACE` or `FORMAT_IN_PROGRESS` if the namespace is gone; `RESERVATION_CONFLICT`, `INVALID_FIELD`;
+    /// `INTERNAL_ERROR` if too many hosts are registered; `WRITE_FAULT` if the drive cannot be saved.
+    pub fn reserve(
+        &self,
+        namespace: &Namespace,
+        host: &HostId,
+        action: Option<ReservationAction>,
+        ptpl: Option<bool>,
+    ) -> Result<Notices, Status> {
+        let mut inner = self.lock();
+        namespace.check_live()?;
+        let before = namespace.reservations();
+        let mut state = before.clone();
+        let notices = action.map_or(Ok(Vec::new()), |action| state.act(host, action))?;
+        state.ptpl = ptpl.unwrap_or(state.ptpl);
+        if state == before {
+            return Ok(notices);
+        }
+        if before.ptpl || state.ptpl {
+            let change = Change::Reservations { nsid: namespace.nsid, state: state.clone() };
+            self.commit(&mut inner, &change)?;
+        }
+        self.reserved.fetch_or(state.holder.is_some(), Ordering::AcqRel);
+        namespace.reservations.set(state);
+        Ok(notices)
+    }
+}

@@ -1,0 +1,127 @@
+//! Drives in steady state: how a run continues from one that was kept. `run/underway.rs` makes them.
+
+use std::io::{self, Read, Write};
+
+use serde_json::{Value, json};
+use wafer_device::{Device, DeviceConfig};
+use wafer_record::record::{SteadyRecord, WorkloadRecord};
+
+use crate::drive::{Drive, Watch};
+use crate::experiment::Experiment;
+
+/// Logical bytes from which a drive is worth keeping: a smaller one is steady within a second.
+const WORTH_KEEPING: u64 = 1 << 30;
+/// Bytes of the device's state, without its map, that are believed.
+const MOST_STATE: u64 = 4 << 30;
+
+/// A place that keeps drives in steady state, so that the next run with the same key begins at once.
+pub trait SteadyStates: Sync {
+    /// Returns what [`Self::keep`] wrote for this key; none if there is nothing.
+    fn find(&self, key: &Value) -> Option<Box<dyn Read>>;
+
+    /// Keeps what `write` writes. A failure leaves nothing behind, and is told to the user: the run goes on.
+    fn keep(&self, key: &Value, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>);
+
+    /// Removes what a key has, because it cannot be read.
+    fn remove(&self, key: &Value);
+}
+
+/// Returns the key of the steady state of an experiment; none if it is not kept.
+///
+/// Times change no byte, and the volume begins afterwards: neither is part of it.
+fn key(experiment: &Experiment) -> Option<Value> {
+    let precondition = experiment.precondition;
+    let whole = precondition.steady && !experiment.attribution;
+    if !whole || experiment.device.logical_bytes() < WORTH_KEEPING {
+        return None;
+    }
+    // Commands in memory have no name by which to know them again.
+    if experiment.workload.kind() == "commands" {
+        return None;
+    }
+    let config = DeviceConfig { timing: None, ..experiment.device.config.clone() };
+    let workload = experiment.provenance(std::time::UNIX_EPOCH, Vec::new()).workload?;
+    let workload = WorkloadRecord { volume: None, ..workload };
+    let files = experiment.workload.files().into_iter().chain(experiment.pace_from.clone());
+    let known: Option<Vec<Value>> = files.map(|path| identity(&path)).collect();
+    Some(json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "git": crate::GIT,
+        "device": experiment.device.name,
+        "config": config,
+        "seed": experiment.seed,
+        "workload": workload,
+        "files": known?,
+    }))
+}
+
+/// Returns what tells a file from its later versions.
+fn identity(path: &std::path::Path) -> Option<Value> {
+    let Ok(file) = std::fs::metadata(path) else {
+        // The text of a workload may stand in the experiment alone, and is part of the key.
+        return Some(json!({ "path": path }));
+    };
+    let age = file.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(json!({ "path": path, "bytes": file.len(), "modified": age.as_nanos().to_string() }))
+}
+
+/// Returns the drive that an earlier run with the same key left.
+pub(crate) fn find<const ATTRIBUTION: bool, const TIMED: bool>(
+    experiment: &Experiment,
+    states: Option<&dyn SteadyStates>,
+) -> Option<(Drive<ATTRIBUTION, TIMED>, SteadyRecord)> {
+    let (key, states) = (key(experiment)?, states?);
+    let found = read(experiment, states.find(&key)?);
+    if found.is_err() {
+        states.remove(&key);
+    }
+    found.ok()
+}
+
+fn read<const ATTRIBUTION: bool, const TIMED: bool>(
+    experiment: &Experiment,
+    mut from: Box<dyn Read>,
+) -> io::Result<(Drive<ATTRIBUTION, TIMED>, SteadyRecord)> {
+    let damaged = |_| io::ErrorKind::InvalidData;
+    let mut part = || -> io::Result<Vec<u8>> {
+        let mut length = [0; 8];
+        from.read_exact(&mut length)?;
+        let length = u64::from_le_bytes(length);
+        if length > MOST_STATE {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut bytes = Vec::new();
+        (&mut from).take(length).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let steady = SteadyRecord { kept: true, ..serde_json::from_slice(&part()?)? };
+    let state = postcard::from_bytes(&part()?).map_err(damaged)?;
+    let device = Device::restore(&experiment.device.config, Watch::default(), state, |map| {
+        from.read_exact(map).map_err(|error| error.to_string())?;
+        // The check of the whole follows its last byte.
+        match from.read(&mut [0]) {
+            Ok(0) => Ok(()),
+            Ok(_) => Err("longer than its map".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    });
+    Ok((device.map_err(io::Error::other)?, steady))
+}
+
+/// Keeps a drive in steady state for later runs with the same key.
+pub(crate) fn keep<const ATTRIBUTION: bool, const TIMED: bool>(
+    experiment: &Experiment,
+    device: &Drive<ATTRIBUTION, TIMED>,
+    steady: &SteadyRecord,
+    states: Option<&dyn SteadyStates>,
+) {
+    let (Some(key), Some(states)) = (key(experiment), states) else { return };
+    states.keep(&key, &mut |to| {
+        let state = postcard::to_allocvec(&device.state()).map_err(io::Error::other)?;
+        for part in [serde_json::to_vec(steady)?, state] {
+            to.write_all(&(part.len() as u64).to_le_bytes())?;
+            to.write_all(&part)?;
+        }
+        to.write_all(device.map_bytes())
+    });
+}
