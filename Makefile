@@ -202,7 +202,19 @@ $(VENV)/.made: scripts/need-python
 docs-commands: python-install ## Run the code blocks of the documentation
 	WAFER=$(DEBUG_WAFER) PYTHON=$(VENV)/bin/python scripts/check-docs commands
 
-site: python-install ## The documentation as one site, in target/site
+# The pages of docs/explore, which the site embeds.
+.PHONY: explore-pages explore-module
+explore-pages:
+	$(CARGO) test --locked --workspace --no-run
+	mkdir -p $(abspath $(TARGET))/explore/pages
+	for experiment in configs/experiments/explore/*.toml; do \
+		$(DEBUG_WAFER) --quiet explore $$experiment -o $(abspath $(TARGET))/explore/pages/$$(basename $$experiment .toml).html; \
+	done
+
+explore-module: ## Builds the device for browsers, crates/wafer-web/module; after a change of results or of a version
+	scripts/build-wasm
+
+site: python-install explore-pages ## The documentation as one site, in target/site
 	$(VENV)/bin/python -m sphinx -W -q -b html docs $(abspath $(TARGET))/site
 
 notebooks: python-install ## Runs the notebooks and writes them with their outputs, notebooks/*.ipynb; 2 minutes

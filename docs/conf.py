@@ -54,6 +54,8 @@ copybutton_only_copy_prompt_lines = True
 html_theme = "furo"
 html_title = f"wafer {release}"
 html_static_path = ["static"]
+# The pages of docs/explore with the device inside: `make site` writes them before.
+html_extra_path = ["../target/explore"]
 html_css_files = ["site.css"]
 html_theme_options = {
     "source_repository": "https://github.com/wafer-lab/wafer/",

@@ -25,6 +25,9 @@ export function isDark() {
 /** The series of data that GC moved: no colour of a handle, dotted. */
 export const GC = -1;
 
+/** The series of an earlier run that the present one is compared with. */
+export const EARLIER = -2;
+
 /** The series of a handle by its key: the same wherever the handle appears. */
 export function handleIndex(key) {
   const number = Number(key);
@@ -38,6 +41,7 @@ export const MOST_SERIES = PALETTE.light.length * PALETTE.dashes.length;
 /** The colour of series `i`. */
 export function colour(i) {
   if (i === GC) return page().gc;
+  if (i === EARLIER) return page().earlier;
   const colours = isDark() ? PALETTE.dark : PALETTE.light;
   return colours[i % colours.length];
 }
@@ -45,6 +49,7 @@ export function colour(i) {
 /** The dash pattern of series `i`. Each time that the colours begin again, they begin with another dash. */
 export function dash(i) {
   const { light, dashes, gc } = PALETTE;
+  if (i === EARLIER) return [];
   return i === GC ? gc.dash : dashes[(i + Math.floor(i / light.length)) % dashes.length];
 }
 
@@ -86,6 +91,6 @@ export function textOn(channels) {
 export function page() {
   const dark = isDark();
   return dark
-    ? { text: "#e6e6e6", grid: "#3a3f45", back: "#16191d", free: "#23282e", gc: PALETTE.gc.dark }
-    : { text: "#1b1f23", grid: "#d9dde1", back: "#ffffff", free: "#eef0f2", gc: PALETTE.gc.light };
+    ? { text: "#e6e6e6", grid: "#3a3f45", back: "#16191d", free: "#23282e", earlier: "#858e97", gc: PALETTE.gc.dark }
+    : { text: "#1b1f23", grid: "#d9dde1", back: "#ffffff", free: "#eef0f2", earlier: "#80888f", gc: PALETTE.gc.light };
 }

@@ -4,7 +4,7 @@
 const DEFAULT_LIMIT = 5;
 
 /** Makes a state that notifies panels of every change; `live` for the page of a running drive. */
-export function makeState(live) {
+export function makeState(live, short) {
   const hearers = [];
   return {
     runs: [],
@@ -17,6 +17,8 @@ export function makeState(live) {
     metric: "cumulative",
     limit: DEFAULT_LIMIT,
     live,
+    /** Whether two charts have to stand above each other on the first screen. */
+    short,
     // On the live page all charts have the axis of the bandwidth.
     axis: live ? "time" : "volume",
     interval: 0,

@@ -47,10 +47,10 @@ const THEN = ["handles", "matrix", "latency", "latencyOverTime", "dies"];
 
 /**
  * Builds the page in `root`. `live` are the panels that only the live page has: `first` above the controls, `later`
- * below the charts.
+ * below the charts. It may have other `columns` than the live page of a drive.
  */
 export function makeView(root, title, subtitle, tools, live) {
-  const state = makeState(Boolean(live));
+  const state = makeState(Boolean(live), Boolean(live?.columns));
   const bar = controls(state);
   const select = el("select", { id: "selected", onchange: (event) => state.set("selected", Number(event.target.value)) });
   const chooser = el("p", { class: "chooser" }, el("label", {}, "Look into run ", select));
@@ -64,9 +64,11 @@ export function makeView(root, title, subtitle, tools, live) {
   const extra = live ? [...live.first, ...live.later] : [];
   root.classList.toggle("live", state.live);
   if (live) {
-    const last = names.filter((name) => !["summary", "sweep", ...FIRST.flat(), ...THEN].includes(name));
-    const columns = el("div", { class: "columns" }, FIRST.map((column) => el("div", {}, of(column))));
-    show(root, top, elements(live.first), bar.element, columns, of(THEN), elements(live.later), of(last));
+    const first = live.columns ?? FIRST;
+    const then = THEN.filter((name) => !first.flat().includes(name));
+    const last = names.filter((name) => !["summary", "sweep", ...first.flat(), ...then].includes(name));
+    const columns = el("div", { class: "columns" }, first.map((column) => el("div", {}, of(column))));
+    show(root, top, elements(live.first), bar.element, columns, of(then), elements(live.later), of(last));
   } else {
     show(root, top, of(["sweep", "summary"]), chooser, of(["findings"]), bar.element, of(names.slice(3)));
   }

@@ -81,7 +81,7 @@ export function controls(state) {
 
 /** WAF of the runs, published curves beside them. */
 export function wafPanel(state) {
-  const chart = chartOf(state, "waf-chart", "WAF", state.live ? 260 : 340);
+  const chart = chartOf(state, "waf-chart", "WAF", state.short ? 205 : state.live ? 260 : 340);
   const update = () => {
     const runs = state.runs;
     const axis = axisOf(runs, state.axis);
@@ -116,7 +116,7 @@ function widen(chart, factor) {
 
 /** WAF of each handle of the selected run. */
 export function handleChart(state) {
-  const chart = chartOf(state, "handles-chart", "WAF by handle", 260);
+  const chart = chartOf(state, "handles-chart", "WAF by handle", state.short ? 185 : 260);
   const update = (run) => {
     chart.title = `${NAMES[state.metric]} by handle, ${run.label}`.replace(/^./, (c) => c.toUpperCase());
     const axis = axisOf([run], state.axis === "time" && !run.seconds ? "volume" : state.axis);

@@ -48,7 +48,7 @@ export async function open(url, { allowed = /^$/, ready = () => globalThis.wafer
   page.on("request", (request) => {
     const to = new URL(request.url());
     if (!["data:", "blob:"].includes(to.protocol) && to.host !== own.host) complaints.push(`request: ${request.url()}`);
-    if (own.protocol === "file:" && to.protocol === "file:" && to.href.split("#")[0] !== own.href) complaints.push(`request: ${to.href}`);
+    if (own.protocol === "file:" && to.protocol === "file:" && to.href.split("#")[0] !== own.href.split("#")[0]) complaints.push(`request: ${to.href}`);
   });
   await page.goto(url);
   await page.waitForFunction(ready, null, { timeout: 15000 }).catch((error) => {

@@ -77,6 +77,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Command::Validate(args) => commands::validate::run(args, cli.quiet),
         Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
         Command::Explain(args) => commands::explain::run(args, cli.quiet),
+        Command::Explore(args) => commands::explore::run(args, cli.quiet),
         Command::Devices(args) => commands::devices::run(args, cli.quiet),
         Command::Policies(args) => commands::policies::run(args),
         Command::Models(args) => commands::models::run(args),

@@ -1,7 +1,7 @@
 //! The device as runs use it: with an observer that counts events.
 
+use crate::clock::Instant;
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use wafer_device::{Device, Geometry};
 use wafer_interface::{

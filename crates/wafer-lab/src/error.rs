@@ -33,6 +33,7 @@ pub enum LabError {
     #[error(transparent)]
     Jobs(#[from] wafer_fio::WorkloadError),
     /// A trace cannot be used.
+    #[cfg(not(target_arch = "wasm32"))]
     #[error(transparent)]
     Trace(#[from] wafer_trace::TraceError),
     /// Another workload cannot be used.

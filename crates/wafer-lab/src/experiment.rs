@@ -15,7 +15,7 @@ use crate::checks::Checks;
 use crate::config::{Files, Layers, ResolvedDevice, base_layers, load_device, resolve};
 use crate::error::{LabError, Place};
 use crate::memory::refuse_if_short;
-use crate::source::{self, Built, SourceTarget, TraceSource, Workload};
+use crate::source::{self, Built, SourceTarget, Workload};
 
 /// A run that is ready to be built.
 #[derive(Clone, Debug)]
@@ -122,9 +122,7 @@ impl Options {
             }
             (None, []) => Ok(None),
             (Some(fio), []) => Workload::fio(fio).map(Some),
-            (None, traces) => {
-                Ok(Some(Workload::new(TraceSource::from_options(traces, &self.trace_set)?)))
-            }
+            (None, traces) => Workload::traces(traces, &self.trace_set).map(Some),
         }
     }
 }

@@ -30,13 +30,16 @@
 //! - Saving and restoring the state of a run. A caller may keep drives in steady state ([`SteadyStates`]).
 
 mod assemble;
+#[cfg(not(target_arch = "wasm32"))]
 mod batch;
 mod checks;
+mod clock;
 pub mod config;
 mod control;
 mod drive;
 pub mod error;
 mod experiment;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod measure;
 mod memory;
 mod precondition;
@@ -50,6 +53,7 @@ mod time;
 /// Commit that the library was built from, or "unknown".
 pub const GIT: &str = env!("WAFER_GIT");
 
+#[cfg(not(target_arch = "wasm32"))]
 pub use batch::Batch;
 pub use checks::{Checks, Standing};
 pub use config::{ResolvedDevice, device_from_text, load_device};
@@ -60,9 +64,9 @@ pub use experiment::{
 };
 pub use precondition::PreconditionStream;
 pub use reference::{Comparison, ComparisonRow, Reference};
-pub use run::{run, run_with_policy};
-pub use source::{
-    CommandsSource, FioSource, Source, TraceFile, TraceSource, Workload, find_model, models,
-};
+pub use run::{Steps, run, run_with_policy};
+pub use source::{CommandsSource, FioSource, Source, Workload, find_model, models};
+#[cfg(not(target_arch = "wasm32"))]
+pub use source::{TraceFile, TraceSource};
 pub use steady::SteadyStates;
 pub use wafer_apps::model::ModelInfo;

@@ -1,4 +1,4 @@
-//! Drives in steady state: how a run makes one, and how it continues from one that was kept.
+//! Drives in steady state: how a run continues from one that was kept. `run/underway.rs` makes them.
 
 use std::io::{self, Read, Write};
 
@@ -6,17 +6,9 @@ use serde_json::{Value, json};
 use wafer_device::{Device, DeviceConfig};
 use wafer_record::record::{SteadyRecord, WorkloadRecord};
 
-use crate::control::{Control, Stage};
 use crate::drive::{Drive, Watch};
-use crate::error::LabError;
 use crate::experiment::Experiment;
-use crate::run::Pump;
-use crate::source::SourceTarget;
 
-/// Most logical capacities that a drive takes to become steady.
-const MOST_CAPACITIES: u64 = 30;
-/// Relative change of WAF from one capacity to the next below which a drive is steady.
-const STEADY_CHANGE: f64 = 0.01;
 /// Logical bytes from which a drive is worth keeping: a smaller one is steady within a second.
 const WORTH_KEEPING: u64 = 1 << 30;
 /// Bytes of the device's state, without its map, that are believed.
@@ -132,37 +124,4 @@ pub(crate) fn keep<const ATTRIBUTION: bool, const TIMED: bool>(
         }
         to.write_all(device.map_bytes())
     });
-}
-
-/// Writes the run's own workload, without a clock, until WAF over one logical capacity changes by less than 1 %.
-pub(crate) fn make<const ATTRIBUTION: bool, const TIMED: bool>(
-    experiment: &Experiment,
-    device: &mut Drive<ATTRIBUTION, TIMED>,
-    control: Control<'_>,
-) -> Result<SteadyRecord, LabError> {
-    let target = SourceTarget { timed: false, until_volume: true, ..experiment.target() };
-    let mut stream = experiment.workload.build(&target)?.stream;
-    let capacity = experiment.device.logical_bytes();
-    let mut steady = SteadyRecord::default();
-    for capacities in 1..=MOST_CAPACITIES {
-        let start = device.counters();
-        let limit = start.host_bytes + capacity;
-        let total = Some(capacity * capacities);
-        let mut pump =
-            Pump { total, limit: Some(limit), ..Pump::new(control, Stage::Preconditioning) };
-        pump.drive(device, stream.as_mut(), None)?;
-        let end = device.counters();
-        let host = end.host_bytes - start.host_bytes;
-        if host < capacity {
-            break;
-        }
-        let waf = (end.media_bytes - start.media_bytes) as f64 / host as f64;
-        let change = steady.waf.map(|before| waf / before - 1.0);
-        let reached = change.is_some_and(|change| change.abs() < STEADY_CHANGE);
-        steady = SteadyRecord { capacities, waf: Some(waf), change, reached, kept: false };
-        if reached {
-            break;
-        }
-    }
-    Ok(steady)
 }

@@ -19,10 +19,12 @@
 //! file panics.
 //!
 //! # What it does not implement
-//! Running anything: `wafer-lab` does, and fills the types of this crate.
+//! - Files where there are none: in a browser (`wasm32`) captures and outputs are left out.
+//! - //! Running anything: `wafer-lab` does, and fills the types of this crate.
 
 mod attribution;
 mod brief;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod capture;
 pub mod endurance;
 mod error;
@@ -34,6 +36,7 @@ pub mod host;
 mod labels;
 mod measured;
 pub mod metrics;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod outputs;
 mod precondition;
 mod published;
@@ -57,6 +60,7 @@ pub use fio_json::fio_json;
 pub use labels::labels;
 pub use measured::{Measured, Source};
 pub use metrics::{Metrics, VOLUMES};
+#[cfg(not(target_arch = "wasm32"))]
 pub use outputs::{Outputs, write_file, write_json, write_text};
 pub use precondition::Precondition;
 pub use published::Published;

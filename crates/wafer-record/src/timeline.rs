@@ -97,6 +97,7 @@ pub fn interpolate(host: &[u64], media: &[u64], at: u64) -> Option<f64> {
 }
 
 /// Takes the points of a timeline while a device runs.
+#[derive(Clone)]
 pub struct Recorder {
     samples: usize,
     cadence: Cadence,
@@ -106,6 +107,7 @@ pub struct Recorder {
     rows: Vec<Vec<u64>>,
 }
 
+#[derive(Clone, Copy)]
 enum Cadence {
     /// The total is known: points at its k-ths.
     Of(u64),

@@ -2,6 +2,7 @@
 //!
 //! # What it is
 //! - [`report`]: makes one self-contained HTML page of [`Record`](wafer_record::Record)s.
+//! - [`explore`]: makes one self-contained HTML page with the device inside.
 //! - [`live`] (feature `live`): serves the same page over HTTP for a device in use, with Prometheus
 //!   metrics.
 //!
@@ -13,7 +14,7 @@
 //! # Invariants
 //! - The same records give the same report, byte by byte.
 //! - Records are data: no parser of HTML or JavaScript sees them, and the content security policy allows
-//!   the page's own scripts only.
+//!   the page's own scripts only, and in the page of [`explore`] its module.
 //! - Viewers change nothing: no request does.
 //!
 //! # Error model
@@ -23,6 +24,7 @@
 //! # What it does not implement
 //! Reading files (`wafer_record::read_records` does), analysis, TLS.
 
+pub mod explore;
 #[cfg(feature = "live")]
 pub mod live;
 pub mod report;

@@ -7,6 +7,7 @@ mod compare;
 mod complete;
 mod devices;
 mod explain;
+mod explore;
 mod list;
 mod measure;
 #[cfg(feature = "mount")]
@@ -31,6 +32,7 @@ use clap_complete::Shell;
 pub(crate) use compare::CompareArgs;
 pub(crate) use devices::{DatasheetArgs, DevicesArgs, DevicesCommand};
 pub(crate) use explain::ExplainArgs;
+pub(crate) use explore::ExploreArgs;
 pub(crate) use list::{ConfigArgs, ListArgs, ModelsArgs, SchemaArgs, SchemaOf};
 pub(crate) use measure::MeasureArgs;
 #[cfg(feature = "mount")]
@@ -81,6 +83,7 @@ Examples:
                                                            present a drive as files
   wafer config --device warp --set gc.policy=fifo          print a resolved device
   wafer report result.json -o report.html                  chart a result
+  wafer explore -o explore.html                            turn the knobs of a drive in a browser
   wafer serve --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB
                                                            serve an NVMe/TCP drive to real hosts
   wafer devices from-datasheet --capacity 960GB --seq-read 6500MB/s --seq-write 1500MB/s
@@ -123,6 +126,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Explain the WAF of a run: which handles cause it, and why.
     Explain(ExplainArgs),
+    /// Write a self-contained HTML page in which the device itself runs, with controls.
+    Explore(ExploreArgs),
     /// Serve a simulated drive to real hosts over NVMe/TCP.
     #[cfg(feature = "serve")]
     Serve(Box<ServeArgs>),

@@ -11,6 +11,7 @@ pub(crate) mod devices;
 #[cfg(any(feature = "serve", feature = "mount"))]
 pub(crate) mod drive_files;
 pub(crate) mod explain;
+pub(crate) mod explore;
 mod figures;
 #[cfg(feature = "serve")]
 mod hosts;

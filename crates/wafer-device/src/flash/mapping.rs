@@ -1,6 +1,10 @@
 //! The page map: for each logical page the label of its segment, 4 bytes a page, in huge pages.
 
-use memmap2::MmapMut;
+#[cfg(not(target_arch = "wasm32"))]
+type Memory = memmap2::MmapMut;
+/// Where nothing can be mapped, entries on the heap.
+#[cfg(target_arch = "wasm32")]
+type Memory = Vec<Label>;
 
 /// A segment's number in the map and in the segment table.
 pub(crate) type Label = u32;
@@ -22,21 +26,37 @@ pub(crate) fn prefetch<T>(address: *const T) {
     let _ = address;
 }
 
+/// Returns memory for `pages` entries of zero.
+#[cfg(not(target_arch = "wasm32"))]
+fn zeroed(pages: u64) -> std::io::Result<Memory> {
+    let bytes = usize::try_from(pages * 4).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
+    let memory = Memory::map_anon(bytes)?;
+    // Random access over gigabytes is bound by TLB misses: huge pages gain a quarter. Not
+    // having them costs speed only.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    let _ = memory.advise(memmap2::Advice::HugePage);
+    Ok(memory)
+}
+
+/// Returns memory for `pages` entries of zero.
+#[cfg(target_arch = "wasm32")]
+fn zeroed(pages: u64) -> std::io::Result<Memory> {
+    let pages = usize::try_from(pages).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
+    let mut memory = Memory::new();
+    memory.try_reserve_exact(pages).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
+    memory.resize(pages, UNMAPPED);
+    Ok(memory)
+}
+
 pub(crate) struct PageMap {
-    memory: MmapMut,
+    memory: Memory,
     pages: u64,
 }
 
 impl PageMap {
     /// Creates a map of `pages` unmapped pages. Memory is taken page by page as it is first touched.
     pub(crate) fn new(pages: u64) -> std::io::Result<Self> {
-        let bytes = usize::try_from(pages * 4).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
-        let memory = MmapMut::map_anon(bytes)?;
-        // Random access over gigabytes is bound by TLB misses: huge pages gain a quarter. Not
-        // having them costs speed only.
-        #[cfg(all(target_os = "linux", not(miri)))]
-        let _ = memory.advise(memmap2::Advice::HugePage);
-        Ok(PageMap { memory, pages })
+        Ok(PageMap { memory: zeroed(pages)?, pages })
     }
 
     #[inline(always)]
@@ -47,7 +67,7 @@ impl PageMap {
     /// Asks for the cache lines of `count` entries from `page` on. Any value is allowed.
     #[inline(always)]
     pub(crate) fn prefetch(&self, page: u64, count: u64) {
-        let first = self.memory.as_ptr().wrapping_add((page as usize).wrapping_mul(4));
+        let first = self.memory.as_ptr().cast::<u8>().wrapping_add((page as usize).wrapping_mul(4));
         prefetch(first);
         // Hardware follows longer runs by itself.
         if count > 16 {

@@ -9,6 +9,8 @@ mod origins;
 mod profiles;
 pub(crate) mod schema;
 mod suggest;
+#[cfg(not(target_arch = "wasm32"))]
+mod unpack;
 
 pub use device::{
     DeviceSummary, ResolvedDevice, base_layers, device_from_text, load_device, resolve,
@@ -18,5 +20,7 @@ pub(crate) use device_schema::{overridden, table as device_table};
 pub use files::Files;
 pub use keys::{Key, keys};
 pub use layers::Layers;
-pub use profiles::{Profile, profile, profiles, shipped_files, unpack};
+pub use profiles::{Profile, profile, profiles, shipped_files};
 pub use suggest::did_you_mean;
+#[cfg(not(target_arch = "wasm32"))]
+pub use unpack::unpack;

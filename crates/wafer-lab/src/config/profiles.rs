@@ -1,14 +1,10 @@
 //! The configurations that the library carries: devices, workloads, experiments, published curves.
 
-use std::path::Path;
-
 use rust_embed::RustEmbed;
-use wafer_record::write_file;
-
-use crate::error::LabError;
-
 #[derive(RustEmbed)]
-#[folder = "../../configs"]
+#[cfg_attr(not(target_arch = "wasm32"), folder = "../../configs")]
+// A page downloads what it carries: the profiles are enough.
+#[cfg_attr(target_arch = "wasm32", folder = "../../configs/devices", prefix = "devices/")]
 struct Shipped;
 
 /// Folder of the device profiles: a file in it is a profile, named after the file.
@@ -36,7 +32,7 @@ pub fn profiles() -> Vec<Profile> {
 /// Returns the shipped profile of a name.
 pub fn profile(name: &str) -> Option<Profile> {
     let path = format!("{DEVICES}{name}.toml");
-    let text = String::from_utf8(Shipped::get(&path)?.data.into_owned()).ok()?;
+    let text = String::from_utf8(shipped(&path)?.into_owned()).ok()?;
     Some(Profile { name: name.to_owned(), path: format!("configs/{path}"), text })
 }
 
@@ -47,20 +43,7 @@ pub fn shipped_files() -> impl Iterator<Item = String> {
     paths.into_iter()
 }
 
-/// Writes all shipped configurations below `folder`, laid out as in the repository.
-///
-/// # Errors
-/// A file cannot be written.
-pub fn unpack(folder: &Path) -> Result<(), LabError> {
-    for name in Shipped::iter() {
-        let path = folder.join(name.as_ref());
-        let failed = |source| LabError::Io { path: path.clone(), source };
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(failed)?;
-        }
-        let file =
-            Shipped::get(&name).ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))?;
-        write_file(&path, |out| out.write_all(&file.data))?;
-    }
-    Ok(())
+/// Returns a shipped file.
+pub(super) fn shipped(path: &str) -> Option<std::borrow::Cow<'static, [u8]>> {
+    Shipped::get(path).map(|file| file.data)
 }

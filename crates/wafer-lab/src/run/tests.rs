@@ -1,10 +1,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use wafer_interface::{Placement, stream};
+use wafer_interface::{Command, Placement, stream};
 use wafer_record::{HandleKey, Precondition, Volume};
 
 use super::*;
-use crate::{FioSource, Options, Workload};
+use crate::{FioSource, Options, Progress, Workload};
 
 /// Single-page writes at scattered addresses, alternating between two placement handles.
 struct Scatter {

@@ -9,9 +9,10 @@ mod fio_jobs;
 mod interface;
 mod model;
 mod tenants;
+#[cfg(not(target_arch = "wasm32"))]
 mod trace;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use commands::CommandsSource;
 pub use fio::FioSource;
@@ -21,6 +22,7 @@ pub use model::{ModelSource, find_model, models};
 use schemars::{Schema, SchemaGenerator, json_schema};
 pub use tenants::TenantsSource;
 pub(crate) use tenants::schema as tenant_schema;
+#[cfg(not(target_arch = "wasm32"))]
 pub use trace::{TraceFile, TraceSource};
 
 use crate::config::{Files, Layers};
@@ -35,6 +37,21 @@ impl Workload {
         Ok(Workload::new(FioSource::read(path)?))
     }
 
+    /// Returns traces with the same `KEY=VALUE` options.
+    ///
+    /// # Errors
+    /// An option is unknown or its value is invalid.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn traces(files: &[PathBuf], assignments: &[String]) -> Result<Self, LabError> {
+        Ok(Workload::new(TraceSource::from_options(files, assignments)?))
+    }
+
+    /// Refuses traces, for there are no files.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn traces(_: &[PathBuf], _: &[String]) -> Result<Self, LabError> {
+        Err(LabError::argument("trace", "a browser has no files"))
+    }
+
     /// Reads the `[workload]` table or the `[[tenants]]` of an experiment from the text of a TOML document.
     /// `label` names the text in messages; relative paths start at `folder`.
     ///
@@ -47,7 +64,12 @@ impl Workload {
 }
 
 /// All kinds.
-const KINDS: &[Kind] = &[fio::KIND, model::KIND, trace::KIND];
+const KINDS: &[Kind] = &[
+    fio::KIND,
+    model::KIND,
+    #[cfg(not(target_arch = "wasm32"))]
+    trace::KIND,
+];
 
 /// Returns the schema of a `[workload]` table: one of the tables of all kinds.
 pub(crate) fn schema(generator: &mut SchemaGenerator) -> Schema {

@@ -21,6 +21,7 @@ mod thin;
 use std::borrow::Cow;
 
 pub use data::Page;
+pub(crate) use page::{Document, script};
 pub use page::{ReportError, page, policy_of_pages};
 
 /// The modules of the front end.

@@ -32,39 +32,86 @@ pub enum ReportError {
 /// # Errors
 /// [`ReportError`].
 pub fn page(title: &str, records: Vec<Record>) -> Result<String, ReportError> {
+    let records = Page::new(records);
+    let still = still::page(title, &records);
+    Document {
+        title,
+        entry: "report.js",
+        styles: still::styles(),
+        still,
+        data: serde_json::to_value(records).map_err(std::io::Error::from)?,
+        blocks: Vec::new(),
+        scripts: "",
+        policy: "",
+    }
+    .page()
+}
+
+/// A page with everything in it: shell, styles, data, scripts.
+pub(crate) struct Document<'a> {
+    pub(crate) title: &'a str,
+    /// The module of `web/js` that makes the page.
+    pub(crate) entry: &'a str,
+    /// Styles beside those that all pages have.
+    pub(crate) styles: String,
+    /// The page without JavaScript, as HTML.
+    pub(crate) still: String,
+    /// What the page shows.
+    pub(crate) data: serde_json::Value,
+    /// Other data, by identifier; no text of it ends an element.
+    pub(crate) blocks: Vec<(&'static str, String)>,
+    /// Sources of scripts beside the page's own, and further directives of the content security policy.
+    pub(crate) scripts: &'a str,
+    pub(crate) policy: &'a str,
+}
+
+impl Document<'_> {
+    /// Returns the page.
+    pub(crate) fn page(self) -> Result<String, ReportError> {
+        let app = script(self.entry)?;
+        let styles = text("vendor/uplot/uPlot.min.css") + &text("css/wafer.css") + &self.styles;
+        let chart = text("vendor/uplot/uPlot.iife.min.js");
+        let licence = text("vendor/uplot/LICENSE");
+        let data = pack(self.data)?;
+        let title = escape(self.title);
+        let policy = format!(
+            "default-src 'none'; script-src {} {}{}; style-src {}; img-src data: blob:; base-uri 'none'; \
+             form-action 'none'{}",
+            hash(&chart),
+            hash(&app),
+            self.scripts,
+            hash(&styles),
+            self.policy
+        );
+        let block = |(id, text): &(&str, String)| {
+            format!("<script type=\"application/octet-stream\" id=\"{id}\">{text}</script>\n")
+        };
+        let blocks: String = self.blocks.iter().map(block).collect();
+        Ok(format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <meta name=\"generator\" content=\"wafer {version}\">\n\
+             <link rel=\"icon\" href=\"data:,\">\n\
+             <title>{title}</title>\n<style>{styles}</style>\n</head>\n<body>\n\
+             <main id=\"app\" data-title=\"{title}\"><noscript>\n{still}</noscript></main>\n\
+             <script type=\"application/octet-stream\" id=\"data\">{data}</script>\n{blocks}\
+             <!-- uPlot, {licence} -->\n\
+             <script>{chart}</script>\n<script>{app}</script>\n</body>\n</html>\n",
+            version = env!("CARGO_PKG_VERSION"),
+            licence = licence.replace("--", "-").trim(),
+            still = self.still,
+        ))
+    }
+}
+
+/// Returns a module of `web/js` and those that it imports as one script.
+pub(crate) fn script(entry: &str) -> Result<String, ReportError> {
     let module = |name: &str| {
         crate::report::asset(&format!("js/{name}")).map(|_| text(&format!("js/{name}")))
     };
-    let app = link("report.js", &module).map_err(ReportError::Link)?;
-    let styles = text("vendor/uplot/uPlot.min.css") + &text("css/wafer.css") + &still::styles();
-    let chart = text("vendor/uplot/uPlot.iife.min.js");
-    let licence = text("vendor/uplot/LICENSE");
-    let records = Page::new(records);
-    let still = still::page(title, &records);
-    let data = pack(serde_json::to_value(records).map_err(std::io::Error::from)?)?;
-    let title = escape(title);
-    let policy = format!(
-        "default-src 'none'; script-src {} {}; style-src {}; img-src data: blob:; base-uri 'none'; \
-         form-action 'none'",
-        hash(&chart),
-        hash(&app),
-        hash(&styles)
-    );
-    Ok(format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"generator\" content=\"wafer {version}\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n\
-         <title>{title}</title>\n<style>{styles}</style>\n</head>\n<body>\n\
-         <main id=\"app\" data-title=\"{title}\"><noscript>\n{still}</noscript></main>\n\
-         <script type=\"application/octet-stream\" id=\"data\">{data}</script>\n\
-         <!-- uPlot, {licence} -->\n\
-         <script>{chart}</script>\n<script>{app}</script>\n</body>\n</html>\n",
-        version = env!("CARGO_PKG_VERSION"),
-        licence = licence.replace("--", "-").trim(),
-    ))
+    link(entry, &module).map_err(ReportError::Link)
 }
 
 /// Returns the source expression of an inline script or style.

@@ -1,0 +1,71 @@
+//! What the controls of the page set.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::streams::Stream;
+
+/// What the controls of the page set: an experiment without the files that it may name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Name of a shipped device profile; none where `set` has the whole device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Keys of the device, dotted, that differ from the profile.
+    #[serde(default)]
+    pub set: BTreeMap<String, Value>,
+    /// What is written.
+    pub workload: WorkloadSettings,
+    /// Host bytes to write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
+    /// Shares of the jobs, `JOB=SHARE,...`; none where the streams have them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<String>,
+    /// State of the device at the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precondition: Option<String>,
+    /// Random seed.
+    #[serde(default)]
+    pub seed: u64,
+    /// Maximum number of timeline samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<usize>,
+    /// Whether to record whose invalidations cause relocations of whose data.
+    #[serde(default)]
+    pub attribution: bool,
+}
+
+/// What is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkloadSettings {
+    /// Streams that write at the same time, each a job.
+    Streams(Vec<Stream>),
+    /// The text of a fio job file.
+    Fio(String),
+    /// The `[workload]` table or the `[[tenants]]` of an experiment, as TOML.
+    Toml(String),
+}
+
+impl Settings {
+    /// Returns the text of the fio job file, if there is one.
+    pub(crate) fn job_file(&self) -> Option<String> {
+        match &self.workload {
+            WorkloadSettings::Streams(streams) => Some(crate::streams::job_file(streams)),
+            WorkloadSettings::Fio(text) => Some(text.clone()),
+            WorkloadSettings::Toml(_) => None,
+        }
+    }
+
+    /// Returns the shares of the jobs: those of the streams, if all have one.
+    pub(crate) fn pace(&self) -> Option<String> {
+        match &self.workload {
+            WorkloadSettings::Streams(streams) => crate::streams::pace(streams),
+            _ => self.pace.clone(),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Writes the shipped configurations as files.
+
+use std::path::Path;
+
+use wafer_record::write_file;
+
+use super::profiles::{shipped, shipped_files};
+use crate::error::LabError;
+
+/// Writes all shipped configurations below `folder`, laid out as in the repository.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn unpack(folder: &Path) -> Result<(), LabError> {
+    for name in shipped_files() {
+        let path = folder.join(&name);
+        let failed = |source| LabError::Io { path: path.clone(), source };
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(failed)?;
+        }
+        let file = shipped(&name).ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))?;
+        write_file(&path, |out| out.write_all(&file))?;
+    }
+    Ok(())
+}

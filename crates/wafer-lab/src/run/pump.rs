@@ -1,0 +1,191 @@
+//! Moves commands from a stream to a device, batch by batch.
+
+use std::sync::atomic::Ordering;
+
+use wafer_device::Device;
+use wafer_interface::{
+    Batch, Command, CommandStream, Completion, LBA_BYTES, Observer, StreamDescription, StreamState,
+};
+use wafer_record::Recorder;
+
+use super::PROGRESS_EVERY;
+use crate::clock::Instant;
+use crate::control::{Control, Progress, Stage};
+use crate::drive::{Drive, Placements, snapshot};
+use crate::error::LabError;
+
+/// Number of commands requested from the stream at once.
+pub(super) const BATCH: usize = 4096;
+/// Number of commands without a write after which a run stops with an error.
+const MOST_WITHOUT_WRITE: u64 = 1 << 30;
+
+/// Moves commands from one stream to a device.
+pub(super) struct Pump {
+    stage: Stage,
+    /// Bytes expected, for the progress report.
+    pub(super) total: Option<u64>,
+    /// Host bytes at which to stop, exactly.
+    pub(super) limit: Option<u64>,
+    /// Takes the stream's load instead of its commands.
+    pub(super) load: bool,
+    description: StreamDescription,
+    placements: Placements,
+    batch: Batch,
+    completions: Vec<Completion>,
+    reported: Instant,
+    without_write: u64,
+    /// Host bytes written since the counters were reset.
+    host: u64,
+}
+
+impl Pump {
+    pub(super) fn new<const ATTRIBUTION: bool, const TIMED: bool>(
+        device: &Drive<ATTRIBUTION, TIMED>,
+        stream: &(impl CommandStream + ?Sized),
+        stage: Stage,
+    ) -> Self {
+        let description = stream.description();
+        Pump {
+            stage,
+            total: None,
+            limit: None,
+            load: false,
+            description,
+            placements: Placements::of(device.geometry(), description),
+            batch: Batch::with_capacity(BATCH),
+            completions: Vec::new(),
+            reported: Instant::now(),
+            without_write: 0,
+            host: device.counters().host_bytes,
+        }
+    }
+
+    /// Moves a batch. Returns whether there may be more: the stream has not ended, and the limit is not reached.
+    pub(super) fn turn<const ATTRIBUTION: bool, const TIMED: bool>(
+        &mut self,
+        device: &mut Drive<ATTRIBUTION, TIMED>,
+        stream: &mut (impl CommandStream + ?Sized),
+        recorder: Option<&mut Recorder>,
+        control: Control<'_>,
+    ) -> Result<bool, LabError> {
+        if self.host < self.limit.unwrap_or(u64::MAX)
+            && self.moved(device, stream, recorder, control)?
+        {
+            if self.reported.elapsed() >= PROGRESS_EVERY {
+                self.reported = Instant::now();
+                self.report(device, self.host, control);
+            }
+            return Ok(true);
+        }
+        self.report(device, self.host, control);
+        Ok(false)
+    }
+
+    /// Moves a batch; returns whether the stream had one.
+    fn moved<const ATTRIBUTION: bool, const TIMED: bool>(
+        &mut self,
+        device: &mut Drive<ATTRIBUTION, TIMED>,
+        stream: &mut (impl CommandStream + ?Sized),
+        recorder: Option<&mut Recorder>,
+        control: Control<'_>,
+    ) -> Result<bool, LabError> {
+        if control.cancel.load(Ordering::Relaxed) {
+            return Err(LabError::Cancelled);
+        }
+        let batch = &mut self.batch;
+        batch.clear();
+        let state = match self.load {
+            true => stream.load(batch, BATCH),
+            false => stream.next(batch, BATCH),
+        };
+        if batch.is_empty() {
+            if state == StreamState::Waiting {
+                let reason = "the workload waits for a completion and no command is in flight";
+                return Err(LabError::Run(reason.to_owned()));
+            }
+            return Ok(false);
+        }
+        self.placements.resolve(&mut batch.commands);
+        let before = self.host;
+        let limit = self.limit.unwrap_or(u64::MAX);
+        self.host = apply(device, &mut batch.commands, limit, before, recorder);
+        if self.description.waits {
+            let completion = |ticket: &u64| Completion { ticket: *ticket, time_ns: None };
+            self.completions.clear();
+            self.completions.extend(batch.tickets.iter().map(completion));
+            stream.completed(&self.completions);
+        }
+        let idle = self.without_write + batch.len() as u64;
+        self.without_write = if self.host > before { 0 } else { idle };
+        if self.without_write > MOST_WITHOUT_WRITE && self.limit.is_some() {
+            return Err(LabError::Run(format!(
+                "the workload sent {} commands without a write; the volume would never be reached",
+                self.without_write
+            )));
+        }
+        Ok(true)
+    }
+
+    /// Reports progress: `done` host bytes are written.
+    pub(super) fn report<const ATTRIBUTION: bool, const TIMED: bool>(
+        &self,
+        device: &mut Drive<ATTRIBUTION, TIMED>,
+        done: u64,
+        control: Control<'_>,
+    ) {
+        (control.progress)(Progress { stage: self.stage, done, total: self.total });
+        if let Some(watch) = control.watch {
+            watch(snapshot(device, self.stage));
+        }
+    }
+}
+
+/// Applies one batch up to the limit and records the samples due within it. Returns the host bytes
+/// written since the counters were reset.
+fn apply(
+    device: &mut Device<impl Observer>,
+    batch: &mut [Command],
+    limit: u64,
+    mut host: u64,
+    mut recorder: Option<&mut Recorder>,
+) -> u64 {
+    let mut rest = 0;
+    loop {
+        let due = recorder.as_ref().map_or(u64::MAX, |r| r.next()).min(limit);
+        let Some(last) = crossing(&batch[rest..], due - host) else {
+            device.apply(&batch[rest..]);
+            return device.counters().host_bytes;
+        };
+        let last = rest + last;
+        let over = host + written(&batch[rest..=last]);
+        if over > limit {
+            batch[last].blocks -= ((over - limit) / LBA_BYTES) as u32;
+        }
+        device.apply(&batch[rest..=last]);
+        host = device.counters().host_bytes;
+        rest = last + 1;
+        match recorder.as_deref_mut() {
+            Some(recorder) if host >= recorder.next() => recorder.record(device),
+            _ => {}
+        }
+        if host >= limit {
+            return host;
+        }
+    }
+}
+
+fn written(commands: &[Command]) -> u64 {
+    commands.iter().map(Command::written_bytes).sum()
+}
+
+/// Returns the position of the command that completes `bytes` written bytes.
+fn crossing(commands: &[Command], bytes: u64) -> Option<usize> {
+    if written(commands) < bytes {
+        return None;
+    }
+    let mut sum = 0;
+    commands.iter().position(|command| {
+        sum += command.written_bytes();
+        sum >= bytes
+    })
+}

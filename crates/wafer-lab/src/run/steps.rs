@@ -1,0 +1,91 @@
+//! A run that its caller makes piece by piece.
+
+use std::time::Duration;
+
+use wafer_record::{Record, Snapshot};
+
+use super::underway::Underway;
+use crate::control::Control;
+use crate::error::LabError;
+use crate::experiment::Experiment;
+
+/// A run that its caller makes piece by piece, such as a page in a browser, whose one thread also has to listen.
+/// The result is that of [`run`](super::run), whatever the pieces.
+pub struct Steps(Box<dyn Pieces>);
+
+/// [`Underway`], whatever it observes.
+trait Pieces {
+    fn advance(&mut self, most: Duration) -> Result<bool, LabError>;
+    fn snapshot(&mut self) -> Snapshot;
+    fn record(&self) -> Record;
+    fn is_preparing(&self) -> bool;
+    fn total(&self) -> Option<u64>;
+}
+
+impl<const ATTRIBUTION: bool> Pieces for Underway<ATTRIBUTION, false> {
+    fn advance(&mut self, most: Duration) -> Result<bool, LabError> {
+        self.advance(Control::unattended(), Some(most))
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        self.snapshot()
+    }
+
+    fn record(&self) -> Record {
+        self.record()
+    }
+
+    fn is_preparing(&self) -> bool {
+        self.is_preparing()
+    }
+
+    fn total(&self) -> Option<u64> {
+        self.total()
+    }
+}
+
+impl Steps {
+    /// Prepares a run.
+    ///
+    /// # Errors
+    /// The workload does not fit the device, or the experiment has a clock: such a run cannot be interrupted.
+    pub fn new(experiment: &Experiment) -> Result<Self, LabError> {
+        if experiment.timed {
+            return Err(LabError::config("time", "a run with a clock cannot be made in pieces"));
+        }
+        let built = experiment.build()?;
+        let experiment = experiment.clone();
+        Ok(Steps(match experiment.attribution {
+            true => Box::new(Underway::<true, false>::new(experiment, built, None, None)?),
+            false => Box::new(Underway::<false, false>::new(experiment, built, None, None)?),
+        }))
+    }
+
+    /// Goes on for about `most`. Returns whether anything is left to do.
+    ///
+    /// # Errors
+    /// As [`run`](super::run).
+    pub fn advance(&mut self, most: Duration) -> Result<bool, LabError> {
+        self.0.advance(most)
+    }
+
+    /// Returns the device as it is now. Walks the reclaim units.
+    pub fn snapshot(&mut self) -> Snapshot {
+        self.0.snapshot()
+    }
+
+    /// Returns the record of the run so far, with its metrics and findings.
+    pub fn record(&self) -> Record {
+        self.0.record()
+    }
+
+    /// Reports whether the precondition is being written, which is not counted.
+    pub fn is_preparing(&self) -> bool {
+        self.0.is_preparing()
+    }
+
+    /// Returns the bytes that the run will write, if known.
+    pub fn total(&self) -> Option<u64> {
+        self.0.total()
+    }
+}

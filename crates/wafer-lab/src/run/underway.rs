@@ -1,0 +1,346 @@
+//! A run that is under way: its device, its workload, and the step that it is at.
+
+use std::time::Duration;
+
+use wafer_device::Device;
+use wafer_device::policy::VictimPolicy;
+use wafer_interface::{Batch, CommandStream, Completion, Counters};
+use wafer_record::record::{IgnoredOption, SteadyRecord};
+use wafer_record::{
+    AttributionRecord, Published, ReclaimUnits, Record, Recorder, Snapshot, TimeRecord,
+};
+
+use super::pump::{BATCH, Pump};
+use crate::assemble;
+use crate::clock::{Instant, SystemTime};
+use crate::control::{Control, Stage};
+use crate::drive::{Drive, Watch, snapshot, wear};
+use crate::error::LabError;
+use crate::experiment::Experiment;
+use crate::precondition::PreconditionStream;
+use crate::reference::Reference;
+use crate::seed;
+use crate::source::{Built, SourceTarget, TimedJob};
+use crate::steady::{self, SteadyStates};
+
+/// Most logical capacities that a drive takes to become steady.
+const MOST_CAPACITIES: u64 = 30;
+/// Relative change of WAF from one capacity to the next below which a drive is steady.
+const STEADY_CHANGE: f64 = 0.01;
+
+/// A run that is under way.
+pub(super) struct Underway<const ATTRIBUTION: bool, const TIMED: bool> {
+    pub(super) experiment: Experiment,
+    pub(super) device: Drive<ATTRIBUTION, TIMED>,
+    pub(super) stream: Box<dyn CommandStream>,
+    pub(super) recorder: Recorder,
+    /// The jobs that tickets of the stream number.
+    pub(super) jobs: Vec<TimedJob>,
+    /// The results of the clock.
+    pub(super) time: Option<TimeRecord>,
+    /// Time that the run itself took, without what comes before it.
+    pub(super) wall: Duration,
+    step: Step,
+    pump: Pump,
+    published: Vec<Published>,
+    ignored: Vec<IgnoredOption>,
+    /// Bytes that the workload writes, if it ends by itself.
+    total_bytes: Option<u64>,
+    steady: Option<SteadyRecord>,
+    /// Whether a steady state may be kept for later runs.
+    keeps: bool,
+    /// Time that everything before the run took.
+    before: Duration,
+    started: std::time::SystemTime,
+}
+
+/// The steps of a run, in order.
+enum Step {
+    /// Nothing is done yet.
+    Start,
+    /// Writes the precondition.
+    Fill(Box<dyn CommandStream>),
+    /// Writes the workload's load.
+    Load,
+    /// Writes the run's own workload, without a clock, until WAF over one logical capacity changes by less than 1 %.
+    Steady(Steady),
+    /// Writes the workload.
+    Run,
+}
+
+/// Takes the load of a workload from its stream: the drive has it already.
+fn skip_load(stream: &mut dyn CommandStream) {
+    let mut batch = Batch::with_capacity(BATCH);
+    loop {
+        batch.clear();
+        let _ = stream.load(&mut batch, BATCH);
+        if batch.is_empty() {
+            return;
+        }
+        if stream.description().waits {
+            let completion = |ticket: &u64| Completion { ticket: *ticket, time_ns: None };
+            stream.completed(&batch.tickets.iter().map(completion).collect::<Vec<_>>());
+        }
+    }
+}
+
+struct Steady {
+    stream: Box<dyn CommandStream>,
+    /// Counters at the start of the capacity that is being written.
+    start: Counters,
+    found: SteadyRecord,
+}
+
+impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
+    /// Prepares a run with `policy`, or with the policy of the configuration.
+    pub(super) fn new(
+        experiment: Experiment,
+        built: Built,
+        policy: Option<Box<dyn VictimPolicy>>,
+        states: Option<&dyn SteadyStates>,
+    ) -> Result<Self, LabError> {
+        let started = SystemTime::now();
+        let published = match &experiment.compare {
+            Some(path) => {
+                vec![Reference::read(path)?.published(path, experiment.device.logical_bytes())]
+            }
+            None => Vec::new(),
+        };
+        // What a policy from outside does is not known from its name.
+        let keeps = policy.is_none();
+        let kept = steady::find::<ATTRIBUTION, TIMED>(&experiment, states.filter(|_| keeps));
+        let config = &experiment.device.config;
+        let watch = Watch::<ATTRIBUTION, TIMED>::default();
+        let (kept, steady) = kept.unzip();
+        let made: Result<Drive<ATTRIBUTION, TIMED>, _> = match (kept, policy) {
+            (Some(kept), _) => Ok(kept),
+            (None, None) => Device::with_observer(config, experiment.seed, watch),
+            (None, Some(policy)) => Device::with_policy(config, policy, experiment.seed, watch),
+        };
+        let device = made.map_err(|e| {
+            LabError::config(format!("{}: {}", experiment.device.name, e.key), e.message)
+        })?;
+        let total = [experiment.volume_bytes(), built.total_bytes].into_iter().flatten().min();
+        let mut run = Underway {
+            pump: Pump::new(&device, built.stream.as_ref(), Stage::Preconditioning),
+            recorder: Recorder::new(experiment.samples, total),
+            experiment,
+            device,
+            stream: built.stream,
+            jobs: built.jobs,
+            time: None,
+            wall: Duration::ZERO,
+            step: Step::Start,
+            keeps,
+            published,
+            ignored: built.ignored,
+            total_bytes: built.total_bytes,
+            steady,
+            before: Duration::ZERO,
+            started,
+        };
+        run.next(states)?;
+        Ok(run)
+    }
+
+    /// Returns the bytes that the run will write, if known.
+    pub(super) fn total(&self) -> Option<u64> {
+        [self.experiment.volume_bytes(), self.total_bytes].into_iter().flatten().min()
+    }
+
+    /// Reports whether the run itself has not begun.
+    pub(super) fn is_preparing(&self) -> bool {
+        !matches!(self.step, Step::Run)
+    }
+
+    /// Goes on until the step ends, or for about `most`. Returns whether anything is left to do.
+    ///
+    /// # Errors
+    /// The run failed or was cancelled.
+    pub(super) fn advance(
+        &mut self,
+        control: Control<'_>,
+        most: Option<Duration>,
+    ) -> Result<bool, LabError> {
+        let clock = Instant::now();
+        let preparing = self.is_preparing();
+        let left = loop {
+            if !self.turn(control)? {
+                break self.next(control.steady)?;
+            }
+            if most.is_some_and(|most| clock.elapsed() >= most) {
+                break true;
+            }
+        };
+        *(if preparing { &mut self.before } else { &mut self.wall }) += clock.elapsed();
+        Ok(left)
+    }
+
+    /// Moves a batch of the current step; returns whether the step goes on.
+    fn turn(&mut self, control: Control<'_>) -> Result<bool, LabError> {
+        let (device, pump) = (&mut self.device, &mut self.pump);
+        match &mut self.step {
+            Step::Start => Ok(false),
+            Step::Fill(stream) => pump.turn(device, stream.as_mut(), None, control),
+            Step::Load => pump.turn(device, self.stream.as_mut(), None, control),
+            Step::Steady(steady) => pump.turn(device, steady.stream.as_mut(), None, control),
+            Step::Run => pump.turn(device, self.stream.as_mut(), Some(&mut self.recorder), control),
+        }
+    }
+
+    /// Ends the step and begins the next one; returns whether there is one.
+    fn next(&mut self, states: Option<&dyn SteadyStates>) -> Result<bool, LabError> {
+        match &self.step {
+            Step::Start if self.steady.is_some() => {
+                // The drive was kept, with the load of its workload.
+                if self.experiment.precondition.load {
+                    skip_load(self.stream.as_mut());
+                }
+                self.restart();
+            }
+            Step::Start => {}
+            Step::Fill(_) => self.restart(),
+            Step::Load => {
+                if self.device.counters().host_bytes == 0 {
+                    let reason =
+                        "`load`: the workload has nothing to load; an application model has";
+                    return Err(LabError::config("precondition", reason));
+                }
+                self.restart();
+            }
+            Step::Steady(_) => {
+                if self.is_unsteady() {
+                    return Ok(true);
+                }
+                if let Some(made) = self.steady.as_ref().filter(|_| self.keeps) {
+                    steady::keep(&self.experiment, &self.device, made, states);
+                }
+                self.restart();
+            }
+            Step::Run => return Ok(false),
+        }
+        self.step = self.following()?;
+        let (stage, stream) = match &self.step {
+            Step::Fill(stream) => (Stage::Preconditioning, stream),
+            Step::Steady(steady) => (Stage::Preconditioning, &steady.stream),
+            Step::Start | Step::Load => (Stage::Preconditioning, &self.stream),
+            Step::Run => (Stage::Running, &self.stream),
+        };
+        self.pump = Pump::new(&self.device, stream.as_ref(), stage);
+        let capacity = self.experiment.device.logical_bytes();
+        match &self.step {
+            Step::Fill(_) => self.pump.total = self.filling(),
+            Step::Start => {}
+            Step::Load => self.pump.load = true,
+            Step::Steady(_) => {
+                self.pump.total = Some(capacity);
+                self.pump.limit = Some(self.device.counters().host_bytes + capacity);
+            }
+            Step::Run => {
+                self.pump.total = self.total();
+                self.pump.limit = self.experiment.volume_bytes();
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the step after this one.
+    fn following(&self) -> Result<Step, LabError> {
+        let precondition = &self.experiment.precondition;
+        let done = match self.step {
+            Step::Start if self.steady.is_some() => 3,
+            Step::Start => 0,
+            Step::Fill(_) => 1,
+            Step::Load => 2,
+            Step::Steady(_) | Step::Run => 3,
+        };
+        if done < 1
+            && let Some(fill) = self.fill()
+        {
+            return Ok(Step::Fill(Box::new(fill.into_stream())));
+        }
+        if done < 2 && precondition.load {
+            return Ok(Step::Load);
+        }
+        if done < 3 && precondition.steady {
+            let target =
+                SourceTarget { timed: false, until_volume: true, ..self.experiment.target() };
+            let stream = self.experiment.workload.build(&target)?.stream;
+            let found = SteadyRecord::default();
+            return Ok(Step::Steady(Steady { stream, start: self.device.counters(), found }));
+        }
+        Ok(Step::Run)
+    }
+
+    /// Returns the sequential fill and random writes of the precondition, if there are any.
+    fn fill(&self) -> Option<PreconditionStream> {
+        let seed = seed::derived(self.experiment.seed, 0);
+        let precondition = &self.experiment.precondition;
+        PreconditionStream::new(precondition, &self.experiment.device.geometry, seed)
+    }
+
+    /// Returns the bytes of the precondition.
+    fn filling(&self) -> Option<u64> {
+        self.fill().map(|fill| fill.total_bytes())
+    }
+
+    /// Begins to count from zero.
+    fn restart(&mut self) {
+        self.device.reset_counters();
+        self.device.observer_mut().restart();
+    }
+
+    /// Judges the capacity just written; prepares the next one if the drive is not steady.
+    fn is_unsteady(&mut self) -> bool {
+        let Step::Steady(steady) = &mut self.step else { return false };
+        let capacity = self.experiment.device.logical_bytes();
+        let end = self.device.counters();
+        let host = end.host_bytes - steady.start.host_bytes;
+        let mut ended = host < capacity;
+        if !ended {
+            let waf = (end.media_bytes - steady.start.media_bytes) as f64 / host as f64;
+            let change = steady.found.waf.map(|before| waf / before - 1.0);
+            let reached = change.is_some_and(|change| change.abs() < STEADY_CHANGE);
+            let capacities = steady.found.capacities + 1;
+            steady.found =
+                SteadyRecord { capacities, waf: Some(waf), change, reached, kept: false };
+            ended = reached || capacities == MOST_CAPACITIES;
+        }
+        steady.start = end;
+        self.steady = Some(steady.found.clone());
+        if !ended {
+            self.pump = Pump::new(&self.device, steady.stream.as_ref(), Stage::Preconditioning);
+            self.pump.total = Some(capacity * (steady.found.capacities + 1));
+            self.pump.limit = Some(end.host_bytes + capacity);
+        }
+        !ended
+    }
+
+    /// Returns the device as it is now. Walks the reclaim units.
+    pub(super) fn snapshot(&mut self) -> Snapshot {
+        let stage = if self.is_preparing() { Stage::Preconditioning } else { Stage::Running };
+        snapshot(&mut self.device, stage)
+    }
+
+    /// Returns the record of the run so far; after the last step, that of the run.
+    pub(super) fn record(&self) -> Record {
+        let device = &self.device;
+        assemble::assemble(assemble::Outcome {
+            experiment: &self.experiment,
+            started: self.started,
+            counters: device.counters(),
+            events: device.observer().events,
+            wear: wear(device),
+            attribution: AttributionRecord::of(device),
+            figures: self.stream.figures(),
+            timeline: self.recorder.clone().finish(device),
+            time: self.time.clone(),
+            reclaim_units: ReclaimUnits::of(device),
+            published: self.published.clone(),
+            wall_seconds: self.wall.as_secs_f64(),
+            precondition_seconds: self.before.as_secs_f64(),
+            steady: self.steady.clone(),
+            ignored: self.ignored.clone(),
+        })
+    }
+}

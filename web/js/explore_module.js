@@ -1,0 +1,37 @@
+// The device as WebAssembly: an instance answers requests in JSON (crates/wafer-explore/src/session.rs).
+
+/** Returns the bytes of a module that stands in a page: gzip, base64. */
+export async function unpackModule(text) {
+  const compressed = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
+  return new Response(new Blob([compressed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
+/**
+ * Makes an instance. Returns a function that takes a request and returns the answer's bytes. After a panic, of which
+ * `panicked` hears, the instance is of no further use.
+ */
+export async function makeModule(bytes, panicked) {
+  const text = (at, length) => new TextDecoder().decode(new Uint8Array(wasm.memory.buffer, at >>> 0, length));
+  const { instance } = await WebAssembly.instantiate(bytes, {
+    wafer: {
+      now: () => performance.timeOrigin + performance.now(),
+      panicked: (at, length) => panicked(text(at, length)),
+    },
+  });
+  const wasm = instance.exports;
+  wasm.wafer_start();
+  return (request) => {
+    const asked = new TextEncoder().encode(JSON.stringify(request));
+    const room = wasm.wafer_alloc(asked.length) >>> 0;
+    new Uint8Array(wasm.memory.buffer, room, asked.length).set(asked);
+    const answer = wasm.wafer_call(room, asked.length) >>> 0;
+    return new Uint8Array(wasm.memory.buffer, answer, wasm.wafer_answer_length()).slice();
+  };
+}
+
+/** Returns what an answer holds, or throws its error; `error.key` is the key at fault. */
+export function opened(bytes) {
+  const { ok, error } = JSON.parse(new TextDecoder().decode(bytes));
+  if (error) throw Object.assign(new Error(error.text), { key: error.key });
+  return ok;
+}
