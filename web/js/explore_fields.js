@@ -13,7 +13,7 @@ const DESTINATIONS = [["", "The policy's choice"], ["isolation", "By isolation"]
   ["handle", "One per handle"], ["generation", "By generation"], ["writer", "With the writer (WARP)"]];
 
 /** How a drive separates data by itself; the values of `gc.separation`. */
-const SEPARATIONS = [["", "None, or the policy's"], ["sepbit", "SepBIT"], ["midas", "MiDAS"], ["multilog", "Multi-log"], ["deathtime", "Death time"]];
+const SEPARATIONS = [["", "None, or the policy's"], ["sepbit", "SepBIT"], ["dac", "DAC"], ["midas", "MiDAS"], ["multilog", "Multi-log"], ["deathtime", "Death time"]];
 
 /**
  * Controls of the device. `kind` is select, range or check. A select's `choices` are [value, label]; an empty value
