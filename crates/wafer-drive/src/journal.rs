@@ -15,7 +15,7 @@ use wafer_nvme::crc32c;
 
 use super::change::Change;
 use super::{Namespace, Transferred};
-use crate::backend::WriteLog;
+use crate::backend::{SyncNote, WriteLog};
 use crate::journal_file::JournalFile;
 
 const MAGIC: [u8; 8] = *b"WAFERJNL";
@@ -23,6 +23,8 @@ const VERSION: u32 = 4;
 const HEADER: usize = 64;
 /// Where the write log begins.
 const LOG: u64 = 512;
+/// Where the note of a sync stands, between the header and the log.
+const NOTE: u64 = HEADER as u64;
 /// Bytes of length and check before a payload.
 const FRAME: usize = 8;
 /// Bytes of a batch before its commands.
@@ -172,6 +174,11 @@ impl Journal {
     /// Opens the write log, without changing it.
     pub(super) fn write_log(&self) -> io::Result<WriteLog> {
         WriteLog::open(Arc::clone(&self.file), LOG, self.header.log)
+    }
+
+    /// Reads the note of a sync of the data file.
+    pub(super) fn sync_note(&self) -> io::Result<SyncNote> {
+        SyncNote::open(Arc::clone(&self.file), NOTE)
     }
 
     /// Returns the header.

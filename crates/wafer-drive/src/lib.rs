@@ -279,9 +279,9 @@ impl Drive {
             DataSpec::Memory => Backend::Memory,
             DataSpec::File(path) => {
                 let (data, found) = Persistence::open(&environment, path, geometry.logical_pages)?;
-                let log = found.write_log()?;
+                let (log, note) = found.write_log()?;
                 files = Some(found);
-                Backend::File(DataFile::new(data, log).into())
+                Backend::File(DataFile::new(data, log, note).into())
             }
         };
         let mut drive = Drive {

@@ -27,7 +27,7 @@ use super::change::Change;
 use super::journal::{Ending, Journal};
 use super::manage::uuid;
 use super::{Drive, DriveError, Environment, Inner, Life, Namespace, Transferred};
-use crate::backend::WriteLog;
+use crate::backend::{SyncNote, WriteLog};
 use crate::journal_file::JournalFile;
 use crate::storage::{Storage, StorageFile};
 
@@ -166,12 +166,13 @@ impl Persistence {
         }
     }
 
-    /// Opens the write log, without changing it.
+    /// Opens the write log and the note of a sync, without changing them.
     ///
     /// # Errors
     /// It cannot be read, or is damaged. Of a drive that is being made nothing is left behind then.
-    pub(super) fn write_log(&self) -> Result<WriteLog, DriveError> {
-        self.journal.write_log().map_err(|error| {
+    pub(super) fn write_log(&self) -> Result<(WriteLog, SyncNote), DriveError> {
+        let note = self.journal.sync_note();
+        note.and_then(|note| Ok((self.journal.write_log()?, note))).map_err(|error| {
             discard(&*self.storage, &self.leavings());
             DriveError::io(&files(&self.data)[3], error)
         })
@@ -195,6 +196,8 @@ impl Drive {
         let mut inner = self.lock();
         if let Some(data) = self.backend.data_file() {
             data.begin().map_err(|error| DriveError::io(&journal, error))?;
+            // Nothing was written before, whatever the file of the journal held.
+            data.written_again();
         }
         inner.persistence = Some(files);
         self.checkpoint(&mut inner).map_err(|error| DriveError::io(&state, error))

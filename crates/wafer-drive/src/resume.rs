@@ -71,7 +71,9 @@ impl Drive {
                     .to_owned(),
             );
         } else if header.ending != Ending::Clean {
-            let mut written = (header.ending == Ending::DataLost).then(Vec::new);
+            let uncertain = self.backend.data_file().is_some_and(|data| data.is_uncertain());
+            let lost = header.ending == Ending::DataLost;
+            let mut written = (lost || uncertain).then(Vec::new);
             let replayed = self.replay(&mut inner, &files, &mut written);
             let replayed = replayed.map_err(|e| wrong(&journal, e.to_string()))?;
             self.write_again(&written.unwrap_or_default()).map_err(|e| DriveError::io(&data, e))?;
@@ -81,6 +83,9 @@ impl Drive {
                  commands after it, so that every command reported as complete survives",
                 replayed
             ));
+        }
+        if let Some(data) = self.backend.data_file() {
+            data.written_again();
         }
         if header.ending == Ending::DataLost {
             inner.life.media_errors += 1;

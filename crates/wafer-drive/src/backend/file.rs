@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::ATOMIC;
 use super::store::Store;
+use super::sync_note::SyncNote;
 use super::write_log::{FRAME, LogWork, WriteLog};
 use crate::storage::StorageFile;
 
@@ -16,6 +17,7 @@ use crate::storage::StorageFile;
 pub(crate) struct DataFile {
     file: Arc<dyn StorageFile>,
     log: WriteLog,
+    note: SyncNote,
     /// Why a sync failed.
     lost: OnceLock<String>,
     /// Held during a sync.
@@ -27,10 +29,11 @@ pub(crate) struct DataFile {
 }
 
 impl DataFile {
-    pub(crate) fn new(file: Arc<dyn StorageFile>, log: WriteLog) -> Self {
+    pub(crate) fn new(file: Arc<dyn StorageFile>, log: WriteLog, note: SyncNote) -> Self {
         DataFile {
             file,
             log,
+            note,
             lost: OnceLock::new(),
             syncing: Mutex::new(()),
             operations: AtomicU64::new(0),
@@ -45,6 +48,17 @@ impl DataFile {
     /// Returns why a sync failed, if one did.
     pub(crate) fn lost(&self) -> Option<String> {
         self.lost.get().cloned()
+    }
+
+    /// Returns whether a sync of an earlier server may have failed: what it wrote since its last checkpoint has to be
+    /// written again.
+    pub(crate) fn is_uncertain(&self) -> bool {
+        self.note.is_inherited()
+    }
+
+    /// Takes note that all of that was written again.
+    pub(crate) fn written_again(&self) {
+        self.note.written_again();
     }
 
     fn check_lost(&self) -> io::Result<()> {
@@ -160,10 +174,12 @@ impl DataFile {
         let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         self.check_lost()?;
         let operations = self.operations.load(Ordering::Acquire);
+        self.note.make()?;
         let synced = sync(&*self.file).inspect_err(|error| {
             let _ = self.lost.set(error.to_string());
         })?;
         self.durable.fetch_max(operations, Ordering::AcqRel);
+        self.note.withdraw()?;
         Ok(synced)
     }
 }

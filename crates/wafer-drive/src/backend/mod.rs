@@ -10,6 +10,7 @@
 mod file;
 mod memory;
 mod store;
+mod sync_note;
 #[cfg(test)]
 mod tests;
 mod write_log;
@@ -22,6 +23,7 @@ use std::{fmt, io};
 pub(crate) use file::DataFile;
 pub(crate) use store::NoStore;
 pub use store::Store;
+pub(crate) use sync_note::SyncNote;
 pub use write_log::LogWork;
 pub(crate) use write_log::WriteLog;
 

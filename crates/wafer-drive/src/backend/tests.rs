@@ -13,9 +13,11 @@ const SIZE: u64 = 40 << 20;
 
 fn open(path: &Path) -> Backend {
     let log = Files.open(&path.with_extension("log")).unwrap();
-    log.set_len(1 << 20).unwrap();
-    let log = WriteLog::open(JournalFile::new(log), 0, 1 << 20).unwrap();
-    let data = DataFile::new(Files.open_locked(path).unwrap(), log);
+    log.set_len((1 << 20) + 1).unwrap();
+    let file = JournalFile::new(log);
+    let log = WriteLog::open(Arc::clone(&file), 0, 1 << 20).unwrap();
+    let note = SyncNote::open(file, 1 << 20).unwrap();
+    let data = DataFile::new(Files.open_locked(path).unwrap(), log, note);
     data.begin().unwrap();
     Backend::File(data.into())
 }
