@@ -7,7 +7,7 @@ use std::time::Duration;
 use wafer_device::DeviceConfig;
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions, Environment, Given, NamespaceRequest};
-use wafer_faults::{FaultyStorage, ManualClock};
+use wafer_faults::{FaultyStorage, ManualClock, Operation};
 
 use crate::{commands, config, on, open, options};
 use wafer_interface::{Bytes, Command, NsId, Placement, RuhId};
@@ -264,4 +264,30 @@ fn time_is_that_of_the_clock() {
     clock.advance(Duration::from_millis(250));
     assert_eq!(drive.timestamp(), (1_000_250, 0b010));
     assert!((drive.snapshot().seconds - 7.25).abs() < 1e-9);
+}
+
+/// A sync that fails drops what the last server left to be written, and the server that asked for it never starts.
+#[test]
+fn a_server_that_cannot_start_takes_no_data_with_it() {
+    let storage = FaultyStorage::default();
+    let drive = on(&storage).unwrap();
+    // Too long for the write log: it is in the file alone.
+    let data = vec![7; 128 << 10];
+    drive.namespace(1).unwrap().store.write(0, &data).unwrap();
+    drive.apply(0, &[Command::write(0, 256, Placement::NONE)]).unwrap();
+    drop(drive);
+    storage.fail(|_, path, operation| {
+        let sync = matches!(operation, Operation::Sync) && path.ends_with("drive.img");
+        sync.then(|| io::Error::other("injected: sync failed"))
+    });
+    assert!(on(&storage).is_err());
+    storage.heal();
+    let drive = on(&storage).unwrap();
+    drive.flush(0, None).unwrap();
+    drop(drive);
+    storage.lose_power(|_, _| false);
+    let drive = on(&storage).unwrap();
+    let mut found = vec![0; data.len()];
+    drive.namespace(1).unwrap().store.read(0, &mut found).unwrap();
+    assert!(found == data, "what was flushed is gone");
 }
