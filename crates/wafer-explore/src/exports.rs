@@ -25,7 +25,7 @@ extern "C" fn wafer_alloc(length: usize) -> *mut u8 {
     Box::into_raw(room).cast()
 }
 
-/// Answers a request in the room that [`wafer_alloc`] gave, and frees it. Returns the address of the answer.
+/// Handles a request in the room that [`wafer_alloc`] gave, and frees it. Returns the address of the answer.
 ///
 /// # Safety
 /// `request` is of [`wafer_alloc`] with the same `length`, and is not used again.
