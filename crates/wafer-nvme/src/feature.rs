@@ -163,7 +163,9 @@ pub struct AsyncEventConfig {
     pub firmware: bool,
     /// Telemetry log notices.
     pub telemetry: bool,
-    #[bits(20)]
+    /// Asymmetric namespace access change notices.
+    pub ana: bool,
+    #[bits(19)]
     __: u32,
     /// Discovery log page change notices.
     pub discovery: bool,
@@ -199,5 +201,15 @@ layout! {
         pub cdfe: crate::U16,
         #[doc(hidden)]
         pub rsvd6: [u8; 506],
+    }
+}
+
+impl HostBehavior {
+    /// Copy Descriptor Formats 2 and 3 of [`Self::cdfe`].
+    pub const COPY_FORMATS: u16 = 0b1100;
+
+    /// Returns whether the host may use a Copy Descriptor Format that has to be enabled.
+    pub const fn enables_copy(&self, format: u8) -> bool {
+        self.cdfe.get() & 1 << format != 0
     }
 }

@@ -164,8 +164,16 @@ layout! {
         pub nsetidmax: U16,
         /// Endurance Group Identifier Maximum.
         pub endgidmax: U16,
+        /// ANA Transition Time, seconds.
+        pub anatt: u8,
+        /// Asymmetric Namespace Access Capabilities: [`Anacap`].
+        pub anacap: u8,
+        /// ANA Group Identifier Maximum.
+        pub anagrpmax: U32,
+        /// Number of ANA Group Identifiers.
+        pub nanagrpid: U32,
         #[doc(hidden)]
-        pub rsvd342: [u8; 170],
+        pub rsvd352: [u8; 160],
         /// Submission Queue Entry Size: required in bits 3:0, maximum in 7:4.
         pub sqes: u8,
         /// Completion Queue Entry Size.
@@ -224,7 +232,7 @@ layout! {
         pub rsvd2080: [u8; 2016],
     } at {
         cntlid: 78, oaes: 92, ctratt: 96, cntrltype: 111, oacs: 256, elpe_z: 262, tnvmcap: 280,
-        unvmcap: 296, edstt: 316, kas: 320, sanicap: 328, endgidmax: 340, sqes: 512, nn: 516, oncs: 520, vwc: 525, cdfs: 534,
+        unvmcap: 296, edstt: 316, kas: 320, sanicap: 328, endgidmax: 340, anatt: 342, nanagrpid: 348, sqes: 512, nn: 516, oncs: 520, vwc: 525, cdfs: 534,
         sgls: 536, mnan: 540, subnqn: 768, ioccsz: 1792, ofcs: 1804, psd0: 2048,
     }
 }
@@ -242,6 +250,26 @@ pub struct Cmic {
     pub ana: bool,
     #[bits(4)]
     __: u8,
+}
+
+/// Asymmetric Namespace Access Capabilities.
+#[bitfield(u8)]
+pub struct Anacap {
+    /// Reports ANA Optimized.
+    pub optimized: bool,
+    /// Reports ANA Non-Optimized.
+    pub non_optimized: bool,
+    /// Reports ANA Inaccessible.
+    pub inaccessible: bool,
+    /// Reports ANA Persistent Loss.
+    pub persistent_loss: bool,
+    /// Reports ANA Change.
+    pub change: bool,
+    __: bool,
+    /// The ANA group of an attached namespace never changes.
+    pub fixed_group: bool,
+    /// Namespace Management takes an ANA group.
+    pub group_in_management: bool,
 }
 
 /// Controller Attributes.

@@ -13,7 +13,7 @@
 //! - `location.rs`: where a command is at fault, computed from the layouts.
 //! - `controller.rs`: controller properties. `identify.rs`, `namespace.rs`: Identify data.
 //! - `log.rs`, `fdp.rs`, `feature.rs`, `directive.rs`: log pages, FDP, features, directives.
-//! - `self_test.rs`: Device Self-test. `ocp.rs`: what the OCP Datacenter NVMe SSD specification adds.
+//! - `self_test.rs`: Device Self-test. `firmware.rs`: firmware commands and images. `lockdown.rs`: Lockdown. `ocp.rs`: what the OCP Datacenter NVMe SSD specification adds.
 //! - `nvm.rs`: I/O commands. `fabrics.rs`, `tcp.rs`: connecting, discovery, PDUs.
 //!
 //! # Invariants
@@ -39,8 +39,10 @@ mod directive;
 mod fabrics;
 mod fdp;
 mod feature;
+mod firmware;
 mod identify;
 mod location;
+mod lockdown;
 mod log;
 mod namespace;
 mod nvm;
@@ -59,8 +61,10 @@ pub use directive::*;
 pub use fabrics::*;
 pub use fdp::*;
 pub use feature::*;
+pub use firmware::*;
 pub use identify::*;
 pub use location::Location;
+pub use lockdown::*;
 pub use log::*;
 pub use namespace::*;
 pub use nvm::*;

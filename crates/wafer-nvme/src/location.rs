@@ -57,6 +57,7 @@ macro_rules! dword {
 dword! {
     AbortCdw10 at cdw10,
     IdentifyCdw10 at cdw10, IdentifyCdw11 at cdw11,
+    FirmwareCommitCdw10 at cdw10, LockdownCdw10 at cdw10,
     GetLogCdw10 at cdw10, GetLogCdw11 at cdw11, GetLogCdw14 at cdw14,
     GetFeaturesCdw10 at cdw10, SetFeaturesCdw10 at cdw10,
     FeatureGroup at cdw11, HostIdentifierCdw11 at cdw11, PowerManagement at cdw11, NumberOfQueues at cdw11,

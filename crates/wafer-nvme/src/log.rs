@@ -2,7 +2,7 @@
 
 use bitfield_struct::bitfield;
 
-use crate::{LogInfo, Lpa, Scope, U16, U32, U64, U128, layout, table};
+use crate::{LogInfo, Lpa, Scope, U16, U32, U64, U128, layout, open_enum, table};
 
 const GROUP: Scope = Scope::EnduranceGroup;
 
@@ -31,7 +31,7 @@ table! {
         CAPACITY_CONFIGURATIONS = 0x11, "Supported Capacity Configuration List";
         FEATURE_EFFECTS = 0x12, "Feature Identifiers Supported and Effects";
         MI_EFFECTS = 0x13, "NVMe-MI Commands Supported and Effects";
-        LOCKDOWN = 0x14, "Command and Feature Lockdown";
+        LOCKDOWN = 0x14, "Command and Feature Lockdown".scope(Scope::Subsystem);
         BOOT_PARTITION = 0x15, "Boot Partition";
         ROTATIONAL_MEDIA = 0x16, "Rotational Media Information".scope(GROUP);
         FDP_CONFIGURATIONS = 0x20, "FDP Configurations".scope(GROUP);
@@ -248,7 +248,7 @@ pub struct SanitizeStatusField {
 layout! {
     /// Firmware Slot Information.
     pub struct FirmwareLog: 512 {
-        /// Active Firmware Info: active slot in bits 2:0.
+        /// Active Firmware Info: [`ActiveFirmware`].
         pub afi: u8,
         #[doc(hidden)]
         pub rsvd1: [u8; 7],
@@ -257,6 +257,63 @@ layout! {
         #[doc(hidden)]
         pub rsvd64: [u8; 448],
     }
+}
+
+/// Active Firmware Info.
+#[bitfield(u8)]
+pub struct ActiveFirmware {
+    /// Slot of the active firmware.
+    #[bits(3)]
+    pub active: u8,
+    __: bool,
+    /// Slot to be activated at the next Controller Level Reset; 0 is none.
+    #[bits(3)]
+    pub next: u8,
+    __: bool,
+}
+
+open_enum! {
+    /// ANA State.
+    AnaState(u8) {
+        /// ANA Optimized.
+        OPTIMIZED = 0x01,
+        /// ANA Non-Optimized.
+        NON_OPTIMIZED = 0x02,
+        /// ANA Inaccessible.
+        INACCESSIBLE = 0x03,
+        /// ANA Persistent Loss.
+        PERSISTENT_LOSS = 0x04,
+        /// ANA Change.
+        CHANGE = 0x0f,
+    }
+}
+
+layout! {
+    /// Asymmetric Namespace Access: head. `groups` entries of [`AnaGroup`] follow.
+    pub struct AnaLog: 16 {
+        /// Change Count.
+        pub changes: U64,
+        /// Number of ANA Group Descriptors.
+        pub groups: U16,
+        #[doc(hidden)]
+        pub rsvd10: [u8; 6],
+    } at { groups: 8 }
+}
+
+layout! {
+    /// ANA Group Descriptor. The NSIDs of its namespaces follow, ascending, four bytes each.
+    pub struct AnaGroup: 32 {
+        /// ANA Group ID.
+        pub group: U32,
+        /// Number of NSIDs.
+        pub nsids: U32,
+        /// Change Count.
+        pub changes: U64,
+        /// [`AnaState`].
+        pub state: u8,
+        #[doc(hidden)]
+        pub rsvd17: [u8; 15],
+    } at { nsids: 4, changes: 8, state: 16 }
 }
 
 /// What a command does (Commands Supported and Effects, one entry).

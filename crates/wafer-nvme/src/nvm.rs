@@ -100,18 +100,39 @@ pub struct CopyCdw12 {
     pub lr: bool,
 }
 
+impl CopyCdw12 {
+    /// Highest Descriptor Format with a known layout.
+    pub const LAST_FORMAT: u8 = 3;
+
+    /// Returns the bytes of a Source Range Entry: [`CopyRange`], which longer tags follow in formats 1 and 3.
+    pub const fn entry_bytes(self) -> u64 {
+        if self.desfmt() % 2 == 0 { 32 } else { 40 }
+    }
+
+    /// Returns whether Source Range Entries name their namespace.
+    pub const fn names_sources(self) -> bool {
+        self.desfmt() >= 2
+    }
+}
+
 layout! {
-    /// Source Range Entry of Copy, descriptor formats 0 and 1 without protection information.
+    /// Source Range Entry of Copy up to its tags, which have no meaning without protection information.
     pub struct CopyRange: 32 {
+        /// Source Namespace Identifier, formats 2 and 3.
+        pub snsid: U32,
         #[doc(hidden)]
-        pub rsvd0: [u8; 8],
+        pub rsvd4: [u8; 4],
         /// Starting LBA.
         pub slba: U64,
         /// Number of Logical Blocks, zero-based.
         pub nlb_z: U16,
         #[doc(hidden)]
-        pub rsvd18: [u8; 14],
-    } at { slba: 8, nlb_z: 16 }
+        pub rsvd18: [u8; 4],
+        /// Source Options, formats 2 and 3: bit 15 is Fast Copy Only.
+        pub sopt: U16,
+        #[doc(hidden)]
+        pub rsvd24: [u8; 8],
+    } at { slba: 8, nlb_z: 16, sopt: 22 }
 }
 
 open_enum! {

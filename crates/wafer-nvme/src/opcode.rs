@@ -31,7 +31,7 @@ table! {
         ASYNC_EVENT_REQUEST = 0x0c, "Asynchronous Event Request".clause("Base 2.1, 5.1.2").discovery();
         NAMESPACE_MANAGEMENT = 0x0d, "Namespace Management".clause("Base 2.1, 5.1.21").namespace(Depends)
             .effects(INVENTORY).oacs(Oacs::new().with_namespace_management(true));
-        FIRMWARE_COMMIT = 0x10, "Firmware Commit".clause("Base 2.1, 5.1.8")
+        FIRMWARE_COMMIT = 0x10, "Firmware Commit".clause("Base 2.1, 5.1.8").effects(NONE.with_ccc(true))
             .oacs(Oacs::new().with_firmware(true));
         FIRMWARE_DOWNLOAD = 0x11, "Firmware Image Download".clause("Base 2.1, 5.1.9")
             .oacs(Oacs::new().with_firmware(true));
@@ -97,8 +97,8 @@ table! {
         CANCEL = 0x18, "Cancel".clause("Base 2.1, 7.1").namespace(OneOrAll);
         COPY = 0x19, "Copy".clause("NVM 1.1, chapter 3").namespace(One).effects(BLOCKS)
             .oncs(Oncs::new().with_copy(true)).data(DataLength::Entries {
-                bytes: size_of::<CopyRange>() as u64,
-                count: |sqe| CopyCdw12::of(sqe).nr_z() as u64 + 1,
+                bytes: 1,
+                count: |sqe| CopyCdw12::of(sqe).entry_bytes() * (CopyCdw12::of(sqe).nr_z() as u64 + 1),
             });
         IO_MANAGEMENT_SEND = 0x1d, "I/O Management Send".clause("Base 2.1, 7.4").namespace(One)
             .data(DataLength::Entries {

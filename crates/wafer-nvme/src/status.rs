@@ -57,6 +57,8 @@ open_enum! {
         COMMAND_INTERRUPTED = 0x021,
         /// Transient Transport Error.
         TRANSIENT_TRANSPORT_ERROR = 0x022,
+        /// Command Prohibited by Command and Feature Lockdown.
+        PROHIBITED_BY_LOCKDOWN = 0x023,
         /// Invalid Placement Handle List.
         INVALID_PLACEMENT_HANDLE_LIST = 0x02a,
         /// FDP Disabled.
@@ -77,6 +79,10 @@ open_enum! {
         INVALID_FORMAT = 0x10a,
         /// Asynchronous Event Request Limit Exceeded.
         ASYNC_EVENT_LIMIT = 0x105,
+        /// Invalid Firmware Slot.
+        INVALID_FIRMWARE_SLOT = 0x106,
+        /// Invalid Firmware Image.
+        INVALID_FIRMWARE_IMAGE = 0x107,
         /// Invalid Log Page.
         INVALID_LOG_PAGE = 0x109,
         /// Feature Identifier Not Saveable.
@@ -85,6 +91,8 @@ open_enum! {
         FEATURE_NOT_CHANGEABLE = 0x10e,
         /// Feature Not Namespace Specific.
         FEATURE_NOT_NAMESPACE_SPECIFIC = 0x10f,
+        /// Overlapping Range.
+        OVERLAPPING_RANGE = 0x114,
         /// Namespace Insufficient Capacity.
         INSUFFICIENT_CAPACITY = 0x115,
         /// Namespace Identifier Unavailable.
@@ -99,6 +107,8 @@ open_enum! {
         NOT_ATTACHED = 0x11a,
         /// Controller List Invalid.
         INVALID_CONTROLLER_LIST = 0x11c,
+        /// Prohibition of Command Execution Not Supported.
+        PROHIBITION_NOT_SUPPORTED = 0x128,
         /// Invalid I/O command set combination.
         IO_COMMAND_SET_COMBINATION_REJECTED = 0x12b,
         /// Conflicting Attributes.
@@ -117,6 +127,12 @@ open_enum! {
         UNRECOVERED_READ_ERROR = 0x281,
         /// Deallocated or Unwritten Logical Block.
         DEALLOCATED_BLOCK = 0x287,
+        /// Asymmetric Access Persistent Loss.
+        ANA_PERSISTENT_LOSS = 0x301,
+        /// Asymmetric Access Inaccessible.
+        ANA_INACCESSIBLE = 0x302,
+        /// Asymmetric Access Transition.
+        ANA_TRANSITION = 0x303,
     }
 }
 
@@ -132,6 +148,14 @@ impl Status {
     pub const CONNECT_RESTART_DISCOVERY: Status = Status(0x183);
     /// Connect Invalid Host.
     pub const CONNECT_INVALID_HOST: Status = Status(0x184);
+}
+
+/// Of the Copy command; other commands give the same numbers other meanings.
+impl Status {
+    /// Incompatible Namespace or Format.
+    pub const INCOMPATIBLE_NAMESPACE: Status = Status(0x185);
+    /// Fast Copy Not Possible.
+    pub const FAST_COPY_NOT_POSSIBLE: Status = Status(0x186);
 }
 
 impl Status {
