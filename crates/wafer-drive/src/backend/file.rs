@@ -1,4 +1,4 @@
-//! Data in one sparse file; deallocating punches holes. Short writes go through the write log.
+//! Data in one sparse file; deallocating punches holes. Short writes and deallocation go through the write log.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +9,9 @@ use super::store::Store;
 use super::sync_note::SyncNote;
 use super::write_log::{FRAME, LogWork, WriteLog};
 use crate::storage::StorageFile;
+
+/// Longest deallocation that goes through the write log, bytes. The hole of a longer one is worth a wait.
+const SHORT_HOLE: u64 = 2 << 20;
 
 /// The data of a drive. The file is locked: two servers on one file would destroy each other's data.
 ///
@@ -151,6 +154,17 @@ impl DataFile {
         self.in_place(offset, length, None, || self.file.punch_hole(offset, length))
     }
 
+    /// Makes a range read as zeroes; its space is freed now or, if it is short, together with its neighbours.
+    fn deallocate(&self, offset: u64, length: u64) -> io::Result<()> {
+        if length == 0 || length > SHORT_HOLE {
+            return self.punch_hole(offset, length);
+        }
+        while !self.log.deallocate(offset, length)? {
+            self.make_room(FRAME)?;
+        }
+        Ok(())
+    }
+
     fn in_place(
         &self,
         offset: u64,
@@ -215,6 +229,6 @@ impl Store for FileStore {
     }
 
     fn deallocate(&self, offset: u64, length: u64) -> io::Result<()> {
-        self.data.punch_hole(self.base + offset, length)
+        self.data.deallocate(self.base + offset, length)
     }
 }

@@ -106,6 +106,33 @@ fn deallocating_gives_space_back() {
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 64 << 20);
 }
 
+/// A file system may write what is dirty of a range before it makes a hole of it.
+#[test]
+fn neighbours_become_one_hole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.img");
+    let file = open(&path);
+    let store = file.store(0, 64 << 20).unwrap();
+    store.write(0, &vec![1; 8 << 20]).unwrap();
+    file.flush().unwrap();
+    let used = || std::fs::metadata(&path).unwrap().blocks() * 512;
+    let before = used();
+    for offset in (1 << 20..7 << 20).step_by(1 << 16) {
+        store.deallocate(offset, 1 << 16).unwrap();
+    }
+    assert_eq!(used(), before, "nothing waits for a hole");
+    let mut buffer = vec![2; 8 << 20];
+    store.read(0, &mut buffer).unwrap();
+    assert!(
+        buffer
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| { *byte == u8::from(!(1 << 20..7 << 20).contains(&at)) })
+    );
+    file.data_file().unwrap().empty_log().unwrap();
+    assert!(used() <= before - (6 << 20), "{before} to {}", used());
+}
+
 #[test]
 fn a_file_has_one_server() {
     let folder = tempfile::tempdir().unwrap();

@@ -9,6 +9,9 @@
 //! gets what it holds. Applied segments are *released* together, once the data file is synced, and filled again. Both
 //! are work for somebody in the background ([`WriteLog::on_work`]); a write does it that finds no room.
 //!
+//! Short deallocation goes to the log in the same way: a file system may write what is dirty of a range before it makes a
+//! hole of it, so neighbours wait to become one hole.
+//!
 //! Longer writes and deallocation go to the data file at once. What the log has for their range it then has anew: a
 //! frame that said no more than that it is obsolete might survive a loss of power that the data file does not, and
 //! bring back what was there before both.
@@ -32,6 +35,9 @@ use crate::storage::StorageFile;
 
 /// How often a read begins again before it keeps others from changing what it reads.
 const ATTEMPTS: u32 = 3;
+
+/// Space that deallocation leaves to the log before a segment is applied, full or not, bytes.
+const MOST_DEALLOCATED: u64 = 256 << 20;
 
 /// Work on a write log that keeps later writes from waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +86,8 @@ struct State {
     failures: u64,
     /// What it holds.
     pending: Pending,
+    /// Bytes that were deallocated in it.
+    deallocated: u64,
     /// The epoch before, while the data file does not have all of it.
     full: Option<Arc<Full>>,
     /// Epochs that the data file has, and that are not released.
@@ -172,6 +180,25 @@ impl WriteLog {
         }
         self.append(&mut state, WRITE, offset, data.len() as u64, data)?;
         state.pending.put(offset, data);
+        Ok(true)
+    }
+
+    /// Makes a range read as zeroes. Returns whether there is room; if not, [`Self::make_room`] follows.
+    ///
+    /// # Errors
+    /// The medium fails.
+    pub(crate) fn deallocate(&self, offset: u64, length: u64) -> io::Result<bool> {
+        let mut state = self.state();
+        if state.deallocated >= MOST_DEALLOCATED {
+            // If the segment before is not applied yet, this one goes on.
+            self.begin_segment(&mut state);
+        }
+        if !self.has_room(&state, FRAME) {
+            return Ok(false);
+        }
+        self.append(&mut state, ZEROES, offset, length, &[])?;
+        state.pending.zero(offset, offset + length);
+        state.deallocated += length;
         Ok(true)
     }
 
@@ -361,6 +388,7 @@ impl WriteLog {
             pending: std::mem::take(&mut state.pending),
         };
         state.full = Some(full.into());
+        state.deallocated = 0;
         state.epoch += 1;
         state.failures = self.region.file.failures();
         self.notify(LogWork::Apply);

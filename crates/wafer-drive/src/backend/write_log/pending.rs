@@ -59,9 +59,19 @@ impl Pending {
         self.0.insert(offset, Piece::Data(data.to_vec()));
     }
 
-    /// Adds zeroes in place of what there was of their range.
-    pub(super) fn zero(&mut self, from: u64, end: u64) {
+    /// Adds zeroes in place of what there was of their range, as one piece with zeroes that they touch.
+    pub(super) fn zero(&mut self, mut from: u64, mut end: u64) {
         self.cut(from, end);
+        if let Some((&begin, Piece::Zeroes(length))) = self.0.range(..from).next_back()
+            && begin + length == from
+        {
+            from = begin;
+        }
+        if let Some(Piece::Zeroes(length)) = self.0.get(&end) {
+            let next = end + length;
+            self.0.remove(&end);
+            end = next;
+        }
         self.0.insert(from, Piece::Zeroes(end - from));
     }
 
@@ -138,4 +148,21 @@ pub(super) fn unite(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
         }
     }
     united
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeroes_that_touch_are_one_piece() {
+        let mut pending = Pending::default();
+        for from in [0, 8, 4, 16, 2, 30] {
+            pending.zero(from, from + 4);
+        }
+        pending.put(20, &[1; 4]);
+        pending.zero(24, 26);
+        let pieces: Vec<_> = pending.pieces().map(|(at, piece)| (at, piece.len())).collect();
+        assert_eq!(pieces, [(0, 12), (16, 4), (20, 4), (24, 2), (30, 4)]);
+    }
 }
