@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Protection;
 use super::reservation::Reservations;
 use super::sanitize::Sanitized;
 use super::self_test::SelfTests;
+use super::{Firmware, Protection};
 
 /// A change, as the journal keeps it. `N` is a namespace, borrowed to write it.
 #[derive(Serialize, Deserialize)]
@@ -36,6 +36,8 @@ pub(crate) enum Change<N> {
     Sanitize(Sanitized),
     /// A Device Self-test began or ended.
     SelfTests(SelfTests),
+    /// The firmware slots changed.
+    Firmware(Firmware),
     /// The value of a feature was saved.
     Feature { fid: u8, value: Vec<u8> },
 }

@@ -15,7 +15,7 @@ use super::events::EventLog;
 use super::persistence::{self, Persistence, hyphenated};
 use super::sanitize::Sanitized;
 use super::self_test::SelfTests;
-use super::{Drive, DriveOptions, Inner, Life, Namespace, Pending};
+use super::{Drive, DriveOptions, Firmware, Inner, Life, Namespace, Pending};
 use crate::storage::Storage;
 
 const MAGIC: [u8; 8] = *b"WAFERSTA";
@@ -61,6 +61,8 @@ pub(super) struct Saved<N> {
     #[serde(default)]
     pub(super) self_tests: SelfTests,
     #[serde(default)]
+    pub(super) firmware: Firmware,
+    #[serde(default)]
     pub(super) features: BTreeMap<u8, Vec<u8>>,
     pub(super) namespaces: Vec<N>,
 }
@@ -102,6 +104,7 @@ impl Drive {
             events: inner.events.clone(),
             sanitized: inner.sanitized,
             self_tests: inner.self_tests.clone(),
+            firmware: inner.firmware,
             features: inner.features.clone(),
             namespaces: namespaces.iter().flatten().map(|n| &**n).collect(),
         };

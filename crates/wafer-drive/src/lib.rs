@@ -12,7 +12,7 @@
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
 //! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
-//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `reservation.rs`: reservations. `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test.
+//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `reservation.rs`: reservations. `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test. `firmware.rs`: firmware slots.
 //! - `storage/`, `clock.rs`, `random.rs`: all access to files, time and randomness. Tests replace them.
 //!
 //! # Invariants
@@ -40,6 +40,7 @@ mod checkpoint;
 pub mod clock;
 mod commands;
 mod events;
+mod firmware;
 mod health;
 mod journal;
 mod journal_file;
@@ -72,6 +73,7 @@ pub use batch::Batch;
 pub use commands::{HandleStatus, Transferred};
 use events::EventLog;
 pub use events::{EventClass, EventRecord};
+pub use firmware::{BUILT_IN_SLOT, FIRMWARE_SLOTS, Firmware, FirmwareRevision};
 pub use health::Health;
 use health::{Access, Retry};
 pub use life::Life;
@@ -196,6 +198,7 @@ pub(crate) struct Inner {
     pub(crate) events: EventLog,
     sanitized: Sanitized,
     self_tests: SelfTests,
+    firmware: Firmware,
     /// Saved values of features, by identifier.
     features: BTreeMap<u8, Vec<u8>>,
     pub(crate) recorder: Option<Recorder>,
@@ -296,6 +299,7 @@ impl Drive {
                 initial: Initial::of(&options),
                 sanitized: Sanitized::default(),
                 self_tests: SelfTests::default(),
+                firmware: Firmware::default(),
                 features: BTreeMap::new(),
                 life: Life { power_cycles: 1, ..Life::default() },
                 recorder: None,

@@ -54,6 +54,7 @@ impl Drive {
         inner.events = saved.events;
         self.set_sanitized(&mut inner, saved.sanitized);
         inner.self_tests = saved.self_tests;
+        inner.firmware = saved.firmware;
         inner.features = saved.features;
         for namespace in saved.namespaces {
             self.restore_namespace(&inner, namespace).map_err(|e| wrong(&state, e.to_string()))?;
@@ -95,6 +96,8 @@ impl Drive {
                     .to_owned(),
             );
         }
+        // The journal has the slots before the reset; the next server repeats it.
+        inner.firmware.reset();
         let reserved = self.namespaces().iter().flatten().any(|n| n.is_reserved());
         self.reserved.store(reserved, Ordering::Release);
         let hours = inner.life.power_on_seconds / 3600;
@@ -286,6 +289,7 @@ impl Drive {
             }
             Change::Sanitize(sanitized) => self.set_sanitized(inner, sanitized),
             Change::SelfTests(tests) => inner.self_tests = tests,
+            Change::Firmware(firmware) => inner.firmware = firmware,
             Change::Feature { fid, value } => {
                 inner.features.insert(fid, value);
             }
