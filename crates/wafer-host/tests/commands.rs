@@ -52,7 +52,7 @@ fn data_of_every_size_and_way_comes_back() {
         };
         let host = Host::connect(target.address, options).unwrap();
         let mut queue = host.io_queue(1).unwrap();
-        for blocks in [1, 2, 4, 5, 16, 31, 32, 33, 100, 256] {
+        for blocks in [1, 2, 4, 5, 16, 31, 32, 33, 100, 256, 512] {
             let data = pattern(blocks, blocks as u8 ^ number as u8);
             succeed(&mut queue, IO.write(u64::from(blocks), blocks, None), &data, 0);
             let back = succeed(&mut queue, IO.read(u64::from(blocks), blocks), &[], data.len());
@@ -69,7 +69,7 @@ fn data_of_every_size_and_way_comes_back() {
             let back = succeed(&mut queue, IO.read(i * 40, 40), &[], 40 * 4096);
             assert!(back == pattern(40, i as u8), "{i}");
         }
-        assert_eq!(refused(&mut queue, IO.read(0, 257), &[], 257 * 4096), Status::INVALID_FIELD);
+        assert_eq!(refused(&mut queue, IO.read(0, 513), &[], 513 * 4096), Status::INVALID_FIELD);
     }
 }
 

@@ -5,4 +5,5 @@ mod common;
 mod faults;
 mod fused;
 mod hostile;
+mod ports;
 mod tenants;

@@ -80,7 +80,7 @@ pub(crate) async fn run(world: Arc<World>) -> turmoil::Result {
                 serial: "1".to_owned(),
                 model: "simulated".to_owned(),
                 refuse_invalid_placement: false,
-                advertise: None,
+                advertise: Vec::new(),
             },
         );
         let (stop, stopping) = watch::channel(false);

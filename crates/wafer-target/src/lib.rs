@@ -37,7 +37,7 @@
 //! [`controller::support_matrix`] lists commands, log pages and features. Beside those that it marks:
 //! - TLS, authentication, and transports other than TCP.
 //! - Time: commands take as long as the machine needs. Reclaim unit time limits.
-//! - Metadata and protection information, zoned namespaces, multiple firmware slots.
+//! - Metadata and protection information, zoned namespaces.
 //! - Reordering or priorities among the commands of a queue: each is done before the next is looked at.
 
 pub mod controller;

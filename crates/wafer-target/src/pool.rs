@@ -16,9 +16,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Bytes of a permit.
 const UNIT: u64 = 4 << 10;
-/// Memory of a turn: a full output whose buffer doubled when the last command was added, and a buffer as long as the
-/// longest transfer.
-const TURN: u64 = 5 << 20;
+/// Memory of a turn: the output of [`crate::controller::TURN`] and of one more command, and a buffer as long as the
+/// longest transfer. A MiB more is for what the allocator needs beside them.
+const TURN: u64 = crate::controller::TURN + 2 * crate::controller::MAX_TRANSFER + (1 << 20);
 
 /// The memory for the buffers of all connections of a server.
 #[derive(Debug)]

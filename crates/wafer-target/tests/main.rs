@@ -2,9 +2,12 @@
 
 mod atomic;
 mod common;
+mod copy;
 mod deallocated;
+mod firmware;
 mod fuzz;
 mod lba_status;
+mod lockdown;
 mod medium;
 mod monitoring;
 mod ocp;
@@ -14,3 +17,4 @@ mod sanitize;
 mod self_test;
 mod slices;
 mod telemetry;
+mod transfer;

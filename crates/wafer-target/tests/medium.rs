@@ -178,11 +178,14 @@ fn data_that_failed_to_sync_is_lost_until_the_drive_is_opened_again() {
         let fails = matches!(operation, Operation::Sync) && path.ends_with("drive.img");
         fails.then(|| std::io::Error::other("injected: the medium failed"))
     });
-    // A short write is durable in the write log, zeroes are not.
-    for (opcode, flushed) in
-        [(NvmOpcode::WRITE, Status::SUCCESS), (NvmOpcode::WRITE_ZEROES, Status::WRITE_FAULT)]
-    {
-        assert_eq!(bench.io(&command(opcode)), Status::SUCCESS);
+    // A short write and a few zeroes are durable in the write log, many zeroes are not.
+    for (opcode, blocks_z, flushed) in [
+        (NvmOpcode::WRITE, 0, Status::SUCCESS),
+        (NvmOpcode::WRITE_ZEROES, 0, Status::SUCCESS),
+        (NvmOpcode::WRITE_ZEROES, 8191u32, Status::WRITE_FAULT),
+    ] {
+        let changed = Sqe { cdw12: blocks_z.into(), ..command(opcode) };
+        assert_eq!(bench.io(&changed), Status::SUCCESS);
         assert_eq!(bench.io(&command(NvmOpcode::FLUSH)), flushed);
     }
     bench.storage.heal();

@@ -142,7 +142,7 @@ fn meanwhile_hosts_may_only_look() {
     assert_eq!(bench.sanitize(EXIT), Err(refused));
     let identify = sqe(AdminOpcode::IDENTIFY, Cns::CONTROLLER.0.into(), 0);
     let features = sqe(AdminOpcode::GET_FEATURES, Fid::NUMBER_OF_QUEUES.0.into(), 0);
-    for sqe in [identify, features, page(Lid::SMART, 0), page(Lid::EFFECTS, 0)] {
+    for sqe in [identify, features, page(Lid::SMART, 0), page(Lid::EFFECTS, 0), page(Lid::ANA, 0)] {
         bench.admin(&sqe).unwrap();
     }
     bench.maintain();

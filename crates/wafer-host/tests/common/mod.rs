@@ -71,7 +71,7 @@ impl Target {
                 serial: "TEST".to_owned(),
                 model: "wafer test".to_owned(),
                 refuse_invalid_placement: refuse,
-                advertise: None,
+                advertise: Vec::new(),
             },
             access,
         );
@@ -88,7 +88,7 @@ impl Target {
         let (stop, stopping) = watch::channel(false);
         let guard = runtime.enter();
         let server = Server::bind("127.0.0.1:0".parse().unwrap(), options).unwrap();
-        let address = server.local_addr().unwrap();
+        let address = server.local_addrs().unwrap()[0];
         let task = runtime.spawn(server.run(Arc::clone(&subsystem), stopping));
         drop(guard);
         Target { address, drive, subsystem, stop, runtime: Some(runtime), task: Some(task) }

@@ -10,8 +10,11 @@ use wafer_nvme::{AdminOpcode, CommandInfo, Status};
 use super::{Controller, Failure};
 
 /// Admin commands that need [`Rights::manage`]. Set Features needs it for FDP and write protection.
-const MANAGEMENT: [AdminOpcode; 4] = [
+const MANAGEMENT: [AdminOpcode; 7] = [
     AdminOpcode::NAMESPACE_MANAGEMENT,
+    AdminOpcode::FIRMWARE_COMMIT,
+    AdminOpcode::FIRMWARE_DOWNLOAD,
+    AdminOpcode::LOCKDOWN,
     AdminOpcode::NAMESPACE_ATTACHMENT,
     AdminOpcode::FORMAT_NVM,
     AdminOpcode::SANITIZE,
@@ -20,7 +23,8 @@ const MANAGEMENT: [AdminOpcode; 4] = [
 /// What a host may do beside reading and writing the namespaces attached to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
-    /// Create, delete, attach, detach, format and write protect namespaces, sanitize, and switch FDP.
+    /// Create, delete, attach, detach, format and write protect namespaces, sanitize, switch FDP, update
+    /// firmware, and lock commands and features.
     pub manage: bool,
 }
 

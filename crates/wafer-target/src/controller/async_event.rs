@@ -111,6 +111,13 @@ impl Controller {
             state.notifications.due = false;
             state.notifications.sent = true;
         }
+        let state = &mut *state;
+        while !state.async_requests.is_empty()
+            && let Some(event) = state.notices.take(state.async_config)
+            && let Some(cid) = state.async_requests.pop_front()
+        {
+            due.push(Cqe { dw0: event.into_bits().into(), cid: cid.into(), ..Default::default() });
+        }
         let warnings = state.warnings_due.into_bits() & state.async_config.smart();
         if warnings != 0
             && !state.warning_sent

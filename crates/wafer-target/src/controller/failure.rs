@@ -27,6 +27,9 @@ impl From<Status> for Failure {
                 | Status::COMMAND_INTERRUPTED
                 | Status::FORMAT_IN_PROGRESS
                 | Status::SANITIZE_IN_PROGRESS
+                | Status::ANA_INACCESSIBLE
+                | Status::ANA_PERSISTENT_LOSS
+                | Status::ANA_TRANSITION
         );
         Failure { status, location: None, lba: 0, retry }
     }

@@ -1,12 +1,14 @@
 //! Data structures of Identify.
 
 use wafer_drive::backend::ATOMIC_BLOCKS;
-use wafer_drive::{ENDURANCE_GROUP, Namespace};
+use wafer_drive::{ENDURANCE_GROUP, FIRMWARE_SLOTS, Namespace};
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::*;
 
 use super::fabrics::VERSION;
+use super::firmware::GRANULARITY;
 use super::nsid::LAST_NSID;
+use super::ports::ANA_GROUP;
 use super::{Controller, ERROR_ENTRIES, IO_CAPSULE_DATA, Kind, MAX_ASYNC_EVENTS, MDTS, MQES_Z};
 
 /// PCI Vendor ID, of the subsystem too: `WF`, which PCI-SIG has assigned to nobody. A drive that is reached over a network
@@ -17,6 +19,8 @@ const VENDOR: u16 = 0x4657;
 pub(super) const OUI: [u8; 3] = [0x46, 0x57, 0x02];
 /// Warning Composite Temperature Threshold, kelvin.
 pub(crate) const WARNING_TEMPERATURE: u16 = 343;
+/// Firmware Updates: the first slot is read only, and images are activated without a reset.
+const FIRMWARE_UPDATES: u8 = 1 << 4 | FIRMWARE_SLOTS << 1 | 1;
 /// Sanitize Capabilities: block erase, after which the medium is not modified further.
 const SANITIZE: u32 = 1 << 30 | 1 << 1;
 /// Bytes that an extended self-test reads in a minute, about: a quarter of the time at a gigabyte a second.
@@ -27,6 +31,8 @@ const ATOMIC_Z: u16 = ATOMIC_BLOCKS - 1;
 pub(crate) const COPY_BLOCKS: u32 = 2048;
 /// Source ranges of a copy at most, less one.
 pub(crate) const COPY_RANGES_Z: u8 = 127;
+/// ANA Transition Time, seconds: how long hosts wait for the end of ANA Change.
+const ANA_TRANSITION: u8 = 10;
 /// Reservation Capabilities: all types, Persist Through Power Loss, and keys as version 1.3 ignores them.
 const RESERVATIONS: u8 = 0xff;
 /// LBA formats: data size as a power of two.
@@ -42,9 +48,13 @@ impl Controller {
             ieee: OUI,
             sn: padded(&options.serial),
             mn: padded(&options.model),
-            fr: padded(env!("CARGO_PKG_VERSION")),
+            fr: self.subsystem.drive.firmware().running(),
             rab: 6,
-            cmic: Cmic::new().with_multi_controller(true).with_multi_port(true).into_bits(),
+            cmic: Cmic::new()
+                .with_multi_controller(true)
+                .with_multi_port(true)
+                .with_ana(true)
+                .into_bits(),
             mdts: MDTS,
             cntlid: self.cntlid.into(),
             ver: VERSION.into(),
@@ -75,15 +85,19 @@ impl Controller {
         }
         let drive = &self.subsystem.drive;
         let geometry = drive.geometry();
-        id.oaes = AsyncEventConfig::new().with_namespace_attribute(true).into_bits().into();
+        let notices = AsyncEventConfig::new()
+            .with_namespace_attribute(true)
+            .with_firmware(true)
+            .with_ana(true);
+        id.oaes = notices.into_bits().into();
         id.ctratt = ctratt.with_egs(true).with_ng(true).with_fdps(true).into_bits().into();
         let capabilities = self.subsystem.support.capabilities(self.admin_commands());
         id.oacs = capabilities.oacs.into();
         id.oncs = capabilities.oncs.into();
         id.ofcs = capabilities.ofcs.into();
         id.lpa = capabilities.lpa | Lpa::new().with_extended(true).into_bits();
-        // One firmware slot, read only.
-        id.frmw = 0b011;
+        id.frmw = FIRMWARE_UPDATES;
+        id.fwug = (GRANULARITY >> 12) as u8;
         let minutes = geometry.logical_bytes().div_ceil(SELF_TEST_PER_MINUTE);
         id.edstt = u16::try_from(minutes).unwrap_or(u16::MAX).into();
         // One test at a time.
@@ -94,6 +108,17 @@ impl Controller {
         id.tnvmcap = u128::from(geometry.logical_bytes()).into();
         id.unvmcap = u128::from(drive.unallocated_bytes().0).into();
         id.endgidmax = ENDURANCE_GROUP.into();
+        id.anatt = ANA_TRANSITION;
+        id.anacap = Anacap::new()
+            .with_optimized(true)
+            .with_non_optimized(true)
+            .with_inaccessible(true)
+            .with_persistent_loss(true)
+            .with_change(true)
+            .with_fixed_group(true)
+            .into_bits();
+        id.anagrpmax = ANA_GROUP.into();
+        id.nanagrpid = ANA_GROUP.into();
         id.sqes = 0x66;
         id.cqes = 0x44;
         id.nn = LAST_NSID.into();
@@ -105,7 +130,7 @@ impl Controller {
         id.awupf_z = ATOMIC_Z.into();
         id.fuses = 1.into();
         id.acwu_z = ATOMIC_Z.into();
-        id.cdfs = 1.into();
+        id.cdfs = ((2u16 << CopyCdw12::LAST_FORMAT) - 1).into();
         id.ioccsz = ((64 + IO_CAPSULE_DATA) / 16).into();
         id.iorcsz = 1.into();
         // 25 W.
@@ -135,6 +160,7 @@ impl Controller {
             npdg_z: granularity_z.into(),
             npda_z: granularity_z.into(),
             nows_z: granularity_z.into(),
+            anagrpid: ANA_GROUP.into(),
             endgid: ENDURANCE_GROUP.into(),
             rescap: RESERVATIONS,
             nsattr: u8::from(namespace.check_unprotected().is_err()),
@@ -184,6 +210,7 @@ pub(crate) fn independent_namespace(namespace: &Namespace) -> IndependentNamespa
     IndependentNamespace {
         nmic: 1,
         rescap: RESERVATIONS,
+        anagrpid: ANA_GROUP.into(),
         nsattr: u8::from(namespace.check_unprotected().is_err()),
         endgid: ENDURANCE_GROUP.into(),
         nstat: 1,

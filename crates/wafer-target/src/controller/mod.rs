@@ -13,11 +13,15 @@ mod commands;
 mod fabrics;
 mod failure;
 mod features;
+mod firmware;
 mod identify;
 mod io;
 pub(crate) mod latency;
+mod lockdown;
 mod logs;
+mod notices;
 mod nsid;
+mod ports;
 mod registry;
 mod removals;
 mod reservations;
@@ -34,8 +38,10 @@ pub use commands::{admin, begin_admin};
 pub use fabrics::fabrics;
 pub use failure::Failure;
 use features::temperature::Thresholds;
-pub(crate) use io::TURN;
 pub use io::{IoQueue, Progress};
+pub(crate) use io::{TURN, reserve};
+use notices::Notices;
+pub use ports::{NoSuchPort, Port, Reached};
 pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
 pub use removals::Removals;
 use reservations::Notifications;
@@ -53,9 +59,9 @@ use crate::latch::Latch;
 pub const MAX_IO_QUEUES: u16 = 64;
 /// Entries of a queue at most, less one: CAP.MQES.
 pub const MQES_Z: u16 = 1023;
-/// Data of one command at most: MDTS 8, 2^8 pages of 4 KiB.
-pub const MAX_TRANSFER: u64 = 1 << 20;
-pub(crate) const MDTS: u8 = 8;
+/// Data of one command at most: MDTS 9, 2^9 pages of 4 KiB.
+pub const MAX_TRANSFER: u64 = 4096 << MDTS;
+pub(crate) const MDTS: u8 = 9;
 /// In-capsule data of I/O queues, bytes.
 pub const IO_CAPSULE_DATA: u32 = 16 << 10;
 /// In-capsule data of the admin queue, bytes (TCP transport, 3.3.2).
@@ -123,6 +129,8 @@ pub struct Controller {
     pub host: u16,
     /// The address that the host connected to, for the discovery log.
     pub local: String,
+    /// The port of that address.
+    pub port: Arc<Port>,
     /// The subsystem.
     pub subsystem: Arc<Subsystem>,
     state: Mutex<State>,
@@ -165,6 +173,7 @@ pub(crate) struct State {
     /// A change of the telemetry log was sent and the log was not read: no other is sent.
     pub(crate) telemetry_sent: bool,
     pub(crate) telemetry_due: bool,
+    pub(crate) notices: Notices,
     pub(crate) notifications: Notifications,
     /// Reservation notifications that are masked, by NSID.
     pub(crate) reservation_masks: std::collections::BTreeMap<u32, ReservationMask>,

@@ -15,8 +15,11 @@ use wafer_nvme::{
     MAX_NQN, Status, nqn,
 };
 
+use super::firmware::Download;
 use super::latency::LatencyMonitor;
+use super::lockdown::Lockdown;
 use super::logs::smart::reliability;
+use super::ports::{Ports, Reached};
 use super::support::Support;
 use super::telemetry::Telemetry;
 use super::{Access, Controller, Failure, MAX_IO_QUEUES, MQES_Z, Rights, State};
@@ -34,8 +37,8 @@ pub struct SubsystemOptions {
     /// Whether a write with an invalid placement identifier fails instead of going to the default
     /// handle.
     pub refuse_invalid_placement: bool,
-    /// Address in the discovery log; none is the one that the host connected to.
-    pub advertise: Option<(String, u16)>,
+    /// Addresses of the ports in the discovery log, in order; without one it is the address that the port listens on.
+    pub advertise: Vec<(String, u16)>,
 }
 
 impl SubsystemOptions {
@@ -52,7 +55,7 @@ impl SubsystemOptions {
             serial: uuid[6..].iter().map(|byte| format!("{byte:02X}")).collect(),
             model: format!("wafer {name}"),
             refuse_invalid_placement: false,
-            advertise: None,
+            advertise: Vec::new(),
         }
     }
 }
@@ -95,6 +98,9 @@ pub struct Subsystem {
     pub(crate) support: Support,
     pub(crate) latency: LatencyMonitor,
     pub(super) telemetry: Telemetry,
+    pub(crate) download: Download,
+    pub(super) ports: Ports,
+    pub(crate) lockdown: Lockdown,
     access: Access,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
 }
@@ -118,6 +124,9 @@ impl Subsystem {
             started: Instant::now(),
             support: super::support(),
             telemetry: Telemetry::default(),
+            download: Download::default(),
+            ports: Ports::default(),
+            lockdown: Lockdown::default(),
             controllers: Mutex::default(),
         });
         let sanitized = Arc::downgrade(&subsystem);
@@ -165,8 +174,10 @@ impl Subsystem {
         self: &Arc<Self>,
         command: &ConnectCommand,
         data: &ConnectData,
-        local: String,
+        reached: impl Into<Reached>,
     ) -> Result<Arc<Controller>, Failure> {
+        let reached = reached.into();
+        let port = self.port(reached.port).ok_or(Status::INTERNAL_ERROR)?;
         let (subnqn, hostnqn) = names(command, data)?;
         let kind = match subnqn {
             DISCOVERY_NQN => Kind::Discovery,
@@ -198,7 +209,8 @@ impl Subsystem {
             hostid: data.hostid,
             rights,
             host,
-            local,
+            local: reached.address,
+            port,
             subsystem: Arc::clone(self),
             state: Mutex::new(State {
                 cc: Cc::new(),
@@ -215,6 +227,7 @@ impl Subsystem {
                 telemetry_sent: false,
                 telemetry_due: false,
                 warnings_due: reliability(self.drive.is_saved()),
+                notices: Default::default(),
                 notifications: Default::default(),
                 reservation_masks: Default::default(),
                 thresholds: Default::default(),

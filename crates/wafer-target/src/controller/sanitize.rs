@@ -16,7 +16,7 @@ const COMMANDS: [AdminOpcode; 8] = [
     AdminOpcode::SANITIZE,
 ];
 /// Log pages that are allowed: those that hosts need to connect and to follow the operation.
-const LOG_PAGES: [Lid; 9] = [
+const LOG_PAGES: [Lid; 10] = [
     Lid::SUPPORTED,
     Lid::ERROR,
     Lid::SMART,
@@ -24,6 +24,7 @@ const LOG_PAGES: [Lid; 9] = [
     Lid::CHANGED_NAMESPACES,
     Lid::EFFECTS,
     Lid::FEATURE_EFFECTS,
+    Lid::ANA,
     Lid::RESERVATION_NOTIFICATION,
     Lid::SANITIZE_STATUS,
 ];

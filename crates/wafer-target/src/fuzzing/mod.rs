@@ -51,7 +51,7 @@ pub fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subsystem> 
             serial: "F".to_owned(),
             model: "F".to_owned(),
             refuse_invalid_placement: false,
-            advertise: None,
+            advertise: Vec::new(),
         },
     )
 }

@@ -9,7 +9,7 @@ use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 
 use super::{NQN, Signature, enable, subsystem};
-use crate::controller::Subsystem;
+use crate::controller::{MAX_TRANSFER, Subsystem};
 use crate::transport::{Connection, Over};
 
 /// Connections of a session.
@@ -108,7 +108,7 @@ fn check(mut out: &[u8], signature: &mut Signature) -> usize {
             }
             PduType::R2T => {
                 let (r2t, _) = R2t::read_from_prefix(pdu).expect("an R2T");
-                assert!(r2t.r2tl.get() > 0 && r2t.r2tl.get() <= 1 << 20);
+                assert!(r2t.r2tl.get() > 0 && u64::from(r2t.r2tl.get()) <= MAX_TRANSFER);
                 note.2 = (r2t.r2tl.get() / 512) as u16;
             }
             PduType::C2H_TERM_REQ => {

@@ -8,7 +8,7 @@ use wafer_nvme::*;
 
 use super::pdu::{self, Agreed, Fatal, Incoming, MAX_CAPSULE, MAX_H2C_DATA, fatal, header_fault};
 use super::queue::Queue;
-use crate::controller::{ADMIN_CAPSULE_DATA, Controller, Failure, Subsystem};
+use crate::controller::{ADMIN_CAPSULE_DATA, Controller, Failure, Reached, Subsystem};
 use crate::pool::{Pool, Share, Wanted};
 
 /// Output that a batch collects before it is sent, bytes. The last command may exceed it by its data.
@@ -52,16 +52,16 @@ enum Phase {
 /// A connection. [`Self::receive`] takes the bytes of the host and appends output for the host.
 pub struct Connection {
     subsystem: Arc<Subsystem>,
-    /// The address that the host connected to.
-    local: String,
+    /// Where the host connected to.
+    reached: Reached,
     pool: Arc<Pool>,
     phase: Phase,
 }
 
 impl Connection {
     /// Makes the state of a new connection, whose buffers are part of the pool.
-    pub fn new(subsystem: Arc<Subsystem>, local: String, pool: Arc<Pool>) -> Self {
-        Connection { subsystem, local, pool, phase: Phase::Initialize }
+    pub fn new(subsystem: Arc<Subsystem>, reached: impl Into<Reached>, pool: Arc<Pool>) -> Self {
+        Connection { subsystem, reached: reached.into(), pool, phase: Phase::Initialize }
     }
 
     /// Consumes complete PDUs of `input`, until none is left, the output is long, or others are due.
@@ -303,7 +303,7 @@ impl Connection {
         }
         let data = ConnectData::ref_from_bytes(pdu.data).map_err(|_| Status::INVALID_SGL_LENGTH)?;
         match command.qid.get() {
-            0 => self.subsystem.connect_admin(command, data, self.local.clone()),
+            0 => self.subsystem.connect_admin(command, data, self.reached.clone()),
             _ => self.subsystem.connect_io(command, data),
         }
     }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::connection::{Connection, Over};
 use super::network::Stream;
 use super::pdu::{MAX_CAPSULE, MAX_PDU};
-use crate::controller::{Controller, Subsystem, TURN};
+use crate::controller::{Controller, Reached, Subsystem, TURN};
 use crate::latch::Latch;
 use crate::pool::{Pool, Share, Wanted};
 
@@ -44,20 +44,21 @@ pub(super) enum End {
     Io(#[allow(dead_code, reason = "shown in the log")] std::io::Error),
 }
 
-/// Serves a connection to its end. `limit` is [`ServerOptions::timeout`](super::ServerOptions::timeout).
+/// Serves a connection through a port to its end. `limit` is [`ServerOptions::timeout`](super::ServerOptions::timeout).
 pub(super) async fn serve(
     mut stream: impl Stream,
+    port: u16,
     subsystem: Arc<Subsystem>,
     pool: Arc<Pool>,
     limit: Duration,
     stop: Latch,
 ) -> End {
     stream.configure();
-    let local = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
+    let address = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
     // A runtime of one thread has no other thread to hand its tasks to.
     let threads = Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread;
     let blocks = threads && subsystem.drive.may_block();
-    let mut connection = Connection::new(subsystem, local, Arc::clone(&pool));
+    let mut connection = Connection::new(subsystem, Reached { port, address }, Arc::clone(&pool));
     let mut input = Input::new();
     let mut out = Vec::new();
     // When the host began to owe what it owes: its first commands, the oldest data that it was asked for, or the second

@@ -13,7 +13,7 @@ use super::transfer::{Complete, Ready, Transfers};
 use crate::controller::latency::Stopwatch;
 use crate::controller::{
     ADMIN_CAPSULE_DATA, Controller, Failure, IO_CAPSULE_DATA, IoQueue, MAX_TRANSFER, Progress,
-    Removals, Reply, TURN, begin_admin, fabrics,
+    Removals, Reply, TURN, begin_admin, fabrics, reserve,
 };
 use crate::pool::{Pool, Share, Wanted};
 
@@ -485,6 +485,7 @@ impl Queue {
             Ok(reply) => {
                 let start = pdu::begin_data(out, &self.agreed);
                 let fits = reply.data.len().min(sqe.sgl.length.get() as usize);
+                reserve(out, fits);
                 out.extend_from_slice(&reply.data[..fits]);
                 pdu::end_data(out, &self.agreed, start, sqe.cid.get(), false);
                 self.complete(sqe, Ok(reply), out);

@@ -1,8 +1,10 @@
 //! The server: listens, and gives each connection a task.
 
+use std::future::{Future as _, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -38,9 +40,9 @@ impl Default for ServerOptions {
     }
 }
 
-/// A listening server.
+/// A listening server: each listener is a port of the subsystem, from 1.
 pub struct Server<L = TcpListener> {
-    listener: L,
+    listeners: Vec<L>,
     options: ServerOptions,
 }
 
@@ -50,25 +52,38 @@ impl Server {
     /// # Errors
     /// The address cannot be bound.
     pub fn bind(address: SocketAddr, options: ServerOptions) -> io::Result<Self> {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        socket.set_reuseaddr(true)?;
-        socket.bind(address)?;
-        Ok(Server::new(socket.listen(1024)?, options))
+        Ok(Server::new(listen(address)?, options))
     }
+
+    /// Listens on another address too: the next port.
+    ///
+    /// # Errors
+    /// The address cannot be bound.
+    pub fn and_bind(mut self, address: SocketAddr) -> io::Result<Self> {
+        self.listeners.push(listen(address)?);
+        Ok(self)
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(1024)
 }
 
 impl<L: Listener> Server<L> {
     /// Makes a server of a listener.
     pub fn new(listener: L, options: ServerOptions) -> Self {
-        Server { listener, options }
+        Server { listeners: vec![listener], options }
     }
 
-    /// Returns the address that it listens on.
+    /// Returns the addresses that it listens on, one for each port.
     ///
     /// # Errors
-    /// The network cannot report it.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+    /// The network cannot report them.
+    pub fn local_addrs(&self) -> io::Result<Vec<SocketAddr>> {
+        self.listeners.iter().map(L::local_addr).collect()
     }
 
     /// Serves a subsystem until `stop` is true, then ends all associations and waits for their connections.
@@ -77,6 +92,7 @@ impl<L: Listener> Server<L> {
         let pool = Arc::new(Pool::new(self.options.buffers));
         let mut tasks = JoinSet::new();
         let stopping = Latch::default();
+        subsystem.set_ports(self.listeners.iter().map(|listener| listener.local_addr().ok()));
         let _working = log_work::start(&subsystem.drive);
         loop {
             let accepted = tokio::select! {
@@ -86,8 +102,9 @@ impl<L: Listener> Server<L> {
                 _ = stop.wait_for(|stop| *stop) => break,
                 // Reaps finished connections.
                 Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
-                accepted = self.listener.accept() => accepted,
+                accepted = accept(&self.listeners) => accepted,
             };
+            let (port, accepted) = accepted;
             let Ok((stream, peer)) = accepted else {
                 // Out of some resource of the system, until others give it back.
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -101,16 +118,31 @@ impl<L: Listener> Server<L> {
             let (subsystem, pool) = (Arc::clone(&subsystem), Arc::clone(&pool));
             let (stopping, timeout) = (stopping.clone(), self.options.timeout);
             tasks.spawn(async move {
-                let over = serve(stream, subsystem, pool, timeout, stopping).await;
+                let over = serve(stream, port, subsystem, pool, timeout, stopping).await;
                 tracing::debug!(%peer, ?over, "connection over");
                 drop(permit);
             });
         }
-        drop(self.listener);
+        drop(self.listeners);
         stopping.set();
         for controller in subsystem.controllers() {
             controller.close();
         }
         while tasks.join_next().await.is_some() {}
     }
+}
+
+/// Waits for a host to connect, and returns the port and its connection.
+async fn accept<L: Listener>(listeners: &[L]) -> (u16, io::Result<(L::Stream, SocketAddr)>) {
+    let mut accepting: Vec<_> =
+        listeners.iter().map(|listener| Box::pin(listener.accept())).collect();
+    poll_fn(|context| {
+        for (port, accepting) in (1..).zip(&mut accepting) {
+            if let Poll::Ready(accepted) = accepting.as_mut().poll(context) {
+                return Poll::Ready((port, accepted));
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }

@@ -33,6 +33,9 @@ impl<'a> AdminCommand<'a> for GetFeatures<'a> {
 
     fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
         let (feature, info) = features::find(controller, self.fid)?;
+        if info.scope == Scope::Namespace {
+            controller.check_path()?;
+        }
         let (default, saved) = match self.select {
             Select::Current => (false, false),
             Select::Default => (true, false),

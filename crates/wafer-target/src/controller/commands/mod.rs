@@ -7,12 +7,15 @@ mod abort;
 mod async_event_request;
 mod directive_receive;
 mod directive_send;
+mod firmware_commit;
+mod firmware_download;
 mod format_nvm;
 mod get_features;
 mod get_lba_status;
 mod get_log_page;
 mod identify;
 mod keep_alive;
+mod lockdown;
 mod namespace_attachment;
 mod namespace_management;
 mod sanitize;
@@ -61,11 +64,14 @@ commands! {
     GET_FEATURES => get_features::GetFeatures,
     ASYNC_EVENT_REQUEST => async_event_request::AsyncEventRequest,
     NAMESPACE_MANAGEMENT => namespace_management::NamespaceManagement,
+    FIRMWARE_COMMIT => firmware_commit::FirmwareCommit,
+    FIRMWARE_DOWNLOAD => firmware_download::FirmwareDownload,
     SELF_TEST => self_test::SelfTest,
     NAMESPACE_ATTACHMENT => namespace_attachment::NamespaceAttachment,
     KEEP_ALIVE => keep_alive::KeepAlive,
     DIRECTIVE_SEND => directive_send::DirectiveSend,
     DIRECTIVE_RECEIVE => directive_receive::DirectiveReceive,
+    LOCKDOWN => lockdown::Lockdown,
     FORMAT_NVM => format_nvm::FormatNvm,
     SANITIZE => sanitize::Sanitize,
     GET_LBA_STATUS => get_lba_status::GetLbaStatus,
@@ -100,6 +106,10 @@ pub fn begin_admin(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Re
             return Err(Status::INVALID_OPCODE.into());
         }
         controller.check_right(opcode)?;
+        controller.check_lockdown(sqe)?;
+        if matches!(opcode, AdminOpcode::FORMAT_NVM | AdminOpcode::GET_LBA_STATUS) {
+            controller.check_path()?;
+        }
         controller.check_reserved(opcode, sqe.nsid.get())?;
         controller.check_sanitize(sqe)?;
     }

@@ -24,6 +24,9 @@ impl<'a> AdminCommand<'a> for SetFeatures<'a> {
 
     fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
         let (feature, info) = features::find(controller, self.fid)?;
+        if info.scope == Scope::Namespace {
+            controller.check_path()?;
+        }
         // Enabling FDP is kept with the drive, saved or not.
         if self.set.save && !info.saveable {
             return Err(Status::FEATURE_NOT_SAVEABLE.into());

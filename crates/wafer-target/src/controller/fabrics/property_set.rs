@@ -58,6 +58,7 @@ impl PropertySet {
             state.telemetry_sent = false;
             state.telemetry_due = false;
             state.warnings_due = reliability(controller.subsystem.drive.is_saved());
+            state.notices = Default::default();
             state.notifications = Default::default();
             state.reservation_masks.clear();
             state.thresholds = Default::default();
@@ -67,6 +68,10 @@ impl PropertySet {
         drop(state);
         if before.en() && !cc.en() {
             controller.subsystem.drive.reset_self_test(controller.cntlid);
+            if controller.kind == Kind::Io {
+                // A drive that cannot be saved says so elsewhere, and keeps what it runs.
+                let _ = controller.subsystem.drive.reset_firmware();
+            }
         }
         Ok(Reply::default())
     }

@@ -88,6 +88,10 @@ pub(super) const HOST_BEHAVIOR: Feature = Feature {
     set: |c, set| {
         let read = HostBehavior::read_from_prefix(set.data);
         let (behavior, _) = read.map_err(|_| Status::INVALID_SGL_LENGTH)?;
+        // Copy Descriptor Formats that no Copy may use.
+        if behavior.cdfe.get() & !HostBehavior::COPY_FORMATS != 0 {
+            return Err(Status::INVALID_FIELD.into());
+        }
         c.state().host_behavior = behavior;
         Ok(Reply::default())
     },

@@ -45,8 +45,19 @@ const NEVER_VALID: Placement = Placement(u16::MAX - 1);
 pub(crate) const TURN: u64 = 1 << 20;
 /// Scratch buffers longer than this are given back after a batch.
 const KEPT_SCRATCH: usize = 16 << 10;
+/// Data whose buffer must not double, bytes.
+const LONG: usize = 256 << 10;
+/// Room behind long data for its digest and for completions, bytes.
+const TRAILER: usize = 4 << 10;
 /// What a command costs beside its data.
 const COMMAND: u64 = 1 << 10;
+
+/// Makes room in `out` for data. The buffer of long data is no longer than what a turn may have.
+pub(crate) fn reserve(out: &mut Vec<u8>, length: usize) {
+    if length >= LONG {
+        out.reserve_exact(length + TRAILER);
+    }
+}
 
 /// How far a command got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,6 +227,7 @@ impl IoQueue {
         Ok(match row.data {
             DataLength::Handler => 0,
             DataLength::Blocks => {
+                self.controller.check_path()?;
                 self.drive.check_sanitize()?;
                 let namespace = self.lookup(sqe.nsid.get())?;
                 (u64::from(RwCdw12::of(sqe).nlb_z()) + 1) << namespace.lba_shift
@@ -251,6 +263,7 @@ impl IoQueue {
         if sqe.fuse() != 0 {
             return Err(location!(flags).into());
         }
+        self.controller.check_path()?;
         self.drive.check_sanitize()?;
         self.spend(COMMAND);
         match self.dispatch(sqe, data, out)? {

@@ -17,6 +17,7 @@ impl IoCommand for Read {
         let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
         queue.check_allocated(&namespace, offset, length)?;
         let at = out.len();
+        super::reserve(out, length as usize);
         out.resize(at + length as usize, 0);
         IoQueue::read(&namespace, offset, &mut out[at..], self.0.lba)?;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);

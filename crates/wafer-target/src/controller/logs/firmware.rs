@@ -1,16 +1,25 @@
-//! Firmware Slot Information: one slot, read only.
+//! Firmware Slot Information.
 
+use wafer_drive::FIRMWARE_SLOTS;
 use wafer_nvme::zerocopy::IntoBytes as _;
-use wafer_nvme::{FirmwareLog, Lid};
+use wafer_nvme::{ActiveFirmware, FirmwareLog, Lid};
 
 use super::Page;
-use crate::controller::identify::padded;
+use crate::controller::notices::Notice;
 
 pub(super) const PAGE: Page = Page {
     lid: Lid::FIRMWARE,
-    read: |_, _| {
-        let mut log = FirmwareLog { afi: 1, ..Default::default() };
-        log.slots[0] = padded(env!("CARGO_PKG_VERSION"));
+    read: |controller, request| {
+        if !request.retain {
+            controller.notice_read(Notice::Firmware);
+        }
+        let slots = controller.subsystem.drive.firmware();
+        let active = ActiveFirmware::new().with_active(slots.active());
+        let active = active.with_next(slots.next().unwrap_or(0));
+        let mut log = FirmwareLog { afi: active.into_bits(), ..Default::default() };
+        for (slot, revision) in (1..=FIRMWARE_SLOTS).zip(&mut log.slots) {
+            *revision = slots.revision(slot).unwrap_or_default();
+        }
         Ok(log.as_bytes().to_vec())
     },
 };

@@ -3,6 +3,7 @@
 //! To add one, copy a file, and name it below. Its identifier, scope and capability bits are in the table of
 //! `wafer_nvme`.
 
+mod ana;
 mod changed_namespaces;
 mod discovery;
 mod effects;
@@ -15,6 +16,7 @@ mod fdp_usage;
 mod feature_effects;
 mod firmware;
 mod handles;
+mod lockdown;
 mod ocp_error_recovery;
 mod ocp_latency;
 mod ocp_smart;
@@ -62,7 +64,9 @@ pub(super) const PAGES: &[Page] = &[
     telemetry::HOST,
     telemetry::CONTROLLER,
     endurance_group::PAGE,
+    ana::PAGE,
     feature_effects::PAGE,
+    lockdown::PAGE,
     fdp_configurations::PAGE,
     fdp_usage::PAGE,
     fdp_statistics::PAGE,
