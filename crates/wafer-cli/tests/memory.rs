@@ -14,8 +14,8 @@ const BUFFERS: u64 = 32 << 20;
 const CONNECTION: u64 = 256 << 10;
 const HOSTS: usize = 16;
 const IO: Io = Io { nsid: 1 };
-/// Blocks of a command, 256 KiB.
-const BLOCKS: u32 = 512;
+/// Blocks of a command and the number of commands outstanding on a queue: 256 KiB, and the longest of 2 MiB.
+const SIZES: [(u32, usize); 2] = [(512, 60), (4096, 6)];
 
 /// Resident memory of a process, in bytes.
 fn resident(pid: u32) -> u64 {
@@ -34,13 +34,13 @@ fn connect(server: &Server, name: &str) -> (Host, Vec<Queue>) {
 }
 
 /// Fills a queue with commands of one kind, and takes no answer.
-fn fill(queue: &mut Queue, kind: usize) {
-    let data = vec![1; (BLOCKS * 512) as usize];
-    while queue.outstanding() < 60 {
+fn fill(queue: &mut Queue, kind: usize, (blocks, depth): (u32, usize)) {
+    let data = vec![1; (blocks * 512) as usize];
+    while queue.outstanding() < depth {
         match kind {
-            0 => queue.submit(IO.write(0, BLOCKS, None), &data, 0),
-            1 => queue.submit(IO.read(0, BLOCKS), &[], data.len()),
-            2 => queue.submit(IO.compare(0, BLOCKS), &data, 0),
+            0 => queue.submit(IO.write(0, blocks, None), &data, 0),
+            1 => queue.submit(IO.read(0, blocks), &[], data.len()),
+            2 => queue.submit(IO.compare(0, blocks), &data, 0),
             _ => {
                 let range =
                     CopyRange { slba: 0.into(), nlb_z: 2046.into(), ..CopyRange::default() };
@@ -58,9 +58,9 @@ fn hostile_queues_share_the_buffers() {
     let mut server = Server::start(folder.path(), &["--data", "memory", "--buffers", &buffers]);
     let mut hosts: Vec<_> = (0..HOSTS).map(|n| connect(&server, &format!("h{n}"))).collect();
     let idle = resident(server.child.id());
-    for (_, queues) in &mut hosts {
+    for ((_, queues), size) in hosts.iter_mut().zip(SIZES.into_iter().cycle()) {
         for (kind, queue) in queues.iter_mut().enumerate() {
-            fill(queue, kind);
+            fill(queue, kind, size);
         }
     }
     let (started, mut most) = (Instant::now(), 0);

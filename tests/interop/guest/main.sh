@@ -45,9 +45,20 @@ for command in "smart-log" "error-log" "effects-log" "supported-log-pages" "endu
     set -- $command; verb=$1; shift
     check nvme "$verb" "/dev/$CTRL" "$@"
 done
+check nvme ana-log "/dev/$CTRL"
 refused "Invalid Field" nvme sanitize "/dev/$CTRL" -a 4
 nvme error-log "/dev/$CTRL" -e 2 | grep -q "error_count.*: [1-9]" || fail "the error log is empty"
 ok "FDP statistics, RUAMW, events, vendor log page, other logs and features, errors"
+
+# --- firmware: a page with the header of an image, made on the host
+check nvme fw-download "/dev/$CTRL" -f /host/firmware
+check nvme fw-commit "/dev/$CTRL" -s 2 -a 3
+nvme fw-log "/dev/$CTRL" >/tmp/firmware || fail fw-log
+grep -qi "afi.*0x2" /tmp/firmware && grep -q "frs2.*INTEROP" /tmp/firmware || { cat /tmp/firmware; fail "firmware slots"; }
+nvme id-ctrl "/dev/$CTRL" | grep -q "^fr .*INTEROP" || fail "firmware revision"
+refused "[Ss]lot" nvme fw-commit "/dev/$CTRL" -s 7 -a 2
+check nvme fw-commit "/dev/$CTRL" -s 1 -a 3
+ok "nvme fw-download, fw-commit, fw-log"
 
 # --- the logs of OCP, as nvme-cli reads them
 nvme ocp smart-add-log "/dev/$CTRL" >/tmp/ocp 2>&1 || { cat /tmp/ocp; fail "ocp smart-add-log"; }

@@ -36,9 +36,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PLACE", default_value = "memory")]
     pub(crate) data: DataSpec,
 
-    /// Address and port to listen on; port 0 takes any free port.
+    /// Address and port to listen on; TCP port 0 takes any free one. If repeated, each address is a port of the
+    /// subsystem, numbered from 1.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4420")]
-    pub(crate) listen: SocketAddr,
+    pub(crate) listen: Vec<SocketAddr>,
 
     /// File for a capture of every command, which `wafer run --trace` plays.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -68,9 +69,10 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) serial: Option<String>,
 
-    /// Address that the discovery log reports to hosts. Default: the one they connected to.
+    /// Address that the discovery log reports to hosts. Default: the one they connected to. If repeated, one for each
+    /// --listen, in the same order.
     #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) advertise: Option<SocketAddr>,
+    pub(crate) advertise: Vec<SocketAddr>,
 
     /// File with the hosts that may connect, and what each may do. Without it, any host may read and write
     /// the namespaces attached to it; on a loopback address it may manage the drive too.

@@ -1,5 +1,7 @@
 //! `wafer serve`
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -36,7 +38,9 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     let access = match &args.hosts {
         Some(file) => hosts::read(file)?,
         // A machine trusts its own users; a network has others.
-        None => Access::Everyone(Rights { manage: args.listen.ip().is_loopback() }),
+        None => {
+            Access::Everyone(Rights { manage: args.listen.iter().all(|a| a.ip().is_loopback()) })
+        }
     };
     let options = ServerOptions {
         max_connections: connections(args, quiet),
@@ -45,8 +49,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     };
     let server = {
         let _inside = runtime.enter();
-        Server::bind(args.listen, options)
-            .map_err(|e| LabError::config("--listen", format!("{}: {e}", args.listen)))?
+        bind(&args.listen, options)?
     };
     let drive = Drive::new(DriveOptions {
         device: device.config.clone(),
@@ -71,7 +74,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
             serial: args.serial.clone().unwrap_or(defaults.serial),
             model: defaults.model,
             refuse_invalid_placement: args.invalid_placement == InvalidPlacement::Error,
-            advertise: args.advertise.map(|a| (a.ip().to_string(), a.port())),
+            advertise: args.advertise.iter().map(|a| (a.ip().to_string(), a.port())).collect(),
         },
         access,
     );
@@ -105,6 +108,20 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Listens on all addresses.
+fn bind(addresses: &[SocketAddr], options: ServerOptions) -> Result<Server, LabError> {
+    let failed = |address: &SocketAddr, error: io::Error| {
+        LabError::config("--listen", format!("{address}: {error}"))
+    };
+    let (first, others) = addresses
+        .split_first()
+        .ok_or_else(|| LabError::config("--listen", "expected an address"))?;
+    let server = Server::bind(*first, options).map_err(|error| failed(first, error))?;
+    others.iter().try_fold(server, |server, address| {
+        server.and_bind(*address).map_err(|error| failed(address, error))
+    })
+}
+
 /// Returns the number of connections that leave file descriptors for everything else.
 fn connections(args: &ServeArgs, quiet: bool) -> usize {
     let asked = args.max_connections as usize;
@@ -125,6 +142,9 @@ fn check(args: &ServeArgs) -> Result<(), LabError> {
     if args.nqn.as_ref().is_some_and(|nqn| !nqn.starts_with("nqn.") || nqn.len() > 223) {
         let reason = "an NVMe Qualified Name begins with `nqn.` and has at most 223 bytes";
         return Err(LabError::config("--nqn", reason));
+    }
+    if args.advertise.len() > args.listen.len() {
+        return Err(LabError::config("--advertise", "given more often than --listen"));
     }
     let printable = |c: char| (' '..='~').contains(&c);
     let valid = |serial: &String| (1..=20).contains(&serial.len()) && serial.chars().all(printable);
@@ -150,16 +170,25 @@ async fn serve(
     subsystem: Arc<Subsystem>,
 ) -> anyhow::Result<()> {
     let drive = Arc::clone(&subsystem.drive);
-    let address = server.local_addr()?;
+    let addresses = server.local_addrs()?;
     // A signal may come as soon as the address is printed.
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let nqn = subsystem.options.nqn.clone();
     if args.json {
-        output::json_line(&json!({ "nqn": nqn, "address": address }))?;
+        let mut line = json!({ "nqn": nqn, "address": addresses[0] });
+        if addresses.len() > 1 {
+            line["ports"] = json!(addresses);
+        }
+        output::json_line(&line)?;
     }
-    let (host, port) = (address.ip(), address.port());
-    output::notice(quiet, &format!("serving; nvme connect -t tcp -a {host} -s {port} -n {nqn}"));
+    for address in addresses {
+        let (host, port) = (address.ip(), address.port());
+        output::notice(
+            quiet,
+            &format!("serving; nvme connect -t tcp -a {host} -s {port} -n {nqn}"),
+        );
+    }
     let (stop, stopping) = watch::channel(false);
     let stopper = tokio::spawn(async move {
         tokio::select! {
