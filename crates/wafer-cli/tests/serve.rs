@@ -56,6 +56,8 @@ fn says(arguments: &[&str], words: &[&str]) {
 pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
+    /// What it said on stdout when it was ready.
+    ready: Value,
     /// Address of the live page.
     page: String,
     _stderr: BufReader<ChildStderr>,
@@ -85,7 +87,7 @@ impl Server {
         child.stdout = Some(stdout.into_inner());
         let ready: Value = serde_json::from_str(&ready).unwrap();
         let address = ready["address"].as_str().unwrap().parse().unwrap();
-        Server { child, address, page, _stderr: stderr }
+        Server { child, address, ready, page, _stderr: stderr }
     }
 
     fn get(&self, what: &str) -> Value {
@@ -136,6 +138,14 @@ fn wrong_arguments_are_one_line() {
     };
     says(&serve(&["--listen", "nonsense"]), &["--listen", "nonsense"]);
     says(&serve(&["--listen", "192.0.2.1:0"]), &["--listen", "192.0.2.1:0", "assign"]);
+    says(
+        &serve(&["--listen", free, "--listen", "192.0.2.1:0"]),
+        &["--listen", "192.0.2.1:0", "assign"],
+    );
+    says(
+        &serve(&["--listen", free, "--advertise", free, "--advertise", free]),
+        &["--advertise", "more often than --listen"],
+    );
     says(&serve(&["--listen", free, "--data", "tape"]), &["--data", "tape"]);
     says(
         &serve(&["--listen", free, "--set", "gc.polcy=fifo"]),
@@ -160,6 +170,26 @@ fn wrong_arguments_are_one_line() {
         &["/nowhere/run.trace", "no folder /nowhere"],
     );
     says(&["--device", "/nowhere.toml", "--listen", free], &["/nowhere.toml"]);
+}
+
+#[test]
+fn every_listen_is_a_port() {
+    let folder = folder(1);
+    let more = ["--listen", "127.0.0.2:0", "--advertise", "192.0.2.7:4421"];
+    let server = Server::start(folder.path(), &more);
+    let ports: Vec<SocketAddr> = serde_json::from_value(server.ready["ports"].clone()).unwrap();
+    assert_eq!((ports.len(), ports[0]), (2, server.address));
+    for address in &ports {
+        let mut host = Host::connect(*address, HostOptions::new(DISCOVERY_NQN, "finder")).unwrap();
+        let log =
+            String::from_utf8_lossy(&host.log(Lid::DISCOVERY, 0, 0, 4096).unwrap()).into_owned();
+        for found in ["192.0.2.7", "4421", "127.0.0.2", &ports[1].port().to_string()] {
+            assert!(log.contains(found), "{found} is not in the discovery log");
+        }
+        assert!(!log.contains("127.0.0.1"), "the first port advertises another address");
+        Host::connect(*address, HostOptions::new(NQN, "user")).unwrap();
+    }
+    server.stop();
 }
 
 #[test]

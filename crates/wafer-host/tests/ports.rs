@@ -77,6 +77,11 @@ fn every_port_is_in_the_discovery_log() {
     let ports = Ports::start();
     for through in 1..=2 {
         let mut host = ports.host(through, DISCOVERY_NQN);
+        let id: IdentifyController = host.identify(Cns::CONTROLLER, 0).unwrap();
+        assert!(
+            !Cmic::from_bits(id.cmic).ana(),
+            "Linux takes no controller with ANA and no namespaces"
+        );
         let page = log(&mut host, Lid::DISCOVERY, 0, 1024 * 4);
         let (head, entries) = DiscoveryLog::read_from_prefix(&page).unwrap();
         assert_eq!(head.numrec.get(), 3);

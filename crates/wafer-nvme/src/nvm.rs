@@ -106,7 +106,10 @@ impl CopyCdw12 {
 
     /// Returns the bytes of a Source Range Entry: [`CopyRange`], which longer tags follow in formats 1 and 3.
     pub const fn entry_bytes(self) -> u64 {
-        if self.desfmt() % 2 == 0 { 32 } else { 40 }
+        match self.desfmt() {
+            1 | 3 => 40,
+            _ => 32,
+        }
     }
 
     /// Returns whether Source Range Entries name their namespace.

@@ -171,6 +171,12 @@ fn downloads_that_are_no_image_are_refused() {
     download(&controller, &whole);
     download(&other, &whole);
     assert_eq!(replace(2), Status::INVALID_FIRMWARE_IMAGE);
+    // So does the end of its controller, whose identifier is free again.
+    download(&controller, &whole);
+    subsystem.remove(&controller);
+    let next = fuzzing::connect(&subsystem);
+    assert_eq!(next.cntlid, controller.cntlid);
+    assert_eq!(commit(&next, 2, CommitAction::REPLACE), Status::INVALID_FIRMWARE_IMAGE);
 }
 
 #[test]

@@ -40,6 +40,14 @@ impl Download {
         pieces
     }
 
+    /// Ends the download of a controller that is gone: its identifier may be another's next.
+    pub(crate) fn end(&self, controller: &Controller) {
+        let mut pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if pieces.owner.0 == controller.cntlid {
+            *pieces = Pieces::default();
+        }
+    }
+
     /// Adds a piece that ends at [`MAX_IMAGE`] or before.
     ///
     /// # Errors

@@ -42,6 +42,7 @@ impl Controller {
     /// Returns the Identify Controller data.
     pub(crate) fn identify_controller(&self) -> IdentifyController {
         let options = &self.subsystem.options;
+        let cmic = Cmic::new().with_multi_controller(true).with_multi_port(true);
         let mut id = IdentifyController {
             vid: VENDOR.into(),
             ssvid: VENDOR.into(),
@@ -50,11 +51,7 @@ impl Controller {
             mn: padded(&options.model),
             fr: self.subsystem.drive.firmware().running(),
             rab: 6,
-            cmic: Cmic::new()
-                .with_multi_controller(true)
-                .with_multi_port(true)
-                .with_ana(true)
-                .into_bits(),
+            cmic: cmic.into_bits(),
             mdts: MDTS,
             cntlid: self.cntlid.into(),
             ver: VERSION.into(),
@@ -108,6 +105,7 @@ impl Controller {
         id.tnvmcap = u128::from(geometry.logical_bytes()).into();
         id.unvmcap = u128::from(drive.unallocated_bytes().0).into();
         id.endgidmax = ENDURANCE_GROUP.into();
+        id.cmic = cmic.with_ana(true).into_bits();
         id.anatt = ANA_TRANSITION;
         id.anacap = Anacap::new()
             .with_optimized(true)

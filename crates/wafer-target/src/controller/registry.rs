@@ -300,6 +300,7 @@ impl Subsystem {
         controller.close();
         let mut registry = self.registry();
         if registry.get(&controller.cntlid).is_some_and(|c| std::ptr::eq(&**c, controller)) {
+            self.download.end(controller);
             registry.remove(&controller.cntlid);
         }
     }
