@@ -324,6 +324,40 @@ def test_a_run_with_a_clock_has_latencies():
     assert "p99" in repr(latency.read)
 
 
+class Greedy(wafer.Policy):
+    def select_victim(self, rus):
+        return rus.valid.argmin()
+
+
+def test_a_drive_in_steady_state_is_kept_for_the_next_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("WAFER_CACHE", str(tmp_path / "cache"))
+
+    def run(**more):
+        result = wafer.run(
+            timed_device(), wafer.fio_text(TIMED_JOBS), time=True, precondition="sequential+steady", **more
+        )
+        return result.summary, result.time, result.record["steady"].get("kept", False)
+
+    def kept():
+        return {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").glob("*.steady")}
+
+    first = run()
+    [(path, written)] = kept().items()
+    assert not first[-1]
+    assert run() == (*first[:-1], True)
+    assert kept()[path] > written, "it was not read"
+    # What a function does is not known by its name.
+    assert not run(policy=Greedy())[-1]
+    assert kept().keys() == {path}
+    # A folder that cannot be written to is a warning: the run goes on.
+    monkeypatch.setenv("WAFER_CACHE", "/dev/null/cache")
+    with pytest.warns(UserWarning, match="/dev/null/cache: the steady state is not kept"):
+        assert run() == first
+    monkeypatch.setenv("WAFER_CACHE_LIMIT", "much")
+    with pytest.raises(wafer.ConfigError, match="WAFER_CACHE_LIMIT"):
+        run()
+
+
 def test_a_run_without_a_clock_has_no_latency(small, tmp_path):
     result = wafer.run(small, wafer.fio_text(RANDOM_JOB), volume="1x")
     assert result.time is None

@@ -2,11 +2,12 @@
 
 use std::sync::Mutex;
 
+use wafer_cache::Cache;
 use wafer_lab::{Batch, Checked, Experiment, LabError, SteadyStates};
 use wafer_record::{Record, Snapshot};
 
-use crate::cache::Cache;
 use crate::cancel::{CANCEL, cancel_on_ctrl_c};
+use crate::output;
 use crate::progress::Bar;
 
 /// Runs experiments in parallel, within memory, and returns their results in the same order.
@@ -23,7 +24,7 @@ pub(crate) fn run_all(
     cancel_on_ctrl_c()?;
     let bar = Bar::new(experiments, quiet);
     let failed = Mutex::new(Vec::new());
-    let cache = Cache::of_environment(quiet)?;
+    let cache = cache(quiet)?;
     let batch = Batch {
         threads,
         cancel: &CANCEL,
@@ -51,4 +52,10 @@ pub(crate) fn check_all<'a>(
     experiments: impl IntoIterator<Item = &'a Experiment>,
 ) -> Result<Vec<Checked>, LabError> {
     experiments.into_iter().map(|experiment| experiment.clone().check()).collect()
+}
+
+/// Returns the folder of drives in steady state, unless there is none.
+pub(crate) fn cache(quiet: bool) -> anyhow::Result<Option<Cache>> {
+    let program = std::env::current_exe().unwrap_or_default();
+    Ok(Cache::of_environment(&program, move |text| output::notice(quiet, text))?)
 }

@@ -33,7 +33,6 @@
 
 mod args;
 mod batch;
-mod cache;
 mod cancel;
 mod commands;
 mod errors;

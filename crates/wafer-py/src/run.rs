@@ -1,12 +1,16 @@
 //! One run without the interpreter's lock.
 
+use std::ffi::CString;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use wafer_lab::{Control, LabError, Progress, Stage, Workload as LabWorkload};
+use wafer_cache::Cache;
+use wafer_lab::{Control, LabError, Progress, Stage, SteadyStates, Workload as LabWorkload};
 
 use crate::error::{PendingError, of_lab, raise};
 use crate::experiment::Experiment;
@@ -75,13 +79,20 @@ pub(crate) fn run(
         })
         .transpose()?;
 
+    // What a function in Python does is not known by its name.
+    let named = policy.is_none() && experiment.iterator.is_none();
+    let not_kept = Arc::new(Mutex::new(Vec::new()));
+    let cache = match named {
+        true => cache(py, &not_kept).map_err(|error| of_lab(py, &error))?,
+        false => None,
+    };
     let run = {
         let (pending, outside) = (pending.clone(), outside.clone());
         move || {
             let report = |now: Progress| tell(now, progress.as_ref(), outside.as_deref(), &pending);
             let checked = inner.check()?;
-            let control =
-                Control { cancel: &pending.stop, progress: &report, watch: None, steady: None };
+            let steady = cache.as_ref().map(|cache| cache as &dyn SteadyStates);
+            let control = Control { cancel: &pending.stop, progress: &report, watch: None, steady };
             match policy {
                 None => wafer_lab::run(&checked.experiment, control),
                 Some((name, policy)) => {
@@ -96,6 +107,10 @@ pub(crate) fn run(
     if let Some(error) = pending.take() {
         return Err(error);
     }
+    for text in not_kept.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let text = CString::new(text).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 0)?;
+    }
     let record = outcome.map_err(|error| match error {
         LabError::Cancelled => raise(py, "Cancelled", "the run was cancelled"),
         error => of_lab(py, &error),
@@ -106,6 +121,16 @@ pub(crate) fn run(
         None => serde_json::to_string_pretty(&record),
     });
     text.map_err(|e| raise(py, "WaferError", &e.to_string()))
+}
+
+/// Returns the folder of drives in steady state, unless there is none. `not_kept` gets what the user is to know.
+fn cache(py: Python<'_>, not_kept: &Arc<Mutex<Vec<String>>>) -> Result<Option<Cache>, LabError> {
+    let file = py.import("wafer._wafer").and_then(|module| module.getattr("__file__")?.extract());
+    let program: PathBuf = file.unwrap_or_default();
+    let not_kept = Arc::clone(not_kept);
+    Cache::of_environment(&program, move |text| {
+        not_kept.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+    })
 }
 
 /// Calls `progress`, unless the run is to stop.

@@ -4,16 +4,17 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use serde_json::json;
+use wafer_cache::Cache;
 use wafer_lab::LabError;
 use wafer_record::record::rfc3339;
 
 use crate::args::CacheCommand;
-use crate::cache::Cache;
+use crate::batch;
 use crate::output;
 use crate::output::Table;
 
 pub(crate) fn run(command: &CacheCommand, quiet: bool) -> anyhow::Result<()> {
-    let cache = Cache::of_environment(quiet)?.ok_or_else(|| {
+    let cache = batch::cache(quiet)?.ok_or_else(|| {
         LabError::config("WAFER_CACHE", "is `off`, or there is no home folder: nothing is kept")
     })?;
     match command {

@@ -1,8 +1,9 @@
-//! The folder of drives in steady state, one file each.
+//! The folder of drives in steady state, one file each: `--precondition steady` takes its time once.
 //!
 //! A file is a line of JSON, which says what it is of, and a zstd stream with a checksum. Runs read it only if the
 //! whole key is theirs: device, workload with its files, precondition, seed, and the program itself.
 
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -15,9 +16,7 @@ use serde_json::Value;
 use wafer_interface::Bytes;
 use wafer_lab::{LabError, SteadyStates};
 use wafer_record::text::bytes;
-use wafer_record::write_file;
-
-use crate::output;
+use wafer_record::{RecordError, write_file};
 
 const FORMAT: &str = "wafer.steady/1";
 const EXTENSION: &str = "steady";
@@ -29,11 +28,11 @@ const LEVEL: i32 = 1;
 const LIMIT: u64 = 16 << 30;
 
 /// The folder, and the most that it may take.
-#[derive(Clone, Debug)]
-pub(crate) struct Cache {
+pub struct Cache {
     folder: PathBuf,
     limit: u64,
-    quiet: bool,
+    program: Value,
+    tell: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 /// The first line of a file.
@@ -46,29 +45,35 @@ struct Head {
 
 /// A drive in the folder.
 #[derive(Debug, Serialize)]
-pub(crate) struct Entry {
+pub struct Entry {
     #[serde(skip)]
     path: PathBuf,
     #[serde(skip)]
     used: SystemTime,
     /// Profile or file of the device.
-    pub(crate) device: String,
+    pub device: String,
     /// Path of the workload.
-    pub(crate) workload: String,
-    pub(crate) precondition: String,
-    pub(crate) seed: u64,
-    pub(crate) bytes: u64,
+    pub workload: String,
+    /// What brought it there, as `--precondition` says it.
+    pub precondition: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Size of the file.
+    pub bytes: u64,
     /// When a run last read or wrote it, seconds since 1970.
-    pub(crate) used_unix_seconds: u64,
+    pub used_unix_seconds: u64,
 }
 
 impl Cache {
     /// Returns the folder that the environment names: `WAFER_CACHE`, or `wafer` in the user's cache; none if it is
-    /// `off`.
+    /// `off`. `program` is the file of the program, and `tell` is called with a sentence if a drive cannot be kept.
     ///
     /// # Errors
     /// `WAFER_CACHE_LIMIT` is no size.
-    pub(crate) fn of_environment(quiet: bool) -> anyhow::Result<Option<Self>> {
+    pub fn of_environment(
+        program: &Path,
+        tell: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Option<Self>, LabError> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let users = || {
             let home = || Some(PathBuf::from(variable("HOME")?).join(".cache"));
@@ -81,16 +86,17 @@ impl Cache {
             None => users(),
         };
         let limit = variable("WAFER_CACHE_LIMIT").map_or(Ok(LIMIT), |text| size(&text))?;
-        Ok(folder.map(|folder| Cache { folder, limit, quiet }))
+        let program = identity(program);
+        Ok(folder.map(|folder| Cache { folder, limit, program, tell: Box::new(tell) }))
     }
 
     /// Returns the folder.
-    pub(crate) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Returns the most bytes that it takes.
-    pub(crate) fn limit(&self) -> u64 {
+    pub fn limit(&self) -> u64 {
         self.limit
     }
 
@@ -98,7 +104,7 @@ impl Cache {
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub(crate) fn entries(&self) -> io::Result<Vec<Entry>> {
+    pub fn entries(&self) -> io::Result<Vec<Entry>> {
         let folder = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other?,
@@ -120,7 +126,7 @@ impl Cache {
     ///
     /// # Errors
     /// The folder cannot be read, or a file cannot be removed.
-    pub(crate) fn clear(&self) -> io::Result<(usize, u64)> {
+    pub fn clear(&self) -> io::Result<(usize, u64)> {
         let entries = self.entries()?;
         entries.iter().try_for_each(|entry| fs::remove_file(&entry.path))?;
         Ok((entries.len(), entries.iter().map(|entry| entry.bytes).sum()))
@@ -128,7 +134,7 @@ impl Cache {
 
     fn path(&self, key: &Value) -> PathBuf {
         let mut hasher = DefaultHasher::new();
-        (program().to_string(), key.to_string()).hash(&mut hasher);
+        (self.program.to_string(), key.to_string()).hash(&mut hasher);
         self.folder.join(format!("{:016x}.{EXTENSION}", hasher.finish()))
     }
 
@@ -149,10 +155,12 @@ impl Cache {
         &self,
         key: &Value,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> anyhow::Result<()> {
-        fs::create_dir_all(&self.folder)?;
+    ) -> Result<(), RecordError> {
+        let failed = |source| RecordError::Io { path: self.folder.clone(), source };
+        fs::create_dir_all(&self.folder).map_err(failed)?;
         let path = self.path(key);
-        let head = Head { format: FORMAT.to_owned(), program: program(), key: key.clone() };
+        let head =
+            Head { format: FORMAT.to_owned(), program: self.program.clone(), key: key.clone() };
         write_file(&path, |to| {
             serde_json::to_writer(&mut *to, &head)?;
             to.write_all(b"\n")?;
@@ -163,7 +171,7 @@ impl Cache {
             encoder.finish()?;
             Ok(())
         })?;
-        Ok(self.fit()?)
+        self.fit().map_err(failed)
     }
 }
 
@@ -171,7 +179,7 @@ impl SteadyStates for Cache {
     fn find(&self, key: &Value) -> Option<Box<dyn Read>> {
         let path = self.path(key);
         let (head, file) = open(&path).ok()?;
-        if head.key != *key || head.program != program() {
+        if head.key != *key || head.program != self.program {
             return None;
         }
         // What is used stays longest. A folder that may not be written to is still good to read.
@@ -181,9 +189,11 @@ impl SteadyStates for Cache {
 
     fn keep(&self, key: &Value, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
         if let Err(error) = self.write(key, write) {
-            let folder = self.folder.display();
-            let text = format!("{folder}: the steady state is not kept: {error:#}");
-            output::notice(self.quiet, &text);
+            let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            (self.tell)(&format!(
+                "{}: the steady state is not kept: {cause}",
+                self.folder.display()
+            ));
         }
     }
 
@@ -193,9 +203,9 @@ impl SteadyStates for Cache {
     }
 }
 
-/// Returns what tells this program from one that may work otherwise: a version says too little while it is changed.
-fn program() -> Value {
-    let file = std::env::current_exe().and_then(fs::metadata);
+/// Returns what tells a program from one that may work otherwise: a version says too little while it is changed.
+fn identity(program: &Path) -> Value {
+    let file = fs::metadata(program);
     let modified = file.as_ref().ok().and_then(|file| seconds(file.modified().ok()?));
     let length = file.map(|file| file.len()).ok();
     serde_json::json!({ "bytes": length, "modified": modified.map(|d| d.as_nanos().to_string()) })
@@ -205,7 +215,7 @@ fn seconds(time: SystemTime) -> Option<std::time::Duration> {
     time.duration_since(UNIX_EPOCH).ok()
 }
 
-fn size(text: &OsString) -> anyhow::Result<u64> {
+fn size(text: &OsString) -> Result<u64, LabError> {
     let text = text.to_string_lossy();
     let bytes: Bytes = text
         .parse()
