@@ -25,11 +25,18 @@ pub(crate) enum Change<N> {
     /// A write was refused because its namespace does not define the placement identifier.
     RefusedPlacement { nsid: u32, pid: u16, timestamp: (u64, u8) },
     /// SMART values that no command changes; hosts may have read them.
-    Life { error_entries: u64, power_on_seconds: u64 },
+    Life {
+        error_entries: u64,
+        power_on_seconds: u64,
+        #[serde(default)]
+        media_errors: u64,
+    },
     /// The write protection of a namespace changed.
     Protect { nsid: u32, state: Protection },
     /// Bytes of a namespace were marked as uncorrectable.
     Uncorrectable { nsid: u32, offset: u64, length: u64 },
+    /// Bytes of a namespace can no longer be read, because their medium fails, or can be again.
+    MediaError { nsid: u32, offset: u64, length: u64, failing: bool },
     /// Registrations or the reservation of a namespace changed.
     Reservations { nsid: u32, state: Reservations },
     /// A Sanitize operation began or ended.

@@ -289,7 +289,11 @@ impl Drive {
             Change::Feature { fid, value } => {
                 inner.features.insert(fid, value);
             }
-            Change::Life { error_entries, power_on_seconds } => {
+            Change::MediaError { nsid, offset, length, failing } => {
+                find(nsid)?.set_media_error(offset, length, failing);
+            }
+            Change::Life { error_entries, power_on_seconds, media_errors } => {
+                inner.life.media_errors = inner.life.media_errors.max(media_errors);
                 inner.life.error_entries = error_entries;
                 inner.life.power_on_seconds = power_on_seconds;
             }

@@ -89,6 +89,9 @@ macro_rules! open_enum {
         impl $name {
             $($(#[$vdoc])* pub const $value: $name = $name($number);)*
 
+            /// Every known value.
+            pub const KNOWN: &'static [$name] = &[$($name::$value,)*];
+
             /// Returns the name of a known value.
             pub const fn name(self) -> Option<&'static str> {
                 match self {

@@ -15,6 +15,8 @@ pub struct Failure {
     pub lba: u64,
     /// Whether the same command may succeed later.
     pub retry: bool,
+    /// Whether the medium failed to return data, which SMART counts.
+    pub medium: bool,
 }
 
 impl From<Status> for Failure {
@@ -28,7 +30,7 @@ impl From<Status> for Failure {
                 | Status::FORMAT_IN_PROGRESS
                 | Status::SANITIZE_IN_PROGRESS
         );
-        Failure { status, location: None, lba: 0, retry }
+        Failure { status, location: None, lba: 0, retry, medium: false }
     }
 }
 
@@ -43,7 +45,8 @@ impl Failure {
     /// Returns a failure of the medium of the data.
     pub(crate) fn medium(error: &std::io::Error, status: Status, lba: u64) -> Self {
         tracing::error!(%error, "the data of a namespace cannot be reached");
-        Failure { lba, retry: true, ..status.into() }
+        let medium = status == Status::UNRECOVERED_READ_ERROR;
+        Failure { lba, retry: true, medium, ..status.into() }
     }
 }
 
@@ -51,7 +54,7 @@ impl Controller {
     /// Enters a failure into the error log and returns the status field of the completion.
     pub fn fail(&self, qid: u16, sqe: &Sqe, failure: &Failure) -> StatusField {
         let field = StatusField::new().with_status(failure.status.0).with_dnr(!failure.retry);
-        let error_count = self.subsystem.drive.count_error();
+        let error_count = self.subsystem.drive.count_error(failure.medium);
         let mut state = self.state();
         let entry = ErrorEntry {
             error_count: error_count.into(),

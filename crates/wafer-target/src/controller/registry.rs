@@ -1,12 +1,13 @@
 //! The subsystem: its drive, its controllers, and how hosts connect to them.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::mem::offset_of;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use wafer_drive::{Drive, hyphenated};
@@ -15,8 +16,9 @@ use wafer_nvme::{
     MAX_NQN, Status, nqn,
 };
 
+use super::async_event::Events;
+use super::faults::Faults;
 use super::latency::LatencyMonitor;
-use super::logs::smart::reliability;
 use super::support::Support;
 use super::telemetry::Telemetry;
 use super::{Access, Controller, Failure, MAX_IO_QUEUES, MQES_Z, Rights, State};
@@ -58,7 +60,7 @@ impl SubsystemOptions {
 }
 
 /// What a controller is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// I/O controller of the subsystem.
@@ -94,6 +96,8 @@ pub struct Subsystem {
     pub started: Instant,
     pub(crate) support: Support,
     pub(crate) latency: LatencyMonitor,
+    /// Faults that were injected.
+    pub(crate) faults: Faults,
     pub(super) telemetry: Telemetry,
     access: Access,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
@@ -118,6 +122,7 @@ impl Subsystem {
             started: Instant::now(),
             support: super::support(),
             telemetry: Telemetry::default(),
+            faults: Faults::default(),
             controllers: Mutex::default(),
         });
         let sanitized = Arc::downgrade(&subsystem);
@@ -207,14 +212,10 @@ impl Subsystem {
                 async_config: AsyncEventConfig::new(),
                 async_requests: Default::default(),
                 changed: Default::default(),
-                notice_sent: false,
-                notice_due: false,
-                warning_sent: false,
-                sanitize_sent: false,
-                sanitize_due: false,
-                telemetry_sent: false,
-                telemetry_due: false,
-                warnings_due: reliability(self.drive.is_saved()),
+                events: Events {
+                    warnings_due: self.warnings(self.drive.is_saved(), Default::default()),
+                    ..Events::default()
+                },
                 notifications: Default::default(),
                 reservation_masks: Default::default(),
                 thresholds: Default::default(),
@@ -271,9 +272,10 @@ impl Subsystem {
         if !controller.is_ready() {
             return Err(Status::SEQUENCE_ERROR.into());
         }
-        if !controller.state().queues.insert(qid) {
-            return Err(Status::SEQUENCE_ERROR.into());
-        }
+        match controller.state().queues.entry(qid) {
+            Entry::Vacant(queue) => queue.insert(Latch::default()),
+            Entry::Occupied(_) => return Err(Status::SEQUENCE_ERROR.into()),
+        };
         Ok(controller)
     }
 

@@ -54,7 +54,7 @@ impl Subsystem {
     /// Notifies all controllers that a Sanitize operation has ended.
     pub(crate) fn sanitized(&self) {
         for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
-            controller.state().sanitize_due = true;
+            controller.state().events.sanitize.raise();
             controller.wake.notify_one();
         }
     }

@@ -28,8 +28,8 @@ struct State {
     controller: Data,
     /// Whether a host has yet to read the data that the drive made.
     available: bool,
-    /// Whether the drive began to fail, and its state is not captured yet.
-    due: bool,
+    /// Why the state is to be captured, if it is.
+    due: Option<&'static str>,
 }
 
 /// One capture of the state.
@@ -77,24 +77,22 @@ impl Subsystem {
         self.telemetry.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that the drive begins to fail. It must not be used here, because its lock is held.
-    pub(super) fn telemetry_due(&self) {
-        self.telemetry().due = true;
+    /// Notes that the state is to be captured, and why. The drive must not be used here, because its lock is held.
+    pub(crate) fn telemetry_due(&self, reason: &'static str) {
+        self.telemetry().due = Some(reason);
     }
 
-    /// Captures the state of a drive that began to fail, and tells hosts.
+    /// Captures the state of the drive if that is due, and tells hosts.
     pub(super) fn capture_telemetry(&self) {
-        if !std::mem::take(&mut self.telemetry().due) {
-            return;
-        }
+        let Some(reason) = self.telemetry().due.take() else { return };
         let mut data =
             Data { generation: self.telemetry().controller.generation, ..Data::default() };
-        data.renew(self, "the drive cannot be saved");
+        data.renew(self, reason);
         let mut state = self.telemetry();
         (state.controller, state.available) = (data, true);
         drop(state);
         for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
-            controller.state().telemetry_due = true;
+            controller.state().events.telemetry.raise();
             controller.wake.notify_one();
         }
     }

@@ -8,7 +8,11 @@ use crate::controller::identify::padded;
 
 pub(super) const PAGE: Page = Page {
     lid: Lid::FIRMWARE,
-    read: |_, _| {
+    read: |controller, request| {
+        if !request.retain {
+            controller.state().events.firmware.read();
+            controller.wake.notify_one();
+        }
         let mut log = FirmwareLog { afi: 1, ..Default::default() };
         log.slots[0] = padded(env!("CARGO_PKG_VERSION"));
         Ok(log.as_bytes().to_vec())

@@ -13,7 +13,7 @@ pub(super) const PAGE: Page = Page {
     lid: Lid::SANITIZE_STATUS,
     read: |controller, request| {
         if !request.retain {
-            controller.state().sanitize_sent = false;
+            controller.state().events.sanitize.read();
             controller.wake.notify_one();
         }
         let now = controller.subsystem.drive.sanitize_status();
