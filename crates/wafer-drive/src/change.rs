@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Protection;
+use super::persistent_log::PersistentEvent;
 use super::reservation::Reservations;
 use super::sanitize::Sanitized;
 use super::self_test::SelfTests;
@@ -43,6 +44,8 @@ pub(crate) enum Change<N> {
     Sanitize(Sanitized),
     /// A Device Self-test began or ended.
     SelfTests(SelfTests),
+    /// An event was added to the persistent event log.
+    Event(PersistentEvent),
     /// The value of a feature was saved.
     Feature { fid: u8, value: Vec<u8> },
 }

@@ -13,6 +13,7 @@ use wafer_nvme::crc32c;
 
 use super::events::EventLog;
 use super::persistence::{self, Persistence, hyphenated};
+use super::persistent_log::PersistentLog;
 use super::sanitize::Sanitized;
 use super::self_test::SelfTests;
 use super::{Drive, DriveOptions, Inner, Life, Namespace, Pending};
@@ -62,6 +63,8 @@ pub(super) struct Saved<N> {
     pub(super) self_tests: SelfTests,
     #[serde(default)]
     pub(super) features: BTreeMap<u8, Vec<u8>>,
+    #[serde(default)]
+    pub(super) persistent_log: PersistentLog,
     pub(super) namespaces: Vec<N>,
 }
 
@@ -103,6 +106,7 @@ impl Drive {
             sanitized: inner.sanitized,
             self_tests: inner.self_tests.clone(),
             features: inner.features.clone(),
+            persistent_log: inner.persistent_log.clone(),
             namespaces: namespaces.iter().flatten().map(|n| &**n).collect(),
         };
         let [_, state, new, _] = persistence::files(&files.data);

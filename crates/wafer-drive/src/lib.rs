@@ -8,7 +8,7 @@
 //! - `commands.rs`, `manage.rs`, `removal.rs`: operations of hosts; `batch.rs`: commands to count;
 //!   `namespace.rs`: one namespace; `space.rs`: where the data of namespaces lies.
 //! - `backend/`: keeps the data: none, memory, file, and makes short writes atomic.
-//! - `events.rs`: the FDP event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
+//! - `events.rs`: the FDP event log. `persistent_log.rs`: the persistent event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
 //! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
@@ -48,6 +48,7 @@ mod manage;
 mod marks;
 mod namespace;
 mod persistence;
+mod persistent_log;
 mod protection;
 pub mod random;
 mod recorder;
@@ -79,6 +80,8 @@ pub use manage::NamespaceRequest;
 pub use namespace::{Namespace, PlacementError, Retired};
 use persistence::Persistence;
 pub use persistence::hyphenated;
+use persistent_log::{Daily, PersistentLog};
+pub use persistent_log::{MAX_PERSISTENT_LOG, NO_CONTROLLER, PersistentEvent, hardware_error};
 pub use protection::Protection;
 use recorder::Recorder;
 pub use removal::Removal;
@@ -196,6 +199,7 @@ pub(crate) struct Inner {
     pub(crate) events: EventLog,
     sanitized: Sanitized,
     self_tests: SelfTests,
+    pub(crate) persistent_log: PersistentLog,
     /// Saved values of features, by identifier.
     features: BTreeMap<u8, Vec<u8>>,
     pub(crate) recorder: Option<Recorder>,
@@ -248,6 +252,7 @@ pub struct Drive {
     reserved: AtomicBool,
     sanitizing: Sanitizing,
     testing: Testing,
+    daily: Daily,
     pub(crate) options: DriveOptions,
     environment: Environment,
     started: Duration,
@@ -296,6 +301,7 @@ impl Drive {
                 initial: Initial::of(&options),
                 sanitized: Sanitized::default(),
                 self_tests: SelfTests::default(),
+                persistent_log: PersistentLog::default(),
                 features: BTreeMap::new(),
                 life: Life { power_cycles: 1, ..Life::default() },
                 recorder: None,
@@ -314,6 +320,7 @@ impl Drive {
             reserved: AtomicBool::new(false),
             sanitizing: Sanitizing::default(),
             testing: Testing::default(),
+            daily: Daily::default(),
             started: environment.clock.monotonic(),
             environment,
             notices: Vec::new(),
@@ -396,6 +403,7 @@ impl Drive {
         self.space.release(&self.backend);
         self.sanitize();
         self.self_test();
+        self.maintain_daily();
         let mut inner = self.lock();
         self.retry(&mut inner);
         self.maintain_life(&mut inner);

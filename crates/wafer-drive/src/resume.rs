@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use wafer_interface::{Command, LBA_BYTES, NsId, Op, Placement};
+use wafer_nvme::HardwareErrorCode;
 
 use super::change::Change;
 use super::checkpoint::{self, Saved};
@@ -55,6 +56,7 @@ impl Drive {
         self.set_sanitized(&mut inner, saved.sanitized);
         inner.self_tests = saved.self_tests;
         inner.features = saved.features;
+        inner.persistent_log = saved.persistent_log;
         for namespace in saved.namespaces {
             self.restore_namespace(&inner, namespace).map_err(|e| wrong(&state, e.to_string()))?;
         }
@@ -94,6 +96,9 @@ impl Drive {
                  that succeeded may be lost"
                     .to_owned(),
             );
+        }
+        if header.generation < saved.generation || header.ending != Ending::Clean {
+            inner.log_hardware_error(HardwareErrorCode::UNSAFE_SHUTDOWN, &[]);
         }
         let reserved = self.namespaces().iter().flatten().any(|n| n.is_reserved());
         self.reserved.store(reserved, Ordering::Release);
@@ -286,6 +291,7 @@ impl Drive {
             }
             Change::Sanitize(sanitized) => self.set_sanitized(inner, sanitized),
             Change::SelfTests(tests) => inner.self_tests = tests,
+            Change::Event(event) => inner.persistent_log.push(event),
             Change::Feature { fid, value } => {
                 inner.features.insert(fid, value);
             }

@@ -13,7 +13,7 @@
 //! - `location.rs`: where a command is at fault, computed from the layouts.
 //! - `controller.rs`: controller properties. `identify.rs`, `namespace.rs`: Identify data.
 //! - `log.rs`, `fdp.rs`, `feature.rs`, `directive.rs`: log pages, FDP, features, directives.
-//! - `self_test.rs`: Device Self-test. `ocp.rs`: what the OCP Datacenter NVMe SSD specification adds.
+//! - `self_test.rs`: Device Self-test. `persistent_event.rs`: the persistent event log. `ocp.rs`: what the OCP Datacenter NVMe SSD specification adds.
 //! - `nvm.rs`: I/O commands. `fabrics.rs`, `tcp.rs`: connecting, discovery, PDUs.
 //!
 //! # Invariants
@@ -46,6 +46,7 @@ mod namespace;
 mod nvm;
 mod ocp;
 mod opcode;
+mod persistent_event;
 mod queue;
 mod reservation;
 mod self_test;
@@ -66,6 +67,7 @@ pub use namespace::*;
 pub use nvm::*;
 pub use ocp::*;
 pub use opcode::*;
+pub use persistent_event::*;
 pub use queue::*;
 pub use reservation::*;
 pub use self_test::*;

@@ -8,6 +8,7 @@ mod lba_status;
 mod medium;
 mod monitoring;
 mod ocp;
+mod persistent;
 mod protection;
 mod reservations;
 mod sanitize;

@@ -1,6 +1,7 @@
 //! Commands that fail: the status of the completion, and the entry of the error log.
 
-use wafer_nvme::{ErrorEntry, Location, Sqe, Status, StatusField};
+use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::{Cqe, ErrorEntry, Location, Sqe, Status, StatusField};
 
 use super::{Controller, ERROR_ENTRIES};
 
@@ -73,6 +74,13 @@ impl Controller {
             state.errors.pop_back();
         }
         state.errors.push_front(entry);
-        field.with_more(true)
+        drop(state);
+        let field = field.with_more(true);
+        if failure.medium {
+            let status = field.into_bits().into();
+            let cqe = Cqe { sqid: qid.into(), cid: sqe.cid, status, ..Default::default() };
+            self.subsystem.drive.log_media_error(self.cntlid, cqe.as_bytes());
+        }
+        field
     }
 }

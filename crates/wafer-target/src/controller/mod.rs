@@ -19,6 +19,7 @@ mod io;
 pub(crate) mod latency;
 mod logs;
 mod nsid;
+mod persistent;
 mod registry;
 mod removals;
 mod reservations;
@@ -155,6 +156,8 @@ pub(crate) struct State {
     pub(crate) changed: BTreeSet<u32>,
     pub(crate) events: Events,
     pub(crate) notifications: Notifications,
+    /// The reporting context of the persistent event log: its whole page.
+    pub(crate) persistent_log: Option<Vec<u8>>,
     /// Reservation notifications that are masked, by NSID.
     pub(crate) reservation_masks: BTreeMap<u32, ReservationMask>,
     pub(crate) thresholds: Thresholds,

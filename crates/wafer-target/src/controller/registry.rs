@@ -131,6 +131,13 @@ impl Subsystem {
                 subsystem.sanitized();
             }
         });
+        let daily = Arc::downgrade(&subsystem);
+        subsystem.drive.on_day(move || {
+            if let Some(subsystem) = daily.upgrade() {
+                subsystem.log_smart();
+            }
+        });
+        subsystem.log_power_on();
         let notified = Arc::downgrade(&subsystem);
         subsystem.drive.on_health(move |saved| {
             if let Some(subsystem) = notified.upgrade() {
@@ -217,6 +224,7 @@ impl Subsystem {
                     ..Events::default()
                 },
                 notifications: Default::default(),
+                persistent_log: None,
                 reservation_masks: Default::default(),
                 thresholds: Default::default(),
                 errors: Default::default(),

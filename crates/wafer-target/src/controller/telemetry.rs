@@ -90,7 +90,9 @@ impl Subsystem {
         data.renew(self, reason);
         let mut state = self.telemetry();
         (state.controller, state.available) = (data, true);
+        let head = head(Lid::TELEMETRY_CONTROLLER, &state, &state.controller);
         drop(state);
+        self.log_telemetry(&head);
         for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
             controller.state().events.telemetry.raise();
             controller.wake.notify_one();
@@ -105,31 +107,39 @@ impl Subsystem {
             self.telemetry().host = data;
         }
         let state = self.telemetry();
-        let head = TelemetryLog { host_generation: state.host.generation, ..Default::default() };
-        page(Lid::TELEMETRY_HOST, head, &state, &state.host)
+        let head = head(Lid::TELEMETRY_HOST, &state, &state.host);
+        let page = [head.as_bytes(), &state.host.blocks].concat();
+        drop(state);
+        if create {
+            self.log_telemetry(&head);
+        }
+        page
     }
 
     /// Returns the log that the drive made. It is available until a host has read it to its end.
     pub(super) fn controller_telemetry(&self, retain: bool) -> Vec<u8> {
         self.capture_telemetry();
         let mut state = self.telemetry();
-        let head = TelemetryLog { host_generation: SUBSYSTEM, ..Default::default() };
-        let page = page(Lid::TELEMETRY_CONTROLLER, head, &state, &state.controller);
+        let head = head(Lid::TELEMETRY_CONTROLLER, &state, &state.controller);
+        let page = [head.as_bytes(), &state.controller.blocks].concat();
         state.available &= retain;
         page
     }
 }
 
-fn page(lid: Lid, head: TelemetryLog, state: &State, data: &Data) -> Vec<u8> {
-    let head = TelemetryLog {
+/// Returns the head of a log.
+fn head(lid: Lid, state: &State, data: &Data) -> TelemetryLog {
+    let host = lid == Lid::TELEMETRY_HOST;
+    TelemetryLog {
         lid: lid.0,
         ieee: OUI,
         last_blocks: data.last_blocks.map(Into::into),
-        scope: if lid == Lid::TELEMETRY_HOST { SUBSYSTEM } else { 0 },
+        // The scope stands elsewhere in the log of the controller.
+        scope: if host { SUBSYSTEM } else { 0 },
+        host_generation: if host { state.host.generation } else { SUBSYSTEM },
         available: u8::from(state.available),
         controller_generation: state.controller.generation,
         reason: padded(data.reason),
-        ..head
-    };
-    [head.as_bytes(), &data.blocks].concat()
+        ..Default::default()
+    }
 }

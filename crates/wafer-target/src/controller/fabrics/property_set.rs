@@ -50,6 +50,7 @@ impl PropertySet {
             state.error_recovery.clear();
             controller.dulbe.store(false, Ordering::Release);
             state.events = Default::default();
+            state.persistent_log = None;
             state.notifications = Default::default();
             state.reservation_masks.clear();
             state.thresholds = Default::default();
@@ -61,6 +62,7 @@ impl PropertySet {
         drop(state);
         if before.en() && !cc.en() {
             controller.subsystem.drive.reset_self_test(controller.cntlid);
+            controller.subsystem.log_reset(controller.cntlid);
         }
         Ok(Reply::default())
     }

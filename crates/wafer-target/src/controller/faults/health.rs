@@ -36,7 +36,12 @@ impl Subsystem {
         let controllers = self.controllers();
         let of_hosts = || controllers.iter().filter(|c| c.kind == Kind::Io);
         let before: Vec<_> = of_hosts().map(|c| c.warnings()).collect();
+        let temperatures = (self.faults.health().temperature(), health.temperature());
+        let warnings = || self.warnings(self.drive.is_saved(), Default::default());
+        let own = warnings();
         self.faults.lock().health = health;
+        self.log_warnings(own, warnings());
+        self.log_temperature(temperatures);
         for (controller, before) in of_hosts().zip(before) {
             controller.warnings_changed(before, controller.warnings());
         }

@@ -16,7 +16,7 @@ pub(super) const PAGE: Page = Page {
         let billions = |bytes: u64| u128::from(bytes.div_ceil(1_000_000_000)).into();
         let log = EnduranceGroupLog {
             egfeat: 0x80,
-            critical_warning: endurance_warning(controller),
+            critical_warning: endurance_warning(controller.warnings()),
             available_spare: health.available_spare(),
             spare_threshold: SPARE_THRESHOLD,
             percentage_used: percentage_used(&health, &wear),

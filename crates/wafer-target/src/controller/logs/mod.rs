@@ -18,8 +18,9 @@ mod handles;
 mod ocp_error_recovery;
 mod ocp_latency;
 mod ocp_smart;
+mod persistent_event;
 mod reservation;
-mod sanitize;
+pub(super) mod sanitize;
 mod self_test;
 pub(super) mod smart;
 mod supported;
@@ -62,6 +63,7 @@ pub(super) const PAGES: &[Page] = &[
     telemetry::HOST,
     telemetry::CONTROLLER,
     endurance_group::PAGE,
+    persistent_event::PAGE,
     feature_effects::PAGE,
     fdp_configurations::PAGE,
     fdp_usage::PAGE,

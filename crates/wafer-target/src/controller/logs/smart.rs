@@ -4,7 +4,8 @@ use wafer_drive::Wear;
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{CriticalWarning, Lid, SmartLog, location};
 
-use super::{Controller, Page};
+use super::Page;
+use crate::controller::Subsystem;
 use crate::controller::faults::Health;
 use crate::controller::nsid::BROADCAST;
 
@@ -20,23 +21,29 @@ pub(super) const PAGE: Page = Page {
         if ![0, BROADCAST].contains(&request.nsid) {
             return Err(location!(nsid).into());
         }
-        let drive = &controller.subsystem.drive;
-        let wear = drive.wear();
-        let now = drive.counters();
-        let life = now.life;
-        let health = controller.subsystem.faults.health();
         if !request.retain {
             controller.state().events.warning_sent = false;
             controller.wake.notify_one();
         }
+        Ok(controller.subsystem.smart(controller.warnings()).as_bytes().to_vec())
+    },
+};
+
+impl Subsystem {
+    /// Returns the log with the critical warnings of a controller.
+    pub(in crate::controller) fn smart(&self, warnings: CriticalWarning) -> SmartLog {
+        let wear = self.drive.wear();
+        let now = self.drive.counters();
+        let life = now.life;
+        let health = self.faults.health();
         let units = |bytes: u64| u128::from(bytes.div_ceil(512_000)).into();
-        let log = SmartLog {
-            critical_warning: controller.warnings().into_bits(),
+        SmartLog {
+            critical_warning: warnings.into_bits(),
             temperature: health.temperature().into(),
             available_spare: health.available_spare(),
             spare_threshold: SPARE_THRESHOLD,
             percentage_used: percentage_used(&health, &wear),
-            endurance_warning: endurance_warning(controller),
+            endurance_warning: endurance_warning(warnings),
             data_units_read: units(now.lifetime.read_bytes),
             data_units_written: units(now.lifetime.host_bytes),
             host_reads: u128::from(life.read_commands).into(),
@@ -47,10 +54,9 @@ pub(super) const PAGE: Page = Page {
             media_errors: u128::from(life.media_errors).into(),
             error_entries: u128::from(life.error_entries).into(),
             ..Default::default()
-        };
-        Ok(log.as_bytes().to_vec())
-    },
-};
+        }
+    }
+}
 
 /// Returns the Percentage Used of a drive: 255 is the most that a host can be told.
 pub(super) fn percentage_used(health: &Health, wear: &Wear) -> u8 {
@@ -59,8 +65,8 @@ pub(super) fn percentage_used(health: &Health, wear: &Wear) -> u8 {
 }
 
 /// Returns the critical warnings of the endurance group: spare, reliability and read-only, where SMART has them.
-pub(super) fn endurance_warning(controller: &Controller) -> u8 {
+pub(super) fn endurance_warning(warnings: CriticalWarning) -> u8 {
     let of_group =
         CriticalWarning::new().with_spare(true).with_unreliable(true).with_read_only(true);
-    controller.warnings().into_bits() & of_group.into_bits()
+    warnings.into_bits() & of_group.into_bits()
 }
