@@ -121,7 +121,7 @@ compare-records: ## OLD=BINARY: the same runs by another binary and by this tree
 
 # --- peers
 
-.PHONY: interop mount-load serve-bench simulate soak serve-soak live-bench web-test
+.PHONY: interop mount-load mqsim serve-bench simulate soak serve-soak live-bench web-test
 interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 5 minutes (installs QEMU)
 	tests/interop/need-peers
 	$(CARGO) test --locked --workspace --no-run
@@ -133,6 +133,11 @@ mount-load: ## `wafer mount` under ext4, XFS, Btrfs, swap and a Linux guest in Q
 	$(BUILD_TOOLS)
 	$(CARGO) test --release --locked -p wafer-cli --test main mount::
 	tests/mount/run $(RELEASE)/wafer $(TARGET)/interop
+
+mqsim: ## SRC=DIR, a checkout of MQSim: its own cases with it and with wafer, to target/mqsim.md; 3 minutes (needs g++)
+	@[ -n "$(SRC)" ] || { echo "mqsim: NOT RUN: SRC names no checkout of MQSim" >&2; exit 1; }
+	$(CARGO) build --release --locked -p wafer-cli
+	scripts/mqsim $(SRC) $(RELEASE)/wafer >$(TARGET)/mqsim.md
 
 serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.md; 3 minutes
 	tests/interop/need-peers

@@ -22,8 +22,10 @@ export function configurationPanel(state) {
     const many = state.runs.length > MANY;
     const runs = many ? [state.runs[state.selected]] : state.runs;
     const cells = (row) => (many ? [row.values[state.selected], row.differs ? several(row.values) : "the same"] : row.values);
+    // The times of a device say nothing of runs without a clock.
+    const timed = state.runs.some((run) => run.record.time);
     const rows = state.configuration
-      .filter((row) => row.differs || !only.checked)
+      .filter((row) => row.differs || !(only.checked || (!timed && row.key.startsWith("timing."))))
       .map((row) => ({ class: row.differs ? "differs" : null, cells: [row.key, ...cells(row)] }));
     const texts = runs.filter((run) => run.record.provenance.workload?.text).map((run) =>
       el("details", {}, el("summary", {}, `Workload of ${run.label}`), el("pre", { tabindex: "0" }, run.record.provenance.workload.text)));

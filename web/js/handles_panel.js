@@ -23,14 +23,14 @@ export function handlesPanel(state) {
       const host = last(h.host);
       const { waf: ratio, moved_bytes: moved, moved_share: share } = h.totals;
       return [
-        el("span", {}, swatch({ index: i }), " ", h.label),
+        el("span", { class: "named" }, swatch({ index: i }), " ", h.label),
         h.key === "gc" ? "relocated data" : h.jobs.join(", ") || "–",
         bytes(host), bytes(last(h.media)), waf(ratio ?? NaN), percent(share), bar(host / most, moved / most, i),
       ];
     });
     show(body, table("Handles", [
       { name: "handle" }, { name: "written by" }, { name: "host", number: true }, { name: "media", number: true }, { name: "WAF", number: true },
-      { name: "of what was moved", number: true }, { name: "host, then moved by GC" },
+      { name: "of all moved", number: true }, { name: "host, then moved by GC" },
     ], rows), el("p", { class: "note" },
       "Media bytes of a handle are its host writes and what GC moved out of its RUs. gc is the RU that GC fills for all "
       + "initially isolated handles: its host bytes are what was moved into it, its media bytes also what was moved again."));

@@ -1,4 +1,5 @@
-// A sweep at a glance: WAF over two of the settings in which its runs differ. A cell opens its run.
+// A sweep at a glance: WAF over two of the settings in which its runs differ, and a map for each value of a third one.
+// A cell opens its run.
 
 import { el, scrolled, section, show } from "./dom.js";
 import { tidy, waf } from "./format.js";
@@ -9,69 +10,91 @@ import { exporters } from "./exporting.js";
 /** A setting with more values has no place on a screen. */
 const MOST_VALUES = 60;
 
-/** Settings that differ, with their values in order; those with most values first. */
+/** More maps than these no longer compare at a glance. */
+const MOST_MAPS = 12;
+
+/** Settings that differ, with their values in order; those with most values first, and the seed last. */
 export function axesOf(configuration) {
   return configuration.filter((row) => row.differs)
     .map((row) => ({ ...row, distinct: [...new Set(row.values)].sort(byValue) }))
     .filter((row) => row.distinct.length <= MOST_VALUES)
-    .sort((a, b) => b.distinct.length - a.distinct.length || byValue(a.key, b.key));
+    .sort((a, b) => (a.key === "seed") - (b.key === "seed") || b.distinct.length - a.distinct.length || byValue(a.key, b.key));
 }
 
 /** The runs of each cell: rows by the values of `y` (null: one row), columns by those of `x`. */
 export function cells(runs, x, y) {
   const grid = (y ? y.distinct : [""]).map(() => x.distinct.map(() => []));
-  runs.forEach((run, i) => grid[y ? y.distinct.indexOf(y.values[i]) : 0][x.distinct.indexOf(x.values[i])].push(i));
+  runs.forEach((i) => grid[y ? y.distinct.indexOf(y.values[i]) : 0][x.distinct.indexOf(x.values[i])].push(i));
   return grid;
 }
 
+/** The runs of each map: one for each value of `z` (null: one map of all). */
+export function maps(runs, z) {
+  return z ? z.distinct.map((value) => runs.filter((i) => z.values[i] === value)) : [runs];
+}
+
 export function sweepPanel(state) {
-  const chosen = { x: null, y: null };
+  const chosen = { x: null, y: null, z: null };
   const choices = el("p", { class: "choices" });
   const body = el("div", {});
   let rows = [];
   let axes = [];
   let runs = null;
+  // The buttons, each with the runs of its cell.
+  let buttons = [];
   const pick = (name, label, options) => el("label", {}, `${label} `, el("select", {
-    id: `sweep-${name}`, onchange: (event) => { chosen[name] = event.target.value; update(); },
+    id: `sweep-${name}`, onchange: (event) => { chosen[name] = event.target.value; draw(); },
   }, options.map((key) => el("option", { value: key, selected: key === chosen[name] }, key || "–"))), " ");
   const element = section("sweep", "WAF over the settings", exporters("sweep", null, () => rows), choices, body);
   const of = (i) => state.runs[i].record.summary;
+  const axis = (key) => axes.find((row) => row.key === key) ?? null;
+  const cell = (found, most) => {
+    const known = found.filter((i) => of(i).host_bytes > 0);
+    if (known.length === 0) return el("td", {}, "–");
+    const best = known.reduce((a, i) => (of(i).waf < of(a).waf ? i : a));
+    const back = share((of(best).waf - 1) / Math.max(1e-9, most - 1));
+    const node = el("button", {
+      type: "button", class: "cell", title: `${runs[best].label}${known.length > 1 ? `: the lowest of ${known.length} runs` : ""}`,
+      onclick: () => state.set("selected", best),
+    }, waf(of(best).waf));
+    buttons.push([node, known]);
+    node.style.backgroundColor = css(back);
+    node.style.color = textOn(back);
+    return el("td", { class: "number" }, node);
+  };
+  const map = (grid, x, y, title, most) => el("table", { class: "matrix" },
+    el("caption", { class: title ? "title" : "hidden" }, title ?? `WAF by ${x.key}${y ? ` and ${y.key}` : ""}`),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, y?.key ?? x.key), x.distinct.map((value) => el("th", { scope: "col", class: "number" }, tidy(value))))),
+    el("tbody", {}, grid.map((row, r) => el("tr", {}, el("th", { scope: "row" }, y ? tidy(y.distinct[r]) : "WAF"), row.map((found) => cell(found, most))))));
   function update() {
     if (runs !== state.runs) {
       runs = state.runs;
       axes = runs.length > MANY ? axesOf(state.configuration) : [];
-      chosen.x = axes[0]?.key ?? null;
-      chosen.y = axes[1]?.key ?? "";
+      [chosen.x, chosen.y] = [axes[0]?.key ?? null, axes[1]?.key ?? ""];
       const keys = axes.map(({ key }) => key);
-      show(choices, pick("x", "Columns", keys), pick("y", "Rows", ["", ...keys]));
+      const few = axes.filter(({ distinct }) => distinct.length <= MOST_MAPS).map(({ key }) => key);
+      chosen.z = keys.slice(2).find((key) => key !== "seed" && few.includes(key)) ?? "";
+      show(choices, pick("x", "Columns", keys), pick("y", "Rows", ["", ...keys]), pick("z", "A map for each", ["", ...few]));
+      element.hidden = axes.length === 0;
+      if (!element.hidden) draw();
+    } else {
+      press();
     }
-    element.hidden = axes.length === 0;
-    if (element.hidden) return;
-    const axis = (key) => axes.find((row) => row.key === key) ?? null;
-    const [x, y] = [axis(chosen.x), axis(chosen.y)];
-    const grid = cells(runs, x, y);
-    const written = runs.map((_, i) => i).filter((i) => of(i).host_bytes > 0);
-    const most = written.reduce((a, i) => Math.max(a, of(i).waf), 1);
-    const cell = (found) => {
-      const known = found.filter((i) => of(i).host_bytes > 0);
-      if (known.length === 0) return el("td", {}, "–");
-      const best = known.reduce((a, i) => (of(i).waf < of(a).waf ? i : a));
-      const back = share((of(best).waf - 1) / Math.max(1e-9, most - 1));
-      const node = el("button", {
-        type: "button", class: "cell", title: `${runs[best].label}${known.length > 1 ? `: the lowest of ${known.length} runs` : ""}`,
-        "aria-pressed": String(known.includes(state.selected)), onclick: () => state.set("selected", best),
-      }, waf(of(best).waf));
-      node.style.backgroundColor = css(back);
-      node.style.color = textOn(back);
-      return el("td", { class: "number" }, node);
-    };
-    rows = [[`${y?.key ?? ""} \\ ${x.key}`, ...x.distinct],
-      ...grid.map((row, r) => [y?.distinct[r] ?? "WAF", ...row.map((found) => found.map((i) => of(i).waf).join(" "))])];
-    show(body, el("p", { class: "note" }, "A cell opens its run. Where several runs share a cell, it shows the lowest WAF."),
-      scrolled("WAF over the settings", el("table", { class: "matrix" },
-      el("caption", { class: "hidden" }, `WAF by ${x.key}${y ? ` and ${y.key}` : ""}`),
-      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, y?.key ?? x.key), x.distinct.map((value) => el("th", { scope: "col", class: "number" }, tidy(value))))),
-      el("tbody", {}, grid.map((row, r) => el("tr", {}, el("th", { scope: "row" }, y ? tidy(y.distinct[r]) : "WAF"), row.map(cell)))))));
+  }
+  const press = () => buttons.forEach(([node, known]) => node.setAttribute("aria-pressed", String(known.includes(state.selected))));
+  function draw() {
+    buttons = [];
+    const [x, y, z] = [axis(chosen.x), axis(chosen.y), axis(chosen.z)];
+    const grids = maps(runs.map((_, i) => i), z).map((found) => cells(found, x, y));
+    const most = runs.map((_, i) => of(i)).reduce((a, { host_bytes, waf }) => (host_bytes > 0 ? Math.max(a, waf) : a), 1);
+    const wafs = (row) => row.map((found) => found.map((i) => of(i).waf).join(" "));
+    const third = (m) => (z ? [z.distinct[m]] : []);
+    rows = [[...(z ? [z.key] : []), `${y?.key ?? ""} \\ ${x.key}`, ...x.distinct],
+      ...grids.flatMap((grid, m) => grid.map((row, r) => [...third(m), y?.distinct[r] ?? "WAF", ...wafs(row)]))];
+    const title = (m) => (z ? `${z.key} = ${tidy(z.distinct[m])}` : null);
+    show(body, el("p", { class: "note" }, "A cell opens its run. Where several runs share a cell, it shows the lowest WAF. Colours mean the same on all maps."),
+      el("div", { class: z ? "maps" : "" }, grids.map((grid, m) => scrolled(title(m) ?? "WAF over the settings", map(grid, x, y, title(m), most)))));
+    press();
   }
   return { element, update };
 }

@@ -395,7 +395,14 @@ describe("what comes from outside", () => {
   test("a sweep is a map of WAF over two settings, and a cell or a name opens its run", async () => {
     const records = sweep(100, 50);
     const { page, done } = await open(report("sweep", records));
-    assert.deepEqual(await page.locator("#sweep select").evaluateAll((all) => all.map((one) => one.value)), ["overprovisioning", "reclaim_unit.size"]);
+    assert.deepEqual(await page.locator("#sweep select").evaluateAll((all) => all.map((one) => one.value)), ["overprovisioning", "reclaim_unit.size", "gc.policy"]);
+    // Small multiples: a map for each value of the third setting, with one scale of colours.
+    assert.deepEqual(await page.locator("#sweep caption").allInnerTexts(), ["gc.policy = fifo", "gc.policy = greedy"]);
+    const filled = (map) => page.locator("#sweep table").nth(map).locator("button").evaluateAll((all) => all.map((one) => one.textContent));
+    for (const [m, odd] of [[0, 0], [1, 1]]) {
+      assert.deepEqual(await filled(m), records.filter((_, i) => i % 2 === odd).map((record) => record.summary.waf.toFixed(3)));
+    }
+    await page.locator("#sweep-z").selectOption("");
     const map = () => page.locator("#sweep tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
     const expected = ["1MiB", "2MiB", "3MiB", "4MiB"].map((size, s) =>
       [size, ...Array.from({ length: 25 }, (_, op) => records[25 * s + op].summary.waf.toFixed(3))]);

@@ -236,7 +236,7 @@ fn handles(record: &Record) -> String {
             number(percent(handle.moved_share)),
         ]
     });
-    let columns = ["handle", "host", "media", "WAF", "of what was moved"];
+    let columns = ["handle", "host", "media", "WAF", "of all moved"];
     chart.svg() + &table("Handles", &columns, rows)
 }
 
