@@ -2,6 +2,7 @@
 
 mod cache;
 mod calibrate;
+mod ctl;
 mod explain;
 mod fuzz;
 mod measure;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::persistent_log::PersistentEvent;
 use super::reservation::Reservations;
 use super::sanitize::Sanitized;
 use super::self_test::SelfTests;
@@ -25,11 +26,18 @@ pub(crate) enum Change<N> {
     /// A write was refused because its namespace does not define the placement identifier.
     RefusedPlacement { nsid: u32, pid: u16, timestamp: (u64, u8) },
     /// SMART values that no command changes; hosts may have read them.
-    Life { error_entries: u64, power_on_seconds: u64 },
+    Life {
+        error_entries: u64,
+        power_on_seconds: u64,
+        #[serde(default)]
+        media_errors: u64,
+    },
     /// The write protection of a namespace changed.
     Protect { nsid: u32, state: Protection },
     /// Bytes of a namespace were marked as uncorrectable.
     Uncorrectable { nsid: u32, offset: u64, length: u64 },
+    /// Bytes of a namespace can no longer be read, because their medium fails, or can be again.
+    MediaError { nsid: u32, offset: u64, length: u64, failing: bool },
     /// Registrations or the reservation of a namespace changed.
     Reservations { nsid: u32, state: Reservations },
     /// A Sanitize operation began or ended.
@@ -38,6 +46,8 @@ pub(crate) enum Change<N> {
     SelfTests(SelfTests),
     /// The firmware slots changed.
     Firmware(Firmware),
+    /// An event was added to the persistent event log.
+    Event(PersistentEvent),
     /// The value of a feature was saved.
     Feature { fid: u8, value: Vec<u8> },
 }

@@ -13,6 +13,7 @@ use wafer_nvme::crc32c;
 
 use super::events::EventLog;
 use super::persistence::{self, Persistence, hyphenated};
+use super::persistent_log::PersistentLog;
 use super::sanitize::Sanitized;
 use super::self_test::SelfTests;
 use super::{Drive, DriveOptions, Firmware, Inner, Life, Namespace, Pending};
@@ -64,6 +65,8 @@ pub(super) struct Saved<N> {
     pub(super) firmware: Firmware,
     #[serde(default)]
     pub(super) features: BTreeMap<u8, Vec<u8>>,
+    #[serde(default)]
+    pub(super) persistent_log: PersistentLog,
     pub(super) namespaces: Vec<N>,
 }
 
@@ -106,6 +109,7 @@ impl Drive {
             self_tests: inner.self_tests.clone(),
             firmware: inner.firmware,
             features: inner.features.clone(),
+            persistent_log: inner.persistent_log.clone(),
             namespaces: namespaces.iter().flatten().map(|n| &**n).collect(),
         };
         let [_, state, new, _] = persistence::files(&files.data);

@@ -9,7 +9,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use wafer_nvme::Status;
+use wafer_nvme::{CriticalWarning, HardwareErrorCode, Status};
 
 use super::{Drive, Inner};
 
@@ -125,6 +125,12 @@ impl Drive {
         self.access.store(access as u8, Ordering::Relaxed);
         if std::mem::discriminant(&before) == std::mem::discriminant(&inner.health) {
             return;
+        }
+        if !inner.health.is_saved() {
+            // What SMART reports from now on.
+            let warning = CriticalWarning::new().with_unreliable(true).with_read_only(true);
+            let bits = [warning.into_bits()];
+            inner.log_hardware_error(HardwareErrorCode::CRITICAL_WARNING, &bits);
         }
         match inner.health.clone() {
             Health::Saved => {

@@ -8,7 +8,7 @@
 //! - `commands.rs`, `manage.rs`, `removal.rs`: operations of hosts; `batch.rs`: commands to count;
 //!   `namespace.rs`: one namespace; `space.rs`: where the data of namespaces lies.
 //! - `backend/`: keeps the data: none, memory, file, and makes short writes atomic.
-//! - `events.rs`: the FDP event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
+//! - `events.rs`: the FDP event log. `persistent_log.rs`: the persistent event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
 //! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
@@ -49,6 +49,7 @@ mod manage;
 mod marks;
 mod namespace;
 mod persistence;
+mod persistent_log;
 mod protection;
 pub mod random;
 mod recorder;
@@ -81,6 +82,8 @@ pub use manage::NamespaceRequest;
 pub use namespace::{Namespace, PlacementError, Retired};
 use persistence::Persistence;
 pub use persistence::hyphenated;
+use persistent_log::{Daily, PersistentLog};
+pub use persistent_log::{MAX_PERSISTENT_LOG, NO_CONTROLLER, PersistentEvent, hardware_error};
 pub use protection::Protection;
 use recorder::Recorder;
 pub use removal::Removal;
@@ -199,6 +202,7 @@ pub(crate) struct Inner {
     sanitized: Sanitized,
     self_tests: SelfTests,
     firmware: Firmware,
+    pub(crate) persistent_log: PersistentLog,
     /// Saved values of features, by identifier.
     features: BTreeMap<u8, Vec<u8>>,
     pub(crate) recorder: Option<Recorder>,
@@ -251,6 +255,7 @@ pub struct Drive {
     reserved: AtomicBool,
     sanitizing: Sanitizing,
     testing: Testing,
+    daily: Daily,
     pub(crate) options: DriveOptions,
     environment: Environment,
     started: Duration,
@@ -300,6 +305,7 @@ impl Drive {
                 sanitized: Sanitized::default(),
                 self_tests: SelfTests::default(),
                 firmware: Firmware::default(),
+                persistent_log: PersistentLog::default(),
                 features: BTreeMap::new(),
                 life: Life { power_cycles: 1, ..Life::default() },
                 recorder: None,
@@ -318,6 +324,7 @@ impl Drive {
             reserved: AtomicBool::new(false),
             sanitizing: Sanitizing::default(),
             testing: Testing::default(),
+            daily: Daily::default(),
             started: environment.clock.monotonic(),
             environment,
             notices: Vec::new(),
@@ -400,6 +407,7 @@ impl Drive {
         self.space.release(&self.backend);
         self.sanitize();
         self.self_test();
+        self.maintain_daily();
         let mut inner = self.lock();
         self.retry(&mut inner);
         self.maintain_life(&mut inner);

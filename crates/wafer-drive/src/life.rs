@@ -24,7 +24,7 @@ pub struct Life {
     pub power_cycles: u64,
     /// Times the drive was opened after a server that had not saved it.
     pub unsafe_shutdowns: u64,
-    /// Times the drive was opened after its data file had failed to sync.
+    /// Reads that the medium failed, and times the drive was opened after its data file had failed to sync.
     pub media_errors: u64,
     /// Entries of the error log.
     pub error_entries: u64,
@@ -32,10 +32,24 @@ pub struct Life {
     pub power_on_seconds: u64,
 }
 
+impl Life {
+    /// Returns the counts of errors.
+    fn errors(&self) -> [u64; 2] {
+        [self.error_entries, self.media_errors]
+    }
+
+    /// Returns the counts now, with those of a record where no command changes them.
+    pub(crate) fn told(self, now: Life) -> Life {
+        let Life { error_entries, power_on_seconds, media_errors, .. } = self;
+        Life { error_entries, power_on_seconds, media_errors, ..now }
+    }
+}
+
 impl Drive {
-    /// Counts an entry of the error log and returns its number, from 1.
-    pub fn count_error(&self) -> u64 {
+    /// Counts an entry of the error log and returns its number, from 1. `medium` is whether the medium failed.
+    pub fn count_error(&self, medium: bool) -> u64 {
         let mut inner = self.lock();
+        inner.life.media_errors += u64::from(medium);
         inner.life.error_entries += 1;
         inner.life.error_entries
     }
@@ -50,14 +64,12 @@ impl Drive {
     pub(crate) fn told_life(&self, inner: &mut Inner) -> Life {
         let now = self.life(inner);
         let Some(told) = inner.recorded_life() else { return now };
-        if (now.error_entries, now.power_on_seconds / HOUR)
-            != (told.error_entries, told.power_on_seconds / HOUR)
+        if now.errors() != told.errors()
+            || now.power_on_seconds / HOUR != told.power_on_seconds / HOUR
         {
             self.record_life(inner, now);
         }
-        let told = inner.recorded_life().unwrap_or(now);
-        let Life { error_entries, power_on_seconds, .. } = told;
-        Life { error_entries, power_on_seconds, ..now }
+        inner.recorded_life().unwrap_or(now).told(now)
     }
 
     /// Journals the counts that no command changes, about once a minute.
@@ -65,7 +77,7 @@ impl Drive {
         let now = self.life(inner);
         let told = inner.recorded_life();
         if told.is_some_and(|told| {
-            now.error_entries > told.error_entries
+            now.errors() != told.errors()
                 || now.power_on_seconds >= told.power_on_seconds + RECORD_POWER_ON
         }) {
             self.record_life(inner, now);
@@ -73,8 +85,8 @@ impl Drive {
     }
 
     fn record_life(&self, inner: &mut Inner, now: Life) {
-        let Life { error_entries, power_on_seconds, .. } = now;
-        if self.note(inner, &Change::Life { error_entries, power_on_seconds }) {
+        let Life { error_entries, power_on_seconds, media_errors, .. } = now;
+        if self.note(inner, &Change::Life { error_entries, power_on_seconds, media_errors }) {
             inner.set_recorded_life(now);
         }
     }

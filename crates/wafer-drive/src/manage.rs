@@ -88,6 +88,7 @@ impl Drive {
             }),
             protection: Default::default(),
             marks: Default::default(),
+            media_errors: Default::default(),
             reservations: Default::default(),
             retired: Default::default(),
         };

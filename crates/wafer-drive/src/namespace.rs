@@ -47,6 +47,9 @@ pub struct Namespace {
     /// Changed with the drive locked.
     #[serde(default)]
     pub(crate) marks: Marks,
+    /// Blocks that the medium cannot return: media errors. Changed with the drive locked.
+    #[serde(default)]
+    pub(crate) media_errors: Marks,
     /// Changed with the drive locked.
     #[serde(default)]
     pub(crate) reservations: ReservationCell,

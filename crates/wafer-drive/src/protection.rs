@@ -1,4 +1,4 @@
-//! What keeps the data of a namespace from hosts: write protection, and blocks marked as uncorrectable.
+//! What keeps the data of a namespace from hosts: write protection, blocks marked as uncorrectable, and media errors.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -8,6 +8,7 @@ use wafer_interface::{Command, LBA_BYTES, Op};
 use wafer_nvme::Status;
 
 use super::change::Change;
+use super::marks::Marks;
 use super::{Drive, Inner, Namespace};
 
 /// Maximum number of separate ranges of a namespace that are marked as uncorrectable. They are in memory and in each
@@ -88,14 +89,41 @@ impl Namespace {
         }
     }
 
-    /// Returns the offset of the first byte of a range that is marked as uncorrectable.
+    /// Returns the offset of the first byte of a range that cannot be read: marked as uncorrectable, or with a media
+    /// error.
     pub fn uncorrectable(&self, offset: u64, length: u64) -> Option<u64> {
-        self.marks.first(offset, offset + length)
+        let marked = self.marks.first(offset, offset + length);
+        marked.into_iter().chain(self.media_error(offset, length)).min()
     }
 
-    /// Returns at most `count` ranges of bytes within a range that are marked as uncorrectable, ascending: begin and end.
+    /// Returns the offset of the first byte of a range with a media error.
+    pub fn media_error(&self, offset: u64, length: u64) -> Option<u64> {
+        self.media_errors.first(offset, offset + length)
+    }
+
+    /// Returns at most `count` ranges of bytes within a range that cannot be read, ascending: begin and end.
     pub fn uncorrectable_ranges(&self, from: u64, end: u64, count: usize) -> Vec<(u64, u64)> {
-        self.marks.within(from, end, count)
+        if !self.media_errors.any() {
+            return self.marks.within(from, end, count);
+        }
+        let mut both = self.marks.within(from, end, usize::MAX);
+        both.extend(self.media_errors.within(from, end, usize::MAX));
+        Marks::from(both).within(from, end, count)
+    }
+
+    /// Returns at most `count` ranges of bytes with media errors, ascending: begin and end.
+    pub fn media_error_ranges(&self, count: usize) -> Vec<(u64, u64)> {
+        self.media_errors.within(0, self.bytes, count)
+    }
+
+    /// Adds a media error, or takes those of a range away.
+    pub(crate) fn set_media_error(&self, offset: u64, length: u64, failing: bool) {
+        let end = offset.saturating_add(length);
+        if failing {
+            self.media_errors.add(offset, end);
+        } else {
+            self.media_errors.remove(offset, end);
+        }
     }
 }
 
@@ -144,18 +172,42 @@ impl Drive {
         namespace.marks.add(offset, offset + length);
         Ok(())
     }
+
+    /// Has the medium of bytes of a namespace fail, or work again, durably: reading them fails until they are written or
+    /// deallocated. Write protection does not matter to a medium.
+    ///
+    /// # Errors
+    /// As [`Self::mark_uncorrectable`].
+    pub fn set_media_error(
+        &self,
+        namespace: &Arc<Namespace>,
+        offset: u64,
+        length: u64,
+        failing: bool,
+    ) -> Result<(), Status> {
+        let mut inner = self.lock();
+        namespace.check_live()?;
+        if namespace.media_errors.len() >= MOST_MARKS {
+            return Err(Status::INTERNAL_ERROR);
+        }
+        let change = Change::MediaError { nsid: namespace.nsid, offset, length, failing };
+        self.commit(&mut inner, &change)?;
+        namespace.set_media_error(offset, length, failing);
+        Ok(())
+    }
 }
 
 impl Inner {
-    /// Takes the marks of blocks away that commands write or deallocate.
+    /// Takes the marks and media errors of blocks away that commands write or deallocate.
     pub(crate) fn clear_marks(namespaces: &[Option<Arc<Namespace>>], commands: &[Command]) {
-        if !namespaces.iter().flatten().any(|namespace| namespace.marks.any()) {
+        if !namespaces.iter().flatten().any(|n| n.marks.any() || n.media_errors.any()) {
             return;
         }
         for command in commands.iter().filter(|c| matches!(c.op, Op::Write | Op::Deallocate)) {
             if let Some(Some(namespace)) = namespaces.get(command.namespace.index()) {
                 let offset = command.lba * LBA_BYTES;
                 namespace.marks.remove(offset, offset + command.bytes());
+                namespace.media_errors.remove(offset, offset + command.bytes());
             }
         }
     }

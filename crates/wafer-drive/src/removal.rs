@@ -145,7 +145,9 @@ impl Drive {
                 }
                 let (lba_bytes, store) = (1 << namespace.lba_shift, Arc::clone(&namespace.store));
                 let again = renewed(&namespace, lba_bytes, namespace.base, store);
-                self.insert(Namespace { marks: namespace.marks.clone(), ..again });
+                let marks = namespace.marks.clone();
+                let media_errors = namespace.media_errors.clone();
+                self.insert(Namespace { marks, media_errors, ..again });
                 return Err(status);
             }
         };
@@ -211,6 +213,7 @@ fn renewed(old: &Namespace, lba_bytes: u32, base: u64, store: Arc<dyn Store>) ->
         attachment: Mutex::new(attachment),
         protection: old.protection.clone(),
         marks: Default::default(),
+        media_errors: Default::default(),
         reservations: old.reservations.clone(),
         retired: Default::default(),
     }

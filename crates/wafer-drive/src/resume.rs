@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use wafer_interface::{Command, LBA_BYTES, NsId, Op, Placement};
+use wafer_nvme::HardwareErrorCode;
 
 use super::change::Change;
 use super::checkpoint::{self, Saved};
@@ -56,6 +57,7 @@ impl Drive {
         inner.self_tests = saved.self_tests;
         inner.firmware = saved.firmware;
         inner.features = saved.features;
+        inner.persistent_log = saved.persistent_log;
         for namespace in saved.namespaces {
             self.restore_namespace(&inner, namespace).map_err(|e| wrong(&state, e.to_string()))?;
         }
@@ -98,6 +100,9 @@ impl Drive {
         }
         // The journal has the slots before the reset; the next server repeats it.
         inner.firmware.reset();
+        if header.generation < saved.generation || header.ending != Ending::Clean {
+            inner.log_hardware_error(HardwareErrorCode::UNSAFE_SHUTDOWN, &[]);
+        }
         let reserved = self.namespaces().iter().flatten().any(|n| n.is_reserved());
         self.reserved.store(reserved, Ordering::Release);
         let hours = inner.life.power_on_seconds / 3600;
@@ -290,10 +295,15 @@ impl Drive {
             Change::Sanitize(sanitized) => self.set_sanitized(inner, sanitized),
             Change::SelfTests(tests) => inner.self_tests = tests,
             Change::Firmware(firmware) => inner.firmware = firmware,
+            Change::Event(event) => inner.persistent_log.push(event),
             Change::Feature { fid, value } => {
                 inner.features.insert(fid, value);
             }
-            Change::Life { error_entries, power_on_seconds } => {
+            Change::MediaError { nsid, offset, length, failing } => {
+                find(nsid)?.set_media_error(offset, length, failing);
+            }
+            Change::Life { error_entries, power_on_seconds, media_errors } => {
+                inner.life.media_errors = inner.life.media_errors.max(media_errors);
                 inner.life.error_entries = error_entries;
                 inner.life.power_on_seconds = power_on_seconds;
             }

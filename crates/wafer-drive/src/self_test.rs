@@ -219,8 +219,10 @@ impl Drive {
         let at = position.at;
         let count = SLICE.min(namespace.bytes - at);
         let data = &mut buffer[..count as usize];
-        if namespace.store.read(at, data).is_err() {
-            let unreadable = Some((nsid, at >> namespace.lba_shift));
+        let failed = namespace.media_error(at, count);
+        let failed = failed.or_else(|| namespace.store.read(at, data).err().map(|_| at));
+        if let Some(first) = failed {
+            let unreadable = Some((nsid, first >> namespace.lba_shift));
             let outcome = SelfTestOutcome::FAILED_SEGMENT;
             return Some(End { outcome, segment: READ, unreadable });
         }

@@ -54,11 +54,7 @@ impl Drive {
             uptime_seconds: self.uptime().as_secs_f64(),
             counters: device.counters(),
             lifetime: inner.lifetime(),
-            life: inner.recorded_life().map_or(self.life(inner), |told| Life {
-                error_entries: told.error_entries,
-                power_on_seconds: told.power_on_seconds,
-                ..inner.life
-            }),
+            life: inner.recorded_life().map_or(self.life(inner), |told| told.told(inner.life)),
             handles: device.handle_counters().to_vec(),
             gc: device.gc_counters(),
             capacity_bytes: device.geometry().logical_bytes(),

@@ -121,7 +121,7 @@ fn script(drive: &Drive, clock: &ManualClock) -> Known {
             }
             14 => drive.apply(0, &commands(2000, 1)),
             7 | 11 | 18 | 21 => {
-                drive.count_error();
+                drive.count_error(false);
                 clock.advance(Duration::from_secs(2));
                 drive.maintain().map_err(|_| Status::WRITE_FAULT)
             }

@@ -25,7 +25,7 @@ fn counters_of_smart_survive_a_kill() {
         count(&drive, &commands(20, round), Transferred { reads: round, writes: 20 }).unwrap();
         count(&drive, &[], Transferred { reads: 1, writes: 0 }).unwrap();
         if round % 7 == 0 {
-            drive.count_error();
+            drive.count_error(false);
         }
         clock.advance(Duration::from_secs(1000));
         if round % 31 == 0 {
@@ -51,10 +51,46 @@ fn counters_of_smart_survive_a_kill() {
 }
 
 #[test]
+fn media_errors_survive_a_kill_until_they_are_written() {
+    let storage = FaultyStorage::default();
+    let clock = Arc::<ManualClock>::default();
+    let drive = with(&storage, options(DataSpec::File(DATA.into())), &clock).unwrap();
+    let namespace = drive.namespace(1).unwrap();
+    drive.set_media_error(&namespace, 8192, 16384, true).unwrap();
+    drive.set_media_error(&namespace, 12288, 4096, false).unwrap();
+    // The count is in the journal once a host may have been told of it.
+    drive.count_error(true);
+    assert_eq!(drive.counters().life.media_errors, 1);
+    let ranges = |drive: &Drive| {
+        let namespace = drive.namespace(1).unwrap();
+        (namespace.media_error_ranges(9), namespace.uncorrectable_ranges(0, 1 << 20, 9))
+    };
+    let both = vec![(8192, 12288), (16384, 24576)];
+    drive.mark_uncorrectable(&namespace, 12288, 8192).unwrap();
+    let expected = (both, vec![(8192, 24576)]);
+    assert_eq!(ranges(&drive), expected);
+    for save in [false, true] {
+        if save {
+            drive.save().unwrap();
+        }
+        let killed = on(&storage.copy()).unwrap();
+        assert_eq!(killed.counters().life.media_errors, 1, "{save}");
+        assert_eq!(ranges(&killed), expected, "{save}");
+        killed.apply(0, &[Command::write(16, 8, Placement::NONE)]).unwrap();
+        let again = on(&storage.copy()).unwrap();
+        assert_eq!(ranges(&again), expected, "{save}");
+        assert_eq!(ranges(&killed).0, vec![(16384, 24576)], "{save}");
+    }
+    // It is the medium that fails, whatever hosts may do to it.
+    drive.protect(0, 1, wafer_drive::Protection::Protected).unwrap();
+    drive.set_media_error(&namespace, 0, 4096, true).unwrap();
+}
+
+#[test]
 fn a_minute_in_operation_is_kept_although_nobody_asks() {
     let (storage, clock) = (FaultyStorage::default(), Arc::<ManualClock>::default());
     let drive = with(&storage, options(DataSpec::File(DATA.into())), &clock).unwrap();
-    drive.count_error();
+    drive.count_error(false);
     for _ in 0..70 {
         clock.advance(Duration::from_secs(1));
         drive.maintain().unwrap();

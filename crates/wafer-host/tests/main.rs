@@ -2,6 +2,7 @@
 
 mod commands;
 mod common;
+mod control;
 mod faults;
 mod fused;
 mod hostile;

@@ -172,8 +172,10 @@ layout! {
         pub anagrpmax: U32,
         /// Number of ANA Group Identifiers.
         pub nanagrpid: U32,
+        /// Persistent Event Log Size, 64 KiB.
+        pub pels: U32,
         #[doc(hidden)]
-        pub rsvd352: [u8; 160],
+        pub rsvd356: [u8; 156],
         /// Submission Queue Entry Size: required in bits 3:0, maximum in 7:4.
         pub sqes: u8,
         /// Completion Queue Entry Size.
@@ -232,7 +234,7 @@ layout! {
         pub rsvd2080: [u8; 2016],
     } at {
         cntlid: 78, oaes: 92, ctratt: 96, cntrltype: 111, oacs: 256, elpe_z: 262, tnvmcap: 280,
-        unvmcap: 296, edstt: 316, kas: 320, sanicap: 328, endgidmax: 340, anatt: 342, nanagrpid: 348, sqes: 512, nn: 516, oncs: 520, vwc: 525, cdfs: 534,
+        unvmcap: 296, edstt: 316, kas: 320, sanicap: 328, endgidmax: 340, anatt: 342, nanagrpid: 348, pels: 352, sqes: 512, nn: 516, oncs: 520, vwc: 525, cdfs: 534,
         sgls: 536, mnan: 540, subnqn: 768, ioccsz: 1792, ofcs: 1804, psd0: 2048,
     }
 }

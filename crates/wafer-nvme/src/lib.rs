@@ -13,7 +13,8 @@
 //! - `location.rs`: where a command is at fault, computed from the layouts.
 //! - `controller.rs`: controller properties. `identify.rs`, `namespace.rs`: Identify data.
 //! - `log.rs`, `fdp.rs`, `feature.rs`, `directive.rs`: log pages, FDP, features, directives.
-//! - `self_test.rs`: Device Self-test. `firmware.rs`: firmware commands and images. `lockdown.rs`: Lockdown. `ocp.rs`: what the OCP Datacenter NVMe SSD specification adds.
+//! - `self_test.rs`: Device Self-test. `firmware.rs`: firmware commands and images. `lockdown.rs`: Lockdown.
+//!   `persistent_event.rs`: the persistent event log. `ocp.rs`: what the OCP Datacenter NVMe SSD specification adds.
 //! - `nvm.rs`: I/O commands. `fabrics.rs`, `tcp.rs`: connecting, discovery, PDUs.
 //!
 //! # Invariants
@@ -48,6 +49,7 @@ mod namespace;
 mod nvm;
 mod ocp;
 mod opcode;
+mod persistent_event;
 mod queue;
 mod reservation;
 mod self_test;
@@ -70,6 +72,7 @@ pub use namespace::*;
 pub use nvm::*;
 pub use ocp::*;
 pub use opcode::*;
+pub use persistent_event::*;
 pub use queue::*;
 pub use reservation::*;
 pub use self_test::*;
@@ -92,6 +95,9 @@ macro_rules! open_enum {
 
         impl $name {
             $($(#[$vdoc])* pub const $value: $name = $name($number);)*
+
+            /// Every known value.
+            pub const KNOWN: &'static [$name] = &[$($name::$value,)*];
 
             /// Returns the name of a known value.
             pub const fn name(self) -> Option<&'static str> {

@@ -24,7 +24,8 @@ table! {
         PREDICTABLE_LATENCY_EVENTS = 0x0b, "Predictable Latency Event Aggregate";
         ANA = 0x0c, "Asymmetric Namespace Access";
         PERSISTENT_EVENT = 0x0d, "Persistent Event Log".scope(Scope::Subsystem)
-            .lpa(Lpa::new().with_persistent_event(true));
+            // The header can be read alone.
+            .lpa(Lpa::new().with_persistent_event(true)).specific(1);
         LBA_STATUS = 0x0e, "LBA Status Information";
         ENDURANCE_GROUP_EVENTS = 0x0f, "Endurance Group Event Aggregate";
         MEDIA_UNIT_STATUS = 0x10, "Media Unit Status";

@@ -198,6 +198,8 @@ pub struct LogInfo {
     pub scope: Scope,
     /// Bits that say that a controller supports it.
     pub capabilities: Capabilities,
+    /// LID Specific Parameter of the Supported Log Pages log.
+    pub specific: u16,
     /// Whether only discovery controllers have it.
     pub discovery: bool,
 }
@@ -205,7 +207,13 @@ pub struct LogInfo {
 impl LogInfo {
     pub(crate) const fn new(lid: u8, name: &'static str) -> Self {
         let capabilities = Capabilities::NONE;
-        LogInfo { lid: Lid(lid), name, scope: Scope::Controller, capabilities, discovery: false }
+        let (lid, scope) = (Lid(lid), Scope::Controller);
+        LogInfo { lid, name, scope, capabilities, specific: 0, discovery: false }
+    }
+
+    pub(crate) const fn specific(mut self, specific: u16) -> Self {
+        self.specific = specific;
+        self
     }
 
     pub(crate) const fn scope(mut self, scope: Scope) -> Self {

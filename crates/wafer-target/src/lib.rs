@@ -13,6 +13,7 @@
 //!               controller/commands/     admin commands: checked, then executed; also logs/, features/
 //!               controller/io/           I/O commands, the same
 //!               controller/support.rs    what Identify and the effects logs say, from the handlers
+//! operator =====> control/               faults to inject, as JSON lines: controller/faults/
 //!               wafer_drive              counts in the device, moves data, records, saves
 //! ```
 //! The device is behind one lock. Each connection collects what a batch of commands has it count and applies
@@ -40,6 +41,7 @@
 //! - Metadata and protection information, zoned namespaces.
 //! - Reordering or priorities among the commands of a queue: each is done before the next is looked at.
 
+pub mod control;
 pub mod controller;
 #[doc(hidden)]
 pub mod fuzzing;

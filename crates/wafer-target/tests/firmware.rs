@@ -16,7 +16,7 @@ use crate::common::{configure, identify, log, set, sqe, subsystem};
 const PIECE: usize = 4096;
 
 /// Returns an image of `bytes` bytes, padded to whole pieces.
-fn image(revision: &[u8; 8], bytes: usize) -> Vec<u8> {
+pub(crate) fn image(revision: &[u8; 8], bytes: usize) -> Vec<u8> {
     let mut image: Vec<u8> = (0..bytes).map(|at| (at / 3) as u8).collect();
     let mut header = FirmwareHeader {
         magic: FirmwareHeader::MAGIC,
@@ -37,7 +37,7 @@ fn send(controller: &Controller, offset: usize, data: &[u8]) -> Status {
     admin(controller, &command, data).map_or_else(|failure| failure.status, |_| Status::SUCCESS)
 }
 
-fn download(controller: &Controller, image: &[u8]) {
+pub(crate) fn download(controller: &Controller, image: &[u8]) {
     // In any order.
     for offset in (0..image.len()).step_by(2 * PIECE).rev().collect::<Vec<_>>() {
         let end = image.len().min(offset + 2 * PIECE);
@@ -45,7 +45,7 @@ fn download(controller: &Controller, image: &[u8]) {
     }
 }
 
-fn commit(controller: &Controller, slot: u8, action: CommitAction) -> Status {
+pub(crate) fn commit(controller: &Controller, slot: u8, action: CommitAction) -> Status {
     let cdw10 = FirmwareCommitCdw10::new().with_slot(slot).with_action(action.0);
     let command = sqe(AdminOpcode::FIRMWARE_COMMIT, cdw10.into_bits(), 0);
     admin(controller, &command, &[]).map_or_else(|failure| failure.status, |_| Status::SUCCESS)

@@ -11,6 +11,7 @@ mod lockdown;
 mod medium;
 mod monitoring;
 mod ocp;
+mod persistent;
 mod protection;
 mod reservations;
 mod sanitize;

@@ -204,3 +204,19 @@ fn results_and_extended_tests_survive_a_kill() {
     again.maintain();
     assert_eq!(again.results()[0], (SelfTestCode::EXTENDED, SelfTestOutcome::PASSED));
 }
+
+#[test]
+fn a_media_error_fails_the_test() {
+    let bench = Bench::new();
+    let namespace = bench.subsystem.drive.namespace(1).unwrap();
+    bench.subsystem.drive.set_media_error(&namespace, 3 * 512, 512, true).unwrap();
+    bench.subsystem.drive.begin_self_test(SelfTestCode::SHORT, vec![1], 1).unwrap();
+    for _ in 0..100 {
+        bench.subsystem.drive.maintain().unwrap();
+    }
+    let result = bench.subsystem.drive.self_test_results()[0].clone();
+    assert_eq!(
+        (result.outcome, result.unreadable),
+        (SelfTestOutcome::FAILED_SEGMENT.0, Some((1, 3)))
+    );
+}

@@ -59,6 +59,18 @@ nvme id-ctrl "/dev/$CTRL" | grep -q "^fr .*INTEROP" || fail "firmware revision"
 refused "[Ss]lot" nvme fw-commit "/dev/$CTRL" -s 7 -a 2
 check nvme fw-commit "/dev/$CTRL" -s 1 -a 3
 ok "nvme fw-download, fw-commit, fw-log"
+# --- the persistent event log: no context, a context that holds it still, none again
+pel() { nvme persistent-event-log "/dev/$CTRL" "$@" >/tmp/pel 2>&1; }
+pel -a 0 && fail "a persistent event log without a context"
+pel -a 1 || { cat /tmp/pel; fail "persistent-event-log -a 1"; }
+pel -a 0 || { cat /tmp/pel; fail "persistent-event-log -a 0"; }
+grep -qE "Total Number of Events *: *[1-9]" /tmp/pel && grep -qE "Log Revision *: *3" /tmp/pel \
+    && grep -qi "Event Number" /tmp/pel || { cat /tmp/pel; fail "events of the persistent event log"; }
+nvme persistent-event-log "/dev/$CTRL" -a 0 --raw-binary >/tmp/pel.bin
+[ "$(sed -nE 's/.*Total Log Length *: *([0-9]+).*/\1/p' /tmp/pel)" -eq "$(wc -c </tmp/pel.bin)" ] || fail "length of the persistent event log"
+pel -a 2 || { cat /tmp/pel; fail "persistent-event-log -a 2"; }
+pel -a 0 && fail "a persistent event log after its context"
+ok "nvme persistent-event-log"
 
 # --- the logs of OCP, as nvme-cli reads them
 nvme ocp smart-add-log "/dev/$CTRL" >/tmp/ocp 2>&1 || { cat /tmp/ocp; fail "ocp smart-add-log"; }

@@ -5,6 +5,8 @@ mod cache;
 mod calibrate;
 mod compare;
 mod complete;
+#[cfg(feature = "serve")]
+mod ctl;
 mod devices;
 mod explain;
 mod explore;
@@ -30,6 +32,8 @@ pub(crate) use calibrate::CalibrateArgs;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 pub(crate) use compare::CompareArgs;
+#[cfg(feature = "serve")]
+pub(crate) use ctl::{CriticalWarningBit, CtlArgs, CtlCommand, EventName};
 pub(crate) use devices::{DatasheetArgs, DevicesArgs, DevicesCommand};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use explore::ExploreArgs;
@@ -86,6 +90,7 @@ Examples:
   wafer explore -o explore.html                            turn the knobs of a drive in a browser
   wafer serve --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB
                                                            serve an NVMe/TCP drive to real hosts
+  wafer ctl ctl.sock media-error --namespace 1 --lba 0     inject a fault into a served drive
   wafer devices from-datasheet --capacity 960GB --seq-read 6500MB/s --seq-write 1500MB/s
       --rand-read 580000 --rand-write 70000 -o mine.toml    make one from a data sheet
   wafer measure /dev/nvme0 -- make -j8                     measure the WAF of a real drive
@@ -131,6 +136,10 @@ pub(crate) enum Command {
     /// Serve a simulated drive to real hosts over NVMe/TCP.
     #[cfg(feature = "serve")]
     Serve(Box<ServeArgs>),
+    /// Inject faults into a drive served with --ctl: media errors, slow reads, SMART values, failing commands,
+    /// dropped connections, asynchronous events.
+    #[cfg(feature = "serve")]
+    Ctl(CtlArgs),
     /// List device profiles, or make one from a data sheet.
     Devices(DevicesArgs),
     /// List GC policies, the values of `gc.policy`.
@@ -188,10 +197,11 @@ mod tests {
         "\u{1b}[31m",
     ];
     /// Options whose value is any text here: checked with what it names, if at all.
-    const TEXT: [&str; 15] = [
+    const TEXT: [&str; 17] = [
         "baseline",
         "command",
         "device",
+        "host",
         "name",
         "names",
         "nqn",
@@ -201,6 +211,7 @@ mod tests {
         "policies",
         "serial",
         "set",
+        "status",
         "title",
         "trace_set",
         "url",

@@ -61,6 +61,11 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) http: HttpArgs,
 
+    /// Local socket to listen on for `wafer ctl`, which injects faults. Only the user who serves the drive may
+    /// connect.
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) ctl: Option<PathBuf>,
+
     /// NVMe Qualified Name of the subsystem. Default: one with the UUID of the drive.
     #[arg(long)]
     pub(crate) nqn: Option<String>,

@@ -6,6 +6,10 @@ pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod config;
 #[cfg(feature = "serve")]
+pub(crate) mod ctl;
+#[cfg(feature = "serve")]
+mod ctl_socket;
+#[cfg(feature = "serve")]
 mod descriptors;
 pub(crate) mod devices;
 #[cfg(any(feature = "serve", feature = "mount"))]

@@ -11,10 +11,12 @@ use tokio::sync::watch;
 use wafer_drive::{Drive, DriveError, DriveOptions, Given};
 use wafer_lab::{LabError, ResolvedDevice, load_device};
 use wafer_record::{Kind, Record, Series, Timeline};
+use wafer_target::control;
 use wafer_target::controller::{Access, Rights, Subsystem, SubsystemOptions};
 use wafer_target::transport::{Server, ServerOptions};
 use wafer_web::live::Limits;
 
+use super::ctl_socket::ControlSocket;
 use super::{descriptors, hosts, live};
 use crate::args::{InvalidPlacement, ServeArgs};
 use crate::output;
@@ -51,6 +53,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
         let _inside = runtime.enter();
         bind(&args.listen, options)?
     };
+    let ctl = args.ctl.as_deref().map(ControlSocket::bind).transpose()?;
     let drive = Drive::new(DriveOptions {
         device: device.config.clone(),
         seed: args.seed.unwrap_or(0),
@@ -93,7 +96,8 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
         }
     };
     let nqn = subsystem.options.nqn.clone();
-    let served = runtime.block_on(serve(args, quiet, server, subsystem));
+    let served = runtime.block_on(serve(args, quiet, server, subsystem, ctl.as_ref()));
+    drop(ctl);
     drop(page);
     drop(runtime);
     let closed = drive.close();
@@ -168,6 +172,7 @@ async fn serve(
     quiet: bool,
     server: Server,
     subsystem: Arc<Subsystem>,
+    ctl: Option<&ControlSocket>,
 ) -> anyhow::Result<()> {
     let drive = Arc::clone(&subsystem.drive);
     let addresses = server.local_addrs()?;
@@ -198,9 +203,12 @@ async fn serve(
         stop.send_replace(true);
     });
     let maintenance = tokio::spawn(maintain(drive));
+    let ctl = ctl.map(ControlSocket::listener).transpose()?;
+    let control = ctl.map(|ctl| tokio::spawn(control::serve(ctl, Arc::clone(&subsystem))));
     server.run(subsystem, stopping).await;
     stopper.abort();
     maintenance.abort();
+    control.inspect(|control| control.abort());
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Commands that fail: the status of the completion, and the entry of the error log.
 
-use wafer_nvme::{ErrorEntry, Location, Sqe, Status, StatusField};
+use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::{Cqe, ErrorEntry, Location, Sqe, Status, StatusField};
 
 use super::{Controller, ERROR_ENTRIES};
 
@@ -15,6 +16,8 @@ pub struct Failure {
     pub lba: u64,
     /// Whether the same command may succeed later.
     pub retry: bool,
+    /// Whether the medium failed to return data, which SMART counts.
+    pub medium: bool,
 }
 
 impl From<Status> for Failure {
@@ -31,7 +34,7 @@ impl From<Status> for Failure {
                 | Status::ANA_PERSISTENT_LOSS
                 | Status::ANA_TRANSITION
         );
-        Failure { status, location: None, lba: 0, retry }
+        Failure { status, location: None, lba: 0, retry, medium: false }
     }
 }
 
@@ -46,7 +49,8 @@ impl Failure {
     /// Returns a failure of the medium of the data.
     pub(crate) fn medium(error: &std::io::Error, status: Status, lba: u64) -> Self {
         tracing::error!(%error, "the data of a namespace cannot be reached");
-        Failure { lba, retry: true, ..status.into() }
+        let medium = status == Status::UNRECOVERED_READ_ERROR;
+        Failure { lba, retry: true, medium, ..status.into() }
     }
 }
 
@@ -54,7 +58,7 @@ impl Controller {
     /// Enters a failure into the error log and returns the status field of the completion.
     pub fn fail(&self, qid: u16, sqe: &Sqe, failure: &Failure) -> StatusField {
         let field = StatusField::new().with_status(failure.status.0).with_dnr(!failure.retry);
-        let error_count = self.subsystem.drive.count_error();
+        let error_count = self.subsystem.drive.count_error(failure.medium);
         let mut state = self.state();
         let entry = ErrorEntry {
             error_count: error_count.into(),
@@ -73,6 +77,13 @@ impl Controller {
             state.errors.pop_back();
         }
         state.errors.push_front(entry);
-        field.with_more(true)
+        drop(state);
+        let field = field.with_more(true);
+        if failure.medium {
+            let status = field.into_bits().into();
+            let cqe = Cqe { sqid: qid.into(), cid: sqe.cid, status, ..Default::default() };
+            self.subsystem.drive.log_media_error(self.cntlid, cqe.as_bytes());
+        }
+        field
     }
 }

@@ -13,7 +13,7 @@ use super::{Controller, ERROR_ENTRIES, IO_CAPSULE_DATA, Kind, MAX_ASYNC_EVENTS, 
 
 /// PCI Vendor ID, of the subsystem too: `WF`, which PCI-SIG has assigned to nobody. A drive that is reached over a network
 /// has no PCI function; tools tell drives of different vendors by this field.
-const VENDOR: u16 = 0x4657;
+pub(crate) const VENDOR: u16 = 0x4657;
 /// IEEE OUI, lowest byte first: 02-57-46. The second bit of its first octet says that it is administered locally, so
 /// it belongs to no manufacturer.
 pub(super) const OUI: [u8; 3] = [0x46, 0x57, 0x02];
@@ -21,8 +21,10 @@ pub(super) const OUI: [u8; 3] = [0x46, 0x57, 0x02];
 pub(crate) const WARNING_TEMPERATURE: u16 = 343;
 /// Firmware Updates: the first slot is read only, and images are activated without a reset.
 const FIRMWARE_UPDATES: u8 = 1 << 4 | FIRMWARE_SLOTS << 1 | 1;
+/// Critical Composite Temperature Threshold, kelvin.
+pub(crate) const CRITICAL_TEMPERATURE: u16 = 373;
 /// Sanitize Capabilities: block erase, after which the medium is not modified further.
-const SANITIZE: u32 = 1 << 30 | 1 << 1;
+pub(crate) const SANITIZE: u32 = 1 << 30 | 1 << 1;
 /// Bytes that an extended self-test reads in a minute, about: a quarter of the time at a gigabyte a second.
 const SELF_TEST_PER_MINUTE: u64 = 15_000_000_000;
 /// Blocks of a write that is atomic, less one.
@@ -101,7 +103,7 @@ impl Controller {
         id.dsto = 1;
         id.sanicap = SANITIZE.into();
         id.wctemp = WARNING_TEMPERATURE.into();
-        id.cctemp = 373.into();
+        id.cctemp = CRITICAL_TEMPERATURE.into();
         id.tnvmcap = u128::from(geometry.logical_bytes()).into();
         id.unvmcap = u128::from(drive.unallocated_bytes().0).into();
         id.endgidmax = ENDURANCE_GROUP.into();
@@ -117,6 +119,8 @@ impl Controller {
             .into_bits();
         id.anagrpmax = ANA_GROUP.into();
         id.nanagrpid = ANA_GROUP.into();
+        // One unit of 64 KiB.
+        id.pels = 1.into();
         id.sqes = 0x66;
         id.cqes = 0x44;
         id.nn = LAST_NSID.into();

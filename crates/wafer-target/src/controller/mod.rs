@@ -12,6 +12,7 @@ mod async_event;
 mod commands;
 mod fabrics;
 mod failure;
+pub mod faults;
 mod features;
 mod firmware;
 mod identify;
@@ -19,8 +20,8 @@ mod io;
 pub(crate) mod latency;
 mod lockdown;
 mod logs;
-mod notices;
 mod nsid;
+mod persistent;
 mod ports;
 mod registry;
 mod removals;
@@ -29,18 +30,18 @@ mod sanitize;
 mod support;
 mod telemetry;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use access::{Access, Rights};
+use async_event::Events;
 pub use commands::{admin, begin_admin};
 pub use fabrics::fabrics;
 pub use failure::Failure;
 use features::temperature::Thresholds;
 pub use io::{IoQueue, Progress};
 pub(crate) use io::{TURN, reserve};
-use notices::Notices;
 pub use ports::{NoSuchPort, Port, Reached};
 pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
 pub use removals::Removals;
@@ -49,8 +50,7 @@ use support::Support;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use wafer_nvme::{
-    AsyncEventConfig, Cc, CriticalWarning, ErrorEntry, ErrorRecovery, HostBehavior,
-    ReservationMask, Status,
+    AsyncEventConfig, Cc, ErrorEntry, ErrorRecovery, HostBehavior, ReservationMask, Status,
 };
 
 use crate::latch::Latch;
@@ -153,38 +153,27 @@ pub struct Controller {
 pub(crate) struct State {
     pub(crate) cc: Cc,
     pub(crate) shutdown: bool,
-    /// I/O queues that are connected.
-    pub(crate) queues: BTreeSet<u16>,
+    /// I/O queues that are connected, and what ends the connection of each.
+    pub(crate) queues: BTreeMap<u16, Latch>,
     pub(crate) async_config: AsyncEventConfig,
     /// Command identifiers of asynchronous event requests.
     pub(crate) async_requests: VecDeque<u16>,
     /// Namespaces that changed and were not read from the log yet.
     pub(crate) changed: BTreeSet<u32>,
-    /// A notice was sent and its log page was not read: no other is sent.
-    pub(crate) notice_sent: bool,
-    pub(crate) notice_due: bool,
-    /// A critical warning was sent and its log page was not read: no other is sent.
-    pub(crate) warning_sent: bool,
-    /// Critical warnings that came up and were not sent yet.
-    pub(crate) warnings_due: CriticalWarning,
-    /// The end of a Sanitize operation was sent and its log page was not read: no other is sent.
-    pub(crate) sanitize_sent: bool,
-    pub(crate) sanitize_due: bool,
-    /// A change of the telemetry log was sent and the log was not read: no other is sent.
-    pub(crate) telemetry_sent: bool,
-    pub(crate) telemetry_due: bool,
-    pub(crate) notices: Notices,
+    pub(crate) events: Events,
     pub(crate) notifications: Notifications,
+    /// The reporting context of the persistent event log: its whole page.
+    pub(crate) persistent_log: Option<Vec<u8>>,
     /// Reservation notifications that are masked, by NSID.
-    pub(crate) reservation_masks: std::collections::BTreeMap<u32, ReservationMask>,
+    pub(crate) reservation_masks: BTreeMap<u32, ReservationMask>,
     pub(crate) thresholds: Thresholds,
     pub(crate) errors: VecDeque<ErrorEntry>,
     pub(crate) write_cache: bool,
     pub(crate) host_behavior: HostBehavior,
     /// Values of features that are kept and have no effect, by identifier.
-    pub(crate) kept_features: std::collections::BTreeMap<u8, u32>,
+    pub(crate) kept_features: BTreeMap<u8, u32>,
     /// The Error Recovery feature, by NSID.
-    pub(crate) error_recovery: std::collections::BTreeMap<u32, ErrorRecovery>,
+    pub(crate) error_recovery: BTreeMap<u32, ErrorRecovery>,
     /// Asynchronous event requests that were aborted and are still to be completed.
     pub(crate) aborted: Vec<u16>,
 }
@@ -218,6 +207,31 @@ impl Controller {
     /// Ends the association: all its connections close.
     pub fn close(&self) {
         self.closed.set();
+    }
+
+    /// Returns what ends the connection of a queue alone; the connection of the admin queue ends with the association.
+    pub(crate) fn dropped(&self, qid: u16) -> Latch {
+        self.state().queues.get(&qid).cloned().unwrap_or_default()
+    }
+
+    /// Returns the queues that are connected, the admin queue first.
+    pub(crate) fn connected_queues(&self) -> Vec<u16> {
+        std::iter::once(0).chain(self.state().queues.keys().copied()).collect()
+    }
+
+    /// Drops the connection of a queue, or all; without its admin queue a controller ends. Returns their number.
+    pub(crate) fn drop_connections(&self, queue: Option<u16>) -> usize {
+        match queue {
+            None | Some(0) => {
+                self.close();
+                self.connected_queues().len()
+            }
+            Some(queue) => {
+                let state = self.state();
+                let found = state.queues.get(&queue);
+                found.inspect(|dropped| dropped.set()).map_or(0, |_| 1)
+            }
+        }
     }
 
     /// Waits until the association has ended.

@@ -8,7 +8,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use wafer_nvme::{AnaState, Status};
 
-use super::notices::Notice;
 use super::{Controller, Failure, Subsystem};
 
 /// The ANA group of all namespaces.
@@ -106,7 +105,7 @@ impl Subsystem {
         let last = ports.iter().map(|port| port.changes()).max().unwrap_or(0);
         changed.changes.store(last + 1, Ordering::Release);
         drop(ports);
-        self.notify(Notice::Ana, |controller| controller.port.id == port);
+        self.notify(|events| events.ana.raise(), |controller| controller.port.id == port);
         Ok(())
     }
 }

@@ -1,12 +1,13 @@
 //! The subsystem: its drive, its controllers, and how hosts connect to them.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::mem::offset_of;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use wafer_drive::{Drive, hyphenated};
@@ -15,10 +16,11 @@ use wafer_nvme::{
     MAX_NQN, Status, nqn,
 };
 
+use super::async_event::Events;
+use super::faults::Faults;
 use super::firmware::Download;
 use super::latency::LatencyMonitor;
 use super::lockdown::Lockdown;
-use super::logs::smart::reliability;
 use super::ports::{Ports, Reached};
 use super::support::Support;
 use super::telemetry::Telemetry;
@@ -61,7 +63,7 @@ impl SubsystemOptions {
 }
 
 /// What a controller is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// I/O controller of the subsystem.
@@ -97,6 +99,8 @@ pub struct Subsystem {
     pub started: Instant,
     pub(crate) support: Support,
     pub(crate) latency: LatencyMonitor,
+    /// Faults that were injected.
+    pub(crate) faults: Faults,
     pub(super) telemetry: Telemetry,
     pub(crate) download: Download,
     pub(super) ports: Ports,
@@ -127,6 +131,7 @@ impl Subsystem {
             download: Download::default(),
             ports: Ports::default(),
             lockdown: Lockdown::default(),
+            faults: Faults::default(),
             controllers: Mutex::default(),
         });
         let sanitized = Arc::downgrade(&subsystem);
@@ -135,6 +140,13 @@ impl Subsystem {
                 subsystem.sanitized();
             }
         });
+        let daily = Arc::downgrade(&subsystem);
+        subsystem.drive.on_day(move || {
+            if let Some(subsystem) = daily.upgrade() {
+                subsystem.log_smart();
+            }
+        });
+        subsystem.log_power_on();
         let notified = Arc::downgrade(&subsystem);
         subsystem.drive.on_health(move |saved| {
             if let Some(subsystem) = notified.upgrade() {
@@ -219,16 +231,12 @@ impl Subsystem {
                 async_config: AsyncEventConfig::new(),
                 async_requests: Default::default(),
                 changed: Default::default(),
-                notice_sent: false,
-                notice_due: false,
-                warning_sent: false,
-                sanitize_sent: false,
-                sanitize_due: false,
-                telemetry_sent: false,
-                telemetry_due: false,
-                warnings_due: reliability(self.drive.is_saved()),
-                notices: Default::default(),
+                events: Events {
+                    warnings_due: self.warnings(self.drive.is_saved(), Default::default()),
+                    ..Events::default()
+                },
                 notifications: Default::default(),
+                persistent_log: None,
                 reservation_masks: Default::default(),
                 thresholds: Default::default(),
                 errors: Default::default(),
@@ -284,9 +292,10 @@ impl Subsystem {
         if !controller.is_ready() {
             return Err(Status::SEQUENCE_ERROR.into());
         }
-        if !controller.state().queues.insert(qid) {
-            return Err(Status::SEQUENCE_ERROR.into());
-        }
+        match controller.state().queues.entry(qid) {
+            Entry::Vacant(queue) => queue.insert(Latch::default()),
+            Entry::Occupied(_) => return Err(Status::SEQUENCE_ERROR.into()),
+        };
         Ok(controller)
     }
 

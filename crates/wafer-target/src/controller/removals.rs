@@ -11,7 +11,11 @@ use super::{Controller, Failure};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     Delete,
-    Format { lba_bytes: u32 },
+    /// `nsid` is that of the command.
+    Format {
+        nsid: u32,
+        lba_bytes: u32,
+    },
 }
 
 /// Namespaces that are deleted or formatted one after the other.
@@ -48,6 +52,17 @@ impl Removals {
     /// # Errors
     /// The status that the command completes with; namespaces that follow stay as they are.
     pub(crate) fn step(&mut self, controller: &Controller) -> Result<bool, Failure> {
+        let done = self.slice(controller);
+        if let Purpose::Format { nsid, .. } = self.purpose
+            && !matches!(done, Ok(false))
+        {
+            let status = done.as_ref().err().map_or(Status::SUCCESS, |failure| failure.status);
+            controller.log_format_completion(nsid, status);
+        }
+        done
+    }
+
+    fn slice(&mut self, controller: &Controller) -> Result<bool, Failure> {
         let Some(Current { nsid, removal, concerned }) = self.current.take() else {
             return Ok(true);
         };
@@ -58,6 +73,9 @@ impl Removals {
             }
             None => {
                 controller.subsystem.namespace_changed(nsid, |c| concerned.contains(&c.cntlid));
+                if matches!(self.purpose, Purpose::Delete) {
+                    controller.log_deleted_namespace(nsid);
+                }
                 self.next(controller)?;
                 Ok(self.current.is_none())
             }
@@ -70,7 +88,7 @@ impl Removals {
         let namespace = controller.allocated(nsid)?.ok_or(Status::INVALID_NAMESPACE)?;
         let removal = match self.purpose {
             Purpose::Delete => subsystem.drive.begin_delete(nsid)?,
-            Purpose::Format { lba_bytes } => {
+            Purpose::Format { lba_bytes, .. } => {
                 subsystem.drive.begin_format(controller.host, nsid, lba_bytes)?
             }
         };

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use wafer_drive::{Namespace, Notices, ReservationNotice, Reserved};
 use wafer_nvme::{AdminOpcode, NvmOpcode, ReservationMask, Status};
 
+use super::async_event::Notice;
 use super::nsid::BROADCAST;
 use super::{Controller, Failure, Kind, Subsystem};
 
@@ -18,9 +19,8 @@ pub(crate) struct Notifications {
     pub(crate) queue: VecDeque<(u64, ReservationNotice, u32)>,
     /// Number of the last one.
     count: u64,
-    /// An event was sent and the log was not read: no other is sent.
-    pub(crate) sent: bool,
-    pub(crate) due: bool,
+    /// The event that there are notifications.
+    pub(crate) notice: Notice,
 }
 
 impl Notifications {
@@ -31,7 +31,7 @@ impl Notifications {
             self.queue.pop_front();
         }
         self.queue.push_back((self.count, notice, nsid));
-        self.due = true;
+        self.notice.raise();
     }
 }
 

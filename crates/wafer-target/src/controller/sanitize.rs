@@ -54,8 +54,9 @@ impl Controller {
 impl Subsystem {
     /// Notifies all controllers that a Sanitize operation has ended.
     pub(crate) fn sanitized(&self) {
+        self.log_sanitize_completion();
         for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
-            controller.state().sanitize_due = true;
+            controller.state().events.sanitize.raise();
             controller.wake.notify_one();
         }
     }

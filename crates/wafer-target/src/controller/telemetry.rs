@@ -28,8 +28,8 @@ struct State {
     controller: Data,
     /// Whether a host has yet to read the data that the drive made.
     available: bool,
-    /// Whether the drive began to fail, and its state is not captured yet.
-    due: bool,
+    /// Why the state is to be captured, if it is.
+    due: Option<&'static str>,
 }
 
 /// One capture of the state.
@@ -77,24 +77,24 @@ impl Subsystem {
         self.telemetry.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that the drive begins to fail. It must not be used here, because its lock is held.
-    pub(super) fn telemetry_due(&self) {
-        self.telemetry().due = true;
+    /// Notes that the state is to be captured, and why. The drive must not be used here, because its lock is held.
+    pub(crate) fn telemetry_due(&self, reason: &'static str) {
+        self.telemetry().due = Some(reason);
     }
 
-    /// Captures the state of a drive that began to fail, and tells hosts.
+    /// Captures the state of the drive if that is due, and tells hosts.
     pub(super) fn capture_telemetry(&self) {
-        if !std::mem::take(&mut self.telemetry().due) {
-            return;
-        }
+        let Some(reason) = self.telemetry().due.take() else { return };
         let mut data =
             Data { generation: self.telemetry().controller.generation, ..Data::default() };
-        data.renew(self, "the drive cannot be saved");
+        data.renew(self, reason);
         let mut state = self.telemetry();
         (state.controller, state.available) = (data, true);
+        let head = head(Lid::TELEMETRY_CONTROLLER, &state, &state.controller);
         drop(state);
+        self.log_telemetry(&head);
         for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
-            controller.state().telemetry_due = true;
+            controller.state().events.telemetry.raise();
             controller.wake.notify_one();
         }
     }
@@ -107,31 +107,39 @@ impl Subsystem {
             self.telemetry().host = data;
         }
         let state = self.telemetry();
-        let head = TelemetryLog { host_generation: state.host.generation, ..Default::default() };
-        page(Lid::TELEMETRY_HOST, head, &state, &state.host)
+        let head = head(Lid::TELEMETRY_HOST, &state, &state.host);
+        let page = [head.as_bytes(), &state.host.blocks].concat();
+        drop(state);
+        if create {
+            self.log_telemetry(&head);
+        }
+        page
     }
 
     /// Returns the log that the drive made. It is available until a host has read it to its end.
     pub(super) fn controller_telemetry(&self, retain: bool) -> Vec<u8> {
         self.capture_telemetry();
         let mut state = self.telemetry();
-        let head = TelemetryLog { host_generation: SUBSYSTEM, ..Default::default() };
-        let page = page(Lid::TELEMETRY_CONTROLLER, head, &state, &state.controller);
+        let head = head(Lid::TELEMETRY_CONTROLLER, &state, &state.controller);
+        let page = [head.as_bytes(), &state.controller.blocks].concat();
         state.available &= retain;
         page
     }
 }
 
-fn page(lid: Lid, head: TelemetryLog, state: &State, data: &Data) -> Vec<u8> {
-    let head = TelemetryLog {
+/// Returns the head of a log.
+fn head(lid: Lid, state: &State, data: &Data) -> TelemetryLog {
+    let host = lid == Lid::TELEMETRY_HOST;
+    TelemetryLog {
         lid: lid.0,
         ieee: OUI,
         last_blocks: data.last_blocks.map(Into::into),
-        scope: if lid == Lid::TELEMETRY_HOST { SUBSYSTEM } else { 0 },
+        // The scope stands elsewhere in the log of the controller.
+        scope: if host { SUBSYSTEM } else { 0 },
+        host_generation: if host { state.host.generation } else { SUBSYSTEM },
         available: u8::from(state.available),
         controller_generation: state.controller.generation,
         reason: padded(data.reason),
-        ..head
-    };
-    [head.as_bytes(), &data.blocks].concat()
+        ..Default::default()
+    }
 }

@@ -3,12 +3,14 @@
 use std::mem::offset_of;
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 
 use super::pdu::{self, Agreed, Fatal, Incoming, MAX_CAPSULE, MAX_H2C_DATA, fatal, header_fault};
 use super::queue::Queue;
 use crate::controller::{ADMIN_CAPSULE_DATA, Controller, Failure, Reached, Subsystem};
+use crate::latch::Latch;
 use crate::pool::{Pool, Share, Wanted};
 
 /// Output that a batch collects before it is sent, bytes. The last command may exceed it by its data.
@@ -119,6 +121,14 @@ impl Connection {
         match &self.phase {
             Phase::Queue(queue) => Some((&queue.controller, queue.qid)),
             _ => None,
+        }
+    }
+
+    /// Returns what ends the connection, and when a delayed command is to be executed.
+    pub(crate) fn faults(&self) -> (Latch, Option<Instant>) {
+        match &self.phase {
+            Phase::Queue(queue) => (queue.dropped.clone(), queue.due()),
+            _ => Default::default(),
         }
     }
 

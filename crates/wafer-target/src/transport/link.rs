@@ -36,7 +36,7 @@ pub(super) enum End {
     Closed,
     /// The host was too slow.
     TimedOut,
-    /// Its controller is gone, or the server stops.
+    /// Its controller is gone, an operator dropped it, or the server stops.
     Stopped,
     /// The keep alive timer of its controller expired.
     KeepAlive,
@@ -85,12 +85,15 @@ pub(super) async fn serve(
             Some(_) => {}
             None => memory = None,
         }
+        let (dropped, due) = connection.faults();
         input.fit(&pool, transfer.is_some());
         let event = tokio::select! {
             // In a fixed order, so that a simulated run can be repeated.
             biased;
             () = stop.wait() => return End::Stopped,
+            () = dropped.wait() => return End::Stopped,
             event = wait(controller.as_ref(), deadline) => event,
+            () = until(due) => Event::Wake,
             share = granted(&mut memory) => Event::Memory(share),
             read = stream.read(input.room()), if input.has_room() => match read {
                 Ok(0) => return End::Closed,
@@ -148,7 +151,8 @@ pub(super) async fn serve(
                     if !turn.more {
                         break;
                     }
-                    if connection.queue().is_some_and(|(c, _)| c.is_closed()) || stop.is_set() {
+                    let ended = connection.queue().is_some_and(|(c, _)| c.is_closed());
+                    if ended || connection.faults().0.is_set() || stop.is_set() {
                         return End::Stopped;
                     }
                 }
@@ -258,14 +262,17 @@ enum Event {
     KeepAlive,
 }
 
+/// Waits until a time, if there is one.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Waits for anything but data.
 async fn wait(controller: Option<&(Arc<Controller>, u16)>, deadline: Option<Instant>) -> Event {
-    let timed_out = async {
-        match deadline {
-            Some(at) => sleep_until(at).await,
-            None => std::future::pending().await,
-        }
-    };
+    let timed_out = until(deadline);
     let Some((controller, qid)) = controller else {
         timed_out.await;
         return Event::TimedOut;

@@ -4,6 +4,7 @@ use std::mem::offset_of;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tokio::time::Instant;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
 
@@ -15,6 +16,7 @@ use crate::controller::{
     ADMIN_CAPSULE_DATA, Controller, Failure, IO_CAPSULE_DATA, IoQueue, MAX_TRANSFER, Progress,
     Removals, Reply, TURN, begin_admin, fabrics, reserve,
 };
+use crate::latch::Latch;
 use crate::pool::{Pool, Share, Wanted};
 
 /// Work that an admin command counts as, bytes of data moved.
@@ -34,6 +36,14 @@ enum Unfinished {
     Admin(Sqe, Removals),
 }
 
+/// A command that takes long, because an operator injected that.
+struct Delayed {
+    sqe: Sqe,
+    due: Instant,
+    /// Number of controller level resets when it arrived: the next one ends it without a completion.
+    resets: u64,
+}
+
 /// A queue of a controller.
 pub(crate) struct Queue {
     pub(crate) controller: Arc<Controller>,
@@ -49,6 +59,10 @@ pub(crate) struct Queue {
     io: IoQueue,
     /// The command that is executed, if its turn ended before it did.
     unfinished: Option<Unfinished>,
+    /// Commands that are executed later; others are not held up.
+    delayed: Vec<Delayed>,
+    /// Ends the connection.
+    pub(crate) dropped: Latch,
     /// Work of admin commands in this turn, bytes of data moved.
     spent: u64,
     done: u64,
@@ -64,10 +78,13 @@ impl Queue {
         agreed: Agreed,
         pool: &Arc<Pool>,
     ) -> Self {
+        let qid = command.qid.get();
         Queue {
+            dropped: controller.dropped(qid),
+            delayed: Vec::new(),
             io: IoQueue::with_pool(Arc::clone(&controller), Arc::clone(pool)),
             controller,
-            qid: command.qid.get(),
+            qid,
             agreed,
             entries: command.sqsize_z.get() + 1,
             // Connect was the first entry.
@@ -107,13 +124,40 @@ impl Queue {
     /// Goes on with the command whose turn ended.
     pub(crate) fn resume(&mut self, out: &mut Vec<u8>) {
         match self.unfinished.take() {
-            None => {}
+            None => self.execute_delayed(out),
             Some(Unfinished::Io(sqe)) => {
                 let progress = self.io.resume();
                 self.io_done(sqe, progress, out);
             }
             Some(Unfinished::Admin(sqe, rest)) => self.remove(sqe, rest, out),
         }
+    }
+
+    /// Returns when the next delayed command is to be executed.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.delayed.iter().map(|delayed| delayed.due).min()
+    }
+
+    /// Executes the delayed commands that are due, until the turn is over.
+    fn execute_delayed(&mut self, out: &mut Vec<u8>) {
+        if self.delayed.is_empty() {
+            return;
+        }
+        let (now, resets) = (Instant::now(), self.resets());
+        self.delayed.retain(|delayed| delayed.resets == resets);
+        while !self.is_turn_over()
+            && let Some(at) = self.delayed.iter().position(|delayed| delayed.due <= now)
+        {
+            let Delayed { sqe, .. } = self.delayed.remove(at);
+            self.execute_io(&sqe, &[], out);
+        }
+    }
+
+    /// Returns whether a command identifier is in use.
+    fn uses(&self, cid: u16) -> bool {
+        self.transfers.uses(cid)
+            || self.fused.uses(cid)
+            || self.delayed.iter().any(|delayed| delayed.sqe.cid.get() == cid)
     }
 
     /// Ends what must not stay half done when the connection is over.
@@ -213,7 +257,8 @@ impl Queue {
         self.fused.reset(self.resets());
         // A host that keeps to the size of its queue never has more outstanding.
         let events = if self.qid == 0 { self.controller.waiting_requests() } else { 0 };
-        if self.transfers.pending() + self.fused.pending() + events >= usize::from(self.entries) {
+        let waiting = self.transfers.pending() + self.fused.pending() + self.delayed.len();
+        if waiting + events >= usize::from(self.entries) {
             return Err(fatal(FatalError::SEQUENCE, 0));
         }
         self.head = (self.head + 1) % self.entries;
@@ -229,7 +274,7 @@ impl Queue {
         if self.qid > 0 {
             self.stopwatch.begin(sqe);
         }
-        if self.transfers.uses(sqe.cid.get()) || self.fused.uses(sqe.cid.get()) {
+        if self.uses(sqe.cid.get()) {
             self.complete(sqe, Err(Status::ID_CONFLICT.into()), out);
             return Ok(true);
         }
@@ -252,6 +297,10 @@ impl Queue {
     /// Checks how a command brings its data.
     fn source(&self, sqe: &Sqe, pdu: &Incoming<'_>) -> Result<Source, Failure> {
         let is_fabrics = sqe.opcode == AdminOpcode::FABRICS.0;
+        let faults = &self.controller.subsystem.faults;
+        if !is_fabrics && let Some(failure) = faults.fail(&self.controller, self.qid, sqe) {
+            return Err(failure);
+        }
         let direction =
             DataTransfer::of(if is_fabrics { sqe.fabrics_type().0 } else { sqe.opcode });
         if direction != DataTransfer::HostToController {
@@ -429,6 +478,14 @@ impl Queue {
                 reply => self.reply(sqe, reply, out),
             };
         }
+        if let Some(delay) = self.controller.subsystem.faults.delay(sqe) {
+            let (due, resets) = (Instant::now() + delay, self.resets());
+            return self.delayed.push(Delayed { sqe: *sqe, due, resets });
+        }
+        self.execute_io(sqe, data, out);
+    }
+
+    fn execute_io(&mut self, sqe: &Sqe, data: &[u8], out: &mut Vec<u8>) {
         if !self.controller.is_ready() {
             return self.complete(sqe, Err(Status::SEQUENCE_ERROR.into()), out);
         }

@@ -4,7 +4,6 @@ use wafer_drive::{BUILT_IN_SLOT, FIRMWARE_SLOTS};
 use wafer_nvme::{CommitAction, FirmwareCommitCdw10, Sqe, Status};
 
 use super::{AdminCommand, Controller, Failure, Reply};
-use crate::controller::notices::Notice;
 
 pub(super) struct FirmwareCommit {
     /// 0 lets the drive choose.
@@ -23,7 +22,21 @@ impl AdminCommand<'_> for FirmwareCommit {
     }
 
     fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
-        let (subsystem, slot) = (&controller.subsystem, self.slot);
+        let before = controller.subsystem.drive.firmware().running();
+        let (slot, action) = (self.slot, self.action);
+        let committed = self.commit(controller);
+        let status = committed.as_ref().err().map_or(Status::SUCCESS, |failure| failure.status);
+        let slot = committed.as_ref().map_or(slot, |slot| *slot);
+        let new = controller.subsystem.drive.firmware().revision(slot).unwrap_or_default();
+        controller.log_firmware_commit([before, new], action.0, slot, status);
+        committed.map(|_| Reply::default())
+    }
+}
+
+impl FirmwareCommit {
+    /// Returns the slot.
+    fn commit(self, controller: &Controller) -> Result<u8, Failure> {
+        let (subsystem, mut slot) = (&controller.subsystem, self.slot);
         if slot > FIRMWARE_SLOTS {
             return Err(Status::INVALID_FIRMWARE_SLOT.into());
         }
@@ -38,7 +51,9 @@ impl AdminCommand<'_> for FirmwareCommit {
         }
         let image = if replaces { Some(download.take(controller)?) } else { None };
         subsystem.drive.change_firmware(|slots| {
-            let slot = if image.is_some() && slot == 0 { slots.unused() } else { slot };
+            if image.is_some() && slot == 0 {
+                slot = slots.unused();
+            }
             if let Some(revision) = image {
                 slots.replace(slot, revision)?;
             }
@@ -51,8 +66,8 @@ impl AdminCommand<'_> for FirmwareCommit {
             Ok(())
         })?;
         if self.action == CommitAction::ACTIVATE_NOW {
-            subsystem.notify(Notice::Firmware, |_| true);
+            subsystem.notify(|events| events.firmware.raise(), |_| true);
         }
-        Ok(Reply::default())
+        Ok(slot)
     }
 }

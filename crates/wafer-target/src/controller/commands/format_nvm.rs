@@ -4,11 +4,12 @@ use wafer_nvme::{FormatCdw10, Sqe, Status};
 
 use super::{AdminCommand, Controller, Failure, Reply};
 use crate::controller::identify::LBA_FORMATS;
-use crate::controller::nsid::Nsid;
+use crate::controller::nsid::{BROADCAST, Nsid};
 use crate::controller::removals::{Purpose, Removals};
 
 pub(super) struct FormatNvm {
     nsid: Nsid,
+    cdw10: u32,
     lba_bytes: u32,
 }
 
@@ -26,7 +27,8 @@ impl AdminCommand<'_> for FormatNvm {
         if cdw10.ses() > USER_DATA_ERASE {
             return Err(FormatCdw10::new().with_ses(1).location().into());
         }
-        Ok(FormatNvm { nsid: Nsid::one_or_all(sqe)?, lba_bytes: 1 << lbads })
+        let cdw10 = sqe.cdw10.get();
+        Ok(FormatNvm { nsid: Nsid::one_or_all(sqe)?, cdw10, lba_bytes: 1 << lbads })
     }
 
     fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
@@ -43,8 +45,14 @@ impl AdminCommand<'_> for FormatNvm {
                 namespace.check_unprotected()?;
             }
         }
-        let purpose = Purpose::Format { lba_bytes: self.lba_bytes };
-        let rest = Removals::begin(controller, purpose, nsids)?;
+        let nsid = match self.nsid {
+            Nsid::All => BROADCAST,
+            Nsid::One(nsid) => nsid,
+        };
+        let purpose = Purpose::Format { nsid, lba_bytes: self.lba_bytes };
+        controller.log_format_start(nsid, self.cdw10);
+        let begun = Removals::begin(controller, purpose, nsids);
+        let rest = begun.inspect_err(|e| controller.log_format_completion(nsid, e.status))?;
         Ok(Reply { rest: Some(rest), ..Default::default() })
     }
 }

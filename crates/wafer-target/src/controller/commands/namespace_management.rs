@@ -32,7 +32,9 @@ impl AdminCommand<'_> for NamespaceManagement {
                 let pages = u64::try_from(bytes.div_ceil(page))
                     .map_err(|_| Status::INSUFFICIENT_CAPACITY)?;
                 let request = NamespaceRequest { pages, lba_bytes, handles, everyone: false };
-                Ok(Reply::dw0(drive.create_namespace(request)?))
+                let nsid = drive.create_namespace(request)?;
+                controller.log_created_namespace(nsid);
+                Ok(Reply::dw0(nsid))
             }
             NamespaceManagement::Delete { nsid } => delete(controller, nsid),
         }

@@ -26,7 +26,10 @@ impl AdminCommand<'_> for Sanitize {
         let drive = &controller.subsystem.drive;
         match self {
             Sanitize::ExitFailureMode => drive.exit_sanitize_failure()?,
-            Sanitize::BlockErase { cdw10 } => drive.begin_sanitize(cdw10)?,
+            Sanitize::BlockErase { cdw10 } => {
+                drive.begin_sanitize(cdw10)?;
+                controller.log_sanitize_start(cdw10);
+            }
         }
         Ok(Reply::default())
     }

@@ -41,6 +41,9 @@ impl<'a> AdminCommand<'a> for SetFeatures<'a> {
         } else if self.nsid != 0 && self.nsid != BROADCAST {
             return Err(Status::FEATURE_NOT_NAMESPACE_SPECIFIC.into());
         }
-        (feature.set)(controller, &self.set)
+        let before = controller.subsystem.drive.timestamp();
+        let reply = (feature.set)(controller, &self.set)?;
+        controller.log_set_feature(info, &self.set, before);
+        Ok(reply)
     }
 }

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use wafer_nvme::{Cc, Property, PropertyCommand, Status, location};
 
 use super::{Controller, Failure, Kind, Reply};
-use crate::controller::logs::smart::reliability;
 
 pub(super) struct PropertySet {
     cc: Cc,
@@ -50,18 +49,13 @@ impl PropertySet {
             state.kept_features.clear();
             state.error_recovery.clear();
             controller.dulbe.store(false, Ordering::Release);
-            state.notice_sent = false;
-            state.notice_due = false;
-            state.warning_sent = false;
-            state.sanitize_sent = false;
-            state.sanitize_due = false;
-            state.telemetry_sent = false;
-            state.telemetry_due = false;
-            state.warnings_due = reliability(controller.subsystem.drive.is_saved());
-            state.notices = Default::default();
+            state.events = Default::default();
+            state.persistent_log = None;
             state.notifications = Default::default();
             state.reservation_masks.clear();
             state.thresholds = Default::default();
+            let (subsystem, saved) = (&controller.subsystem, controller.subsystem.drive.is_saved());
+            state.events.warnings_due = subsystem.warnings(saved, state.thresholds);
             state.write_cache = true;
             state.host_behavior = Default::default();
         }
@@ -72,6 +66,7 @@ impl PropertySet {
                 // A drive that cannot be saved says so elsewhere, and keeps what it runs.
                 let _ = controller.subsystem.drive.reset_firmware();
             }
+            controller.subsystem.log_reset(controller.cntlid);
         }
         Ok(Reply::default())
     }

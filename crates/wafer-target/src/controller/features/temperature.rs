@@ -1,11 +1,11 @@
 //! Temperature Threshold: the limits of the composite temperature. Beyond one of them, SMART has a critical warning.
 
-use wafer_nvme::{CriticalWarning, Fid, TemperatureThreshold};
+use wafer_nvme::{Fid, TemperatureThreshold};
 
 use super::{Controller, Failure, Feature, Get, Reply, Set};
 use crate::controller::identify::WARNING_TEMPERATURE;
 
-/// Composite temperature, kelvin: 30 degrees Celsius. There is nothing to measure.
+/// Composite temperature, kelvin: 30 degrees Celsius, unless another is injected. There is nothing to measure.
 pub(in crate::controller) const COMPOSITE: u16 = 303;
 /// Temperature Select: the composite temperature, the only one.
 const SELECT_COMPOSITE: u8 = 0;
@@ -29,9 +29,9 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
-    /// Returns the warning of the temperature, if it is beyond a limit.
-    pub(in crate::controller) fn warning(self) -> CriticalWarning {
-        CriticalWarning::new().with_temperature(COMPOSITE >= self.over || COMPOSITE <= self.under)
+    /// Returns whether a temperature is beyond a limit.
+    pub(in crate::controller) fn exceeded(self, temperature: u16) -> bool {
+        temperature >= self.over || temperature <= self.under
     }
 
     /// Returns the limit that a command means.
@@ -59,14 +59,9 @@ fn set(controller: &Controller, set: &Set<'_>) -> Result<Reply, Failure> {
     if ![SELECT_COMPOSITE, SELECT_ALL].contains(&wanted.tmpsel()) {
         return Err(TemperatureThreshold::new().with_tmpsel(1).location().into());
     }
-    let mut state = controller.state();
-    let before = state.thresholds.warning();
-    *state.thresholds.select(wanted)? = wanted.tmpth();
-    let now = state.thresholds.warning();
-    if now != before {
-        // An event for each time that the temperature passes a limit.
-        state.warnings_due.set_temperature(now.temperature());
-        controller.wake.notify_one();
-    }
+    // An event for each time that the temperature passes a limit.
+    let before = controller.warnings();
+    *controller.state().thresholds.select(wanted)? = wanted.tmpth();
+    controller.warnings_changed(before, controller.warnings());
     Ok(Reply::default())
 }

@@ -5,7 +5,7 @@ use wafer_interface::{Op, Placement};
 use wafer_nvme::{NvmOpcode, RwCdw12, Sqe, Status, location};
 
 use super::range::{Directive, Extent, Range};
-use super::{Failure, IoQueue};
+use super::{Failure, IoQueue, check_readable};
 
 /// Why a fused operation failed: the failure of the Compare, if it did not succeed, and that of the Write.
 type Failed = (Option<Failure>, Failure);
@@ -55,10 +55,7 @@ impl IoQueue {
         let fua = RwCdw12::of(sqes[1]).fua();
         let durable = self.check_write(&namespace, fua).map_err(write)?;
         self.check_allocated(&namespace, offset, length).map_err(compare)?;
-        if let Some(marked) = namespace.uncorrectable(offset, length) {
-            let lba = marked >> namespace.lba_shift;
-            return Err(compare(Failure { lba, ..Status::UNRECOVERED_READ_ERROR.into() }));
-        }
+        check_readable(&namespace, offset, length).map_err(compare)?;
         let equal = namespace.store.compare_and_write(offset, expected, data);
         let equal = equal.map_err(|e| write(Failure::medium(&e, Status::WRITE_FAULT, lba)))?;
         self.count(Op::Read, &namespace, offset, length, Placement::NONE);

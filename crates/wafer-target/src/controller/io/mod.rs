@@ -433,10 +433,7 @@ impl IoQueue {
         buffer: &mut [u8],
         lba: u64,
     ) -> Result<(), Failure> {
-        if let Some(marked) = namespace.uncorrectable(offset, buffer.len() as u64) {
-            let lba = marked >> namespace.lba_shift;
-            return Err(Failure { lba, ..Status::UNRECOVERED_READ_ERROR.into() });
-        }
+        check_readable(namespace, offset, buffer.len() as u64)?;
         let read = namespace.store.read(offset, buffer);
         read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, lba))
     }
@@ -471,4 +468,15 @@ impl IoQueue {
         let flushed = self.drive.flush(self.controller.host, namespace);
         flushed.map_err(|_| Status::WRITE_FAULT.into())
     }
+}
+
+/// Checks that no block of a range is marked as uncorrectable or has a media error. Only the latter count in SMART.
+///
+/// # Errors
+/// `UNRECOVERED_READ_ERROR`, with the block.
+fn check_readable(namespace: &Namespace, offset: u64, length: u64) -> Result<(), Failure> {
+    let Some(first) = namespace.uncorrectable(offset, length) else { return Ok(()) };
+    let medium = namespace.media_error(offset, length).is_some();
+    let lba = first >> namespace.lba_shift;
+    Err(Failure { lba, medium, ..Status::UNRECOVERED_READ_ERROR.into() })
 }

@@ -4,7 +4,6 @@ use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{AnaGroup, AnaLog, Lid};
 
 use super::Page;
-use crate::controller::notices::Notice;
 use crate::controller::ports::ANA_GROUP;
 
 /// Return Groups Only, in the Log Specific Parameter.
@@ -14,7 +13,8 @@ pub(super) const PAGE: Page = Page {
     lid: Lid::ANA,
     read: |controller, request| {
         if !request.retain {
-            controller.notice_read(Notice::Ana);
+            controller.state().events.ana.read();
+            controller.wake.notify_one();
         }
         let (changes, state) = (controller.port.changes(), controller.port.state());
         let nsids = controller.nsids(true);

@@ -22,7 +22,7 @@ pub(super) const PAGE: Page = Page {
         }
         if !request.retain {
             state.changed.clear();
-            state.notice_sent = false;
+            state.events.namespaces.read();
             drop(state);
             controller.wake.notify_one();
         }

@@ -4,7 +4,7 @@ use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{EnduranceGroupLog, Lid};
 
 use super::Page;
-use super::smart::{AVAILABLE_SPARE, SPARE_THRESHOLD, percentage_used};
+use super::smart::{SPARE_THRESHOLD, endurance_warning, percentage_used};
 
 pub(super) const PAGE: Page = Page {
     lid: Lid::ENDURANCE_GROUP,
@@ -12,12 +12,14 @@ pub(super) const PAGE: Page = Page {
         let drive = &controller.subsystem.drive;
         let wear = drive.wear();
         let now = drive.counters();
+        let health = controller.subsystem.faults.health();
         let billions = |bytes: u64| u128::from(bytes.div_ceil(1_000_000_000)).into();
         let log = EnduranceGroupLog {
             egfeat: 0x80,
-            available_spare: AVAILABLE_SPARE,
+            critical_warning: endurance_warning(controller.warnings()),
+            available_spare: health.available_spare(),
             spare_threshold: SPARE_THRESHOLD,
-            percentage_used: percentage_used(&wear),
+            percentage_used: percentage_used(&health, &wear),
             endurance_estimate: billions(wear.rated_bytes),
             data_units_read: billions(now.lifetime.read_bytes),
             data_units_written: billions(now.lifetime.host_bytes),

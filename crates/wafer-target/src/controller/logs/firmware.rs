@@ -5,13 +5,13 @@ use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{ActiveFirmware, FirmwareLog, Lid};
 
 use super::Page;
-use crate::controller::notices::Notice;
 
 pub(super) const PAGE: Page = Page {
     lid: Lid::FIRMWARE,
     read: |controller, request| {
         if !request.retain {
-            controller.notice_read(Notice::Firmware);
+            controller.state().events.firmware.read();
+            controller.wake.notify_one();
         }
         let slots = controller.subsystem.drive.firmware();
         let active = ActiveFirmware::new().with_active(slots.active());

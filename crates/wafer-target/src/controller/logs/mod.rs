@@ -20,8 +20,9 @@ mod lockdown;
 mod ocp_error_recovery;
 mod ocp_latency;
 mod ocp_smart;
+mod persistent_event;
 mod reservation;
-mod sanitize;
+pub(super) mod sanitize;
 mod self_test;
 pub(super) mod smart;
 mod supported;
@@ -65,6 +66,7 @@ pub(super) const PAGES: &[Page] = &[
     telemetry::CONTROLLER,
     endurance_group::PAGE,
     ana::PAGE,
+    persistent_event::PAGE,
     feature_effects::PAGE,
     lockdown::PAGE,
     fdp_configurations::PAGE,

@@ -4,6 +4,7 @@ use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{Lid, ReservationNotification};
 
 use super::Page;
+use crate::controller::async_event::Notice;
 
 pub(super) const PAGE: Page = Page {
     lid: Lid::RESERVATION_NOTIFICATION,
@@ -19,8 +20,10 @@ pub(super) const PAGE: Page = Page {
         }
         if !request.retain {
             notifications.queue.pop_front();
-            notifications.sent = false;
-            notifications.due = !notifications.queue.is_empty();
+            notifications.notice = Notice::default();
+            if !notifications.queue.is_empty() {
+                notifications.notice.raise();
+            }
             drop(state);
             controller.wake.notify_one();
         }

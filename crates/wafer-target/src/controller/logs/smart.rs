@@ -4,14 +4,15 @@ use wafer_drive::Wear;
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{CriticalWarning, Lid, SmartLog, location};
 
-use super::{Controller, Page};
-use crate::controller::features::temperature::COMPOSITE;
+use super::Page;
+use crate::controller::Subsystem;
+use crate::controller::faults::Health;
 use crate::controller::nsid::BROADCAST;
 
-/// Available Spare, percent: no block of the device model ever fails.
-pub(super) const AVAILABLE_SPARE: u8 = 100;
+/// Available Spare, percent: no block of the device model ever fails, unless less is injected.
+pub(in crate::controller) const AVAILABLE_SPARE: u8 = 100;
 /// Available Spare Threshold, percent.
-pub(super) const SPARE_THRESHOLD: u8 = 10;
+pub(in crate::controller) const SPARE_THRESHOLD: u8 = 10;
 
 pub(super) const PAGE: Page = Page {
     lid: Lid::SMART,
@@ -20,21 +21,29 @@ pub(super) const PAGE: Page = Page {
         if ![0, BROADCAST].contains(&request.nsid) {
             return Err(location!(nsid).into());
         }
-        let drive = &controller.subsystem.drive;
-        let wear = drive.wear();
-        let now = drive.counters();
-        let life = now.life;
         if !request.retain {
-            controller.state().warning_sent = false;
+            controller.state().events.warning_sent = false;
             controller.wake.notify_one();
         }
+        Ok(controller.subsystem.smart(controller.warnings()).as_bytes().to_vec())
+    },
+};
+
+impl Subsystem {
+    /// Returns the log with the critical warnings of a controller.
+    pub(in crate::controller) fn smart(&self, warnings: CriticalWarning) -> SmartLog {
+        let wear = self.drive.wear();
+        let now = self.drive.counters();
+        let life = now.life;
+        let health = self.faults.health();
         let units = |bytes: u64| u128::from(bytes.div_ceil(512_000)).into();
-        let log = SmartLog {
-            critical_warning: critical_warning(controller).into_bits(),
-            temperature: COMPOSITE.into(),
-            available_spare: AVAILABLE_SPARE,
+        SmartLog {
+            critical_warning: warnings.into_bits(),
+            temperature: health.temperature().into(),
+            available_spare: health.available_spare(),
             spare_threshold: SPARE_THRESHOLD,
-            percentage_used: percentage_used(&wear),
+            percentage_used: percentage_used(&health, &wear),
+            endurance_warning: endurance_warning(warnings),
             data_units_read: units(now.lifetime.read_bytes),
             data_units_written: units(now.lifetime.host_bytes),
             host_reads: u128::from(life.read_commands).into(),
@@ -45,23 +54,19 @@ pub(super) const PAGE: Page = Page {
             media_errors: u128::from(life.media_errors).into(),
             error_entries: u128::from(life.error_entries).into(),
             ..Default::default()
-        };
-        Ok(log.as_bytes().to_vec())
-    },
-};
+        }
+    }
+}
 
 /// Returns the Percentage Used of a drive: 255 is the most that a host can be told.
-pub(super) fn percentage_used(wear: &Wear) -> u8 {
-    u8::try_from(wear.used_percent).unwrap_or(u8::MAX)
+pub(super) fn percentage_used(health: &Health, wear: &Wear) -> u8 {
+    let used = u8::try_from(wear.used_percent).unwrap_or(u8::MAX);
+    health.percentage_used.unwrap_or(used)
 }
 
-/// Returns the critical warnings that a controller reports now.
-fn critical_warning(controller: &Controller) -> CriticalWarning {
-    let temperature = controller.state().thresholds.warning().temperature();
-    reliability(controller.subsystem.drive.is_saved()).with_temperature(temperature)
-}
-
-/// Returns the warnings of the medium: all or none, depending on whether the drive keeps what it promises.
-pub(in crate::controller) fn reliability(saved: bool) -> CriticalWarning {
-    CriticalWarning::new().with_unreliable(!saved).with_read_only(!saved)
+/// Returns the critical warnings of the endurance group: spare, reliability and read-only, where SMART has them.
+pub(super) fn endurance_warning(warnings: CriticalWarning) -> u8 {
+    let of_group =
+        CriticalWarning::new().with_spare(true).with_unreliable(true).with_read_only(true);
+    warnings.into_bits() & of_group.into_bits()
 }

@@ -17,7 +17,7 @@ pub(super) const CONTROLLER: Page = Page {
     read: |controller, request| {
         let page = controller.subsystem.controller_telemetry(request.retain);
         if !request.retain {
-            controller.state().telemetry_sent = false;
+            controller.state().events.telemetry.read();
             controller.wake.notify_one();
         }
         Ok(page)

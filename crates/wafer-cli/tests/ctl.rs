@@ -1,0 +1,137 @@
+//! `wafer serve --ctl` and `wafer ctl`: the socket as a file, and a fault from the command line to a host.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use wafer_host::{Host, HostOptions, Io};
+use wafer_nvme::Status;
+
+use crate::serve::{NQN, Server, folder};
+
+fn ctl(socket: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wafer"))
+        .arg("ctl")
+        .arg(socket)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// Runs `wafer ctl`, which must succeed, and returns what it prints.
+fn done(socket: &Path, arguments: &[&str]) -> String {
+    let output = ctl(socket, arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.is_empty(), "{arguments:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs `wafer ctl`, which must say in one line what is wrong, and returns that.
+fn refused(socket: &Path, arguments: &[&str]) -> String {
+    let output = ctl(socket, arguments);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(output.stdout.is_empty());
+    assert!(said.starts_with("error: ") && said.trim_end().lines().count() == 1, "{said}");
+    said
+}
+
+fn terminate(mut server: Server) {
+    let pid = server.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert!(server.child.wait().unwrap().success());
+}
+
+#[test]
+fn a_fault_goes_from_the_command_line_to_a_host() {
+    let folder = folder(1);
+    let socket = folder.path().join("ctl.sock");
+    let server = Server::start(folder.path(), &["--ctl", socket.to_str().unwrap()]);
+    let mode = std::fs::metadata(&socket).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let host = Host::connect(server.address, HostOptions::new(NQN, "a")).unwrap();
+    let mut queue = host.io_queue(1).unwrap();
+    let io = Io { nsid: 1 };
+    done(&socket, &["media-error", "--namespace", "1", "--lba", "4", "--blocks", "2"]);
+    done(&socket, &["read-delay", "--namespace", "1", "--lba", "9", "--time", "1ms"]);
+    done(&socket, &["health", "--temperature", "350", "--critical-warning", "backup,read-only"]);
+    let fail = ["fail", "write", "--status", "write-fault", "--count", "2", "--dnr"];
+    done(&socket, &fail);
+    let read = queue.execute(io.read(4, 1), &[], 4096).unwrap();
+    assert_eq!(read.status, Status::UNRECOVERED_READ_ERROR);
+    let write = queue.execute(io.write(0, 1, None), &[0; 4096], 0).unwrap();
+    assert_eq!(write.status, Status::WRITE_FAULT);
+    let listed = done(&socket, &["status"]);
+    for words in [
+        "nqn.2026-11.io.wafer:a  io    0,1",
+        "media-error  namespace 1, block 4, 2 blocks",
+        "read-delay   namespace 1, block 9, 1 blocks",
+        "temperature",
+        "350 K",
+        "critical-warning",
+        "0x18",
+        "write, namespace all, host all",
+        "next 1: write-fault, do not retry",
+    ] {
+        assert!(listed.contains(words), "`{words}` is not in\n{listed}");
+    }
+    let listed: Value = serde_json::from_str(&done(&socket, &["status", "--json"])).unwrap();
+    assert_eq!(listed["media_errors"], json!([{ "namespace": 1, "lba": 4, "blocks": 2 }]));
+    done(&socket, &["clear"]);
+    let event = json!({ "controllers": [host.cntlid] });
+    let sent = done(&socket, &["--json", "event", "persistent-internal-error"]);
+    assert_eq!(serde_json::from_str::<Value>(&sent).unwrap(), event);
+    let said = refused(&socket, &["media-error", "--namespace", "9", "--lba", "0"]);
+    assert!(said.contains("ctl.sock: there is no namespace 9"), "{said}");
+    assert!(refused(&socket, &["event", "spare"]).contains("has enabled the event"));
+    let said = refused(&socket, &["fail", "re\u{1b}[31mad", "--status", "2/0x81"]);
+    assert!(said.contains("unknown opcode") && !said.contains('\u{1b}'), "{said}");
+    assert!(refused(&socket, &["fail", "read", "--status", "success"]).contains("an error"));
+    done(&socket, &["drop", "--host", "nqn.2026-11.io.wafer:a"]);
+    assert!(queue.execute(io.read(0, 1), &[], 4096).is_err());
+    // A client that sends nothing does not keep the server from its end.
+    let _silent = UnixStream::connect(&socket).unwrap();
+    terminate(server);
+    assert!(!socket.exists());
+    assert!(refused(&socket, &["status"]).contains("No such file"));
+}
+
+#[test]
+fn only_the_socket_of_a_dead_server_is_replaced() {
+    let folder = folder(1);
+    let socket = folder.path().join("ctl.sock");
+    let path = socket.to_str().unwrap();
+    let serve = |ctl: &str, words: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_wafer"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--ctl", ctl, "--device"])
+            .arg(folder.path().join("device.toml"))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("--ctl: ") && said.contains(words), "{said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    };
+    std::fs::write(&socket, "notes").unwrap();
+    serve(path, "no socket");
+    assert_eq!(std::fs::read(&socket).unwrap(), b"notes");
+    std::fs::remove_file(&socket).unwrap();
+    let alive = UnixListener::bind(&socket).unwrap();
+    serve(path, "another server");
+    serve(&folder.path().join("none/ctl.sock").display().to_string(), "No such file");
+    serve(&folder.path().join("x".repeat(200)).display().to_string(), "");
+    // Its file stays when a server is killed.
+    drop(alive);
+    assert!(socket.exists());
+    let server = Server::start(folder.path(), &["--ctl", path]);
+    done(&socket, &["status"]);
+    // What took its place is not the server's to remove.
+    std::fs::remove_file(&socket).unwrap();
+    std::fs::write(&socket, "notes").unwrap();
+    terminate(server);
+    assert_eq!(std::fs::read(&socket).unwrap(), b"notes");
+}

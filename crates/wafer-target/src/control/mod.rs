@@ -1,0 +1,15 @@
+//! Fault injection: what operators ask of a subsystem that is served, as lines of JSON over a local socket.
+//!
+//! A line holds a [`Request`], the next line back its [`Response`]. [`execute`] carries out a request; `socket.rs` moves
+//! the lines. What is injected is in [`faults`](crate::controller::faults), media errors in the drive.
+
+mod execute;
+mod names;
+mod request;
+mod socket;
+mod status;
+
+pub use execute::execute;
+pub use request::{Drop, Event, Fail, HealthChange, Range, ReadDelays, Request, Response};
+pub use socket::{MAX_LINE, serve};
+pub use status::{Connection, Failing, MediaError, Status};

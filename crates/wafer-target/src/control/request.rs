@@ -1,0 +1,127 @@
+//! Requests of operators, and the responses to them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::controller::faults::EventKind;
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "kebab-case")]
+pub enum Request {
+    /// Report what is injected and which hosts are connected.
+    Status,
+    /// Add a media error to logical blocks, or take it away.
+    MediaError(Range),
+    /// Delay reads of logical blocks.
+    ReadDelay(ReadDelays),
+    /// Change values of the SMART log.
+    Health(HealthChange),
+    /// Fail commands.
+    Fail(Fail),
+    /// Drop connections.
+    Drop(Drop),
+    /// Send an asynchronous event.
+    Event(Event),
+    /// Take away everything that is injected but media errors.
+    Clear,
+}
+
+/// Logical blocks of a namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// NSID.
+    pub namespace: u32,
+    /// First logical block.
+    pub lba: u64,
+    /// Number of logical blocks.
+    pub blocks: u64,
+    /// Whether to take away what is injected there.
+    #[serde(default)]
+    pub clear: bool,
+}
+
+/// How long reads of logical blocks take.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadDelays {
+    /// NSID.
+    pub namespace: u32,
+    /// First logical block.
+    pub lba: u64,
+    /// Number of logical blocks.
+    pub blocks: u64,
+    /// Time of each read, milliseconds; 0 takes away the delays that concern any of the blocks.
+    pub milliseconds: u32,
+}
+
+/// Values of the SMART log. Those that are not given stay as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HealthChange {
+    /// Whether to give back all of the drive's own values first.
+    pub clear: bool,
+    /// Available Spare, percent.
+    pub available_spare: Option<u8>,
+    /// Composite Temperature, kelvin.
+    pub temperature: Option<u16>,
+    /// Percentage Used.
+    pub percentage_used: Option<u8>,
+    /// Bits of Critical Warning beside those that follow from the values.
+    pub critical_warning: Option<u8>,
+}
+
+/// Commands that are to fail.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fail {
+    /// Name, such as `read` or `get-log-page`, or queue and code, such as `io:0x02` or `admin:2`.
+    pub opcode: String,
+    /// Name, such as `unrecovered-read-error`, or type and code, such as `2/0x81`.
+    pub status: String,
+    /// Number of commands.
+    pub count: u32,
+    /// Do Not Retry.
+    #[serde(default)]
+    pub dnr: bool,
+    /// NQN of the host.
+    #[serde(default)]
+    pub host: Option<String>,
+    /// NSID of the commands.
+    #[serde(default)]
+    pub namespace: Option<u32>,
+}
+
+/// Connections to drop.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Drop {
+    /// NQN of the host. Default: every host.
+    pub host: Option<String>,
+    /// Queue. With the admin queue, 0, its controller ends. Default: all.
+    pub queue: Option<u16>,
+}
+
+/// An asynchronous event to send.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// What it reports.
+    pub kind: EventKind,
+    /// NQN of the host. Default: every host.
+    #[serde(default)]
+    pub host: Option<String>,
+}
+
+/// The response to a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Response {
+    /// It is done. Has the status, or what the request affects.
+    Done(Value),
+    /// The request is wrong; nothing has changed.
+    Refused(String),
+    /// The drive failed.
+    Failed(String),
+}

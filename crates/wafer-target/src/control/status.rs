@@ -1,0 +1,105 @@
+//! What is injected, and which hosts are connected.
+
+use serde::{Deserialize, Serialize};
+
+use super::names;
+use crate::controller::faults::{FailingCommand, Health, ReadDelay};
+use crate::controller::{Kind, Subsystem};
+
+/// Maximum number of ranges with media errors that are listed of a namespace.
+const MOST_RANGES: usize = 256;
+
+/// The response to [`Request::Status`](super::Request::Status).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Controllers, by ID.
+    pub connections: Vec<Connection>,
+    /// Ranges with media errors, at most 256 of a namespace.
+    pub media_errors: Vec<MediaError>,
+    /// Reads that take long.
+    pub read_delays: Vec<ReadDelay>,
+    /// Values of the SMART log that are not the drive's own.
+    pub health: Health,
+    /// Commands that are to fail.
+    pub failing: Vec<Failing>,
+}
+
+/// A controller, and the queues that its host has connected.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Connection {
+    /// Controller ID.
+    pub cntlid: u16,
+    /// NQN of the host.
+    pub host: String,
+    /// What it is for.
+    pub kind: Kind,
+    /// Queues, the admin queue first.
+    pub queues: Vec<u16>,
+    /// Commands completed.
+    pub commands: u64,
+}
+
+/// A range of logical blocks with a media error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MediaError {
+    /// NSID.
+    pub namespace: u32,
+    /// First logical block.
+    pub lba: u64,
+    /// Number of logical blocks.
+    pub blocks: u64,
+}
+
+/// Commands that are to fail.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failing {
+    /// Name of the command, or queue and code.
+    pub opcode: String,
+    /// Name of the status, or type and code.
+    pub status: String,
+    /// Do Not Retry.
+    pub dnr: bool,
+    /// Number of commands that are still to fail.
+    pub count: u32,
+    /// NQN of the host whose commands fail; none is every host.
+    pub host: Option<String>,
+    /// NSID of the commands; none is any.
+    pub namespace: Option<u32>,
+}
+
+impl From<FailingCommand> for Failing {
+    fn from(failing: FailingCommand) -> Self {
+        let FailingCommand { admin, opcode, status, dnr, count, host, namespace } = failing;
+        let (opcode, status) = (names::command(admin, opcode), names::status_name(status));
+        Failing { opcode, status, dnr, count, host, namespace }
+    }
+}
+
+impl Status {
+    pub(super) fn of(subsystem: &Subsystem) -> Self {
+        let connections = subsystem.controllers().into_iter().map(|controller| Connection {
+            cntlid: controller.cntlid,
+            host: controller.hostnqn.clone(),
+            kind: controller.kind,
+            queues: controller.connected_queues(),
+            commands: controller.completed_commands(),
+        });
+        let namespaces = subsystem.drive.namespaces();
+        let media_errors = namespaces.iter().flatten().flat_map(|namespace| {
+            let ranges = namespace.media_error_ranges(MOST_RANGES).into_iter();
+            ranges.map(|(from, end)| MediaError {
+                namespace: namespace.nsid,
+                lba: from >> namespace.lba_shift,
+                blocks: (end - from) >> namespace.lba_shift,
+            })
+        });
+        let injected = subsystem.injected();
+        Status {
+            connections: connections.collect(),
+            media_errors: media_errors.collect(),
+            read_delays: injected.delays,
+            health: injected.health,
+            failing: injected.failing.into_iter().map(Failing::from).collect(),
+        }
+    }
+}
