@@ -64,6 +64,9 @@ fn a_fault_goes_from_the_command_line_to_a_host() {
     assert_eq!(read.status, Status::UNRECOVERED_READ_ERROR);
     let write = queue.execute(io.write(0, 1, None), &[0; 4096], 0).unwrap();
     assert_eq!(write.status, Status::WRITE_FAULT);
+    done(&socket, &["ana", "non-optimized"]);
+    let port = refused(&socket, &["ana", "change", "--port", "2"]);
+    assert!(port.contains("there is no port 2"), "{port}");
     let listed = done(&socket, &["status"]);
     for words in [
         "nqn.2026-11.io.wafer:a  io    0,1",
@@ -75,6 +78,9 @@ fn a_fault_goes_from_the_command_line_to_a_host() {
         "0x18",
         "write, namespace all, host all",
         "next 1: write-fault, do not retry",
+        "ana",
+        "port 1, 127.0.0.1:",
+        "non-optimized",
     ] {
         assert!(listed.contains(words), "`{words}` is not in\n{listed}");
     }

@@ -7,6 +7,7 @@ use wafer_drive::backend::DataSpec;
 use wafer_host::{Admin, Host, HostOptions, Io};
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
+use wafer_target::control::{Response, execute};
 use wafer_target::controller::Subsystem;
 use wafer_target::transport::{Server, ServerOptions};
 
@@ -185,7 +186,9 @@ fn hosts_hear_of_a_change_of_their_port() {
         cids.push(host.admin.submit(request, &[], 0));
         host.admin.flush().unwrap();
     }
-    ports.subsystem.set_ana_state(2, AnaState::INACCESSIBLE).unwrap();
+    let change = serde_json::json!({ "command": "ana", "port": 2, "state": "inaccessible" });
+    let changed = execute(&ports.subsystem, serde_json::from_value(change).unwrap());
+    assert!(matches!(changed, Response::Done(_)), "{changed:?}");
     let event = hosts[1].admin.complete().unwrap();
     assert_eq!((event.cid, event.dw), (cids[1], 0x000c_0302), "notice, ANA change, log page 12");
     assert_eq!(group(&mut hosts[1], 0).1.state, AnaState::INACCESSIBLE.0);

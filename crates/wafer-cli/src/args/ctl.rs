@@ -19,6 +19,7 @@ Examples:
   wafer ctl ctl.sock fail admin:0x06 --status 0/0x06
   wafer ctl ctl.sock drop --host nqn.2014-08.org.nvmexpress:uuid:9f1a6c8e-0d3b-4a6e-8a56-2f7c1d0b7e11 --queue 1
   wafer ctl ctl.sock event persistent-internal-error
+  wafer ctl ctl.sock ana inaccessible --port 2
   wafer ctl ctl.sock clear
 
 Media errors stay until the blocks are written or deallocated, also over restarts. Everything else ends with
@@ -135,7 +136,17 @@ pub(crate) enum CtlCommand {
         #[arg(long, value_name = "NQN")]
         host: Option<String>,
     },
-    /// Take away everything that is injected but media errors.
+    /// Change the access to namespaces through a port (Asymmetric Namespace Access).
+    Ana {
+        /// State of the port.
+        #[arg(value_name = "STATE", value_enum)]
+        state: AccessName,
+
+        /// Port: 1 is the first --listen of the server.
+        #[arg(long, value_name = "ID", default_value = "1")]
+        port: u16,
+    },
+    /// Take away everything that is injected but media errors and states of ports.
     Clear,
 }
 
@@ -172,6 +183,21 @@ pub(crate) enum CriticalWarningBit {
     PersistentMemory,
     /// None: takes away the bits given before.
     None,
+}
+
+/// A state of Asymmetric Namespace Access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AccessName {
+    /// Hosts prefer the port.
+    Optimized,
+    /// Hosts use the port if there is no better one.
+    NonOptimized,
+    /// No command reaches a namespace; hosts use another port.
+    Inaccessible,
+    /// As inaccessible, for good.
+    PersistentLoss,
+    /// The state is changing: hosts try again.
+    Change,
 }
 
 /// What an asynchronous event reports.

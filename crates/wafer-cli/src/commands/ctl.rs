@@ -8,11 +8,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 use wafer_lab::LabError;
 use wafer_target::control::{
-    Drop, Event, Fail, HealthChange, Range, ReadDelays, Request, Response, Status,
+    Ana, AnaAccess, Drop, Event, Fail, HealthChange, Range, ReadDelays, Request, Response, Status,
 };
 use wafer_target::controller::faults::EventKind;
 
-use crate::args::{CriticalWarningBit, CtlArgs, CtlCommand, EventName};
+use crate::args::{AccessName, CriticalWarningBit, CtlArgs, CtlCommand, EventName};
 use crate::output::{self, Table};
 
 /// Time that a server has to respond: it may have to write to a slow disk.
@@ -74,6 +74,7 @@ fn request(command: CtlCommand) -> Request {
         }
         CtlCommand::Drop { host, queue } => Request::Drop(Drop { host, queue }),
         CtlCommand::Event { kind, host } => Request::Event(Event { kind: event(kind), host }),
+        CtlCommand::Ana { state, port } => Request::Ana(Ana { port, state: access(state) }),
         CtlCommand::Clear => Request::Clear,
     }
 }
@@ -105,6 +106,16 @@ fn event(kind: EventName) -> EventKind {
         EventName::Telemetry => EventKind::Telemetry,
         EventName::Reservation => EventKind::Reservation,
         EventName::Sanitize => EventKind::Sanitize,
+    }
+}
+
+fn access(state: AccessName) -> AnaAccess {
+    match state {
+        AccessName::Optimized => AnaAccess::Optimized,
+        AccessName::NonOptimized => AnaAccess::NonOptimized,
+        AccessName::Inaccessible => AnaAccess::Inaccessible,
+        AccessName::PersistentLoss => AnaAccess::PersistentLoss,
+        AccessName::Change => AnaAccess::Change,
     }
 }
 
@@ -148,6 +159,12 @@ fn print(status: &Status) -> anyhow::Result<()> {
     for d in &status.read_delays {
         let time = format!("{} ms", d.milliseconds);
         faults.row(["read-delay".into(), place(d.namespace, d.lba, d.blocks), time]);
+    }
+    for port in status.ports.iter().filter(|port| port.state != AnaAccess::Optimized) {
+        let state = serde_json::to_value(port.state)?;
+        let address = port.address.map_or_else(String::new, |address| format!(", {address}"));
+        let state = state.as_str().unwrap_or_default().to_owned();
+        faults.row(["ana".into(), format!("port {}{address}", port.id), state]);
     }
     let health = &status.health;
     for (name, value) in [

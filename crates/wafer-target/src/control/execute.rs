@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::json;
 use wafer_drive::Namespace;
+use wafer_nvme::AnaState;
 
-use super::request::{Drop, Event, Fail, HealthChange, Range, ReadDelays, Request, Response};
+use super::request::{Ana, Drop, Event, Fail, HealthChange, Range, ReadDelays, Request, Response};
 use super::{Status, names};
 use crate::controller::faults::{FailingCommand, MAX_DELAY, ReadDelay};
 use crate::controller::{Controller, Subsystem};
@@ -27,6 +28,7 @@ pub fn execute(subsystem: &Subsystem, request: Request) -> Response {
         Request::Fail(fail) => fail_commands(subsystem, fail),
         Request::Drop(drop) => drop_connections(subsystem, &drop),
         Request::Event(event) => send_event(subsystem, &event),
+        Request::Ana(Ana { port, state }) => change_access(subsystem, port, state.into()),
         Request::Clear => {
             subsystem.clear_faults();
             Ok(done())
@@ -128,6 +130,11 @@ fn drop_connections(subsystem: &Subsystem, drop: &Drop) -> Result<Response, Refu
         return Err("no such connection".to_owned());
     }
     Ok(Response::Done(json!({ "connections": dropped })))
+}
+
+fn change_access(subsystem: &Subsystem, port: u16, state: AnaState) -> Result<Response, Refused> {
+    subsystem.set_ana_state(port, state).map_err(|e| e.to_string())?;
+    Ok(done())
 }
 
 fn send_event(subsystem: &Subsystem, event: &Event) -> Result<Response, Refused> {

@@ -10,6 +10,8 @@ mod socket;
 mod status;
 
 pub use execute::execute;
-pub use request::{Drop, Event, Fail, HealthChange, Range, ReadDelays, Request, Response};
+pub use request::{
+    Ana, AnaAccess, Drop, Event, Fail, HealthChange, Range, ReadDelays, Request, Response,
+};
 pub use socket::{MAX_LINE, serve};
-pub use status::{Connection, Failing, MediaError, Status};
+pub use status::{Connection, Failing, MediaError, Port, Status};

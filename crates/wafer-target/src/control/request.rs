@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use wafer_nvme::AnaState;
 
 use crate::controller::faults::EventKind;
 
@@ -23,7 +24,9 @@ pub enum Request {
     Drop(Drop),
     /// Send an asynchronous event.
     Event(Event),
-    /// Take away everything that is injected but media errors.
+    /// Change the access to namespaces through a port.
+    Ana(Ana),
+    /// Take away everything that is injected but media errors and states of ports.
     Clear,
 }
 
@@ -112,6 +115,56 @@ pub struct Event {
     /// NQN of the host. Default: every host.
     #[serde(default)]
     pub host: Option<String>,
+}
+
+/// The access to namespaces through a port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ana {
+    /// Port Identifier.
+    pub port: u16,
+    /// Its state.
+    pub state: AnaAccess,
+}
+
+/// A state of Asymmetric Namespace Access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AnaAccess {
+    /// ANA Optimized.
+    Optimized,
+    /// ANA Non-Optimized.
+    NonOptimized,
+    /// ANA Inaccessible.
+    Inaccessible,
+    /// ANA Persistent Loss.
+    PersistentLoss,
+    /// ANA Change.
+    Change,
+}
+
+impl From<AnaAccess> for AnaState {
+    fn from(access: AnaAccess) -> Self {
+        match access {
+            AnaAccess::Optimized => AnaState::OPTIMIZED,
+            AnaAccess::NonOptimized => AnaState::NON_OPTIMIZED,
+            AnaAccess::Inaccessible => AnaState::INACCESSIBLE,
+            AnaAccess::PersistentLoss => AnaState::PERSISTENT_LOSS,
+            AnaAccess::Change => AnaState::CHANGE,
+        }
+    }
+}
+
+impl From<AnaState> for AnaAccess {
+    fn from(state: AnaState) -> Self {
+        match state {
+            AnaState::NON_OPTIMIZED => AnaAccess::NonOptimized,
+            AnaState::INACCESSIBLE => AnaAccess::Inaccessible,
+            AnaState::PERSISTENT_LOSS => AnaAccess::PersistentLoss,
+            AnaState::CHANGE => AnaAccess::Change,
+            _ => AnaAccess::Optimized,
+        }
+    }
 }
 
 /// The response to a request.

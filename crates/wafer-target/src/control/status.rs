@@ -1,8 +1,11 @@
 //! What is injected, and which hosts are connected.
 
+use std::net::SocketAddr;
+
 use serde::{Deserialize, Serialize};
 
 use super::names;
+use super::request::AnaAccess;
 use crate::controller::faults::{FailingCommand, Health, ReadDelay};
 use crate::controller::{Kind, Subsystem};
 
@@ -12,6 +15,8 @@ const MOST_RANGES: usize = 256;
 /// The response to [`Request::Status`](super::Request::Status).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
+    /// Ports, by identifier.
+    pub ports: Vec<Port>,
     /// Controllers, by ID.
     pub connections: Vec<Connection>,
     /// Ranges with media errors, at most 256 of a namespace.
@@ -22,6 +27,17 @@ pub struct Status {
     pub health: Health,
     /// Commands that are to fail.
     pub failing: Vec<Failing>,
+}
+
+/// A port of the server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Port {
+    /// Port Identifier.
+    pub id: u16,
+    /// The address that it listens on, where known.
+    pub address: Option<SocketAddr>,
+    /// The access to namespaces through it.
+    pub state: AnaAccess,
 }
 
 /// A controller, and the queues that its host has connected.
@@ -93,8 +109,15 @@ impl Status {
                 blocks: (end - from) >> namespace.lba_shift,
             })
         });
+        let ports = subsystem.ports();
+        let ports = ports.iter().map(|port| Port {
+            id: port.id,
+            address: port.address,
+            state: port.state().into(),
+        });
         let injected = subsystem.injected();
         Status {
+            ports: ports.collect(),
             connections: connections.collect(),
             media_errors: media_errors.collect(),
             read_delays: injected.delays,
