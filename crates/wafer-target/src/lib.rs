@@ -25,8 +25,8 @@
 //! - A completed Flush means that data and journal are in the file.
 //! - Memory is bounded whatever hosts send: a [`Pool`] has the buffers of all connections, and each connection has
 //!   less than 256 KiB beside it.
-//! - A turn of a queue takes well under a millisecond, without the medium; a command that takes longer is executed in
-//!   slices.
+//! - A turn of a queue moves 3 MiB at most, about a millisecond without the medium; a command that takes longer is
+//!   executed in slices.
 //! - A host that breaks the protocol loses its connection and disturbs no other.
 //!
 //! # Error model
