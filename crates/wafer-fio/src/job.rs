@@ -97,8 +97,25 @@ pub struct JobSpec {
     /// `thinktime_blocks`, default 1.
     pub thinktime_blocks: u64,
 
+    /// `latency_target`: the queue depth, up to `iodepth`, follows the latency. Only [`ClosedLoop`](crate::ClosedLoop) knows
+    /// latencies.
+    pub latency_target: Option<LatencyTarget>,
+
     /// How writes choose their placement.
     pub placement: PlacementRule,
+}
+
+/// `latency_target`, and what goes with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LatencyTarget {
+    /// The longest latency of a command, model nanoseconds.
+    pub nanoseconds: u64,
+    /// `latency_window`: how long a depth has to keep it, model nanoseconds.
+    pub window: u64,
+    /// `latency_percentile`: share of the commands that have to keep it, percent.
+    pub percentile: f64,
+    /// `latency_run`: whether the job looks on when it has found a depth, instead of ending after another window.
+    pub keeps_looking: bool,
 }
 
 /// `rw`: which directions a job has.

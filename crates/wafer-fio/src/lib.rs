@@ -37,6 +37,6 @@ mod synthetic;
 
 pub use closed_loop::ClosedLoop;
 pub use error::WorkloadError;
-pub use job::JobSpec;
+pub use job::{JobSpec, LatencyTarget};
 pub use job_stream::JobStream;
 pub use mixer::{Mixer, MixerOptions, Pace};

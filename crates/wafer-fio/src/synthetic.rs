@@ -49,6 +49,7 @@ impl JobSpec {
             rate_process: RateProcess::Linear,
             thinktime_us: 0,
             thinktime_blocks: 1,
+            latency_target: None,
             placement: PlacementRule::None,
         }
     }

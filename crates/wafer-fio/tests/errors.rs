@@ -94,7 +94,7 @@ const BROKEN: &[(&str, &str)] = &[
     ("zoned device", "[a]\nzonemode=zbd\n"),
     ("trace", "[a]\nread_iolog=trace.log\n"),
     ("flow", "[a]\nflow=2\n[b]\nflow=1\n"),
-    ("latency target", "[a]\nlatency_target=50us\n"),
+    ("latency percentile", "[a]\nlatency_target=50us\nlatency_percentile=101\n"),
     ("several files", "[a]\nnrfiles=4\n"),
     ("sizes by order", "[a]\nbs_is_seq_rand=1\n"),
     ("write hint", "[a]\nwrite_hint=short\n"),

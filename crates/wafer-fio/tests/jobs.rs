@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use wafer_fio::JobSpec;
 use wafer_fio::file::{JobFile, Jobs, Target};
 use wafer_fio::job::{
     BlockSize, Direction, Distribution, Order, PlacementRule, RateProcess, Sequencer,
 };
+use wafer_fio::{JobSpec, LatencyTarget};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -67,6 +67,7 @@ fn plain(name: &str, line: u32) -> JobSpec {
         rate_process: RateProcess::Linear,
         thinktime_us: 0,
         thinktime_blocks: 1,
+        latency_target: None,
         placement: PlacementRule::None,
     }
 }
@@ -355,7 +356,21 @@ fn variables_and_the_page() {
 
 #[test]
 fn unsupported_options_that_are_switched_off_are_fine() {
-    let jobs =
-        read("[a]\nzonemode=none\nflow=0\nverify_only=0\nlatency_target=0\nwrite_hint=none\n");
-    assert_eq!(jobs.ignored.len(), 5);
+    let jobs = read("[a]\nzonemode=none\nflow=0\nverify_only=0\nwrite_hint=none\n");
+    assert_eq!(jobs.ignored.len(), 4);
+}
+
+#[test]
+fn a_latency_target_is_in_microseconds() {
+    let jobs = read(
+        "[a]\nlatency_target=2ms\nlatency_window=500\nlatency_percentile=99.9\nlatency_run=1\n[b]\nlatency_target=0\n",
+    );
+    let target = LatencyTarget {
+        nanoseconds: 2_000_000,
+        window: 500_000,
+        percentile: 99.9,
+        keeps_looking: true,
+    };
+    assert_eq!(jobs.jobs[0].latency_target, Some(target));
+    assert_eq!(jobs.jobs[1].latency_target, None);
 }

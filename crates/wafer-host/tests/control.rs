@@ -440,6 +440,7 @@ fn the_socket_takes_lines_of_json_and_bounds_them() {
         stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
         (&**stream).read(&mut [0]).is_ok_and(|count| count == 0)
     });
-    assert_eq!(closed.count(), 4);
+    // The client before may have seen the end of its connection before the server has its place back.
+    assert!(matches!(closed.count(), 4 | 5));
     runtime.shutdown_timeout(Duration::from_secs(5));
 }

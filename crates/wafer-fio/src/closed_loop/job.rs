@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use wafer_interface::{Batch, Command, Op};
 use wafer_random::{Purpose, Rng};
 
+use super::depth::Depth;
 use crate::error::WorkloadError;
 use crate::job::{DIRECTIONS, JobSpec, READ, RateProcess, TRIM, WRITE};
 use crate::job_stream::JobStream;
@@ -23,7 +24,10 @@ pub(super) struct RunningJob {
     /// When each place of the queue becomes free.
     free: BinaryHeap<Reverse<u64>>,
     in_flight: u32,
+    depth: Depth,
     ticket: u64,
+    /// First ticket of the results, once `latency_target` has found the depth.
+    settled_ticket: u64,
     start: u64,
     last: u64,
     /// When the last command completed.
@@ -49,22 +53,24 @@ impl RunningJob {
         spec: &JobSpec,
         seed: u64,
         number: u32,
-        first_ticket: u64,
+        [first_ticket, settled_ticket]: [u64; 2],
         now: u64,
     ) -> Result<Self, WorkloadError> {
         let start = now.saturating_add(nanoseconds(spec.start_delay));
         let deadline = spec.runtime.map_or(u64::MAX, |runtime| {
             start.saturating_add(nanoseconds(spec.ramp_time)).saturating_add(nanoseconds(runtime))
         });
-        let depth = spec.iodepth.max(1);
+        let depth = Depth::new(spec, start.saturating_add(nanoseconds(spec.ramp_time)));
         Ok(RunningJob {
             number: number as usize,
             stream: JobStream::new(spec, seed, number)?,
             ready: Vec::with_capacity(AHEAD),
             at: 0,
-            free: (0..depth).map(|_| Reverse(start)).collect(),
+            free: (0..depth.most()).map(|_| Reverse(start)).collect(),
             in_flight: 0,
+            depth,
             ticket: first_ticket,
+            settled_ticket,
             start,
             last: start,
             completed: start,
@@ -84,7 +90,12 @@ impl RunningJob {
     }
 
     pub(super) fn depth(&self) -> u32 {
-        self.spec.iodepth.max(1)
+        self.depth.most()
+    }
+
+    /// Returns the name of the job, and the depth that `latency_target` has found; none without a target.
+    pub(super) fn found(&self) -> Option<(&str, u32)> {
+        Some((&self.spec.name, self.depth.found()?))
     }
 
     /// Whether the job has ended and all its commands have completed.
@@ -92,8 +103,15 @@ impl RunningJob {
         self.ended && self.in_flight == 0
     }
 
-    pub(super) fn completed(&mut self, time: u64) {
+    pub(super) fn completed(&mut self, ticket: u64, time: u64) {
         self.in_flight -= 1;
+        if !self.ended {
+            let was_settled = self.depth.is_settled();
+            self.ended = self.depth.completed(ticket, time, self.in_flight);
+            if self.depth.is_settled() && !was_settled {
+                self.ticket = self.settled_ticket;
+            }
+        }
         self.completed = self.completed.max(time);
         self.free.push(Reverse(time));
     }
@@ -103,6 +121,9 @@ impl RunningJob {
         while !self.ended && batch.len() < end {
             // A pause begins when everything in flight has completed, as in fio.
             if self.thinks && self.in_flight > 0 {
+                break;
+            }
+            if !self.depth.has_room(self.in_flight) {
                 break;
             }
             let Some(&Reverse(free)) = self.free.peek() else { break };
@@ -127,6 +148,7 @@ impl RunningJob {
             batch.commands.push(command);
             batch.times.push(time);
             batch.tickets.push(self.ticket);
+            self.depth.submitted(self.ticket, time);
             self.ticket += 1;
         }
     }
@@ -134,6 +156,10 @@ impl RunningJob {
     /// Returns when a command goes that has a place in the queue from `free` on.
     fn time_of(&mut self, command: &Command, free: u64) -> u64 {
         let mut time = free.max(self.last);
+        if self.depth.found().is_some() {
+            // The place was free, but the depth was less.
+            time = time.max(self.completed);
+        }
         if std::mem::take(&mut self.thinks) {
             time = time
                 .max(self.completed)

@@ -1,9 +1,10 @@
 //! The jobs of a workload as a stream that hears of completions: fio's closed loop on a clock.
 //!
 //! A job keeps `iodepth` commands in flight. The next one is submitted when one completes, or when `rate`,
-//! `rate_iops` or `thinktime` let it, whichever is later. Phases follow each other when every command of the one
+//! `rate_iops` or `thinktime` let it, whichever is later. With `latency_target` the depth follows the latency. Phases follow each other when every command of the one
 //! before has completed.
 
+mod depth;
 mod job;
 
 use job::RunningJob;
@@ -30,6 +31,8 @@ pub struct ClosedLoop {
     queue_depth: u32,
     /// Time at which the last command completed.
     now: u64,
+    /// Depths that jobs of earlier phases have found, with their names.
+    found: Vec<(String, u32)>,
 }
 
 impl ClosedLoop {
@@ -58,13 +61,15 @@ impl ClosedLoop {
             memory,
             queue_depth: 0,
             now: 0,
+            found: Vec::new(),
         };
         jobs.start()?;
         jobs.queue_depth = jobs.running.iter().map(RunningJob::depth).sum::<u32>().max(1);
         Ok(jobs)
     }
 
-    /// Returns the jobs as they run; a ticket names one by its position.
+    /// Returns the jobs as they run; a ticket names one by its position. As many behind them stand for their results
+    /// after a search for the depth (`latency_target`), which replace those before.
     pub fn specs(&self) -> &[JobSpec] {
         &self.specs
     }
@@ -75,10 +80,12 @@ impl ClosedLoop {
     }
 
     fn start(&mut self) -> Result<(), WorkloadError> {
+        let found = self.running.iter().filter_map(RunningJob::found);
+        self.found.extend(found.map(|(job, depth)| (job.to_owned(), depth)));
         self.running.clear();
         let phase = self.phases[self.current];
         for (number, spec) in self.specs.iter().enumerate().filter(|(_, s)| s.phase == phase) {
-            let first = stream::first_ticket(number);
+            let first = [number, self.specs.len() + number].map(stream::first_ticket);
             self.running.push(RunningJob::new(spec, self.seed, number as u32, first, self.now)?);
         }
         self.ready = (0..self.running.len()).rev().collect();
@@ -125,18 +132,26 @@ impl CommandStream for ClosedLoop {
 
     fn completed(&mut self, completions: &[Completion]) {
         for completion in completions {
-            let number = stream::job_of(completion.ticket);
+            let number = stream::job_of(completion.ticket) % self.specs.len();
             let time = completion.time_ns.unwrap_or(self.now);
             self.now = self.now.max(time);
             if let Ok(at) = self.running.binary_search_by_key(&number, RunningJob::number) {
-                self.running[at].completed(time);
+                self.running[at].completed(completion.ticket, time);
                 self.ready.push(at);
             }
         }
     }
 
     fn figures(&self) -> Vec<Figure> {
-        Vec::new()
+        let meaning = "queue depth that latency_target allows; 0: not even one command at a time";
+        let found = self.found.iter().map(|(job, depth)| (job.as_str(), *depth));
+        found
+            .chain(self.running.iter().filter_map(RunningJob::found))
+            .map(|(job, depth)| Figure {
+                tenant: job.to_owned(),
+                ..Figure::new("latency_depth", f64::from(depth), "", meaning)
+            })
+            .collect()
     }
 }
 

@@ -67,9 +67,6 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "max_latency", "exit_what", "exitall_on_error", "continue_on_error", "ignore_error",
         "error_dump",
     ]),
-    ("without effect unless latency_target is set", &[
-        "latency_window", "latency_percentile", "latency_run",
-    ]),
     ("contents of the data do not matter", &[
         "zero_buffers", "refill_buffers", "scramble_buffers", "buffer_pattern",
         "buffer_compress_percentage", "buffer_compress_chunk", "dedupe_percentage", "dedupe_global",

@@ -7,7 +7,7 @@ use super::phase::{self, Barrier};
 use super::region::{self, Blocks, Region};
 use super::settings::{Context, MAX_JOBS, Settings};
 use super::target::Target;
-use crate::job::{BlockSize, DIRECTIONS, Distribution, JobSpec, Order};
+use crate::job::{BlockSize, DIRECTIONS, Distribution, JobSpec, LatencyTarget, Order};
 
 /// What a device transfers at least, and in multiples of.
 const SECTOR: u64 = 512;
@@ -243,6 +243,12 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         rate_process: s.rate_process,
         thinktime_us: s.thinktime_us,
         thinktime_blocks: u64::from(s.thinktime_blocks),
+        latency_target: (s.latency_target_us > 0).then(|| LatencyTarget {
+            nanoseconds: s.latency_target_us.saturating_mul(1000),
+            window: s.latency_window_us.saturating_mul(1000),
+            percentile: s.latency_percentile,
+            keeps_looking: s.latency_run,
+        }),
         placement,
     })
 }

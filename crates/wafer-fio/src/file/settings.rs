@@ -96,6 +96,10 @@ pub(super) struct Settings {
     pub(super) rate_process: RateProcess,
     pub(super) thinktime_us: u64,
     pub(super) thinktime_blocks: u32,
+    pub(super) latency_target_us: u64,
+    pub(super) latency_window_us: u64,
+    pub(super) latency_percentile: f64,
+    pub(super) latency_run: bool,
     pub(super) placement: Placement,
 }
 
@@ -149,6 +153,10 @@ impl Default for Settings {
             rate_process: RateProcess::Linear,
             thinktime_us: 0,
             thinktime_blocks: 1,
+            latency_target_us: 0,
+            latency_window_us: 0,
+            latency_percentile: 100.0,
+            latency_run: false,
             placement: Placement::default(),
         }
     }

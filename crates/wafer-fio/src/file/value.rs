@@ -177,6 +177,12 @@ pub(super) fn percent(text: &str, kb_base: u64) -> Result<u8, String> {
     u8::try_from(value).map_err(|_| "must be at most 100".into())
 }
 
+/// Reads a share in percent, with a fraction.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.trim().parse().map_err(|_| not_a(text, "a percentage"))?;
+    if (0.0..=100.0).contains(&share) { Ok(share) } else { Err("must be from 0 to 100".into()) }
+}
+
 /// Reads a time in microseconds. Without a unit it is in seconds if `seconds`, else in microseconds.
 pub(super) fn time_us(text: &str, seconds: bool) -> Result<u64, String> {
     let default: i128 = if seconds { 1_000_000 } else { 1 };

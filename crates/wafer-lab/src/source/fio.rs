@@ -108,8 +108,17 @@ impl Source for FioSource {
             let job = |job: &JobSpec| TimedJob {
                 name: job.name.clone(),
                 ramp: (job.ramp_time * 1e9).round() as u64,
+                replaces: None,
             };
-            let timed = jobs.jobs.iter().map(job).collect();
+            let searches = jobs.jobs.iter().any(|job| job.latency_target.is_some());
+            let mut timed: Vec<TimedJob> = jobs.jobs.iter().map(job).collect();
+            if searches {
+                let settled = timed.iter().enumerate();
+                let settled: Vec<TimedJob> = settled
+                    .map(|(at, job)| TimedJob { ramp: 0, replaces: Some(at), ..job.clone() })
+                    .collect();
+                timed.extend(settled);
+            }
             let jobs =
                 ClosedLoop::new(jobs.jobs, target.seed, target.until_volume).map_err(refused)?;
             return Ok(Built {
@@ -120,6 +129,10 @@ impl Source for FioSource {
                 ignored,
                 notices: Vec::new(),
             });
+        }
+        if let Some(job) = jobs.jobs.iter().find(|job| job.latency_target.is_some()) {
+            let reason = format!("job `{}`: latency_target needs a run with a clock", job.name);
+            return Err(LabError::config(self.path(), reason));
         }
         let mixer = Mixer::new(jobs.jobs, &options).map_err(refused)?;
         Ok(Built {

@@ -109,6 +109,8 @@ pub struct TimedJob {
     pub name: String,
     /// Nanoseconds from its first command on that do not count.
     pub ramp: u64,
+    /// The job whose results these replace, if there are any: those after a search for its queue depth.
+    pub replaces: Option<usize>,
 }
 
 /// The source of an experiment, shared between its runs.

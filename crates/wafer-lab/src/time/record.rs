@@ -25,7 +25,7 @@ impl Statistics {
         let seconds = (now - from) as f64 / 1e9;
         let mut all = Pair::default();
         let mut jobs: BTreeMap<&str, (Pair, Span)> = BTreeMap::new();
-        for job in &self.jobs {
+        for job in self.results() {
             merge(&mut all, &job.pair);
             let (pair, span) = jobs.entry(&job.name).or_insert_with(|| (Pair::default(), job.span));
             merge(pair, &job.pair);

@@ -41,6 +41,8 @@ pub(super) struct Job {
     pub(super) name: String,
     pub(super) pair: Pair,
     ramp: Time,
+    /// See [`TimedJob::replaces`].
+    replaces: Option<usize>,
     /// From the end of its ramp to its last completion.
     pub(super) span: Span,
 }
@@ -63,6 +65,7 @@ impl Statistics {
             name: job.name.clone(),
             pair: Pair::default(),
             ramp: job.ramp,
+            replaces: job.replaces,
             span: Span::NONE,
         };
         Statistics {
@@ -81,6 +84,18 @@ impl Statistics {
             job.span.from = time.saturating_add(job.ramp);
         }
         time >= job.span.from && !std::mem::replace(&mut self.measures, true)
+    }
+
+    /// Returns the jobs whose results count: those that no others replace.
+    pub(super) fn results(&self) -> impl Iterator<Item = &Job> {
+        let replaced =
+            |at: usize| self.jobs.iter().any(|job| job.replaces == Some(at) && job.span.to > 0);
+        let all = self.jobs.iter().enumerate();
+        all.filter(move |(at, job)| match job.replaces {
+            Some(_) => job.span.to > 0,
+            None => !replaced(*at),
+        })
+        .map(|(_, job)| job)
     }
 
     pub(super) fn add(&mut self, done: &Done, (command, ticket): (Command, u64)) {

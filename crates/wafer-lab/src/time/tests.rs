@@ -226,6 +226,36 @@ fn a_steady_precondition_tells_how_it_ended() {
     assert!(!ended.reached && ended.waf.is_none(), "{ended:?}");
 }
 
+#[test]
+fn a_latency_target_finds_a_depth_and_its_results_are_those_of_the_last_window() {
+    let jobs = "
+[reader]
+rw=randread
+bs=4k
+size=100%
+norandommap=1
+time_based=1
+runtime=10s
+iodepth=64
+latency_target=400us
+latency_window=20ms
+latency_percentile=99
+";
+    let record = run(jobs, &filled());
+    let depth = record.application.iter().find(|figure| figure.name == "latency_depth").unwrap();
+    assert_eq!(depth.tenant, "reader");
+    // Reads of 60 us on average, on four dies: of a dozen, more than 1 % find five or more before them.
+    assert!((4.0..=12.0).contains(&depth.value), "{depth:?}");
+    let reader = &record.time.as_ref().unwrap().jobs["reader"];
+    assert!(reader.seconds < 0.1, "{}", reader.seconds);
+    let read = reader.read.as_ref().unwrap();
+    let in_flight = read.iops * read.mean_us / 1e6;
+    assert!((in_flight / depth.value - 1.0).abs() < 0.1, "{in_flight}");
+    // The next depth was too deep, and this one keeps the target in every window.
+    let p99 = read.percentiles_us.iter().find(|(p, _)| **p == "99").map(|(_, us)| *us);
+    assert!(p99.is_some_and(|us| us <= 405.0), "{p99:?}");
+}
+
 /// Reads that meet holes look into the buffer for the pages that they read, not for those before the holes.
 #[test]
 fn a_read_with_holes_finds_its_pages_in_the_buffer() {

@@ -24,6 +24,8 @@ pub async fn serve(listener: UnixListener, subsystem: Arc<Subsystem>) {
     let mut clients = JoinSet::new();
     loop {
         let accepted = tokio::select! {
+            // Clients that have ended make room first.
+            biased;
             Some(_) = clients.join_next(), if !clients.is_empty() => continue,
             accepted = listener.accept() => accepted,
         };

@@ -1,0 +1,180 @@
+//! The queue depth of a job: `iodepth`, or as much of it as `latency_target` allows.
+//!
+//! As fio looks for it: the depth doubles after each window in which enough commands met the target, until one does not;
+//! then the interval between is halved. Once the depth stays, the job runs for one more window and ends, unless
+//! `latency_run` lets it look on.
+
+use std::collections::HashMap;
+
+use crate::job::{JobSpec, LatencyTarget};
+
+/// Windows that must succeed at a depth next to one that failed before a greater one is tried again.
+const STABLE: u32 = 3;
+
+/// How many commands a job may have in flight.
+#[derive(Clone, Debug)]
+pub(super) struct Depth {
+    most: u32,
+    search: Option<Box<Search>>,
+}
+
+/// The search for the depth that meets a target.
+#[derive(Clone, Debug)]
+struct Search {
+    target: LatencyTarget,
+    depth: u32,
+    /// The last depth that met the target.
+    low: u32,
+    /// The lowest that did not; `iodepth` at first.
+    high: u32,
+    stable: u32,
+    /// When the window began; it does not before `start`.
+    since: u64,
+    completed: u64,
+    failed: u64,
+    /// Nothing is submitted until all commands have completed.
+    drains: bool,
+    /// The depth is found: what follows are the results.
+    settled: bool,
+    /// A command alone takes too long.
+    missed: bool,
+    /// When each command in flight was submitted, by ticket.
+    submitted: HashMap<u64, u64>,
+}
+
+impl Depth {
+    /// Returns the depth of a job whose results count from `start` on.
+    pub(super) fn new(spec: &JobSpec, start: u64) -> Self {
+        let most = spec.iodepth.max(1);
+        let search = spec.latency_target.map(|target| {
+            Box::new(Search {
+                target,
+                depth: 1,
+                low: 1,
+                high: most,
+                stable: 0,
+                since: start,
+                completed: 0,
+                failed: 0,
+                drains: false,
+                settled: false,
+                missed: false,
+                submitted: HashMap::new(),
+            })
+        });
+        Depth { most, search }
+    }
+
+    /// Returns the most that it can become.
+    pub(super) fn most(&self) -> u32 {
+        self.most
+    }
+
+    /// Returns the depth that a search has reached; 0 if not even one command at a time meets the target.
+    pub(super) fn found(&self) -> Option<u32> {
+        self.search.as_ref().map(|search| if search.missed { 0 } else { search.depth })
+    }
+
+    /// Returns whether a search has ended, so that what is submitted now are the results.
+    pub(super) fn is_settled(&self) -> bool {
+        self.search.as_ref().is_some_and(|search| search.settled)
+    }
+
+    /// Returns whether a command may be submitted beside those in flight.
+    pub(super) fn has_room(&self, in_flight: u32) -> bool {
+        self.search.as_ref().is_none_or(|search| !search.drains && in_flight < search.depth)
+    }
+
+    /// Notes that a command was submitted.
+    pub(super) fn submitted(&mut self, ticket: u64, time: u64) {
+        if let Some(search) = &mut self.search {
+            search.submitted.insert(ticket, time);
+        }
+    }
+
+    /// Notes that a command completed, beside which so many are in flight. Returns whether the job ends.
+    pub(super) fn completed(&mut self, ticket: u64, time: u64, in_flight: u32) -> bool {
+        let most = self.most;
+        self.search.as_mut().is_some_and(|search| search.completed(ticket, time, in_flight, most))
+    }
+}
+
+impl Search {
+    fn completed(&mut self, ticket: u64, time: u64, in_flight: u32, most: u32) -> bool {
+        let submitted = self.submitted.remove(&ticket).unwrap_or(time);
+        if self.drains {
+            if in_flight == 0 {
+                self.drains = false;
+                self.begin(time);
+            }
+            return false;
+        }
+        self.completed += 1;
+        if time - submitted > self.target.nanoseconds {
+            self.failed += 1;
+            if self.target.percentile >= 100.0 {
+                self.missed = self.depth == 1;
+                self.fail(time, in_flight);
+                return self.missed;
+            }
+        }
+        if time < self.since.saturating_add(self.target.window) {
+            return false;
+        }
+        let met = (self.completed - self.failed) as f64 / self.completed as f64;
+        if 100.0 * met >= self.target.percentile {
+            return self.succeed(time, in_flight, most);
+        }
+        self.fail(time, in_flight);
+        false
+    }
+
+    fn begin(&mut self, time: u64) {
+        (self.since, self.completed, self.failed) = (self.since.max(time), 0, 0);
+    }
+
+    /// Begins a window after what is in flight.
+    fn drain(&mut self, time: u64, in_flight: u32) {
+        self.drains = in_flight > 0;
+        self.begin(time);
+    }
+
+    fn fail(&mut self, time: u64, in_flight: u32) {
+        if self.depth == 1 {
+            return self.begin(time);
+        }
+        self.high = self.depth;
+        if self.depth == self.low {
+            self.low -= 1;
+        }
+        self.depth = ((self.depth + self.low) / 2).max(1);
+        self.stable = 0;
+        self.settled = false;
+        self.drain(time, in_flight);
+    }
+
+    /// Returns whether the job ends.
+    fn succeed(&mut self, time: u64, in_flight: u32, most: u32) -> bool {
+        let before = self.depth;
+        self.low = self.depth;
+        if self.depth + 1 == self.high {
+            self.stable += 1;
+            if self.stable >= STABLE {
+                self.high += 1;
+                self.stable = 0;
+            }
+        }
+        let next = if self.high == most { 2 * self.depth } else { (self.depth + self.high) / 2 };
+        self.depth = next.min(most);
+        if self.depth != before || self.target.keeps_looking {
+            self.begin(time);
+            return false;
+        }
+        if self.settled {
+            return true;
+        }
+        self.settled = true;
+        self.drain(time, in_flight);
+        false
+    }
+}
