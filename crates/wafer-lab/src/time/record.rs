@@ -34,6 +34,9 @@ impl Statistics {
         if self.jobs.is_empty() {
             self.namespaces.iter().for_each(|pair| merge(&mut all, pair));
         }
+        // Rates are those of the results, without the search for a queue depth before them.
+        let settled = self.results().map(|job| job.span.from).min().filter(|_| self.searches());
+        let measured = settled.map_or(seconds, |from| now.saturating_sub(from) as f64 / 1e9);
         let counts = media.counts();
         let whole = (media.die_count() as f64 * (now - from) as f64).max(1.0);
         let mut dies: BTreeMap<String, f64> = (WORKS.iter())
@@ -48,8 +51,8 @@ impl Statistics {
             + power.link_pj * counts.link_bytes as f64 / 1e12;
         TimeRecord {
             seconds,
-            read: requests(&all.read, seconds, Detail::Bands),
-            write: requests(&all.write, seconds, Detail::Bands),
+            read: requests(&all.read, measured, Detail::Bands),
+            write: requests(&all.write, measured, Detail::Bands),
             jobs: (jobs.iter())
                 .map(|(name, (pair, span))| {
                     ((*name).to_owned(), directions(pair, span.seconds(), Detail::Histogram))

@@ -98,6 +98,11 @@ impl Statistics {
         .map(|(_, job)| job)
     }
 
+    /// Returns whether a job has results after a search for its queue depth.
+    pub(super) fn searches(&self) -> bool {
+        self.jobs.iter().any(|job| job.replaces.is_some() && job.span.to > 0)
+    }
+
     pub(super) fn add(&mut self, done: &Done, (command, ticket): (Command, u64)) {
         let is_read = match command.op {
             Op::Read => true,

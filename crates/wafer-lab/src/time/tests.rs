@@ -250,6 +250,8 @@ latency_percentile=99
     assert!(reader.seconds < 0.1, "{}", reader.seconds);
     let read = reader.read.as_ref().unwrap();
     let in_flight = read.iops * read.mean_us / 1e6;
+    let all = record.time.as_ref().unwrap().read.as_ref().unwrap();
+    assert!((all.iops / read.iops - 1.0).abs() < 0.05, "{}", all.iops);
     assert!((in_flight / depth.value - 1.0).abs() < 0.1, "{in_flight}");
     // The next depth was too deep, and this one keeps the target in every window.
     let p99 = read.percentiles_us.iter().find(|(p, _)| **p == "99").map(|(_, us)| *us);
