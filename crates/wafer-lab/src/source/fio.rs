@@ -130,10 +130,10 @@ impl Source for FioSource {
                 notices: Vec::new(),
             });
         }
-        if let Some(job) = jobs.jobs.iter().find(|job| job.latency_target.is_some()) {
-            let reason = format!("job `{}`: latency_target needs a run with a clock", job.name);
-            return Err(LabError::config(self.path(), reason));
-        }
+        let searches = jobs.jobs.iter().filter(|job| job.latency_target.is_some());
+        let notices = searches
+            .map(|job| format!("job `{}`: latency_target has no effect without a clock", job.name))
+            .collect();
         let mixer = Mixer::new(jobs.jobs, &options).map_err(refused)?;
         Ok(Built {
             jobs: Vec::new(),
@@ -141,7 +141,7 @@ impl Source for FioSource {
             memory_bytes: mixer.memory_bytes(),
             stream: Box::new(mixer),
             ignored,
-            notices: Vec::new(),
+            notices,
         })
     }
 }
