@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
+from queue import Empty, SimpleQueue
 
 from wafer._wafer import Cancel
 from wafer.running import available_memory
@@ -51,21 +52,37 @@ class LocalEngine:
         self._gate = MemoryGate(self._total)
         self._cancel = Cancel()
         self._pool = ThreadPoolExecutor(settings.workers, thread_name_prefix="wafer")
-        self._running: dict[Future[Outcome], Point] = {}
+        # Not the futures themselves: Ctrl-C while they are waited for can leave their locks taken for ever.
+        self._ended: SimpleQueue[tuple[Point, Outcome | BaseException]] = SimpleQueue()
 
     def submit(self, point: Point) -> None:
         """Queues a point."""
-        self._running[self._pool.submit(self._run, point)] = point
+        self._pool.submit(self._work, point)
 
     def gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
         """Returns the points that have ended."""
-        ended, _ = wait(self._running, timeout=timeout, return_when=FIRST_COMPLETED)
-        return [(self._running.pop(future), future.result()) for future in ended]
+        ended: list[tuple[Point, Outcome]] = []
+        try:
+            while not ended or not self._ended.empty():
+                point, outcome = self._ended.get(timeout=timeout)
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                ended.append((point, outcome))
+        except Empty:
+            pass
+        return ended
 
     def cancel(self) -> None:
         """Stops all runs."""
         self._cancel.cancel()
         self._pool.shutdown(cancel_futures=True)
+
+    def _work(self, point: Point) -> None:
+        try:
+            outcome: Outcome | BaseException = self._run(point)
+        except BaseException as error:  # `gather` raises it
+            outcome = error
+        self._ended.put((point, outcome))
 
     def _run(self, point: Point) -> Outcome:
         prepared = prepare(point.experiment, self._folder)
