@@ -164,6 +164,10 @@ class DeviceKeys(TypedDict, total=False):
     """Energy of a byte on a channel, picojoules."""
     timing_power_link_pj: float
     """Energy of a byte on the link, picojoules."""
+    endurance_pe_cycles: int
+    """Program/erase cycles that the blocks are rated for, 1 to 1000000. Default: what one drive write a day
+    for five years takes.
+    """
     reclaim_unit: Mapping[str, Any]
     """Keys of the table ``reclaim_unit``."""
     handle_isolation: Mapping[str, Any]
@@ -176,6 +180,8 @@ class DeviceKeys(TypedDict, total=False):
     """Keys of the table ``timing``."""
     timing_power: Mapping[str, Any]
     """Keys of the table ``timing.power``."""
+    endurance: Mapping[str, Any]
+    """Keys of the table ``endurance``."""
 
 
 #: Keyword arguments whose dotted key is spelled differently.
@@ -229,7 +235,8 @@ DOTTED: dict[str, str] = {
     "timing_power_die_w": "timing.power.die_w",
     "timing_power_channel_pj": "timing.power.channel_pj",
     "timing_power_link_pj": "timing.power.link_pj",
+    "endurance_pe_cycles": "endurance.pe_cycles",
 }
 
 #: Tables of a device file.
-TABLES: tuple[str, ...] = ("reclaim_unit", "handle_isolation", "gc", "service", "timing", "timing.power",)
+TABLES: tuple[str, ...] = ("reclaim_unit", "handle_isolation", "gc", "service", "timing", "timing.power", "endurance",)

@@ -197,6 +197,7 @@ fn run(case: &Case, policy: &str) -> (f64, f64, f64) {
         gc: GcConfig { policy: policy.to_owned(), ..GcConfig::default() },
         namespaces: Vec::new(),
         timing: None,
+        endurance: None,
         service: ServiceConfig::default(),
     };
     let mut device = Device::new(&config, 1).unwrap_or_else(|error| panic!("{error}"));

@@ -54,6 +54,25 @@ pub struct DeviceConfig {
     /// Times of media, controller and link, for runs with a clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing: Option<TimingConfig>,
+    /// How long the media last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endurance: Option<EnduranceConfig>,
+}
+
+impl DeviceConfig {
+    /// Returns the configuration without what changes no byte: its times and its endurance.
+    pub fn of_bytes(&self) -> DeviceConfig {
+        DeviceConfig { timing: None, endurance: None, ..self.clone() }
+    }
+}
+
+/// How long the media last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EnduranceConfig {
+    /// Program/erase cycles that the blocks are rated for, 1 to 1000000. Default: what one drive write a day for five years
+    /// takes.
+    pub pe_cycles: u32,
 }
 
 /// Size and number of reclaim units.

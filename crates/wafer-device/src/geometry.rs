@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use wafer_interface::{Bytes, LBA_BYTES};
 
-use crate::config::{DeviceConfig, Isolation};
+use crate::config::{DeviceConfig, EnduranceConfig, Isolation};
 use crate::error::{ConfigError, ensure};
 use crate::gc::policy;
 
@@ -17,6 +17,7 @@ const MAX_GROUPS: u16 = 256;
 const MIN_RU: u64 = 1 << 20;
 const MAX_RU: u64 = 64 << 30;
 const MAX_CAPACITY: u64 = 64 << 40;
+const MAX_PE_CYCLES: u32 = 1_000_000;
 /// Segments per reclaim unit: see [`Geometry::segment_pages`].
 const SEGMENTS_PER_RU: u32 = 64;
 
@@ -81,6 +82,11 @@ impl Geometry {
         share("gc.background_free", config.gc.background_free)?;
         share("gc.background_max_valid", config.gc.background_max_valid)?;
         share("gc.forced_free", config.gc.forced_free)?;
+        if let Some(EnduranceConfig { pe_cycles }) = config.endurance {
+            let key = "endurance.pe_cycles";
+            let message = || format!("{pe_cycles} is not between 1 and {MAX_PE_CYCLES}");
+            ensure((1..=MAX_PE_CYCLES).contains(&pe_cycles), key, message)?;
+        }
         policy::check(&config.gc)?;
         let service = config.service.check();
         service.map_err(|(key, message)| ConfigError::new(format!("service.{key}"), message))?;

@@ -69,8 +69,8 @@ mod tests;
 
 pub use attribution::{Attribution, Collected};
 pub use config::{
-    Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
-    RelocationOrder,
+    Destination, DeviceConfig, EnduranceConfig, GcConfig, Isolation, NamespaceConfig,
+    ReclaimUnitConfig, RelocationOrder,
 };
 pub use device::Device;
 pub use error::ConfigError;

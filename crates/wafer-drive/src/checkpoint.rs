@@ -224,6 +224,8 @@ pub(super) fn read(
     }
     saved.made.timing.clone_from(&options.device.timing);
     saved.config.timing.clone_from(&options.device.timing);
+    saved.made.endurance.clone_from(&options.device.endurance);
+    saved.config.endurance.clone_from(&options.device.endurance);
     let state = part(number(20))?;
     let state: DeviceState = postcard::from_bytes(&state).map_err(|e| format!("damaged: {e}"))?;
     let device = Device::restore(&saved.config, Pending::default(), state, |map| {
@@ -239,12 +241,9 @@ pub(super) fn read(
     Ok((saved, device))
 }
 
-/// Returns the first key that differs from the configuration that a drive was made with. Times may: they change no byte.
+/// Returns the first key that differs from the configuration that a drive was made with. Times and endurance may: they change no byte.
 fn difference(made: &DeviceConfig, given: &DeviceConfig) -> Option<String> {
-    let value = |config: &DeviceConfig| {
-        let config = DeviceConfig { timing: None, ..config.clone() };
-        serde_json::to_value(config).unwrap_or_default()
-    };
+    let value = |config: &DeviceConfig| serde_json::to_value(config.of_bytes()).unwrap_or_default();
     let (made, given) = (value(made), value(given));
     let keys = made.as_object().into_iter().chain(given.as_object()).flat_map(|o| o.keys());
     keys.into_iter().find(|key| made.get(*key) != given.get(*key)).cloned()

@@ -1,13 +1,9 @@
 //! Wear of the media: how much of the rated life is used up.
 
 use wafer_interface::RuId;
-use wafer_record::endurance::{self, Rating};
+use wafer_record::endurance;
 
 use super::{Drive, snapshot};
-
-/// Rated endurance: one drive write a day over the years of warranty, that of a read-intensive data center drive. With
-/// the constants of `wafer_record::endurance` it allows a number of media bytes.
-const RATING: Rating = Rating::Dwpd(1.0);
 
 /// Wear of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +34,9 @@ impl Drive {
         let before = inner.life.earlier.erased_bytes / physical;
         let erases = || (0..geometry.ru_count).map(|ru| u64::from(device.erase_count(RuId(ru))));
         let free = snapshot::free(device);
-        let rated = endurance::Drive::new(now.capacity_bytes, RATING).media_bytes();
+        let pe_cycles = inner.config.endurance.as_ref().map(|endurance| endurance.pe_cycles);
+        let rated = endurance::Drive::of_device(now.capacity_bytes, physical, pe_cycles);
+        let rated = rated.media_bytes();
         Wear {
             rated_bytes: rated as u64,
             used_percent: (now.lifetime.media_bytes as f64 / rated * 100.0) as u64,

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wafer_device::DeviceConfig;
+use wafer_device::{DeviceConfig, EnduranceConfig};
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions, Environment, Given, NamespaceRequest};
 use wafer_faults::{FaultyStorage, ManualClock, Operation};
@@ -162,6 +162,17 @@ fn files_that_do_not_fit_are_refused() {
     let timing = Some(serde_json::from_value(timing).unwrap());
     let timed = DeviceConfig { timing, ..config() };
     Drive::new(options(timed)).unwrap().close().unwrap();
+
+    // So may its endurance: what its blocks are rated for.
+    let rated = |pe_cycles| {
+        let endurance = Some(EnduranceConfig { pe_cycles });
+        let drive = Drive::new(options(DeviceConfig { endurance, ..config() })).unwrap();
+        let rated = drive.wear().rated_bytes;
+        drive.close().unwrap();
+        rated
+    };
+    let flash = rated(1);
+    assert_eq!((flash % (1 << 20), rated(3000)), (0, 3000 * flash));
 
     let state = folder.path().join("drive.img.state");
     let good = std::fs::read(&state).unwrap();

@@ -104,7 +104,8 @@ fn run_timed<const ATTRIBUTION: bool, const TIMED: bool>(
         }
         Ok(())
     })?;
-    run.time = Some(timed.record(timing));
+    let endurance = run.experiment.device.config.endurance.as_ref();
+    run.time = Some(timed.record(timing, endurance.map(|endurance| endurance.pe_cycles)));
     let host = run.device.counters().host_bytes;
     pump.report(&mut run.device, host, control);
     run.wall += clock.elapsed();

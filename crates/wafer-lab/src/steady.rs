@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use serde_json::{Value, json};
-use wafer_device::{Device, DeviceConfig};
+use wafer_device::Device;
 use wafer_record::record::{SteadyRecord, WorkloadRecord};
 
 use crate::drive::{Drive, Watch};
@@ -39,7 +39,7 @@ fn key(experiment: &Experiment) -> Option<Value> {
     if experiment.workload.kind() == "commands" {
         return None;
     }
-    let config = DeviceConfig { timing: None, ..experiment.device.config.clone() };
+    let config = experiment.device.config.of_bytes();
     let workload = experiment.provenance(std::time::UNIX_EPOCH, Vec::new()).workload?;
     let workload = WorkloadRecord { volume: None, ..workload };
     let files = experiment.workload.files().into_iter().chain(experiment.pace_from.clone());

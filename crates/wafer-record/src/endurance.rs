@@ -88,6 +88,13 @@ pub enum Rating {
     Dwpd(f64),
     /// Host bytes written over the life of the drive, TB (decimal).
     Tbw(f64),
+    /// Program/erase cycles of so many bytes of flash.
+    Cycles {
+        /// Cycles of each block.
+        cycles: u32,
+        /// Bytes of flash, spare space included.
+        flash_bytes: u64,
+    },
 }
 
 /// The data sheet of a drive.
@@ -146,6 +153,13 @@ impl Drive {
         }
     }
 
+    /// Returns a drive of the device model, which has `flash_bytes` of flash: rated for `pe_cycles`, or without them for
+    /// one drive write a day, as read-intensive data center drives are.
+    pub fn of_device(bytes: u64, flash_bytes: u64, pe_cycles: Option<u32>) -> Self {
+        let rating = pe_cycles.map(|cycles| Rating::Cycles { cycles, flash_bytes });
+        Drive::new(bytes, rating.unwrap_or(Rating::Dwpd(1.0)))
+    }
+
     /// Checks the values that a data sheet cannot have.
     ///
     /// # Errors
@@ -161,6 +175,7 @@ impl Drive {
     pub fn media_bytes(&self) -> f64 {
         match self.rating {
             Rating::Tbw(tbw) => tbw * 1e12 * self.rated_waf,
+            Rating::Cycles { cycles, flash_bytes } => f64::from(cycles) * flash_bytes as f64,
             Rating::Dwpd(dwpd) => {
                 dwpd * self.bytes as f64 * self.warranty_years * DAYS_PER_YEAR * self.rated_waf
             }

@@ -40,12 +40,26 @@ pub struct TimeRecord {
     /// Mean power, watts.
     #[serde(default)]
     pub mean_watts: f64,
+    /// How long the drive lasts at this rate of writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life: Option<LifeRecord>,
     /// Bytes of metadata that the drive programmed for itself.
     #[serde(default)]
     pub metadata_bytes: u64,
     /// Reads and writes over time, from the start of the run on.
     #[serde(default)]
     pub series: TimeSeries,
+}
+
+/// How long a drive lasts at a rate of writes and a WAF.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LifeRecord {
+    /// Media bytes that the drive is rated for: by `endurance.pe_cycles`, or one drive write a day.
+    pub rated_media_bytes: f64,
+    /// Host writes in capacities a day.
+    pub dwpd: f64,
+    /// Years until the rated media bytes are written.
+    pub years: f64,
 }
 
 /// Reads and writes.

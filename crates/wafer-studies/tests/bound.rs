@@ -143,6 +143,7 @@ fn config(handles: u16) -> DeviceConfig {
         },
         namespaces: Vec::new(),
         timing: None,
+        endurance: None,
         service: ServiceConfig::default(),
     }
 }

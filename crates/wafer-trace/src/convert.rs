@@ -102,6 +102,7 @@ fn made_up(scan: &Scan) -> CaptureHeader {
             namespaces: Vec::new(),
             service: Default::default(),
             timing: None,
+            endurance: None,
         },
         geometry: CaptureGeometry {
             page_bytes: 4096,

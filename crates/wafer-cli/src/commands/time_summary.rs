@@ -10,9 +10,12 @@ use crate::output::{HEADER, Table};
 
 /// Bandwidth and latency by job, use of the dies, and what latencies consist of.
 pub(crate) fn print(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
+    let life = time.life.as_ref().map_or_else(String::new, |life| {
+        format!(", life {:.2} years at {:.2} drive writes a day", life.years, life.dwpd)
+    });
     writeln!(
         out,
-        "\n{HEADER}{} of model time{HEADER:#}, mean power {:.1} W",
+        "\n{HEADER}{} of model time{HEADER:#}, mean power {:.1} W{life}",
         output::seconds(time.seconds),
         time.mean_watts
     )?;

@@ -72,6 +72,7 @@ fn config(
         },
         namespaces: Vec::new(),
         timing: None,
+        endurance: None,
         service: ServiceConfig::default(),
     };
     if namespaces {

@@ -27,6 +27,7 @@ pub(crate) fn config(policy: &str, isolation: Isolation) -> DeviceConfig {
         },
         namespaces: Vec::new(),
         timing: None,
+        endurance: None,
         service: ServiceConfig::default(),
     }
 }

@@ -69,6 +69,7 @@ fn device(capacity: u64, reclaim_unit: u64) -> DeviceConfig {
         gc: GcConfig::default(),
         namespaces: Vec::new(),
         timing: None,
+        endurance: None,
         service: ServiceConfig::default(),
     }
 }

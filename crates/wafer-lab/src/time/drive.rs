@@ -10,7 +10,8 @@ use wafer_interface::{
     TimingConfig,
 };
 use wafer_media::{Done, Kind, Media, Request, Shape, Time};
-use wafer_record::{Recorder, TimeRecord};
+use wafer_record::time::LifeRecord;
+use wafer_record::{Recorder, TimeRecord, endurance};
 
 use super::statistics::Statistics;
 use crate::drive::{Drive, Placements};
@@ -182,8 +183,24 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
     }
 
     /// Returns the results.
-    pub(crate) fn record(&self, timing: &TimingConfig) -> TimeRecord {
-        self.statistics.record(self.measured_from, self.now, &self.media, timing)
+    pub(crate) fn record(&self, timing: &TimingConfig, pe_cycles: Option<u32>) -> TimeRecord {
+        let record = self.statistics.record(self.measured_from, self.now, &self.media, timing);
+        TimeRecord { life: self.life(&record, pe_cycles), ..record }
+    }
+
+    /// Returns how long the drive lasts at the rate of the run; none without writes.
+    fn life(&self, record: &TimeRecord, pe_cycles: Option<u32>) -> Option<LifeRecord> {
+        let (counters, geometry) = (self.device.counters(), self.device.geometry());
+        let waf = counters.media_bytes as f64 / counters.host_bytes as f64;
+        let flash =
+            geometry.page_bytes * u64::from(geometry.pages_per_ru) * u64::from(geometry.ru_count);
+        let drive = endurance::Drive::of_device(geometry.logical_bytes(), flash, pe_cycles);
+        let life = drive.life(waf, record.write.as_ref()?.bytes_per_second * 86_400.0).ok()?;
+        Some(LifeRecord {
+            rated_media_bytes: drive.media_bytes(),
+            dwpd: life.dwpd,
+            years: life.years,
+        })
     }
 
     /// Takes what the stream has.

@@ -70,6 +70,7 @@ impl Statistics {
             dies,
             energy_joules,
             mean_watts: if seconds > 0.0 { energy_joules / seconds } else { 0.0 },
+            life: None,
             metadata_bytes: counts.metadata_bytes,
             series: self.series.record(now),
         }

@@ -60,7 +60,7 @@ fn a_clock_changes_no_counter_of_any_policy() {
         let timing = device.config.timing.as_ref().unwrap();
         let mut run = TimedRun::new(&mut timed, &mut stream, timing, &[], None).unwrap();
         run.run(&mut recorder, |_| Ok(())).unwrap();
-        let record = run.record(timing);
+        let record = run.record(timing, None);
 
         assert_eq!(timed.counters(), plain.counters(), "{}", policy.name);
         assert_eq!(timed.handle_counters(), plain.handle_counters(), "{}", policy.name);
@@ -227,6 +227,27 @@ fn a_steady_precondition_tells_how_it_ended() {
 }
 
 #[test]
+fn life_follows_the_rate_the_waf_and_the_cycles() {
+    let jobs = "[w]\nrw=randwrite\nbs=4k\nsize=100%\ntime_based=1\nruntime=2s\nrate_iops=4000\n";
+    let life = |set: &[&str]| {
+        let set = set.iter().map(|key| (*key).to_owned()).collect();
+        let record = run(jobs, &Options { set, ..filled() });
+        (record.summary.waf, record.time.unwrap().life.unwrap())
+    };
+    let (waf, cycles) = life(&["endurance.pe_cycles=3000"]);
+    let flash = 80.0 * f64::from(1 << 20);
+    assert_eq!(cycles.rated_media_bytes, 3000.0 * flash);
+    let (per_second, capacity) = (4000.0 * 4096.0, f64::from(64 << 20));
+    assert!((cycles.dwpd / (per_second * 86_400.0 / capacity) - 1.0).abs() < 0.01);
+    let seconds = 3000.0 * flash / (waf * per_second);
+    assert!(waf > 1.1 && (cycles.years / (seconds / 86_400.0 / 365.25) - 1.0).abs() < 0.01);
+    // Without cycles: one drive write a day for five years at a WAF of 3.
+    let (_, rated) = life(&[]);
+    assert!((rated.rated_media_bytes / (capacity * 365.25 * 15.0) - 1.0).abs() < 1e-9);
+    assert!((rated.years * rated.dwpd * waf / 15.0 - 1.0).abs() < 0.01, "{rated:?}");
+}
+
+#[test]
 fn a_latency_target_finds_a_depth_and_its_results_are_those_of_the_last_window() {
     let jobs = "
 [reader]
@@ -273,7 +294,7 @@ fn a_read_with_holes_finds_its_pages_in_the_buffer() {
     device.observer_mut().wants_work = true;
     let mut run = TimedRun::new(&mut device, &mut stream, timing, &[], None).unwrap();
     run.run(&mut Recorder::new(10, None), |_| Ok(())).unwrap();
-    assert_eq!(run.record(timing).dies["host_read"], 0.0);
+    assert_eq!(run.record(timing, None).dies["host_read"], 0.0);
 }
 /// Commands end exactly at the volume, with others of the queue still to be submitted or none.
 #[test]

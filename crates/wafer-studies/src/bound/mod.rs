@@ -354,6 +354,7 @@ mod tests {
             },
             namespaces: Vec::new(),
             timing: None,
+            endurance: None,
             service: ServiceConfig::default(),
         }
     }
