@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use wafer_target::control::AnaAccess;
+use wafer_target::controller::faults::EventKind;
 
 use super::values::delay;
 
@@ -130,7 +132,7 @@ pub(crate) enum CtlCommand {
     Event {
         /// What the event reports.
         #[arg(value_name = "KIND", value_enum)]
-        kind: EventName,
+        kind: EventKind,
 
         /// NQN of the host. Default: every host.
         #[arg(long, value_name = "NQN")]
@@ -140,7 +142,7 @@ pub(crate) enum CtlCommand {
     Ana {
         /// State of the port.
         #[arg(value_name = "STATE", value_enum)]
-        state: AccessName,
+        state: AnaAccess,
 
         /// Port: 1 is the first --listen of the server.
         #[arg(long, value_name = "ID", default_value = "1")]
@@ -183,46 +185,4 @@ pub(crate) enum CriticalWarningBit {
     PersistentMemory,
     /// None: takes away the bits given before.
     None,
-}
-
-/// A state of Asymmetric Namespace Access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AccessName {
-    /// Hosts prefer the port.
-    Optimized,
-    /// Hosts use the port if there is no better one.
-    NonOptimized,
-    /// No command reaches a namespace; hosts use another port.
-    Inaccessible,
-    /// As inaccessible, for good.
-    PersistentLoss,
-    /// The state is changing: hosts try again.
-    Change,
-}
-
-/// What an asynchronous event reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EventName {
-    /// Diagnostic Failure.
-    DiagnosticFailure,
-    /// Persistent Internal Error.
-    PersistentInternalError,
-    /// Transient Internal Error.
-    TransientInternalError,
-    /// NVM subsystem Reliability.
-    Reliability,
-    /// Temperature Threshold.
-    Temperature,
-    /// Spare Below Threshold.
-    Spare,
-    /// Attached Namespace Attribute Changed.
-    NamespaceAttribute,
-    /// Firmware Activation Starting.
-    FirmwareActivation,
-    /// Telemetry Log Changed.
-    Telemetry,
-    /// Reservation Log Page Available.
-    Reservation,
-    /// Sanitize Operation Completed.
-    Sanitize,
 }

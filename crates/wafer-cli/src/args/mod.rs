@@ -33,7 +33,7 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 pub(crate) use compare::CompareArgs;
 #[cfg(feature = "serve")]
-pub(crate) use ctl::{AccessName, CriticalWarningBit, CtlArgs, CtlCommand, EventName};
+pub(crate) use ctl::{CriticalWarningBit, CtlArgs, CtlCommand};
 pub(crate) use devices::{DatasheetArgs, DevicesArgs, DevicesCommand};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use explore::ExploreArgs;

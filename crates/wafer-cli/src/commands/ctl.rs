@@ -10,9 +10,8 @@ use wafer_lab::LabError;
 use wafer_target::control::{
     Ana, AnaAccess, Drop, Event, Fail, HealthChange, Range, ReadDelays, Request, Response, Status,
 };
-use wafer_target::controller::faults::EventKind;
 
-use crate::args::{AccessName, CriticalWarningBit, CtlArgs, CtlCommand, EventName};
+use crate::args::{CriticalWarningBit, CtlArgs, CtlCommand};
 use crate::output::{self, Table};
 
 /// Time that a server has to respond: it may have to write to a slow disk.
@@ -73,8 +72,8 @@ fn request(command: CtlCommand) -> Request {
             Request::Fail(Fail { opcode, status, count, dnr, host, namespace })
         }
         CtlCommand::Drop { host, queue } => Request::Drop(Drop { host, queue }),
-        CtlCommand::Event { kind, host } => Request::Event(Event { kind: event(kind), host }),
-        CtlCommand::Ana { state, port } => Request::Ana(Ana { port, state: access(state) }),
+        CtlCommand::Event { kind, host } => Request::Event(Event { kind, host }),
+        CtlCommand::Ana { state, port } => Request::Ana(Ana { port, state }),
         CtlCommand::Clear => Request::Clear,
     }
 }
@@ -91,32 +90,6 @@ fn bits(warnings: &[CriticalWarningBit]) -> Option<u8> {
         CriticalWarningBit::None => 0,
     };
     (!warnings.is_empty()).then(|| warnings.iter().map(bit).fold(0, |all, bit| all | bit))
-}
-
-fn event(kind: EventName) -> EventKind {
-    match kind {
-        EventName::DiagnosticFailure => EventKind::DiagnosticFailure,
-        EventName::PersistentInternalError => EventKind::PersistentInternalError,
-        EventName::TransientInternalError => EventKind::TransientInternalError,
-        EventName::Reliability => EventKind::Reliability,
-        EventName::Temperature => EventKind::Temperature,
-        EventName::Spare => EventKind::Spare,
-        EventName::NamespaceAttribute => EventKind::NamespaceAttribute,
-        EventName::FirmwareActivation => EventKind::FirmwareActivation,
-        EventName::Telemetry => EventKind::Telemetry,
-        EventName::Reservation => EventKind::Reservation,
-        EventName::Sanitize => EventKind::Sanitize,
-    }
-}
-
-fn access(state: AccessName) -> AnaAccess {
-    match state {
-        AccessName::Optimized => AnaAccess::Optimized,
-        AccessName::NonOptimized => AnaAccess::NonOptimized,
-        AccessName::Inaccessible => AnaAccess::Inaccessible,
-        AccessName::PersistentLoss => AnaAccess::PersistentLoss,
-        AccessName::Change => AnaAccess::Change,
-    }
 }
 
 /// Sends a request and returns the response.

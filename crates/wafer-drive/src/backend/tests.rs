@@ -90,14 +90,20 @@ proptest! {
     }
 }
 
+/// Returns a file with a store of 64 MiB, of which 8 MiB are written.
+fn written(path: &Path) -> (Backend, Arc<dyn Store>) {
+    let file = open(path);
+    let store = file.store(0, 64 << 20).unwrap();
+    store.write(0, &vec![1; 8 << 20]).unwrap();
+    file.flush().unwrap();
+    (file, store)
+}
+
 #[test]
 fn deallocating_gives_space_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drive.img");
-    let file = open(&path);
-    let store = file.store(0, 64 << 20).unwrap();
-    store.write(0, &vec![1; 8 << 20]).unwrap();
-    file.flush().unwrap();
+    let (_file, store) = written(&path);
     let used = || std::fs::metadata(&path).unwrap().blocks() * 512;
     let before = used();
     assert!(before >= 8 << 20, "{before}");
@@ -111,10 +117,7 @@ fn deallocating_gives_space_back() {
 fn neighbours_become_one_hole() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drive.img");
-    let file = open(&path);
-    let store = file.store(0, 64 << 20).unwrap();
-    store.write(0, &vec![1; 8 << 20]).unwrap();
-    file.flush().unwrap();
+    let (file, store) = written(&path);
     let used = || std::fs::metadata(&path).unwrap().blocks() * 512;
     let before = used();
     for offset in (1 << 20..7 << 20).step_by(1 << 16) {

@@ -129,17 +129,18 @@ pub struct Ana {
 
 /// A state of Asymmetric Namespace Access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum AnaAccess {
-    /// ANA Optimized.
+    /// ANA Optimized: hosts prefer the port.
     Optimized,
-    /// ANA Non-Optimized.
+    /// ANA Non-Optimized: hosts use the port if there is no better one.
     NonOptimized,
-    /// ANA Inaccessible.
+    /// ANA Inaccessible: no command reaches a namespace, and hosts use another port.
     Inaccessible,
-    /// ANA Persistent Loss.
+    /// ANA Persistent Loss: as inaccessible, for good.
     PersistentLoss,
-    /// ANA Change.
+    /// ANA Change: hosts try again.
     Change,
 }
 

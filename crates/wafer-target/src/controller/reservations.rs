@@ -19,7 +19,7 @@ pub(crate) struct Notifications {
     pub(crate) queue: VecDeque<(u64, ReservationNotice, u32)>,
     /// Number of the last one.
     count: u64,
-    /// The event that there are notifications.
+    /// Reservation Log Page Available.
     pub(crate) notice: Notice,
 }
 

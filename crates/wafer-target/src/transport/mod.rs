@@ -4,7 +4,6 @@
 //! bytes; tests and fuzzers call it directly.
 
 mod connection;
-mod fused;
 mod link;
 mod log_work;
 mod network;

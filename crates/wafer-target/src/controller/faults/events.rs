@@ -7,6 +7,7 @@ use crate::controller::{Controller, Failure, Kind, Subsystem};
 
 /// What an asynchronous event reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum EventKind {
     /// Error: Diagnostic Failure.

@@ -1,5 +1,8 @@
 //! A connected queue: from capsules to completions.
 
+mod delayed;
+mod fused;
+
 use std::mem::offset_of;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,7 +11,8 @@ use tokio::time::Instant;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
 
-use super::fused::{self, Data, Fused, Half};
+use self::delayed::Delayed;
+use self::fused::{Data, Fused};
 use super::pdu::{self, Agreed, Fatal, Incoming, fatal, header_fault};
 use super::transfer::{Complete, Ready, Transfers};
 use crate::controller::latency::Stopwatch;
@@ -34,14 +38,6 @@ enum Source {
 enum Unfinished {
     Io(Sqe),
     Admin(Sqe, Removals),
-}
-
-/// A command that takes long, because an operator injected that.
-struct Delayed {
-    sqe: Sqe,
-    due: Instant,
-    /// Number of controller level resets when it arrived: the next one ends it without a completion.
-    resets: u64,
 }
 
 /// A queue of a controller.
@@ -130,26 +126,6 @@ impl Queue {
                 self.io_done(sqe, progress, out);
             }
             Some(Unfinished::Admin(sqe, rest)) => self.remove(sqe, rest, out),
-        }
-    }
-
-    /// Returns when the next delayed command is to be executed.
-    pub(crate) fn due(&self) -> Option<Instant> {
-        self.delayed.iter().map(|delayed| delayed.due).min()
-    }
-
-    /// Executes the delayed commands that are due, until the turn is over.
-    fn execute_delayed(&mut self, out: &mut Vec<u8>) {
-        if self.delayed.is_empty() {
-            return;
-        }
-        let (now, resets) = (Instant::now(), self.resets());
-        self.delayed.retain(|delayed| delayed.resets == resets);
-        while !self.is_turn_over()
-            && let Some(at) = self.delayed.iter().position(|delayed| delayed.due <= now)
-        {
-            let Delayed { sqe, .. } = self.delayed.remove(at);
-            self.execute_io(&sqe, &[], out);
         }
     }
 
@@ -331,114 +307,8 @@ impl Queue {
         }
     }
 
-    /// Takes a command of a fused operation. Returns false if it is none.
-    fn fuse(&mut self, sqe: &Sqe, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> bool {
-        let first = self.fused.first.take();
-        match (sqe.fuse(), first) {
-            (fused::SECOND, Some(first)) => {
-                let second = self.half(sqe, pdu);
-                self.join([first, second], out);
-            }
-            (fused::SECOND, None) => self.complete(sqe, Err(Status::MISSING_FUSED.into()), out),
-            (fuse, first) => {
-                if let Some(first) = first {
-                    self.complete(&first.sqe, Err(Status::MISSING_FUSED.into()), out);
-                }
-                match fuse {
-                    0 => return false,
-                    fused::FIRST => {
-                        let half = self.half(sqe, pdu);
-                        self.fused.hold(half, self.resets());
-                    }
-                    _ => self.complete(sqe, Err(location!(flags).into()), out),
-                }
-            }
-        }
-        true
-    }
-
     fn resets(&self) -> u64 {
         self.controller.resets.load(Ordering::Acquire)
-    }
-
-    /// Returns whether the first command of a fused operation waits for the second.
-    pub(crate) fn holds_half(&self) -> bool {
-        self.fused.first.is_some()
-    }
-
-    /// Aborts the first command of a fused operation, whose second does not come.
-    pub(crate) fn abort_half(&mut self, out: &mut Vec<u8>) {
-        self.fused.reset(self.resets());
-        if let Some(first) = self.fused.first.take() {
-            self.complete(&first.sqe, Err(Status::MISSING_FUSED.into()), out);
-        }
-    }
-
-    fn half(&self, sqe: &Sqe, pdu: &Incoming<'_>) -> Half {
-        let blocks = RwCdw12::new().with_nlb_z(1).location();
-        let data = match self.source(sqe, pdu) {
-            Err(failure) => Data::Failed(failure),
-            Ok(_) if self.needed(sqe).is_ok_and(|needed| needed > fused::MAX_DATA) => {
-                Data::Failed(blocks.into())
-            }
-            Ok(Source::Transfer(length)) if u64::from(length) > fused::MAX_DATA => {
-                Data::Failed(Status::INVALID_SGL_LENGTH.into())
-            }
-            Ok(Source::Transfer(length)) => Data::Later(length),
-            Ok(Source::Capsule) => Data::Here(pdu.data.to_vec()),
-            Ok(Source::None) => Data::Here(Vec::new()),
-        };
-        Half { sqe: *sqe, data }
-    }
-
-    /// Executes a fused operation, or asks the host for its data first.
-    fn join(&mut self, pair: [Half; 2], out: &mut Vec<u8>) {
-        let failed = pair.iter().any(|half| matches!(half.data, Data::Failed(_)));
-        let later = pair.iter().filter_map(|half| match half.data {
-            Data::Later(length) => Some((half.sqe, length)),
-            _ => None,
-        });
-        let later: Vec<_> = later.collect();
-        if failed || later.is_empty() {
-            return self.execute_fused(pair, out);
-        }
-        if !self.fused.has_room() {
-            for half in pair {
-                self.complete(&half.sqe, Err(Status::COMMAND_INTERRUPTED.into()), out);
-            }
-            return;
-        }
-        self.fused.add(pair);
-        for (sqe, length) in later {
-            self.transfers.add(sqe, length);
-        }
-        let ready = self.transfers.ready();
-        self.send_ready(&ready, out);
-    }
-
-    fn execute_fused(&mut self, pair: [Half; 2], out: &mut Vec<u8>) {
-        let [first, second] = pair;
-        let sqes = [first.sqe, second.sqe];
-        let opcodes = sqes.map(|sqe| NvmOpcode(sqe.opcode));
-        let aborted = || Err(Status::FAILED_FUSED.into());
-        let done = match (first.data, second.data) {
-            _ if opcodes != [NvmOpcode::COMPARE, NvmOpcode::WRITE] => {
-                [Err(location!(flags).into()), Err(location!(flags).into())]
-            }
-            _ if !self.controller.is_ready() => {
-                [Err(Status::SEQUENCE_ERROR.into()), Err(Status::SEQUENCE_ERROR.into())]
-            }
-            (Data::Failed(failure), _) => [Err(failure), aborted()],
-            (_, Data::Failed(failure)) => [aborted(), Err(failure)],
-            (Data::Here(expected), Data::Here(data)) => {
-                self.io.compare_and_write([&sqes[0], &sqes[1]], [&expected, &data])
-            }
-            // The host was not asked for it: the other command failed.
-            _ => [aborted(), aborted()],
-        };
-        for (sqe, done) in sqes.iter().zip(done) {
-            self.complete(sqe, done.map(|()| Reply::default()), out);
-        }
     }
 
     /// Returns the bytes that a command requires from the host.
