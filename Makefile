@@ -111,9 +111,10 @@ miri: ## Small cases of them under Miri (nightly toolchain)
 	scripts/miri
 
 fuzz: MINUTES ?= 1
-fuzz: $(TOOLS)/bin/cargo-fuzz ## MINUTES=n: libFuzzer on every target for n minutes each (nightly toolchain; installs it)
+fuzz: JOBS ?= 1
+fuzz: $(TOOLS)/bin/cargo-fuzz ## MINUTES=n JOBS=n: libFuzzer on each target for n minutes, n targets at a time (nightly; installs it)
 	rustup toolchain list | grep -q "^$${WAFER_NIGHTLY:-nightly}" || rustup toolchain install --profile minimal nightly
-	PATH="$(abspath $(TOOLS))/bin:$$PATH" scripts/fuzz $(MINUTES)
+	PATH="$(abspath $(TOOLS))/bin:$$PATH" JOBS=$(JOBS) scripts/fuzz $(MINUTES)
 
 compare-records: ## OLD=BINARY: the same runs by another binary and by this tree, field by field; 10 minutes
 	$(CARGO) build --release --locked -p wafer-cli
