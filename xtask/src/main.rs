@@ -41,7 +41,10 @@ fn generated() -> Vec<Generated> {
     let file = |path, text| Generated { path, text };
     vec![
         file("docs/reference/configuration.md", configuration::page()),
-        file("docs/reference/nvme-support.inc.md", wafer_target::controller::support_matrix()),
+        file(
+            "docs/reference/nvme-support.inc.md",
+            wafer_controller::support_matrix(wafer_io::SUPPORTED),
+        ),
         file("docs/reference/schema/config.json", json(&experiment_schema())),
         file("docs/reference/schema/device.json", json(&device_schema())),
         file("docs/reference/schema/record.json", json(wafer_record::schema().as_value())),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use wafer_controller::Subsystem;
 use wafer_drive::backend::DataSpec;
 use wafer_host::{Admin, Host, HostOptions, Io};
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
 use wafer_target::control::{Response, execute};
-use wafer_target::controller::Subsystem;
 use wafer_target::transport::{Server, ServerOptions};
 
 use crate::common::{NQN, Target};
@@ -38,7 +38,7 @@ impl Ports {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let (stop, stopping) = watch::channel(false);
         let options = target.subsystem.options.clone();
-        let subsystem = Subsystem::new(Arc::clone(&target.drive), options);
+        let subsystem = Subsystem::new(Arc::clone(&target.drive), wafer_io::SUPPORTED, options);
         let inside = runtime.enter();
         let server = Server::bind("127.0.0.1:0".parse().unwrap(), ServerOptions::default());
         let server = server.unwrap().and_bind("127.0.0.2:0".parse().unwrap()).unwrap();

@@ -5,14 +5,14 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use wafer_controller::{Access, Rights};
 use wafer_device::DeviceConfig;
 use wafer_drive::NamespaceRequest;
 use wafer_drive::backend::DataSpec;
 use wafer_host::{Host, HostError, HostOptions, Io, Queue, QueueOptions};
+use wafer_io::Pool;
 use wafer_nvme::zerocopy::{FromZeros as _, IntoBytes as _};
 use wafer_nvme::*;
-use wafer_target::Pool;
-use wafer_target::controller::{Access, Rights};
 use wafer_target::transport::ServerOptions;
 
 use crate::common::{NQN, Target, config};

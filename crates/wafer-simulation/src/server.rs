@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::sleep;
+use wafer_controller::{Subsystem, SubsystemOptions};
 use wafer_device::DeviceConfig;
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveError, DriveOptions, Environment};
-use wafer_target::controller::{Subsystem, SubsystemOptions};
 use wafer_target::transport::{Server, ServerOptions};
 
 use crate::clock::{SeededRandom, SimulatedClock};
@@ -75,6 +75,7 @@ pub(crate) async fn run(world: Arc<World>) -> turmoil::Result {
         world.event(format_args!("server: starts; {:?}", drive.notices()));
         let subsystem = Subsystem::new(
             Arc::clone(&drive),
+            wafer_io::SUPPORTED,
             SubsystemOptions {
                 nqn: NQN.to_owned(),
                 serial: "1".to_owned(),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use wafer_target::controller::Subsystem;
+use wafer_controller::Subsystem;
 
 use crate::disk::Disk;
 use crate::model::Model;

@@ -1,8 +1,8 @@
 //! What controllers say about atomic writes.
 
+use wafer_controller::admin;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
-use wafer_target::controller::admin;
 use wafer_target::fuzzing;
 
 use crate::common::{sqe, subsystem};

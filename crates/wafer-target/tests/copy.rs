@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use wafer_controller::{Controller, Reply, Subsystem, admin};
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Environment, NamespaceRequest, Protection, ReservationAction};
+use wafer_io::{IoQueue, Progress};
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::*;
-use wafer_target::controller::{Controller, IoQueue, Progress, Reply, Subsystem, admin};
 use wafer_target::fuzzing;
 
 use crate::common::{identify, sqe};

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use wafer_controller::{Access, Controller, Rights, Subsystem, admin};
 use wafer_drive::Environment;
 use wafer_drive::backend::DataSpec;
 use wafer_faults::FaultyStorage;
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
-use wafer_target::controller::{Access, Controller, Rights, Subsystem, admin};
 use wafer_target::fuzzing;
 
 use crate::common::{configure, identify, log, set, sqe, subsystem};
@@ -254,7 +254,12 @@ fn a_change_that_cannot_be_kept_does_not_happen() {
 fn only_hosts_that_manage_the_drive_update_it() {
     let whole = subsystem();
     let access = Access::Everyone(Rights { manage: false });
-    let subsystem = Subsystem::with_access(Arc::clone(&whole.drive), whole.options.clone(), access);
+    let subsystem = Subsystem::with_access(
+        Arc::clone(&whole.drive),
+        wafer_io::SUPPORTED,
+        whole.options.clone(),
+        access,
+    );
     let controller = fuzzing::connect(&subsystem);
     assert_eq!(send(&controller, 0, &[0; PIECE]), Status::OPERATION_DENIED);
     assert_eq!(commit(&controller, 2, CommitAction::REPLACE), Status::OPERATION_DENIED);

@@ -1,10 +1,11 @@
 //! Get LBA Status.
 
+use wafer_controller::{Controller, admin};
 use wafer_drive::Environment;
 use wafer_drive::backend::DataSpec;
+use wafer_io::IoQueue;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
-use wafer_target::controller::{Controller, IoQueue, admin};
 use wafer_target::fuzzing;
 
 use crate::common::sqe;

@@ -1,8 +1,8 @@
 //! Lockdown: what can be prohibited, for whom, and for how long.
 
+use wafer_controller::{Access, Controller, Rights, Subsystem, admin};
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
-use wafer_target::controller::{Access, Controller, Rights, Subsystem, admin};
 use wafer_target::fuzzing;
 
 use crate::common::{identify, set, sqe, subsystem};
@@ -62,7 +62,11 @@ fn what_is_locked_is_prohibited_for_everybody() {
     // Lockdown itself stays locked until the power cycle.
     assert_eq!(lock(&owner, OPCODE, AdminOpcode::LOCKDOWN.0, true), Status::SUCCESS);
     assert_eq!(lock(&owner, OPCODE, AdminOpcode::LOCKDOWN.0, false), prohibited);
-    let again = Subsystem::new(std::sync::Arc::clone(&subsystem.drive), subsystem.options.clone());
+    let again = Subsystem::new(
+        std::sync::Arc::clone(&subsystem.drive),
+        wafer_io::SUPPORTED,
+        subsystem.options.clone(),
+    );
     let again = fuzzing::connect(&again);
     assert_eq!(lock(&again, OPCODE, AdminOpcode::LOCKDOWN.0, false), Status::SUCCESS);
 }
@@ -100,7 +104,8 @@ fn what_cannot_be_locked_is_refused() {
     assert_eq!(list(&controller, 0, 3), Err(Status::INVALID_FIELD));
     let access = Access::Everyone(Rights { manage: false });
     let whole = std::sync::Arc::clone(&subsystem.drive);
-    let limited = Subsystem::with_access(whole, subsystem.options.clone(), access);
+    let limited =
+        Subsystem::with_access(whole, wafer_io::SUPPORTED, subsystem.options.clone(), access);
     let limited = fuzzing::connect(&limited);
     assert_eq!(lock(&limited, OPCODE, AdminOpcode::SANITIZE.0, true), Status::OPERATION_DENIED);
 }

@@ -17,5 +17,6 @@ mod reservations;
 mod sanitize;
 mod self_test;
 mod slices;
+mod support;
 mod telemetry;
 mod transfer;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use wafer_controller::{Controller, admin};
 use wafer_drive::Environment;
 use wafer_drive::backend::DataSpec;
 use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_interface::{Command, Op, Placement};
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
-use wafer_target::controller::{Controller, admin};
 use wafer_target::fuzzing::{self, capsule, opening};
 use wafer_target::transport::Connection;
 

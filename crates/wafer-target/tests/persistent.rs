@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use wafer_controller::{Controller, Subsystem, admin};
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Environment, MAX_PERSISTENT_LOG};
 use wafer_faults::{FaultyStorage, ManualClock, Operation};
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 use wafer_target::control::{Response, execute};
-use wafer_target::controller::{Controller, Subsystem, admin};
 use wafer_target::fuzzing;
 
 use crate::common::{configure, identify, set, sqe, subsystem};
@@ -210,7 +210,7 @@ fn injected_faults_are_logged() {
             "command": "media-error", "namespace": 1, "lba": 0, "blocks": 1,
         }),
     );
-    let mut queue = wafer_target::controller::IoQueue::new(Arc::clone(&c));
+    let mut queue = wafer_io::IoQueue::new(Arc::clone(&c));
     let read = Sqe { opcode: NvmOpcode::READ.0, cid: 77.into(), nsid: 1.into(), ..Sqe::default() };
     let failure = queue.execute(&read, &[], &mut Vec::new()).unwrap_err();
     c.fail(3, &read, &failure);

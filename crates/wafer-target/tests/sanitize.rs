@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use wafer_controller::{Controller, Subsystem, admin};
 use wafer_drive::Environment;
 use wafer_drive::backend::DataSpec;
 use wafer_faults::{FaultyStorage, ManualClock, Operation};
+use wafer_io::IoQueue;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
-use wafer_target::controller::{Controller, IoQueue, Subsystem, admin};
 use wafer_target::fuzzing;
 
 use crate::common::{log, sqe};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use wafer_controller::faults::EventKind;
 use wafer_target::control::AnaAccess;
-use wafer_target::controller::faults::EventKind;
 
 use super::values::delay;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wafer_interface::Bytes;
 #[cfg(feature = "serve")]
-use wafer_target::Pool;
+use wafer_io::Pool;
 
 pub(super) fn share(text: &str) -> Result<f64, String> {
     match text.parse() {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 use toml::Spanned;
+use wafer_controller::{Access, Rights};
 use wafer_lab::LabError;
-use wafer_target::controller::{Access, Rights};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

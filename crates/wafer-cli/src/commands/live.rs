@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use wafer_controller::{ControllerInfo, Subsystem};
 use wafer_lab::{Checked, LabError, ResolvedDevice};
 use wafer_record::record::Provenance;
 use wafer_record::{Connection, Kind, Live, ReclaimUnits, Snapshot};
-use wafer_target::controller::{ControllerInfo, Subsystem};
 use wafer_web::live::{Config, Limits, LiveSource, Server, serve};
 
 use crate::args::HttpArgs;

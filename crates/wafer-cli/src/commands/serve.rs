@@ -8,11 +8,11 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use wafer_controller::{Access, Rights, Subsystem, SubsystemOptions};
 use wafer_drive::{Drive, DriveError, DriveOptions, Given};
 use wafer_lab::{LabError, ResolvedDevice, load_device};
 use wafer_record::{Kind, Record, Series, Timeline};
 use wafer_target::control;
-use wafer_target::controller::{Access, Rights, Subsystem, SubsystemOptions};
 use wafer_target::transport::{Server, ServerOptions};
 use wafer_web::live::Limits;
 
@@ -72,6 +72,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     let defaults = SubsystemOptions::of_drive(&drive, &device.name);
     let subsystem = Subsystem::with_access(
         Arc::clone(&drive),
+        wafer_io::SUPPORTED,
         SubsystemOptions {
             nqn: args.nqn.clone().unwrap_or(defaults.nqn),
             serial: args.serial.clone().unwrap_or(defaults.serial),

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use wafer_controller::{Access, Subsystem, SubsystemOptions};
 use wafer_device::DeviceConfig;
 use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions};
 use wafer_host::{Host, HostOptions};
-use wafer_target::controller::{Access, Subsystem, SubsystemOptions};
 use wafer_target::transport::{Server, ServerOptions};
 
 pub(crate) const NQN: &str = "nqn.2026-11.io.wafer:test";
@@ -66,6 +66,7 @@ impl Target {
         );
         let subsystem = Subsystem::with_access(
             Arc::clone(&drive),
+            wafer_io::SUPPORTED,
             SubsystemOptions {
                 nqn: NQN.to_owned(),
                 serial: "TEST".to_owned(),

@@ -9,8 +9,8 @@ use wafer_nvme::AnaState;
 
 use super::request::{Ana, Drop, Event, Fail, HealthChange, Range, ReadDelays, Request, Response};
 use super::{Status, names};
-use crate::controller::faults::{FailingCommand, MAX_DELAY, ReadDelay};
-use crate::controller::{Controller, Subsystem};
+use wafer_controller::faults::{FailingCommand, MAX_DELAY, ReadDelay};
+use wafer_controller::{Controller, Subsystem};
 
 /// Bits of Critical Warning that are defined.
 const CRITICAL_WARNINGS: u8 = 0x3f;

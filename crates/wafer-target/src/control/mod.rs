@@ -1,7 +1,7 @@
 //! Fault injection: what operators ask of a subsystem that is served, as lines of JSON over a local socket.
 //!
 //! A line holds a [`Request`], the next line back its [`Response`]. [`execute`] carries out a request; `socket.rs` moves
-//! the lines. What is injected is in [`faults`](crate::controller::faults), media errors in the drive.
+//! the lines. What is injected is in [`faults`](wafer_controller::faults), media errors in the drive.
 
 mod execute;
 mod names;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wafer_nvme::AnaState;
 
-use crate::controller::faults::EventKind;
+use wafer_controller::faults::EventKind;
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::execute;
 use super::request::{Request, Response};
-use crate::controller::Subsystem;
+use wafer_controller::Subsystem;
 
 /// Longest line of a client, bytes.
 pub const MAX_LINE: u64 = 16 << 10;

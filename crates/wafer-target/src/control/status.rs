@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::names;
 use super::request::AnaAccess;
-use crate::controller::faults::{FailingCommand, Health, ReadDelay};
-use crate::controller::{Kind, Subsystem};
+use wafer_controller::faults::{FailingCommand, Health, ReadDelay};
+use wafer_controller::{Kind, Subsystem};
 
 /// Maximum number of ranges with media errors that are listed of a namespace.
 const MOST_RANGES: usize = 256;

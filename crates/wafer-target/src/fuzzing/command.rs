@@ -4,8 +4,9 @@ use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 
 use super::{Signature, connect, subsystem};
-use crate::controller;
-use crate::controller::{IoQueue, MAX_TRANSFER};
+use wafer_controller;
+use wafer_controller::MAX_TRANSFER;
+use wafer_io::IoQueue;
 
 /// Maximum number of commands of an input.
 const MOST: usize = 64;
@@ -36,7 +37,7 @@ pub fn command(input: &[u8]) -> Signature {
         let (status, returned) = if is_io {
             run_io(&mut io, &sqe, data)
         } else {
-            let reply = controller::admin(&admin, &sqe, data);
+            let reply = wafer_controller::admin(&admin, &sqe, data);
             if let Err(failure) = &reply {
                 admin.fail(0, &sqe, failure);
             }

@@ -17,7 +17,7 @@ use wafer_drive::{Drive, DriveOptions, Environment};
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 
-use crate::controller::{self, Controller, Subsystem, SubsystemOptions};
+use wafer_controller::{Controller, Subsystem, SubsystemOptions};
 
 /// NQN of the subsystem that fuzzers talk to.
 pub const NQN: &str = "nqn.2026-11.io.wafer:fuzz";
@@ -46,6 +46,7 @@ pub fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subsystem> 
     let drive = Drive::with(options, environment).expect("a device that works");
     Subsystem::new(
         Arc::new(drive),
+        wafer_io::SUPPORTED,
         SubsystemOptions {
             nqn: NQN.to_owned(),
             serial: "F".to_owned(),
@@ -67,7 +68,7 @@ pub fn connect(subsystem: &Arc<Subsystem>) -> Arc<Controller> {
     };
     let local = "127.0.0.1:4420".to_owned();
     let controller = subsystem.connect_admin(&connect, &data, local).expect("a controller");
-    controller::fabrics(&controller, 0, &enable()).expect("it is enabled");
+    wafer_controller::fabrics(&controller, 0, &enable()).expect("it is enabled");
     controller
 }
 

@@ -9,8 +9,8 @@ use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 
 use super::{NQN, Signature, enable, subsystem};
-use crate::controller::{MAX_TRANSFER, Subsystem};
 use crate::transport::{Connection, Over};
+use wafer_controller::{MAX_TRANSFER, Subsystem};
 
 /// Connections of a session.
 const CONNECTIONS: u8 = 4;

@@ -9,9 +9,9 @@ use wafer_nvme::*;
 
 use super::pdu::{self, Agreed, Fatal, Incoming, MAX_CAPSULE, MAX_H2C_DATA, fatal, header_fault};
 use super::queue::Queue;
-use crate::controller::{ADMIN_CAPSULE_DATA, Controller, Failure, Reached, Subsystem};
-use crate::latch::Latch;
-use crate::pool::{Pool, Share, Wanted};
+use wafer_controller::Latch;
+use wafer_controller::{ADMIN_CAPSULE_DATA, Controller, Failure, Reached, Subsystem};
+use wafer_io::{Pool, Share, Wanted};
 
 /// Output that a batch collects before it is sent, bytes. The last command may exceed it by its data.
 const MOST_OUTPUT: usize = 1 << 20;

@@ -12,9 +12,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::connection::{Connection, Over};
 use super::network::Stream;
 use super::pdu::{MAX_CAPSULE, MAX_PDU};
-use crate::controller::{Controller, Reached, Subsystem, TURN};
-use crate::latch::Latch;
-use crate::pool::{Pool, Share, Wanted};
+use wafer_controller::Latch;
+use wafer_controller::{Controller, Reached, Subsystem};
+use wafer_io::TURN;
+use wafer_io::{Pool, Share, Wanted};
 
 /// Bytes read at a time while a host sends data that it was asked for, or much at a time: a whole PDU of the longest
 /// kind, and a batch of short ones.

@@ -28,7 +28,7 @@ pub(crate) const MAX_H2C_DATA: u32 = 128 << 10;
 /// Longest PDU of a host: header, digest and padding as PDO can express, then data and digest.
 pub(crate) const MAX_PDU: usize = 255 + MAX_H2C_DATA as usize + DIGEST_BYTES;
 
-/// Longest command capsule. Data that does not fit [`IO_CAPSULE_DATA`](crate::controller::IO_CAPSULE_DATA) fails the
+/// Longest command capsule. Data that does not fit [`IO_CAPSULE_DATA`](wafer_controller::IO_CAPSULE_DATA) fails the
 /// command; what is longer than this ends the connection.
 pub(crate) const MAX_CAPSULE: usize = 32 << 10;
 

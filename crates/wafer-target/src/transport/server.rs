@@ -15,9 +15,9 @@ use tokio::task::JoinSet;
 use super::link::serve;
 use super::log_work;
 use super::network::{Listener, Stream as _};
-use crate::controller::Subsystem;
-use crate::latch::Latch;
-use crate::pool::Pool;
+use wafer_controller::Latch;
+use wafer_controller::Subsystem;
+use wafer_io::Pool;
 
 /// Limits of a server.
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -11,7 +11,7 @@ use wafer_nvme::{DataPdu, FatalError, PduFlags, Sqe};
 
 use super::link::INPUT;
 use super::pdu::{Fatal, MAX_H2C_DATA, fatal, header_fault};
-use crate::pool::{Pool, Share, Wanted};
+use wafer_io::{Pool, Share, Wanted};
 
 /// Maximum bytes of all buffers of a connection, unless a single one is longer.
 const BUFFERS: usize = 4 << 20;

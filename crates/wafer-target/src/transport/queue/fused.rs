@@ -8,7 +8,7 @@ use wafer_nvme::*;
 
 use super::super::pdu::Incoming;
 use super::{Queue, Source};
-use crate::controller::{Failure, Reply};
+use wafer_controller::{Failure, Reply};
 
 /// Maximum number of operations of a queue that wait for data.
 const PAIRS: usize = 2;

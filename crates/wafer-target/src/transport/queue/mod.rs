@@ -15,13 +15,14 @@ use self::delayed::Delayed;
 use self::fused::{Data, Fused};
 use super::pdu::{self, Agreed, Fatal, Incoming, fatal, header_fault};
 use super::transfer::{Complete, Ready, Transfers};
-use crate::controller::latency::Stopwatch;
-use crate::controller::{
-    ADMIN_CAPSULE_DATA, Controller, Failure, IO_CAPSULE_DATA, IoQueue, MAX_TRANSFER, Progress,
-    Removals, Reply, TURN, begin_admin, fabrics, reserve,
+use wafer_controller::Latch;
+use wafer_controller::latency::Stopwatch;
+use wafer_controller::{
+    ADMIN_CAPSULE_DATA, Controller, Failure, IO_CAPSULE_DATA, MAX_TRANSFER, Removals, Reply,
+    begin_admin, fabrics,
 };
-use crate::latch::Latch;
-use crate::pool::{Pool, Share, Wanted};
+use wafer_io::{IoQueue, Progress, TURN, reserve};
+use wafer_io::{Pool, Share, Wanted};
 
 /// Work that an admin command counts as, bytes of data moved.
 const ADMIN: u64 = 16 << 10;

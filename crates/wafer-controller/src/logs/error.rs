@@ -1,0 +1,23 @@
+//! Error Information.
+
+use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::{ErrorEntry, Lid};
+
+use super::Page;
+use crate::ERROR_ENTRIES;
+
+pub(super) const PAGE: Page = Page {
+    lid: Lid::ERROR,
+    read: |controller, request| {
+        // No number of an entry that a host has seen is used again after a restart.
+        controller.subsystem.drive.counters();
+        let mut state = controller.state();
+        if !request.retain {
+            state.events.error.0.read();
+            controller.wake.notify_one();
+        }
+        let mut page: Vec<u8> = state.errors.iter().flat_map(|e| e.as_bytes().to_vec()).collect();
+        page.resize(ERROR_ENTRIES * size_of::<ErrorEntry>(), 0);
+        Ok(page)
+    },
+};

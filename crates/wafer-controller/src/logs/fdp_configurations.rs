@@ -1,0 +1,49 @@
+//! FDP Configurations: the one configuration, also while FDP is disabled.
+
+use wafer_device::Isolation;
+use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::{FdpConfiguration, FdpConfigurations, Fdpa, Lid, RuhDescriptor};
+
+use super::{Controller, Failure, Page, Request};
+use crate::nsid::LAST_NSID;
+
+pub(super) const PAGE: Page = Page { lid: Lid::FDP_CONFIGURATIONS, read };
+
+/// Placement identifiers of a namespace at most: 128 placement handles in each reclaim group.
+const MAX_HANDLES: u32 = 128;
+
+fn read(controller: &Controller, _: &Request) -> Result<Vec<u8>, Failure> {
+    let config = controller.subsystem.drive.initial_config();
+    let handles = usize::from(config.handles);
+    let groups = u32::from(config.groups);
+    let runs = config.reclaim_unit.size.0;
+    let list = handles * size_of::<RuhDescriptor>();
+    let ds = (size_of::<FdpConfiguration>() + list).next_multiple_of(8);
+    let head = FdpConfigurations {
+        size: ((size_of::<FdpConfigurations>() + ds) as u32).into(),
+        ..Default::default()
+    };
+    let rgif = groups.next_power_of_two().trailing_zeros() as u8;
+    let maxpids = MAX_HANDLES.saturating_mul(groups).min(0x1_0000);
+    let configuration = FdpConfiguration {
+        ds: (ds as u16).into(),
+        fdpa: Fdpa::new().with_rgif(rgif).with_valid(true).into_bits(),
+        nrg: groups.into(),
+        nruh: config.handles.into(),
+        maxpids_z: ((maxpids - 1) as u16).into(),
+        nnss: LAST_NSID.into(),
+        runs: runs.into(),
+        ..Default::default()
+    };
+    let mut page = [head.as_bytes(), configuration.as_bytes()].concat();
+    for handle in 0..handles {
+        let named = config.handle_isolation.get(&handle.to_string());
+        let ruht = match named.unwrap_or(&config.isolation) {
+            Isolation::Initially => 1,
+            Isolation::Persistently => 2,
+        };
+        page.extend_from_slice(RuhDescriptor { ruht, ..Default::default() }.as_bytes());
+    }
+    page.resize(size_of::<FdpConfigurations>() + ds, 0);
+    Ok(page)
+}

@@ -1,0 +1,80 @@
+//! Namespace identifiers of commands.
+
+use std::sync::Arc;
+
+use wafer_drive::{Namespace, Retired};
+use wafer_nvme::{NamespaceUse, Sqe, Status};
+
+use super::{Controller, Failure};
+
+/// Highest NSID.
+pub(crate) const LAST_NSID: u32 = 255;
+/// Every namespace, as an NSID.
+pub const BROADCAST: u32 = 0xffff_ffff;
+
+/// A valid NSID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nsid {
+    One(u32),
+    All,
+}
+
+impl Nsid {
+    /// Checks the NSID of a command that takes one namespace or all.
+    pub(crate) fn one_or_all(sqe: &Sqe) -> Result<Self, Failure> {
+        match sqe.nsid.get() {
+            BROADCAST => Ok(Nsid::All),
+            nsid => check(nsid).map(Nsid::One),
+        }
+    }
+}
+
+/// Checks the NSID of a command that takes one namespace, or one or all.
+pub fn check_use(usage: NamespaceUse, nsid: u32) -> Result<(), Failure> {
+    match usage {
+        NamespaceUse::None | NamespaceUse::Depends => Ok(()),
+        NamespaceUse::OneOrAll if nsid == BROADCAST => Ok(()),
+        NamespaceUse::OneOrAll | NamespaceUse::One => check(nsid).map(|_| ()),
+    }
+}
+
+/// Checks that a namespace can have this NSID.
+pub(crate) fn check(nsid: u32) -> Result<u32, Failure> {
+    if (1..=LAST_NSID).contains(&nsid) { Ok(nsid) } else { Err(Status::INVALID_NAMESPACE.into()) }
+}
+
+impl Controller {
+    /// Returns the namespace if this controller's host sees it.
+    ///
+    /// # Errors
+    /// No namespace can have this NSID.
+    pub fn active(&self, nsid: u32) -> Result<Option<Arc<Namespace>>, Failure> {
+        Ok(self.allocated(nsid)?.filter(|n| n.is_attached(&self.hostnqn)))
+    }
+
+    /// Returns the namespace, whether the host sees it or not.
+    ///
+    /// # Errors
+    /// No namespace can have this NSID.
+    pub(crate) fn allocated(&self, nsid: u32) -> Result<Option<Arc<Namespace>>, Failure> {
+        let namespace = self.subsystem.drive.namespace(check(nsid)?);
+        Ok(namespace.filter(|n| n.retired() != Some(Retired::Deleted)))
+    }
+
+    /// Checks that the host sees the namespace.
+    pub(crate) fn check_active(&self, nsid: Nsid) -> Result<(), Failure> {
+        if let Nsid::One(nsid) = nsid {
+            self.active(nsid)?.ok_or(Status::INVALID_FIELD)?;
+        }
+        Ok(())
+    }
+
+    /// Returns NSIDs, ascending: those the host sees, or all.
+    pub(crate) fn nsids(&self, active: bool) -> Vec<u32> {
+        let all = self.subsystem.drive.namespaces().into_iter().flatten();
+        all.filter(|n| n.retired() != Some(Retired::Deleted))
+            .filter(|n| !active || n.is_attached(&self.hostnqn))
+            .map(|n| n.nsid)
+            .collect()
+    }
+}

@@ -1,0 +1,352 @@
+//! The subsystem: its drive, its controllers, and how hosts connect to them.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::mem::offset_of;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use wafer_drive::{Drive, hyphenated};
+use wafer_nvme::{
+    AsyncEventConfig, Cc, ConnectCommand, ConnectData, DISCOVERY_NQN, HostBehavior, Location,
+    MAX_NQN, NvmOpcode, Status, nqn,
+};
+
+use super::async_event::Events;
+use super::faults::Faults;
+use super::firmware::Download;
+use super::latency::LatencyMonitor;
+use super::lockdown::Lockdown;
+use super::ports::{Ports, Reached};
+use super::support::Support;
+use super::telemetry::Telemetry;
+use super::{Access, Controller, Failure, MAX_IO_QUEUES, MQES_Z, Rights, State};
+use crate::Latch;
+
+/// What a subsystem presents to hosts.
+#[derive(Clone, Debug)]
+pub struct SubsystemOptions {
+    /// NVMe Qualified Name.
+    pub nqn: String,
+    /// Serial number, at most 20 ASCII characters.
+    pub serial: String,
+    /// Model number, at most 40 ASCII characters.
+    pub model: String,
+    /// Whether a write with an invalid placement identifier fails instead of going to the default
+    /// handle.
+    pub refuse_invalid_placement: bool,
+    /// Addresses of the ports in the discovery log, in order; without one it is the address that the port listens on.
+    pub advertise: Vec<(String, u16)>,
+}
+
+impl SubsystemOptions {
+    /// Returns what identifies a drive: NQN and serial number follow from its UUID, and the model number from the name
+    /// of its profile, or of its file without the folder.
+    pub fn of_drive(drive: &Drive, device: &str) -> Self {
+        let uuid = drive.uuid();
+        let stem = Path::new(device).file_stem().map(|stem| stem.to_string_lossy());
+        let printable = |c: char| if matches!(c, ' '..='~') { c } else { '_' };
+        let name: String = stem.iter().flat_map(|stem| stem.chars()).map(printable).collect();
+        SubsystemOptions {
+            nqn: format!("nqn.2014-08.org.nvmexpress:uuid:{}", hyphenated(uuid)),
+            // 20 digits are what the field holds.
+            serial: uuid[6..].iter().map(|byte| format!("{byte:02X}")).collect(),
+            model: format!("wafer {name}"),
+            refuse_invalid_placement: false,
+            advertise: Vec::new(),
+        }
+    }
+}
+
+/// What a controller is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// I/O controller of the subsystem.
+    Io,
+    /// Discovery controller.
+    Discovery,
+}
+
+/// A controller as the live page shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ControllerInfo {
+    /// Controller ID.
+    pub cntlid: u16,
+    /// What it is for.
+    pub kind: Kind,
+    /// NQN of the host.
+    pub hostnqn: String,
+    /// I/O queues connected.
+    pub io_queues: usize,
+    /// Commands completed.
+    pub commands: u64,
+    /// Seconds since it was connected.
+    pub connected_seconds: f64,
+}
+
+/// An NVM subsystem with one drive.
+pub struct Subsystem {
+    /// The drive.
+    pub drive: Arc<Drive>,
+    /// What it presents.
+    pub options: SubsystemOptions,
+    /// When it was made.
+    pub started: Instant,
+    pub(crate) support: Support,
+    /// Latencies of commands, where a host asked for them.
+    pub latency: LatencyMonitor,
+    /// Faults that were injected.
+    pub faults: Faults,
+    pub(super) telemetry: Telemetry,
+    pub(crate) download: Download,
+    pub(super) ports: Ports,
+    pub(crate) lockdown: Lockdown,
+    access: Access,
+    controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
+}
+
+/// Controller IDs that hosts may have.
+const LAST_CNTLID: u16 = 0xffef;
+
+impl Subsystem {
+    /// Makes a subsystem without controllers, where every host may do everything. `io_commands` are the commands that
+    /// I/O queues execute.
+    pub fn new(
+        drive: Arc<Drive>,
+        io_commands: &'static [NvmOpcode],
+        options: SubsystemOptions,
+    ) -> Arc<Self> {
+        Self::with_access(drive, io_commands, options, Access::default())
+    }
+
+    /// Makes a subsystem without controllers.
+    pub fn with_access(
+        drive: Arc<Drive>,
+        io_commands: &'static [NvmOpcode],
+        options: SubsystemOptions,
+        access: Access,
+    ) -> Arc<Self> {
+        let subsystem = Arc::new(Subsystem {
+            latency: LatencyMonitor::new(&drive),
+            drive,
+            options,
+            access,
+            started: Instant::now(),
+            support: super::support(io_commands),
+            telemetry: Telemetry::default(),
+            download: Download::default(),
+            ports: Ports::default(),
+            lockdown: Lockdown::default(),
+            faults: Faults::default(),
+            controllers: Mutex::default(),
+        });
+        let sanitized = Arc::downgrade(&subsystem);
+        subsystem.drive.on_sanitized(move || {
+            if let Some(subsystem) = sanitized.upgrade() {
+                subsystem.sanitized();
+            }
+        });
+        let daily = Arc::downgrade(&subsystem);
+        subsystem.drive.on_day(move || {
+            if let Some(subsystem) = daily.upgrade() {
+                subsystem.log_smart();
+            }
+        });
+        subsystem.log_power_on();
+        let notified = Arc::downgrade(&subsystem);
+        subsystem.drive.on_health(move |saved| {
+            if let Some(subsystem) = notified.upgrade() {
+                subsystem.health_changed(saved);
+            }
+        });
+        subsystem
+    }
+
+    fn registry(&self) -> MutexGuard<'_, BTreeMap<u16, Arc<Controller>>> {
+        self.controllers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns all controllers, by ID.
+    pub fn controllers(&self) -> Vec<Arc<Controller>> {
+        self.registry().values().cloned().collect()
+    }
+
+    /// Returns the controllers as the live page shows them.
+    pub fn controller_infos(&self) -> Vec<ControllerInfo> {
+        let info = |c: Arc<Controller>| ControllerInfo {
+            cntlid: c.cntlid,
+            kind: c.kind,
+            hostnqn: c.hostnqn.clone(),
+            io_queues: c.state().queues.len(),
+            commands: c.commands.load(Ordering::Relaxed),
+            connected_seconds: c.started.elapsed().as_secs_f64(),
+        };
+        self.controllers().into_iter().map(info).collect()
+    }
+
+    /// Makes a controller: Connect on the admin queue.
+    ///
+    /// # Errors
+    /// The status that Connect completes with.
+    pub fn connect_admin(
+        self: &Arc<Self>,
+        command: &ConnectCommand,
+        data: &ConnectData,
+        reached: impl Into<Reached>,
+    ) -> Result<Arc<Controller>, Failure> {
+        let reached = reached.into();
+        let port = self.port(reached.port).ok_or(Status::INTERNAL_ERROR)?;
+        let (subnqn, hostnqn) = names(command, data)?;
+        let kind = match subnqn {
+            DISCOVERY_NQN => Kind::Discovery,
+            name if name == self.options.nqn => Kind::Io,
+            _ => return Err(invalid(offset_of!(ConnectData, subnqn), true)),
+        };
+        if data.cntlid.get() != 0xffff {
+            // The dynamic controller model: hosts cannot choose.
+            return Err(invalid(offset_of!(ConnectData, cntlid), true));
+        }
+        if !(1..=MQES_Z).contains(&command.sqsize_z.get()) {
+            return Err(invalid(offset_of!(ConnectCommand, sqsize_z), false));
+        }
+        // Every host may ask where the subsystem is.
+        let (rights, host) = match kind {
+            Kind::Io => {
+                let rights = self.access.rights(hostnqn).ok_or(Status::CONNECT_INVALID_HOST)?;
+                (rights, self.drive.host(hostnqn))
+            }
+            Kind::Discovery => (Rights::default(), 0),
+        };
+        let mut registry = self.registry();
+        let free = (1..=LAST_CNTLID).find(|id| !registry.contains_key(id));
+        let cntlid = free.ok_or(Status::CONNECT_CONTROLLER_BUSY)?;
+        let controller = Arc::new(Controller {
+            cntlid,
+            kind,
+            hostnqn: hostnqn.to_owned(),
+            hostid: data.hostid,
+            rights,
+            host,
+            local: reached.address,
+            port,
+            subsystem: Arc::clone(self),
+            state: Mutex::new(State {
+                cc: Cc::new(),
+                shutdown: false,
+                queues: Default::default(),
+                async_config: AsyncEventConfig::new(),
+                async_requests: Default::default(),
+                changed: Default::default(),
+                events: Events {
+                    warnings_due: self.warnings(self.drive.is_saved(), Default::default()),
+                    ..Events::default()
+                },
+                notifications: Default::default(),
+                persistent_log: None,
+                reservation_masks: Default::default(),
+                thresholds: Default::default(),
+                errors: Default::default(),
+                write_cache: true,
+                host_behavior: HostBehavior::default(),
+                kept_features: Default::default(),
+                error_recovery: Default::default(),
+                aborted: Vec::new(),
+            }),
+            dulbe: false.into(),
+            resets: AtomicU64::new(0),
+            heard: AtomicU64::new(0),
+            started: Instant::now(),
+            kato: AtomicU64::new(0),
+            commands: AtomicU64::new(0),
+            wake: Notify::new(),
+            closed: Latch::default(),
+        });
+        controller.set_kato(command.kato.get());
+        registry.insert(cntlid, Arc::clone(&controller));
+        Ok(controller)
+    }
+
+    /// Adds an I/O queue to the host's controller: Connect on an I/O queue.
+    ///
+    /// # Errors
+    /// The status that Connect completes with.
+    pub fn connect_io(
+        &self,
+        command: &ConnectCommand,
+        data: &ConnectData,
+    ) -> Result<Arc<Controller>, Failure> {
+        let (subnqn, hostnqn) = names(command, data)?;
+        if subnqn != self.options.nqn {
+            return Err(invalid(offset_of!(ConnectData, subnqn), true));
+        }
+        let controller = self.registry().get(&data.cntlid.get()).cloned();
+        let controller =
+            controller.ok_or_else(|| invalid(offset_of!(ConnectData, cntlid), true))?;
+        if controller.kind != Kind::Io {
+            return Err(invalid(offset_of!(ConnectData, cntlid), true));
+        }
+        if controller.hostnqn != hostnqn || controller.hostid != data.hostid {
+            return Err(Status::CONNECT_INVALID_HOST.into());
+        }
+        let qid = command.qid.get();
+        if qid > MAX_IO_QUEUES {
+            return Err(invalid(offset_of!(ConnectCommand, qid), false));
+        }
+        if !(1..=MQES_Z).contains(&command.sqsize_z.get()) {
+            return Err(invalid(offset_of!(ConnectCommand, sqsize_z), false));
+        }
+        if !controller.is_ready() {
+            return Err(Status::SEQUENCE_ERROR.into());
+        }
+        match controller.state().queues.entry(qid) {
+            Entry::Vacant(queue) => queue.insert(Latch::default()),
+            Entry::Occupied(_) => return Err(Status::SEQUENCE_ERROR.into()),
+        };
+        Ok(controller)
+    }
+
+    /// Removes an I/O queue whose connection is gone.
+    pub fn disconnect_io(&self, controller: &Controller, qid: u16) {
+        controller.state().queues.remove(&qid);
+    }
+
+    /// Removes a controller whose admin queue's connection is gone.
+    pub fn remove(&self, controller: &Controller) {
+        controller.close();
+        let mut registry = self.registry();
+        if registry.get(&controller.cntlid).is_some_and(|c| std::ptr::eq(&**c, controller)) {
+            self.download.end(controller);
+            registry.remove(&controller.cntlid);
+        }
+    }
+}
+
+/// Checks what both kinds of Connect have in common and returns the names of subsystem and host.
+fn names<'a>(
+    command: &ConnectCommand,
+    data: &'a ConnectData,
+) -> Result<(&'a str, &'a str), Failure> {
+    if command.recfmt.get() != 0 {
+        return Err(Status::CONNECT_INCOMPATIBLE_FORMAT.into());
+    }
+    let valid =
+        |field: &'a [u8; 256]| nqn(field).filter(|n| n.starts_with("nqn.") && n.len() <= MAX_NQN);
+    let subnqn =
+        valid(&data.subnqn).ok_or_else(|| invalid(offset_of!(ConnectData, subnqn), true))?;
+    let hostnqn =
+        valid(&data.hostnqn).ok_or_else(|| invalid(offset_of!(ConnectData, hostnqn), true))?;
+    Ok((subnqn, hostnqn))
+}
+
+/// Returns Connect Invalid Parameters, at an offset of the command or of the data.
+fn invalid(offset: usize, in_data: bool) -> Failure {
+    let location = (!in_data).then(|| Location::new(offset, 0));
+    // `lba` carries dword 0 of the completion for this status: IPO and IATTR.
+    let lba = offset as u64 | u64::from(in_data) << 16;
+    Failure { location, lba, ..Status::CONNECT_INVALID_PARAMETERS.into() }
+}

@@ -1,0 +1,483 @@
+//! I/O commands of the NVM command set, one a file: what the command says, checked, and what it does.
+//!
+//! An [`IoQueue`] executes one command after the other. Data moves at once; what the device has to count is
+//! collected and applied by [`IoQueue::end_batch`], before the host hears of the completions. Commands that
+//! look at the device apply it themselves.
+//!
+//! A batch is a turn of the queue: after [`TURN`] bytes of work, which take well under a millisecond, others are
+//! due. A command that works longer returns the [`Rest`] of itself.
+//!
+//! To add a command, copy a file, and name it below. Its opcode, effects and capability bits are in the table
+//! of `wafer_nvme`.
+
+mod compare;
+mod copy;
+mod dataset_management;
+mod extents;
+mod flush;
+mod fused;
+mod io_management_receive;
+mod io_management_send;
+mod pool;
+mod range;
+mod read;
+mod reservation;
+mod verify;
+mod write;
+mod write_uncorrectable;
+mod write_zeroes;
+
+use std::sync::Arc;
+
+pub use pool::{Pool, Purpose, Share, Wanted};
+use range::Directive;
+use wafer_drive::{Batch, Drive, Namespace, Reserved};
+use wafer_interface::{Command, NsId, Op, Placement};
+use wafer_nvme::{
+    CommandInfo, DataLength, DataTransfer, NvmOpcode, RwCdw12, Sqe, Status, location,
+};
+
+use wafer_controller::{Controller, Failure, MAX_TRANSFER, nsid, reservations};
+
+/// A PID that no namespace has, for one that would mean "none" to the device.
+const NEVER_VALID: Placement = Placement(u16::MAX - 1);
+
+/// Work of a turn, in bytes of data moved.
+pub const TURN: u64 = 1 << 20;
+/// Scratch buffers longer than this are given back after a batch.
+const KEPT_SCRATCH: usize = 16 << 10;
+/// Data whose buffer must not double, bytes.
+const LONG: usize = 256 << 10;
+/// Room behind long data for its digest and for completions, bytes.
+const TRAILER: usize = 4 << 10;
+/// What a command costs beside its data.
+const COMMAND: u64 = 1 << 10;
+
+/// Makes room in `out` for data. The buffer of long data is no longer than what a turn may have.
+pub fn reserve(out: &mut Vec<u8>, length: usize) {
+    if length >= LONG {
+        out.reserve_exact(length + TRAILER);
+    }
+}
+
+/// How far a command got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It is done.
+    Done,
+    /// The turn of the queue is over; [`IoQueue::resume`] goes on.
+    More,
+}
+
+/// What the first part of a command leads to.
+enum Step {
+    Done,
+    More(Box<dyn Rest>),
+}
+
+/// What is left of a command.
+trait Rest: Send {
+    /// Does the next slice, of about a quarter of a turn to a turn, and returns whether it was the last.
+    ///
+    /// # Errors
+    /// The status that the command completes with.
+    fn step(&mut self, queue: &mut IoQueue) -> Result<bool, Failure>;
+}
+
+/// An I/O command whose fields are checked.
+trait IoCommand: Sized {
+    /// Checks a submission queue entry.
+    ///
+    /// # Errors
+    /// A field that no controller could execute.
+    fn parse(sqe: &Sqe) -> Result<Self, Failure>;
+
+    /// Executes the command, or its first part.
+    ///
+    /// # Errors
+    /// The status that it completes with.
+    fn execute(self, queue: &mut IoQueue, data: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure>;
+}
+
+/// Generates the dispatch and the list of supported commands.
+macro_rules! commands {
+    ($($opcode:ident => $command:ty,)*) => {
+        /// I/O commands.
+        pub const SUPPORTED: &[NvmOpcode] = &[$(NvmOpcode::$opcode,)*];
+
+        impl IoQueue {
+            fn dispatch(
+                &mut self,
+                sqe: &Sqe,
+                data: &[u8],
+                out: &mut Vec<u8>,
+            ) -> Result<Step, Failure> {
+                match NvmOpcode(sqe.opcode) {
+                    $(NvmOpcode::$opcode => {
+                        const ROW: &CommandInfo = NvmOpcode::$opcode.info().unwrap();
+                        nsid::check_use(ROW.namespace, sqe.nsid.get())?;
+                        self.check_reserved(NvmOpcode::$opcode, sqe.nsid.get())?;
+                        <$command>::parse(sqe)?.execute(self, data, out)
+                    })*
+                    _ => Err(Status::INVALID_OPCODE.into()),
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    FLUSH => flush::Flush,
+    WRITE => write::Write,
+    READ => read::Read,
+    WRITE_UNCORRECTABLE => write_uncorrectable::WriteUncorrectable,
+    COMPARE => compare::Compare,
+    WRITE_ZEROES => write_zeroes::WriteZeroes,
+    DATASET_MANAGEMENT => dataset_management::DatasetManagement,
+    VERIFY => verify::Verify,
+    RESERVATION_REGISTER => reservation::Register,
+    RESERVATION_REPORT => reservation::Report,
+    RESERVATION_ACQUIRE => reservation::Acquire,
+    IO_MANAGEMENT_RECEIVE => io_management_receive::IoManagementReceive,
+    RESERVATION_RELEASE => reservation::Release,
+    COPY => copy::Copy,
+    IO_MANAGEMENT_SEND => io_management_send::IoManagementSend,
+}
+
+/// One I/O queue of a controller.
+pub struct IoQueue {
+    controller: Arc<Controller>,
+    drive: Arc<Drive>,
+    /// What the device is still to count.
+    batch: Batch,
+    /// Whether the drive could record all commands since this batch began.
+    recorded: Result<(), Status>,
+    /// Buffer of commands that compare and move data, kept for its memory.
+    scratch: Vec<u8>,
+    /// The namespace used last.
+    recent: Option<Arc<Namespace>>,
+    /// Whether FDP was enabled when this batch began.
+    fdp: bool,
+    /// Work of this batch.
+    spent: u64,
+    /// What is left of the command that is executed.
+    rest: Option<Box<dyn Rest>>,
+    pool: Arc<Pool>,
+    /// Memory that the command waits for.
+    wanted: Option<Wanted>,
+    /// Memory that it waited for.
+    granted: Option<Share>,
+}
+
+impl IoQueue {
+    /// Makes a queue of a controller, with a pool for itself.
+    pub fn new(controller: Arc<Controller>) -> Self {
+        Self::with_pool(controller, Arc::default())
+    }
+
+    /// Makes a queue of a controller that shares a pool with others.
+    pub fn with_pool(controller: Arc<Controller>, pool: Arc<Pool>) -> Self {
+        let drive = Arc::clone(&controller.subsystem.drive);
+        IoQueue {
+            fdp: drive.fdp_enabled(),
+            controller,
+            drive,
+            batch: Batch::default(),
+            recorded: Ok(()),
+            scratch: Vec::new(),
+            recent: None,
+            spent: 0,
+            rest: None,
+            pool,
+            wanted: None,
+            granted: None,
+        }
+    }
+
+    /// Begins a batch of commands: a turn.
+    pub fn begin_batch(&mut self) {
+        self.spent = 0;
+        self.recorded = Ok(());
+        self.fdp = self.drive.fdp_enabled();
+    }
+
+    /// Has the device count what was done. Namespaces are looked up anew afterwards.
+    ///
+    /// # Errors
+    /// `WRITE_FAULT`: the drive could not record all commands of the batch, so none that changed data may complete with
+    /// success.
+    pub fn end_batch(&mut self) -> Result<(), Status> {
+        if self.scratch.capacity() > KEPT_SCRATCH {
+            self.scratch = Vec::new();
+        }
+        let applied = self.drive.apply_batch(self.controller.host, &mut self.batch);
+        self.recorded = self.recorded.and(applied);
+        self.recent = None;
+        self.recorded
+    }
+
+    /// Returns the bytes that the host sends with a command.
+    ///
+    /// # Errors
+    /// The command cannot be valid, so no data should be taken.
+    pub fn data_length(&self, sqe: &Sqe) -> Result<u64, Failure> {
+        let row = NvmOpcode(sqe.opcode).info();
+        let Some(row) = row.filter(|row| row.direction() == DataTransfer::HostToController) else {
+            return Ok(0);
+        };
+        Ok(match row.data {
+            DataLength::Handler => 0,
+            DataLength::Blocks => {
+                self.controller.check_path()?;
+                self.drive.check_sanitize()?;
+                let namespace = self.lookup(sqe.nsid.get())?;
+                (u64::from(RwCdw12::of(sqe).nlb_z()) + 1) << namespace.lba_shift
+            }
+            DataLength::Entries { bytes, count } => count(sqe) * bytes,
+        })
+    }
+
+    /// Executes a command to its end. `data` is what the host sent, of at least [`Self::data_length`]; what the
+    /// host gets is appended to `out`.
+    ///
+    /// # Errors
+    /// The status that the command completes with; `out` may hold anything then.
+    pub fn execute(&mut self, sqe: &Sqe, data: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+        let mut progress = self.begin(sqe, data, out)?;
+        while progress == Progress::More {
+            progress = self.resume()?;
+        }
+        Ok(())
+    }
+
+    /// Executes a command like [`Self::execute`], up to the end of the turn. The next command may begin once this
+    /// one is done.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    pub fn begin(
+        &mut self,
+        sqe: &Sqe,
+        data: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Progress, Failure> {
+        if sqe.fuse() != 0 {
+            return Err(location!(flags).into());
+        }
+        self.controller.check_path()?;
+        self.drive.check_sanitize()?;
+        self.spend(COMMAND);
+        match self.dispatch(sqe, data, out)? {
+            Step::Done => Ok(Progress::Done),
+            Step::More(rest) => {
+                self.rest = Some(rest);
+                self.resume()
+            }
+        }
+    }
+
+    /// Goes on with the command, for a slice at least and up to the end of the turn.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    pub fn resume(&mut self) -> Result<Progress, Failure> {
+        while let Some(mut rest) = self.rest.take() {
+            if !rest.step(self)? {
+                self.rest = Some(rest);
+                if self.is_turn_over() {
+                    return Ok(Progress::More);
+                }
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Returns the work of this batch, in bytes of data that would cost as much.
+    pub fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// Returns whether others are due.
+    pub fn is_turn_over(&self) -> bool {
+        self.spent >= TURN
+    }
+
+    /// Returns the memory that the command waits for.
+    pub fn wanted(&self) -> Option<Wanted> {
+        self.wanted
+    }
+
+    /// Takes the memory that was wanted.
+    pub fn grant(&mut self, share: Share) {
+        self.wanted = None;
+        self.granted = Some(share);
+    }
+
+    /// Takes memory of the pool. If there is none now, the turn is over, and the command goes on when it is granted.
+    fn take_memory(&mut self, wanted: Wanted) -> Option<Share> {
+        let share = self.granted.take().or_else(|| self.pool.try_take(wanted));
+        if share.is_none() {
+            self.wanted = Some(wanted);
+            self.spend(TURN);
+        }
+        share
+    }
+
+    /// Adds to the work of this turn, bytes.
+    fn spend(&mut self, work: u64) {
+        self.spent = self.spent.saturating_add(work);
+    }
+
+    /// Checks that a namespace was not deleted or formatted since a command that writes began, nor reserved by another
+    /// host.
+    fn check_live(&self, namespace: &Namespace) -> Result<(), Failure> {
+        namespace.check_live()?;
+        Ok(namespace.check_reservation(&self.controller.hostid, Reserved::Write)?)
+    }
+
+    /// Checks that no reservation keeps the host from a command.
+    fn check_reserved(&self, opcode: NvmOpcode, nsid: u32) -> Result<(), Failure> {
+        if nsid == nsid::BROADCAST || !self.drive.is_reserved() {
+            return Ok(());
+        }
+        let namespace = self.lookup(nsid)?;
+        let mut uses = reservations::io_command(opcode).iter();
+        Ok(uses.try_for_each(|used| namespace.check_reservation(&self.controller.hostid, *used))?)
+    }
+
+    fn lookup(&self, nsid: u32) -> Result<Arc<Namespace>, Failure> {
+        match &self.recent {
+            Some(recent) if recent.nsid == nsid && recent.retired().is_none() => {
+                Ok(Arc::clone(recent))
+            }
+            _ => {
+                // Invalid Field for an inactive NSID (Base 2.1, 3.2.1.5).
+                let namespace = self.controller.active(nsid)?.ok_or(location!(nsid))?;
+                namespace.check_live()?;
+                Ok(namespace)
+            }
+        }
+    }
+
+    fn namespace(&mut self, nsid: u32) -> Result<Arc<Namespace>, Failure> {
+        let namespace = self.lookup(nsid)?;
+        self.recent = Some(Arc::clone(&namespace));
+        Ok(namespace)
+    }
+
+    /// Adds to what the device is to count.
+    fn count(
+        &mut self,
+        op: Op,
+        namespace: &Arc<Namespace>,
+        offset: u64,
+        length: u64,
+        pid: Placement,
+    ) {
+        let command = Command {
+            lba: Namespace::device_blocks(offset),
+            blocks: Namespace::device_blocks(length) as u32,
+            placement: pid,
+            op,
+            namespace: namespace.id(),
+        };
+        self.batch.push(namespace, command);
+    }
+
+    /// Returns the placement that a directive asks for.
+    fn placement(&self, namespace: &Namespace, directive: Directive) -> Result<Placement, Failure> {
+        let pid = match directive {
+            Directive::None => return Ok(Placement::NONE),
+            Directive::Placement(pid) if self.fdp => pid,
+            Directive::Placement(_) => return Err(range::DTYPE.into()),
+        };
+        if namespace.placement(pid).is_ok() {
+            return Ok(pid);
+        }
+        if self.controller.subsystem.options.refuse_invalid_placement {
+            self.drive.refused_placement(namespace, pid);
+            return Err(range::DSPEC.into());
+        }
+        // The device takes the default handle and logs the event.
+        Ok(if pid == Placement::NONE { NEVER_VALID } else { pid })
+    }
+
+    /// Checks, if the host asked for that, that no block of a range is deallocated or unwritten. What this queue did
+    /// before counts.
+    ///
+    /// # Errors
+    /// `DEALLOCATED_BLOCK`, with the block.
+    fn check_allocated(
+        &mut self,
+        namespace: &Namespace,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), Failure> {
+        if !self.controller.is_deallocated_error(namespace.nsid) {
+            return Ok(());
+        }
+        // What the drive could not record fails at the end of the batch; reads do not.
+        let _ = self.end_batch();
+        match self.drive.first_deallocated(namespace, offset, length)? {
+            None => Ok(()),
+            Some(first) => {
+                let lba = first >> namespace.lba_shift;
+                Err(Failure { lba, ..Status::DEALLOCATED_BLOCK.into() })
+            }
+        }
+    }
+
+    /// Reads bytes of a namespace; `lba` is what a failure of the medium names.
+    fn read(
+        namespace: &Namespace,
+        offset: u64,
+        buffer: &mut [u8],
+        lba: u64,
+    ) -> Result<(), Failure> {
+        check_readable(namespace, offset, buffer.len() as u64)?;
+        let read = namespace.store.read(offset, buffer);
+        read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, lba))
+    }
+
+    /// Checks that a namespace can be written, and that the drive can count a write, before data moves. Returns whether
+    /// to make it durable, because the host asks for it or has no write cache.
+    fn check_write(&self, namespace: &Namespace, fua: bool) -> Result<bool, Failure> {
+        namespace.check_unprotected()?;
+        if !self.drive.may_block() {
+            return Ok(false);
+        }
+        let durable = fua || !self.controller.write_cache();
+        if durable {
+            self.drive.check_durable()?
+        } else {
+            self.drive.check_writable()?
+        }
+        Ok(durable)
+    }
+
+    /// Makes a write durable if it is to be.
+    fn finish_write(&mut self, durable: bool) -> Result<Step, Failure> {
+        if durable {
+            self.end_batch()?;
+            self.flush(None)?;
+        }
+        Ok(Step::Done)
+    }
+
+    /// Makes everything counted durable. The drive logs why it cannot.
+    fn flush(&self, namespace: Option<NsId>) -> Result<(), Failure> {
+        let flushed = self.drive.flush(self.controller.host, namespace);
+        flushed.map_err(|_| Status::WRITE_FAULT.into())
+    }
+}
+
+/// Checks that no block of a range is marked as uncorrectable or has a media error. Only the latter count in SMART.
+///
+/// # Errors
+/// `UNRECOVERED_READ_ERROR`, with the block.
+fn check_readable(namespace: &Namespace, offset: u64, length: u64) -> Result<(), Failure> {
+    let Some(first) = namespace.uncorrectable(offset, length) else { return Ok(()) };
+    let medium = namespace.media_error(offset, length).is_some();
+    let lba = first >> namespace.lba_shift;
+    Err(Failure { lba, medium, ..Status::UNRECOVERED_READ_ERROR.into() })
+}
