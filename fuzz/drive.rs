@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use wafer_drive::backend::DataSpec;
-use wafer_drive::storage::Storage;
 use wafer_drive::{Drive, DriveError, DriveOptions, Environment};
 use wafer_faults::FaultyStorage;
 use wafer_interface::{Command, NsId, Placement};
+use wafer_storage::DataSpec;
+use wafer_storage::Storage;
 
 /// Bytes of a page, and its blocks.
 const PAGE: u64 = 4096;

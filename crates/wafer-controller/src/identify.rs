@@ -1,9 +1,9 @@
 //! Data structures of Identify.
 
-use wafer_drive::backend::ATOMIC_BLOCKS;
 use wafer_drive::{ENDURANCE_GROUP, FIRMWARE_SLOTS, Namespace};
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::*;
+use wafer_storage::ATOMIC_BLOCKS;
 
 use super::fabrics::VERSION;
 use super::firmware::GRANULARITY;

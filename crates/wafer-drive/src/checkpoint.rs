@@ -17,7 +17,7 @@ use super::persistent_log::PersistentLog;
 use super::sanitize::Sanitized;
 use super::self_test::SelfTests;
 use super::{Drive, DriveOptions, Firmware, Inner, Life, Namespace, Pending};
-use crate::storage::Storage;
+use wafer_storage::Storage;
 
 const MAGIC: [u8; 8] = *b"WAFERSTA";
 const VERSION: u32 = 7;

@@ -15,8 +15,8 @@ use wafer_nvme::crc32c;
 
 use super::change::Change;
 use super::{Namespace, Transferred};
-use crate::backend::{SyncNote, WriteLog};
-use crate::journal_file::JournalFile;
+use wafer_storage::JournalFile;
+use wafer_storage::{SyncNote, WriteLog};
 
 const MAGIC: [u8; 8] = *b"WAFERJNL";
 const VERSION: u32 = 4;

@@ -7,13 +7,13 @@
 //! # Architecture
 //! - `commands.rs`, `manage.rs`, `removal.rs`: operations of hosts; `batch.rs`: commands to count;
 //!   `namespace.rs`: one namespace; `space.rs`: where the data of namespaces lies.
-//! - `backend/`: keeps the data: none, memory, file, and makes short writes atomic.
+//! - `wafer-storage` keeps the data, makes short writes atomic, and has all access to files.
 //! - `events.rs`: the FDP event log. `persistent_log.rs`: the persistent event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
 //! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
 //! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `reservation.rs`: reservations. `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test. `firmware.rs`: firmware slots.
-//! - `storage/`, `clock.rs`, `random.rs`: all access to files, time and randomness. Tests replace them.
+//! - `clock.rs`, `random.rs`: all access to time and randomness. Tests replace them.
 //!
 //! # Invariants
 //! - Commands count in the device in the order in which they are [applied](Drive::apply), under one lock, in
@@ -33,7 +33,6 @@
 //! # What it does not implement
 //! Latency: a command takes as long as the machine needs. Metadata and protection information.
 
-pub mod backend;
 mod batch;
 mod change;
 mod checkpoint;
@@ -43,7 +42,6 @@ mod events;
 mod firmware;
 mod health;
 mod journal;
-mod journal_file;
 mod life;
 mod manage;
 mod marks;
@@ -61,7 +59,6 @@ mod sanitize;
 mod self_test;
 mod snapshot;
 mod space;
-pub mod storage;
 mod wear;
 
 use std::collections::BTreeMap;
@@ -104,11 +101,11 @@ use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 pub use wear::Wear;
 
-use crate::backend::{Backend, DataFile, DataSpec, LogWork};
 use crate::clock::{Clock, SystemClock};
 use crate::random::{Random, SystemRandom};
-use crate::storage::{Files, Storage};
 use checkpoint::Initial;
+use wafer_storage::{Backend, DataFile, DataSpec, LogWork};
+use wafer_storage::{Files, Storage};
 
 /// The one endurance group of a drive.
 pub const ENDURANCE_GROUP: u16 = 1;

@@ -10,7 +10,7 @@ use wafer_nvme::Status;
 use super::marks::Marks;
 use super::protection::ProtectionCell;
 use super::reservation::ReservationCell;
-use crate::backend::{NoStore, Store};
+use wafer_storage::{NoStore, Store};
 
 /// A namespace, shared by all controllers, from its creation or its last format until it is deleted or formatted.
 /// A command in flight then finishes on data that nobody reads. A checkpoint of the drive saves everything but the

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use wafer_device::DeviceConfig;
 
-use crate::backend::DataSpec;
+use wafer_storage::DataSpec;
 
 /// The configuration of a drive.
 #[derive(Clone, Debug)]

@@ -27,9 +27,9 @@ use super::change::Change;
 use super::journal::{Ending, Journal};
 use super::manage::uuid;
 use super::{Drive, DriveError, Environment, Inner, Life, Namespace, Transferred};
-use crate::backend::{SyncNote, WriteLog};
-use crate::journal_file::JournalFile;
-use crate::storage::{Storage, StorageFile};
+use wafer_storage::JournalFile;
+use wafer_storage::{Storage, StorageFile};
+use wafer_storage::{SyncNote, WriteLog};
 
 /// Limits of the size of a journal. Within them it is as large as the map, because a checkpoint writes the map.
 const JOURNAL_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=1 << 30;

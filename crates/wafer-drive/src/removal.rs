@@ -13,10 +13,10 @@ use wafer_interface::Command;
 use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 
-use super::backend::Store;
 use super::change::Change;
 use super::namespace::Retired;
 use super::{Drive, Inner, Namespace, Transferred};
+use wafer_storage::Store;
 
 /// Device blocks that are deallocated under one lock: 64 MiB.
 const SLICE: u64 = (64 << 20) / wafer_interface::LBA_BYTES;

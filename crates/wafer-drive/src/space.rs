@@ -10,7 +10,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Namespace;
-use super::backend::Backend;
+use wafer_storage::Backend;
 
 /// Ranges of bytes that are taken by no namespace of the table.
 #[derive(Default)]
@@ -94,7 +94,7 @@ pub(crate) fn release_gaps(
     namespaces: &[Option<Arc<Namespace>>],
 ) -> io::Result<()> {
     let taken = namespaces.iter().flatten().map(|n| (n.base, n.bytes)).collect();
-    let end = backend.len()?;
+    let end = backend.file_len()?;
     gaps(taken, end).try_for_each(|(from, length)| backend.release(from, length))
 }
 

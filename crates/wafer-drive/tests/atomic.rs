@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::prelude::*;
 use wafer_drive::Drive;
-use wafer_drive::backend::{ATOMIC_BLOCKS, DataSpec, Store};
 use wafer_faults::{FaultyStorage, Operation, Verdict};
+use wafer_storage::{ATOMIC_BLOCKS, DataSpec, Store};
 
 use crate::{DATA, on, open, options};
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveError, DriveOptions, Health, NamespaceRequest, Transferred};
 use wafer_interface::{Command, NsId, Placement, RuhId};
 use wafer_nvme::Status;
+use wafer_storage::DataSpec;
 
 use crate::count;
 use crate::{DATA, commands, options, with};

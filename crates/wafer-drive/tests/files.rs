@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveError};
 use wafer_interface::{NsId, Placement};
+use wafer_storage::DataSpec;
 
 use crate::{DATA, commands, on, open, options, with};
 use wafer_faults::FaultyStorage;
@@ -226,7 +226,7 @@ fn an_older_state_file_version_is_refused() {
 
 #[test]
 fn marks_are_extended_attributes_where_the_file_system_has_them() {
-    use wafer_drive::storage::{Files, Storage as _};
+    use wafer_storage::{Files, Storage as _};
     let folder = tempfile::tempdir().unwrap();
     let file = Files.open(&folder.path().join("file")).unwrap();
     assert_eq!(file.mark().unwrap(), None);

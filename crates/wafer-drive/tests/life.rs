@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use wafer_device::policy::POLICIES;
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions, EventClass, Transferred};
 use wafer_interface::{Command, NsId, Placement, RuhId};
+use wafer_storage::DataSpec;
 
 use crate::count;
 use crate::{DATA, commands, config, on, options, with};

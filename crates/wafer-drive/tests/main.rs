@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wafer_device::DeviceConfig;
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Batch, Drive, DriveError, DriveOptions, Environment, Transferred};
 use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_interface::{Command, Placement};
 use wafer_nvme::Status;
+use wafer_storage::DataSpec;
 
 /// Where the drive keeps its data.
 const DATA: &str = "drive.img";

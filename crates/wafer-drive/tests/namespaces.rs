@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Batch, Drive, DriveOptions, Environment, Namespace, NamespaceRequest};
 use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_interface::{Command, Placement};
+use wafer_storage::DataSpec;
 
 const BYTES: u64 = 4 << 20;
 

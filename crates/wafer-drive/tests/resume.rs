@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wafer_device::{DeviceConfig, EnduranceConfig};
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions, Environment, Given, NamespaceRequest};
 use wafer_faults::{FaultyStorage, ManualClock, Operation};
+use wafer_storage::DataSpec;
 
 use crate::{commands, config, on, open, options};
 use wafer_interface::{Bytes, Command, NsId, Placement, RuhId};

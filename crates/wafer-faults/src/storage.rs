@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use wafer_drive::storage::{Storage, StorageFile};
+use wafer_storage::{Storage, StorageFile};
 
 /// Unit that a loss of power keeps or loses, bytes.
 const SECTOR: usize = 512;

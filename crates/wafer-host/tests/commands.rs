@@ -2,11 +2,11 @@
 
 use crate::common::{NQN, Target, config};
 use wafer_device::Device;
-use wafer_drive::backend::DataSpec;
 use wafer_host::{Host, HostOptions, Io, Queue, QueueOptions};
 use wafer_interface::{Command, Placement};
 use wafer_nvme::zerocopy::{FromBytes as _, FromZeros as _, IntoBytes as _};
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 
 const IO: Io = Io { nsid: 1 };
 

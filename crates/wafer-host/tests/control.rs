@@ -5,10 +5,10 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use wafer_drive::backend::DataSpec;
 use wafer_host::{Host, Io, Queue};
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 use wafer_target::control::{self, MAX_LINE, Response, execute};
 
 use crate::common::Target;

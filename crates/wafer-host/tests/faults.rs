@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 
 use wafer_drive::Environment;
-use wafer_drive::backend::DataSpec;
 use wafer_faults::{FaultyStorage, Operation};
 use wafer_host::{Host, HostOptions, Io, QueueOptions};
 use wafer_nvme::{DsmRange, Status, zerocopy::IntoBytes as _};
+use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
 use wafer_target::transport::ServerOptions;
 

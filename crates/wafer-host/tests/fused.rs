@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use wafer_drive::backend::DataSpec;
 use wafer_host::{Completion, HostOptions, Io, Queue, QueueOptions};
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 
 use crate::common::{NQN, Target, config};
 

@@ -5,10 +5,10 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::common::{NQN, Target, config};
-use wafer_drive::backend::DataSpec;
 use wafer_host::{Host, HostError, HostOptions, Io, Load, Pattern, Queue, QueueOptions};
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 
 const IO: Io = Io { nsid: 1 };
 

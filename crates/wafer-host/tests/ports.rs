@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use wafer_controller::Subsystem;
-use wafer_drive::backend::DataSpec;
 use wafer_host::{Admin, Host, HostOptions, Io};
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 use wafer_target::control::{Response, execute};
 use wafer_target::transport::{Server, ServerOptions};
 

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use wafer_controller::{Access, Rights};
 use wafer_device::DeviceConfig;
 use wafer_drive::NamespaceRequest;
-use wafer_drive::backend::DataSpec;
 use wafer_host::{Host, HostError, HostOptions, Io, Queue, QueueOptions};
 use wafer_io::Pool;
 use wafer_nvme::zerocopy::{FromZeros as _, IntoBytes as _};
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 use wafer_target::transport::ServerOptions;
 
 use crate::common::{NQN, Target, config};

@@ -1,8 +1,8 @@
 //! Compare and Write, fused: nobody else changes the blocks between the two (NVM 1.1, 2.1.1).
 
-use wafer_drive::backend::ATOMIC_BLOCKS;
 use wafer_interface::{Op, Placement};
 use wafer_nvme::{NvmOpcode, RwCdw12, Sqe, Status, location};
+use wafer_storage::ATOMIC_BLOCKS;
 
 use super::range::{Directive, Extent, Range};
 use super::{Failure, IoQueue, check_readable};

@@ -11,11 +11,11 @@ use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 use wafer_device::DeviceConfig;
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveError, DriveOptions};
 use wafer_interface::{Batch, CommandStream, StreamState};
 use wafer_record::Record;
 use wafer_record::record::Provenance;
+use wafer_storage::DataSpec;
 
 use crate::engine::Engine;
 use crate::files::Files;

@@ -7,8 +7,8 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use wafer_controller::{Subsystem, SubsystemOptions};
 use wafer_device::DeviceConfig;
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveError, DriveOptions, Environment};
+use wafer_storage::DataSpec;
 use wafer_target::transport::{Server, ServerOptions};
 
 use crate::clock::{SeededRandom, SimulatedClock};

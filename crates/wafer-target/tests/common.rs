@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use wafer_controller::{Controller, Failure, Reply, Subsystem, admin, fabrics};
 use wafer_drive::Environment;
-use wafer_drive::backend::DataSpec;
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
 
 pub(crate) fn sqe(opcode: AdminOpcode, cdw10: u32, cdw11: u32) -> Sqe {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use wafer_controller::{Controller, Reply, Subsystem, admin};
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Environment, NamespaceRequest, Protection, ReservationAction};
 use wafer_io::{IoQueue, Progress};
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
 
 use crate::common::{identify, sqe};

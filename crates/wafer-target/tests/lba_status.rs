@@ -2,10 +2,10 @@
 
 use wafer_controller::{Controller, admin};
 use wafer_drive::Environment;
-use wafer_drive::backend::DataSpec;
 use wafer_io::IoQueue;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
 
 use crate::common::sqe;

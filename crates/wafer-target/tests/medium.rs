@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wafer_controller::{Controller, Failure, Subsystem, admin};
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Environment, Health};
 use wafer_faults::{FaultyStorage, ManualClock, Operation};
 use wafer_io::IoQueue;
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
 
 /// Where the frames of a journal begin.

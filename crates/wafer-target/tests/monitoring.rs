@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use wafer_controller::{Controller, SubsystemOptions, admin};
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions, Environment};
 use wafer_faults::{FaultyStorage, ManualClock, Operation};
 use wafer_interface::{Command, Placement};
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
 
 use crate::common::{configure, get, log, set, smart, sqe, subsystem};

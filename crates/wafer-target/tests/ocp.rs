@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use wafer_controller::{Controller, admin};
 use wafer_drive::Environment;
-use wafer_drive::backend::DataSpec;
 use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_interface::{Command, Op, Placement};
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 use wafer_target::fuzzing::{self, capsule, opening};
 use wafer_target::transport::Connection;
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wafer_controller::{Controller, Subsystem, admin};
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Environment, MAX_PERSISTENT_LOG};
 use wafer_faults::{FaultyStorage, ManualClock, Operation};
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 use wafer_target::control::{Response, execute};
 use wafer_target::fuzzing;
 

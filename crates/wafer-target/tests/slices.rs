@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use wafer_controller::Subsystem;
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Environment, NamespaceRequest};
 use wafer_io::{IoQueue, Progress};
 use wafer_nvme::zerocopy::{FromZeros as _, IntoBytes as _};
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
 
 /// Blocks of 512 bytes in the namespace.

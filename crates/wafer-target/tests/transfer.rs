@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use wafer_controller::MAX_TRANSFER;
 use wafer_drive::Environment;
-use wafer_drive::backend::DataSpec;
 use wafer_io::IoQueue;
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
 
 use crate::common::{identify, log};

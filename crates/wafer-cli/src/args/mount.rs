@@ -36,7 +36,7 @@ pub(crate) struct MountArgs {
     /// Data backend: `memory`, `file:PATH` (sparse; kept after unmounting) or `none` (reads return zeroes;
     /// for tools that only write).
     #[arg(long, value_name = "BACKEND", default_value = "memory")]
-    pub(crate) data: wafer_drive::backend::DataSpec,
+    pub(crate) data: wafer_storage::DataSpec,
 
     /// File for a capture of every command, which `wafer run --trace` plays.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

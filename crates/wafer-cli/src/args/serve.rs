@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use wafer_drive::backend::DataSpec;
 use wafer_interface::Bytes;
+use wafer_storage::DataSpec;
 
 use super::values::{buffers, lba_bytes};
 use super::{DeviceArgs, HttpArgs};

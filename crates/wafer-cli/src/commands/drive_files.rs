@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use wafer_drive::backend::DataSpec;
 use wafer_record::{Outputs, RecordError};
+use wafer_storage::DataSpec;
 
 /// What a drive keeps beside its data; it appends these to the path.
 const KEPT: [&str; 3] = ["", ".state", ".journal"];

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::storage::{Files, Storage as _};
+use wafer_storage::{Files, Storage as _};
 
 const DRIVE: [u8; 16] = [7; 16];
 

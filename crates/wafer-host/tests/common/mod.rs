@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use wafer_controller::{Access, Subsystem, SubsystemOptions};
 use wafer_device::DeviceConfig;
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions};
 use wafer_host::{Host, HostOptions};
+use wafer_storage::DataSpec;
 use wafer_target::transport::{Server, ServerOptions};
 
 pub(crate) const NQN: &str = "nqn.2026-11.io.wafer:test";

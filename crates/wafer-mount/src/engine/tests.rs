@@ -4,10 +4,10 @@ use std::fs::File;
 
 use proptest::prelude::*;
 use wafer_device::{Device, DeviceConfig};
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{DriveOptions, Protection};
 use wafer_interface::Bytes;
 use wafer_record::capture::{CaptureEvent, CaptureReader};
+use wafer_storage::DataSpec;
 
 use super::*;
 

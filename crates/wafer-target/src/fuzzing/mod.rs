@@ -12,10 +12,10 @@ pub use command::{command, entry};
 pub use pdu::pdu;
 pub use session::{capsule, opening, piece, session};
 use wafer_device::DeviceConfig;
-use wafer_drive::backend::DataSpec;
 use wafer_drive::{Drive, DriveOptions, Environment};
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
+use wafer_storage::DataSpec;
 
 use wafer_controller::{Controller, Subsystem, SubsystemOptions};
 

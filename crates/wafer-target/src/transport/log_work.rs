@@ -6,7 +6,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use wafer_drive::Drive;
-use wafer_drive::backend::LogWork;
+use wafer_storage::LogWork;
 
 /// Begins to do the work of a drive, each kind in a task of its own, until the set is dropped.
 pub(super) fn start(drive: &Arc<Drive>) -> JoinSet<()> {

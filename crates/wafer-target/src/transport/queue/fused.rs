@@ -3,8 +3,8 @@
 //! What is held here is outside of the pool, because who holds a share of it must not wait for another one. So it is
 //! little: [`PAIRS`] operations of at most [`MAX_DATA`] bytes a command.
 
-use wafer_drive::backend::ATOMIC_BLOCKS;
 use wafer_nvme::*;
+use wafer_storage::ATOMIC_BLOCKS;
 
 use super::super::pdu::Incoming;
 use super::{Queue, Source};

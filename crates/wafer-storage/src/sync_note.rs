@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::journal_file::JournalFile;
 
 /// The note, at its place in a file.
-pub(crate) struct SyncNote {
+pub struct SyncNote {
     file: Arc<JournalFile>,
     at: u64,
     /// Whether it stands since an earlier server, whose data has not been written again yet.
@@ -24,7 +24,7 @@ impl SyncNote {
     ///
     /// # Errors
     /// The medium fails.
-    pub(crate) fn open(file: Arc<JournalFile>, at: u64) -> io::Result<Self> {
+    pub fn open(file: Arc<JournalFile>, at: u64) -> io::Result<Self> {
         let mut note = [0];
         file.read_at(&mut note, at)?;
         Ok(SyncNote { file, at, inherited: AtomicBool::new(note != [0]) })

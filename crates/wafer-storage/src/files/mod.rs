@@ -2,13 +2,13 @@
 //!
 //! [`Files`] is the file system of the machine. Tests replace it to inject faults.
 
-mod files;
+mod machine;
 
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-pub use files::Files;
+pub use machine::Files;
 
 /// A place for files.
 pub trait Storage: Send + Sync {

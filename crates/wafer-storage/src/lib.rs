@@ -1,5 +1,7 @@
-//! Where user data lives. The device model counts; a backend keeps the bytes, one [`Store`] for each
-//! namespace.
+//! Where user data lives. The device model counts; a [`Backend`] keeps the bytes, one [`Store`] for each
+//! namespace, and makes short writes atomic ([`WriteLog`]).
+//!
+//! All access to files goes through [`Storage`], which tests replace to inject faults.
 //!
 //! | backend | data | survives the server | memory |
 //! |---|---|---|---|
@@ -8,6 +10,8 @@
 //! | `file:PATH` | one sparse file | yes | none |
 
 mod file;
+mod files;
+mod journal_file;
 mod memory;
 mod store;
 mod sync_note;
@@ -20,23 +24,28 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::{fmt, io};
 
-pub(crate) use file::DataFile;
-pub(crate) use store::NoStore;
+pub use file::DataFile;
+pub use files::{Files, Storage, StorageFile};
+pub use journal_file::JournalFile;
+pub use store::NoStore;
 pub use store::Store;
-pub(crate) use sync_note::SyncNote;
+pub use sync_note::SyncNote;
 pub use write_log::LogWork;
-pub(crate) use write_log::WriteLog;
+pub use write_log::WriteLog;
 
 /// Bytes that a store writes as a whole or not at all: [`ATOMIC_BLOCKS`] of the longest logical blocks.
-pub(crate) const ATOMIC: u64 = ATOMIC_BLOCKS as u64 * 4096;
+pub const ATOMIC: u64 = ATOMIC_BLOCKS as u64 * 4096;
 
 /// Logical blocks that a write changes as a whole, for everybody who reads them, and after a kill or a loss of power.
 pub const ATOMIC_BLOCKS: u16 = 16;
 
 /// The data of a drive.
-pub(crate) enum Backend {
+pub enum Backend {
+    /// Data is dropped; reads return zeroes.
     None,
+    /// Data is in memory, as long as the process lives.
     Memory,
+    /// Data is in a sparse file.
     File(Arc<DataFile>),
 }
 
@@ -46,7 +55,7 @@ impl Backend {
     ///
     /// # Errors
     /// There is no space.
-    pub(crate) fn store(&self, base: u64, size: u64) -> io::Result<Arc<dyn Store>> {
+    pub fn store(&self, base: u64, size: u64) -> io::Result<Arc<dyn Store>> {
         Ok(match self {
             Backend::None => Arc::new(NoStore),
             Backend::Memory => Arc::new(memory::MemoryStore::new(size)?),
@@ -58,7 +67,7 @@ impl Backend {
     ///
     /// # Errors
     /// The medium fails.
-    pub(crate) fn release(&self, base: u64, size: u64) -> io::Result<()> {
+    pub fn release(&self, base: u64, size: u64) -> io::Result<()> {
         self.data_file().map_or(Ok(()), |data| data.punch_hole(base, size))
     }
 
@@ -66,7 +75,7 @@ impl Backend {
     ///
     /// # Errors
     /// The medium fails.
-    pub(crate) fn len(&self) -> io::Result<u64> {
+    pub fn file_len(&self) -> io::Result<u64> {
         self.data_file().map_or(Ok(0), |data| data.file().len())
     }
 
@@ -74,22 +83,22 @@ impl Backend {
     ///
     /// # Errors
     /// The medium fails, or has failed to sync before.
-    pub(crate) fn flush(&self) -> io::Result<()> {
+    pub fn flush(&self) -> io::Result<()> {
         self.data_file().map_or(Ok(()), |data| data.sync())
     }
 
     /// Returns why what was written may be lost, if it may.
-    pub(crate) fn lost(&self) -> Option<String> {
+    pub fn lost(&self) -> Option<String> {
         self.data_file().and_then(|data| data.lost())
     }
 
     /// Returns the file of the data, if it has one.
-    pub(crate) fn data_file(&self) -> Option<&DataFile> {
+    pub fn data_file(&self) -> Option<&DataFile> {
         if let Backend::File(data) = self { Some(data) } else { None }
     }
 
     /// Returns whether operations may wait for a medium.
-    pub(crate) fn may_block(&self) -> bool {
+    pub fn may_block(&self) -> bool {
         matches!(self, Backend::File(_))
     }
 }

@@ -36,7 +36,7 @@ pub trait Store: Send + Sync {
 
 /// Drops what is written and reads zeroes: for drives of terabytes of which only the write amplification
 /// matters.
-pub(crate) struct NoStore;
+pub struct NoStore;
 
 impl Store for NoStore {
     fn read(&self, _offset: u64, buffer: &mut [u8]) -> io::Result<()> {

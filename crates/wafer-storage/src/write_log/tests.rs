@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::region::SECTOR;
 use super::*;
-use crate::storage::{Files, Storage as _};
+use crate::files::{Files, Storage as _};
 
 const LENGTH: u64 = 1 << 19;
 

@@ -9,10 +9,10 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::storage::StorageFile;
+use crate::files::StorageFile;
 
 /// The file of a journal.
-pub(crate) struct JournalFile {
+pub struct JournalFile {
     file: Arc<dyn StorageFile>,
     /// Syncs that failed.
     failures: AtomicU64,
@@ -21,12 +21,13 @@ pub(crate) struct JournalFile {
 }
 
 impl JournalFile {
-    pub(crate) fn new(file: Arc<dyn StorageFile>) -> Arc<Self> {
+    /// Makes the file of a journal of one that is open, without syncs that failed.
+    pub fn new(file: Arc<dyn StorageFile>) -> Arc<Self> {
         Arc::new(JournalFile { file, failures: AtomicU64::new(0), syncing: Mutex::new(()) })
     }
 
     /// Returns the number of syncs that failed.
-    pub(crate) fn failures(&self) -> u64 {
+    pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Acquire)
     }
 
@@ -47,7 +48,7 @@ impl JournalFile {
     ///
     /// # Errors
     /// The medium fails, or a sync failed since.
-    pub(crate) fn sync_since(&self, since: u64) -> io::Result<()> {
+    pub fn sync_since(&self, since: u64) -> io::Result<()> {
         if self.sync()? == since {
             return Ok(());
         }

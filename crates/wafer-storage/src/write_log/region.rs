@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use wafer_nvme::crc32c;
 
-use super::super::ATOMIC;
+use crate::ATOMIC;
 use crate::journal_file::JournalFile;
 
 const MAGIC: [u8; 8] = *b"WAFERWLG";

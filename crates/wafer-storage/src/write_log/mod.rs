@@ -30,8 +30,8 @@ pub(crate) use region::FRAME;
 use region::{Frame, Header, Region, WRITE, ZEROES, damaged};
 
 use super::ATOMIC;
+use crate::files::StorageFile;
 use crate::journal_file::JournalFile;
-use crate::storage::StorageFile;
 
 /// How often a read begins again before it keeps others from changing what it reads.
 const ATTEMPTS: u32 = 3;
@@ -54,7 +54,7 @@ type Notify = Box<dyn Fn(LogWork) + Send + Sync>;
 type SyncData<'a> = &'a dyn Fn() -> io::Result<()>;
 
 /// The log of a data file. Locks are taken in the order of the fields.
-pub(crate) struct WriteLog {
+pub struct WriteLog {
     region: Region,
     /// Held while a segment is applied.
     applying: Mutex<()>,
@@ -141,7 +141,7 @@ impl WriteLog {
     ///
     /// # Errors
     /// The medium fails, or the log is damaged.
-    pub(crate) fn open(file: Arc<JournalFile>, base: u64, length: u64) -> io::Result<Self> {
+    pub fn open(file: Arc<JournalFile>, base: u64, length: u64) -> io::Result<Self> {
         let region = Region::new(file, base, length)?;
         let header = region.header()?.unwrap_or_default();
         Ok(WriteLog {

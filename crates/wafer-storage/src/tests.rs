@@ -6,8 +6,8 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
+use crate::files::{Files, Storage as _};
 use crate::journal_file::JournalFile;
-use crate::storage::{Files, Storage as _};
 
 const SIZE: u64 = 40 << 20;
 

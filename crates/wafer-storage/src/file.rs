@@ -8,7 +8,7 @@ use super::ATOMIC;
 use super::store::Store;
 use super::sync_note::SyncNote;
 use super::write_log::{FRAME, LogWork, WriteLog};
-use crate::storage::StorageFile;
+use crate::files::StorageFile;
 
 /// Longest deallocation that goes through the write log, bytes. The hole of a longer one is worth a wait.
 const SHORT_HOLE: u64 = 2 << 20;
@@ -17,7 +17,7 @@ const SHORT_HOLE: u64 = 2 << 20;
 ///
 /// After a sync that failed, the system may have dropped what was to be written, and later syncs succeed. So no sync
 /// succeeds here after one that failed. Syncs exclude each other, because the system reports a failure only once.
-pub(crate) struct DataFile {
+pub struct DataFile {
     file: Arc<dyn StorageFile>,
     log: WriteLog,
     note: SyncNote,
@@ -32,7 +32,8 @@ pub(crate) struct DataFile {
 }
 
 impl DataFile {
-    pub(crate) fn new(file: Arc<dyn StorageFile>, log: WriteLog, note: SyncNote) -> Self {
+    /// Makes the data of a drive of a file that is open, its write log, and the note of syncs that failed.
+    pub fn new(file: Arc<dyn StorageFile>, log: WriteLog, note: SyncNote) -> Self {
         DataFile {
             file,
             log,
@@ -44,7 +45,8 @@ impl DataFile {
         }
     }
 
-    pub(crate) fn file(&self) -> &Arc<dyn StorageFile> {
+    /// Returns the file.
+    pub fn file(&self) -> &Arc<dyn StorageFile> {
         &self.file
     }
 
@@ -55,12 +57,12 @@ impl DataFile {
 
     /// Returns whether a sync of an earlier server may have failed: what it wrote since its last checkpoint has to be
     /// written again.
-    pub(crate) fn is_uncertain(&self) -> bool {
+    pub fn is_uncertain(&self) -> bool {
         self.note.is_inherited()
     }
 
     /// Takes note that all of that was written again.
-    pub(crate) fn written_again(&self) {
+    pub fn written_again(&self) {
         self.note.written_again();
     }
 
@@ -86,29 +88,29 @@ impl DataFile {
     }
 
     /// Takes over what an earlier server left in the write log. Nothing may be written before.
-    pub(crate) fn begin(&self) -> io::Result<()> {
+    pub fn begin(&self) -> io::Result<()> {
         self.log.begin(&*self.file, &|| self.sync_file())
     }
 
     /// Empties the write log into the file, which has everything then and is durable. After a sync that failed it
     /// never is, and nothing moves.
-    pub(crate) fn empty_log(&self) -> io::Result<()> {
+    pub fn empty_log(&self) -> io::Result<()> {
         self.check_lost()?;
         self.log.empty(&*self.file, &|| self.sync_file())
     }
 
     /// Empties the write log and overwrites what it held.
-    pub(crate) fn erase_log(&self) -> io::Result<()> {
+    pub fn erase_log(&self) -> io::Result<()> {
         self.log.erase(&*self.file, &|| self.sync_file())
     }
 
     /// Has `notify` called whenever [`Self::work`] would keep later writes from waiting.
-    pub(crate) fn on_work(&self, notify: impl Fn(LogWork) + Send + Sync + 'static) {
+    pub fn on_work(&self, notify: impl Fn(LogWork) + Send + Sync + 'static) {
         self.log.on_work(Box::new(notify));
     }
 
     /// Does work on the write log, if there is any.
-    pub(crate) fn work(&self, work: LogWork) -> io::Result<()> {
+    pub fn work(&self, work: LogWork) -> io::Result<()> {
         self.check_lost()?;
         match work {
             LogWork::Apply => self.log.apply(&*self.file),
@@ -180,7 +182,7 @@ impl DataFile {
     }
 
     /// Syncs and sets the mark. Returns whether the medium keeps marks.
-    pub(crate) fn set_mark(&self, mark: &[u8]) -> io::Result<bool> {
+    pub fn set_mark(&self, mark: &[u8]) -> io::Result<bool> {
         self.try_sync(|file| file.set_mark(mark))
     }
 
