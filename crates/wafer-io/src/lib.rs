@@ -5,7 +5,7 @@
 //! look at the device apply it themselves.
 //!
 //! A batch is a turn of the queue: after [`TURN`] bytes of work, which take well under a millisecond, others are
-//! due. A command that works longer returns the [`Rest`] of itself.
+//! due. A command that works longer returns the rest of itself.
 //!
 //! To add a command, copy a file, and name it below. Its opcode, effects and capability bits are in the table
 //! of `wafer_nvme`.

@@ -5,8 +5,7 @@
 //! - [`Experiment`]: what to run, from a file or from options;
 //! - [`run`] and [`Batch`]: one run, or many over all cores and within the available memory;
 //! - [`experiment_schema`] and [`config::device_schema`]: JSON Schema of configuration files, from the
-//!   types that read them;
-//! - [`measure`]: counters of a real drive, read through nvme-cli.
+//!   types that read them.
 //!
 //! # Architecture
 //! - `config/`: layers of TOML with the place that set each key; profiles, schema, suggestions.
@@ -39,8 +38,6 @@ mod control;
 mod drive;
 pub mod error;
 mod experiment;
-#[cfg(not(target_arch = "wasm32"))]
-pub mod measure;
 mod memory;
 mod precondition;
 mod reference;

@@ -5,7 +5,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant, SystemTime};
 
 use wafer_lab::LabError;
-use wafer_lab::measure::{self, Growth, NvmeCli, Session, Source, Tracker};
+use wafer_measure::{Growth, NvmeCli, Session, Source, Tracker};
 use wafer_record::metrics::Waf;
 use wafer_record::{Outputs, Record, metrics, write_text};
 
@@ -87,9 +87,10 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
         let reason = "no reading succeeded after the first; nothing was written";
         return Err(LabError::Run(format!("{}: {reason}", args.device)).into());
     }
-    let record = measure::record(
+    let record = wafer_measure::record(
         Session {
             name: args.name.clone().unwrap_or_else(|| name(args)),
+            git: wafer_lab::GIT.to_owned(),
             started,
             device: args.device.clone(),
             identity,

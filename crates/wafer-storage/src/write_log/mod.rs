@@ -137,7 +137,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl WriteLog {
-    /// Opens the log in `length` bytes of a file from `base`. Changes nothing; [`Self::begin`] follows.
+    /// Opens the log in `length` bytes of a file from `base`. Changes nothing yet.
     ///
     /// # Errors
     /// The medium fails, or the log is damaged.

@@ -14,6 +14,8 @@ use super::{Identity, Tracker};
 pub struct Session {
     /// Name of the record.
     pub name: String,
+    /// Commit that the program was built from.
+    pub git: String,
     /// Start time.
     pub started: SystemTime,
     /// The drive.
@@ -44,7 +46,7 @@ pub fn record(session: Session, tracker: &Tracker) -> Record {
     let provenance = Provenance {
         kind: Kind::Measured,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        git: Some(crate::GIT.to_owned()),
+        git: Some(session.git),
         device: session.device.clone(),
         started: Some(rfc3339(session.started)),
         host: Some(Host::this()),
