@@ -25,6 +25,8 @@ const FIRMWARE_UPDATES: u8 = 1 << 4 | FIRMWARE_SLOTS << 1 | 1;
 pub(crate) const CRITICAL_TEMPERATURE: u16 = 373;
 /// Sanitize Capabilities: block erase, after which the medium is not modified further.
 pub(crate) const SANITIZE: u32 = 1 << 30 | 1 << 1;
+/// Fused Operation Support: Compare and Write.
+pub(crate) const FUSED: u16 = 1;
 /// Bytes that an extended self-test reads in a minute, about: a quarter of the time at a gigabyte a second.
 const SELF_TEST_PER_MINUTE: u64 = 15_000_000_000;
 /// Blocks of a write that is atomic, less one.
@@ -130,7 +132,7 @@ impl Controller {
         id.nwpc = 0b011;
         id.awun_z = ATOMIC_Z.into();
         id.awupf_z = ATOMIC_Z.into();
-        id.fuses = 1.into();
+        id.fuses = FUSED.into();
         id.acwu_z = ATOMIC_Z.into();
         id.cdfs = ((2u16 << CopyCdw12::LAST_FORMAT) - 1).into();
         id.ioccsz = ((64 + IO_CAPSULE_DATA) / 16).into();

@@ -45,6 +45,7 @@ table! {
         OCP_SMART = 0xc0, "SMART / Health Information Extended (OCP)";
         OCP_ERROR_RECOVERY = 0xc1, "Error Recovery (OCP)";
         OCP_LATENCY_MONITOR = 0xc3, "Latency Monitor (OCP)";
+        OCP_DEVICE_CAPABILITIES = 0xc4, "Device Capabilities (OCP)";
         WAFER_HANDLES = 0xd0, "Vendor specific: bytes per reclaim unit handle";
     }
 }

@@ -11,6 +11,9 @@ pub const ERROR_RECOVERY_GUID: [u8; 16] =
 /// Log Page GUID of the Latency Monitor log page, lowest byte first.
 pub const LATENCY_MONITOR_GUID: [u8; 16] =
     0x85d4_5e58_d4e6_4370_9c6c_84d0_8cc0_7a92_u128.to_le_bytes();
+/// Log Page GUID of the Device Capabilities log page, lowest byte first.
+pub const DEVICE_CAPABILITIES_GUID: [u8; 16] =
+    0xb705_3c91_4b58_495d_98c9_e1d1_0d05_4297_u128.to_le_bytes();
 
 layout! {
     /// SMART / Health Information Extended, log page C0h.
@@ -135,6 +138,36 @@ layout! {
 }
 
 layout! {
+    /// Device Capabilities, log page C4h. Bit 15 of a field says that all requirements of the specification are met.
+    pub struct OcpDeviceCapabilitiesLog: 4096 {
+        /// PCI Express Ports.
+        pub pcie_ports: U16,
+        /// OOB Management Support.
+        pub oob_management: U16,
+        /// Write Zeroes Command Support: bit 0 the command, 1 Deallocate, 2 Force Unit Access.
+        pub write_zeroes: U16,
+        /// Sanitize Command Support: bit 0 the command, 1 crypto erase, 2 block erase, 3 overwrite, 4 deallocates.
+        pub sanitize: U16,
+        /// Dataset Management Command Support: bit 0 the command, 1 Deallocate.
+        pub dataset_management: U16,
+        /// Write Uncorrectable Command Support: bit 0 the command, 1 single blocks, 2 as many as the field holds.
+        pub write_uncorrectable: U16,
+        /// Fused Operation Support: bit 0 Compare and Write.
+        pub fused: U16,
+        /// Minimum Valid DSSD Power State.
+        pub least_power_state: U16,
+        /// DSSD Power State Descriptors: bit 7 valid, bits 4:0 the power state of NVMe.
+        pub power_states: [u8; 128],
+        #[doc(hidden)]
+        pub rsvd144: [u8; 3934],
+        /// Log Page Version, 1.
+        pub version: U16,
+        /// Log Page GUID.
+        pub guid: [u8; 16],
+    } at { sanitize: 6, fused: 12, power_states: 16, version: 4078, guid: 4080 }
+}
+
+layout! {
     /// Counters and greatest latencies of the Latency Monitor. Buckets are 0 (fastest) to 3.
     pub struct OcpLatencies: 186 {
         /// Commands by bucket: reserved, deallocate, write, read.
@@ -214,5 +247,6 @@ mod tests {
         assert_eq!(SMART_EXTENDED_GUID[..4], [0xc5, 0xaf, 0x10, 0x28]);
         assert_eq!(ERROR_RECOVERY_GUID[..4], [0x44, 0xd9, 0x31, 0x21]);
         assert_eq!(LATENCY_MONITOR_GUID[..4], [0x92, 0x7a, 0xc0, 0x8c]);
+        assert_eq!(DEVICE_CAPABILITIES_GUID[..4], [0x97, 0x42, 0x05, 0x0d]);
     }
 }

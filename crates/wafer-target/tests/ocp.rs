@@ -13,7 +13,7 @@ use wafer_storage::DataSpec;
 use wafer_target::fuzzing::{self, capsule, opening};
 use wafer_target::transport::Connection;
 
-use crate::common::{log, smart, sqe, subsystem};
+use crate::common::{identify, log, smart, sqe, subsystem};
 
 fn latencies(controller: &Controller) -> OcpLatencyLog {
     let page = log::<128>(controller, Lid::OCP_LATENCY_MONITOR, 0);
@@ -212,4 +212,21 @@ fn a_write_is_as_slow_as_the_host_that_sends_its_data() {
         .find(|(latency, _)| *latency > 0)
         .unwrap();
     assert!(latency >= 6 && stamp != u64::MAX, "{latency} ms at {stamp}");
+}
+
+#[test]
+fn device_capabilities_are_those_of_identify() {
+    let subsystem = subsystem();
+    let controller = fuzzing::connect(&subsystem);
+    let page = log::<1024>(&controller, Lid::OCP_DEVICE_CAPABILITIES, 0);
+    let log = OcpDeviceCapabilitiesLog::read_from_bytes(&page).unwrap();
+    assert_eq!((log.version.get(), log.guid), (1, DEVICE_CAPABILITIES_GUID));
+    let identify = identify(&controller);
+    assert_eq!(log.fused, identify.fuses);
+    assert_eq!(u32::from(log.sanitize.get() >> 1) & 7, identify.sanicap.get() & 7);
+    let oncs = Oncs::from_bits(identify.oncs.get());
+    assert_eq!(log.write_zeroes.get() & 1 == 1, oncs.write_zeroes());
+    assert_eq!(log.dataset_management.get() & 1 == 1, oncs.dsm());
+    assert_eq!(log.write_uncorrectable.get() & 1 == 1, oncs.write_uncorrectable());
+    assert_eq!(log.write_zeroes.get(), 0b111);
 }

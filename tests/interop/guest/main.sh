@@ -80,7 +80,9 @@ check nvme ocp error-recovery-log "/dev/$CTRL"
 check nvme ocp set-latency-monitor-feature "/dev/$CTRL" -e 1
 nvme ocp latency-monitor-log "/dev/$CTRL" >/tmp/ocp 2>&1 || { cat /tmp/ocp; fail "ocp latency-monitor-log"; }
 grep -qiE "feature status.*(0x)?1$" /tmp/ocp && grep -qiE "threshold a.*30 ms" /tmp/ocp || { cat /tmp/ocp; fail "latency monitor"; }
-ok "nvme ocp smart-add-log, error-recovery-log, latency monitor"
+nvme ocp device-capability-log "/dev/$CTRL" >/tmp/ocp 2>&1 || { cat /tmp/ocp; fail "ocp device-capability-log"; }
+grep -qiE "write zeroes command support.*0x7$" /tmp/ocp || { cat /tmp/ocp; fail "device capabilities"; }
+ok "nvme ocp smart-add-log, error-recovery-log, latency monitor, device-capability-log"
 
 # --- uncorrectable blocks, write protection, self-test, sanitize
 block() { verb=$1; shift; nvme "$verb" "/dev/$DEV" -s 8 -c 0 -z 4096 -d /tmp/block "$@"; }

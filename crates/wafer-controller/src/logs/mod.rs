@@ -17,6 +17,7 @@ mod feature_effects;
 mod firmware;
 mod handles;
 mod lockdown;
+mod ocp_device_capabilities;
 mod ocp_error_recovery;
 mod ocp_latency;
 mod ocp_smart;
@@ -79,6 +80,7 @@ pub(super) const PAGES: &[Page] = &[
     ocp_smart::PAGE,
     ocp_error_recovery::PAGE,
     ocp_latency::PAGE,
+    ocp_device_capabilities::PAGE,
     handles::PAGE,
 ];
 
