@@ -187,7 +187,7 @@ pub(crate) fn record(input: &[u8]) -> Signature {
             explanation.findings.len() as u16,
         ));
     }
-    match wafer_web::report::page("fuzz", records) {
+    match wafer_web::report::page(Some("fuzz"), records) {
         Ok(page) => assert!(page.ends_with("</html>\n"), "the page ends"),
         Err(error) => drop(signature.insert((3, one_line(&error.to_string()), 0))),
     }

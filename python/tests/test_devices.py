@@ -52,8 +52,14 @@ def test_devices_can_be_written_and_read_again(tmp_path):
 
 
 def test_an_odd_derived_size_is_reported():
-    assert "over-provisioning is now" in wafer.Device("warp", capacity="224GiB").notices[0]
+    with pytest.warns(UserWarning, match=r"over-provisioning is now 128.*set overprovisioning") as caught:
+        device = wafer.Device("warp", capacity="224GiB")
+    assert caught[0].filename == __file__
+    assert "over-provisioning is now" in device.notices[0]
+    with pytest.warns(UserWarning, match="over-provisioning is now"):
+        wafer.Device("warp").replace(capacity="224GiB")
     assert wafer.Device("warp").notices == []
+    assert wafer.Device("warp", capacity="28GiB", reclaim_unit_size="8MiB").notices == []
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from wafer.frames import frame
 from wafer.interrupt import interruptible
 from wafer.latency import Latencies, Latency
 from wafer.policy import Policy
-from wafer.result import Handle, Handles, Result, Timeline, labels, read_results
+from wafer.result import Handle, Handles, Result, Timeline, labels, read_results, report
 from wafer.running import Experiment, available_memory, experiment, run
 from wafer.traces import Requests, requests
 from wafer.workload import (
@@ -104,6 +104,7 @@ __all__ = [
     "profiles",
     "progress",
     "read_results",
+    "report",
     "requests",
     "run",
     "stats",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,7 @@ class Device:
     def __init__(self, profile: str | os.PathLike[str], **keys: Unpack[DeviceKeys]) -> None:
         name = os.fspath(profile)
         self._inner = _wafer.Device(name, assignments(keys))
+        self._warn()
 
     @classmethod
     def _of(cls, inner: _wafer.Device) -> Device:
@@ -120,7 +122,13 @@ class Device:
             ConfigError: a key is invalid.
 
         """
-        return Device.from_toml(self.to_toml(), name=self.name, **keys)
+        other = Device._of(_wafer.Device.from_toml(self.name, self.to_toml(), assignments(keys)))
+        other._warn()
+        return other
+
+    def _warn(self) -> None:
+        for notice in self.notices:
+            warnings.warn(notice, stacklevel=3)
 
     @property
     def name(self) -> str:

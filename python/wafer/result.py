@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.axes import Axes
 
-__all__ = ["Handle", "Handles", "Result", "Timeline", "labels", "read_results", "write_text"]
+__all__ = ["Handle", "Handles", "Result", "Timeline", "labels", "read_results", "report", "write_text"]
 
 SCHEMA = "wafer.result/1"
 
@@ -533,6 +533,40 @@ def labels(results: Sequence[Result]) -> list[str]:
 
     """
     return _wafer.labels([result.to_json() for result in results])
+
+
+def report(
+    results: Result | Sequence[Result], path: str | os.PathLike[str] | None = None, *, title: str | None = None
+) -> str:
+    """Makes a page of one or more results: WAF, reclaim units, handles, time, and why the WAF is what it is.
+
+    The page is one HTML file that needs no other and no network, as ``wafer report`` writes it.
+
+    Args:
+        results: the runs to show, side by side.
+        path: file to write, as a whole or not at all.
+        title: title of the page. Default: the names of the runs.
+
+    Returns:
+        The page as HTML.
+
+    Raises:
+        OSError: the file cannot be written.
+
+    Example:
+        >>> import wafer
+        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+        >>> page = wafer.report(wafer.run(device, job, volume="1x"), title="One run")
+        >>> "<title>One run</title>" in page
+        True
+
+    """
+    runs = [results] if isinstance(results, Result) else list(results)
+    page = _wafer.report([run.to_json() for run in runs], title)
+    if path is not None:
+        write_text(Path(path), page)
+    return page
 
 
 def read_results(*paths: str | os.PathLike[str]) -> list[Result]:

@@ -6,12 +6,14 @@ mod file;
 use std::path::{Path, PathBuf};
 
 pub use file::{DEFAULT_SAMPLES, SAMPLES, schema};
+use wafer_device::DeviceConfig;
 use wafer_interface::TimingConfig;
 use wafer_record::files::read_text;
 use wafer_record::{Precondition, Volume};
 
 use self::file::ExperimentFile;
 use crate::checks::Checks;
+use crate::config::schema::names;
 use crate::config::{Files, Layers, ResolvedDevice, base_layers, load_device, resolve};
 use crate::error::{LabError, Place};
 use crate::memory::refuse_if_short;
@@ -165,6 +167,12 @@ impl Experiment {
             }
             None => source::of_file(&mut layers, &files, path)?,
         };
+        if let Some(key) = names::<DeviceConfig>().iter().find(|key| layers.has(key)) {
+            let reason = format!(
+                "a key of the device; write `device = {{ profile = \"NAME\", {key} = ... }}`"
+            );
+            return Err(layers.error(key, &reason));
+        }
         let file: ExperimentFile = layers.read()?;
         if file.samples.is_some_and(|samples| !SAMPLES.contains(&samples)) {
             let reason = format!("expected {} to {}", SAMPLES.start(), SAMPLES.end());

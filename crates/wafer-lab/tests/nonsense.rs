@@ -105,6 +105,15 @@ fn keys_of_devices() {
 }
 
 #[test]
+fn keys_of_the_device_beside_it() {
+    let error = of_experiment(
+        "device = \"warp\"\nvolume = \"1x\"\ncapacity = \"1GiB\"\n[workload]\nmodel = \"jesd219a\"\n",
+    );
+    let expected = "e.toml:3: capacity: a key of the device; write `device = { profile = \"NAME\", capacity = ... }`";
+    assert_eq!(error.unwrap(), expected);
+}
+
+#[test]
 fn keys_of_experiments() {
     let keys: Vec<Key> = keys_of("")
         .into_iter()

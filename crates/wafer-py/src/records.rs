@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray as _, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use wafer_record::metrics::{self, Waf};
-use wafer_record::records_of_text;
+use wafer_record::{Record, records_of_text};
 
 use crate::error::{of_lab, raise};
 
@@ -21,10 +21,23 @@ pub(crate) fn read_records(py: Python<'_>, label: &str, text: &str) -> PyResult<
 /// Returns a label for each record, by what differs between them.
 #[pyfunction]
 pub(crate) fn labels(py: Python<'_>, texts: Vec<String>) -> PyResult<Vec<String>> {
+    Ok(wafer_record::labels(&read_all(py, &texts)?))
+}
+
+/// Returns a report page of records: one HTML file that needs no other.
+#[pyfunction]
+#[pyo3(signature = (texts, title = None))]
+pub(crate) fn report(py: Python<'_>, texts: Vec<String>, title: Option<&str>) -> PyResult<String> {
+    let records = read_all(py, &texts)?;
+    let page = py.detach(|| wafer_web::report::page(title, records));
+    page.map_err(|e| raise(py, "WaferError", &wafer_lab::line(&e, |cause| cause.to_string())))
+}
+
+fn read_all(py: Python<'_>, texts: &[String]) -> PyResult<Vec<Record>> {
     let wrong = |message: String| raise(py, "ConfigError", &message);
     let read = |text: &String| records_of_text("record", text).map_err(|e| wrong(e.to_string()));
     let records: Vec<Vec<_>> = texts.iter().map(read).collect::<PyResult<_>>()?;
-    Ok(wafer_record::labels(&records.concat()))
+    Ok(records.concat())
 }
 
 /// Writes a text as a file, as the command line does: complete or unchanged.

@@ -207,7 +207,7 @@ fn finish(args: &MeasureArgs, record: &Record) -> anyhow::Result<()> {
         output::json_to(path, record)?;
     }
     if let Some(path) = &args.report {
-        let page = wafer_web::report::page(&record.name, vec![record.clone()])?;
+        let page = wafer_web::report::page(Some(&record.name), vec![record.clone()])?;
         write_text(path, &page)?;
     }
     if !args.json.as_deref().is_some_and(output::is_stdout) {

@@ -91,7 +91,8 @@ fn page(table: &Reproduction, outcomes: &Outcomes) -> anyhow::Result<Option<Stri
         return Ok(None);
     }
     let names: Vec<&str> = table.studies.iter().map(|s| s.name.as_str()).collect();
-    let page = wafer_web::report::page(&format!("Reproduced: {}", names.join(", ")), records)?;
+    let page =
+        wafer_web::report::page(Some(&format!("Reproduced: {}", names.join(", "))), records)?;
     Ok(Some(page.replacen("<main id=\"app\"", &format!("{}<main id=\"app\"", table.html()), 1)))
 }
 

@@ -76,8 +76,7 @@ impl ResolvedDevice {
 
     /// (physical - logical) / logical capacity.
     pub fn overprovisioning(&self) -> f64 {
-        let physical = f64::from(self.geometry.ru_count) * f64::from(self.geometry.pages_per_ru);
-        physical / self.geometry.logical_pages as f64 - 1.0
+        overprovisioning(&self.geometry)
     }
 
     /// Returns the most memory that a simulation of the device takes, in bytes.
@@ -155,6 +154,7 @@ pub fn resolve(
     overrides: &[String],
 ) -> Result<ResolvedDevice, LabError> {
     let about: About = layers.take(&names::<About>())?;
+    let before = layers.clone();
     layers.set_all(overrides)?;
     let config: DeviceConfig = layers.read()?;
     check_policy(&layers, &config)?;
@@ -175,7 +175,8 @@ pub fn resolve(
         notices: Vec::new(),
     };
     let resized = layers.is_overridden("capacity") || layers.is_overridden("reclaim_unit.size");
-    if resized && layers.has("reclaim_unit.count") && !layers.is_overridden("reclaim_unit.count") {
+    let kept = layers.has("reclaim_unit.count") && !layers.is_overridden("reclaim_unit.count");
+    if resized && kept && is_respaced(&before, &device.geometry) {
         device.notices.push(format!(
             "reclaim_unit.count stays {} from {name}, so over-provisioning is now {:.1} %; set \
              overprovisioning or reclaim_unit.count to choose it",
@@ -184,6 +185,20 @@ pub fn resolve(
         ));
     }
     Ok(device)
+}
+
+/// Reports whether the over-provisioning differs by more than a tenth from what the layers had without overrides.
+fn is_respaced(before: &Layers, now: &Geometry) -> bool {
+    let Ok(Ok((before, _))) = before.read().map(|config: DeviceConfig| config.resolve()) else {
+        return true;
+    };
+    let (before, now) = (overprovisioning(&before), overprovisioning(now));
+    (now - before).abs() > 0.1 * before
+}
+
+fn overprovisioning(geometry: &Geometry) -> f64 {
+    let physical = f64::from(geometry.ru_count) * f64::from(geometry.pages_per_ru);
+    physical / geometry.logical_pages as f64 - 1.0
 }
 
 fn check_policy(layers: &Layers, config: &DeviceConfig) -> Result<(), LabError> {

@@ -27,11 +27,12 @@ pub enum ReportError {
     Pack(#[from] std::io::Error),
 }
 
-/// Returns a page of these records.
+/// Returns a page of these records. Without a title it has the names of the runs.
 ///
 /// # Errors
 /// [`ReportError`].
-pub fn page(title: &str, records: Vec<Record>) -> Result<String, ReportError> {
+pub fn page(title: Option<&str>, records: Vec<Record>) -> Result<String, ReportError> {
+    let title = &title.map_or_else(|| title_of(&records), str::to_owned);
     let records = Page::new(records);
     let still = still::page(title, &records);
     Document {
@@ -45,6 +46,17 @@ pub fn page(title: &str, records: Vec<Record>) -> Result<String, ReportError> {
         policy: "",
     }
     .page()
+}
+
+/// Returns the names of the runs, shortened if there are more than three.
+fn title_of(records: &[Record]) -> String {
+    let mut names: Vec<&str> = records.iter().map(|r| r.name.as_str()).collect();
+    names.dedup();
+    match names.as_slice() {
+        [] => "wafer".to_owned(),
+        few if few.len() <= 3 => few.join(", "),
+        many => format!("{} and {} more", many[0], many.len() - 1),
+    }
 }
 
 /// A page with everything in it: shell, styles, data, scripts.
