@@ -122,11 +122,18 @@ compare-records: ## OLD=BINARY: the same runs by another binary and by this tree
 
 # --- peers
 
-.PHONY: interop mount-load mqsim serve-bench simulate soak serve-soak live-bench web-test
+.PHONY: interop conformance mount-load mqsim serve-bench simulate soak serve-soak live-bench web-test
 interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 5 minutes (installs QEMU)
 	tests/interop/need-peers
 	$(CARGO) test --locked --workspace --no-run
 	tests/interop/run $(DEBUG_WAFER) $(TARGET)/interop
+
+conformance: ## SRC=DIR with checkouts of blktests, fio, libnvme, nvme-cli, xnvme: their tests here and on nvmet; docs/conformance.md; hours
+	@[ -d "$(SRC)" ] || { echo "conformance: NOT RUN: SRC names no folder with checkouts of the suites" >&2; exit 1; }
+	tests/interop/need-peers
+	$(CARGO) test --locked --workspace --no-run
+	tests/conformance/run $(DEBUG_WAFER) $(TARGET)/interop "$(SRC)" "$(SUITE)" "$(ON)"
+	tests/conformance/page $(TARGET)/interop/conformance/results docs/conformance.md
 
 mount-load: ## `wafer mount` under ext4, XFS, Btrfs, swap and a Linux guest in QEMU; 6 minutes, root (installs QEMU)
 	scripts/need-fuse

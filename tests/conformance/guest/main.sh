@@ -1,0 +1,19 @@
+# Runs one suite against one target: /host/suite and /host/target name them. Everything the suite says goes to
+# /host/results; what a test result means is decided outside.
+SUITE=$(cat /host/suite) TARGET=$(cat /host/target) RESULTS=/host/results
+export SUITE TARGET RESULTS
+mount -t devpts -o ptmxmode=666 devpts /dev/pts 2>/dev/null || { mkdir -p /dev/pts && mount -t devpts devpts /dev/pts; }
+mount -t debugfs debugfs /sys/kernel/debug
+mount -t configfs configfs /sys/kernel/config 2>/dev/null || { modprobe configfs; mount -t configfs configfs /sys/kernel/config; }
+ln -sfn /proc/self/fd /dev/fd
+# The suites wait for it with udevadm settle.
+/usr/lib/systemd/systemd-udevd --daemon
+udevadm settle
+cp /host/wafer /usr/local/bin/
+uname -r >$RESULTS/kernel
+. /host/targets.sh
+. "/host/suites/$SUITE.sh" >"$RESULTS/output" 2>&1
+status=$?
+dmesg >"$RESULTS/dmesg"
+[ -e /tmp/server.log ] && cp /tmp/server.log "$RESULTS/"
+exit $status
