@@ -536,7 +536,10 @@ def labels(results: Sequence[Result]) -> list[str]:
 
 
 def report(
-    results: Result | Sequence[Result], path: str | os.PathLike[str] | None = None, *, title: str | None = None
+    results: Result | Sequence[Result],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
 ) -> str:
     """Makes a page of one or more results: WAF, reclaim units, handles, time, and why the WAF is what it is.
 

@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn a_page_links_all_modules_and_is_the_same_every_time() {
-        let one = page("t", vec![record("a")]).unwrap();
-        assert_eq!(one, page("t", vec![record("a")]).unwrap());
+        let one = page(Some("t"), vec![record("a")]).unwrap();
+        assert_eq!(one, page(Some("t"), vec![record("a")]).unwrap());
         assert!(one.contains("modules[\"report.js\"]"));
         assert!(one.len() < 400_000, "{}", one.len());
     }
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn no_page_refers_to_anything_outside() {
-        let page = page("t", vec![record("a")]).unwrap();
+        let page = page(Some("t"), vec![record("a")]).unwrap();
         for outside in [" src=", "@import", "url(http", "<link rel=\"stylesheet\""] {
             assert!(!page.contains(outside), "{outside}");
         }
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn hostile_names_stay_data() {
         let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&";
-        let page = page(hostile, vec![record(hostile)]).unwrap();
+        let page = page(Some(hostile), vec![record(hostile)]).unwrap();
         assert!(!page.contains("<script>alert") && !page.contains("<img"));
         // The shell has three script elements: data, uPlot and the page's own.
         assert_eq!(page.matches("</script>").count(), 3);
