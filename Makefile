@@ -21,7 +21,7 @@ ifdef CI
 export CARGO_INCREMENTAL := 0
 endif
 
-.PHONY: help demo test check bench
+.PHONY: help demo test check bench sweep-bench
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
@@ -256,6 +256,9 @@ bench: ## How fast the device and trace readers are beside what memory allows, t
 	mkdir -p results
 	$(CARGO) run --release --locked -p wafer-trace --example trace_speed $(CURDIR)/results/trace-speed.md
 	$(CARGO) bench --locked -p wafer-lab --bench device -- --write $(CURDIR)/results/device-speed.md
+
+sweep-bench: python-install ## Sweeps by threads, Dask and Ray, to results/sweep-speed.md; a minute
+	$(VENV)/bin/python scripts/sweep-speed results/sweep-speed.md
 
 dist: ## The binary as it is published, and its debug information, in target/dist
 	$(CARGO) build --profile dist --locked -p wafer-cli

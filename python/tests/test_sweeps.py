@@ -415,19 +415,9 @@ def test_ray_gives_what_threads_give(tmp_path):
     assert wafer.sweep(spec, "ray", tmp_path / "ray", workers=2).ran == 0
 
 
-def test_ray_is_about_as_fast_as_threads(tmp_path):
-    ray = pytest.importorskip("ray")
+def test_ray_runs_a_hundred_points(tmp_path):
+    pytest.importorskip("ray")
     spec = base(volume="20x", grid={"overprovisioning": [0.3 + 0.002 * i for i in range(100)]})
-    started = time.monotonic()
-    wafer.sweep(spec, out=tmp_path / "local", workers=2)
-    local = time.monotonic() - started
-    settings = engines.EngineSettings(".", workers=2, numbers=wafer.sweeps.NUMBERS)
-    engine = engines.make_engine("ray", settings)
-    assert ray.is_initialized()
-    started = time.monotonic()
-    ended = []
-    engines.run_points(engine, read_spec(spec).points(), lambda point, outcome: ended.append(outcome.record))
-    seconds = time.monotonic() - started
-    assert None not in ended
-    assert len(ended) == 100
-    assert seconds < 2 * local + 2, f"{seconds:.1f} s, local {local:.1f} s"
+    done = wafer.sweep(spec, "ray", tmp_path, workers=2)
+    assert len(done) == 100
+    assert not done.failures
