@@ -419,3 +419,19 @@ def test_labels_name_what_differs(small, job):
     assert wafer.labels(policies) == ["gc.policy = fifo", "gc.policy = greedy"]
     seeds = [wafer.run(small, job, volume="1x", seed=seed) for seed in (1, 2)]
     assert wafer.labels(seeds) == ["seed = 1", "seed = 2"]
+
+
+def test_a_report_shows_the_runs_it_is_given(tmp_path):
+    device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    runs = [
+        wafer.run(device.replace(gc_policy=policy), wafer.fio_text(RANDOM_JOB), volume="1x")
+        for policy in ("greedy", "fifo")
+    ]
+    page = wafer.report(runs, tmp_path / "page.html", title="Two <policies>")
+    assert (tmp_path / "page.html").read_text() == page
+    assert "<title>Two &lt;policies&gt;</title>" in page
+    assert "gc.policy = fifo" in page
+    with pytest.raises(wafer.ConfigError, match="results: none to show"):
+        wafer.report([])
+    with pytest.raises(TypeError, match=r"expected wafer\.Result, not str"):
+        wafer.report("page.html")

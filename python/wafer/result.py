@@ -554,6 +554,7 @@ def report(
         The page as HTML.
 
     Raises:
+        ConfigError: there are no results.
         OSError: the file cannot be written.
 
     Example:
@@ -566,6 +567,11 @@ def report(
 
     """
     runs = [results] if isinstance(results, Result) else list(results)
+    if not runs:
+        raise ConfigError("results: none to show")
+    for run in runs:
+        if not isinstance(run, Result):
+            raise TypeError(f"results: expected wafer.Result, not {type(run).__name__} {run!r}")
     page = _wafer.report([run.to_json() for run in runs], title)
     if path is not None:
         write_text(Path(path), page)
