@@ -53,6 +53,8 @@ pub(crate) use shared::{DataArgs, DeviceArgs, OptionalDeviceArgs};
 pub(crate) use top::TopArgs;
 pub(crate) use trace::{TraceArgs, TraceCommand};
 pub(crate) use validate::ValidateArgs;
+#[cfg(feature = "serve")]
+pub(crate) use values::token;
 
 /// The write-amplification lab for NVMe Flexible Data Placement (FDP).
 #[derive(Debug, Parser)]

@@ -33,6 +33,8 @@ pub(crate) mod schema;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
 pub(crate) mod shell;
+#[cfg(feature = "serve")]
+mod subsystems;
 pub(crate) mod summary;
 mod time_summary;
 #[cfg(feature = "tui")]
