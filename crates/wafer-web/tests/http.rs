@@ -208,6 +208,7 @@ fn an_address_in_use_is_an_error() {
     let config = Config {
         listen: server.address,
         token: None,
+        control: None,
         interval: Duration::from_secs(1),
         limits: Limits::default(),
     };
@@ -220,6 +221,7 @@ fn off_loopback_a_token_is_made() {
     let config = Config {
         listen: SocketAddr::from(([0, 0, 0, 0], 0)),
         token: None,
+        control: None,
         interval: Duration::from_secs(1),
         limits: Limits::default(),
     };

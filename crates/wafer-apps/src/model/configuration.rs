@@ -9,9 +9,9 @@ use toml::Table;
 use wafer_interface::CommandStream;
 
 use super::application::{Application, Steps};
-use super::error::ModelError;
 use super::interface::{Model, ModelInfo, ReadError};
 use super::space::Space;
+use wafer_interface::InvalidKey;
 
 /// The configuration of an application: its keys with their defaults.
 pub(super) trait Configuration:
@@ -21,6 +21,8 @@ pub(super) trait Configuration:
     const NAME: &'static str;
     /// See [`ModelInfo::summary`].
     const SUMMARY: &'static str;
+    /// See [`ModelInfo::queue_depth`].
+    const QUEUE_DEPTH: u32 = 32;
     /// See [`ModelInfo::paths`].
     const PATHS: &'static [&'static str] = &[];
     /// The application while it runs.
@@ -28,19 +30,19 @@ pub(super) trait Configuration:
 
     /// See [`Model::memory_bytes`]. Refuses what [`Self::application`] would refuse: nothing is computed from
     /// parameters that were not checked.
-    fn memory(&self, space: &Space) -> Result<u64, ModelError>;
+    fn memory(&self, space: &Space) -> Result<u64, InvalidKey>;
 
     /// Starts the application; refuses parameters that cannot work, by themselves or on this space.
-    fn application(&self, space: &Space, seed: u64) -> Result<Self::Application, ModelError>;
+    fn application(&self, space: &Space, seed: u64) -> Result<Self::Application, InvalidKey>;
 }
 
 impl<C: Configuration> Model for C {
-    fn memory_bytes(&self, space: &Space) -> Result<u64, ModelError> {
+    fn memory_bytes(&self, space: &Space) -> Result<u64, InvalidKey> {
         self.memory(space)
     }
 
-    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
-        Ok(Box::new(Steps::new(self.application(space, seed)?)))
+    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, InvalidKey> {
+        Ok(Box::new(Steps::new(self.application(space, seed)?, C::QUEUE_DEPTH)))
     }
 
     fn parameters(&self) -> Table {
@@ -54,6 +56,7 @@ pub(super) const fn info<C: Configuration>() -> ModelInfo {
     ModelInfo {
         name: C::NAME,
         summary: C::SUMMARY,
+        queue_depth: C::QUEUE_DEPTH,
         make: read::<C>,
         defaults: || C::default().parameters(),
         schema: C::json_schema,

@@ -11,9 +11,10 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use wafer_config::{ResolvedDevice, load_device};
 use wafer_controller::{Access, Rights, Subsystem, SubsystemOptions};
 use wafer_drive::{Drive, DriveError, DriveOptions, Given};
-use wafer_lab::{LabError, ResolvedDevice, load_device};
+use wafer_lab::LabError;
 use wafer_record::{Kind, Outputs, Record, Series, Timeline};
 use wafer_target::control;
 use wafer_target::transport::{Server, ServerOptions};
@@ -23,7 +24,7 @@ use super::ctl_socket::ControlSocket;
 use super::subsystems::{self, Spec};
 use super::{descriptors, drive_files, hosts, live};
 use crate::args::ServeArgs;
-use crate::output;
+use wafer_output as output;
 
 /// File descriptors for files, listeners and the runtime: captures, checkpoints and logs must not fail because
 /// hosts connect.
@@ -49,14 +50,14 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     specs.iter().for_each(|spec| files.input(Path::new(&spec.device)));
     for spec in specs {
         let wrong = |error: LabError| spec.error(error);
-        let device = load_device(&spec.device, &spec.set).map_err(wrong)?;
+        let device = load_device(&spec.device, &spec.set).map_err(|error| wrong(error.into()))?;
         drive_files::claim(&mut files, &spec.device, &spec.data, spec.record.clone())
             .map_err(|error| wrong(error.into()))?;
         let access = access(args, &spec).map_err(wrong)?;
         output::notices(quiet, &device.notices);
         prepared.push((spec, device, access));
     }
-    output::log_to_stderr(quiet);
+    crate::log::to_stderr(quiet);
     // Binds first, so that a second server on the same address does not touch the files of the first.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let options = ServerOptions {
@@ -292,6 +293,6 @@ fn record(nqn: String, device: &ResolvedDevice, drive: &Drive) -> Record {
         handles: handles.collect(),
         ..Timeline::default()
     };
-    let provenance = device.provenance(Kind::Drive, SystemTime::now());
+    let provenance = wafer_lab::provenance(device, Kind::Drive, SystemTime::now());
     Record::of_snapshot(nqn, provenance, now, timeline)
 }

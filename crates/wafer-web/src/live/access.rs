@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn on_loopback_only_names_of_the_machine_are_served() {
-        let access = Access { token: None, local_names_only: true };
+        let access = Access { token: None, control: None, local_names_only: true };
         let uri = Uri::from_static("/");
         for host in ["localhost:8080", "127.0.0.1:8080", "127.3.2.1", "[::1]:80", "localhost"] {
             assert_eq!(access.check(&uri, &headers(&[("host", host)])), Ok(()), "{host}");
@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn elsewhere_the_token_is_needed_in_one_of_three_ways() {
-        let access = Access { token: Some("secret".to_owned()), local_names_only: false };
+        let access =
+            Access { token: Some("secret".to_owned()), control: None, local_names_only: false };
         let plain = Uri::from_static("/metrics");
         let good = [
             (Uri::from_static("/metrics?a=1&token=secret"), headers(&[])),
