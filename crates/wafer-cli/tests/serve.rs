@@ -183,7 +183,7 @@ fn a_file_of_subsystems_is_checked_and_served() {
         ("", "subsystems.toml:1: no subsystems"),
         ("[[subsystem]]\ndevice = \"DEVICE\"\ncolour = 1\n", "subsystems.toml:3: "),
         ("[[subsystem]]\n\ndevice = \"nothing\"\n", "subsystems.toml:3: "),
-        ("[[subsystem]]\ndevice = \"DEVICE\"\nset = [\"handels=2\"]\n", "subsystems.toml:2: "),
+        ("[[subsystem]]\ndevice = \"DEVICE\"\nset = [\"colour=2\"]\n", "subsystems.toml:2: "),
     ] {
         write(text);
         says(&["--subsystems", &file, "--listen", "127.0.0.1:0"], &[words]);

@@ -36,6 +36,8 @@ pub(crate) mod shell;
 #[cfg(feature = "serve")]
 mod subsystems;
 pub(crate) mod summary;
+#[cfg(feature = "serve")]
+mod tables;
 mod time_summary;
 #[cfg(feature = "tui")]
 pub(crate) mod top;

@@ -7,6 +7,7 @@ use toml::Spanned;
 use wafer_lab::LabError;
 use wafer_storage::DataSpec;
 
+use super::tables::{self, Wrong, wrong_nqn};
 use crate::args::{InvalidPlacement, ServeArgs};
 
 /// A subsystem to serve.
@@ -103,24 +104,12 @@ pub(crate) fn of(args: &ServeArgs) -> Result<Vec<Spec>, LabError> {
 }
 
 fn read(path: &Path) -> Result<Vec<Spec>, LabError> {
-    let name = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|e| LabError::config(name.clone(), e.to_string()))?;
-    let place = |at: usize| {
-        let line = text[..at.min(text.len())].matches('\n').count() + 1;
-        format!("{name}:{line}")
-    };
-    parse(&text, place).map_err(|(at, reason)| LabError::config(place(at), reason))
+    let name = path.display();
+    tables::read(path, |text| parse(text, |at| format!("{name}:{}", tables::line(text, at))))
 }
 
-/// An error: its offset, and the reason.
-type Wrong = (usize, String);
-
 fn parse(text: &str, place: impl Fn(usize) -> String) -> Result<Vec<Spec>, Wrong> {
-    let file: File = toml::from_str(text).map_err(|e| {
-        let message = e.message().lines().next().unwrap_or_default();
-        (e.span().map_or(0, |span| span.start), message.to_owned())
-    })?;
+    let file: File = tables::toml(text)?;
     if file.subsystem.is_empty() {
         return Err((0, "no subsystems; write [[subsystem]] tables with a device".to_owned()));
     }
@@ -171,11 +160,6 @@ fn checked(
     }
 }
 
-fn wrong_nqn(nqn: &str) -> Option<&'static str> {
-    let holds = nqn.starts_with("nqn.") && nqn.len() <= 223;
-    (!holds).then_some("an NVMe Qualified Name begins with `nqn.` and has at most 223 bytes")
-}
-
 fn wrong_serial(serial: &str) -> Option<&'static str> {
     let printable = |c: char| (' '..='~').contains(&c);
     let holds = (1..=20).contains(&serial.len()) && serial.chars().all(printable);
@@ -183,47 +167,4 @@ fn wrong_serial(serial: &str) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of_text(text: &str) -> Result<Vec<Spec>, (usize, String)> {
-        let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
-        parse(text, |at| line(at).to_string()).map_err(|(at, reason)| (line(at), reason))
-    }
-
-    #[test]
-    fn each_table_is_a_subsystem() {
-        let specs = of_text(
-            "[[subsystem]]\ndevice = \"warp\"\nset = [\"gc.policy=fifo\"]\ndata = \"file:a.img\"\n\
-             nqn = \"nqn.a:a\"\nlba = 512\ninvalid_placement = \"error\"\n\n[[subsystem]]\ndevice = \"pm9d3\"\n",
-        );
-        let specs = specs.unwrap();
-        let (first, second) = (&specs[0], &specs[1]);
-        assert_eq!((first.device.as_str(), first.place.as_deref()), ("warp", Some("2")));
-        assert_eq!((first.set[0].as_str(), first.lba), ("gc.policy=fifo", Some(512)));
-        assert_eq!(first.data.to_string(), "file:a.img");
-        assert!(first.refuse_invalid_placement && !second.refuse_invalid_placement);
-        assert_eq!(
-            (second.place.as_deref(), second.data.to_string()),
-            (Some("10"), "memory".into())
-        );
-    }
-
-    #[test]
-    fn what_is_wrong_is_named_with_its_place() {
-        for (text, line, words) in [
-            ("", 1, "no subsystems"),
-            ("[[subsystem]]\nnqn = \"nqn.a\"\n", 1, "device"),
-            ("[[subsystem]]\ndevice = \"warp\"\ndatta = \"none\"\n", 3, "datta"),
-            ("[[subsystem]]\ndevice = \"warp\"\ndata = \"disk\"\n", 3, "`data`"),
-            ("[[subsystem]]\ndevice = \"warp\"\nlba = 1024\n", 3, "`lba`"),
-            ("[[subsystem]]\ndevice = \"warp\"\nnqn = \"a\"\n", 3, "`nqn`"),
-            ("[[subsystem]]\ndevice = \"warp\"\nserial = \"\"\n", 3, "`serial`"),
-            ("[[subsystem]]\ndevice = 1\n", 2, "string"),
-        ] {
-            let (at, reason) = of_text(text).err().expect("it is wrong");
-            assert_eq!(at, line, "{text}: {reason}");
-            assert!(reason.contains(words) && !reason.contains('\n'), "{reason}");
-        }
-    }
-}
+mod tests;
