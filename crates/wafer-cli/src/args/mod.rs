@@ -199,7 +199,7 @@ mod tests {
         "\u{1b}[31m",
     ];
     /// Options whose value is any text here: checked with what it names, if at all.
-    const TEXT: [&str; 17] = [
+    const TEXT: [&str; 18] = [
         "baseline",
         "command",
         "device",
@@ -214,6 +214,7 @@ mod tests {
         "serial",
         "set",
         "status",
+        "subsystem",
         "title",
         "trace_set",
         "url",

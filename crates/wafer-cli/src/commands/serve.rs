@@ -36,6 +36,7 @@ const FLUSH_RECORD: Duration = Duration::from_secs(1);
 
 /// A subsystem that is served.
 struct Served {
+    spec: Spec,
     device: ResolvedDevice,
     subsystem: Arc<Subsystem>,
 }
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     let ctl = args.ctl.as_deref().map(ControlSocket::bind).transpose()?;
     let mut served = Vec::with_capacity(prepared.len());
     let opened = prepared.into_iter().try_for_each(|(spec, device, access)| {
-        open(args, &spec, device, access, &mut served, quiet).map_err(|error| spec.error(error))
+        open(args, spec, device, access, &mut served, quiet)
     });
     let page = opened.map_err(Into::into).and_then(|()| match &served[..] {
         [one] => live::of_drive(
@@ -83,6 +84,11 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
             quiet,
         ),
         _ => Ok(None),
+    });
+    // Last, because it overwrites existing captures.
+    let page = page.and_then(|page| {
+        served.iter().try_for_each(record_to)?;
+        Ok(page)
     });
     let page = match page {
         Ok(page) => page,
@@ -115,7 +121,7 @@ fn access(args: &ServeArgs, spec: &Spec) -> Result<Access, LabError> {
 /// Opens the drive of a subsystem and adds it to those that are served.
 fn open(
     args: &ServeArgs,
-    spec: &Spec,
+    spec: Spec,
     device: ResolvedDevice,
     access: Access,
     served: &mut Vec<Served>,
@@ -133,7 +139,7 @@ fn open(
             events_enabled: spec.fdp_events,
         },
     });
-    let drive = Arc::new(drive.map_err(usage)?);
+    let drive = Arc::new(drive.map_err(|error| spec.error(usage(error)))?);
     output::notices(quiet, drive.notices());
     let defaults = SubsystemOptions::of_drive(&drive, &device.name);
     let options = SubsystemOptions {
@@ -143,16 +149,19 @@ fn open(
         refuse_invalid_placement: spec.refuse_invalid_placement,
         advertise: args.advertise.iter().map(|a| (a.ip().to_string(), a.port())).collect(),
     };
-    let taken = served.iter().any(|other: &Served| other.subsystem.options.nqn == options.nqn);
     let nqn = options.nqn.clone();
-    let subsystem =
-        Subsystem::with_access(Arc::clone(&drive), wafer_io::SUPPORTED, options, access);
-    served.push(Served { device, subsystem });
-    if taken {
-        return Err(LabError::config("nqn", format!("another subsystem has `{nqn}`")));
-    }
-    // Last, because it overwrites an existing capture.
-    spec.record.as_ref().map_or(Ok(()), |path| drive.record(path)).map_err(usage)
+    let taken = served.iter().any(|other| other.subsystem.options.nqn == nqn);
+    let subsystem = Subsystem::with_access(drive, wafer_io::SUPPORTED, options, access);
+    let reason = format!("another subsystem has `{nqn}`");
+    let error = taken.then(|| spec.error(LabError::config("nqn", reason)));
+    served.push(Served { spec, device, subsystem });
+    error.map_or(Ok(()), Err)
+}
+
+/// Begins the capture of a subsystem, if it is to have one.
+fn record_to(Served { spec, subsystem, .. }: &Served) -> Result<(), LabError> {
+    let Some(path) = &spec.record else { return Ok(()) };
+    subsystem.drive.record(path).map_err(|error| spec.error(usage(error)))
 }
 
 /// Saves all drives, and returns the first error.
@@ -162,7 +171,8 @@ fn close(served: &[Served]) -> io::Result<()> {
 }
 
 /// Prints what a drive counted.
-fn end(args: &ServeArgs, Served { device, subsystem }: &Served, quiet: bool) -> anyhow::Result<()> {
+fn end(args: &ServeArgs, served: &Served, quiet: bool) -> anyhow::Result<()> {
+    let Served { device, subsystem, .. } = served;
     let drive = &subsystem.drive;
     if args.json {
         return output::json_line(&record(subsystem.options.nqn.clone(), device, drive));
