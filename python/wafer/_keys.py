@@ -35,8 +35,12 @@ class DeviceKeys(TypedDict, total=False):
     isolation: Literal["initially", "persistently"]
     """Isolation type of every handle that ``handle_isolation`` does not name."""
     fdp: bool
-    """Enables Flexible Data Placement. If false, the device is conventional: it has one stream and ignores
-    placement identifiers.
+    """Enables Flexible Data Placement. If false, the device is conventional: it has one handle, which all
+    placement identifiers mean, and one more for each of its ``streams``.
+    """
+    streams: int
+    """With ``fdp = false``: number of streams that can be open at a time, 0 to 127. Stream *n* is handle *n*
+    of every namespace; writes without a stream go to handle 0.
     """
     gc_policy: str
     """Victim selection policy."""

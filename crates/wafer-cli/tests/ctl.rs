@@ -141,3 +141,32 @@ fn only_the_socket_of_a_dead_server_is_replaced() {
     terminate(server);
     assert_eq!(std::fs::read(&socket).unwrap(), b"notes");
 }
+
+#[test]
+fn operators_can_use_http_with_their_token() {
+    let folder = folder(1);
+    let token = folder.path().join("token");
+    std::fs::write(&token, "operator-1234\n").unwrap();
+    let server = Server::start(folder.path(), &["--http-ctl-token", token.to_str().unwrap()]);
+    let post = |token: &str, request: Value| {
+        let mut answer = ureq::post(format!("{}/ctl", server.page))
+            .config()
+            .http_status_as_error(false)
+            .build()
+            .header("Authorization", format!("Bearer {token}"))
+            .header("Content-Type", "application/json")
+            .send(request.to_string())
+            .unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+    };
+    let health = json!({ "command": "health", "temperature": 350 });
+    assert_eq!(post("operator-1235", health.clone()).0, 401);
+    assert_eq!(post("operator-1234", health), (200, json!({ "done": {} }).to_string()));
+    let (code, status) = post("operator-1234", json!({ "command": "status" }));
+    assert_eq!(code, 200);
+    let status: Value = serde_json::from_str(&status).unwrap();
+    assert_eq!(status["done"]["health"]["temperature"], 350);
+    let (code, wrong) = post("operator-1234", json!({ "command": "melt" }));
+    assert!(code == 400 && wrong.contains("refused"), "{wrong}");
+    terminate(server);
+}

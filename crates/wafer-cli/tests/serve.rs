@@ -59,7 +59,7 @@ pub(crate) struct Server {
     /// What it said on stdout when it was ready.
     ready: Value,
     /// Address of the live page.
-    page: String,
+    pub(crate) page: String,
     _stderr: BufReader<ChildStderr>,
 }
 
@@ -170,6 +170,89 @@ fn wrong_arguments_are_one_line() {
         &["/nowhere/run.trace", "no folder /nowhere"],
     );
     says(&["--device", "/nowhere.toml", "--listen", free], &["/nowhere.toml"]);
+}
+
+#[test]
+fn a_file_of_subsystems_is_checked_and_served() {
+    let folder = folder(1);
+    let device = path(folder.path(), "device.toml");
+    let file = path(folder.path(), "subsystems.toml");
+    let write = |text: &str| std::fs::write(&file, text.replace("DEVICE", &device)).unwrap();
+    let data = path(folder.path(), "drive.img");
+    for (text, words) in [
+        ("", "subsystems.toml:1: no subsystems"),
+        ("[[subsystem]]\ndevice = \"DEVICE\"\ncolour = 1\n", "subsystems.toml:3: "),
+        ("[[subsystem]]\n\ndevice = \"nothing\"\n", "subsystems.toml:3: "),
+        ("[[subsystem]]\ndevice = \"DEVICE\"\nset = [\"colour=2\"]\n", "subsystems.toml:2: "),
+    ] {
+        write(text);
+        says(&["--subsystems", &file, "--listen", "127.0.0.1:0"], &[words]);
+    }
+    let two = |keys: &str| format!("[[subsystem]]\ndevice = \"DEVICE\"\n{keys}\n").repeat(2);
+    write(&two(&format!("data = \"file:{data}\"")));
+    says(
+        &["--subsystems", &file, "--listen", "127.0.0.1:0"],
+        &["subsystems.toml:5: ", "drive.img"],
+    );
+    write(&two("nqn = \"nqn.2026-11.io.wafer:a\""));
+    says(&["--subsystems", &file, "--listen", "127.0.0.1:0"], &["subsystems.toml:5: ", "nqn"]);
+    let (code, said) = refused(&["--subsystems", &file, "--device", &device]);
+    assert_eq!(code, 2, "{said}");
+
+    write(&format!("{}set = [\"handles=8\"]\nlba = 512\n", two("")));
+    let socket = path(folder.path(), "ctl.sock");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_wafer"))
+        .args([
+            "--quiet",
+            "serve",
+            "--json",
+            "--subsystems",
+            &file,
+            "--listen",
+            "127.0.0.1:0",
+            "--ctl",
+            &socket,
+        ])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = || {
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        serde_json::from_str::<Value>(&line).unwrap()
+    };
+    let ready = line();
+    let address: SocketAddr = ready["address"].as_str().unwrap().parse().unwrap();
+    let nqns: Vec<&str> =
+        ready["subsystems"].as_array().unwrap().iter().map(|nqn| nqn.as_str().unwrap()).collect();
+    assert_eq!((nqns.len(), ready["nqn"].as_str().unwrap()), (2, nqns[0]));
+    let connect = |nqn: &str| Host::connect(address, HostOptions::new(nqn, "a")).unwrap();
+    let mut hosts = [connect(nqns[0]), connect(nqns[1])];
+    let formats = hosts.each_mut().map(|host| {
+        let id: IdentifyNamespace = host.identify(Cns::NAMESPACE, 1).unwrap();
+        id.lbaf[usize::from(id.flbas)].lbads
+    });
+    assert_eq!(formats, [12, 9]);
+    let mut queue = hosts[1].io_queue(1).unwrap();
+    queue.execute(Io { nsid: 1 }.write(0, 8, None), &[0; 4096], 0).unwrap();
+    drop(queue);
+    drop(hosts);
+    let ctl = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_wafer"))
+            .args(["ctl", &socket])
+            .args(arguments)
+            .output()
+            .unwrap()
+    };
+    let unnamed = String::from_utf8(ctl(&["status"]).stderr).unwrap();
+    assert!(unnamed.contains(nqns[0]) && unnamed.contains(nqns[1]), "{unnamed}");
+    assert!(ctl(&["status", "--subsystem", nqns[1]]).status.success());
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let counted = [line(), line()].map(|record| record["summary"]["host_bytes"].as_u64());
+    assert_eq!(counted, [Some(0), Some(4096)]);
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use wafer_nvme::{AsyncEvent, Cqe, CriticalWarning, Lid, Status, StatusField};
+use wafer_ocp::FailureMode;
 
 use super::features::temperature::Thresholds;
 use super::logs::smart;
@@ -128,7 +129,7 @@ impl Subsystem {
         let health = self.faults.health();
         let own = CriticalWarning::new()
             .with_unreliable(!saved)
-            .with_read_only(!saved)
+            .with_read_only(!saved || self.end_of_life() == Some(FailureMode::ReadOnly))
             .with_temperature(thresholds.exceeded(health.temperature()))
             .with_spare(health.available_spare() < smart::SPARE_THRESHOLD);
         CriticalWarning::from_bits(own.into_bits() | health.critical_warning)

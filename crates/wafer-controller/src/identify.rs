@@ -9,7 +9,9 @@ use super::fabrics::VERSION;
 use super::firmware::GRANULARITY;
 use super::nsid::LAST_NSID;
 use super::ports::ANA_GROUP;
-use super::{Controller, ERROR_ENTRIES, IO_CAPSULE_DATA, Kind, MAX_ASYNC_EVENTS, MDTS, MQES_Z};
+use super::{
+    Controller, ERROR_ENTRIES, Failure, IO_CAPSULE_DATA, Kind, MAX_ASYNC_EVENTS, MDTS, MQES_Z,
+};
 
 /// PCI Vendor ID, of the subsystem too: `WF`, which PCI-SIG has assigned to nobody. A drive that is reached over a network
 /// has no PCI function; tools tell drives of different vendors by this field.
@@ -91,7 +93,8 @@ impl Controller {
             .with_firmware(true)
             .with_ana(true);
         id.oaes = notices.into_bits().into();
-        id.ctratt = ctratt.with_egs(true).with_ng(true).with_fdps(true).into_bits().into();
+        id.ctratt =
+            ctratt.with_egs(true).with_ng(true).with_fdps(true).with_ulist(true).into_bits().into();
         let capabilities = self.subsystem.support.capabilities(self.admin_commands());
         id.oacs = capabilities.oacs.into();
         id.oncs = capabilities.oncs.into();
@@ -234,6 +237,19 @@ pub(crate) fn descriptors(namespace: &Namespace) -> Vec<u8> {
     }
     data.resize(4096, 0);
     data
+}
+
+/// Returns the UUID List: the one of OCP.
+pub(crate) fn uuid_list() -> Vec<u8> {
+    let mut data = vec![0; 4096];
+    // The first entry has index 1; its UUID follows a header.
+    data[32 + 16..64].copy_from_slice(&wafer_ocp::UUID);
+    data
+}
+
+/// Checks a UUID Index; 0 is none.
+pub(crate) fn check_uuid(index: u8, field: Location) -> Result<(), Failure> {
+    if index <= 1 { Ok(()) } else { Err(field.into()) }
 }
 
 /// Returns ASCII text padded with spaces.

@@ -17,7 +17,6 @@ mod features;
 mod firmware;
 pub mod identify;
 mod latch;
-pub mod latency;
 mod lockdown;
 mod logs;
 pub mod nsid;
@@ -52,6 +51,7 @@ use wafer_nvme::{
     AsyncEventConfig, Cc, ErrorEntry, ErrorRecovery, HostBehavior, NvmOpcode, ReservationMask,
     Status,
 };
+pub use wafer_ocp::FailureMode;
 
 /// I/O queues of a controller at most.
 pub const MAX_IO_QUEUES: u16 = 64;

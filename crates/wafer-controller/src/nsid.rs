@@ -20,6 +20,14 @@ pub(crate) enum Nsid {
 }
 
 impl Nsid {
+    /// Returns the namespace, unless all are meant.
+    pub(crate) fn one(self) -> Option<u32> {
+        match self {
+            Nsid::One(nsid) => Some(nsid),
+            Nsid::All => None,
+        }
+    }
+
     /// Checks the NSID of a command that takes one namespace or all.
     pub(crate) fn one_or_all(sqe: &Sqe) -> Result<Self, Failure> {
         match sqe.nsid.get() {

@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::mem::offset_of;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
@@ -15,11 +15,11 @@ use wafer_nvme::{
     AsyncEventConfig, Cc, ConnectCommand, ConnectData, DISCOVERY_NQN, HostBehavior, Location,
     MAX_NQN, NvmOpcode, Status, nqn,
 };
+use wafer_ocp::Ocp;
 
 use super::async_event::Events;
 use super::faults::Faults;
 use super::firmware::Download;
-use super::latency::LatencyMonitor;
 use super::lockdown::Lockdown;
 use super::ports::{Ports, Reached};
 use super::support::Support;
@@ -98,13 +98,14 @@ pub struct Subsystem {
     /// When it was made.
     pub started: Instant,
     pub(crate) support: Support,
-    /// Latencies of commands, where a host asked for them.
-    pub latency: LatencyMonitor,
+    /// What it keeps for the OCP Datacenter NVMe SSD specification.
+    pub ocp: Ocp,
     /// Faults that were injected.
     pub faults: Faults,
     pub(super) telemetry: Telemetry,
     pub(crate) download: Download,
     pub(super) ports: Ports,
+    neighbours: OnceLock<Vec<Arc<Subsystem>>>,
     pub(crate) lockdown: Lockdown,
     access: Access,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
@@ -132,7 +133,7 @@ impl Subsystem {
         access: Access,
     ) -> Arc<Self> {
         let subsystem = Arc::new(Subsystem {
-            latency: LatencyMonitor::new(&drive),
+            ocp: Ocp::new(&drive),
             drive,
             options,
             access,
@@ -141,6 +142,7 @@ impl Subsystem {
             telemetry: Telemetry::default(),
             download: Download::default(),
             ports: Ports::default(),
+            neighbours: OnceLock::new(),
             lockdown: Lockdown::default(),
             faults: Faults::default(),
             controllers: Mutex::default(),
@@ -165,6 +167,25 @@ impl Subsystem {
             }
         });
         subsystem
+    }
+
+    /// Offers other subsystems at the ports of this one, too. Its discovery controllers report all of them. Only the first
+    /// call counts.
+    pub fn offer(&self, others: Vec<Arc<Subsystem>>) {
+        let _ = self.neighbours.set(others);
+    }
+
+    /// Returns the subsystems that its ports offer, itself first.
+    pub fn offered(self: &Arc<Self>) -> Vec<Arc<Subsystem>> {
+        let others = self.neighbours.get().into_iter().flatten();
+        std::iter::once(self).chain(others).map(Arc::clone).collect()
+    }
+
+    /// Returns the subsystem that Connect names; itself if none of them has the name.
+    pub fn named(self: &Arc<Self>, data: &ConnectData) -> Arc<Subsystem> {
+        let name = nqn(&data.subnqn);
+        let found = self.offered().into_iter().find(|s| name == Some(s.options.nqn.as_str()));
+        found.unwrap_or_else(|| Arc::clone(self))
     }
 
     fn registry(&self) -> MutexGuard<'_, BTreeMap<u16, Arc<Controller>>> {
@@ -322,6 +343,20 @@ impl Subsystem {
         if registry.get(&controller.cntlid).is_some_and(|c| std::ptr::eq(&**c, controller)) {
             self.download.end(controller);
             registry.remove(&controller.cntlid);
+            drop(registry);
+            self.end_streams(controller);
+        }
+    }
+
+    /// Disables the Streams directive for the host of a controller that was reset or is gone, unless the host has another
+    /// that is enabled (Base 2.1, 8.1.8.2.2.1).
+    pub(crate) fn end_streams(&self, controller: &Controller) {
+        let host = controller.hostid;
+        let others = self.controllers();
+        let mut others = others.iter().filter(|other| !std::ptr::eq(&***other, controller));
+        if !others.any(|other| other.hostid == host && other.state().cc.en()) {
+            // Only enabling can fail.
+            let _ = self.drive.enable_streams(host, None, false);
         }
     }
 }

@@ -194,6 +194,7 @@ fn run(case: &Case, policy: &str) -> (f64, f64, f64) {
         isolation: case.isolation,
         handle_isolation: Default::default(),
         fdp: case.fdp,
+        streams: 0,
         gc: GcConfig { policy: policy.to_owned(), ..GcConfig::default() },
         namespaces: Vec::new(),
         timing: None,

@@ -37,10 +37,14 @@ pub struct DeviceConfig {
     /// Isolation type of a single handle, by its number: `handle_isolation.2 = "persistently"`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handle_isolation: BTreeMap<String, Isolation>,
-    /// Enables Flexible Data Placement. If false, the device is conventional: it has one stream and
-    /// ignores placement identifiers.
+    /// Enables Flexible Data Placement. If false, the device is conventional: it has one handle, which all placement
+    /// identifiers mean, and one more for each of its `streams`.
     #[serde(default = "default_true")]
     pub fdp: bool,
+    /// With `fdp = false`: number of streams that can be open at a time, 0 to 127. Stream *n* is handle *n* of every
+    /// namespace; writes without a stream go to handle 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub streams: u16,
     /// Garbage collection.
     #[serde(default)]
     pub gc: GcConfig,
@@ -57,6 +61,11 @@ pub struct DeviceConfig {
     /// How long the media last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endurance: Option<EnduranceConfig>,
+}
+
+/// Returns whether a count is what a configuration without its key has.
+fn is_zero(count: &u16) -> bool {
+    *count == 0
 }
 
 impl DeviceConfig {

@@ -36,7 +36,7 @@ pub struct Geometry {
     pub ru_count: u32,
     /// Reclaim groups; group `g` holds the reclaim units of [`Geometry::group_range`].
     pub groups: u16,
-    /// Reclaim unit handles in use: 1 without FDP.
+    /// Reclaim unit handles in use: without FDP 1 and one for each stream.
     pub handles: u16,
     /// Isolation of each handle.
     pub isolation: Vec<Isolation>,
@@ -82,6 +82,9 @@ impl Geometry {
         )?;
         range("handles", config.handles, MAX_HANDLES)?;
         range("groups", config.groups, MAX_GROUPS)?;
+        InvalidKey::unless(config.streams < MAX_HANDLES, "streams", || {
+            format!("{} is not between 0 and {}", config.streams, MAX_HANDLES - 1)
+        })?;
         share("gc.background_free", config.gc.background_free)?;
         share("gc.background_max_valid", config.gc.background_max_valid)?;
         share("gc.forced_free", config.gc.forced_free)?;
@@ -93,8 +96,14 @@ impl Geometry {
         policy::check(&config.gc)?;
         let service = config.service.check();
         service.map_err(|(key, message)| InvalidKey::new(format!("service.{key}"), message))?;
-        let (handles, groups) = if config.fdp { (config.handles, config.groups) } else { (1, 1) };
-        let (namespaces, namespace_handles) = namespaces(config, logical_pages)?;
+        let (handles, groups) =
+            if config.fdp { (config.handles, config.groups) } else { (1 + config.streams, 1) };
+        let (namespaces, mut namespace_handles) = namespaces(config, logical_pages)?;
+        if !config.fdp && config.streams > 0 {
+            namespace_handles.fill((0..handles).collect());
+        }
+        let mut isolation = isolation(config)?;
+        isolation.resize(usize::from(handles), config.isolation);
         let pages_per_ru = (ru.0 / page.0) as u32;
         let ru_count = ru_count(config)?;
         Ok(Geometry {
@@ -104,7 +113,7 @@ impl Geometry {
             ru_count,
             groups,
             handles,
-            isolation: isolation(config)?[..usize::from(handles)].to_vec(),
+            isolation,
             forced_share: config.gc.forced_free,
             background_share: config.gc.background_free,
             background_max_valid: (config.gc.background_max_valid * f64::from(pages_per_ru)) as u32,

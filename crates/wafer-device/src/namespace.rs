@@ -122,7 +122,7 @@ impl<O: Observer> Device<O> {
     /// Derives what the write path needs of the namespaces.
     pub(crate) fn place_namespaces(&mut self) {
         let geometry = &self.geometry;
-        // Without FDP there is one handle, whatever the list says.
+        // Without FDP and streams there is one handle, whatever the list says.
         let slot = |handle: &u16| u32::from((*handle).min(geometry.handles - 1));
         let all = geometry.namespaces.iter().zip(&geometry.namespace_handles);
         let layout = |(pages, handles): (&Range<u64>, &Vec<u16>)| NamespaceLayout {

@@ -13,6 +13,7 @@
 //!   their contents. `resume.rs`: from the files to the drive.
 //! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
 //! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `reservation.rs`: reservations. `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test. `firmware.rs`: firmware slots.
+//! - `streams.rs`: streams of a drive without FDP.
 //! - `clock.rs`, `random.rs`: all access to time and randomness. Tests replace them.
 //!
 //! # Invariants
@@ -59,6 +60,7 @@ mod sanitize;
 mod self_test;
 mod snapshot;
 mod space;
+mod streams;
 mod wear;
 
 use std::collections::BTreeMap;
@@ -95,6 +97,8 @@ pub use self_test::SelfTestResult;
 use self_test::{SelfTests, Testing};
 pub use snapshot::DriveCounters;
 use space::Space;
+pub use streams::StreamCounts;
+use streams::Streams;
 use wafer_device::{Device, DeviceConfig, Geometry};
 use wafer_interface::{Command, Counters, FdpEvent, NsId, Observer, RuhId};
 use wafer_nvme::Status;
@@ -188,6 +192,7 @@ pub struct Drive {
     pub(crate) namespaces: RwLock<Vec<Option<Arc<Namespace>>>>,
     pub(crate) backend: Backend,
     pub(crate) space: Space,
+    pub(crate) streams: Streams,
     /// Whether a namespace is reserved, or was.
     reserved: AtomicBool,
     sanitizing: Sanitizing,
@@ -258,6 +263,7 @@ impl Drive {
             namespaces: RwLock::new(Vec::new()),
             backend,
             space: Space::default(),
+            streams: Streams::default(),
             reserved: AtomicBool::new(false),
             sanitizing: Sanitizing::default(),
             testing: Testing::default(),
@@ -422,7 +428,7 @@ impl Drive {
         self.backend.may_block()
     }
 
-    /// Returns the current geometry of the device: one handle while FDP is disabled.
+    /// Returns the current geometry of the device: while FDP is disabled one handle, and one for each stream.
     pub fn geometry(&self) -> Geometry {
         self.lock().device.geometry().clone()
     }

@@ -40,8 +40,9 @@ impl Drive {
         let controller_specified = !fdp || request.handles.is_empty();
         let usage = self.usage(inner);
         if !fdp {
-            // Without FDP the list is ignored (Base 2.1, NPHNDLS: only if FDP is enabled).
-            request.handles.clear();
+            // Without FDP the list is ignored (Base 2.1, NPHNDLS: only if FDP is enabled). All streams can be opened in
+            // every namespace.
+            request.handles = (0..inner.device.geometry().handles).map(RuhId).collect();
         } else if controller_specified {
             let first = |used: u8| usage.iter().position(|u| *u == used);
             let handle = first(2).or_else(|| first(0));

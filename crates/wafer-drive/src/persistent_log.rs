@@ -119,6 +119,11 @@ impl Drive {
         (log.generation, log.events.iter().rev().cloned().collect())
     }
 
+    /// Returns the events, the oldest first, without a reporting context.
+    pub fn persistent_events(&self) -> Vec<PersistentEvent> {
+        self.lock().persistent_log.events.iter().cloned().collect()
+    }
+
     /// Has `notify` called after each day of uptime. Only the first caller is notified.
     pub fn on_day(&self, notify: impl Fn() + Send + Sync + 'static) {
         let _ = self.daily.notify.set(Box::new(notify));

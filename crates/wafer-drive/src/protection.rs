@@ -147,6 +147,9 @@ impl Drive {
         }
         self.commit(&mut inner, &Change::Protect { nsid, state })?;
         namespace.protection.set(state);
+        if state != Protection::None {
+            self.release_stream_resources(nsid);
+        }
         Ok(())
     }
 

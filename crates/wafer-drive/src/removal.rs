@@ -134,6 +134,12 @@ impl Drive {
             }
         };
         let committed = self.commit(&mut inner, &change);
+        if committed.is_ok() {
+            match then {
+                Then::Delete => self.forget_streams(nsid),
+                Then::Format { .. } => self.release_streams(nsid),
+            }
+        }
         let next = match (then, committed) {
             (Then::Delete, Ok(())) => None,
             (Then::Format { lba_bytes, base, store }, Ok(())) => {

@@ -7,4 +7,5 @@ mod faults;
 mod fused;
 mod hostile;
 mod ports;
+mod subsystems;
 mod tenants;

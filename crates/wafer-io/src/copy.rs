@@ -50,7 +50,7 @@ impl IoCommand for Copy {
             nsid: sqe.nsid.get(),
             lba: sqe.cdw10_11(),
             format: cdw12,
-            directive: Directive::parse(sqe)?,
+            directive: Directive::of(sqe),
             fua: cdw12.fua(),
         })
     }

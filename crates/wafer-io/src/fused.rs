@@ -50,7 +50,7 @@ impl IoQueue {
         let expected = expected.get(..length as usize).ok_or(Status::INVALID_SGL_LENGTH);
         let data = data.get(..length as usize).ok_or(Status::INVALID_SGL_LENGTH);
         let (expected, data) = (expected.map_err(compare)?, data.map_err(write)?);
-        let directive = Directive::parse(sqes[1]).map_err(write)?;
+        let directive = Directive::of(sqes[1]);
         let pid = self.placement(&namespace, directive).map_err(write)?;
         let fua = RwCdw12::of(sqes[1]).fua();
         let durable = self.check_write(&namespace, fua).map_err(write)?;

@@ -34,10 +34,10 @@ use range::Directive;
 use wafer_drive::{Batch, Drive, Namespace, Reserved};
 use wafer_interface::{Command, NsId, Op, Placement};
 use wafer_nvme::{
-    CommandInfo, DataLength, DataTransfer, NvmOpcode, RwCdw12, Sqe, Status, location,
+    CommandInfo, DataLength, DataTransfer, DirectiveType, NvmOpcode, RwCdw12, Sqe, Status, location,
 };
 
-use wafer_controller::{Controller, Failure, MAX_TRANSFER, nsid, reservations};
+use wafer_controller::{Controller, Failure, FailureMode, MAX_TRANSFER, nsid, reservations};
 
 /// A PID that no namespace has, for one that would mean "none" to the device.
 const NEVER_VALID: Placement = Placement(u16::MAX - 1);
@@ -386,10 +386,11 @@ impl IoQueue {
 
     /// Returns the placement that a directive asks for.
     fn placement(&self, namespace: &Namespace, directive: Directive) -> Result<Placement, Failure> {
-        let pid = match directive {
-            Directive::None => return Ok(Placement::NONE),
-            Directive::Placement(pid) if self.fdp => pid,
-            Directive::Placement(_) => return Err(range::DTYPE.into()),
+        let pid = match directive.dtype {
+            DirectiveType::IDENTIFY => return Ok(Placement::NONE),
+            DirectiveType::DATA_PLACEMENT if self.fdp => Placement(directive.dspec),
+            _ if self.fdp => return Err(range::DTYPE.into()),
+            dtype => return self.stream(namespace, dtype, directive.dspec),
         };
         if namespace.placement(pid).is_ok() {
             return Ok(pid);
@@ -400,6 +401,25 @@ impl IoQueue {
         }
         // The device takes the default handle and logs the event.
         Ok(if pid == Placement::NONE { NEVER_VALID } else { pid })
+    }
+
+    /// Returns the placement of a directive without FDP: that of a stream. Directives are ignored unless the host enabled
+    /// one (Base 2.1, 8.1.8).
+    fn stream(
+        &self,
+        namespace: &Namespace,
+        dtype: DirectiveType,
+        identifier: u16,
+    ) -> Result<Placement, Failure> {
+        let host = self.controller.hostid;
+        if !self.drive.streams_enabled(host, Some(namespace.nsid)) {
+            return Ok(Placement::NONE);
+        }
+        match (dtype, identifier) {
+            (DirectiveType::STREAMS, 0) => Ok(Placement::NONE),
+            (DirectiveType::STREAMS, _) => Ok(self.drive.stream(host, namespace, identifier)),
+            _ => Err(range::DTYPE.into()),
+        }
     }
 
     /// Checks, if the host asked for that, that no block of a range is deallocated or unwritten. What this queue did
@@ -443,10 +463,15 @@ impl IoQueue {
     /// to make it durable, because the host asks for it or has no write cache.
     fn check_write(&self, namespace: &Namespace, fua: bool) -> Result<bool, Failure> {
         namespace.check_unprotected()?;
+        let end_of_life = self.controller.subsystem.end_of_life();
+        if end_of_life == Some(FailureMode::ReadOnly) {
+            return Err(Status::NAMESPACE_WRITE_PROTECTED.into());
+        }
         if !self.drive.may_block() {
             return Ok(false);
         }
-        let durable = fua || !self.controller.write_cache();
+        let through = end_of_life == Some(FailureMode::WriteThrough);
+        let durable = fua || through || !self.controller.write_cache();
         if durable {
             self.drive.check_durable()?
         } else {

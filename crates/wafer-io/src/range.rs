@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use wafer_drive::Namespace;
-use wafer_interface::Placement;
 use wafer_nvme::{DirectiveType, Location, RwCdw12, RwCdw13, Sqe};
 
 use super::{Failure, IoQueue, MAX_TRANSFER};
@@ -65,23 +64,18 @@ pub(super) fn check_transfer(length: u64, field: Location) -> Result<(), Failure
     if length <= MAX_TRANSFER { Ok(()) } else { Err(field.into()) }
 }
 
-/// Where a write asks to be placed.
+/// Where a write asks to be placed. The namespace decides whether that has a meaning.
 #[derive(Clone, Copy)]
-pub(super) enum Directive {
-    None,
-    Placement(Placement),
+pub(super) struct Directive {
+    /// Zero is no directive.
+    pub(super) dtype: DirectiveType,
+    pub(super) dspec: u16,
 }
 
 impl Directive {
-    /// Checks DTYPE and DSPEC.
-    pub(super) fn parse(sqe: &Sqe) -> Result<Self, Failure> {
-        match DirectiveType(RwCdw12::of(sqe).dtype()) {
-            // Zero is no directive.
-            DirectiveType::IDENTIFY => Ok(Directive::None),
-            DirectiveType::DATA_PLACEMENT => {
-                Ok(Directive::Placement(Placement(RwCdw13::of(sqe).dspec())))
-            }
-            _ => Err(DTYPE.into()),
-        }
+    /// Reads DTYPE and DSPEC.
+    pub(super) fn of(sqe: &Sqe) -> Self {
+        let dtype = DirectiveType(RwCdw12::of(sqe).dtype());
+        Directive { dtype, dspec: RwCdw13::of(sqe).dspec() }
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Write {
 
 impl IoCommand for Write {
     fn parse(sqe: &Sqe) -> Result<Self, Failure> {
-        let (range, directive) = (Range::parse(sqe), Directive::parse(sqe)?);
+        let (range, directive) = (Range::parse(sqe), Directive::of(sqe));
         Ok(Write { range, directive, fua: RwCdw12::of(sqe).fua() })
     }
 

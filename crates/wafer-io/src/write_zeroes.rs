@@ -16,7 +16,7 @@ pub(super) struct WriteZeroes {
 
 impl IoCommand for WriteZeroes {
     fn parse(sqe: &Sqe) -> Result<Self, Failure> {
-        let (range, directive) = (Range::parse(sqe), Directive::parse(sqe)?);
+        let (range, directive) = (Range::parse(sqe), Directive::of(sqe));
         let cdw12 = RwCdw12::of(sqe);
         Ok(WriteZeroes { range, directive, deallocate: cdw12.deac(), fua: cdw12.fua() })
     }

@@ -2,7 +2,7 @@
 
 use bitfield_struct::bitfield;
 
-use crate::{layout, open_enum};
+use crate::{U16, U32, layout, open_enum};
 
 open_enum! {
     /// Directive Type.
@@ -37,6 +37,40 @@ pub struct DirectiveEnable {
     /// Directive to enable or disable.
     pub dtype: u8,
     __: u16,
+}
+
+/// Command dword 12 of Directive Receive of type Streams, operation 3 (allocate resources).
+#[bitfield(u32)]
+pub struct StreamsRequested {
+    /// Namespace Streams Requested.
+    pub nsr: u16,
+    __: u16,
+}
+
+layout! {
+    /// Return Parameters of Directive Receive of type Streams, operation 1.
+    pub struct StreamParameters: 32 {
+        /// Max Streams Limit.
+        pub msl: U16,
+        /// NVM Subsystem Streams Available.
+        pub nssa: U16,
+        /// NVM Subsystem Streams Open.
+        pub nsso: U16,
+        /// NVM Subsystem Stream Capability: bit 0 shared identifiers, bit 1 hosts need an identifier.
+        pub nssc: u8,
+        #[doc(hidden)]
+        pub rsvd7: [u8; 9],
+        /// Stream Write Size, logical blocks.
+        pub sws: U32,
+        /// Stream Granularity Size, in units of `sws`.
+        pub sgs: U16,
+        /// Namespace Streams Allocated.
+        pub nsa: U16,
+        /// Namespace Streams Open.
+        pub nso: U16,
+        #[doc(hidden)]
+        pub rsvd26: [u8; 6],
+    } at { nssc: 6, sws: 16, sgs: 20, nsa: 22, nso: 24 }
 }
 
 layout! {

@@ -36,7 +36,16 @@ table! {
         RESERVATION_NOTIFICATION = 0x82, "Reservation Notification Mask".scope(Scope::Namespace);
         RESERVATION_PERSISTENCE = 0x83, "Reservation Persistence".scope(Scope::Namespace);
         WRITE_PROTECTION = 0x84, "Namespace Write Protection Config".scope(Scope::Namespace);
+        OCP_ERROR_INJECTION = 0xc0, "Error Injection (OCP)".scope(Scope::Subsystem);
+        OCP_CLEAR_FIRMWARE_HISTORY = 0xc1, "Clear Firmware Update History (OCP)".scope(Scope::Subsystem);
+        OCP_FAILURE_MODE = 0xc2, "EOL/PLP Failure Mode (OCP)".scope(Scope::Subsystem).saveable();
+        OCP_CLEAR_PCIE_ERRORS = 0xc3, "Clear PCIe Correctable Error Counters (OCP)";
+        OCP_IEEE1667 = 0xc4, "Enable IEEE1667 Silo (OCP)".scope(Scope::Subsystem);
         OCP_LATENCY_MONITOR = 0xc5, "Latency Monitor (OCP)".scope(Scope::Subsystem).saveable();
+        OCP_HEALTH_CHECK = 0xc6, "PLP Health Check Interval (OCP)".scope(Scope::Subsystem).saveable();
+        OCP_POWER_STATE = 0xc7, "DSSD Power State (OCP)".scope(Scope::Subsystem).saveable();
+        OCP_TELEMETRY_PROFILE = 0xc8, "Telemetry Profile (OCP)".scope(Scope::Subsystem);
+        OCP_ASYNC_EVENT = 0xc9, "DSSD Asynchronous Event Configuration (OCP)";
     }
 }
 

@@ -43,6 +43,8 @@ open_enum! {
         SECONDARY_CONTROLLERS = 0x15,
         /// Namespace granularity list.
         NAMESPACE_GRANULARITY = 0x16,
+        /// UUID list.
+        UUID_LIST = 0x17,
         /// Endurance group list.
         ENDURANCE_GROUPS = 0x19,
         /// Allocated namespace list of an I/O command set.

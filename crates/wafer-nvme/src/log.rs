@@ -44,8 +44,13 @@ table! {
         SANITIZE_STATUS = 0x81, "Sanitize Status".scope(Scope::Subsystem);
         OCP_SMART = 0xc0, "SMART / Health Information Extended (OCP)";
         OCP_ERROR_RECOVERY = 0xc1, "Error Recovery (OCP)";
+        OCP_FIRMWARE_HISTORY = 0xc2, "Firmware Activation History (OCP)".scope(Scope::Subsystem);
         OCP_LATENCY_MONITOR = 0xc3, "Latency Monitor (OCP)";
         OCP_DEVICE_CAPABILITIES = 0xc4, "Device Capabilities (OCP)";
+        OCP_UNSUPPORTED = 0xc5, "Unsupported Requirements (OCP)";
+        OCP_HARDWARE = 0xc6, "Hardware Component (OCP)";
+        OCP_TCG = 0xc7, "TCG Configuration (OCP)";
+        OCP_TELEMETRY_STRINGS = 0xc9, "Telemetry String (OCP)";
         WAFER_HANDLES = 0xd0, "Vendor specific: bytes per reclaim unit handle";
     }
 }
@@ -71,6 +76,16 @@ pub struct GetLogCdw11 {
     pub numdu: u16,
     /// Log Specific Identifier.
     pub lsi: u16,
+}
+
+/// Command dword 14 of Get Features and Set Features.
+#[bitfield(u32)]
+pub struct FeatureCdw14 {
+    /// UUID Index.
+    #[bits(7)]
+    pub uuid_index: u8,
+    #[bits(25)]
+    __: u32,
 }
 
 /// Command dword 14 of Get Log Page.

@@ -1,6 +1,8 @@
 //! Log pages and features of the OCP Datacenter NVMe SSD specification 2.0.
 
-use crate::{U16, U32, U64, U128, layout};
+use bitfield_struct::bitfield;
+
+use crate::{Timestamp, U16, U32, U64, U128, layout, open_enum};
 
 /// Log Page GUID of the SMART / Health Information Extended log page, lowest byte first.
 pub const SMART_EXTENDED_GUID: [u8; 16] =
@@ -8,6 +10,9 @@ pub const SMART_EXTENDED_GUID: [u8; 16] =
 /// Log Page GUID of the Error Recovery log page, lowest byte first.
 pub const ERROR_RECOVERY_GUID: [u8; 16] =
     0x5a19_83ba_3dfd_4dab_ae34_30fe_2131_d944_u128.to_le_bytes();
+/// Log Page GUID of the Firmware Activation History log page, lowest byte first.
+pub const FIRMWARE_HISTORY_GUID: [u8; 16] =
+    0xd11c_f3ac_8ab2_4de2_a3f6_dab4_769a_796d_u128.to_le_bytes();
 /// Log Page GUID of the Latency Monitor log page, lowest byte first.
 pub const LATENCY_MONITOR_GUID: [u8; 16] =
     0x85d4_5e58_d4e6_4370_9c6c_84d0_8cc0_7a92_u128.to_le_bytes();
@@ -165,6 +170,92 @@ layout! {
         /// Log Page GUID.
         pub guid: [u8; 16],
     } at { sanitize: 6, fused: 12, power_states: 16, version: 4078, guid: 4080 }
+}
+
+layout! {
+    /// Entry of the Firmware Activation History log.
+    pub struct OcpFirmwareActivation: 64 {
+        /// Entry Version Number, 1.
+        pub version: u8,
+        /// Entry Length, bytes.
+        pub length: u8,
+        #[doc(hidden)]
+        pub rsvd2: [u8; 2],
+        /// Firmware Activation Count.
+        pub count: U16,
+        /// Timestamp.
+        pub timestamp: Timestamp,
+        #[doc(hidden)]
+        pub rsvd14: [u8; 8],
+        /// Power Cycle Count.
+        pub power_cycles: U64,
+        /// Previous Firmware.
+        pub old_revision: [u8; 8],
+        /// New Firmware Activated.
+        pub new_revision: [u8; 8],
+        /// Slot Number.
+        pub slot: u8,
+        /// Commit Action Type.
+        pub action: u8,
+        /// Result: 0, or Status Code Type in bits 10:8 and Status Code in bits 7:0.
+        pub result: U16,
+        #[doc(hidden)]
+        pub rsvd50: [u8; 14],
+    } at { timestamp: 6, power_cycles: 22, slot: 46, result: 48 }
+}
+
+layout! {
+    /// Firmware Activation History, log page C2h.
+    pub struct OcpFirmwareHistoryLog: 4096 {
+        /// Log Identifier.
+        pub lid: u8,
+        #[doc(hidden)]
+        pub rsvd1: [u8; 3],
+        /// Valid Number of Entries.
+        pub valid: U32,
+        /// Entries.
+        pub entries: [OcpFirmwareActivation; 20],
+        #[doc(hidden)]
+        pub rsvd1288: [u8; 2790],
+        /// Log Page Version, 1.
+        pub version: U16,
+        /// Log Page GUID.
+        pub guid: [u8; 16],
+    } at { entries: 8, version: 4078, guid: 4080 }
+}
+
+open_enum! {
+    /// Type of an injected error.
+    OcpErrorType(u16) {
+        /// No More NAND Spares Available.
+        NO_MORE_SPARES = 0x0a,
+    }
+}
+
+/// Command dword 11 of Error Injection.
+#[bitfield(u32)]
+pub struct OcpErrorInjectionCdw11 {
+    /// Number of Error Injections.
+    #[bits(7)]
+    pub entries: u8,
+    #[bits(25)]
+    __: u32,
+}
+
+layout! {
+    /// Entry of Error Injection.
+    pub struct OcpErrorInjection: 32 {
+        /// Bit 0 enables the injection, bit 1 limits it to one instance.
+        pub flags: u8,
+        #[doc(hidden)]
+        pub rsvd1: u8,
+        /// Error Injection Type: an [`OcpErrorType`].
+        pub kind: U16,
+        /// Number of Reads to Trigger Device Panic.
+        pub reads: U16,
+        #[doc(hidden)]
+        pub rsvd6: [u8; 26],
+    } at { kind: 2, reads: 4 }
 }
 
 layout! {

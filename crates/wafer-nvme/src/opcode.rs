@@ -10,6 +10,9 @@ const BLOCKS: CommandEffects = NONE.with_lbcc(true);
 /// Changes the inventory of namespaces.
 const INVENTORY: CommandEffects = NONE.with_nic(true);
 
+/// Its UUID Index selects the vendor or specification whose log page or feature is meant.
+const UUID: CommandEffects = NONE.with_uss(true);
+
 /// The data of Reservation Register and Reservation Acquire, and of Reservation Release.
 const KEYS: DataLength =
     DataLength::Entries { bytes: size_of::<ReservationKeys>() as u64, count: |_| 1 };
@@ -20,14 +23,16 @@ table! {
     AdminOpcode, ADMIN_COMMANDS: [CommandInfo] {
         DELETE_IO_SQ = 0x00, "Delete I/O Submission Queue".clause("Base 2.1, 5.2.4");
         CREATE_IO_SQ = 0x01, "Create I/O Submission Queue".clause("Base 2.1, 5.2.2");
-        GET_LOG_PAGE = 0x02, "Get Log Page".clause("Base 2.1, 5.1.12").namespace(Depends).discovery();
+        GET_LOG_PAGE = 0x02, "Get Log Page".clause("Base 2.1, 5.1.12").namespace(Depends).discovery()
+            .effects(UUID);
         DELETE_IO_CQ = 0x04, "Delete I/O Completion Queue".clause("Base 2.1, 5.2.3");
         CREATE_IO_CQ = 0x05, "Create I/O Completion Queue".clause("Base 2.1, 5.2.1");
         IDENTIFY = 0x06, "Identify".clause("Base 2.1, 5.1.13").namespace(Depends).discovery();
         ABORT = 0x08, "Abort".clause("Base 2.1, 5.1.1");
         SET_FEATURES = 0x09, "Set Features".clause("Base 2.1, 5.1.25").namespace(Depends).discovery()
-            .oncs(Oncs::new().with_features_save(true));
-        GET_FEATURES = 0x0a, "Get Features".clause("Base 2.1, 5.1.11").namespace(Depends).discovery();
+            .effects(UUID).oncs(Oncs::new().with_features_save(true));
+        GET_FEATURES = 0x0a, "Get Features".clause("Base 2.1, 5.1.11").namespace(Depends).discovery()
+            .effects(UUID);
         ASYNC_EVENT_REQUEST = 0x0c, "Asynchronous Event Request".clause("Base 2.1, 5.1.2").discovery();
         NAMESPACE_MANAGEMENT = 0x0d, "Namespace Management".clause("Base 2.1, 5.1.21").namespace(Depends)
             .effects(INVENTORY).oacs(Oacs::new().with_namespace_management(true));

@@ -111,6 +111,8 @@ open_enum! {
         PROHIBITION_NOT_SUPPORTED = 0x128,
         /// Invalid I/O command set combination.
         IO_COMMAND_SET_COMBINATION_REJECTED = 0x12b,
+        /// Stream Resource Allocation Failed.
+        STREAM_RESOURCE_ALLOCATION_FAILED = 0x17f,
         /// Conflicting Attributes.
         CONFLICTING_ATTRIBUTES = 0x180,
         /// Attempted Write to Read Only Range.

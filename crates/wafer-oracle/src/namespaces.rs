@@ -21,8 +21,12 @@ pub(crate) struct Namespace {
 
 /// The namespaces of a configuration.
 pub(crate) fn configured(config: &DeviceConfig, sizes: &Sizes) -> Vec<Namespace> {
-    // Without FDP there is one handle, whatever the lists name.
-    let known = |handles: Vec<u16>| handles.iter().map(|h| (*h).min(sizes.handles - 1)).collect();
+    // Without FDP there is one handle, whatever the lists name; with streams every namespace has them all.
+    let every = !config.fdp && config.streams > 0;
+    let known = |handles: Vec<u16>| match every {
+        true => (0..=config.streams).collect(),
+        false => handles.iter().map(|h| (*h).min(sizes.handles - 1)).collect(),
+    };
     if config.namespaces.is_empty() {
         let handles = known((0..config.handles).collect());
         return vec![Namespace { first: 0, pages: sizes.pages, handles }];

@@ -62,7 +62,7 @@ impl Sizes {
                 (physical / unit_bytes as f64) as u64
             }
         };
-        let handles = if config.fdp { config.handles } else { 1 };
+        let handles = if config.fdp { config.handles } else { config.streams + 1 };
         let isolation = |handle: u16| {
             let own = config.handle_isolation.get(&handle.to_string());
             *own.unwrap_or(&config.isolation) == Isolation::Persistently

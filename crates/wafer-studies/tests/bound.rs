@@ -136,6 +136,7 @@ fn config(handles: u16) -> DeviceConfig {
         isolation: Isolation::Initially,
         handle_isolation: Default::default(),
         fdp: true,
+        streams: 0,
         gc: GcConfig {
             background_free: 0.0,
             destination: Some(Destination::Generation),

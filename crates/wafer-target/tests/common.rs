@@ -48,6 +48,22 @@ pub(crate) fn configure(controller: &Controller, cc: Cc) -> Result<Reply, Failur
     fabrics(controller, 0, &Sqe::read_from_bytes(command.as_bytes()).unwrap())
 }
 
+/// Connects a host, whose name and identifier follow from a number, and enables its controller.
+pub(crate) fn connect_host(subsystem: &Arc<Subsystem>, number: u8) -> Arc<Controller> {
+    let connect = ConnectCommand { sqsize_z: 31.into(), ..Default::default() };
+    let data = ConnectData {
+        hostid: [number; 16],
+        cntlid: 0xffff.into(),
+        subnqn: nqn_field(fuzzing::NQN),
+        hostnqn: nqn_field(&format!("nqn.2026-11.io.wafer:host{number}")),
+        ..Default::default()
+    };
+    let controller = subsystem.connect_admin(&connect, &data, String::new()).unwrap();
+    let cc = Cc::new().with_en(true).with_iosqes(6).with_iocqes(4);
+    configure(&controller, cc).unwrap();
+    controller
+}
+
 pub(crate) fn subsystem() -> Arc<Subsystem> {
     fuzzing::subsystem_on(DataSpec::None, Environment::default())
 }

@@ -17,6 +17,7 @@ mod reservations;
 mod sanitize;
 mod self_test;
 mod slices;
+mod streams;
 mod support;
 mod telemetry;
 mod transfer;

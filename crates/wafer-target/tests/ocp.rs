@@ -7,6 +7,7 @@ use wafer_controller::{Controller, admin};
 use wafer_drive::Environment;
 use wafer_faults::{FaultyStorage, ManualClock};
 use wafer_interface::{Command, Op, Placement};
+use wafer_io::IoQueue;
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 use wafer_storage::DataSpec;
@@ -229,4 +230,171 @@ fn device_capabilities_are_those_of_identify() {
     assert_eq!(log.dataset_management.get() & 1 == 1, oncs.dsm());
     assert_eq!(log.write_uncorrectable.get() & 1 == 1, oncs.write_uncorrectable());
     assert_eq!(log.write_zeroes.get(), 0b111);
+}
+
+fn feature(fid: Fid, value: u32, save: bool) -> Sqe {
+    let cdw10 = SetFeaturesCdw10::new().with_fid(fid.0).with_sv(save).into_bits();
+    sqe(AdminOpcode::SET_FEATURES, cdw10, value)
+}
+
+fn set_value(controller: &Controller, fid: Fid, value: u32, save: bool) -> Status {
+    let done = admin(controller, &feature(fid, value, save), &[]);
+    done.map_or_else(|failure| failure.status, |_| Status::SUCCESS)
+}
+
+/// Returns the current, the default and the saved value of a feature.
+fn values(controller: &Controller, fid: Fid) -> [u32; 3] {
+    [0, 1, 2].map(|select| {
+        let cdw10 = GetFeaturesCdw10::new().with_fid(fid.0).with_sel(select).into_bits();
+        admin(controller, &sqe(AdminOpcode::GET_FEATURES, cdw10, 0), &[]).unwrap().dw0
+    })
+}
+
+#[test]
+fn features_of_one_number_are_checked_and_saved() {
+    let storage = FaultyStorage::default();
+    let open = |storage: FaultyStorage| {
+        let environment = Environment { storage: Arc::new(storage), ..Environment::default() };
+        fuzzing::subsystem_on(DataSpec::File("drive.img".into()), environment)
+    };
+    let subsystem = open(storage.clone());
+    let controller = fuzzing::connect(&subsystem);
+    assert_eq!(values(&controller, Fid::OCP_FAILURE_MODE), [3, 3, 3]);
+    assert_eq!(set_value(&controller, Fid::OCP_FAILURE_MODE, 1 << 30, false), Status::SUCCESS);
+    assert_eq!(set_value(&controller, Fid::OCP_FAILURE_MODE, 0, false), Status::INVALID_FIELD);
+    assert_eq!(values(&controller, Fid::OCP_FAILURE_MODE), [1, 3, 3]);
+    assert_eq!(set_value(&controller, Fid::OCP_HEALTH_CHECK, 7 << 16, true), Status::SUCCESS);
+    assert_eq!(values(&controller, Fid::OCP_HEALTH_CHECK), [7, 15, 7]);
+    let page = log::<1024>(&controller, Lid::OCP_DEVICE_CAPABILITIES, 0);
+    let power = OcpDeviceCapabilitiesLog::read_from_bytes(&page).unwrap();
+    let watts = power.least_power_state.get();
+    let valid = |watts: u16| power.power_states[usize::from(watts)] == 0x80;
+    assert!(valid(watts) && !valid(watts + 1));
+    assert_eq!(set_value(&controller, Fid::OCP_POWER_STATE, watts.into(), false), Status::SUCCESS);
+    let other = u32::from(watts) + 1;
+    assert_eq!(set_value(&controller, Fid::OCP_POWER_STATE, other, false), Status::INVALID_FIELD);
+    // As after a kill: the first drive is not closed.
+    let controller = fuzzing::connect(&open(storage.copy()));
+    assert_eq!(values(&controller, Fid::OCP_FAILURE_MODE)[0], 3);
+    assert_eq!(values(&controller, Fid::OCP_HEALTH_CHECK), [7, 15, 7]);
+}
+
+/// Injects an error by the feature.
+fn inject(controller: &Controller, kind: u16, flags: u8) -> Status {
+    let entry = OcpErrorInjection { flags, kind: kind.into(), ..Default::default() };
+    let command = feature(Fid::OCP_ERROR_INJECTION, 1, false);
+    let done = admin(controller, &command, entry.as_bytes());
+    done.map_or_else(|failure| failure.status, |_| Status::SUCCESS)
+}
+
+#[test]
+fn without_spares_the_drive_does_what_its_failure_mode_says() {
+    let subsystem = fuzzing::subsystem_on(DataSpec::Memory, Environment::default());
+    let controller = fuzzing::connect(&subsystem);
+    let mut queue = IoQueue::new(Arc::clone(&controller));
+    let mut write = || {
+        let sqe = Sqe { opcode: NvmOpcode::WRITE.0, nsid: 1.into(), ..Default::default() };
+        queue.begin_batch();
+        let done = queue.execute(&sqe, &[1; 512], &mut Vec::new());
+        queue.end_batch().unwrap();
+        done.map_or_else(|failure| failure.status, |()| Status::SUCCESS)
+    };
+    let warning = || CriticalWarning::from(smart(&controller).critical_warning);
+    assert_eq!(set_value(&controller, Fid::OCP_FAILURE_MODE, 1 << 30, false), Status::SUCCESS);
+    assert_eq!((write(), warning()), (Status::SUCCESS, CriticalWarning::new()));
+    // There is no panic to inject.
+    assert_eq!(inject(&controller, 1, 1), Status::INVALID_FIELD);
+    assert_eq!(inject(&controller, OcpErrorType::NO_MORE_SPARES.0, 1), Status::SUCCESS);
+    let spare = CriticalWarning::new().with_spare(true);
+    assert_eq!(warning(), spare.with_read_only(true));
+    assert_eq!(write(), Status::NAMESPACE_WRITE_PROTECTED);
+    let get = sqe(AdminOpcode::GET_FEATURES, Fid::OCP_ERROR_INJECTION.0.into(), 0);
+    let injected = admin(&controller, &get, &[]).unwrap();
+    assert_eq!((injected.dw0, injected.data.len()), (1, 4096));
+    assert_eq!(injected.data[..4], [1, 0, 10, 0]);
+    assert_eq!(set_value(&controller, Fid::OCP_FAILURE_MODE, 2 << 30, false), Status::SUCCESS);
+    assert_eq!((write(), warning()), (Status::SUCCESS, spare));
+    assert_eq!(set_value(&controller, Fid::OCP_FAILURE_MODE, 1 << 30, false), Status::SUCCESS);
+    assert_eq!(inject(&controller, OcpErrorType::NO_MORE_SPARES.0, 0), Status::SUCCESS);
+    assert_eq!((write(), warning()), (Status::SUCCESS, CriticalWarning::new()));
+    assert_eq!(admin(&controller, &get, &[]).unwrap().dw0, 0);
+}
+
+#[test]
+fn write_through_makes_each_write_durable() {
+    let storage = FaultyStorage::default();
+    let environment = Environment { storage: Arc::new(storage.clone()), ..Environment::default() };
+    let subsystem = fuzzing::subsystem_on(DataSpec::File("drive.img".into()), environment);
+    let controller = fuzzing::connect(&subsystem);
+    let mut queue = IoQueue::new(Arc::clone(&controller));
+    assert_eq!(set_value(&controller, Fid::OCP_FAILURE_MODE, 2 << 30, false), Status::SUCCESS);
+    assert_eq!(inject(&controller, OcpErrorType::NO_MORE_SPARES.0, 1), Status::SUCCESS);
+    // Once nothing can be synced, only a write that has to be durable fails.
+    storage.fail_syncs(true);
+    let sqe = Sqe { opcode: NvmOpcode::WRITE.0, nsid: 1.into(), ..Default::default() };
+    queue.begin_batch();
+    let done = queue.execute(&sqe, &[1; 512], &mut Vec::new());
+    assert_eq!(done.unwrap_err().status, Status::WRITE_FAULT);
+}
+
+#[test]
+fn the_firmware_history_has_activations_since_it_was_cleared() {
+    let subsystem = subsystem();
+    let controller = fuzzing::connect(&subsystem);
+    let history = || {
+        let page = log::<1024>(&controller, Lid::OCP_FIRMWARE_HISTORY, 0);
+        OcpFirmwareHistoryLog::read_from_bytes(&page).unwrap()
+    };
+    let commit = |action: u8, slot: u8| {
+        let cdw10 = FirmwareCommitCdw10::new().with_action(action).with_slot(slot).into_bits();
+        admin(&controller, &sqe(AdminOpcode::FIRMWARE_COMMIT, cdw10, 0), &[])
+            .map_or_else(|failure| failure.status, |_| Status::SUCCESS)
+    };
+    assert_eq!((history().valid.get(), history().guid), (0, FIRMWARE_HISTORY_GUID));
+    for _ in 0..21 {
+        assert_eq!(commit(3, 1), Status::SUCCESS);
+    }
+    assert_eq!(commit(2, 7), Status::INVALID_FIRMWARE_SLOT);
+    let now = history();
+    let (first, last) = (now.entries[0], now.entries[19]);
+    assert_eq!((now.valid.get(), first.count.get(), last.count.get()), (20, 3, 22));
+    assert_eq!((first.slot, first.action, first.result.get()), (1, 3, 0));
+    assert_eq!((last.slot, last.action, last.result.get()), (7, 2, 0x106));
+    let running = subsystem.drive.firmware().running();
+    assert_eq!((first.old_revision, first.new_revision), (running, running));
+    assert_eq!(first.power_cycles.get(), 1);
+    let clear = Fid::OCP_CLEAR_FIRMWARE_HISTORY;
+    assert_eq!(set_value(&controller, clear, 1, false), Status::INVALID_FIELD);
+    assert_eq!(history().valid.get(), 20);
+    assert_eq!(set_value(&controller, clear, 1 << 31, false), Status::SUCCESS);
+    assert_eq!(history().valid.get(), 0);
+    assert_eq!(commit(3, 1), Status::SUCCESS);
+    assert_eq!((history().valid.get(), history().entries[0].count.get()), (1, 1));
+}
+
+#[test]
+fn the_uuid_list_names_ocp() {
+    let controller = fuzzing::connect(&subsystem());
+    assert!(Ctratt::from(identify(&controller).ctratt.get()).ulist());
+    let list = sqe(AdminOpcode::IDENTIFY, Cns::UUID_LIST.0.into(), 0);
+    let data = admin(&controller, &list, &[]).unwrap().data;
+    // c194d55b-e094-4794-a21d-29998f56be6f, the only entry.
+    assert_eq!(data[48..52], [0xc1, 0x94, 0xd5, 0x5b]);
+    assert_eq!(
+        (data.len(), data[63], data[64..].iter().any(|byte| *byte != 0)),
+        (4096, 0x6f, false)
+    );
+    let get = |index: u8| {
+        let get = sqe(AdminOpcode::GET_FEATURES, Fid::OCP_POWER_STATE.0.into(), 0);
+        let page = GetLogCdw10::new().with_lid(Lid::OCP_SMART.0).with_numdl_z(127).into_bits();
+        [get, sqe(AdminOpcode::GET_LOG_PAGE, page, 0)].map(|command| {
+            let uuid = GetLogCdw14::new().with_uuid_index(index).into_bits();
+            let command = Sqe { cdw14: uuid.into(), ..command };
+            admin(&controller, &command, &[])
+                .map_or_else(|failure| failure.status, |_| Status::SUCCESS)
+        })
+    };
+    assert_eq!(get(0), [Status::SUCCESS; 2]);
+    assert_eq!(get(1), [Status::SUCCESS; 2]);
+    assert_eq!(get(2), [Status::INVALID_FIELD; 2]);
 }

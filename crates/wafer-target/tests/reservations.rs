@@ -10,7 +10,7 @@ use wafer_nvme::*;
 use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
 
-use crate::common::{configure, sqe};
+use crate::common::{connect_host, sqe};
 
 /// Bytes of a block.
 const BLOCK: usize = 512;
@@ -24,17 +24,7 @@ struct Host {
 
 impl Host {
     fn new(subsystem: &Arc<Subsystem>, number: u8) -> Self {
-        let connect = ConnectCommand { sqsize_z: 31.into(), ..Default::default() };
-        let data = ConnectData {
-            hostid: [number; 16],
-            cntlid: 0xffff.into(),
-            subnqn: nqn_field(fuzzing::NQN),
-            hostnqn: nqn_field(&format!("nqn.2026-11.io.wafer:host{number}")),
-            ..Default::default()
-        };
-        let controller = subsystem.connect_admin(&connect, &data, String::new()).unwrap();
-        let cc = Cc::new().with_en(true).with_iosqes(6).with_iocqes(4);
-        configure(&controller, cc).unwrap();
+        let controller = connect_host(subsystem, number);
         let queue = IoQueue::new(Arc::clone(&controller));
         Host { controller, queue, key: 0x100 + u64::from(number) }
     }

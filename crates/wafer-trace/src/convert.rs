@@ -98,6 +98,7 @@ fn made_up(scan: &Scan) -> CaptureHeader {
             isolation: Default::default(),
             handle_isolation: Default::default(),
             fdp: true,
+            streams: 0,
             gc: Default::default(),
             namespaces: Vec::new(),
             service: Default::default(),

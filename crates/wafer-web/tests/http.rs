@@ -52,6 +52,10 @@ impl LiveSource for Source {
         self.units_asked.fetch_add(1, Ordering::Relaxed);
         None
     }
+
+    fn control(&self, request: &[u8]) -> (u16, String) {
+        (200, format!("{{\"bytes\":{}}}", request.len()))
+    }
 }
 
 fn start() -> (Arc<Source>, Server) {
@@ -59,6 +63,7 @@ fn start() -> (Arc<Source>, Server) {
     let config = Config {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         token: None,
+        control: Some("operator-1".to_owned()),
         interval: Duration::from_millis(20),
         limits: Limits { silence: Duration::from_millis(500), connections: 80 },
     };
@@ -75,6 +80,64 @@ fn request(server: &Server, path: &str) -> (String, BufReader<TcpStream>) {
     let mut status = String::new();
     reader.read_line(&mut status).unwrap();
     (status.trim().to_owned(), reader)
+}
+
+/// Sends a request of an operator with these headers, and answers the status line and the body.
+fn control(server: &Server, method: &str, headers: &str, body: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let host = server.address;
+    write!(
+        stream,
+        "{method} /ctl HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut stream, &mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    assert!(!head.to_lowercase().contains("access-control-"), "{head}");
+    (head.lines().next().unwrap().to_owned(), body.to_owned())
+}
+
+#[test]
+fn requests_of_operators_need_their_token_and_no_other_site() {
+    const JSON: &str = "Content-Type: application/json\r\n";
+    const TOKEN: &str = "Authorization: Bearer operator-1\r\n";
+    let (_source, server) = start();
+    let own = format!("Origin: http://{}\r\n", server.address);
+    for headers in [format!("{JSON}{TOKEN}"), format!("{JSON}{TOKEN}{own}")] {
+        let (status, body) = control(&server, "POST", &headers, "{}");
+        assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", "{\"bytes\":2}"));
+    }
+    let long = "x".repeat((16 << 10) + 1);
+    for (method, headers, body, code) in [
+        ("POST", JSON.to_owned(), "{}", 401),
+        ("POST", format!("{JSON}Authorization: Bearer operator-2\r\n"), "{}", 401),
+        ("POST", format!("{JSON}Cookie: wafer-token=operator-1\r\n"), "{}", 401),
+        ("POST", TOKEN.to_owned(), "{}", 415),
+        ("POST", format!("{TOKEN}Content-Type: text/plain\r\n"), "{}", 415),
+        ("POST", format!("{JSON}{TOKEN}Origin: http://evil.example\r\n"), "{}", 403),
+        ("POST", format!("{JSON}{TOKEN}Origin: null\r\n"), "{}", 403),
+        ("POST", format!("{JSON}{TOKEN}Sec-Fetch-Site: cross-site\r\n"), "{}", 403),
+        ("POST", format!("{JSON}{TOKEN}"), long.as_str(), 413),
+        ("OPTIONS", "Origin: http://evil.example\r\n".to_owned(), "", 405),
+        ("GET", format!("{JSON}{TOKEN}"), "", 405),
+        ("PUT", format!("{JSON}{TOKEN}"), "{}", 405),
+    ] {
+        let (status, _) = control(&server, method, &headers, body);
+        assert!(status.starts_with(&format!("HTTP/1.1 {code} ")), "{method} {headers}: {status}");
+    }
+    let config = Config {
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        token: None,
+        control: None,
+        interval: Duration::from_millis(20),
+        limits: Limits { silence: Duration::from_millis(500), connections: 80 },
+    };
+    let without = serve(Arc::new(Source::default()), &config).unwrap();
+    let (status, _) = control(&without, "POST", &format!("{JSON}{TOKEN}"), "{}");
+    assert!(status.starts_with("HTTP/1.1 405 "), "{status}");
 }
 
 /// The next event of a stream: its name and data.
@@ -145,6 +208,7 @@ fn an_address_in_use_is_an_error() {
     let config = Config {
         listen: server.address,
         token: None,
+        control: None,
         interval: Duration::from_secs(1),
         limits: Limits::default(),
     };
@@ -157,6 +221,7 @@ fn off_loopback_a_token_is_made() {
     let config = Config {
         listen: SocketAddr::from(([0, 0, 0, 0], 0)),
         token: None,
+        control: None,
         interval: Duration::from_secs(1),
         limits: Limits::default(),
     };

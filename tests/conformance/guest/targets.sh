@@ -1,5 +1,5 @@
 # target_up: makes the target's drive available: CTRL, NS and GENERIC are its device files, of the controller, the
-# namespace and the namespace's character device.
+# namespace and the namespace's character device. ARGUMENTS are further arguments of `wafer serve`.
 NQN=nqn.2026-11.io.wafer:conformance
 serve() { # [ARGUMENT...]: starts the server and waits until it listens
     rm -f /tmp/server.json
@@ -31,11 +31,16 @@ nvmet_up() { # a 1 GiB drive of memory, as nvmet exports it
     done
     ln -s $base/subsystems/$NQN $base/ports/1/subsystems/ || return 1
 }
+target_down() { # the end of what target_up started: ours only
+    /usr/sbin/nvme disconnect -n $NQN
+    kill "$(cat /tmp/server.pid)" && wait "$(cat /tmp/server.pid)"
+    unset CTRL NS GENERIC
+}
 target_up() {
     local transport=tcp c
     modprobe -a nvme-tcp
     case $TARGET in
-    ours) serve --data memory --listen 127.0.0.1:4420 --nqn $NQN ;;
+    ours) serve --data memory --listen 127.0.0.1:4420 --nqn $NQN ${ARGUMENTS:-} ;;
     nvmet) nvmet_up ;;
     qemu) transport=pcie ;;
     esac || return 1

@@ -82,7 +82,22 @@ nvme ocp latency-monitor-log "/dev/$CTRL" >/tmp/ocp 2>&1 || { cat /tmp/ocp; fail
 grep -qiE "feature status.*(0x)?1$" /tmp/ocp && grep -qiE "threshold a.*30 ms" /tmp/ocp || { cat /tmp/ocp; fail "latency monitor"; }
 nvme ocp device-capability-log "/dev/$CTRL" >/tmp/ocp 2>&1 || { cat /tmp/ocp; fail "ocp device-capability-log"; }
 grep -qiE "write zeroes command support.*0x7$" /tmp/ocp || { cat /tmp/ocp; fail "device capabilities"; }
-ok "nvme ocp smart-add-log, error-recovery-log, latency monitor, device-capability-log"
+check nvme ocp eol-plp-failure-mode "/dev/$CTRL" -m 1
+nvme ocp eol-plp-failure-mode "/dev/$CTRL" >/tmp/ocp 2>&1 || { cat /tmp/ocp; fail "ocp eol-plp-failure-mode"; }
+grep -qi "read only" /tmp/ocp || { cat /tmp/ocp; fail "failure mode"; }
+check nvme ocp set-error-injection "/dev/$CTRL" -t 10
+refused "Write Protected" nvme write "/dev/$DEV" -s 0 -c 0 -z 4096 -d /tmp/page
+nvme smart-log "/dev/$CTRL" | grep -qi "available_spare.*: 0%" || fail "available spare"
+printf '\0\0\012\0' >/tmp/injection; truncate -s 32 /tmp/injection
+check nvme set-feature "/dev/$CTRL" -f 0xc0 -v 1 -l 32 -d /tmp/injection
+check nvme write "/dev/$DEV" -s 0 -c 0 -z 4096 -d /tmp/page
+check nvme ocp set-plp-health-check-interval "/dev/$CTRL" -p 30
+nvme ocp get-plp-health-check-interval "/dev/$CTRL" -S 0 | grep -qi "0x0*1e" || fail "PLP health check interval"
+check nvme ocp set-dssd-power-state-feature "/dev/$CTRL" -p 25
+refused "Invalid Field" nvme ocp set-dssd-power-state-feature "/dev/$CTRL" -p 7
+check nvme ocp fw-activate-history "/dev/$CTRL"
+check nvme ocp clear-fw-activate-history "/dev/$CTRL"
+ok "nvme ocp: SMART, error recovery, latency monitor, capabilities, failure mode, error injection, power, firmware history"
 
 # --- uncorrectable blocks, write protection, self-test, sanitize
 block() { verb=$1; shift; nvme "$verb" "/dev/$DEV" -s 8 -c 0 -z 4096 -d /tmp/block "$@"; }

@@ -34,6 +34,10 @@ pub(crate) struct CtlArgs {
     #[arg(value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) path: PathBuf,
 
+    /// NQN of the subsystem, where the server has several.
+    #[arg(long, global = true, value_name = "NQN")]
+    pub(crate) subsystem: Option<String>,
+
     /// Print the response as JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,

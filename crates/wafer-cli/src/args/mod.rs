@@ -53,6 +53,8 @@ pub(crate) use shared::{DataArgs, DeviceArgs, OptionalDeviceArgs};
 pub(crate) use top::TopArgs;
 pub(crate) use trace::{TraceArgs, TraceCommand};
 pub(crate) use validate::ValidateArgs;
+#[cfg(feature = "serve")]
+pub(crate) use values::token;
 
 /// The write-amplification lab for NVMe Flexible Data Placement (FDP).
 #[derive(Debug, Parser)]
@@ -197,7 +199,7 @@ mod tests {
         "\u{1b}[31m",
     ];
     /// Options whose value is any text here: checked with what it names, if at all.
-    const TEXT: [&str; 17] = [
+    const TEXT: [&str; 18] = [
         "baseline",
         "command",
         "device",
@@ -212,6 +214,7 @@ mod tests {
         "serial",
         "set",
         "status",
+        "subsystem",
         "title",
         "trace_set",
         "url",

@@ -8,7 +8,7 @@ use wafer_interface::Bytes;
 use wafer_storage::DataSpec;
 
 use super::values::{buffers, lba_bytes};
-use super::{DeviceArgs, HttpArgs};
+use super::{HttpArgs, OptionalDeviceArgs};
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -17,6 +17,7 @@ Examples:
   wafer serve --device warp --data none --record run.trace.zst      count and record, keep no data
   wafer serve --device warp --set capacity=1GiB --set reclaim_unit.size=16MiB \\
       --set reclaim_unit.count=80 --listen 0.0.0.0:4420
+  wafer serve --subsystems drives.toml                              several drives at the same ports
 
 On a Linux host:
   nvme discover -t tcp -a ADDRESS -s 4420
@@ -29,7 +30,14 @@ Ends on SIGINT or SIGTERM.";
 #[command(after_help = SERVE_EXAMPLES)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
-    pub(crate) device: DeviceArgs,
+    pub(crate) device: OptionalDeviceArgs,
+
+    /// File with several subsystems to serve, each with its device. Its keys are the options that describe one: `device`,
+    /// `set`, `data`, `record`, `lba`, `invalid_placement`, `fdp_events`, `nqn`, `serial`, `hosts` and `seed`.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "device",
+        conflicts_with_all = ["device", "set", "data", "record", "lba", "invalid_placement", "fdp_events", "nqn", "serial",
+            "hosts", "seed", "http"])]
+    pub(crate) subsystems: Option<PathBuf>,
 
     /// Data backend: `none` (writes are dropped, reads return zeroes), `memory`, or `file:PATH`, which
     /// also keeps the state of the device.
@@ -60,6 +68,11 @@ pub(crate) struct ServeArgs {
 
     #[command(flatten)]
     pub(crate) http: HttpArgs,
+
+    /// File with the token that `POST /ctl` of --http must carry: requests of `wafer ctl` as JSON. Without it there is no
+    /// /ctl.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "http")]
+    pub(crate) http_ctl_token: Option<PathBuf>,
 
     /// Local socket to listen on for `wafer ctl`, which injects faults. Only the user who serves the drive may
     /// connect.

@@ -46,7 +46,7 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Parses a token, which must be valid in URLs and headers.
 #[cfg(any(feature = "serve", feature = "tui"))]
-pub(super) fn token(text: &str) -> Result<String, String> {
+pub(crate) fn token(text: &str) -> Result<String, String> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     match text.bytes().all(plain) && text.len() >= 8 {
         true => Ok(text.to_owned()),

@@ -21,9 +21,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MAX_RESPONSE: u64 = 16 << 20;
 
 pub(crate) fn run(args: &CtlArgs) -> anyhow::Result<()> {
-    let CtlArgs { path, json, command } = args;
+    let CtlArgs { path, subsystem, json, command } = args;
     let lists = matches!(command, CtlCommand::Status);
-    match exchange(path, &request(command.clone()))? {
+    let mut request = serde_json::to_value(request(command.clone()))?;
+    if let Some(subsystem) = subsystem {
+        request["subsystem"] = subsystem.clone().into();
+    }
+    match exchange(path, &request)? {
         Response::Done(value) if *json => output::json_line(&value),
         Response::Done(value) if lists => {
             let status = serde_json::from_value(value);
@@ -94,7 +98,7 @@ fn bits(warnings: &[CriticalWarningBit]) -> Option<u8> {
 }
 
 /// Sends a request and returns the response.
-fn exchange(path: &Path, request: &Request) -> anyhow::Result<Response> {
+fn exchange(path: &Path, request: &serde_json::Value) -> anyhow::Result<Response> {
     let name = path.display().to_string();
     let connected = UnixStream::connect(path);
     let mut stream = connected.map_err(|e| LabError::config(name.clone(), e.to_string()))?;

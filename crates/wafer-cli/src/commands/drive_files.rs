@@ -14,7 +14,16 @@ pub(crate) fn check(
     data: &DataSpec,
     outputs: impl IntoIterator<Item = PathBuf>,
 ) -> Result<(), RecordError> {
-    let mut all = Outputs::default();
+    claim(&mut Outputs::default(), device, data, outputs)
+}
+
+/// Refuses the files of a drive of which one is also another file of it, or one that was claimed before.
+pub(crate) fn claim(
+    all: &mut Outputs,
+    device: &str,
+    data: &DataSpec,
+    outputs: impl IntoIterator<Item = PathBuf>,
+) -> Result<(), RecordError> {
     all.input(Path::new(device));
     if let DataSpec::File(path) = data {
         let beside = |end: &str| {

@@ -8,6 +8,8 @@ use toml::Spanned;
 use wafer_controller::{Access, Rights};
 use wafer_lab::LabError;
 
+use super::tables::{self, Wrong, wrong_nqn};
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -28,23 +30,11 @@ struct Host {
 /// # Errors
 /// It cannot be read, or is wrong in a line.
 pub(crate) fn read(path: &Path) -> Result<Access, LabError> {
-    let name = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|e| LabError::config(name.clone(), e.to_string()))?;
-    parse(&text).map_err(|(at, reason)| {
-        let line = text[..at.min(text.len())].matches('\n').count() + 1;
-        LabError::config(format!("{name}:{line}"), reason)
-    })
+    tables::read(path, parse)
 }
 
-/// An error: its offset, and the reason.
-type Wrong = (usize, String);
-
 fn parse(text: &str) -> Result<Access, Wrong> {
-    let file: File = toml::from_str(text).map_err(|e| {
-        let message = e.message().lines().next().unwrap_or_default();
-        (e.span().map_or(0, |span| span.start), message.to_owned())
-    })?;
+    let file: File = tables::toml(text)?;
     if file.host.is_empty() {
         return Err((0, "no hosts; write [[host]] tables with an nqn".to_owned()));
     }
@@ -52,8 +42,7 @@ fn parse(text: &str) -> Result<Access, Wrong> {
     for Host { nqn, manage } in file.host {
         let at = nqn.span().start;
         let nqn = nqn.into_inner();
-        if !nqn.starts_with("nqn.") || nqn.len() > 223 {
-            let reason = "an NVMe Qualified Name begins with `nqn.` and has at most 223 bytes";
+        if let Some(reason) = wrong_nqn(&nqn) {
             return Err((at, format!("`nqn`: {reason}")));
         }
         if hosts.contains_key(&nqn) {

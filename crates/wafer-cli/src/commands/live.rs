@@ -1,5 +1,6 @@
 //! The live page of a run or a drive, `--http`.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -8,9 +9,10 @@ use wafer_controller::{ControllerInfo, Subsystem};
 use wafer_lab::{Checked, LabError};
 use wafer_record::record::Provenance;
 use wafer_record::{Connection, Kind, Live, ReclaimUnits, Snapshot};
+use wafer_target::control::{Response, answer};
 use wafer_web::live::{Config, Limits, LiveSource, Server, serve};
 
-use crate::args::HttpArgs;
+use crate::args::{HttpArgs, token};
 use crate::cancel::is_cancelled;
 use wafer_output as output;
 
@@ -55,29 +57,40 @@ pub(crate) fn of_run(
         provenance: experiment.provenance(SystemTime::now(), checked.ignored.clone()),
         newest: Mutex::new(Snapshot { live, ..Snapshot::default() }),
     });
-    let server = page(args, source.clone(), quiet)?;
+    let server = page(args, None, source.clone(), quiet)?;
     Ok(server.map(|server| LiveRun { source, _server: server }))
 }
 
 /// Serves the page of a drive, if `--http` is given.
 pub(crate) fn of_drive(
     args: &HttpArgs,
+    control: Option<&Path>,
     device: &ResolvedDevice,
     subsystem: &Arc<Subsystem>,
     quiet: bool,
 ) -> anyhow::Result<Option<Server>> {
     let provenance = wafer_lab::provenance(device, Kind::Live, SystemTime::now());
-    page(args, Arc::new(DriveSource { subsystem: subsystem.clone(), provenance }), quiet)
+    let source = DriveSource { subsystem: subsystem.clone(), provenance };
+    page(args, control, Arc::new(source), quiet)
+}
+
+/// Reads the token of requests of operators.
+fn read_token(path: &Path) -> Result<String, LabError> {
+    let wrong = |reason: String| LabError::config(path.display().to_string(), reason);
+    let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+    token(text.trim_end()).map_err(wrong)
 }
 
 fn page(
     args: &HttpArgs,
+    control: Option<&Path>,
     source: Arc<dyn LiveSource>,
     quiet: bool,
 ) -> anyhow::Result<Option<Server>> {
     let Some(listen) = args.http else { return Ok(None) };
     let token = args.http_token.clone();
-    let config = Config { listen, token, interval: INTERVAL, limits: Limits::default() };
+    let control = control.map(read_token).transpose()?;
+    let config = Config { listen, token, control, interval: INTERVAL, limits: Limits::default() };
     let server = serve(source, &config).map_err(|e| LabError::config("--http", e.to_string()))?;
     output::notice(quiet, &format!("live page: {}", server.url));
     Ok(Some(server))
@@ -149,5 +162,18 @@ impl LiveSource for DriveSource {
 
     fn reclaim_units(&self) -> Option<ReclaimUnits> {
         Some(self.subsystem.drive.reclaim_units())
+    }
+
+    fn control(&self, request: &[u8]) -> (u16, String) {
+        let response = answer(request, &self.subsystem);
+        let status = match &response {
+            Response::Done(_) => 200,
+            Response::Refused(_) => 400,
+            Response::Failed(_) => 500,
+        };
+        match serde_json::to_string(&response) {
+            Ok(text) => (status, text),
+            Err(error) => (500, error.to_string()),
+        }
     }
 }

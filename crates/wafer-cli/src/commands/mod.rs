@@ -33,7 +33,11 @@ pub(crate) mod schema;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
 pub(crate) mod shell;
+#[cfg(feature = "serve")]
+mod subsystems;
 pub(crate) mod summary;
+#[cfg(feature = "serve")]
+mod tables;
 mod time_summary;
 #[cfg(feature = "tui")]
 pub(crate) mod top;

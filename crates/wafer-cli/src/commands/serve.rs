@@ -2,24 +2,28 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use anyhow::Context as _;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use wafer_config::{ResolvedDevice, load_device};
 use wafer_controller::{Access, Rights, Subsystem, SubsystemOptions};
 use wafer_drive::{Drive, DriveError, DriveOptions, Given};
 use wafer_lab::LabError;
-use wafer_record::{Kind, Record, Series, Timeline};
+use wafer_record::{Kind, Outputs, Record, Series, Timeline};
 use wafer_target::control;
 use wafer_target::transport::{Server, ServerOptions};
 use wafer_web::live::Limits;
 
 use super::ctl_socket::ControlSocket;
-use super::{descriptors, hosts, live};
-use crate::args::{InvalidPlacement, ServeArgs};
+use super::subsystems::{self, Spec};
+use super::{descriptors, drive_files, hosts, live};
+use crate::args::ServeArgs;
 use wafer_output as output;
 
 /// File descriptors for files, listeners and the runtime: captures, checkpoints and logs must not fail because
@@ -30,21 +34,33 @@ const LBA_BYTES: u32 = 4096;
 /// Interval at which the capture is flushed.
 const FLUSH_RECORD: Duration = Duration::from_secs(1);
 
+/// A subsystem that is served.
+struct Served {
+    spec: Spec,
+    device: ResolvedDevice,
+    subsystem: Arc<Subsystem>,
+}
+
 pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
-    check(args)?;
-    let device = load_device(&args.device.device, &args.device.set)?;
-    super::drive_files::check(&args.device.device, &args.data, args.record.clone())?;
-    output::notices(quiet, &device.notices);
+    if args.advertise.len() > args.listen.len() {
+        return Err(LabError::config("--advertise", "given more often than --listen").into());
+    }
+    let specs = subsystems::of(args)?;
+    let mut prepared = Vec::with_capacity(specs.len());
+    let mut files = Outputs::default();
+    specs.iter().for_each(|spec| files.input(Path::new(&spec.device)));
+    for spec in specs {
+        let wrong = |error: LabError| spec.error(error);
+        let device = load_device(&spec.device, &spec.set).map_err(|error| wrong(error.into()))?;
+        drive_files::claim(&mut files, &spec.device, &spec.data, spec.record.clone())
+            .map_err(|error| wrong(error.into()))?;
+        let access = access(args, &spec).map_err(wrong)?;
+        output::notices(quiet, &device.notices);
+        prepared.push((spec, device, access));
+    }
     crate::log::to_stderr(quiet);
     // Binds first, so that a second server on the same address does not touch the files of the first.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let access = match &args.hosts {
-        Some(file) => hosts::read(file)?,
-        // A machine trusts its own users; a network has others.
-        None => {
-            Access::Everyone(Rights { manage: args.listen.iter().all(|a| a.ip().is_loopback()) })
-        }
-    };
     let options = ServerOptions {
         max_connections: connections(args, quiet),
         buffers: args.buffers.0,
@@ -55,60 +71,113 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
         bind(&args.listen, options)?
     };
     let ctl = args.ctl.as_deref().map(ControlSocket::bind).transpose()?;
-    let drive = Drive::new(DriveOptions {
-        device: device.config.clone(),
-        seed: args.seed.unwrap_or(0),
-        data: args.data.clone(),
-        lba_bytes: args.lba.unwrap_or(LBA_BYTES),
-        events_enabled: args.fdp_events,
-        given: Given {
-            seed: args.seed.is_some(),
-            lba_bytes: args.lba.is_some(),
-            events_enabled: args.fdp_events,
-        },
-    })
-    .map_err(usage)?;
-    output::notices(quiet, drive.notices());
-    let drive = Arc::new(drive);
-    let defaults = SubsystemOptions::of_drive(&drive, &device.name);
-    let subsystem = Subsystem::with_access(
-        Arc::clone(&drive),
-        wafer_io::SUPPORTED,
-        SubsystemOptions {
-            nqn: args.nqn.clone().unwrap_or(defaults.nqn),
-            serial: args.serial.clone().unwrap_or(defaults.serial),
-            model: defaults.model,
-            refuse_invalid_placement: args.invalid_placement == InvalidPlacement::Error,
-            advertise: args.advertise.iter().map(|a| (a.ip().to_string(), a.port())).collect(),
-        },
-        access,
-    );
-    let prepared = live::of_drive(&args.http, &device, &subsystem, quiet).and_then(|page| {
-        // Last too, because it overwrites an existing capture.
-        if let Some(path) = &args.record {
-            drive.record(path).map_err(usage)?;
-        }
+    let mut served = Vec::with_capacity(prepared.len());
+    let opened = prepared.into_iter().try_for_each(|(spec, device, access)| {
+        open(args, spec, device, access, &mut served, quiet)
+    });
+    let page = opened.map_err(Into::into).and_then(|()| match &served[..] {
+        [one] => live::of_drive(
+            &args.http,
+            args.http_ctl_token.as_deref(),
+            &one.device,
+            &one.subsystem,
+            quiet,
+        ),
+        _ => Ok(None),
+    });
+    // Last, because it overwrites existing captures.
+    let page = page.and_then(|page| {
+        served.iter().try_for_each(record_to)?;
         Ok(page)
     });
-    let page = match prepared {
+    let page = match page {
         Ok(page) => page,
         Err(error) => {
-            drive.close()?;
+            close(&served)?;
             return Err(error);
         }
     };
-    let nqn = subsystem.options.nqn.clone();
-    let served = runtime.block_on(serve(args, quiet, server, subsystem, ctl.as_ref()));
+    let over = runtime.block_on(serve(args, quiet, server, &served, ctl.as_ref()));
     drop(ctl);
     drop(page);
     drop(runtime);
-    let closed = drive.close();
-    served?;
+    let closed = close(&served);
+    over?;
     closed?;
-    let c = drive.counters().counters;
-    if args.json {
-        return output::json_line(&record(nqn, &device, &drive));
+    served.iter().try_for_each(|served| end(args, served, quiet))
+}
+
+/// Returns who may connect to a subsystem.
+fn access(args: &ServeArgs, spec: &Spec) -> Result<Access, LabError> {
+    match &spec.hosts {
+        Some(file) => hosts::read(file),
+        // A machine trusts its own users; a network has others.
+        None => Ok(Access::Everyone(Rights {
+            manage: args.listen.iter().all(|a| a.ip().is_loopback()),
+        })),
     }
+}
+
+/// Opens the drive of a subsystem and adds it to those that are served.
+fn open(
+    args: &ServeArgs,
+    spec: Spec,
+    device: ResolvedDevice,
+    access: Access,
+    served: &mut Vec<Served>,
+    quiet: bool,
+) -> Result<(), LabError> {
+    let drive = Drive::new(DriveOptions {
+        device: device.config.clone(),
+        seed: spec.seed.unwrap_or(0),
+        data: spec.data.clone(),
+        lba_bytes: spec.lba.unwrap_or(LBA_BYTES),
+        events_enabled: spec.fdp_events,
+        given: Given {
+            seed: spec.seed.is_some(),
+            lba_bytes: spec.lba.is_some(),
+            events_enabled: spec.fdp_events,
+        },
+    });
+    let drive = Arc::new(drive.map_err(|error| spec.error(usage(error)))?);
+    output::notices(quiet, drive.notices());
+    let defaults = SubsystemOptions::of_drive(&drive, &device.name);
+    let options = SubsystemOptions {
+        nqn: spec.nqn.clone().unwrap_or(defaults.nqn),
+        serial: spec.serial.clone().unwrap_or(defaults.serial),
+        model: defaults.model,
+        refuse_invalid_placement: spec.refuse_invalid_placement,
+        advertise: args.advertise.iter().map(|a| (a.ip().to_string(), a.port())).collect(),
+    };
+    let nqn = options.nqn.clone();
+    let taken = served.iter().any(|other| other.subsystem.options.nqn == nqn);
+    let subsystem = Subsystem::with_access(drive, wafer_io::SUPPORTED, options, access);
+    let reason = format!("another subsystem has `{nqn}`");
+    let error = taken.then(|| spec.error(LabError::config("nqn", reason)));
+    served.push(Served { spec, device, subsystem });
+    error.map_or(Ok(()), Err)
+}
+
+/// Begins the capture of a subsystem, if it is to have one.
+fn record_to(Served { spec, subsystem, .. }: &Served) -> Result<(), LabError> {
+    let Some(path) = &spec.record else { return Ok(()) };
+    subsystem.drive.record(path).map_err(|error| spec.error(usage(error)))
+}
+
+/// Saves all drives, and returns the first error.
+fn close(served: &[Served]) -> io::Result<()> {
+    let closed: Vec<_> = served.iter().map(|served| served.subsystem.drive.close()).collect();
+    closed.into_iter().collect()
+}
+
+/// Prints what a drive counted.
+fn end(args: &ServeArgs, served: &Served, quiet: bool) -> anyhow::Result<()> {
+    let Served { device, subsystem, .. } = served;
+    let drive = &subsystem.drive;
+    if args.json {
+        return output::json_line(&record(subsystem.options.nqn.clone(), device, drive));
+    }
+    let c = drive.counters().counters;
     let (host, media) = (output::bytes(c.host_bytes), output::bytes(c.media_bytes));
     output::notice(quiet, &format!("hosts wrote {host}, the media {media}: WAF {:.3}", c.waf()));
     Ok(())
@@ -144,22 +213,6 @@ fn connections(args: &ServeArgs, quiet: bool) -> usize {
     asked.min(most)
 }
 
-fn check(args: &ServeArgs) -> Result<(), LabError> {
-    if args.nqn.as_ref().is_some_and(|nqn| !nqn.starts_with("nqn.") || nqn.len() > 223) {
-        let reason = "an NVMe Qualified Name begins with `nqn.` and has at most 223 bytes";
-        return Err(LabError::config("--nqn", reason));
-    }
-    if args.advertise.len() > args.listen.len() {
-        return Err(LabError::config("--advertise", "given more often than --listen"));
-    }
-    let printable = |c: char| (' '..='~').contains(&c);
-    let valid = |serial: &String| (1..=20).contains(&serial.len()) && serial.chars().all(printable);
-    if args.serial.as_ref().is_some_and(|serial| !valid(serial)) {
-        return Err(LabError::config("--serial", "expected 1 to 20 ASCII characters"));
-    }
-    Ok(())
-}
-
 /// Converts a failure to create the drive into an error of the arguments or the configuration.
 fn usage(error: DriveError) -> LabError {
     match error {
@@ -173,23 +226,28 @@ async fn serve(
     args: &ServeArgs,
     quiet: bool,
     server: Server,
-    subsystem: Arc<Subsystem>,
+    served: &[Served],
     ctl: Option<&ControlSocket>,
 ) -> anyhow::Result<()> {
-    let drive = Arc::clone(&subsystem.drive);
+    let mut subsystems = served.iter().map(|served| Arc::clone(&served.subsystem));
+    let subsystem = subsystems.next().context("no subsystem")?;
+    subsystem.offer(subsystems.collect());
     let addresses = server.local_addrs()?;
     // A signal may come as soon as the address is printed.
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let nqn = subsystem.options.nqn.clone();
+    let nqns: Vec<&str> = served.iter().map(|s| s.subsystem.options.nqn.as_str()).collect();
     if args.json {
-        let mut line = json!({ "nqn": nqn, "address": addresses[0] });
+        let mut line = json!({ "nqn": nqns[0], "address": addresses[0] });
         if addresses.len() > 1 {
             line["ports"] = json!(addresses);
         }
+        if nqns.len() > 1 {
+            line["subsystems"] = json!(nqns);
+        }
         output::json_line(&line)?;
     }
-    for address in addresses {
+    for (address, nqn) in addresses.iter().flat_map(|a| nqns.iter().map(move |nqn| (a, nqn))) {
         let (host, port) = (address.ip(), address.port());
         output::notice(
             quiet,
@@ -204,12 +262,15 @@ async fn serve(
         }
         stop.send_replace(true);
     });
-    let maintenance = tokio::spawn(maintain(drive));
+    let mut maintenance = JoinSet::new();
+    for served in served {
+        maintenance.spawn(maintain(Arc::clone(&served.subsystem.drive)));
+    }
     let ctl = ctl.map(ControlSocket::listener).transpose()?;
     let control = ctl.map(|ctl| tokio::spawn(control::serve(ctl, Arc::clone(&subsystem))));
     server.run(subsystem, stopping).await;
     stopper.abort();
-    maintenance.abort();
+    maintenance.abort_all();
     control.inspect(|control| control.abort());
     Ok(())
 }

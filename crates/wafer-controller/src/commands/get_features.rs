@@ -1,9 +1,10 @@
 //! Get Features.
 
-use wafer_nvme::{FeatureCapabilities, Fid, GetFeaturesCdw10, Scope, Sqe};
+use wafer_nvme::{FeatureCapabilities, FeatureCdw14, Fid, GetFeaturesCdw10, Scope, Sqe};
 
 use super::{AdminCommand, Controller, Failure, Reply};
 use crate::features::{self, Get};
+use crate::identify::check_uuid;
 
 pub(super) struct GetFeatures<'a> {
     sqe: &'a Sqe,
@@ -20,6 +21,8 @@ enum Select {
 
 impl<'a> AdminCommand<'a> for GetFeatures<'a> {
     fn parse(sqe: &'a Sqe, _data: &'a [u8]) -> Result<Self, Failure> {
+        let uuid = FeatureCdw14::new().with_uuid_index(1).location();
+        check_uuid(FeatureCdw14::of(sqe).uuid_index(), uuid)?;
         let cdw10 = GetFeaturesCdw10::of(sqe);
         let select = match cdw10.sel() {
             0 => Select::Current,

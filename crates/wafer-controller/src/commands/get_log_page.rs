@@ -4,6 +4,7 @@ use wafer_nvme::{GetLogCdw10, GetLogCdw11, GetLogCdw14, Lid, Sqe, location};
 
 use super::{AdminCommand, Controller, Failure, Reply};
 use crate::MAX_TRANSFER;
+use crate::identify::check_uuid;
 use crate::logs::{self, Request};
 
 pub(super) struct GetLogPage {
@@ -25,6 +26,8 @@ impl AdminCommand<'_> for GetLogPage {
         if GetLogCdw14::of(sqe).ot() {
             return Err(GetLogCdw14::new().with_ot(true).location().into());
         }
+        let uuid = GetLogCdw14::new().with_uuid_index(1).location();
+        check_uuid(GetLogCdw14::of(sqe).uuid_index(), uuid)?;
         if length > MAX_TRANSFER {
             return Err(GetLogCdw10::new().with_numdl_z(1).location().into());
         }

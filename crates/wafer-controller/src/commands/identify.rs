@@ -103,6 +103,7 @@ impl AdminCommand<'_> for Identify {
                 data[0] = 1;
                 Ok(Reply::data(data))
             }
+            Cns::UUID_LIST => Ok(Reply::data(identify::uuid_list())),
             Cns::NAMESPACE_GRANULARITY => {
                 // One descriptor that is valid for all formats: the granularity is the page.
                 let page = c.subsystem.drive.geometry().page_bytes;

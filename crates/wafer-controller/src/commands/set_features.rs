@@ -1,9 +1,10 @@
 //! Set Features.
 
-use wafer_nvme::{Fid, Scope, SetFeaturesCdw10, Sqe, Status};
+use wafer_nvme::{FeatureCdw14, Fid, Scope, SetFeaturesCdw10, Sqe, Status};
 
 use super::{AdminCommand, Controller, Failure, Reply};
 use crate::features::{self, Set};
+use crate::identify::check_uuid;
 use crate::nsid::BROADCAST;
 
 pub(super) struct SetFeatures<'a> {
@@ -14,6 +15,8 @@ pub(super) struct SetFeatures<'a> {
 
 impl<'a> AdminCommand<'a> for SetFeatures<'a> {
     fn parse(sqe: &'a Sqe, data: &'a [u8]) -> Result<Self, Failure> {
+        let uuid = FeatureCdw14::new().with_uuid_index(1).location();
+        check_uuid(FeatureCdw14::of(sqe).uuid_index(), uuid)?;
         let cdw10 = SetFeaturesCdw10::of(sqe);
         Ok(SetFeatures {
             fid: Fid(cdw10.fid()),

@@ -62,6 +62,7 @@ impl PropertySet {
         drop(state);
         if before.en() && !cc.en() {
             controller.subsystem.drive.reset_self_test(controller.cntlid);
+            controller.subsystem.end_streams(controller);
             if controller.kind == Kind::Io {
                 // A drive that cannot be saved says so elsewhere, and keeps what it runs.
                 let _ = controller.subsystem.drive.reset_firmware();

@@ -1,5 +1,7 @@
 //! Values of the SMART log.
 
+use std::sync::atomic::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::features::temperature::COMPOSITE;
@@ -31,19 +33,28 @@ impl Health {
 }
 
 impl Subsystem {
-    /// Has SMART report other values. Hosts that enabled them get an event for each critical warning that comes up.
+    /// Has SMART report other values.
     pub fn set_health(&self, health: Health) {
+        let temperatures = (self.faults.health().temperature(), health.temperature());
+        self.with_warnings(|| {
+            self.faults.worn_out.store(health.available_spare == Some(0), Ordering::Relaxed);
+            self.faults.lock().health = health;
+        });
+        self.log_temperature(temperatures);
+    }
+
+    /// Makes a change from which critical warnings may follow. Hosts that enabled them get an event for each that comes up.
+    pub(crate) fn with_warnings<T>(&self, change: impl FnOnce() -> T) -> T {
         let controllers = self.controllers();
         let of_hosts = || controllers.iter().filter(|c| c.kind == Kind::Io);
         let before: Vec<_> = of_hosts().map(|c| c.warnings()).collect();
-        let temperatures = (self.faults.health().temperature(), health.temperature());
         let warnings = || self.warnings(self.drive.is_saved(), Default::default());
         let own = warnings();
-        self.faults.lock().health = health;
+        let changed = change();
         self.log_warnings(own, warnings());
-        self.log_temperature(temperatures);
         for (controller, before) in of_hosts().zip(before) {
             controller.warnings_changed(before, controller.warnings());
         }
+        changed
     }
 }

@@ -32,6 +32,8 @@ pub struct TooMany;
 pub struct Faults {
     /// Whether commands are to fail or take long: all that a queue looks at otherwise.
     armed: AtomicBool,
+    /// Whether the injected Available Spare is zero: all that writes look at.
+    worn_out: AtomicBool,
     injected: Mutex<Injected>,
 }
 
@@ -62,6 +64,10 @@ impl Faults {
         let armed = !injected.failing.is_empty() || !injected.delays.is_empty();
         self.armed.store(armed, Ordering::Relaxed);
         changed
+    }
+
+    pub(crate) fn is_worn_out(&self) -> bool {
+        self.worn_out.load(Ordering::Relaxed)
     }
 
     /// Returns the injected values of SMART.

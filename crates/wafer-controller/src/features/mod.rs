@@ -6,7 +6,7 @@ mod controller;
 mod error_recovery;
 mod fdp;
 mod kept;
-mod latency;
+mod ocp;
 mod reservation;
 pub(super) mod temperature;
 mod write_protection;
@@ -65,7 +65,12 @@ pub(super) const FEATURES: &[Feature] = &[
     reservation::NOTIFICATION_MASK,
     reservation::PERSISTENCE,
     write_protection::WRITE_PROTECTION,
-    latency::LATENCY_MONITOR,
+    ocp::ERROR_INJECTION,
+    ocp::CLEAR_FIRMWARE_HISTORY,
+    ocp::FAILURE_MODE,
+    ocp::LATENCY_MONITOR,
+    ocp::HEALTH_CHECK,
+    ocp::POWER_STATE,
 ];
 
 /// Returns a feature and its row.

@@ -10,12 +10,13 @@ use crate::identify::padded;
 pub(super) const PAGE: Page = Page { lid: Lid::DISCOVERY, read };
 
 fn read(controller: &Controller, _: &Request) -> Result<Vec<u8>, Failure> {
-    let nqn = &controller.subsystem.options.nqn;
     let mut entries = vec![entry(controller, &controller.port, Subtype::CURRENT_DISCOVERY)];
-    let ports = controller.subsystem.ports();
-    entries.extend(ports.iter().map(|port| entry(controller, port, Subtype::NVM)));
-    for found in &mut entries[1..] {
-        found.subnqn = nqn_field(nqn);
+    for subsystem in controller.subsystem.offered() {
+        let subnqn = nqn_field(&subsystem.options.nqn);
+        entries.extend(subsystem.ports().iter().map(|port| {
+            let found = entry(controller, port, Subtype::NVM);
+            DiscoveryEntry { subnqn, ..found }
+        }));
     }
     let head = DiscoveryLog {
         genctr: 1.into(),

@@ -17,10 +17,7 @@ mod feature_effects;
 mod firmware;
 mod handles;
 mod lockdown;
-mod ocp_device_capabilities;
-mod ocp_error_recovery;
-mod ocp_latency;
-mod ocp_smart;
+mod ocp;
 mod persistent_event;
 mod reservation;
 pub(super) mod sanitize;
@@ -77,10 +74,11 @@ pub(super) const PAGES: &[Page] = &[
     discovery::PAGE,
     reservation::PAGE,
     sanitize::PAGE,
-    ocp_smart::PAGE,
-    ocp_error_recovery::PAGE,
-    ocp_latency::PAGE,
-    ocp_device_capabilities::PAGE,
+    ocp::SMART,
+    ocp::ERROR_RECOVERY,
+    ocp::FIRMWARE_HISTORY,
+    ocp::LATENCY_MONITOR,
+    ocp::DEVICE_CAPABILITIES,
     handles::PAGE,
 ];
 

@@ -54,7 +54,9 @@ fn read(controller: &Controller, request: &Request) -> Result<Vec<u8>, Failure> 
     }
     if exists {
         let at = offset_of!(PersistentEventLog, rci);
-        page[at..at + 4].copy_from_slice(&CONTEXT_EXISTS.to_le_bytes());
+        // The port of the controller, whose context it is, in the lowest bits.
+        let information = CONTEXT_EXISTS | u32::from(controller.port.id);
+        page[at..at + 4].copy_from_slice(&information.to_le_bytes());
     }
     Ok(page)
 }

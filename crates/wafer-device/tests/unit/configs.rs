@@ -40,6 +40,7 @@ fn config(
         isolation: Isolation::Initially,
         handle_isolation: (0..handles).map(|h| (h.to_string(), isolation(h))).collect(),
         fdp,
+        streams: 0,
         gc: GcConfig {
             policy: policy::POLICIES[policy].name.to_owned(),
             choices: 3,

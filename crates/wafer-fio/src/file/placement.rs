@@ -55,7 +55,7 @@ impl Placement {
             return Err(("fdp", "fdp=1 excludes dataplacement=none and =streams".into()));
         }
         if self.interface == Some(Interface::Streams) {
-            let why = "the device has no streams directive; use dataplacement=fdp";
+            let why = "runs have no streams directive; use dataplacement=fdp";
             return Err(("dataplacement", why.into()));
         }
         if !self.is_on() {

@@ -66,6 +66,7 @@ fn device(capacity: u64, reclaim_unit: u64) -> DeviceConfig {
         isolation: Isolation::Initially,
         handle_isolation: Default::default(),
         fdp: true,
+        streams: 0,
         gc: GcConfig::default(),
         namespaces: Vec::new(),
         timing: None,

@@ -84,6 +84,7 @@ fn config(
         isolation: Isolation::Initially,
         handle_isolation: (0..handles).map(|h| (h.to_string(), isolation(h))).collect(),
         fdp,
+        streams: u16::from(spread) * (handles - 1),
         gc: GcConfig {
             policy: POLICIES[policy].name.to_owned(),
             choices: 3,

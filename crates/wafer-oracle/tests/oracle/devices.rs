@@ -21,6 +21,7 @@ pub(crate) fn config(policy: &str, isolation: Isolation) -> DeviceConfig {
         isolation,
         handle_isolation: Default::default(),
         fdp: true,
+        streams: 0,
         gc: GcConfig {
             policy: policy.to_owned(),
             background_free: 0.0,

@@ -346,6 +346,7 @@ mod tests {
             isolation,
             handle_isolation: Default::default(),
             fdp: true,
+            streams: 0,
             gc: GcConfig {
                 policy: policy.to_owned(),
                 background_free: 0.0,

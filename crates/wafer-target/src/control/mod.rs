@@ -1,4 +1,5 @@
-//! Fault injection: what operators ask of a subsystem that is served, as lines of JSON over a local socket.
+//! Fault injection: what operators ask of a subsystem that is served, as lines of JSON over a local socket, or in a
+//! request of HTTP.
 //!
 //! A line holds a [`Request`], the next line back its [`Response`]. [`execute`] carries out a request; `socket.rs` moves
 //! the lines. What is injected is in [`faults`](wafer_controller::faults), media errors in the drive.
@@ -13,5 +14,5 @@ pub use execute::execute;
 pub use request::{
     Ana, AnaAccess, Drop, Event, Fail, HealthChange, Range, ReadDelays, Request, Response,
 };
-pub use socket::{MAX_LINE, serve};
+pub use socket::{MAX_LINE, answer, serve};
 pub use status::{Connection, Failing, MediaError, Port, Status};

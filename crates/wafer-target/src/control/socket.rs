@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
@@ -19,7 +20,8 @@ const MOST_CLIENTS: usize = 8;
 /// Time that a client has for a line, and to take the response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Serves operators for ever. Their connections end when this is dropped.
+/// Serves the operators of a subsystem, and of those that its ports offer, for ever. Their connections end when this is
+/// dropped.
 pub async fn serve(listener: UnixListener, subsystem: Arc<Subsystem>) {
     let mut clients = JoinSet::new();
     loop {
@@ -67,13 +69,38 @@ async fn client(stream: UnixStream, subsystem: Arc<Subsystem>) {
     }
 }
 
-async fn respond(line: &[u8], subsystem: &Arc<Subsystem>) -> Response {
-    let request: Request = match serde_json::from_slice(line) {
-        Ok(request) => request,
-        Err(error) => return Response::Refused(format!("not a request: {error}")),
+/// Returns the request of a line and the subsystem that its `subsystem` names: with a single one, it need not.
+fn address(line: &[u8], subsystem: &Arc<Subsystem>) -> Result<(Arc<Subsystem>, Request), String> {
+    let wrong = |error: serde_json::Error| format!("not a request: {error}");
+    let mut object: Map<String, Value> = serde_json::from_slice(line).map_err(wrong)?;
+    let asked = object.remove("subsystem");
+    let request = serde_json::from_value(object.into()).map_err(wrong)?;
+    let offered = subsystem.offered();
+    let found = match &asked {
+        None if offered.len() == 1 => offered.first(),
+        None => None,
+        Some(nqn) => offered.iter().find(|s| nqn.as_str() == Some(&s.options.nqn)),
     };
-    let subsystem = Arc::clone(subsystem);
+    match found {
+        Some(found) => Ok((Arc::clone(found), request)),
+        None => {
+            let names: Vec<&str> = offered.iter().map(|s| s.options.nqn.as_str()).collect();
+            Err(format!("expected `subsystem`, one of: {}", names.join(", ")))
+        }
+    }
+}
+
+/// Carries out the request of a line. May wait for the files of the drive.
+pub fn answer(line: &[u8], subsystem: &Arc<Subsystem>) -> Response {
+    match address(line, subsystem) {
+        Ok((subsystem, request)) => execute(&subsystem, request),
+        Err(reason) => Response::Refused(reason),
+    }
+}
+
+async fn respond(line: &[u8], subsystem: &Arc<Subsystem>) -> Response {
+    let (line, subsystem) = (line.to_vec(), Arc::clone(subsystem));
     // It may wait for a file.
-    let executed = tokio::task::spawn_blocking(move || execute(&subsystem, request)).await;
+    let executed = tokio::task::spawn_blocking(move || answer(&line, &subsystem)).await;
     executed.unwrap_or_else(|error| Response::Failed(error.to_string()))
 }

@@ -53,6 +53,7 @@ enum Phase {
 
 /// A connection. [`Self::receive`] takes the bytes of the host and appends output for the host.
 pub struct Connection {
+    /// The subsystem whose ports these are. Connect may name another that they offer.
     subsystem: Arc<Subsystem>,
     /// Where the host connected to.
     reached: Reached,
@@ -174,8 +175,8 @@ impl Connection {
             queue.finish();
             queue.end_batch(&mut Vec::new());
             match queue.qid {
-                0 => self.subsystem.remove(&queue.controller),
-                qid => self.subsystem.disconnect_io(&queue.controller, qid),
+                0 => queue.controller.subsystem.remove(&queue.controller),
+                qid => queue.controller.subsystem.disconnect_io(&queue.controller, qid),
             }
         }
     }
@@ -312,9 +313,10 @@ impl Connection {
             return Err(Status::TRANSIENT_TRANSPORT_ERROR.into());
         }
         let data = ConnectData::ref_from_bytes(pdu.data).map_err(|_| Status::INVALID_SGL_LENGTH)?;
+        let subsystem = self.subsystem.named(data);
         match command.qid.get() {
-            0 => self.subsystem.connect_admin(command, data, self.reached.clone()),
-            _ => self.subsystem.connect_io(command, data),
+            0 => subsystem.connect_admin(command, data, self.reached.clone()),
+            _ => subsystem.connect_io(command, data),
         }
     }
 }

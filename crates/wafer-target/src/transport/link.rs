@@ -58,7 +58,7 @@ pub(super) async fn serve(
     let address = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
     // A runtime of one thread has no other thread to hand its tasks to.
     let threads = Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread;
-    let blocks = threads && subsystem.drive.may_block();
+    let blocks = threads && subsystem.offered().iter().any(|s| s.drive.may_block());
     let mut connection = Connection::new(subsystem, Reached { port, address }, Arc::clone(&pool));
     let mut input = Input::new();
     let mut out = Vec::new();

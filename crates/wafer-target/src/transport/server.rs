@@ -86,14 +86,17 @@ impl<L: Listener> Server<L> {
         self.listeners.iter().map(L::local_addr).collect()
     }
 
-    /// Serves a subsystem until `stop` is true, then ends all associations and waits for their connections.
+    /// Serves a subsystem, and those that its ports [offer](Subsystem::offer), until `stop` is true, then ends all associations and waits for their connections.
     pub async fn run(self, subsystem: Arc<Subsystem>, mut stop: watch::Receiver<bool>) {
         let permits = Arc::new(Semaphore::new(self.options.max_connections));
         let pool = Arc::new(Pool::new(self.options.buffers));
         let mut tasks = JoinSet::new();
         let stopping = Latch::default();
-        subsystem.set_ports(self.listeners.iter().map(|listener| listener.local_addr().ok()));
-        let _working = log_work::start(&subsystem.drive);
+        let offered = subsystem.offered();
+        for subsystem in &offered {
+            subsystem.set_ports(self.listeners.iter().map(|listener| listener.local_addr().ok()));
+        }
+        let _working: Vec<_> = offered.iter().map(|s| log_work::start(&s.drive)).collect();
         loop {
             let accepted = tokio::select! {
                 // In a fixed order, so that a simulated run can be repeated.
@@ -125,7 +128,7 @@ impl<L: Listener> Server<L> {
         }
         drop(self.listeners);
         stopping.set();
-        for controller in subsystem.controllers() {
+        for controller in offered.iter().flat_map(|subsystem| subsystem.controllers()) {
             controller.close();
         }
         while tasks.join_next().await.is_some() {}

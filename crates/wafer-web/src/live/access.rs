@@ -15,6 +15,8 @@ pub(crate) const COOKIE: &str = "wafer-token";
 pub(crate) struct Access {
     /// Needed with every request, where there is one.
     pub(crate) token: Option<String>,
+    /// Needed by requests of operators, which are refused without it.
+    pub(crate) control: Option<String>,
     /// Whether only names of this machine are answered to.
     pub(crate) local_names_only: bool,
 }
@@ -26,6 +28,12 @@ pub(crate) enum Refusal {
     Host,
     /// The token is missing or wrong.
     Token,
+    /// There are no requests of operators.
+    NoControl,
+    /// A page of another site sent it.
+    CrossSite,
+    /// It is not declared as JSON, which a form of another site cannot do.
+    NoJson,
 }
 
 impl Access {
@@ -45,6 +53,30 @@ impl Access {
         } else {
             Err(Refusal::Token)
         }
+    }
+}
+
+impl Access {
+    /// Checks the request of an operator: only `Authorization: Bearer TOKEN` counts, which no browser adds by itself.
+    pub(crate) fn check_control(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let Some(token) = &self.control else { return Err(Refusal::NoControl) };
+        if self.local_names_only && !is_local(headers) {
+            return Err(Refusal::Host);
+        }
+        let own = text("host").map(|host| [format!("http://{host}"), format!("https://{host}")]);
+        let foreign = headers.contains_key(header::ORIGIN)
+            && !own.is_some_and(|own| own.iter().any(|own| text("origin") == Some(own)));
+        if foreign || text("sec-fetch-site").is_some_and(|s| !["same-origin", "none"].contains(&s))
+        {
+            return Err(Refusal::CrossSite);
+        }
+        let media = text("content-type").and_then(|value| value.split(';').next());
+        if media.map(str::trim) != Some("application/json") {
+            return Err(Refusal::NoJson);
+        }
+        let shown = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
+        if shown.is_some_and(|shown| equal(shown, token)) { Ok(()) } else { Err(Refusal::Token) }
     }
 }
 
@@ -86,7 +118,7 @@ mod tests {
 
     #[test]
     fn on_loopback_only_names_of_the_machine_are_served() {
-        let access = Access { token: None, local_names_only: true };
+        let access = Access { token: None, control: None, local_names_only: true };
         let uri = Uri::from_static("/");
         for host in ["localhost:8080", "127.0.0.1:8080", "127.3.2.1", "[::1]:80", "localhost"] {
             assert_eq!(access.check(&uri, &headers(&[("host", host)])), Ok(()), "{host}");
@@ -103,7 +135,8 @@ mod tests {
 
     #[test]
     fn elsewhere_the_token_is_needed_in_one_of_three_ways() {
-        let access = Access { token: Some("secret".to_owned()), local_names_only: false };
+        let access =
+            Access { token: Some("secret".to_owned()), control: None, local_names_only: false };
         let plain = Uri::from_static("/metrics");
         let good = [
             (Uri::from_static("/metrics?a=1&token=secret"), headers(&[])),

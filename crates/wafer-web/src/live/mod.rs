@@ -1,7 +1,8 @@
 //! Monitoring of a running device from a browser, a terminal or Prometheus.
 //!
 //! [`serve`] answers HTTP for a [`LiveSource`]: the live page at `/`, JSON below `/api/v1`, server-sent
-//! events at `/api/v1/events`, Prometheus metrics at `/metrics`. `docs/live.md` documents them.
+//! events at `/api/v1/events`, Prometheus metrics at `/metrics`, requests of operators at `/ctl`. `docs/live.md` documents
+//! them.
 //!
 //! - `sampler.rs`: one task samples the source at even intervals, keeps a bounded history, and serializes each
 //!   state once.
@@ -41,4 +42,11 @@ pub trait LiveSource: Send + Sync + 'static {
 
     /// Returns the current reclaim units. Called only while there are viewers.
     fn reclaim_units(&self) -> Option<ReclaimUnits>;
+
+    /// Carries out the request of an operator, JSON as `wafer ctl` sends it, and returns the status of HTTP and the
+    /// response. May wait. Called only if [`Config::control`] has a token.
+    fn control(&self, request: &[u8]) -> (u16, String) {
+        let _ = request;
+        (404, "{\"refused\":\"there is no drive\"}".to_owned())
+    }
 }

@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Json, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use rand::TryRngCore as _;
 use wafer_record::{ReclaimUnits, Record};
 
@@ -20,6 +21,11 @@ use crate::live::sampler::{Sampler, State as Newest};
 use crate::live::{LiveSource, metrics, stream};
 use crate::report::Page;
 
+/// Where operators send requests.
+const CONTROL: &str = "/ctl";
+/// Longest request of an operator, bytes.
+const MOST_CONTROL: usize = 16 << 10;
+
 /// How to serve.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -28,6 +34,8 @@ pub struct Config {
     /// The token that requests must show. None: on a loopback address none is needed, elsewhere one
     /// is made.
     pub token: Option<String>,
+    /// The token that requests of operators, `POST /ctl`, must show. None: there are no such requests.
+    pub control: Option<String>,
     /// Time between two states.
     pub interval: Duration,
     /// Limits of connections.
@@ -84,7 +92,7 @@ pub fn serve(source: Arc<dyn LiveSource>, config: &Config) -> Result<Server, Liv
         None => Some(new_token()?),
     };
     let query = token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
-    let access = Access { token, local_names_only: local };
+    let access = Access { token, control: config.control.clone(), local_names_only: local };
 
     // One thread: viewers must not take the processors of the drive.
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -124,6 +132,7 @@ fn router(sampler: Arc<Sampler>, access: Access) -> Router {
         .route("/api/v1/state", get(state))
         .route("/api/v1/reclaim-units", get(reclaim_units))
         .route("/api/v1/events", get(stream::events))
+        .route(CONTROL, post(control).layer(DefaultBodyLimit::max(MOST_CONTROL)))
         .fallback(|| async { (StatusCode::NOT_FOUND, "no such page\n") })
         .layer(middleware::from_fn_with_state(access, guard))
         .with_state(sampler)
@@ -132,7 +141,12 @@ fn router(sampler: Arc<Sampler>, access: Access) -> Router {
 /// Checks access, refuses what could change something, and sets the headers of every answer.
 async fn guard(State(access): State<Access>, request: Request, next: Next) -> Response {
     let uri = request.uri().clone();
-    let mut response = match access.check(&uri, request.headers()) {
+    let controls = request.method() == Method::POST && uri.path() == CONTROL;
+    let checked = match controls {
+        true => access.check_control(request.headers()),
+        false => access.check(&uri, request.headers()),
+    };
+    let mut response = match checked {
         Err(Refusal::Host) => {
             (StatusCode::FORBIDDEN, "this address is served to the machine itself only\n")
                 .into_response()
@@ -142,6 +156,17 @@ async fn guard(State(access): State<Access>, request: Request, next: Next) -> Re
             "a token is needed: ?token=TOKEN or Authorization: Bearer TOKEN\n",
         )
             .into_response(),
+        Err(Refusal::CrossSite) => {
+            (StatusCode::FORBIDDEN, "a page of another site may not do this\n").into_response()
+        }
+        Err(Refusal::NoJson) => {
+            (StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected Content-Type: application/json\n")
+                .into_response()
+        }
+        Ok(()) if controls => next.run(request).await,
+        Err(Refusal::NoControl) => {
+            (StatusCode::METHOD_NOT_ALLOWED, "nothing here changes anything\n").into_response()
+        }
         Ok(()) if ![Method::GET, Method::HEAD].contains(request.method()) => {
             (StatusCode::METHOD_NOT_ALLOWED, "nothing here changes anything\n").into_response()
         }
@@ -168,6 +193,15 @@ async fn guard(State(access): State<Access>, request: Request, next: Next) -> Re
         headers.insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// Carries out the request of an operator.
+async fn control(State(sampler): State<Arc<Sampler>>, request: Bytes) -> Response {
+    let source = Arc::clone(&sampler.source);
+    let done = tokio::task::spawn_blocking(move || source.control(&request)).await;
+    let (status, text) = done.unwrap_or_else(|error| (500, format!("{error}\n")));
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
 async fn page() -> Response {

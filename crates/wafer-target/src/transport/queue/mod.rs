@@ -10,13 +10,13 @@ use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
+use wafer_ocp::latency::Stopwatch;
 
 use self::delayed::Delayed;
 use self::fused::{Data, Fused};
 use super::pdu::{self, Agreed, Fatal, Incoming, fatal, header_fault};
 use super::transfer::{Complete, Ready, Transfers};
 use wafer_controller::Latch;
-use wafer_controller::latency::Stopwatch;
 use wafer_controller::{
     ADMIN_CAPSULE_DATA, Controller, Failure, IO_CAPSULE_DATA, MAX_TRANSFER, Removals, Reply,
     begin_admin, fabrics,
@@ -104,7 +104,7 @@ impl Queue {
     /// Begins a batch of PDUs.
     pub(crate) fn begin_batch(&mut self) {
         self.io.begin_batch();
-        self.stopwatch.begin_batch(&self.controller.subsystem.latency);
+        self.stopwatch.begin_batch(&self.controller.subsystem.ocp.latency);
         self.spent = 0;
     }
 
@@ -161,7 +161,7 @@ impl Queue {
         self.changed = changed;
         self.changed.clear();
         let subsystem = &self.controller.subsystem;
-        self.stopwatch.end_batch(&subsystem.latency, || subsystem.drive.timestamp());
+        self.stopwatch.end_batch(&subsystem.ocp.latency, || subsystem.drive.timestamp());
         if self.done > 0 {
             self.controller.completed(std::mem::take(&mut self.done));
             self.controller.touch();

@@ -1,12 +1,8 @@
 //! SMART / Health Information Extended of OCP. What the device model does not have (bad blocks, ECC, PCIe, thermal
 //! throttling, capacitors) reads as on a drive where it never failed.
 
-use wafer_nvme::zerocopy::IntoBytes as _;
-use wafer_nvme::{Lid, OcpSmartLog, SMART_EXTENDED_GUID};
-
-use super::{Controller, Failure, Page, Request};
-
-pub(super) const PAGE: Page = Page { lid: Lid::OCP_SMART, read };
+use wafer_drive::Drive;
+use wafer_nvme::{OcpSmartLog, SMART_EXTENDED_GUID};
 
 /// Normalized value of blocks of which none is bad.
 const NO_BAD_BLOCKS: u16 = 100;
@@ -15,8 +11,8 @@ const NO_CAPACITOR: u16 = 0xffff;
 /// DSSD Specification Version 2.0: errata, point, minor, major.
 const DSSD_VERSION: [u8; 6] = [0, 0, 0, 0, 0, 2];
 
-fn read(controller: &Controller, _: &Request) -> Result<Vec<u8>, Failure> {
-    let drive = &controller.subsystem.drive;
+/// Returns the log.
+pub fn log(drive: &Drive) -> OcpSmartLog {
     let wear = drive.wear();
     let now = drive.counters();
     let lifetime = now.lifetime;
@@ -24,7 +20,7 @@ fn read(controller: &Controller, _: &Request) -> Result<Vec<u8>, Failure> {
     let reread = (lifetime.relocated_pages + lifetime.rmw_pages) * drive.geometry().page_bytes;
     let count = |erases: u64| u32::try_from(erases).unwrap_or(u32::MAX).into();
     let blocks = drive.namespaces().into_iter().flatten().map(|n| n.blocks());
-    let log = OcpSmartLog {
+    OcpSmartLog {
         media_written: u128::from(lifetime.media_bytes).into(),
         media_read: u128::from(lifetime.read_bytes + reread).into(),
         bad_user_normalized: NO_BAD_BLOCKS.into(),
@@ -42,6 +38,5 @@ fn read(controller: &Controller, _: &Request) -> Result<Vec<u8>, Failure> {
         version: 3.into(),
         guid: SMART_EXTENDED_GUID,
         ..Default::default()
-    };
-    Ok(log.as_bytes().to_vec())
+    }
 }

@@ -47,7 +47,7 @@ impl Kind {
 
 /// Returns the settings of a new drive: thresholds of 30, 100, 155 and 235 ms, a bucket timer of a week, greatest
 /// latencies, one a second; not enabled.
-pub(super) fn default_settings() -> OcpLatencyMonitor {
+pub fn default_settings() -> OcpLatencyMonitor {
     OcpLatencyMonitor {
         bucket_timer_threshold: 0x7e0.into(),
         thresholds_z: [0x05, 0x13, 0x1e, 0x2e],
@@ -58,10 +58,10 @@ pub(super) fn default_settings() -> OcpLatencyMonitor {
 }
 
 /// Bytes of the settings that are saved: all but what is reserved.
-pub(super) const SAVED: usize = offset_of!(OcpLatencyMonitor, rsvd13);
+pub const SAVED: usize = offset_of!(OcpLatencyMonitor, rsvd13);
 
 /// Returns the settings that are saved with a drive.
-pub(super) fn saved_settings(drive: &Drive) -> Option<OcpLatencyMonitor> {
+pub fn saved_settings(drive: &Drive) -> Option<OcpLatencyMonitor> {
     let saved = drive.saved_feature(Fid::OCP_LATENCY_MONITOR.0)?;
     let mut settings = OcpLatencyMonitor::default();
     settings.as_mut_bytes().get_mut(..saved.len())?.copy_from_slice(&saved);
@@ -142,7 +142,7 @@ impl State {
 
 impl LatencyMonitor {
     /// Begins with the settings that are saved with a drive.
-    pub(super) fn new(drive: &Drive) -> Self {
+    pub fn new(drive: &Drive) -> Self {
         let settings = saved_settings(drive).unwrap_or_else(default_settings);
         LatencyMonitor {
             enabled: AtomicBool::new(settings.enable & 1 == 1),
@@ -154,18 +154,19 @@ impl LatencyMonitor {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn settings(&self) -> OcpLatencyMonitor {
+    /// Returns the settings in effect.
+    pub fn settings(&self) -> OcpLatencyMonitor {
         self.state().settings
     }
 
     /// Begins anew with other settings.
-    pub(super) fn set(&self, settings: OcpLatencyMonitor) {
+    pub fn set(&self, settings: OcpLatencyMonitor) {
         *self.state() = State::new(settings, Instant::now());
         self.enabled.store(settings.enable & 1 == 1, Ordering::Relaxed);
     }
 
     /// Returns the log page.
-    pub(super) fn log(&self) -> OcpLatencyLog {
+    pub fn log(&self) -> OcpLatencyLog {
         let now = Instant::now();
         let mut state = self.state();
         state.roll(now);
