@@ -21,5 +21,6 @@ nsid = 1
 labels = ["dev", "cdev", "nvm", "scc", "write_zeroes", "write_uncor", "large_mdts", "log_health_ns", "idfy_cs", "fdp"]
 driver_attachment = "kernel"
 TOML
-PYTHONPATH=/src/xnvme.site timeout 3000 python3 -m pytest --config /tmp/cijoe.toml --output /tmp/cijoe -p no:cacheprovider \
+export PYTHONPATH=/src/xnvme.site
+unit xnvme 3600 python3 -m pytest --config /tmp/cijoe.toml --output /tmp/cijoe -p no:cacheprovider \
     --report-log=$RESULTS/report.jsonl -q -rfE tests/logic tests/tools tests/examples
