@@ -22,5 +22,7 @@ labels = ["dev", "cdev", "nvm", "scc", "write_zeroes", "write_uncor", "large_mdt
 driver_attachment = "kernel"
 TOML
 export PYTHONPATH=/src/xnvme.site
-unit xnvme 3600 python3 -m pytest --config /tmp/cijoe.toml --output /tmp/cijoe -p no:cacheprovider \
-    --report-log=$RESULTS/report.jsonl -q -rfE tests/logic tests/tools tests/examples
+for part in logic tools examples; do
+    unit $part 2400 python3 -m pytest --config /tmp/cijoe.toml --output /tmp/cijoe-$part -p no:cacheprovider --timeout=120 \
+        --report-log=$RESULTS/$part.jsonl -q -rfE tests/$part
+done
