@@ -51,8 +51,8 @@ tools-rust:
 
 # --- checks
 
-.PHONY: fmt-check clippy doc docs docs-check newcomer typos ruff deny features asan miri fuzz compare-records
-check: fmt-check clippy doc docs-check typos ruff deny ## Format, lints, documentation, generated files, spelling, dependencies
+.PHONY: fmt-check clippy doc docs docs-check newcomer typos ruff docstrings deny features asan miri fuzz compare-records
+check: fmt-check clippy doc docs-check typos ruff docstrings deny ## Format, lints, documentation, generated files, spelling, dependencies
 
 fmt-check: | tools-rust
 	$(CARGO) fmt --all --check
@@ -85,6 +85,12 @@ typos: $(VENV)/.made ## Spelling, with the words of the project in typos.toml
 ruff: $(VENV)/.made ## Style of the Python code
 	$(VENV)/bin/ruff check python notebooks
 	$(VENV)/bin/ruff format --check python notebooks
+
+DOCUMENTED := __init__ device endurance frames interrupt latency policy result running stats timeline traces workload \
+	plot/__init__ plot/curves plot/heatmap plot/labels plot/multiples plot/style plot/sweeps sweeps/__init__ \
+	sweeps/engine calibration/__init__ calibration/fit calibration/timing
+docstrings: $(VENV)/.made ## Docstrings of the public Python modules, by numpydoc
+	$(VENV)/bin/numpydoc lint --config . $(DOCUMENTED:%=python/wafer/%.py)
 
 DENY := $(TOOLS)/bin/cargo-deny
 deny: $(DENY) ## Licences, sources and bans of dependencies; advisories where their database is reachable
@@ -209,7 +215,7 @@ python-install: $(VENV)/.made
 $(VENV)/.made: scripts/need-python
 	scripts/need-python $(PYTHON)
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet 'maturin>=1.7,<2' 'ruff>=0.6,<1' 'typos>=1.30,<2'
+	$(VENV)/bin/pip install --quiet 'maturin>=1.7,<2' 'ruff>=0.6,<1' 'typos>=1.30,<2' 'numpydoc>=1.8,<2'
 	touch $@
 
 docs-commands: python-install ## Run the code blocks of the documentation

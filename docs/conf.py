@@ -30,7 +30,7 @@ myst_heading_anchors = 4
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True}
-napoleon_google_docstring = True
+napoleon_google_docstring = False
 # The docstring of a property is a sentence: what stands before its first colon is not a type.
 GoogleDocstring._parse_attribute_docstring = lambda self: self._consume_to_end()
 

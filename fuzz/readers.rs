@@ -94,7 +94,7 @@ pub(crate) fn trace(input: &[u8]) -> Signature {
 pub(crate) fn config(input: &[u8]) -> Signature {
     let mut signature = Signature::new();
     let Ok(text) = std::str::from_utf8(input) else { return signature };
-    match wafer_lab::device_from_text("fuzz.toml", text, &[]) {
+    match wafer_config::device_from_text("fuzz.toml", text, &[]) {
         Ok(device) => {
             let geometry = &device.geometry;
             assert!(geometry.logical_pages > 0 && geometry.ru_count > 0);
@@ -153,7 +153,8 @@ pub(crate) fn job(input: &[u8]) -> Signature {
 pub(crate) fn experiment(input: &[u8]) -> Signature {
     use wafer_lab::{Experiment, Options};
     let Some(text) = text(input) else { return Signature::new() };
-    let line = |error: wafer_lab::LabError| one_line(&wafer_lab::line(&error, ToString::to_string));
+    let line =
+        |error: wafer_lab::LabError| one_line(&wafer_config::line(&error, ToString::to_string));
     let experiment = match Experiment::from_text(Path::new("fuzz.toml"), text, &Options::default())
     {
         Ok(experiment) => experiment,

@@ -1,19 +1,19 @@
 """Simulates NVMe Flexible Data Placement (FDP) and SSD write amplification.
 
-Example:
-    >>> import wafer
-    >>> device = wafer.Device("warp", capacity="28GiB", reclaim_unit_size="8MiB")
-    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=128k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
-    >>> result = wafer.run(device, job, volume="5x")
-    >>> round(result.waf, 1)
-    2.3
+Examples
+--------
+>>> import wafer
+>>> device = wafer.Device("warp", capacity="28GiB", reclaim_unit_size="8MiB")
+>>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=128k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+>>> result = wafer.run(device, job, volume="5x")
+>>> round(result.waf, 1)
+2.3
 
 :func:`wafer.run` takes a :class:`wafer.Device` and a workload (:func:`wafer.fio`, :func:`wafer.model`,
 :func:`wafer.trace`, :class:`wafer.Commands`) and returns a :class:`wafer.Result`. :func:`wafer.sweep` runs
 many points, and :func:`wafer.calibrate` infers a device from a measured curve. :mod:`wafer.plot` plots,
 :mod:`wafer.stats` computes confidence intervals, and :mod:`wafer.endurance` converts a WAF into years of
 service, cost and carbon.
-
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from wafer.frames import frame
 from wafer.interrupt import interruptible
 from wafer.latency import Latencies, Latency
 from wafer.policy import Policy
-from wafer.result import Handle, Handles, Result, Timeline, labels, read_results, report
+from wafer.result import Result, labels, read_results, report
 from wafer.running import Experiment, available_memory, experiment, run
+from wafer.timeline import Handle, Handles, Timeline
 from wafer.traces import Requests, requests
 from wafer.workload import (
     Commands,

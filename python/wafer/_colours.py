@@ -18,14 +18,16 @@ GC: str = _PALETTE["gc"]["light"]
 def handle_colour(key: int | str) -> str:
     """Returns the colour of a handle: the same in every plot and on the report page.
 
-    Args:
-        key: number of the handle, or ``"gc"``.
+    Parameters
+    ----------
+    key
+        Number of the handle, or ``"gc"``.
 
-    Example:
-        >>> from wafer import plot
-        >>> plot.handle_colour(0)
-        '#0072b2'
-
+    Examples
+    --------
+    >>> from wafer import plot
+    >>> plot.handle_colour(0)
+    '#0072b2'
     """
     if key == "gc":
         return GC

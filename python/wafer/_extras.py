@@ -11,9 +11,10 @@ from wafer._errors import MissingExtra
 def need(module: str, extra: str) -> Any:
     """Imports and returns an optional module.
 
-    Raises:
-        MissingExtra: the module is not installed; the message names the extra that installs it.
-
+    Raises
+    ------
+    MissingExtra
+        The module is not installed; the message names the extra that installs it.
     """
     try:
         return importlib.import_module(module)

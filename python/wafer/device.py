@@ -23,11 +23,11 @@ __all__ = ["Device", "policies", "profiles"]
 def profiles() -> list[str]:
     """Returns the names of the shipped device profiles.
 
-    Example:
-        >>> import wafer
-        >>> "warp" in wafer.profiles()
-        True
-
+    Examples
+    --------
+    >>> import wafer
+    >>> "warp" in wafer.profiles()
+    True
     """
     return _wafer.profiles()
 
@@ -35,11 +35,11 @@ def profiles() -> list[str]:
 def policies() -> dict[str, str]:
     """Returns the names of the victim policies for ``gc_policy``, each with a one-line description.
 
-    Example:
-        >>> import wafer
-        >>> "greedy" in wafer.policies()
-        True
-
+    Examples
+    --------
+    >>> import wafer
+    >>> "greedy" in wafer.policies()
+    True
     """
     return dict(_wafer.policies())
 
@@ -47,23 +47,28 @@ def policies() -> dict[str, str]:
 class Device:
     """A simulated device: sizes, handles, isolation and garbage collection.
 
-    Args:
-        profile: a shipped profile (:func:`profiles`) or the path of a TOML file.
-        **keys: keys to change, with ``_`` for the ``.`` of the configuration reference:
-            ``overprovisioning=0.10``, ``isolation="persistently"``, ``reclaim_unit_size="128MiB"``,
-            ``gc_policy="fifo"``. A table takes a dict too: ``gc={"policy": "fifo"}``. Sizes are texts
-            with a unit, or numbers of bytes.
+    Parameters
+    ----------
+    profile
+        A shipped profile (:func:`profiles`) or the path of a TOML file.
+    **keys
+        Keys to change, with ``_`` for the ``.`` of the configuration reference:
+        ``overprovisioning=0.10``, ``isolation="persistently"``, ``reclaim_unit_size="128MiB"``,
+        ``gc_policy="fifo"``. A table takes a dict too: ``gc={"policy": "fifo"}``. Sizes are texts
+        with a unit, or numbers of bytes.
 
-    Raises:
-        ConfigError: a key does not exist, or the device cannot work; the message names the key and, if
-            there is one, the nearest value that works.
+    Raises
+    ------
+    ConfigError
+        A key does not exist, or the device cannot work; the message names the key and, if
+        there is one, the nearest value that works.
 
-    Example:
-        >>> import wafer
-        >>> device = wafer.Device("warp", capacity="28GiB", reclaim_unit_size="8MiB")
-        >>> device.ru_count
-        4086
-
+    Examples
+    --------
+    >>> import wafer
+    >>> device = wafer.Device("warp", capacity="28GiB", reclaim_unit_size="8MiB")
+    >>> device.ru_count
+    4086
     """
 
     def __init__(self, profile: str | os.PathLike[str], **keys: Unpack[DeviceKeys]) -> None:
@@ -81,17 +86,24 @@ class Device:
     def from_toml(cls, text: str, *, name: str = "device", **keys: Unpack[DeviceKeys]) -> Device:
         """Creates a device from the text of a device file; ``name`` is the name of the file in messages.
 
-        Args:
-            text: the text of a device file.
-            name: name of the file in messages.
-            keys: keys to change, as for the class.
+        Parameters
+        ----------
+        text
+            The text of a device file.
+        name
+            Name of the file in messages.
+        **keys
+            Keys to change, as for the class.
 
-        Returns:
+        Returns
+        -------
+        Device
             The device.
 
-        Raises:
-            ConfigError: the text is invalid; the message names line and key.
-
+        Raises
+        ------
+        ConfigError
+            The text is invalid; the message names line and key.
         """
         return cls._of(_wafer.Device.from_toml(name, text, assignments(keys)))
 
@@ -99,28 +111,37 @@ class Device:
     def from_dict(cls, config: Mapping[str, Any], *, name: str = "device") -> Device:
         """Creates a device from its keys, as in ``provenance.config`` of a result record.
 
-        Args:
-            config: keys with their values, tables as dicts.
-            name: name in messages.
+        Parameters
+        ----------
+        config
+            Keys with their values, tables as dicts.
+        name
+            Name in messages.
 
-        Returns:
+        Returns
+        -------
+        Device
             The device.
 
-        Raises:
-            ConfigError: a key is invalid.
-
+        Raises
+        ------
+        ConfigError
+            A key is invalid.
         """
         return cls.from_toml(_toml.document(config), name=name)
 
     def replace(self, **keys: Unpack[DeviceKeys]) -> Device:
         """Returns the same device with other keys.
 
-        Args:
-            keys: keys to change, as for the class.
+        Parameters
+        ----------
+        **keys
+            Keys to change, as for the class.
 
-        Raises:
-            ConfigError: a key is invalid.
-
+        Raises
+        ------
+        ConfigError
+            A key is invalid.
         """
         other = Device._of(_wafer.Device.from_toml(self.name, self.to_toml(), assignments(keys)))
         other._warn()
@@ -179,12 +200,15 @@ class Device:
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Returns the device as the text of a device file; also writes it to ``path`` if given.
 
-        Args:
-            path: file to write.
+        Parameters
+        ----------
+        path
+            File to write.
 
-        Raises:
-            OSError: the file cannot be written.
-
+        Raises
+        ------
+        OSError
+            The file cannot be written.
         """
         text = self._inner.to_toml()
         if path is not None:
@@ -234,12 +258,24 @@ def _unpickle(name: str, text: str) -> Device:
 
 
 def assignments(keys: Mapping[str, Any]) -> list[str]:
-    """Returns ``KEY=VALUE`` for each keyword argument."""
+    """Returns ``KEY=VALUE`` for each keyword argument.
+
+    Parameters
+    ----------
+    keys
+        Keyword arguments of a device.
+    """
     return [f"{key}={_text(key, value)}" for key, value in flat(keys).items()]
 
 
 def flat(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns dotted keys with their values; tables given as dicts are flattened."""
+    """Returns dotted keys with their values; tables given as dicts are flattened.
+
+    Parameters
+    ----------
+    keys
+        Keyword arguments of a device.
+    """
     flattened: dict[str, Any] = {}
     for keyword, value in keys.items():
         key = dotted(keyword)
@@ -252,7 +288,13 @@ def flat(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def dotted(keyword: str) -> str:
-    """Returns the dotted key of a keyword argument: ``gc.policy`` for ``gc_policy``."""
+    """Returns the dotted key of a keyword argument: ``gc.policy`` for ``gc_policy``.
+
+    Parameters
+    ----------
+    keyword
+        Name of the argument.
+    """
     if keyword in DOTTED:
         return DOTTED[keyword]
     if keyword in DeviceKeys.__annotations__ or "." in keyword:

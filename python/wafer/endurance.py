@@ -36,14 +36,20 @@ CONSTANTS = {c[0]: Constant(*c[1:]) for c in _wafer.endurance_constants()}
 class Life:
     """Endurance of a drive under a workload.
 
-    Attributes:
-        years: years until the rated media writes are used up.
-        dwpd: host writes in drive capacities a day.
-        tbw: host bytes over the life of the drive at this WAF, TB (decimal).
-        dwpd_over_warranty: drive writes per day that would use up the rating in the years of warranty.
-        cost_per_year: price over years; NaN without a price.
-        carbon_per_year: embodied carbon over years, and that of electricity, kg CO2e a year.
-
+    Attributes
+    ----------
+    years
+        Years until the rated media writes are used up.
+    dwpd
+        Host writes in drive capacities a day.
+    tbw
+        Host bytes over the life of the drive at this WAF, TB (decimal).
+    dwpd_over_warranty
+        Drive writes per day that would use up the rating in the years of warranty.
+    cost_per_year
+        Price over years; NaN without a price.
+    carbon_per_year
+        Embodied carbon over years, and that of electricity, kg CO2e a year.
     """
 
     years: float
@@ -58,26 +64,37 @@ class Life:
 class Drive:
     """The data sheet of a drive.
 
-    Args:
-        capacity: ``"3.84TB"`` or bytes.
-        dwpd: rated drive writes per day over the warranty. Give either this or ``tbw``.
-        tbw: rated host bytes written, TB (decimal).
-        rated_waf: WAF behind the rating, at least 1; see :data:`CONSTANTS`.
-        warranty_years: years of warranty.
-        price: in any currency.
-        watts: mean electrical power; 0 leaves operational carbon out.
-        embodied_carbon: kg CO2e per GB (decimal) of capacity.
-        grid_intensity: kg CO2 per kWh.
-        longest_life: years after which the drive is replaced, worn or not; bounds cost and carbon.
+    Attributes
+    ----------
+    capacity
+        ``"3.84TB"`` or bytes.
+    dwpd
+        Rated drive writes per day over the warranty. Give either this or ``tbw``.
+    tbw
+        Rated host bytes written, TB (decimal).
+    rated_waf
+        WAF behind the rating, at least 1; see :data:`CONSTANTS`.
+    warranty_years
+        Years of warranty.
+    price
+        In any currency.
+    watts
+        Mean electrical power; 0 leaves operational carbon out.
+    embodied_carbon
+        Kg CO2e per GB (decimal) of capacity.
+    grid_intensity
+        Kg CO2 per kWh.
+    longest_life
+        Years after which the drive is replaced, worn or not; bounds cost and carbon.
 
-    Example:
-        >>> import wafer
-        >>> drive = wafer.endurance.Drive("3.84TB", dwpd=1)
-        >>> round(drive.life(waf=3.0, host_bytes_per_day=3.84e12).years, 2)
-        5.0
-        >>> round(drive.life(waf=1.5, host_bytes_per_day=3.84e12).years, 2)
-        10.0
-
+    Examples
+    --------
+    >>> import wafer
+    >>> drive = wafer.endurance.Drive("3.84TB", dwpd=1)
+    >>> round(drive.life(waf=3.0, host_bytes_per_day=3.84e12).years, 2)
+    5.0
+    >>> round(drive.life(waf=1.5, host_bytes_per_day=3.84e12).years, 2)
+    10.0
     """
 
     capacity: str | int
@@ -107,8 +124,16 @@ class Drive:
     def life(self, waf: float, host_bytes_per_day: float) -> Life:
         """Returns the endurance under a workload with this WAF and daily volume.
 
-        Raises:
-            ConfigError: the WAF is below 1, or nothing is written.
+        Parameters
+        ----------
+        waf
+            Write amplification factor, at least 1.
+        host_bytes_per_day
+            Bytes that the host writes a day.
 
+        Raises
+        ------
+        ConfigError
+            The WAF is below 1, or nothing is written.
         """
         return Life(*_wafer.life(self, waf, host_bytes_per_day))

@@ -26,29 +26,38 @@ _LIBRARIES = ("polars", "pandas")
 def frame(results: Result | Sequence[Result], by: str = "run", *, library: str = "polars") -> Any:
     """Returns results as a tidy data frame.
 
-    Args:
-        results: one result, or several.
-        by: ``"run"`` for a row a run, with its totals and the keys of the device that differ between the
-            runs; ``"sample"`` for a row a run and sample of its timeline; ``"handle"`` for a row a run and
-            handle.
-        library: ``"polars"`` (extra ``wafer[analysis]``) or ``"pandas"`` (extra ``wafer[frames]``).
+    Parameters
+    ----------
+    results
+        One result, or several.
+    by
+        ``"run"`` for a row a run, with its totals and the keys of the device that differ between the
+        runs; ``"sample"`` for a row a run and sample of its timeline; ``"handle"`` for a row a run and
+        handle.
+    library
+        ``"polars"`` (extra ``wafer[analysis]``) or ``"pandas"`` (extra ``wafer[frames]``).
 
-    Returns:
+    Returns
+    -------
+    Any
         A ``polars.DataFrame`` or a ``pandas.DataFrame``. ``run`` is the label of :func:`wafer.labels`,
         ``volume`` is in multiples of the logical capacity, bytes are bytes.
 
-    Raises:
-        ConfigError: there are no results, or ``by`` or ``library`` is none of those.
-        MissingExtra: the library is not installed.
+    Raises
+    ------
+    ConfigError
+        There are no results, or ``by`` or ``library`` is none of those.
+    MissingExtra
+        The library is not installed.
 
-    Example:
-        >>> import wafer
-        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\nnorandommap=1\\n")
-        >>> runs = [wafer.run(device, job, volume="1x", seed=seed) for seed in (1, 2)]
-        >>> wafer.frame(runs)["seed"].to_list()
-        [1, 2]
-
+    Examples
+    --------
+    >>> import wafer
+    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\nnorandommap=1\\n")
+    >>> runs = [wafer.run(device, job, volume="1x", seed=seed) for seed in (1, 2)]
+    >>> wafer.frame(runs)["seed"].to_list()
+    [1, 2]
     """
     if by not in _ROWS:
         raise ConfigError(f"by: {by!r} is not one of {', '.join(_ROWS)}")
@@ -61,10 +70,19 @@ def frame(results: Result | Sequence[Result], by: str = "run", *, library: str =
 def made(table: Mapping[str, Any], library: str) -> Any:
     """Returns columns as a data frame of a library.
 
-    Raises:
-        ConfigError: the library is not one of those known.
-        MissingExtra: it is not installed.
+    Parameters
+    ----------
+    table
+        Columns by name.
+    library
+        ``"polars"`` or ``"pandas"``.
 
+    Raises
+    ------
+    ConfigError
+        The library is not one of those known.
+    MissingExtra
+        It is not installed.
     """
     if library not in _LIBRARIES:
         raise ConfigError(f"library: {library!r} is not one of {', '.join(_LIBRARIES)}")
@@ -73,7 +91,15 @@ def made(table: Mapping[str, Any], library: str) -> Any:
 
 
 def columns(runs: Sequence[Result], by: str) -> dict[str, Any]:
-    """Returns the columns of :func:`frame`."""
+    """Returns the columns of :func:`frame`.
+
+    Parameters
+    ----------
+    runs
+        The results.
+    by
+        ``"run"``, ``"sample"`` or ``"handle"``.
+    """
     names = _wafer.labels([run.to_json() for run in runs]) if len(runs) > 1 else [runs[0].name]
     if by == "run":
         return _by_run(runs, names)

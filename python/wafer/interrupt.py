@@ -21,33 +21,38 @@ def interruptible() -> Iterator[Cancel]:
     Ctrl-C ends the context, and the code after it runs, with the results so far. A second Ctrl-C raises
     ``KeyboardInterrupt`` as usual. Outside the main thread Ctrl-C is left as it is.
 
-    Returns:
+    Returns
+    -------
+    Iterator[Cancel]
         The :class:`wafer.Cancel` to give to runs.
 
-    Raises:
-        KeyboardInterrupt: at a second Ctrl-C.
+    Raises
+    ------
+    KeyboardInterrupt
+        At a second Ctrl-C.
 
-    Example:
-        >>> import wafer
-        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\nnorandommap=1\\n")
-        >>> results = []
-        >>> with wafer.interruptible() as cancel:
-        ...     for seed in range(3):
-        ...         results.append(wafer.run(device, job, volume="1x", seed=seed, cancel=cancel))
-        >>> len(results)
-        3
-
+    Examples
+    --------
+    >>> import wafer
+    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\nnorandommap=1\\n")
+    >>> results = []
+    >>> with wafer.interruptible() as cancel:
+    ...     for seed in range(3):
+    ...         results.append(wafer.run(device, job, volume="1x", seed=seed, cancel=cancel))
+    >>> len(results)
+    3
     """
     cancel = Cancel()
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def _stop(number: int, frame: FrameType | None) -> None:
+        """Cancels; the second time ends at once."""
         if cancel.cancelled:
             raise KeyboardInterrupt
         cancel.cancel()
 
     main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, stop) if main else None
+    before = signal.signal(signal.SIGINT, _stop) if main else None
     try:
         yield cancel
     except Cancelled:

@@ -16,20 +16,33 @@ __all__ = ["Latencies", "Latency"]
 class Latency:
     """Latency and rate of the reads or of the writes of a run or of a job.
 
-    Attributes:
-        count: number of requests.
-        iops: requests per second.
-        bytes_per_second: bytes per second.
-        mean_us: mean latency, microseconds.
-        min_us: least latency, microseconds.
-        max_us: greatest latency, microseconds.
-        percentiles_us: latency by percentile (``99.9``), microseconds, within 1 %.
+    Parameters
+    ----------
+    record
+        ``read`` or ``write`` of the ``time`` of a result record.
 
-    Example:
-        >>> import wafer
-        >>> result = wafer.run(device, job, time=True)  # doctest: +SKIP
-        >>> result.latency.read.p99  # doctest: +SKIP
+    Attributes
+    ----------
+    count
+        Number of requests.
+    iops
+        Requests per second.
+    bytes_per_second
+        Bytes per second.
+    mean_us
+        Mean latency, microseconds.
+    min_us
+        Least latency, microseconds.
+    max_us
+        Greatest latency, microseconds.
+    percentiles_us
+        Latency by percentile (``99.9``), microseconds, within 1 %.
 
+    Examples
+    --------
+    >>> import wafer
+    >>> result = wafer.run(device, job, time=True)  # doctest: +SKIP
+    >>> result.latency.read.p99  # doctest: +SKIP
     """
 
     def __init__(self, record: Mapping[str, Any]) -> None:
@@ -58,16 +71,25 @@ class Latency:
 class Latencies:
     """Latency of the reads and writes of a run, or of one of its jobs.
 
-    Attributes:
-        read: the reads; ``None`` if there are none.
-        write: the writes; ``None`` if there are none.
-        jobs: the same by job name; empty for a job.
+    Parameters
+    ----------
+    record
+        ``time`` of a result record, or one of its jobs.
 
-    Example:
-        >>> import wafer
-        >>> result = wafer.run(device, job, time=True)  # doctest: +SKIP
-        >>> result.latency.write.mean_us  # doctest: +SKIP
+    Attributes
+    ----------
+    read
+        The reads; ``None`` if there are none.
+    write
+        The writes; ``None`` if there are none.
+    jobs
+        The same by job name; empty for a job.
 
+    Examples
+    --------
+    >>> import wafer
+    >>> result = wafer.run(device, job, time=True)  # doctest: +SKIP
+    >>> result.latency.write.mean_us  # doctest: +SKIP
     """
 
     def __init__(self, record: Mapping[str, Any]) -> None:

@@ -20,14 +20,14 @@ class Policy(ABC):
     collection, tens of thousands of page writes apart. The object may keep state. Runs are repeatable only
     if that state starts out the same each time.
 
-    Example:
-        The greedy policy:
+    Examples
+    --------
+    The greedy policy:
 
-        >>> import wafer
-        >>> class Greedy(wafer.Policy):
-        ...     def select_victim(self, rus):
-        ...         return rus.valid.argmin()
-
+    >>> import wafer
+    >>> class Greedy(wafer.Policy):
+    ...     def select_victim(self, rus):
+    ...         return rus.valid.argmin()
     """
 
     #: Name in the record; ``None`` for the name of the class.
@@ -66,9 +66,10 @@ class Policy(ABC):
         ``None`` ends background GC for now. If space is needed, the device then collects the candidate with
         the fewest valid pages.
 
-        Args:
-            rus: the candidates.
-
+        Parameters
+        ----------
+        rus
+            The candidates.
         """
 
     def select_destination(self, rus: ReclaimUnits, victim: int) -> int | None:
@@ -84,21 +85,24 @@ class Policy(ABC):
 
         ``None``, the default, leaves the choice to ``gc.destination``.
 
-        Args:
-            rus: the candidates.
-            victim: index of the victim in the arrays of ``rus``.
+        Parameters
+        ----------
+        rus
+            The candidates.
+        victim
+            Index of the victim in the arrays of ``rus``.
 
-        Example:
-            Hot and cold data separated by age:
+        Examples
+        --------
+        Hot and cold data separated by age:
 
-            >>> import wafer
-            >>> class ByAge(wafer.Policy):
-            ...     classes = 2
-            ...     def select_victim(self, rus):
-            ...         return rus.valid.argmin()
-            ...     def select_destination(self, rus, victim):
-            ...         return int(rus.age[victim] > 100 * rus.pages_per_ru)
-
+        >>> import wafer
+        >>> class ByAge(wafer.Policy):
+        ...     classes = 2
+        ...     def select_victim(self, rus):
+        ...         return rus.valid.argmin()
+        ...     def select_destination(self, rus, victim):
+        ...         return int(rus.age[victim] > 100 * rus.pages_per_ru)
         """
         del rus, victim
         return None
@@ -108,7 +112,13 @@ Methods = tuple[str, Callable[..., Any], "Callable[..., Any] | None"]
 
 
 def methods(policy: Policy | None) -> Methods | None:
-    """Returns the name of a policy in a record, and its two methods; an inherited one is ``None``."""
+    """Returns the name of a policy in a record, and its two methods; an inherited one is ``None``.
+
+    Parameters
+    ----------
+    policy
+        A policy in Python.
+    """
     if policy is None:
         return None
     name = getattr(policy, "name", None)
@@ -120,9 +130,15 @@ def methods(policy: Policy | None) -> Methods | None:
 def configured(policy: Policy | None) -> dict[str, Any]:
     """Returns the keys of the device that a policy sets.
 
-    Raises:
-        ConfigError: ``classes`` together with another ``destination``.
+    Parameters
+    ----------
+    policy
+        A policy in Python.
 
+    Raises
+    ------
+    ConfigError
+        ``classes`` together with another ``destination``.
     """
     destination = getattr(policy, "destination", None)
     classes = getattr(policy, "classes", None)

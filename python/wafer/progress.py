@@ -29,11 +29,14 @@ class _Lines:
 class Bar:
     """A progress bar that appears after a second.
 
-    Args:
-        name: text before the bar.
-        unit: what is counted; ``"B"`` prints bytes with a decimal prefix.
-        stream: where to draw. Default: stderr, or the notebook.
-
+    Parameters
+    ----------
+    name
+        Text before the bar.
+    unit
+        What is counted; ``"B"`` prints bytes with a decimal prefix.
+    stream
+        Where to draw. Default: stderr, or the notebook.
     """
 
     #: Seconds before anything is drawn, and between two lines where stderr is no terminal.

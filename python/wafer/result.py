@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,236 +16,16 @@ from wafer import _html, _wafer, frames
 from wafer._colours import handle_colour
 from wafer._errors import ConfigError
 from wafer.latency import Latencies
+from wafer.timeline import Handle, Handles, Timeline, Volume
 
 if TYPE_CHECKING:
     import pandas
     import polars
     from matplotlib.axes import Axes
 
-__all__ = ["Handle", "Handles", "Result", "Timeline", "labels", "read_results", "report", "write_text"]
+__all__ = ["Result", "labels", "read_results", "report", "write_text"]
 
 SCHEMA = "wafer.result/1"
-
-#: ``"1x"`` (multiples of the logical capacity), a size such as ``"2GiB"``, or a number of multiples.
-Volume = Union[str, float]
-
-
-def volume_bytes(volume: Volume, capacity: int) -> float:
-    """Returns the bytes of a volume on a device of ``capacity`` bytes."""
-    if isinstance(volume, str) and volume.strip().lower() != "0x":
-        return float(_wafer.volume_bytes(volume, capacity))
-    multiples = 0.0 if isinstance(volume, str) else float(volume)
-    if not 0 <= multiples < float("inf"):
-        raise ConfigError(f"volume: {volume} is not a number of capacities")
-    return multiples * capacity
-
-
-class Timeline:
-    """Counters at points evenly spaced in host bytes, cumulative since the first write.
-
-    Attributes:
-        host_bytes: HBMW at each point, bytes (``uint64``).
-        media_bytes: MBMW at each point, bytes (``uint64``).
-        capacity: logical capacity of the device, bytes.
-
-    Example:
-        >>> import wafer
-        >>> wafer.Timeline([100, 200, 300], [100, 300, 600], 100).waf
-        array([1. , 1.5, 2. ])
-
-    """
-
-    def __init__(self, host_bytes: npt.ArrayLike, media_bytes: npt.ArrayLike, capacity: int) -> None:
-        self.host_bytes: npt.NDArray[np.uint64] = np.ascontiguousarray(host_bytes, dtype=np.uint64)
-        self.media_bytes: npt.NDArray[np.uint64] = np.ascontiguousarray(media_bytes, dtype=np.uint64)
-        self.capacity = capacity
-
-    def __len__(self) -> int:
-        return len(self.host_bytes)
-
-    @property
-    def volume(self) -> npt.NDArray[np.float64]:
-        """Host bytes in multiples of the logical capacity."""
-        return self.host_bytes / float(self.capacity)
-
-    @property
-    def waf(self) -> npt.NDArray[np.float64]:
-        """Cumulative WAF at each point; 1 before the first write."""
-        return _wafer.cumulative_waf(self.host_bytes, self.media_bytes)
-
-    @property
-    def instantaneous_waf(self) -> npt.NDArray[np.float64]:
-        """WAF of each interval: media bytes over host bytes since the previous point.
-
-        Not finite where an interval has media writes and no host writes; not a number where it has
-        neither.
-        """
-        return _wafer.instantaneous_waf(self.host_bytes, self.media_bytes)
-
-    def media_at(self, host_bytes: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Returns the media bytes at ``host_bytes``, interpolated linearly; NaN past the end.
-
-        Args:
-            host_bytes: host bytes since the first write.
-
-        """
-        host = np.concatenate(([0.0], self.host_bytes.astype(np.float64)))
-        media = np.concatenate(([0.0], self.media_bytes.astype(np.float64)))
-        return np.interp(np.asarray(host_bytes, dtype=np.float64), host, media, right=np.nan)
-
-    def waf_at(self, volume: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Returns the cumulative WAF at volumes in multiples of the logical capacity; NaN past the end.
-
-        Args:
-            volume: multiples of the logical capacity.
-
-        """
-        host = np.asarray(volume, dtype=np.float64) * self.capacity
-        return self.media_at(host) / host
-
-    def waf_between(self, start: Volume, end: Volume) -> float:
-        """Returns the WAF of the host writes between two volumes.
-
-        The two may be anywhere in the run: counters are interpolated between the points of the
-        timeline. Single intervals of it (:attr:`instantaneous_waf`) vary with each collection.
-
-        Args:
-            start: ``"1x"`` (multiples of the logical capacity), a size such as ``"2GiB"``, or a
-                number of multiples.
-            end: the same; after ``start``.
-
-        Raises:
-            ConfigError: a volume is not one, ``end`` is not after ``start``, or lies past the end of the run.
-
-        Example:
-            >>> import wafer
-            >>> wafer.Timeline([100, 200, 300], [100, 300, 600], 100).waf_between("1x", "3x")
-            2.5
-
-        """
-        first, last = (volume_bytes(volume, self.capacity) for volume in (start, end))
-        if not first < last:
-            raise ConfigError(f"end: {end} is not after {start}")
-        written = float(self.host_bytes[-1]) if len(self) else 0.0
-        # The last point may lie a rounded block before the volume that was asked for.
-        if last > written * (1 + 1e-6):
-            raise ConfigError(f"end: {end} is past the end of the run, {written / self.capacity:.3g}x")
-        media = self.media_at([first, min(last, written)])
-        return float((media[1] - media[0]) / (min(last, written) - first))
-
-    def waf_per(self, volume: Volume) -> npt.NDArray[np.float64]:
-        """Returns the WAF of each ``volume`` of host writes, one after the other, without a rest.
-
-        Args:
-            volume: ``"1x"``, a size such as ``"2GiB"``, or a number of multiples of the logical capacity.
-
-        Raises:
-            ConfigError: it is not a volume, or 0.
-
-        Example:
-            >>> import wafer
-            >>> wafer.Timeline([100, 200, 300], [100, 300, 600], 100).waf_per("1x")
-            array([1., 2., 3.])
-
-        """
-        step = volume_bytes(volume, self.capacity)
-        if step <= 0:
-            raise ConfigError(f"volume: {volume} must be above 0")
-        written = float(self.host_bytes[-1]) if len(self) else 0.0
-        at = np.arange(int(written * (1 + 1e-6) // step) + 1) * step
-        host = np.minimum(at, written)
-        return np.asarray(np.diff(self.media_at(host)) / np.diff(host), dtype=np.float64)
-
-    def to_polars(self) -> polars.DataFrame:
-        """Returns a polars data frame with the columns host_bytes, media_bytes, volume, waf.
-
-        Raises:
-            MissingExtra: polars is not installed.
-
-        """
-        waf = _wafer.cumulative_waf(self.host_bytes, self.media_bytes)
-        table = {"host_bytes": self.host_bytes, "media_bytes": self.media_bytes, "volume": self.volume}
-        frame: polars.DataFrame = frames.made({**table, "waf": waf}, "polars")
-        return frame
-
-    def __repr__(self) -> str:
-        return f"<wafer.Timeline: {len(self)} points>"
-
-
-class Handle(Timeline):
-    """A reclaim unit handle over the run: what hosts wrote through it, and its media bytes.
-
-    Media bytes are the host bytes in whole pages plus what GC moved *out of* RUs of the handle.
-
-    Example:
-        >>> import wafer
-        >>> wafer.Handle([100, 200], [100, 300], 100).waf
-        1.5
-
-    """
-
-    @property
-    def total_host_bytes(self) -> int:
-        """Host bytes at the end of the run."""
-        return int(self.host_bytes[-1]) if len(self) else 0
-
-    @property
-    def total_media_bytes(self) -> int:
-        """Media bytes at the end of the run."""
-        return int(self.media_bytes[-1]) if len(self) else 0
-
-    def total_waf(self) -> float:
-        """Returns the WAF of the handle over the whole run; 1 if nothing was written."""
-        return self.total_media_bytes / self.total_host_bytes if self.total_host_bytes else 1.0
-
-    # A handle has one number where a timeline has an array.
-    @property
-    def waf(self) -> float:  # type: ignore[override]
-        """WAF of the handle over the whole run; :attr:`cumulative_waf` has it over time."""
-        return self.total_waf()
-
-    @property
-    def cumulative_waf(self) -> npt.NDArray[np.float64]:
-        """Cumulative WAF at each point."""
-        return _wafer.cumulative_waf(self.host_bytes, self.media_bytes)
-
-    def __repr__(self) -> str:
-        return f"<wafer.Handle: WAF {self.waf:.3f}, {self.total_host_bytes} host bytes>"
-
-
-class Handles(Mapping[int | str, Handle]):
-    """Handles that were written, by number, and ``"gc"``: the open RU that GC fills for all II handles.
-
-    Example:
-        >>> import wafer
-        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
-        >>> result = wafer.run(device, job, volume="2x")
-        >>> sorted(map(str, result.handles))
-        ['0', 'gc']
-        >>> result.handles[0].waf >= 1
-        True
-
-    """
-
-    def __init__(self, handles: dict[int | str, Handle]) -> None:
-        self._handles = handles
-
-    def __getitem__(self, key: int | str) -> Handle:
-        try:
-            return self._handles[int(key) if str(key).isdigit() else key]
-        except KeyError:
-            known = ", ".join(map(str, self._handles))
-            raise KeyError(f"handle {key} was not written; handles with writes: {known}") from None
-
-    def __iter__(self) -> Iterator[int | str]:
-        return iter(self._handles)
-
-    def __len__(self) -> int:
-        return len(self._handles)
-
-    def __repr__(self) -> str:
-        return "{" + ", ".join(f"{key!r}: WAF {handle.waf:.3f}" for key, handle in self.items()) + "}"
 
 
 class Result:
@@ -253,16 +33,21 @@ class Result:
 
     Holds the result record, schema ``wafer.result/1``, exactly as the command line writes it.
 
-    Example:
-        >>> import wafer
-        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
-        >>> result = wafer.run(device, job, volume="2x")
-        >>> result.waf == result.media_bytes / result.host_bytes
-        True
-        >>> len(result.timeline) <= 1000
-        True
+    Parameters
+    ----------
+    text
+        A result record, JSON.
 
+    Examples
+    --------
+    >>> import wafer
+    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+    >>> result = wafer.run(device, job, volume="2x")
+    >>> result.waf == result.media_bytes / result.host_bytes
+    True
+    >>> len(result.timeline) <= 1000
+    True
     """
 
     def __init__(self, text: str) -> None:
@@ -277,15 +62,20 @@ class Result:
     def from_json(cls, path: str | os.PathLike[str]) -> Result:
         """Reads a result record.
 
-        Args:
-            path: file with one record.
+        Parameters
+        ----------
+        path
+            File with one record.
 
-        Returns:
+        Returns
+        -------
+        Result
             The result.
 
-        Raises:
-            ConfigError: there is no such file, or it is no record.
-
+        Raises
+        ------
+        ConfigError
+            There is no such file, or it is no record.
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
@@ -298,12 +88,15 @@ class Result:
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Returns the record as JSON; also writes it to ``path`` if given, as a whole or not at all.
 
-        Args:
-            path: file to write.
+        Parameters
+        ----------
+        path
+            File to write.
 
-        Raises:
-            OSError: the file cannot be written.
-
+        Raises
+        ------
+        OSError
+            The file cannot be written.
         """
         if path is not None:
             write_text(Path(path), self._text + "\n")
@@ -334,9 +127,10 @@ class Result:
     def latency(self) -> Latencies:
         """Latency of reads and writes, of the run and of each job.
 
-        Raises:
-            ConfigError: the run had no clock.
-
+        Raises
+        ------
+        ConfigError
+            The run had no clock.
         """
         if self.time is None:
             raise ConfigError("the run had no clock; run it with time=True")
@@ -424,41 +218,54 @@ class Result:
     def waf_between(self, start: Volume, end: Volume) -> float:
         """Returns the WAF between two volumes: :meth:`Timeline.waf_between`.
 
-        Args:
-            start: first volume.
-            end: last volume.
+        Parameters
+        ----------
+        start
+            First volume.
+        end
+            Last volume.
 
-        Raises:
-            ConfigError: as for the timeline.
-
+        Raises
+        ------
+        ConfigError
+            As for the timeline.
         """
         return self.timeline.waf_between(start, end)
 
     def waf_per(self, volume: Volume) -> npt.NDArray[np.float64]:
         """Returns the WAF of each ``volume`` of host writes: :meth:`Timeline.waf_per`.
 
-        Args:
-            volume: step.
+        Parameters
+        ----------
+        volume
+            Step.
 
-        Raises:
-            ConfigError: as for the timeline.
-
+        Raises
+        ------
+        ConfigError
+            As for the timeline.
         """
         return self.timeline.waf_per(volume)
 
     def plot(self, ax: Axes | None = None, *, handles: bool = False) -> Axes:
         """Plots cumulative WAF over volume, optionally by handle; needs ``wafer[analysis]``.
 
-        Args:
-            ax: axes to draw on. Default: new ones.
-            handles: also plot the WAF of each handle.
+        Parameters
+        ----------
+        ax
+            Axes to draw on. Default: new ones.
+        handles
+            Also plot the WAF of each handle.
 
-        Returns:
+        Returns
+        -------
+        Axes
             The axes.
 
-        Raises:
-            MissingExtra: matplotlib is not installed.
-
+        Raises
+        ------
+        MissingExtra
+            Matplotlib is not installed.
         """
         from wafer.plot.curves import plot_result
 
@@ -467,12 +274,15 @@ class Result:
     def to_polars(self, by: str = "sample") -> polars.DataFrame:
         """Returns a tidy polars data frame of the run: :func:`wafer.frame`.
 
-        Args:
-            by: ``"sample"``, ``"handle"`` or ``"run"``: what a row is.
+        Parameters
+        ----------
+        by
+            ``"sample"``, ``"handle"`` or ``"run"``: what a row is.
 
-        Raises:
-            MissingExtra: polars is not installed.
-
+        Raises
+        ------
+        MissingExtra
+            Polars is not installed.
         """
         frame: polars.DataFrame = frames.frame(self, by)
         return frame
@@ -480,12 +290,15 @@ class Result:
     def to_pandas(self, by: str = "sample") -> pandas.DataFrame:
         """Returns a tidy pandas data frame of the run: :func:`wafer.frame`.
 
-        Args:
-            by: ``"sample"``, ``"handle"`` or ``"run"``: what a row is.
+        Parameters
+        ----------
+        by
+            ``"sample"``, ``"handle"`` or ``"run"``: what a row is.
 
-        Raises:
-            MissingExtra: pandas is not installed.
-
+        Raises
+        ------
+        MissingExtra
+            Pandas is not installed.
         """
         frame: pandas.DataFrame = frames.frame(self, by, library="pandas")
         return frame
@@ -520,17 +333,19 @@ def labels(results: Sequence[Result]) -> list[str]:
 
     Names that differ stay; runs that nothing recorded tells apart are numbered.
 
-    Args:
-        results: the runs.
+    Parameters
+    ----------
+    results
+        The runs.
 
-    Example:
-        >>> import wafer
-        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
-        >>> runs = [wafer.run(device.replace(gc_policy=p), job, volume="1x") for p in ("greedy", "fifo")]
-        >>> wafer.labels(runs)
-        ['gc.policy = greedy', 'gc.policy = fifo']
-
+    Examples
+    --------
+    >>> import wafer
+    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+    >>> runs = [wafer.run(device.replace(gc_policy=p), job, volume="1x") for p in ("greedy", "fifo")]
+    >>> wafer.labels(runs)
+    ['gc.policy = greedy', 'gc.policy = fifo']
     """
     return _wafer.labels([result.to_json() for result in results])
 
@@ -545,26 +360,35 @@ def report(
 
     The page is one HTML file that needs no other and no network, as ``wafer report`` writes it.
 
-    Args:
-        results: the runs to show, side by side.
-        path: file to write, as a whole or not at all.
-        title: title of the page. Default: the names of the runs.
+    Parameters
+    ----------
+    results
+        The runs to show, side by side.
+    path
+        File to write, as a whole or not at all.
+    title
+        Title of the page. Default: the names of the runs.
 
-    Returns:
+    Returns
+    -------
+    str
         The page as HTML.
 
-    Raises:
-        ConfigError: there are no results.
-        OSError: the file cannot be written.
+    Raises
+    ------
+    ConfigError
+        There are no results.
+    OSError
+        The file cannot be written.
 
-    Example:
-        >>> import wafer
-        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
-        >>> page = wafer.report(wafer.run(device, job, volume="1x"), title="One run")
-        >>> "<title>One run</title>" in page
-        True
-
+    Examples
+    --------
+    >>> import wafer
+    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+    >>> page = wafer.report(wafer.run(device, job, volume="1x"), title="One run")
+    >>> "<title>One run</title>" in page
+    True
     """
     runs = [results] if isinstance(results, Result) else list(results)
     if not runs:
@@ -581,19 +405,25 @@ def report(
 def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
     """Reads result records from files, which may hold an array, and from the ``*.json`` of folders.
 
-    Args:
-        paths: files or folders.
+    Parameters
+    ----------
+    *paths
+        Files or folders.
 
-    Returns:
+    Returns
+    -------
+    list[Result]
         The results in the order of the paths; files of a folder by name.
 
-    Raises:
-        ConfigError: a file cannot be read or is no record.
+    Raises
+    ------
+    ConfigError
+        A file cannot be read or is no record.
 
-    Example:
-        >>> import wafer
-        >>> results = wafer.read_results("results/")  # doctest: +SKIP
-
+    Examples
+    --------
+    >>> import wafer
+    >>> results = wafer.read_results("results/")  # doctest: +SKIP
     """
     results: list[Result] = []
     for path in map(Path, paths):
@@ -612,5 +442,13 @@ def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file, complete or not at all, also after a crash. A device that is no stream is refused."""
+    """Writes a file, complete or not at all, also after a crash. A device that is no stream is refused.
+
+    Parameters
+    ----------
+    path
+        The file.
+    text
+        Its contents.
+    """
     _wafer.write_text(path, text)

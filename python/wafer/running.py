@@ -51,11 +51,11 @@ class Settings(TypedDict, total=False):
 def available_memory() -> int | None:
     """Returns the bytes of memory that runs may take together; ``None`` if the system does not report it.
 
-    Example:
-        >>> import wafer
-        >>> (wafer.available_memory() or 1) > 0
-        True
-
+    Examples
+    --------
+    >>> import wafer
+    >>> (wafer.available_memory() or 1) > 0
+    True
     """
     return _wafer.available_memory()
 
@@ -66,23 +66,31 @@ class Experiment:
     :func:`wafer.experiment` reads one from a file. Keywords are those of
     :class:`Settings`.
 
-    Args:
-        device: a device, or the name of a profile.
-        workload: the workload.
-        name: name for tables and files. Default: device and workload.
-        settings: ``volume="8x"``, ``seed``, ...: :class:`wafer.running.Settings`.
+    Parameters
+    ----------
+    device
+        A device, or the name of a profile.
+    workload
+        The workload.
+    name
+        Name for tables and files. Default: device and workload.
+    **settings
+        ``volume="8x"``, ``seed``, ...: :class:`wafer.running.Settings`.
 
-    Raises:
-        ConfigError: a setting is invalid.
-        TypeError: an argument has a wrong type.
+    Raises
+    ------
+    ConfigError
+        A setting is invalid.
+    TypeError
+        An argument has a wrong type.
 
-    Example:
-        >>> import wafer
-        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
-        >>> wafer.Experiment(device, job, volume="1x", seed=3).run().seed
-        3
-
+    Examples
+    --------
+    >>> import wafer
+    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+    >>> wafer.Experiment(device, job, volume="1x", seed=3).run().seed
+    3
     """
 
     def __init__(
@@ -141,27 +149,35 @@ class Experiment:
     def memory_bytes(self) -> int:
         """Reads the workload and returns the bytes of memory that a run takes, device and workload.
 
-        Returns:
+        Returns
+        -------
+        int
             Bytes.
 
-        Raises:
-            WorkloadError, ConfigError, NotEnoughMemory: the experiment cannot run.
-
+        Raises
+        ------
+        WorkloadError, ConfigError, NotEnoughMemory
+            The experiment cannot run.
         """
         return self._inner.check()
 
     def run(self, **how: Any) -> Result:
         """Runs the experiment: :func:`wafer.run`.
 
-        Args:
-            how: ``policy``, ``progress`` and ``cancel`` of :func:`wafer.run`.
+        Parameters
+        ----------
+        **how
+            ``policy``, ``progress`` and ``cancel`` of :func:`wafer.run`.
 
-        Returns:
+        Returns
+        -------
+        Result
             The result.
 
-        Raises:
-            WaferError: as for :func:`wafer.run`.
-
+        Raises
+        ------
+        WaferError
+            As for :func:`wafer.run`.
         """
         return run(self, **how)
 
@@ -170,16 +186,22 @@ class Experiment:
 
         Totals and digest are those of :meth:`run`. For thousands of short runs.
 
-        Args:
-            numbers: approximate number of values in the timeline.
-            cancel: stops the run from another thread.
+        Parameters
+        ----------
+        numbers
+            Approximate number of values in the timeline.
+        cancel
+            Stops the run from another thread.
 
-        Returns:
+        Returns
+        -------
+        Result
             The result.
 
-        Raises:
-            WaferError: as for :func:`wafer.run`.
-
+        Raises
+        ------
+        WaferError
+            As for :func:`wafer.run`.
         """
         return Result(_wafer.run(self._inner, None, None, cancel, numbers))
 
@@ -202,25 +224,35 @@ def experiment(
 ) -> Experiment:
     """Returns the experiment of a TOML file, or of a dict with the keys of one.
 
-    Args:
-        source: the file, or the dict; its relative paths start at the file's folder, or at ``folder``.
-        device: profile or device file to use instead.
-        set: keys of the device to change, dotted or with ``_``.
-        folder: where relative paths of a dict start.
-        settings: the keywords of :class:`Settings`, which override the file.
+    Parameters
+    ----------
+    source
+        The file, or the dict; its relative paths start at the file's folder, or at ``folder``.
+    device
+        Profile or device file to use instead.
+    set
+        Keys of the device to change, dotted or with ``_``.
+    folder
+        Where relative paths of a dict start.
+    **settings
+        The keywords of :class:`Settings`, which override the file.
 
-    Returns:
+    Returns
+    -------
+    Experiment
         The experiment, ready to run.
 
-    Raises:
-        ConfigError: the file is invalid; the message names line and key.
+    Raises
+    ------
+    ConfigError
+        The file is invalid; the message names line and key.
 
-    Example:
-        >>> import wafer
-        >>> table = {"device": "warp", "workload": {"fio_text": "[w]\\nrw=write\\nsize=100%\\n"}, "seed": 4}
-        >>> wafer.experiment(table, set={"capacity": "1GiB"}).seed
-        4
-
+    Examples
+    --------
+    >>> import wafer
+    >>> table = {"device": "warp", "workload": {"fio_text": "[w]\\nrw=write\\nsize=100%\\n"}, "seed": 4}
+    >>> wafer.experiment(table, set={"capacity": "1GiB"}).seed
+    4
     """
     checked = _checked(settings)
     overrides = assignments(set) if set else []
@@ -262,32 +294,47 @@ def run(
     within a second. The same arguments give the same :attr:`Result.digest` as the command line.
     ``progress``, a policy and an iterator of commands are called in another thread.
 
-    Args:
-        device: a device, a profile's name, or an experiment (then without ``workload``).
-        workload: the workload: :func:`wafer.fio`, :class:`wafer.Commands`, :func:`wafer.model`, ...
-        policy: a :class:`wafer.Policy` object in place of the device's ``gc.policy``.
-        progress: ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
-        cancel: stops the run from another thread.
-        settings: ``volume="8x"``, ``seed``, ``samples``, ``pace``, ``pace_from``, ``precondition``,
-            ``time``: the keywords of :class:`Settings`.
+    Parameters
+    ----------
+    device
+        A device, a profile's name, or an experiment (then without ``workload``).
+    workload
+        The workload: :func:`wafer.fio`, :class:`wafer.Commands`, :func:`wafer.model`, ...
+    policy
+        A :class:`wafer.Policy` object in place of the device's ``gc.policy``.
+    progress
+        ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
+    cancel
+        Stops the run from another thread.
+    **settings
+        ``volume="8x"``, ``seed``, ``samples``, ``pace``, ``pace_from``, ``precondition``,
+        ``time``: the keywords of :class:`Settings`.
 
-    Returns:
+    Returns
+    -------
+    Result
         The result: totals, counters over time, and everything needed to repeat it.
 
-    Raises:
-        ConfigError, WorkloadError, NotEnoughMemory: the experiment cannot run; raised before it begins.
-        TypeError: an argument has a wrong type, or there is no such setting.
-        PolicyError: the policy returned an invalid choice.
-        RunError: the run failed.
-        Cancelled: the run was stopped through ``cancel``.
+    Raises
+    ------
+    ConfigError, WorkloadError, NotEnoughMemory
+        The experiment cannot run; raised before it begins.
+    TypeError
+        An argument has a wrong type, or there is no such setting.
+    PolicyError
+        The policy returned an invalid choice.
+    RunError
+        The run failed.
+    Cancelled
+        The run was stopped through ``cancel``.
 
-    Example:
-        >>> import wafer
-        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\nnorandommap=1\\n")
-        >>> small = wafer.Device("warp", capacity="1GiB", reclaim_unit_size="1MiB", overprovisioning=0.28)
-        >>> 1.5 < wafer.run(small, job, volume="4x").waf < 2.5
-        True
-
+    Examples
+    --------
+    >>> import wafer
+    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\nnorandommap=1\\n")
+    >>> small = wafer.Device("warp", capacity="1GiB", reclaim_unit_size="1MiB", overprovisioning=0.28)
+    >>> 1.5 < wafer.run(small, job, volume="4x").waf < 2.5
+    True
     """
     if isinstance(device, Experiment):
         if workload is not None or any(value is not None for value in settings.values()):

@@ -10,8 +10,9 @@ __all__ = ["parse_size"]
 def parse_size(size: str | int, name: str = "size") -> int:
     """Returns the bytes of ``"3.84TB"`` (decimal), ``"448GiB"`` (binary) or a number of bytes.
 
-    Raises:
-        ConfigError: the text is not a size; the message begins with ``name``.
-
+    Raises
+    ------
+    ConfigError
+        The text is not a size; the message begins with ``name``.
     """
     return _wafer.parse_size(size, name) if isinstance(size, str) else int(size)

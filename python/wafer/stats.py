@@ -87,15 +87,18 @@ class Summary:
 def student(freedom: int, confidence: float = 0.95) -> float:
     """Returns the two-sided quantile of Student's t: half the width of an interval in standard errors.
 
-    Args:
-        freedom: degrees of freedom, from 1.
-        confidence: share of the distribution within the interval.
+    Parameters
+    ----------
+    freedom
+        Degrees of freedom, from 1.
+    confidence
+        Share of the distribution within the interval.
 
-    Example:
-        >>> import wafer
-        >>> round(wafer.stats.student(4), 3)
-        2.776
-
+    Examples
+    --------
+    >>> import wafer
+    >>> round(wafer.stats.student(4), 3)
+    2.776
     """
     return _wafer.student(freedom, confidence)
 
@@ -103,17 +106,21 @@ def student(freedom: int, confidence: float = 0.95) -> float:
 def mean(values: Sequence[float] | npt.NDArray[Any]) -> Mean:
     """Returns the mean and the 95 % interval of independent values.
 
-    Args:
-        values: at least one.
+    Parameters
+    ----------
+    values
+        At least one.
 
-    Raises:
-        ConfigError: there are no values.
+    Raises
+    ------
+    ConfigError
+        There are no values.
 
-    Example:
-        >>> import wafer
-        >>> print(wafer.stats.mean([1.0, 1.2, 1.1]))
-        1.10 ± 0.25
-
+    Examples
+    --------
+    >>> import wafer
+    >>> print(wafer.stats.mean([1.0, 1.2, 1.1]))
+    1.10 ± 0.25
     """
     numbers = [float(value) for value in values]
     found = _wafer.mean(numbers)
@@ -129,22 +136,30 @@ def compare(
 ) -> Change:
     """Compares B with A, seed by seed: "B writes 23 % ± 2 % less to media than A".
 
-    Args:
-        a: results, or values by seed.
-        b: results with the same seeds, or values by seed.
-        value: column of the summary of results.
+    Parameters
+    ----------
+    a
+        Results, or values by seed.
+    b
+        Results with the same seeds, or values by seed.
+    value
+        Column of the summary of results.
 
-    Returns:
+    Returns
+    -------
+    Change
         The change, with its interval.
 
-    Raises:
-        ConfigError: there is no common seed, or a value is not positive.
+    Raises
+    ------
+    ConfigError
+        There is no common seed, or a value is not positive.
 
-    Example:
-        >>> import wafer
-        >>> round(wafer.stats.compare({1: 10.0, 2: 11.0}, {1: 8.0, 2: 8.8}, "waf").share, 3)
-        -0.2
-
+    Examples
+    --------
+    >>> import wafer
+    >>> round(wafer.stats.compare({1: 10.0, 2: 11.0}, {1: 8.0, 2: 8.8}, "waf").share, 3)
+    -0.2
     """
     first, second = _by_seed(a, value), _by_seed(b, value)
     seeds = sorted(first.keys() & second.keys())
@@ -166,17 +181,21 @@ def _by_seed(runs: Sequence[Result] | Mapping[int, float], value: str) -> dict[i
 def summarise(rows: Sequence[Mapping[str, Any]], value: str, by: Sequence[str]) -> list[Summary]:
     """Returns the mean of a column for each combination of the columns ``by``, in order of first use.
 
-    Args:
-        rows: rows with the columns.
-        value: column of numbers.
-        by: columns whose combinations get a mean each.
+    Parameters
+    ----------
+    rows
+        Rows with the columns.
+    value
+        Column of numbers.
+    by
+        Columns whose combinations get a mean each.
 
-    Example:
-        >>> import wafer
-        >>> rows = [{"op": 0.1, "waf": 2.0}, {"op": 0.1, "waf": 2.2}]
-        >>> wafer.stats.summarise(rows, "waf", ["op"])[0].mean.count
-        2
-
+    Examples
+    --------
+    >>> import wafer
+    >>> rows = [{"op": 0.1, "waf": 2.0}, {"op": 0.1, "waf": 2.2}]
+    >>> wafer.stats.summarise(rows, "waf", ["op"])[0].mean.count
+    2
     """
     groups: dict[tuple[Any, ...], list[float]] = {}
     for row in rows:

@@ -25,23 +25,33 @@ NO_PLACEMENT = 0xFFFF
 class Requests:
     """A chunk of consecutive requests of a trace; every array has one entry a request.
 
-    Attributes:
-        time_ns: nanoseconds since an arbitrary origin; only differences are meaningful.
-        op: 0 write, 1 deallocate, 2 read, 3 flush.
-        volume: index into ``volumes``; 0 if the format has only one.
-        process: index into ``processes``, or -1 if unknown.
-        offset: first byte, from the start of the volume.
-        length: length in bytes; 0 for a flush.
-        placement: placement identifier recorded in the trace, or 0xFFFF for none.
-        volumes: names of the volumes seen so far, in order of appearance.
-        processes: names of the processes seen so far, in order of appearance.
+    Attributes
+    ----------
+    time_ns
+        Nanoseconds since an arbitrary origin; only differences are meaningful.
+    op
+        0 write, 1 deallocate, 2 read, 3 flush.
+    volume
+        Index into ``volumes``; 0 if the format has only one.
+    process
+        Index into ``processes``, or -1 if unknown.
+    offset
+        First byte, from the start of the volume.
+    length
+        Length in bytes; 0 for a flush.
+    placement
+        Placement identifier recorded in the trace, or 0xFFFF for none.
+    volumes
+        Names of the volumes seen so far, in order of appearance.
+    processes
+        Names of the processes seen so far, in order of appearance.
 
-    Example:
-        >>> import wafer
-        >>> chunk = next(wafer.requests("web.blkparse.gz"))  # doctest: +SKIP
-        >>> int(chunk.length[chunk.writes].sum())  # doctest: +SKIP
-        4096
-
+    Examples
+    --------
+    >>> import wafer
+    >>> chunk = next(wafer.requests("web.blkparse.gz"))  # doctest: +SKIP
+    >>> int(chunk.length[chunk.writes].sum())  # doctest: +SKIP
+    4096
     """
 
     time_ns: npt.NDArray[np.uint64]
@@ -73,21 +83,28 @@ def requests(path: str | os.PathLike[str], *, format: str | None = None) -> Iter
 
     Damaged records are skipped; a ``UserWarning`` counts them at the end.
 
-    Args:
-        path: trace file; gzip, zstd and xz are decompressed.
-        format: name of the format. Default: detected from the first bytes.
+    Parameters
+    ----------
+    path
+        Trace file; gzip, zstd and xz are decompressed.
+    format
+        Name of the format. Default: detected from the first bytes.
 
-    Returns:
+    Returns
+    -------
+    Iterator[Requests]
         An iterator of chunks of consecutive requests.
 
-    Raises:
-        WorkloadError: the file cannot be read, or its format is unknown.
+    Raises
+    ------
+    WorkloadError
+        The file cannot be read, or its format is unknown.
 
-    Example:
-        >>> import wafer
-        >>> for chunk in wafer.requests("web.blkparse.gz"):  # doctest: +SKIP
-        ...     print(chunk.length[chunk.writes].sum())
-
+    Examples
+    --------
+    >>> import wafer
+    >>> for chunk in wafer.requests("web.blkparse.gz"):  # doctest: +SKIP
+    ...     print(chunk.length[chunk.writes].sum())
     """
     reader = _wafer.TraceRequests(os.fspath(path), format)
     while (arrays := reader.next()) is not None:
@@ -102,7 +119,17 @@ def requests(path: str | os.PathLike[str], *, format: str | None = None) -> Iter
 
 
 def place(path: str, format: str | None, placer: Placer) -> npt.NDArray[np.uint16]:
-    """Returns the placement identifiers that a rule assigns to the requests of a trace."""
+    """Returns the placement identifiers that a rule assigns to the requests of a trace.
+
+    Parameters
+    ----------
+    path
+        The trace.
+    format
+        Its format; ``None`` to find out.
+    placer
+        Returns the identifiers of some requests.
+    """
     placements: list[npt.NDArray[np.uint16]] = []
     with warnings.catch_warnings():
         # The run reports damage itself.

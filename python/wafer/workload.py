@@ -33,11 +33,18 @@ Integers = Union[npt.ArrayLike, int]
 class Workload:
     """The commands of a run; see :func:`wafer.fio`, :func:`wafer.model`, :func:`wafer.trace`, ...
 
-    Example:
-        >>> import wafer
-        >>> wafer.fio_text("[w]\\nrw=randwrite\\n", name="w.fio").path
-        'w.fio'
+    Parameters
+    ----------
+    inner
+        The workload of the library.
+    again
+        How to make it in another process: a name, and arguments.
 
+    Examples
+    --------
+    >>> import wafer
+    >>> wafer.fio_text("[w]\\nrw=randwrite\\n", name="w.fio").path
+    'w.fio'
     """
 
     def __init__(self, inner: _wafer.Workload, again: tuple[str, tuple[Any, ...]] | None = None) -> None:
@@ -84,17 +91,22 @@ def fio(path: str | os.PathLike[str]) -> Workload:
 
     ``fdp_pli`` or ``plids`` selects the placement handle.
 
-    Args:
-        path: the job file.
+    Parameters
+    ----------
+    path
+        The job file.
 
-    Raises:
-        ConfigError: the file cannot be read.
-        WorkloadError: an unsupported option, with file and line; raised by the run.
+    Raises
+    ------
+    ConfigError
+        The file cannot be read.
+    WorkloadError
+        An unsupported option, with file and line; raised by the run.
 
-    Example:
-        >>> import wafer
-        >>> job = wafer.fio("job.fio")  # doctest: +SKIP
-
+    Examples
+    --------
+    >>> import wafer
+    >>> job = wafer.fio("job.fio")  # doctest: +SKIP
     """
     inner = _wafer.Workload.fio(os.fspath(path))
     return Workload(inner, ("fio_text", (inner.text, inner.path)))
@@ -103,16 +115,19 @@ def fio(path: str | os.PathLike[str]) -> Workload:
 def fio_text(text: str, *, name: str = "job.fio") -> Workload:
     """Returns the workload of a fio job given as text; error messages use ``name`` as its file name.
 
-    Args:
-        text: the job file's text.
-        name: name of the file in messages and in the record.
+    Parameters
+    ----------
+    text
+        The job file's text.
+    name
+        Name of the file in messages and in the record.
 
-    Example:
-        >>> import wafer
-        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\n")
-        >>> job.kind
-        'fio'
-
+    Examples
+    --------
+    >>> import wafer
+    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\n")
+    >>> job.kind
+    'fio'
     """
     return Workload(_wafer.Workload.fio_text(name, text), ("fio_text", (text, name)))
 
@@ -123,18 +138,23 @@ def workload(table: Mapping[str, Any], *, folder: str | os.PathLike[str] = ".") 
     Every kind of workload of an experiment file is available; see the workload reference. Relative paths
     start at ``folder``.
 
-    Args:
-        table: the keys of the table.
-        folder: folder from which relative paths start.
+    Parameters
+    ----------
+    table
+        The keys of the table.
+    folder
+        Folder from which relative paths start.
 
-    Raises:
-        ConfigError: the table is invalid; the message names the key.
+    Raises
+    ------
+    ConfigError
+        The table is invalid; the message names the key.
 
-    Example:
-        >>> import wafer
-        >>> wafer.workload({"fio_text": "[w]\\nrw=write\\n"}).kind
-        'fio'
-
+    Examples
+    --------
+    >>> import wafer
+    >>> wafer.workload({"fio_text": "[w]\\nrw=write\\n"}).kind
+    'fio'
     """
     text = _toml.document({"workload": dict(table)})
     return _table(text, os.fspath(Path(folder).resolve()))
@@ -147,18 +167,23 @@ def _table(text: str, folder: str) -> Workload:
 def model(name: str, **parameters: Any) -> Workload:
     """Returns an application model; its parameters are the keys of its ``[workload]`` table.
 
-    Args:
-        name: name of the model (:func:`wafer.models`).
-        parameters: keys of its table, such as ``write_block="128KiB"``.
+    Parameters
+    ----------
+    name
+        Name of the model (:func:`wafer.models`).
+    **parameters
+        Keys of its table, such as ``write_block="128KiB"``.
 
-    Raises:
-        ConfigError: there is no such model, or it has no such key.
+    Raises
+    ------
+    ConfigError
+        There is no such model, or it has no such key.
 
-    Example:
-        >>> import wafer
-        >>> wafer.model("aerospike", write_block="128KiB").kind
-        'model'
-
+    Examples
+    --------
+    >>> import wafer
+    >>> wafer.model("aerospike", write_block="128KiB").kind
+    'model'
     """
     return workload({"model": name, **parameters})
 
@@ -166,11 +191,11 @@ def model(name: str, **parameters: Any) -> Workload:
 def models() -> dict[str, str]:
     """Returns the application models: name and one-line description.
 
-    Example:
-        >>> import wafer
-        >>> "aerospike" in wafer.models()
-        True
-
+    Examples
+    --------
+    >>> import wafer
+    >>> "aerospike" in wafer.models()
+    True
     """
     return dict(_wafer.models())
 
@@ -178,20 +203,25 @@ def models() -> dict[str, str]:
 def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Workload:
     """Returns several applications on one device: ``[[tenants]]`` tables of an experiment file, as dicts.
 
-    Args:
-        tables: one table an application.
-        folder: folder from which relative paths start.
+    Parameters
+    ----------
+    *tables
+        One table an application.
+    folder
+        Folder from which relative paths start.
 
-    Raises:
-        ConfigError: a table is invalid; the message names the key.
+    Raises
+    ------
+    ConfigError
+        A table is invalid; the message names the key.
 
-    Example:
-        >>> import wafer
-        >>> models = {"db": "aerospike", "log": "jesd219a"}
-        >>> tables = [{"name": name, "workload": {"model": model}} for name, model in models.items()]
-        >>> wafer.tenants(*tables).kind
-        'tenants'
-
+    Examples
+    --------
+    >>> import wafer
+    >>> models = {"db": "aerospike", "log": "jesd219a"}
+    >>> tables = [{"name": name, "workload": {"model": model}} for name, model in models.items()]
+    >>> wafer.tenants(*tables).kind
+    'tenants'
     """
     text = _toml.document({"tenants": [dict(table) for table in tables]})
     return _table(text, os.fspath(Path(folder).resolve()))
@@ -200,23 +230,29 @@ def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") ->
 def trace(path: str | os.PathLike[str], *, placement: Any = None, **parameters: Any) -> Workload:
     """Returns the workload of a trace file.
 
-    Args:
-        path: trace file, in any format that ``wafer trace formats`` lists.
-        placement: rules as in a ``[workload]`` table (``"process"``, a list of dicts, ...), or a function
-            that takes a :class:`wafer.Requests` and returns a placement identifier for each of its requests.
-            The function is called now, on the chunks of the whole trace in order; 2 bytes a request are kept.
-        parameters: other keys of the ``[workload]`` table, such as ``map="compact"``.
+    Parameters
+    ----------
+    path
+        Trace file, in any format that ``wafer trace formats`` lists.
+    placement
+        Rules as in a ``[workload]`` table (``"process"``, a list of dicts, ...), or a function
+        that takes a :class:`wafer.Requests` and returns a placement identifier for each of its requests.
+        The function is called now, on the chunks of the whole trace in order; 2 bytes a request are kept.
+    **parameters
+        Other keys of the ``[workload]`` table, such as ``map="compact"``.
 
-    Raises:
-        WorkloadError: the trace cannot be read, or the function returned something else.
+    Raises
+    ------
+    WorkloadError
+        The trace cannot be read, or the function returned something else.
 
-    Example:
-        >>> import wafer
-        >>> def small_apart(chunk):
-        ...     return (chunk.length <= 4096).astype(int)
-        >>> wafer.trace("web.blkparse.gz", placement=small_apart, map="compact")  # doctest: +SKIP
-        <wafer.Workload trace: web.blkparse.gz>
-
+    Examples
+    --------
+    >>> import wafer
+    >>> def small_apart(chunk):
+    ...     return (chunk.length <= 4096).astype(int)
+    >>> wafer.trace("web.blkparse.gz", placement=small_apart, map="compact")  # doctest: +SKIP
+    <wafer.Workload trace: web.blkparse.gz>
     """
     table = {"trace": os.fspath(path), "placement": placement, **parameters}
     if not callable(placement):
@@ -242,26 +278,37 @@ class _Columns(NamedTuple):
 class Commands(Workload):
     """Commands from one-dimensional arrays with one entry a command; a scalar applies to every command.
 
-    Args:
-        lba: first address, in units of ``unit`` bytes from the start of the namespace.
-        length: number of units. Default: 1.
-        placement: placement identifier, or ``None`` for no placement directive. With one reclaim group
-            it is the placement handle.
-        op: 0 or ``"write"``, 1 or ``"deallocate"``, 2 or ``"read"``; an array holds the numbers.
-        namespace: index of the namespace, from 0.
-        unit: bytes in a unit of ``lba`` and ``length``, a multiple of 512. Default: 4096.
-        repeat: start over at the first command until the run's volume is reached.
-        name: name in messages and in the record.
+    Parameters
+    ----------
+    lba
+        First address, in units of ``unit`` bytes from the start of the namespace.
+    length
+        Number of units. Default: 1.
+    placement
+        Placement identifier, or ``None`` for no placement directive. With one reclaim group
+        it is the placement handle.
+    op
+        0 or ``"write"``, 1 or ``"deallocate"``, 2 or ``"read"``; an array holds the numbers.
+    namespace
+        Index of the namespace, from 0.
+    unit
+        Bytes in a unit of ``lba`` and ``length``, a multiple of 512. Default: 4096.
+    repeat
+        Start over at the first command until the run's volume is reached.
+    name
+        Name in messages and in the record.
 
-    Raises:
-        WorkloadError: arrays of different lengths, or values out of range.
+    Raises
+    ------
+    WorkloadError
+        Arrays of different lengths, or values out of range.
 
-    Example:
-        >>> import numpy as np, wafer
-        >>> pages = np.random.default_rng(1).integers(0, 4096, 100_000)
-        >>> wafer.Commands(pages, length=1, placement=0, unit=4096)
-        <wafer.Commands: 100000 commands>
-
+    Examples
+    --------
+    >>> import numpy as np, wafer
+    >>> pages = np.random.default_rng(1).integers(0, 4096, 100_000)
+    >>> wafer.Commands(pages, length=1, placement=0, unit=4096)
+    <wafer.Commands: 100000 commands>
     """
 
     def __init__(
@@ -301,29 +348,36 @@ def commands(
     Batches of some ten thousand commands keep the run fast, because Python is called once a batch. An
     exception in the source ends the run, which raises it.
 
-    Args:
-        source: a generator function, or an iterable that can be iterated again. It yields arrays of
-            addresses, tuples ``(lba, length, placement, op, namespace)`` whose last items may be omitted,
-            dicts with the arguments of :class:`wafer.Commands`, or :class:`wafer.Commands`.
-        unit: bytes in a unit of ``lba`` and ``length``, unless a dict sets it.
-        name: name in messages and in the record.
+    Parameters
+    ----------
+    source
+        A generator function, or an iterable that can be iterated again. It yields arrays of
+        addresses, tuples ``(lba, length, placement, op, namespace)`` whose last items may be omitted,
+        dicts with the arguments of :class:`wafer.Commands`, or :class:`wafer.Commands`.
+    unit
+        Bytes in a unit of ``lba`` and ``length``, unless a dict sets it.
+    name
+        Name in messages and in the record.
 
-    Raises:
-        WorkloadError: ``source`` is an iterator, which can run only once.
+    Raises
+    ------
+    WorkloadError
+        ``source`` is an iterator, which can run only once.
 
-    Example:
-        >>> import numpy as np
-        >>> import wafer
-        >>> def log():
-        ...     yield np.arange(1000), 1, 0  # lba, length, placement
-        >>> wafer.commands(log).kind
-        'iterator'
-
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import wafer
+    >>> def log():
+    ...     yield np.arange(1000), 1, 0  # lba, length, placement
+    >>> wafer.commands(log).kind
+    'iterator'
     """
     if not callable(source) and iter(source) is source:
         raise WorkloadError(f"{name}: an iterator can be run once; give the generator function itself")
 
     def start() -> Iterator[_wafer._Columns]:
+        """Yields the batches from the first one."""
         for batch in source() if callable(source) else source:
             yield _batch(batch, unit)
 

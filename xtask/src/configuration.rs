@@ -1,7 +1,7 @@
 //! The configuration reference, from the JSON Schema of configuration files.
 
 use serde_json::Value;
-use wafer_lab::config::{Key, keys, profiles};
+use wafer_config::{Key, keys, profiles};
 use wafer_lab::experiment_schema;
 
 /// An experiment file in which every table appears; a test reads it.
@@ -86,7 +86,7 @@ pub(crate) fn page() -> String {
     page += &service(&root);
     page += "\n## Shipped profiles\n\n| name | file | |\n|---|---|---|\n";
     for profile in profiles() {
-        let device = wafer_lab::load_device(&profile.name, &[]).expect("a shipped profile");
+        let device = wafer_config::load_device(&profile.name, &[]).expect("a shipped profile");
         let cells = [code(&profile.name), code(&profile.path)];
         let description = device.description.unwrap_or_default();
         page += &format!("| {} | {} | {description} |\n", cells[0], cells[1]);

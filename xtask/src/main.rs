@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::{Parser, Subcommand};
-use wafer_lab::config::device_schema;
+use wafer_config::device_schema;
 use wafer_lab::experiment_schema;
 
 #[derive(Parser)]

@@ -1,6 +1,6 @@
 //! The keyword arguments of Python's `wafer.Device`, from the JSON Schema of device files.
 
-use wafer_lab::config::{Key, overridable_keys};
+use wafer_config::{Key, overridable_keys};
 
 const HEAD: &str = "\"\"\"Keys of a device as keyword arguments.
 

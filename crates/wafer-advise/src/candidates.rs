@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use wafer_config::ResolvedDevice;
 use wafer_lab::LabError;
-use wafer_lab::config::ResolvedDevice;
 
 use crate::advice::{AdviseOptions, SchemeKind};
 use crate::group::{self, Point};

@@ -1,7 +1,7 @@
 //! The drive with other firmware: garbage collection that copes without placement from the host.
 
+use wafer_config::ResolvedDevice;
 use wafer_device::Separation;
-use wafer_lab::config::ResolvedDevice;
 
 use crate::scale;
 

@@ -57,7 +57,7 @@ pub use output::{Files, files};
 use placing::Scheme;
 use rayon::prelude::*;
 use simulate::{Outcome, Plan};
-use wafer_lab::config::ResolvedDevice;
+use wafer_config::ResolvedDevice;
 use wafer_lab::source::Workload;
 use wafer_lab::{LabError, TraceSource};
 use wafer_trace::{PlaceMap, Scan};

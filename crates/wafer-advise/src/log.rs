@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use wafer_config::ResolvedDevice;
 use wafer_device::Geometry;
 use wafer_interface::{Batch, Command, Op, Placement};
-use wafer_lab::config::ResolvedDevice;
 use wafer_lab::source::{Built, SourceTarget, Workload};
 use wafer_lab::{LabError, TraceFile, TraceSource};
 use wafer_trace::PlacementRules;

@@ -5,9 +5,9 @@
 //! out. Over-provisioning, the number of reclaim units
 //! and all shares stay. Reclaim units shrink with the capacity, down to 1 MiB.
 
+use wafer_config::ResolvedDevice;
 use wafer_device::{Geometry, Layout};
 use wafer_interface::Bytes;
-use wafer_lab::config::ResolvedDevice;
 use wafer_lab::{LabError, TraceFile, TraceSource};
 use wafer_trace::{GRANULE, Map, Scan, TraceOptions};
 

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use wafer_config::ResolvedDevice;
 use wafer_device::{Device, Geometry};
 use wafer_interface::Command;
 use wafer_lab::LabError;
-use wafer_lab::config::ResolvedDevice;
 
 use super::advice::AdviseOptions;
 use super::log::Log;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
-use wafer_lab::load_device;
+use wafer_config::load_device;
 
 use super::group::Point;
 use super::*;

@@ -7,8 +7,8 @@ use wafer_lab::{Batch, Checked, Experiment, LabError, SteadyStates};
 use wafer_record::{Record, Snapshot};
 
 use crate::cancel::{CANCEL, cancel_on_ctrl_c};
-use crate::output;
 use crate::progress::Bar;
+use wafer_output as output;
 
 /// Runs experiments in parallel, within memory, and returns their results in the same order.
 ///

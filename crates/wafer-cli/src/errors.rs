@@ -2,18 +2,18 @@
 
 use std::error::Error;
 
+use wafer_config::{ConfigError, Overridden, Place};
 use wafer_lab::LabError;
-use wafer_lab::error::{Overridden, Place};
 use wafer_record::RecordError;
 
 /// Returns an error and its causes as one line.
 pub(crate) fn line(error: &anyhow::Error) -> String {
-    wafer_lab::error::line(error.as_ref(), describe)
+    wafer_config::line(error.as_ref(), describe)
 }
 
 /// Returns an error of a library as one line.
 pub(crate) fn lab(error: &LabError) -> String {
-    wafer_lab::error::line(error, describe)
+    wafer_config::line(error, describe)
 }
 
 /// Returns the exit status for an error.
@@ -23,14 +23,18 @@ pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
     }
     match error.downcast_ref::<LabError>() {
         Some(LabError::Cancelled) => 130,
-        Some(error) if error.is_usage() => 2,
-        _ => 1,
+        Some(error) => 1 + u8::from(error.is_usage()),
+        None => 1 + u8::from(error.downcast_ref().is_some_and(ConfigError::is_usage)),
     }
 }
 
 /// Libraries name arguments by their role; here they are options.
 fn describe(cause: &(dyn Error + 'static)) -> String {
-    let Some(LabError::Config { place, reason, overrides }) = cause.downcast_ref() else {
+    let config = match cause.downcast_ref() {
+        Some(LabError::Config(config)) => Some(config),
+        _ => cause.downcast_ref(),
+    };
+    let Some(ConfigError::Invalid { place, reason, overrides }) = config else {
         return cause.to_string();
     };
     let with = match overrides.as_slice() {
@@ -66,14 +70,14 @@ mod tests {
         let file = Place::File { file: "a.toml".into(), line: Some(3), key: Some("seed".into()) };
         assert_eq!(text(file.clone()), "a.toml:3: seed: wrong");
         let overrides = vec!["capacity=1GiB".into()];
-        let error = LabError::Config { place: file, reason: "wrong".into(), overrides };
-        assert_eq!(lab(&error), "a.toml:3: seed: wrong (with --set capacity=1GiB)");
+        let error = ConfigError::Invalid { place: file, reason: "wrong".into(), overrides };
+        assert_eq!(lab(&error.into()), "a.toml:3: seed: wrong (with --set capacity=1GiB)");
     }
 
     #[test]
     fn causes_follow_once() {
         let source = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file");
-        let error = anyhow::Error::from(LabError::Io { path: "a".into(), source });
+        let error = anyhow::Error::from(ConfigError::io("a", source));
         assert_eq!(line(&error), "a: no such file");
         assert_eq!(exit_code(&error), 1);
     }

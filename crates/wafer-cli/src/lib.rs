@@ -36,11 +36,12 @@ mod batch;
 mod cancel;
 mod commands;
 mod errors;
-mod output;
+#[cfg(any(feature = "serve", feature = "mount"))]
+mod log;
 mod progress;
-mod terminal;
 
 use std::ffi::OsString;
+use wafer_output as output;
 
 use args::{Cli, Command};
 use clap::{CommandFactory as _, Parser as _};

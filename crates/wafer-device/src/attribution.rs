@@ -7,89 +7,7 @@
 //! *demanded* space. Shares are rounded cumulatively over the handles in order, so that the sum over all causes is
 //! exactly what was moved.
 
-use wafer_interface::{Owner, RuhId};
-
-/// What attribution has counted, all in pages unless a field says otherwise. Handles are rows and
-/// columns by number.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attribution {
-    /// `relocated[i][j]`: relocated pages of origin `j` that invalidations by `i` caused.
-    pub relocated: Vec<Vec<u64>>,
-    /// `demanded[i][j]`: relocated pages of origin `j` in collections that a write through `i` asked
-    /// for.
-    pub demanded: Vec<Vec<u64>>,
-    /// `invalidated[i][o]`: pages invalidated by `i` in the reclaim units collected so far that held
-    /// data of owner `o`: a handle, or (the last column) relocated data of several.
-    pub invalidated: Vec<Vec<u64>>,
-    /// Collections by owner, in the same order.
-    pub collected: Vec<Collected>,
-    /// Pages of commands that began where the last command of the same handle ended.
-    pub sequential: Vec<u64>,
-}
-
-/// Collections of the reclaim units of one owner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Collected {
-    /// Reclaim units.
-    pub units: u64,
-    /// Reclaim units without a valid page: their data was all invalidated.
-    pub empty: u64,
-    /// Valid pages moved.
-    pub valid: u64,
-}
-
-impl Attribution {
-    /// Creates totals of zero for a device with `handles` handles.
-    pub(crate) fn new(handles: usize) -> Self {
-        let square = vec![vec![0; handles]; handles];
-        Attribution {
-            relocated: square.clone(),
-            demanded: square,
-            invalidated: vec![vec![0; handles + 1]; handles],
-            collected: vec![Collected::default(); handles + 1],
-            sequential: vec![0; handles],
-        }
-    }
-
-    /// Counts one collection: `valid` pages of each origin, `invalid` pages by each handle.
-    pub(crate) fn collection(
-        &mut self,
-        owner: Owner,
-        asking: RuhId,
-        valid: &[u32],
-        invalid: &[u32],
-    ) {
-        let handles = self.sequential.len();
-        let column = match owner {
-            Owner::Handle(handle) => handle.index(),
-            Owner::Gc => handles,
-        };
-        for (row, count) in self.invalidated.iter_mut().zip(invalid) {
-            row[column] += u64::from(*count);
-        }
-        let collected = &mut self.collected[column];
-        let moved: u64 = valid.iter().map(|v| u64::from(*v)).sum();
-        collected.units += 1;
-        collected.empty += u64::from(moved == 0);
-        collected.valid += moved;
-        let all: u64 = invalid.iter().map(|k| u64::from(*k)).sum();
-        for (origin, pages) in valid.iter().enumerate().filter(|(_, pages)| **pages > 0) {
-            let pages = u64::from(*pages);
-            self.demanded[asking.index()][origin] += pages;
-            if all == 0 {
-                self.relocated[asking.index()][origin] += pages;
-                continue;
-            }
-            let (mut seen, mut given) = (0, 0);
-            for (cause, count) in invalid.iter().enumerate() {
-                seen += u64::from(*count);
-                let due = pages * seen / all;
-                self.relocated[cause][origin] += due - given;
-                given = due;
-            }
-        }
-    }
-}
+use wafer_interface::{Attribution, Owner, RuhId};
 
 /// What attribution needs to know of the device as it is now.
 #[derive(Debug)]
@@ -148,10 +66,43 @@ impl Ledger {
         self.victim.clear();
         let invalid = self.invalid.iter_mut().map(|by| std::mem::take(&mut by[victim as usize]));
         self.victim.extend(invalid);
-        self.totals.collection(owner, asking, &self.valid, &self.victim);
+        count(&mut self.totals, owner, asking, &self.valid, &self.victim);
         self.valid.fill(0);
     }
 }
 
 #[cfg(test)]
 mod tests;
+
+/// Counts one collection: `valid` pages of each origin, `invalid` pages by each handle.
+fn count(totals: &mut Attribution, owner: Owner, asking: RuhId, valid: &[u32], invalid: &[u32]) {
+    let handles = totals.sequential.len();
+    let column = match owner {
+        Owner::Handle(handle) => handle.index(),
+        Owner::Gc => handles,
+    };
+    for (row, count) in totals.invalidated.iter_mut().zip(invalid) {
+        row[column] += u64::from(*count);
+    }
+    let collected = &mut totals.collected[column];
+    let moved: u64 = valid.iter().map(|v| u64::from(*v)).sum();
+    collected.units += 1;
+    collected.empty += u64::from(moved == 0);
+    collected.valid += moved;
+    let all: u64 = invalid.iter().map(|k| u64::from(*k)).sum();
+    for (origin, pages) in valid.iter().enumerate().filter(|(_, pages)| **pages > 0) {
+        let pages = u64::from(*pages);
+        totals.demanded[asking.index()][origin] += pages;
+        if all == 0 {
+            totals.relocated[asking.index()][origin] += pages;
+            continue;
+        }
+        let (mut seen, mut given) = (0, 0);
+        for (cause, count) in invalid.iter().enumerate() {
+            seen += u64::from(*count);
+            let due = pages * seen / all;
+            totals.relocated[cause][origin] += due - given;
+            given = due;
+        }
+    }
+}

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gc::separation::Separation;
-use wafer_interface::{Bytes, ServiceConfig, TimingConfig};
+use wafer_interface::{Bytes, EnduranceConfig, Isolation, ServiceConfig, TimingConfig};
 
 /// A device as configuration files describe it. Keys are those of `--set` (dotted).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,15 +66,6 @@ impl DeviceConfig {
     }
 }
 
-/// How long the media last.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct EnduranceConfig {
-    /// Program/erase cycles that the blocks are rated for, 1 to 1000000. Default: what one drive write a day for five years
-    /// takes.
-    pub pe_cycles: u32,
-}
-
 /// Size and number of reclaim units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -84,17 +75,6 @@ pub struct ReclaimUnitConfig {
     /// Number of physical reclaim units in all groups. Give this or `overprovisioning`, not both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-}
-
-/// How garbage collection isolates the data of a handle (NVMe Base 2.1, 8.1.10.1: RUHT).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Isolation {
-    /// II: relocated data of all initially isolated handles shares one open reclaim unit.
-    #[default]
-    Initially,
-    /// PI: relocated data stays with the data of its handle.
-    Persistently,
 }
 
 /// Garbage collection: the choice of victims, and when it runs.

@@ -1,8 +1,7 @@
 //! The device: its parts and its queries.
 
-use crate::attribution::{Attribution, Ledger};
-use crate::config::{DeviceConfig, Isolation};
-use crate::error::ConfigError;
+use crate::attribution::Ledger;
+use crate::config::DeviceConfig;
 use crate::flash::mapping::{Label, PageMap, RuIndex};
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits, State};
 use crate::flash::segment::{NONE, Segments};
@@ -13,6 +12,9 @@ use crate::geometry::Geometry;
 use crate::layout::{Layout, Relocation};
 use crate::rng::{DeviceRng, Purpose};
 use crate::slots::Slots;
+use wafer_interface::Attribution;
+use wafer_interface::InvalidKey;
+use wafer_interface::Isolation;
 use wafer_interface::{
     Counters, HandleCounters, NsId, Observer, Owner, Placement, RgId, RuId, RuhId,
 };
@@ -108,7 +110,7 @@ impl Device<()> {
     ///
     /// # Errors
     /// As [`DeviceConfig::resolve`] and [`policy::make`]; also when memory for the map is refused.
-    pub fn new(config: &DeviceConfig, seed: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &DeviceConfig, seed: u64) -> Result<Self, InvalidKey> {
         Self::with_observer(config, seed, ())
     }
 }
@@ -122,7 +124,7 @@ impl<O: Observer> Device<O> {
         config: &DeviceConfig,
         seed: u64,
         observer: O,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, InvalidKey> {
         Self::with_policy(config, policy::make(&config.gc)?, seed, observer)
     }
 
@@ -135,11 +137,11 @@ impl<O: Observer> Device<O> {
         policy: Box<dyn VictimPolicy>,
         seed: u64,
         observer: O,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, InvalidKey> {
         let (geometry, layout) = config.resolve()?;
         let map = PageMap::new(geometry.logical_pages).map_err(|e| {
             let message = format!("no memory for the map of {} pages: {e}", geometry.logical_pages);
-            ConfigError::new("capacity", message)
+            InvalidKey::new("capacity", message)
         })?;
         let rus = ReclaimUnits::new(&geometry);
         let rng = DeviceRng::new(seed, Purpose::Segments);

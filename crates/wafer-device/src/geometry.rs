@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use wafer_interface::{Bytes, LBA_BYTES};
 
-use crate::config::{DeviceConfig, EnduranceConfig, Isolation};
-use crate::error::{ConfigError, ensure};
+use crate::config::DeviceConfig;
 use crate::gc::policy;
+use wafer_interface::InvalidKey;
+use wafer_interface::{EnduranceConfig, Isolation};
 
 /// Largest number of reclaim unit handles: a placement handle list holds 128
 /// (NVMe Base 2.1, namespace management data structure).
@@ -62,21 +63,23 @@ impl Geometry {
     ///
     /// # Errors
     /// Names the key of a size that is out of range.
-    pub fn resolve(config: &DeviceConfig) -> Result<Geometry, ConfigError> {
+    pub fn resolve(config: &DeviceConfig) -> Result<Geometry, InvalidKey> {
         let (page, ru) = (config.page, config.reclaim_unit.size);
         let known = [4096, 8192, 16384, 32768, 65536].contains(&page.0);
-        ensure(known, "page", || format!("{page} is not 4, 8, 16, 32 or 64 KiB"))?;
-        ensure((MIN_RU..=MAX_RU).contains(&ru.0), "reclaim_unit.size", || {
+        InvalidKey::unless(known, "page", || format!("{page} is not 4, 8, 16, 32 or 64 KiB"))?;
+        InvalidKey::unless((MIN_RU..=MAX_RU).contains(&ru.0), "reclaim_unit.size", || {
             format!("{ru} is not between 1MiB and 64GiB")
         })?;
-        ensure(ru.0.is_multiple_of(page.0), "reclaim_unit.size", || {
+        InvalidKey::unless(ru.0.is_multiple_of(page.0), "reclaim_unit.size", || {
             let nearest = Bytes(ru.0 / page.0 * page.0);
             format!("{ru} is not a multiple of the page ({page}); the nearest is {nearest}")
         })?;
         let logical_pages = config.capacity.0 / page.0;
-        ensure(logical_pages > 0 && config.capacity.0 <= MAX_CAPACITY, "capacity", || {
-            format!("{} is not between one page and 64TiB", config.capacity)
-        })?;
+        InvalidKey::unless(
+            logical_pages > 0 && config.capacity.0 <= MAX_CAPACITY,
+            "capacity",
+            || format!("{} is not between one page and 64TiB", config.capacity),
+        )?;
         range("handles", config.handles, MAX_HANDLES)?;
         range("groups", config.groups, MAX_GROUPS)?;
         share("gc.background_free", config.gc.background_free)?;
@@ -85,11 +88,11 @@ impl Geometry {
         if let Some(EnduranceConfig { pe_cycles }) = config.endurance {
             let key = "endurance.pe_cycles";
             let message = || format!("{pe_cycles} is not between 1 and {MAX_PE_CYCLES}");
-            ensure((1..=MAX_PE_CYCLES).contains(&pe_cycles), key, message)?;
+            InvalidKey::unless((1..=MAX_PE_CYCLES).contains(&pe_cycles), key, message)?;
         }
         policy::check(&config.gc)?;
         let service = config.service.check();
-        service.map_err(|(key, message)| ConfigError::new(format!("service.{key}"), message))?;
+        service.map_err(|(key, message)| InvalidKey::new(format!("service.{key}"), message))?;
         let (handles, groups) = if config.fdp { (config.handles, config.groups) } else { (1, 1) };
         let (namespaces, namespace_handles) = namespaces(config, logical_pages)?;
         let pages_per_ru = (ru.0 / page.0) as u32;
@@ -163,13 +166,15 @@ impl Geometry {
     }
 }
 
-pub(crate) fn range(key: &str, value: u16, max: u16) -> Result<(), ConfigError> {
-    ensure((1..=max).contains(&value), key, || format!("{value} is not between 1 and {max}"))
+pub(crate) fn range(key: &str, value: u16, max: u16) -> Result<(), InvalidKey> {
+    InvalidKey::unless((1..=max).contains(&value), key, || {
+        format!("{value} is not between 1 and {max}")
+    })
 }
 
-fn share(key: &str, value: f64) -> Result<(), ConfigError> {
+fn share(key: &str, value: f64) -> Result<(), InvalidKey> {
     let holds = (0.0..=1.0).contains(&value);
-    ensure(holds, key, || format!("{value} is not a share between 0 and 1"))
+    InvalidKey::unless(holds, key, || format!("{value} is not a share between 0 and 1"))
 }
 
 /// Returns the key that decides the number of reclaim units.
@@ -180,15 +185,15 @@ pub(crate) fn ru_count_key(config: &DeviceConfig) -> &'static str {
     }
 }
 
-fn ru_count(config: &DeviceConfig) -> Result<u32, ConfigError> {
+fn ru_count(config: &DeviceConfig) -> Result<u32, InvalidKey> {
     let key = ru_count_key(config);
-    let refused = |message: &str| Err(ConfigError::new(key, message));
+    let refused = |message: &str| Err(InvalidKey::new(key, message));
     let count = match (config.reclaim_unit.count, config.overprovisioning) {
         (Some(_), Some(_)) => return refused("give this or overprovisioning, not both"),
         (None, None) => return refused("missing: give this or reclaim_unit.count"),
         (Some(count), None) => count,
         (None, Some(op)) => {
-            ensure(op > 0.0 && op <= 10.0, key, || {
+            InvalidKey::unless(op > 0.0 && op <= 10.0, key, || {
                 format!("{op} is not between 0 (exclusive) and 10")
             })?;
             (config.capacity.0 as f64 * (1.0 + op) / config.reclaim_unit.size.0 as f64) as u64
@@ -196,20 +201,20 @@ fn ru_count(config: &DeviceConfig) -> Result<u32, ConfigError> {
     };
     // Reclaim unit and segment numbers share their 32 bits with one flag.
     let max = u64::from(u32::MAX >> 2);
-    ensure((1..=max).contains(&count), key, || {
+    InvalidKey::unless((1..=max).contains(&count), key, || {
         format!("{count} reclaim units; 1 to {max} are possible")
     })?;
     Ok(count as u32)
 }
 
 /// Returns the isolation of every handle of the configuration, in use or not.
-pub(crate) fn isolation(config: &DeviceConfig) -> Result<Vec<Isolation>, ConfigError> {
+pub(crate) fn isolation(config: &DeviceConfig) -> Result<Vec<Isolation>, InvalidKey> {
     let mut all = vec![config.isolation; usize::from(config.handles)];
     for (handle, isolation) in &config.handle_isolation {
         let slot = handle.parse::<usize>().ok().and_then(|h| all.get_mut(h));
         *slot.ok_or_else(|| {
             let message = format!("the device has handles 0 to {}", config.handles - 1);
-            ConfigError::new(format!("handle_isolation.{handle}"), message)
+            InvalidKey::new(format!("handle_isolation.{handle}"), message)
         })? = *isolation;
     }
     Ok(all)
@@ -217,34 +222,34 @@ pub(crate) fn isolation(config: &DeviceConfig) -> Result<Vec<Isolation>, ConfigE
 
 type Namespaces = (Vec<Range<u64>>, Vec<Vec<u16>>);
 
-fn namespaces(config: &DeviceConfig, logical_pages: u64) -> Result<Namespaces, ConfigError> {
+fn namespaces(config: &DeviceConfig, logical_pages: u64) -> Result<Namespaces, InvalidKey> {
     if config.namespaces.is_empty() {
         let whole = std::iter::once(0..logical_pages).collect();
         return Ok((whole, vec![(0..config.handles).collect()]));
     }
     let few = config.namespaces.len() <= MAX_NAMESPACES;
-    ensure(few, "namespaces", || format!("more than {MAX_NAMESPACES} namespaces"))?;
+    InvalidKey::unless(few, "namespaces", || format!("more than {MAX_NAMESPACES} namespaces"))?;
     let (mut ranges, mut lists, mut first) = (Vec::new(), Vec::new(), 0u64);
     for (i, namespace) in config.namespaces.iter().enumerate() {
         let key = format!("namespaces[{i}].size");
         let pages = namespace.size.0 / config.page.0;
-        ensure(pages > 0, &key, || format!("{} is less than a page", namespace.size))?;
+        InvalidKey::unless(pages > 0, &key, || format!("{} is less than a page", namespace.size))?;
         let end = first.saturating_add(pages);
-        ensure(end <= logical_pages, &key, || {
+        InvalidKey::unless(end <= logical_pages, &key, || {
             let needed = Bytes(end.saturating_mul(config.page.0));
             let capacity = config.capacity;
             format!("namespaces up to this one need {needed}, the capacity is {capacity}")
         })?;
         let (key, list) = (format!("namespaces[{i}].handles"), &namespace.handles);
-        ensure(list.len() <= usize::from(MAX_HANDLES), &key, || {
+        InvalidKey::unless(list.len() <= usize::from(MAX_HANDLES), &key, || {
             format!("more than {MAX_HANDLES} placement handles")
         })?;
         for (at, handle) in list.iter().enumerate() {
-            ensure(*handle < config.handles, &key, || {
+            InvalidKey::unless(*handle < config.handles, &key, || {
                 format!("{handle}: the device has handles 0 to {}", config.handles - 1)
             })?;
             let first = !list[..at].contains(handle);
-            ensure(first, &key, || format!("handle {handle} is listed twice"))?;
+            InvalidKey::unless(first, &key, || format!("handle {handle} is listed twice"))?;
         }
         ranges.push(first..end);
         lists.push(if list.is_empty() { vec![0] } else { list.clone() });

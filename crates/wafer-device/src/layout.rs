@@ -1,11 +1,12 @@
 //! Where a device puts data: how it relocates and separates, and whether it can work with the reclaim units that
 //! this keeps open.
 
-use crate::config::{Destination, DeviceConfig, GcConfig, Isolation, RelocationOrder};
-use crate::error::{ConfigError, ensure};
+use crate::config::{Destination, DeviceConfig, GcConfig, RelocationOrder};
 use crate::gc::policy;
 use crate::gc::separation::{Separation, Sizes, death_time};
 use crate::geometry::{Geometry, isolation, range, ru_count_key};
+use wafer_interface::InvalidKey;
+use wafer_interface::Isolation;
 
 /// Spare reclaim units for each generation of each handle that a policy asks for. Measured with
 /// `adaptive` on WARP's three streams: with 4.6 for each handle one generation writes 12 % less than
@@ -55,7 +56,7 @@ impl DeviceConfig {
     ///
     /// # Errors
     /// Names the key and, where there is one, the nearest value that works.
-    pub fn resolve(&self) -> Result<(Geometry, Layout), ConfigError> {
+    pub fn resolve(&self) -> Result<(Geometry, Layout), InvalidKey> {
         let geometry = Geometry::resolve(self)?;
         let layout = Layout::resolve(self, &geometry)?;
         Ok((geometry, layout))
@@ -68,7 +69,7 @@ impl Layout {
     /// # Errors
     /// Names the key of a choice that contradicts another, or of a size with which the device could run
     /// out of victims, with the smallest that works.
-    pub fn resolve(config: &DeviceConfig, geometry: &Geometry) -> Result<Layout, ConfigError> {
+    pub fn resolve(config: &DeviceConfig, geometry: &Geometry) -> Result<Layout, InvalidKey> {
         let gc = &config.gc;
         let policy = policy::find(&gc.policy);
         let mut layout = Layout {
@@ -177,10 +178,10 @@ impl Layout {
     /// When GC is forced in a group at most `forced_free` of its reclaim units are free and at
     /// most `open_per_group` open. If the rest can hold more than all logical pages, one of them
     /// has a page that is not valid, so collecting it gains space: the device cannot get stuck.
-    fn check_spare(&self, config: &DeviceConfig, geometry: &Geometry) -> Result<(), ConfigError> {
+    fn check_spare(&self, config: &DeviceConfig, geometry: &Geometry) -> Result<(), InvalidKey> {
         let needed =
             u32::try_from(geometry.logical_pages / u64::from(geometry.pages_per_ru) + 1)
-                .map_err(|_| ConfigError::new("reclaim_unit.size", "too small for the capacity"))?;
+                .map_err(|_| InvalidKey::new("reclaim_unit.size", "too small for the capacity"))?;
         let open = self.open_per_group(geometry);
         let usable = |geometry: &Geometry| -> u64 {
             let of_group = |group| {
@@ -199,7 +200,7 @@ impl Layout {
             let next = smallest.ru_count.checked_add(step).filter(|n| u64::from(*n) <= most);
             smallest.ru_count = next.ok_or_else(|| {
                 let message = format!("{} leaves no reclaim unit for data", config.gc.forced_free);
-                ConfigError::new("gc.forced_free", message)
+                InvalidKey::new("gc.forced_free", message)
             })?;
         }
         let (key, groups) = (ru_count_key(config), u32::from(geometry.groups));
@@ -210,7 +211,7 @@ impl Layout {
         } else {
             smallest.ru_count.to_string()
         };
-        Err(ConfigError::new(
+        Err(InvalidKey::new(
             key,
             format!(
                 "{} reclaim units leave no victim for garbage collection: {} hold the capacity, \
@@ -231,15 +232,12 @@ fn most_open(geometry: &Geometry) -> u64 {
 }
 
 /// Returns where relocated data goes: what the configuration says, or else what the policy asks for.
-fn relocation(
-    config: &DeviceConfig,
-    asked: Option<Destination>,
-) -> Result<Relocation, ConfigError> {
+fn relocation(config: &DeviceConfig, asked: Option<Destination>) -> Result<Relocation, InvalidKey> {
     let GcConfig { separation, destination, generations, separate, .. } = config.gc;
     range("gc.generations", generations.into(), 8)?;
     let one_log = !config.fdp && !separate;
     if let Some(rule) = separation {
-        ensure(destination.is_none() && !one_log, "gc.separation", || {
+        InvalidKey::unless(destination.is_none() && !one_log, "gc.separation", || {
             "places relocated data itself: not with gc.destination or gc.separate = false"
                 .to_owned()
         })?;
@@ -247,7 +245,7 @@ fn relocation(
     }
     if one_log {
         let holds = matches!(destination, None | Some(Destination::Host));
-        ensure(holds, "gc.destination", || {
+        InvalidKey::unless(holds, "gc.destination", || {
             "gc.separate = false already says that relocated data goes where the host writes"
                 .to_owned()
         })?;
@@ -262,7 +260,7 @@ fn relocation(
         Destination::Shared => {
             let all = isolation(config)?;
             let persistent = all.iter().position(|i| *i == Isolation::Persistently);
-            ensure(persistent.is_none(), "gc.destination", || {
+            InvalidKey::unless(persistent.is_none(), "gc.destination", || {
                 let handle = persistent.unwrap_or_default();
                 format!(
                     "\"shared\" would mix data of handle {handle}, which is persistently isolated"

@@ -38,7 +38,7 @@
 //! but two generators made from the seed. How commands are cut into batches changes nothing.
 //!
 //! # Error model
-//! [`DeviceConfig::resolve`] refuses what cannot work with a [`ConfigError`] that names the key and, where there is
+//! [`DeviceConfig::resolve`] refuses what cannot work with a [`InvalidKey`] that names the key and, where there is
 //! one, the nearest value that works. Once made, a device cannot fail or get stuck. A command that names no place
 //! of the device has no effect and is counted in [`Counters::rejected`](wafer_interface::Counters::rejected); a
 //! placement identifier that its namespace does not have goes to the default, with an event, as the specification
@@ -54,7 +54,6 @@
 mod attribution;
 mod config;
 mod device;
-mod error;
 mod flash;
 mod gc;
 mod geometry;
@@ -67,16 +66,14 @@ mod state;
 #[path = "../tests/unit/mod.rs"]
 mod tests;
 
-pub use attribution::{Attribution, Collected};
 pub use config::{
-    Destination, DeviceConfig, EnduranceConfig, GcConfig, Isolation, NamespaceConfig,
-    ReclaimUnitConfig, RelocationOrder,
+    Destination, DeviceConfig, GcConfig, NamespaceConfig, ReclaimUnitConfig, RelocationOrder,
 };
 pub use device::Device;
-pub use error::ConfigError;
 pub use gc::policy;
 pub use gc::separation::Separation;
 pub use geometry::Geometry;
 pub use layout::{Layout, Relocation};
 pub use namespace::NamespaceError;
 pub use state::{DeviceState, StateError};
+pub use wafer_interface::{Attribution, Collected, EnduranceConfig, Isolation};

@@ -41,7 +41,7 @@ pub struct Given {
 pub enum DriveError {
     /// The device's configuration cannot work.
     #[error(transparent)]
-    Config(#[from] wafer_device::ConfigError),
+    Config(#[from] wafer_interface::InvalidKey),
     /// A file cannot be used.
     #[error("{path}: {source}")]
     Io {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use toml::Value;
+use wafer_config::Layers;
 use wafer_lab::LabError;
-use wafer_lab::config::Layers;
 
 use crate::settings::Settings;
 

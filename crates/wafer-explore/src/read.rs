@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use wafer_lab::config::{Layers, profile};
-use wafer_lab::{Experiment, LabError, Options, ResolvedDevice, load_device};
+use wafer_config::{Layers, profile};
+use wafer_config::{ResolvedDevice, load_device};
+use wafer_lab::{Experiment, LabError, Options};
 use wafer_record::Precondition;
 
 use crate::settings::{Settings, WorkloadSettings};
@@ -25,11 +26,11 @@ impl Settings {
         let experiment = Experiment::from_text(path, text, &Options::default())?;
         let layers = Layers::from_text(&path.display().to_string(), text)?;
         if experiment.timed {
-            return Err(layers.error("time", "a page has no clock; `wafer run` has"));
+            return Err(layers.error("time", "a page has no clock; `wafer run` has").into());
         }
         if experiment.pace_from.is_some() {
             let reason = "a page reads no files: give `pace` numbers";
-            return Err(layers.error("pace_from", reason));
+            return Err(layers.error("pace_from", reason).into());
         }
         let key = if layers.has("tenants") { "tenants" } else { "workload" };
         let workload = match experiment.workload.kind() {
@@ -41,7 +42,9 @@ impl Settings {
                 }
             }
             _ if reads_files(&experiment, path) => {
-                return Err(layers.error(key, "a page reads no files, and the workload does"));
+                return Err(layers
+                    .error(key, "a page reads no files, and the workload does")
+                    .into());
             }
             "tenants" => WorkloadSettings::Toml(tenants(&layers)),
             _ => WorkloadSettings::Toml(format!("[workload]\n{}", experiment.workload.text())),

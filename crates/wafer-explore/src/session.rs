@@ -2,13 +2,15 @@
 
 use std::path::Path;
 use std::time::Duration;
+use wafer_config::ConfigError;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use wafer_config::Place;
+use wafer_config::profiles;
+use wafer_config::{line, load_device};
 use wafer_device::policy::POLICIES;
-use wafer_lab::config::profiles;
-use wafer_lab::error::Place;
-use wafer_lab::{Checked, Experiment, LabError, Options, Steps, line, load_device};
+use wafer_lab::{Checked, Experiment, LabError, Options, Steps};
 
 use crate::settings::Settings;
 
@@ -124,7 +126,7 @@ fn checked(settings: &Settings) -> Result<Checked, Refusal> {
 /// Returns what there is to choose from.
 fn about() -> Result<Value, Refusal> {
     let device = |name: &str| -> Result<Value, Refusal> {
-        let device = load_device(name, &[])?;
+        let device = load_device(name, &[]).map_err(LabError::from)?;
         Ok(json!({ "summary": value(&device.summary())?, "config": value(&device.config)? }))
     };
     let devices: Result<Vec<Value>, Refusal> =
@@ -145,7 +147,7 @@ fn value(of: &impl Serialize) -> Result<Value, Refusal> {
 impl From<LabError> for Refusal {
     fn from(error: LabError) -> Self {
         let key = match error.innermost() {
-            LabError::Config { place, .. } => match place {
+            LabError::Config(ConfigError::Invalid { place, .. }) => match place {
                 Place::File { key, .. } => key.clone(),
                 Place::Override { key, .. } => Some(key.clone()),
                 Place::Argument(name) => Some((*name).to_owned()),

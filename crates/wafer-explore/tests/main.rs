@@ -75,7 +75,7 @@ fn pieces_give_the_record_of_a_whole_run() {
 fn shipped_experiments_are_the_same_after_a_page() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let (mut same, mut refused) = (0, Vec::new());
-    for name in wafer_lab::config::shipped_files() {
+    for name in wafer_config::shipped_files() {
         if !name.starts_with("experiments/") || name.ends_with("study.toml") {
             continue;
         }

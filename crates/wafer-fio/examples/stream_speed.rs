@@ -108,7 +108,7 @@ fn main() {
             ]
         };
         let mix = |pace: &str| {
-            let pace = Pace::parse(pace, None).expect("a good pace");
+            let pace = Pace::parse(pace, false).expect("a good pace");
             let options = MixerOptions { pace, until_volume: true, ..Default::default() };
             Mixer::new(three(), &options).expect("good jobs")
         };

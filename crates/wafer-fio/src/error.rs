@@ -20,27 +20,6 @@ pub enum WorkloadError {
     /// The shares of jobs cannot work.
     #[error("shares of jobs: {0}")]
     Pace(String),
-    /// A table of shares cannot be read.
-    #[error("{}", file.display())]
-    PaceIo {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
-    /// A table of shares holds something else.
-    #[error("{file}:{line}: column `{column}`: {message}", file = .file.display())]
-    PaceFile {
-        /// The file.
-        file: PathBuf,
-        /// Line, from 1.
-        line: usize,
-        /// Column name.
-        column: String,
-        /// What is wrong.
-        message: String,
-    },
     /// A run until a volume would never get there.
     #[error("{file}:{line}: job `{job}`: no job of the last phase writes, so no volume is ever reached", file = .file.display())]
     NeverWrites {

@@ -39,4 +39,4 @@ pub use closed_loop::ClosedLoop;
 pub use error::WorkloadError;
 pub use job::{JobSpec, LatencyTarget};
 pub use job_stream::JobStream;
-pub use mixer::{Mixer, MixerOptions, Pace};
+pub use mixer::{Mixer, MixerOptions, Pace, PaceTable};

@@ -15,23 +15,31 @@
 //! # What it does not implement
 //! Encodings: byte layouts of NVMe stand in `wafer-nvme`, records in `wafer-record`.
 
+mod attribution;
 mod bytes;
 mod command;
 mod counters;
+mod endurance;
 mod event;
 mod features;
 mod ids;
+mod invalid_key;
+mod isolation;
 mod observer;
 mod service;
 pub mod stream;
 mod timing;
 
+pub use attribution::{Attribution, Collected};
 pub use bytes::{Bytes, ParseBytesError};
 pub use command::{Command, Op, Placement};
 pub use counters::{Counters, HandleCounters};
+pub use endurance::EnduranceConfig;
 pub use event::FdpEvent;
 pub use features::{Features, OWNER_GC};
 pub use ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
+pub use invalid_key::InvalidKey;
+pub use isolation::Isolation;
 pub use observer::{Cause, Closed, Collection, MediaWork, Observer, Owner};
 pub use service::ServiceConfig;
 pub use stream::{

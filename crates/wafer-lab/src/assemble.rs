@@ -5,15 +5,15 @@ use std::time::SystemTime;
 use wafer_interface::{Counters, Figure};
 use wafer_record::host::{Host, peak_rss_bytes};
 use wafer_record::record::{
-    FigureRecord, GeometryRecord, IgnoredOption, Performance, Provenance, SteadyRecord, Summary,
-    WorkloadRecord, rfc3339,
+    FigureRecord, IgnoredOption, Performance, Provenance, SteadyRecord, Summary, WorkloadRecord,
+    rfc3339,
 };
 use wafer_record::{
     AttributionRecord, Events, Kind, Published, ReclaimUnits, Record, TimeRecord, Timeline, Wear,
 };
 
-use crate::config::ResolvedDevice;
 use crate::experiment::Experiment;
+use wafer_config::ResolvedDevice;
 
 /// The results of a run.
 pub(crate) struct Outcome<'a> {
@@ -65,36 +65,18 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> Record {
     record
 }
 
-impl ResolvedDevice {
-    /// Returns the sizes of the device for a record.
-    pub fn geometry_record(&self) -> GeometryRecord {
-        let geometry = &self.geometry;
-        let group = geometry.group_range(0).len() as u32;
-        GeometryRecord {
-            page_bytes: geometry.page_bytes,
-            logical_pages: geometry.logical_pages,
-            pages_per_ru: geometry.pages_per_ru,
-            ru_count: geometry.ru_count,
-            groups: geometry.groups,
-            forced_free: geometry.forced_free(group),
-            background_free: geometry.background_free(group),
-            overprovisioning: self.overprovisioning(),
-        }
-    }
-
-    /// Returns the provenance of a record of this device, started at `started`.
-    pub fn provenance(&self, kind: Kind, started: SystemTime) -> Provenance {
-        Provenance {
-            kind,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            git: Some(crate::GIT.to_owned()),
-            config: serde_json::to_value(&self.config).ok(),
-            geometry: Some(self.geometry_record()),
-            device: self.name.clone(),
-            started: Some(rfc3339(started)),
-            host: Some(Host::this()),
-            ..Provenance::default()
-        }
+/// Returns the provenance of a record of a device, started at `started`.
+pub fn provenance(device: &ResolvedDevice, kind: Kind, started: SystemTime) -> Provenance {
+    Provenance {
+        kind,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        git: Some(crate::GIT.to_owned()),
+        config: serde_json::to_value(&device.config).ok(),
+        geometry: Some(device.geometry_record()),
+        device: device.name.clone(),
+        started: Some(rfc3339(started)),
+        host: Some(Host::this()),
+        ..Provenance::default()
     }
 }
 
@@ -115,7 +97,7 @@ impl Experiment {
         Provenance {
             workload: Some(workload),
             seed: Some(self.seed),
-            ..self.device.provenance(Kind::Simulated, started)
+            ..provenance(&self.device, Kind::Simulated, started)
         }
     }
 }

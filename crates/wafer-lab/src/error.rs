@@ -1,31 +1,13 @@
 //! Errors of experiments.
 
-use std::fmt;
-use std::path::PathBuf;
+use wafer_config::{ConfigError, Place};
 
 /// An error of the lab. Every message is one line; causes are in the source chain.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// A configuration or argument is invalid.
-    #[error("{place}: {reason}{}", with(overrides))]
-    Config {
-        /// The key or argument.
-        place: Place,
-        /// The reason, and the expected value if it is known.
-        reason: String,
-        /// Overrides that may have made a file's value wrong, as `KEY=VALUE`.
-        overrides: Vec<String>,
-    },
-    /// A data file named by a configuration does not exist.
-    #[error("{place}: no such file: {}{}", file.display(), looked_in(looked))]
-    MissingData {
-        /// The key that names it.
-        place: Place,
-        /// The file, as named.
-        file: PathBuf,
-        /// Folders searched; none for an absolute path.
-        looked: Vec<PathBuf>,
-    },
+    /// A configuration or argument is invalid, or a file that it names is missing or cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// A fio job file cannot be read.
     #[error(transparent)]
     JobFile(#[from] wafer_fio::file::FioError),
@@ -61,95 +43,21 @@ pub enum LabError {
     /// The run started and failed.
     #[error("{0}")]
     Run(String),
-    /// A file could not be written.
-    #[error("{}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        #[source]
-        source: std::io::Error,
-    },
     /// Stopped by the user.
     #[error("interrupted; nothing was written")]
     Cancelled,
 }
 
-/// The place of an error. Front ends add their own words: [`Place::Argument`] is `--pace` on a command
-/// line and `pace=` in Python.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// A device, file or study, by name.
-    Named(String),
-    /// A configuration file.
-    File {
-        /// Its name.
-        file: String,
-        /// The line, counted from 1, if it is known.
-        line: Option<usize>,
-        /// The dotted key; none where the file as a whole is wrong.
-        key: Option<String>,
-    },
-    /// A key that the caller overrides.
-    Override {
-        /// What has the key.
-        of: Overridden,
-        /// The dotted key.
-        key: String,
-    },
-    /// An argument of the caller, by its name in [`Options`](crate::Options).
-    Argument(&'static str),
-}
-
-/// What an override changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overridden {
-    /// A key of the device.
-    Device,
-    /// An option of all traces.
-    Traces,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Place::Named(name) => f.write_str(name),
-            Place::File { file, line, key } => {
-                f.write_str(file)?;
-                line.iter().try_for_each(|line| write!(f, ":{line}"))?;
-                key.iter().try_for_each(|key| write!(f, ": {key}"))
-            }
-            Place::Override { key, .. } => f.write_str(key),
-            Place::Argument(name) => f.write_str(name),
-        }
-    }
-}
-
-impl From<&str> for Place {
-    fn from(name: &str) -> Self {
-        Place::Named(name.to_owned())
-    }
-}
-
-impl From<String> for Place {
-    fn from(name: String) -> Self {
-        Place::Named(name)
-    }
-}
-
 impl From<wafer_record::RecordError> for LabError {
     fn from(error: wafer_record::RecordError) -> Self {
-        match error {
-            wafer_record::RecordError::Input { place, reason } => LabError::config(place, reason),
-            wafer_record::RecordError::Io { path, source } => LabError::Io { path, source },
-        }
+        LabError::Config(error.into())
     }
 }
 
 impl LabError {
     /// Returns an error in the user's input.
     pub fn config(place: impl Into<Place>, reason: impl Into<String>) -> Self {
-        LabError::Config { place: place.into(), reason: reason.into(), overrides: Vec::new() }
+        LabError::Config(ConfigError::new(place, reason))
     }
 
     /// Returns an error about an argument of the caller.
@@ -165,7 +73,8 @@ impl LabError {
     /// Reports whether the user's arguments or files are at fault, before anything ran.
     pub fn is_usage(&self) -> bool {
         match self {
-            LabError::Run(_) | LabError::Io { .. } | LabError::Cancelled => false,
+            LabError::Config(error) => error.is_usage(),
+            LabError::Run(_) | LabError::Cancelled => false,
             LabError::Part { source, .. } => source.is_usage(),
             _ => true,
         }
@@ -177,36 +86,6 @@ impl LabError {
             LabError::Part { source, .. } => source.innermost(),
             other => other,
         }
-    }
-}
-
-/// Joins an error and its causes into one line, each by `describe`.
-pub fn line(
-    error: &(dyn std::error::Error + 'static),
-    describe: impl Fn(&(dyn std::error::Error + 'static)) -> String,
-) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let texts: Vec<String> = causes.map(|cause| one_line(&describe(cause))).collect();
-    texts.join(": ")
-}
-
-/// Joins the lines of a text into one.
-pub(crate) fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
-}
-
-fn with(overrides: &[String]) -> String {
-    match overrides {
-        [] => String::new(),
-        _ => format!(" (with {})", overrides.join(", ")),
-    }
-}
-
-fn looked_in(folders: &[PathBuf]) -> String {
-    let folders: Vec<String> = folders.iter().map(|path| path.display().to_string()).collect();
-    match folders.as_slice() {
-        [] => String::new(),
-        _ => format!("; looked in {}", folders.join(", ")),
     }
 }
 

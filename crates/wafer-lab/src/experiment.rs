@@ -13,11 +13,12 @@ use wafer_record::{Precondition, Volume};
 
 use self::file::ExperimentFile;
 use crate::checks::Checks;
-use crate::config::schema::names;
-use crate::config::{Files, Layers, ResolvedDevice, base_layers, load_device, resolve};
-use crate::error::{LabError, Place};
+use crate::error::LabError;
 use crate::memory::refuse_if_short;
 use crate::source::{self, Built, SourceTarget, Workload};
+use wafer_config::Place;
+use wafer_config::schema::names;
+use wafer_config::{Files, Layers, ResolvedDevice, base_layers, load_device, resolve};
 
 /// A run that is ready to be built.
 #[derive(Clone, Debug)]
@@ -171,21 +172,21 @@ impl Experiment {
             let reason = format!(
                 "a key of the device; write `device = {{ profile = \"NAME\", {key} = ... }}`"
             );
-            return Err(layers.error(key, &reason));
+            return Err(layers.error(key, &reason).into());
         }
         let file: ExperimentFile = layers.read()?;
         if file.samples.is_some_and(|samples| !SAMPLES.contains(&samples)) {
             let reason = format!("expected {} to {}", SAMPLES.start(), SAMPLES.end());
-            return Err(layers.error("samples", &reason));
+            return Err(layers.error("samples", &reason).into());
         }
         if let (None, Some(volume)) = (options.volume, file.volume) {
             check_volume(volume, &device).map_err(|reason| layers.error("volume", &reason))?;
         }
         if file.pace.as_deref().is_some_and(|pace| pace.trim().is_empty()) {
-            return Err(layers.error("pace", "names no job"));
+            return Err(layers.error("pace", "names no job").into());
         }
         if let Some(Err((key, reason))) = file.validate.as_ref().map(Checks::check) {
-            return Err(layers.error(key, &reason));
+            return Err(layers.error(key, &reason).into());
         }
         let beside = |path: PathBuf| folder.join(path);
         Ok(Experiment {
@@ -347,7 +348,7 @@ fn device_of_file(
 ) -> Result<ResolvedDevice, LabError> {
     if let Some(device) = &options.device {
         layers.remove("device");
-        return load_device(device, &options.set);
+        return Ok(load_device(device, &options.set)?);
     }
     let named = if layers.has("device.profile") { "device.profile" } else { "device" };
     let place = layers.clone();
@@ -356,18 +357,18 @@ fn device_of_file(
     let malformed = layers.error("device", "expected a profile's name or a table");
     let (name, upper) = match layers.split_off("device").ok_or(missing)? {
         Err(toml::Value::String(name)) => (name, None),
-        Err(_) => return Err(malformed),
+        Err(_) => return Err(malformed.into()),
         Ok(mut table) => match table.take_string("profile")? {
             Some(name) => (name, Some(table)),
             // The table is a whole device.
-            None => return resolve("device", table, &options.set),
+            None => return Ok(resolve("device", table, &options.set)?),
         },
     };
     let mut base = base_layers(&name, folder, unknown)?;
     if let Some(upper) = upper {
         base.lay(upper);
     }
-    resolve(&name, base, &options.set)
+    Ok(resolve(&name, base, &options.set)?)
 }
 
 fn stem(path: &Path) -> String {

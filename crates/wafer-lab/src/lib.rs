@@ -1,14 +1,11 @@
 //! Experiments: a device, a workload and a seed give a result record.
 //!
 //! # What it is
-//! - [`load_device`]: profiles and TOML files with overrides, to a checked configuration;
 //! - [`Experiment`]: what to run, from a file or from options;
 //! - [`run`] and [`Batch`]: one run, or many over all cores and within the available memory;
-//! - [`experiment_schema`] and [`config::device_schema`]: JSON Schema of configuration files, from the
-//!   types that read them.
+//! - [`experiment_schema`]: JSON Schema of experiment files, from the types that read them.
 //!
 //! # Architecture
-//! - `config/`: layers of TOML with the place that set each key; profiles, schema, suggestions.
 //! - `experiment.rs`, `precondition.rs`: from a file to a runnable experiment. `source/`: workloads, one
 //!   kind a file. `reference.rs`: published curves to compare with.
 //! - `run.rs` moves commands from the stream to the device in batches; `steady.rs` makes drives steady;
@@ -33,10 +30,9 @@ mod assemble;
 mod batch;
 mod checks;
 mod clock;
-pub mod config;
 mod control;
 mod drive;
-pub mod error;
+mod error;
 mod experiment;
 mod memory;
 mod precondition;
@@ -50,12 +46,12 @@ mod time;
 /// Commit that the library was built from, or "unknown".
 pub const GIT: &str = env!("WAFER_GIT");
 
+pub use assemble::provenance;
 #[cfg(not(target_arch = "wasm32"))]
 pub use batch::Batch;
 pub use checks::{Checks, Standing};
-pub use config::{ResolvedDevice, device_from_text, load_device};
 pub use control::{Control, Progress, Stage};
-pub use error::{LabError, line};
+pub use error::LabError;
 pub use experiment::{
     Checked, DEFAULT_SAMPLES, Experiment, Options, SAMPLES, schema as experiment_schema,
 };

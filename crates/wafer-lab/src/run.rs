@@ -54,6 +54,7 @@ fn run_watched(
     control: Control<'_>,
 ) -> Result<Record, LabError> {
     let built = experiment.build()?;
+    let built = if experiment.timed { built.with_clock() } else { built };
     match (experiment.attribution, experiment.timed) {
         (true, true) => run_built::<true, true>(experiment, built, policy, control),
         (true, false) => run_built::<true, false>(experiment, built, policy, control),

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use serde_json::Value;
-use wafer_lab::config::{Key, keys};
-use wafer_lab::{Experiment, Options, experiment_schema, load_device};
+use wafer_config::load_device;
+use wafer_config::{Key, keys};
+use wafer_lab::{Experiment, Options, experiment_schema};
 
 /// Values that no number, size, time or choice can have.
 const NONSENSE: [&str; 15] = [
@@ -80,7 +81,7 @@ fn of_experiment(text: &str) -> Option<String> {
         Ok(_) => None,
         Err(error) => {
             assert!(error.is_usage(), "{error}\n{text}");
-            Some(wafer_lab::line(&error, ToString::to_string))
+            Some(wafer_config::line(&error, ToString::to_string))
         }
     }
 }
@@ -99,7 +100,7 @@ fn keys_of_devices() {
             Some((list, leaf)) => format!("{list}=[{{ size = \"1MiB\", {leaf} = {value} }}]"),
             None => format!("{}={value}", key.name.replace(".*", ".0")),
         });
-        load_device("warp", &set).err().map(|error| wafer_lab::line(&error, ToString::to_string))
+        load_device("warp", &set).err().map(|error| wafer_config::line(&error, ToString::to_string))
     });
     assert!(tried > 250, "{tried}");
 }

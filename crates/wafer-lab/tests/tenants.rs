@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use wafer_config::device_from_text;
 use wafer_interface::{Command, NsId, Placement};
-use wafer_lab::{Control, Experiment, LabError, Options, device_from_text, run};
+use wafer_lab::{Control, Experiment, LabError, Options, run};
 use wafer_record::capture::{
     CaptureEvent, CaptureGeometry, CaptureHeader, CaptureRecord, CaptureWriter,
 };
@@ -41,7 +42,7 @@ fn record(text: &str) -> Record {
 
 /// The message without the folder.
 fn refused(text: &str) -> String {
-    let message = wafer_lab::line(&experiment(text).unwrap_err(), ToString::to_string);
+    let message = wafer_config::line(&experiment(text).unwrap_err(), ToString::to_string);
     message.split_once("e.toml").map_or(message.clone(), |(_, rest)| rest.to_owned())
 }
 

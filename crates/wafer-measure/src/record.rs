@@ -7,7 +7,7 @@ use wafer_record::host::Host;
 use wafer_record::record::{Performance, Provenance, rfc3339};
 use wafer_record::{Kind, Measured, Record, Source, Summary, Timeline};
 
-use super::{Identity, Tracker};
+use super::Tracker;
 
 /// A measurement, without its readings.
 #[derive(Clone, Debug)]
@@ -18,28 +18,14 @@ pub struct Session {
     pub git: String,
     /// Start time.
     pub started: SystemTime,
-    /// The drive.
-    pub device: String,
-    /// Identification of the drive.
-    pub identity: Identity,
-    /// Log that holds the counters.
-    pub source: Source,
-    /// Endurance group.
-    pub endurance_group: u16,
-    /// Version line of nvme-cli.
-    pub nvme_cli: String,
-    /// Seconds between two readings.
-    pub interval_seconds: f64,
-    /// Command that ran meanwhile.
-    pub command: Vec<String>,
-    /// Exit status of the command; none if a signal ended it or none was started.
-    pub exit_status: Option<i32>,
+    /// The drive, and how its counters were read.
+    pub measured: Measured,
 }
 
 /// Returns the record of a session.
 pub fn record(session: Session, tracker: &Tracker) -> Record {
     let total = tracker.total();
-    let reports_erases = session.source == Source::Fdp;
+    let reports_erases = session.measured.source == Source::Fdp;
     let samples = &tracker.samples;
     let (host_bytes, media_bytes) = (total.host_bytes, total.media_bytes);
     let waf = Counters { host_bytes, media_bytes, ..Counters::default() }.waf();
@@ -47,25 +33,10 @@ pub fn record(session: Session, tracker: &Tracker) -> Record {
         kind: Kind::Measured,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         git: Some(session.git),
-        device: session.device.clone(),
+        device: session.measured.device.clone(),
         started: Some(rfc3339(session.started)),
         host: Some(Host::this()),
-        measured: Some(Measured {
-            device: session.device,
-            model: session.identity.model,
-            serial: session.identity.serial,
-            firmware: session.identity.firmware,
-            capacity_bytes: session.identity.capacity_bytes,
-            source: session.source,
-            endurance_group: session.endurance_group,
-            nvme_cli: session.nvme_cli,
-            interval_seconds: session.interval_seconds,
-            command: session.command,
-            exit_status: session.exit_status,
-            missed: tracker.missed,
-            wraps: tracker.wraps,
-            resets: tracker.resets.clone(),
-        }),
+        measured: Some(session.measured),
         ..Provenance::default()
     };
     let summary = Summary {

@@ -1,7 +1,7 @@
 //! A resolved device.
 
 use pyo3::prelude::*;
-use wafer_lab::{ResolvedDevice, device_from_text, load_device};
+use wafer_config::{ResolvedDevice, device_from_text, load_device};
 
 use crate::error::{of_lab, raise};
 
@@ -17,7 +17,7 @@ impl Device {
     #[new]
     fn new(py: Python<'_>, name: &str, overrides: Vec<String>) -> PyResult<Self> {
         let loaded = py.detach(|| load_device(name, &overrides));
-        Ok(Device { inner: loaded.map_err(|e| of_lab(py, &e))? })
+        Ok(Device { inner: loaded.map_err(|e| of_lab(py, &e.into()))? })
     }
 
     /// Reads the text of a TOML file, with overrides; `label` is its name in messages.
@@ -29,7 +29,7 @@ impl Device {
         overrides: Vec<String>,
     ) -> PyResult<Self> {
         let loaded = device_from_text(label, text, &overrides);
-        Ok(Device { inner: loaded.map_err(|e| of_lab(py, &e))? })
+        Ok(Device { inner: loaded.map_err(|e| of_lab(py, &e.into()))? })
     }
 
     #[getter]

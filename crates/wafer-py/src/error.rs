@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use wafer_config::ConfigError;
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
+use wafer_config::Place;
 use wafer_lab::LabError;
-use wafer_lab::error::Place;
 
 /// Creates an exception of `wafer._errors`.
 pub(crate) fn raise(py: Python<'_>, class: &str, message: &str) -> PyErr {
@@ -19,17 +20,19 @@ pub(crate) fn raise(py: Python<'_>, class: &str, message: &str) -> PyErr {
 
 /// Converts an error of the lab into an exception.
 pub(crate) fn of_lab(py: Python<'_>, error: &LabError) -> PyErr {
-    let message = wafer_lab::error::line(error, |cause| match cause.downcast_ref() {
-        Some(LabError::Config { place, reason, overrides }) => in_python(place, reason, overrides),
+    let message = wafer_config::line(error, |cause| match cause.downcast_ref() {
+        Some(LabError::Config(ConfigError::Invalid { place, reason, overrides })) => {
+            in_python(place, reason, overrides)
+        }
         _ => cause.to_string(),
     });
     let class = match error.innermost() {
-        LabError::Config { .. } => "ConfigError",
+        LabError::Config(ConfigError::Invalid { .. }) => "ConfigError",
+        LabError::Config(ConfigError::Io { .. }) => return PyOSError::new_err(message),
         LabError::Memory { .. } => "NotEnoughMemory",
         LabError::Run(_) | LabError::Part { .. } => "RunError",
-        LabError::Io { .. } => return PyOSError::new_err(message),
         LabError::Cancelled => return PyKeyboardInterrupt::new_err(message),
-        LabError::MissingData { .. }
+        LabError::Config(ConfigError::MissingData { .. })
         | LabError::JobFile(_)
         | LabError::Jobs(_)
         | LabError::Trace(_)

@@ -52,7 +52,7 @@ fn main(py: Python<'_>, arguments: Vec<String>) -> i32 {
 /// Returns the names of the shipped device profiles.
 #[pyfunction]
 fn profiles() -> Vec<String> {
-    wafer_lab::config::profiles().into_iter().map(|profile| profile.name).collect()
+    wafer_config::profiles().into_iter().map(|profile| profile.name).collect()
 }
 
 /// Returns names and one-line summaries of the victim policies that a configuration can name.

@@ -30,7 +30,7 @@ pub(crate) fn labels(py: Python<'_>, texts: Vec<String>) -> PyResult<Vec<String>
 pub(crate) fn report(py: Python<'_>, texts: Vec<String>, title: Option<&str>) -> PyResult<String> {
     let records = read_all(py, &texts)?;
     let page = py.detach(|| wafer_web::report::page(title, records));
-    page.map_err(|e| raise(py, "WaferError", &wafer_lab::line(&e, |cause| cause.to_string())))
+    page.map_err(|e| raise(py, "WaferError", &wafer_config::line(&e, |cause| cause.to_string())))
 }
 
 fn read_all(py: Python<'_>, texts: &[String]) -> PyResult<Vec<Record>> {

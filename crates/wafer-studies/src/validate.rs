@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use wafer_lab::config::did_you_mean;
+use wafer_config::did_you_mean;
 use wafer_lab::{Experiment, LabError, Options, Reference, Standing};
 
 use crate::generated::Marks;

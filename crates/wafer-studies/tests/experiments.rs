@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use wafer_lab::{Control, Experiment, LabError, Options, Reference, load_device, run};
+use wafer_config::load_device;
+use wafer_lab::{Control, Experiment, LabError, Options, Reference, run};
 use wafer_record::Volume;
 use wafer_studies::reproduce::{Outcomes, Reproduction};
 use wafer_studies::validate::{Validation, experiments, markdown, plan};

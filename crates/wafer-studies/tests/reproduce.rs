@@ -57,7 +57,7 @@ fn there_are_seven_studies_of_many_figures() {
 #[test]
 fn the_binary_carries_the_configurations() {
     let unpacked = tempfile::tempdir().unwrap();
-    wafer_lab::config::unpack(unpacked.path()).unwrap();
+    wafer_config::unpack(unpacked.path()).unwrap();
     let ours = Study::all(&unpacked.path().join("experiments")).unwrap();
     let names: Vec<String> = ours.iter().map(|study| study.name.clone()).collect();
     assert_eq!(names, Study::shipped_names());
@@ -68,7 +68,7 @@ fn the_binary_carries_the_configurations() {
         assert_eq!(text, std::fs::read_to_string(theirs).unwrap());
     }
     // Traces are data and stay outside.
-    assert!(wafer_lab::config::shipped_files().all(|path| !path.ends_with(".trace")));
+    assert!(wafer_config::shipped_files().all(|path| !path.ends_with(".trace")));
 }
 
 /// Reclaim units of 256 pages are too small for figures that mean something, but every row must have
@@ -151,7 +151,7 @@ fn a_choice_takes_rows_and_experiments_below_a_name() {
     assert_eq!(rows, ["fio/conventional", "fio/fdp", "fio/change"]);
 
     let wrong = Plan::new(&studies(), &choice(&["namespace/fio"], 256), folder.path());
-    let Err(LabError::Config { .. }) = &wrong else { panic!("{:?}", wrong.err()) };
+    let Err(LabError::Config(..)) = &wrong else { panic!("{:?}", wrong.err()) };
     assert!(wrong.unwrap_err().to_string().contains("did you mean"));
 }
 
@@ -159,7 +159,7 @@ fn a_choice_takes_rows_and_experiments_below_a_name() {
 fn missing_data_fails_its_rows_and_no_others() {
     let folder = tempfile::tempdir().unwrap();
     let configs = folder.path().join("configs");
-    wafer_lab::config::unpack(&configs).unwrap();
+    wafer_config::unpack(&configs).unwrap();
     // A trace that is in no data folder.
     let file = configs.join("experiments/warp/f2fs-captured-fdp.toml");
     let text = std::fs::read_to_string(&file).unwrap();

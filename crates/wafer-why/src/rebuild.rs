@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use serde_json::Value;
+use wafer_config::{ResolvedDevice, device_from_text};
 use wafer_interface::Bytes;
-use wafer_lab::{Experiment, FioSource, Options, ResolvedDevice, Workload, device_from_text};
+use wafer_lab::{Experiment, FioSource, LabError, Options, Workload};
 use wafer_record::record::WorkloadRecord;
 use wafer_record::{Record, Volume};
 
@@ -46,7 +47,7 @@ pub(crate) fn device(
     let text = toml::to_string(&config).map_err(|e| {
         WhyError::NotRepeatable(format!("the device configuration of the record: {e}"))
     })?;
-    Ok(device_from_text(name, &text, overrides)?)
+    Ok(device_from_text(name, &text, overrides).map_err(LabError::from)?)
 }
 
 /// Removes what TOML has no word for.

@@ -76,44 +76,65 @@ def calibrate(
     of blocks: a minute or two on two cores. Only fio jobs can be scaled. Any other workload runs on the whole
     drive every time, and takes accordingly longer.
 
-    Args:
-        path: counters over time: a CSV with ``host_bytes`` and ``media_bytes``, or the collected output of
-            ``nvme fdp stats`` (text or JSON). Counters are cumulative; the first sample becomes zero.
-        capacity: logical capacity of the drive, as text such as ``"3.84TB"`` or in bytes.
-        workload: what the drive ran: the path of a fio job, or any workload (:func:`wafer.fio`,
-            :func:`wafer.model`, :func:`wafer.trace`, :class:`wafer.Commands`, ...). Default: 128 KiB random
-            writes over the whole drive with fio's random map, one stream.
-        fraction: share of the curve to fit, by host bytes, in (0, 1]. The rest checks the prediction
-            (``prediction_error`` of :class:`wafer.Fit`).
-        precondition: state of the drive at the first sample, as for :func:`wafer.run`. Default: fresh, that
-            is erased or fully deallocated.
-        structures: combinations of policy, separation of relocated data and background GC to try.
-        reserve: number of RUs that GC keeps free, if known; a curve does not determine it. Default: 3, and
-            the intervals of over-provisioning and number of RUs allow for 1 RU to 2 % of all RUs.
-        handles: number of reclaim unit handles of the drive, each with an open RU.
-        known: known keys of the device, excluded from the search, as in a device file: ``{"isolation":
-            "persistently"}``, ``{"namespaces": [...]}``. See ``nvme fdp configs`` and ``nvme list-ns``.
-        page: mapping unit of the returned device.
-        threads: number of concurrent simulations. Default: one per core, at most 16.
-        seed: random seed of the simulations.
-        time_limit: seconds after which the search stops with the best device so far. Default: none.
-        progress: ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
+    Parameters
+    ----------
+    path
+        Counters over time: a CSV with ``host_bytes`` and ``media_bytes``, or the collected output of
+        ``nvme fdp stats`` (text or JSON). Counters are cumulative; the first sample becomes zero.
+    capacity
+        Logical capacity of the drive, as text such as ``"3.84TB"`` or in bytes.
+    workload
+        What the drive ran: the path of a fio job, or any workload (:func:`wafer.fio`,
+        :func:`wafer.model`, :func:`wafer.trace`, :class:`wafer.Commands`, ...). Default: 128 KiB random
+        writes over the whole drive with fio's random map, one stream.
+    fraction
+        Share of the curve to fit, by host bytes, in (0, 1]. The rest checks the prediction
+        (``prediction_error`` of :class:`wafer.Fit`).
+    precondition
+        State of the drive at the first sample, as for :func:`wafer.run`. Default: fresh, that
+        is erased or fully deallocated.
+    structures
+        Combinations of policy, separation of relocated data and background GC to try.
+    reserve
+        Number of RUs that GC keeps free, if known; a curve does not determine it. Default: 3, and
+        the intervals of over-provisioning and number of RUs allow for 1 RU to 2 % of all RUs.
+    handles
+        Number of reclaim unit handles of the drive, each with an open RU.
+    known
+        Known keys of the device, excluded from the search, as in a device file: ``{"isolation":
+        "persistently"}``, ``{"namespaces": [...]}``. See ``nvme fdp configs`` and ``nvme list-ns``.
+    page
+        Mapping unit of the returned device.
+    threads
+        Number of concurrent simulations. Default: one per core, at most 16.
+    seed
+        Random seed of the simulations.
+    time_limit
+        Seconds after which the search stops with the best device so far. Default: none.
+    progress
+        ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
 
-    Returns:
+    Returns
+    -------
+    Fit
         The device, the intervals of its parameters, and the error of its curve. Ctrl-C and ``time_limit``
         stop the search: ``stopped`` of the fit then names the stage, and the fit is the best so far.
 
-    Raises:
-        ConfigError: the file cannot be read, or an argument is invalid.
-        RunError: no device reproduces the curve, the workload ends before the curve does, or the time limit
-            is too short for a first run.
-        KeyboardInterrupt: Ctrl-C, before the first run ended.
+    Raises
+    ------
+    ConfigError
+        The file cannot be read, or an argument is invalid.
+    RunError
+        No device reproduces the curve, the workload ends before the curve does, or the time limit
+        is too short for a first run.
+    KeyboardInterrupt
+        Ctrl-C, before the first run ended.
 
-    Example:
-        >>> import wafer
-        >>> fit = wafer.calibrate("stats.json", "3.84TB", time_limit=60)  # doctest: +SKIP
-        >>> fit.to_toml("my-drive.toml")  # doctest: +SKIP
-
+    Examples
+    --------
+    >>> import wafer
+    >>> fit = wafer.calibrate("stats.json", "3.84TB", time_limit=60)  # doctest: +SKIP
+    >>> fit.to_toml("my-drive.toml")  # doctest: +SKIP
     """
     started = time.monotonic()
     if not 0 < fraction <= 1:
@@ -257,6 +278,7 @@ def _serial(report: Report) -> Report:
     lock = threading.Lock()
 
     def locked(stage: str, done: int, total: int) -> None:
+        """Calls back, one thread at a time."""
         with lock:
             report(stage, done, total)
 

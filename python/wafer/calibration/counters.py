@@ -27,10 +27,12 @@ _TEXT = re.compile(r"\((HBMW|MBMW)\)\s*:\s*([0-9][0-9_,]*|0x[0-9a-fA-F]+)\b")
 class Curve:
     """Cumulative host and media bytes of a drive, relative to the first sample.
 
-    Attributes:
-        host_bytes: bytes written by the host, strictly increasing from 0.
-        media_bytes: bytes written to the media, non-decreasing from 0; same length.
-
+    Attributes
+    ----------
+    host_bytes
+        Bytes written by the host, strictly increasing from 0.
+    media_bytes
+        Bytes written to the media, non-decreasing from 0; same length.
     """
 
     host_bytes: npt.NDArray[np.float64]
@@ -65,14 +67,18 @@ def read_curve(path: str | os.PathLike[str], capacity: int | None = None) -> Cur
     Counters are cumulative. The first sample becomes the origin, unless it lies within two sample intervals
     of zero; the counters then started at zero. Samples without new host bytes are merged into the one before.
 
-    Args:
-        path: file to read.
-        capacity: logical capacity of the drive in bytes; only for a column ``volume``.
+    Parameters
+    ----------
+    path
+        File to read.
+    capacity
+        Logical capacity of the drive in bytes; only for a column ``volume``.
 
-    Raises:
-        ConfigError: no such file, no known format, fewer than 10 samples, or counters that decrease; names
-            the file and the line.
-
+    Raises
+    ------
+    ConfigError
+        No such file, no known format, fewer than 10 samples, or counters that decrease; names
+        the file and the line.
     """
     file = Path(path)
     try:

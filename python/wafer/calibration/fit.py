@@ -44,34 +44,53 @@ class Interval:
 class Fit:
     """The device inferred from a measured curve.
 
-    Attributes:
-        device: the device at the drive's full capacity, for :func:`wafer.run`.
-        parameters: best values by name.
-        intervals: 95 % confidence intervals by name: ``net_spare`` (spare space without the reserve and the
-            open RUs, over the logical capacity), ``overprovisioning``, ``reclaim_unit_count``,
-            ``reclaim_unit_bytes``. They cover every structure that is about as likely as the best.
-        structure: the best policy, separation and background GC.
-        warnings: what the curve does not determine, and where the fit is poor. Read them.
-        alternatives: other structures, and the factor by which their error is larger.
-        error: relative root mean square error of cumulative WAF over the fitted part.
-        prediction_error: largest relative error of cumulative WAF over the rest; ``None`` if all of the curve
-            was fitted.
-        runs: number of simulations.
-        seconds: time taken.
-        capacity: logical capacity of the drive, bytes.
-        source: file of the measured curve.
-        curve: the measured curve.
-        fitted: host bytes up to which the curve was fitted.
-        result: run of the calibrated device over the whole curve, possibly scaled.
-        candidate: the device as the search describes it.
-        stopped: the stage in which Ctrl-C or ``time_limit`` stopped the search; ``None`` if it is complete.
-        inputs: the files that were read; :meth:`to_toml` does not overwrite them.
+    Attributes
+    ----------
+    device
+        The device at the drive's full capacity, for :func:`wafer.run`.
+    parameters
+        Best values by name.
+    intervals
+        95 % confidence intervals by name: ``net_spare`` (spare space without the reserve and the
+        open RUs, over the logical capacity), ``overprovisioning``, ``reclaim_unit_count``,
+        ``reclaim_unit_bytes``. They cover every structure that is about as likely as the best.
+    structure
+        The best policy, separation and background GC.
+    warnings
+        What the curve does not determine, and where the fit is poor. Read them.
+    alternatives
+        Other structures, and the factor by which their error is larger.
+    error
+        Relative root mean square error of cumulative WAF over the fitted part.
+    prediction_error
+        Largest relative error of cumulative WAF over the rest; ``None`` if all of the curve
+        was fitted.
+    runs
+        Number of simulations.
+    seconds
+        Time taken.
+    capacity
+        Logical capacity of the drive, bytes.
+    source
+        File of the measured curve.
+    curve
+        The measured curve.
+    fitted
+        Host bytes up to which the curve was fitted.
+    result
+        Run of the calibrated device over the whole curve, possibly scaled.
+    candidate
+        The device as the search describes it.
+    stopped
+        The stage in which Ctrl-C or ``time_limit`` stopped the search; ``None`` if it is complete.
+    inputs
+        The files that were read; :meth:`to_toml` does not overwrite them.
 
-    Example:
-        >>> import wafer
-        >>> fit = wafer.calibrate("stats.json", "3.84TB")  # doctest: +SKIP
-        >>> print(fit.intervals["overprovisioning"])  # doctest: +SKIP
-
+    Examples
+    --------
+    >>> import wafer
+    >>> fit = wafer.calibrate("stats.json", "3.84TB")  # doctest: +SKIP
+    >>> print(fit.intervals["overprovisioning"])  # doctest: +SKIP
     """
 
     device: Device
@@ -96,9 +115,10 @@ class Fit:
     def predict(self, host_bytes: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Returns the predicted media bytes of the drive at ``host_bytes``; NaN beyond the measured curve.
 
-        Args:
-            host_bytes: host bytes of the drive since the first sample.
-
+        Parameters
+        ----------
+        host_bytes
+            Host bytes of the drive since the first sample.
         """
         ratio = self.result.capacity / self.capacity
         host = np.asarray(host_bytes, dtype=np.float64)
@@ -110,12 +130,15 @@ class Fit:
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Returns the device as a commented profile, and writes it to ``path`` if given.
 
-        Args:
-            path: file to write.
+        Parameters
+        ----------
+        path
+            File to write.
 
-        Raises:
-            ConfigError: ``path`` is a file that the calibration read.
-
+        Raises
+        ------
+        ConfigError
+            ``path`` is a file that the calibration read.
         """
         lines = [
             f"# Calibrated by wafer {__version__} from {self.source}.",
@@ -139,15 +162,20 @@ class Fit:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Plots the measured and the calibrated curve; needs ``wafer[analysis]``.
 
-        Args:
-            ax: axes to draw on. Default: new ones.
+        Parameters
+        ----------
+        ax
+            Axes to draw on. Default: new ones.
 
-        Returns:
+        Returns
+        -------
+        Axes
             The axes.
 
-        Raises:
-            MissingExtra: matplotlib is not installed.
-
+        Raises
+        ------
+        MissingExtra
+            Matplotlib is not installed.
         """
         from wafer.plot.curves import plot_fit
 

@@ -94,9 +94,10 @@ class Candidate:
     def device(self, capacity: int, *, page: int = PAGE) -> Device:
         """Returns the device with a logical capacity and a page size, both in bytes.
 
-        Raises:
-            ConfigError: no such device is possible.
-
+        Raises
+        ------
+        ConfigError
+            No such device is possible.
         """
         pages = capacity // page
         unit = max(round(pages * (1 + self.overprovisioning) / self.count), 1)
@@ -179,16 +180,23 @@ class Measured:
     def trial(self, candidate: Candidate, blocks: int, volume: float, seed: int = 1) -> Trial | None:
         """Runs a candidate and compares it; returns ``None`` if no such device is possible.
 
-        Args:
-            candidate: the device.
-            blocks: number of pages of the run, one for each block of the workload.
-            volume: host bytes of the run, in drive writes.
-            seed: random seed.
+        Parameters
+        ----------
+        candidate
+            The device.
+        blocks
+            Number of pages of the run, one for each block of the workload.
+        volume
+            Host bytes of the run, in drive writes.
+        seed
+            Random seed.
 
-        Raises:
-            Cancelled: the calibration was stopped.
-            RunError: the workload ends too early.
-
+        Raises
+        ------
+        Cancelled
+            The calibration was stopped.
+        RunError
+            The workload ends too early.
         """
         if self.cancel.cancelled:
             raise Cancelled("the calibration was stopped")

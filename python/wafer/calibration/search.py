@@ -230,9 +230,10 @@ def search(
 
     ``measured.cancel`` and Ctrl-C stop it; the result is then the best device so far.
 
-    Raises:
-        RunError: no device reproduces the curve, or the search was stopped before its first run ended.
-
+    Raises
+    ------
+    RunError
+        No device reproduces the curve, or the search was stopped before its first run ended.
     """
     steps = _Search(measured, threads, seed, report)
     try:

@@ -235,18 +235,27 @@ def explore(
 ) -> Surface | None:
     """Runs designs of a structure in a region that follows the likelihood.
 
-    Args:
-        start: the structure and everything else that does not vary.
-        region: where to begin.
-        most: maximum number of reclaim units.
-        run: runs candidates.
-        runs: number of runs of a round.
-        rounds: maximum number of rounds.
-        worth: whether to go on after a round.
+    Parameters
+    ----------
+    start
+        The structure and everything else that does not vary.
+    region
+        Where to begin.
+    most
+        Maximum number of reclaim units.
+    run
+        Runs candidates.
+    runs
+        Number of runs of a round.
+    rounds
+        Maximum number of rounds.
+    worth
+        Whether to go on after a round.
 
-    Returns:
+    Returns
+    -------
+    Surface | None
         The last surface, or ``None`` if the first region has too few possible devices.
-
     """
     trials: list[Trial] = []
     surface: Surface | None = None

@@ -25,13 +25,18 @@ __all__ = ["TimingFit", "TimingParameter", "calibrate_timing"]
 class TimingParameter:
     """A key of ``timing``.
 
-    Attributes:
-        before: value of the device that the fit began with.
-        after: fitted value.
-        interval: the 95 % interval, or the bounds that the rows leave; ``None`` if nothing bounds it.
-        identified: whether the rows identify it.
-        why: what it follows from, or why it stays.
-
+    Attributes
+    ----------
+    before
+        Value of the device that the fit began with.
+    after
+        Fitted value.
+    interval
+        The 95 % interval, or the bounds that the rows leave; ``None`` if nothing bounds it.
+    identified
+        Whether the rows identify it.
+    why
+        What it follows from, or why it stays.
     """
 
     before: float
@@ -45,14 +50,19 @@ class TimingParameter:
 class TimingFit:
     """A device with fitted times.
 
-    Attributes:
-        device: the device, for :func:`wafer.run` with ``time=True``.
-        parameters: keys of ``timing`` by name.
-        rows: measured rows: ``name``, ``writes_per_s``, ``role`` ("fitted", "saturated" or "predicted") and
-            ``figures``, each with ``name``, ``measured`` and ``ours`` in microseconds and ``error_percent``.
-        notices: what could not be used or fitted.
-        inputs: the files that were read; :meth:`to_toml` does not overwrite them.
-
+    Attributes
+    ----------
+    device
+        The device, for :func:`wafer.run` with ``time=True``.
+    parameters
+        Keys of ``timing`` by name.
+    rows
+        Measured rows: ``name``, ``writes_per_s``, ``role`` ("fitted", "saturated" or "predicted") and
+        ``figures``, each with ``name``, ``measured`` and ``ours`` in microseconds and ``error_percent``.
+    notices
+        What could not be used or fitted.
+    inputs
+        The files that were read; :meth:`to_toml` does not overwrite them.
     """
 
     device: Device
@@ -65,12 +75,15 @@ class TimingFit:
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Returns the device file, commented as the command line writes it; also writes it to ``path``.
 
-        Args:
-            path: file to write.
+        Parameters
+        ----------
+        path
+            File to write.
 
-        Raises:
-            ConfigError: ``path`` is a file that the fit read.
-
+        Raises
+        ------
+        ConfigError
+            ``path`` is a file that the fit read.
         """
         if path is not None:
             not_an_input(path, self.inputs)
@@ -100,30 +113,43 @@ def calibrate_timing(
 ) -> TimingFit:
     """Fits the times of a device to measured latency, as ``wafer calibrate --timing`` does.
 
-    Args:
-        device: device profile or file to begin with, with a ``timing`` table, as ``wafer devices
-            from-datasheet`` makes it.
-        measured: CSV table of measured latency: a row for each rate of writes, with the columns
-            ``writes_per_s``, ``read_mean_us``, ``read_p50_us``, ... in microseconds; empty fields were not
-            measured.
-        fio_json: results of fio on the drive, ``--output-format=json``, instead of ``measured``.
-        hold_out: number of rows to predict instead of fitting them.
-        predict: another table, whose rows are predicted only.
-        seed: random seed of the runs.
-        progress: ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
-        cancel: stops the fit from another thread. Ctrl-C does so too.
+    Parameters
+    ----------
+    device
+        Device profile or file to begin with, with a ``timing`` table, as ``wafer devices
+        from-datasheet`` makes it.
+    measured
+        CSV table of measured latency: a row for each rate of writes, with the columns
+        ``writes_per_s``, ``read_mean_us``, ``read_p50_us``, ... in microseconds; empty fields were not
+        measured.
+    fio_json
+        Results of fio on the drive, ``--output-format=json``, instead of ``measured``.
+    hold_out
+        Number of rows to predict instead of fitting them.
+    predict
+        Another table, whose rows are predicted only.
+    seed
+        Random seed of the runs.
+    progress
+        ``True`` for a bar on stderr, or a function ``(stage, done, total)``.
+    cancel
+        Stops the fit from another thread. Ctrl-C does so too.
 
-    Returns:
+    Returns
+    -------
+    TimingFit
         The device, its fitted keys, and the measured rows beside ours.
 
-    Raises:
-        ConfigError: a file is invalid, the device has no ``timing``, or no row is left to fit.
+    Raises
+    ------
+    ConfigError
+        A file is invalid, the device has no ``timing``, or no row is left to fit.
 
-    Example:
-        >>> import wafer
-        >>> fit = wafer.calibrate_timing("pm9a3", "measured.csv", hold_out=3)  # doctest: +SKIP
-        >>> fit.to_toml("my-drive.toml")  # doctest: +SKIP
-
+    Examples
+    --------
+    >>> import wafer
+    >>> fit = wafer.calibrate_timing("pm9a3", "measured.csv", hold_out=3)  # doctest: +SKIP
+    >>> fit.to_toml("my-drive.toml")  # doctest: +SKIP
     """
     if (measured is None) == (not fio_json):
         raise ConfigError("measured: give a table, or results of fio as fio_json, and not both")

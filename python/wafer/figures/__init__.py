@@ -35,9 +35,10 @@ __all__ = [
 def read_material(paths: Iterable[str | os.PathLike[str]]) -> Material:
     """Reads result records and ``reproduce.json`` from files, and from folders recursively.
 
-    Raises:
-        ConfigError: a path does not exist, or a file given by name is not a record.
-
+    Raises
+    ------
+    ConfigError
+        A path does not exist, or a file given by name is not a record.
     """
     material = Material()
     for path in map(Path, paths):
@@ -60,12 +61,15 @@ def draw_all(
 ) -> tuple[dict[str, list[Path]], list[str]]:
     """Plots every study figure whose records are among ``paths`` into the folder ``out``.
 
-    Returns:
+    Returns
+    -------
+    tuple[dict[str, list[Path]], list[str]]
         The written files by figure, and the names of the figures without records.
 
-    Raises:
-        ConfigError: as for :func:`wafer.figures.read_material`.
-
+    Raises
+    ------
+    ConfigError
+        As for :func:`wafer.figures.read_material`.
     """
     material = read_material(paths)
     drawn: dict[str, list[Path]] = {}

@@ -23,7 +23,15 @@ __all__ = ["label_axes", "plot_fit", "plot_published", "plot_result"]
 
 
 def label_axes(ax: Axes, y: str = "cumulative WAF") -> Axes:
-    """Labels the axes with volume and WAF."""
+    """Labels the axes with volume and WAF.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    y
+        What the vertical axis shows.
+    """
     ax.set_xlabel("host bytes / logical capacity")
     ax.set_ylabel(y)
     ax.set_xlim(left=0)
@@ -37,28 +45,38 @@ def plot_result(
 
     Lines are named at their ends. A handle has the colour that it has on the report page.
 
-    Args:
-        result: the run.
-        ax: axes to draw on. Default: new ones, one column wide.
-        handles: also plot the WAF of each handle.
-        label: name of the line. Default: the name of the run, or "device" beside its handles.
-        style: further arguments of ``Axes.plot``.
+    Parameters
+    ----------
+    result
+        The run.
+    ax
+        Axes to draw on. Default: new ones, one column wide.
+    handles
+        Also plot the WAF of each handle.
+    label
+        Name of the line. Default: the name of the run, or "device" beside its handles.
+    **style
+        Further arguments of ``Axes.plot``.
 
-    Returns:
+    Returns
+    -------
+    Axes
         The axes.
 
-    Raises:
-        MissingExtra: matplotlib is not installed.
+    Raises
+    ------
+    MissingExtra
+        Matplotlib is not installed.
 
-    Example:
-        >>> import wafer
-        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
-        >>> result = wafer.run(device, job, volume="2x")
-        >>> from wafer import plot
-        >>> plot.result(result, handles=True).get_xlabel()
-        'host bytes / logical capacity'
-
+    Examples
+    --------
+    >>> import wafer
+    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+    >>> result = wafer.run(device, job, volume="2x")
+    >>> from wafer import plot
+    >>> plot.result(result, handles=True).get_xlabel()
+    'host bytes / logical capacity'
     """
     ax = axes(ax)
     curves = [line for line in ax.lines if line.get_gid() != "published"]
@@ -81,6 +99,17 @@ def plot_published(result: Run, ax: Axes, *, color: str, marker: str = "o") -> i
     """Plots the published points of a record, hollow and named, and returns how many lie within the run.
 
     The record of a scaled device may hold the points of the whole drive, which lie beyond its end.
+
+    Parameters
+    ----------
+    result
+        The run.
+    ax
+        The axes.
+    color
+        Colour of the points.
+    marker
+        Shape of the points.
     """
     drawn = 0
     for published in result.record.get("published", []):
@@ -99,20 +128,27 @@ def plot_published(result: Run, ax: Axes, *, color: str, marker: str = "o") -> i
 def plot_fit(fit: Fitted, ax: Axes | None = None) -> Axes:
     """Plots the measured curve, the calibrated one, and the end of the fitted part.
 
-    Args:
-        fit: the calibration.
-        ax: axes to draw on. Default: new ones, one column wide.
+    Parameters
+    ----------
+    fit
+        The calibration.
+    ax
+        Axes to draw on. Default: new ones, one column wide.
 
-    Returns:
+    Returns
+    -------
+    Axes
         The axes.
 
-    Raises:
-        MissingExtra: matplotlib is not installed.
+    Raises
+    ------
+    MissingExtra
+        Matplotlib is not installed.
 
-    Example:
-        >>> from wafer import plot
-        >>> ax = plot.fit(fit)  # doctest: +SKIP
-
+    Examples
+    --------
+    >>> from wafer import plot
+    >>> ax = plot.fit(fit)  # doctest: +SKIP
     """
     ax = axes(ax)
     volume = fit.curve.host_bytes / fit.capacity
@@ -145,6 +181,15 @@ def plot_several(
     """Plots several labelled runs, with hollow published points.
 
     The points come from the record or, if it has none within the run, from ``published`` as (volume, WAF).
+
+    Parameters
+    ----------
+    results
+        Label and run, in order.
+    ax
+        The axes.
+    published
+        Returns the points of a run whose record has none.
     """
     for number, (label, result) in enumerate(results):
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]

@@ -25,32 +25,44 @@ def plot_heatmap(
 ) -> Axes:
     """Plots the mean of a column over two keys as a heat map, with contours if both keys are numbers.
 
-    Args:
-        sweep: finished sweep.
-        x: key on the horizontal axis.
-        y: key on the vertical axis.
-        value: column of the rows.
-        ax: axes to draw on. Default: new ones, one column wide.
-        contours: approximate number of contours; 0 for none.
+    Parameters
+    ----------
+    sweep
+        Finished sweep.
+    x
+        Key on the horizontal axis.
+    y
+        Key on the vertical axis.
+    value
+        Column of the rows.
+    ax
+        Axes to draw on. Default: new ones, one column wide.
+    contours
+        Approximate number of contours; 0 for none.
 
-    Returns:
+    Returns
+    -------
+    Axes
         The axes. Points without a result stay white.
 
-    Raises:
-        ConfigError: no single key of the sweep matches ``x`` or ``y``, or no point has a result.
-        MissingExtra: matplotlib is not installed.
+    Raises
+    ------
+    ConfigError
+        No single key of the sweep matches ``x`` or ``y``, or no point has a result.
+    MissingExtra
+        Matplotlib is not installed.
 
-    Example:
-        >>> import tempfile, wafer
-        >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
-        >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
-        >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
-        >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
-        >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
-        >>> from wafer import plot
-        >>> plot.heatmap(sweep, "overprovisioning", "seed").get_ylabel()
-        'seed'
-
+    Examples
+    --------
+    >>> import tempfile, wafer
+    >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
+    >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
+    >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
+    >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
+    >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
+    >>> from wafer import plot
+    >>> plot.heatmap(sweep, "overprovisioning", "seed").get_ylabel()
+    'seed'
     """
     keys = [sweep.key(x), sweep.key(y)]
     found = {tuple(s.values[key] for key in keys): s.mean.value for s in sweep.summary(value, by=keys)}

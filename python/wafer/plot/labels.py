@@ -19,17 +19,19 @@ def label_lines(ax: Axes) -> None:
 
     Called again after further lines it moves the names. Labels that begin with ``_`` are not shown.
 
-    Args:
-        ax: the axes.
+    Parameters
+    ----------
+    ax
+        The axes.
 
-    Example:
-        >>> from wafer import plot
-        >>> ax = plot.axes()
-        >>> line = ax.plot([0, 1], [1, 2], label="mine")
-        >>> plot.label_lines(ax)
-        >>> ax.texts[0].get_text()
-        'mine'
-
+    Examples
+    --------
+    >>> from wafer import plot
+    >>> ax = plot.axes()
+    >>> line = ax.plot([0, 1], [1, 2], label="mine")
+    >>> plot.label_lines(ax)
+    >>> ax.texts[0].get_text()
+    'mine'
     """
     for text in [text for text in ax.texts if text.get_gid() == "line-label"]:
         text.remove()
@@ -49,7 +51,13 @@ def label_lines(ax: Axes) -> None:
     tall = max(72 * ax.get_position().height * figure.get_figheight(), 1.0)
 
     def height(y: float) -> float:
-        """Returns the height of a value above the axis, in points."""
+        """Returns the height of a value above the axis, in points.
+
+        Parameters
+        ----------
+        y
+            The value.
+        """
         return float(tall * (y - low) / (high - low))
 
     ends.sort()

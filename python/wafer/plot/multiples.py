@@ -25,27 +25,36 @@ def plot_multiples(
 ) -> list[Axes]:
     """Plots cumulative WAF over volume, a panel for each run, all on one scale.
 
-    Args:
-        results: the runs. The others of a panel are behind it in grey.
-        columns: number of panels beside each other; three fill two columns of a paper.
-        labels: titles of the panels. Default: what differs between the runs, as :func:`wafer.labels` says.
+    Parameters
+    ----------
+    results
+        The runs. The others of a panel are behind it in grey.
+    columns
+        Number of panels beside each other; three fill two columns of a paper.
+    labels
+        Titles of the panels. Default: what differs between the runs, as :func:`wafer.labels` says.
 
-    Returns:
+    Returns
+    -------
+    list[Axes]
         The axes, in the order of the runs.
 
-    Raises:
-        ConfigError: there are no results, or their number is not that of the labels.
-        MissingExtra: matplotlib is not installed.
+    Raises
+    ------
+    ConfigError
+        There are no results, or their number is not that of the labels.
+    MissingExtra
+        Matplotlib is not installed.
 
-    Example:
-        >>> import wafer
-        >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-        >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
-        >>> result = wafer.run(device, job, volume="2x")
-        >>> from wafer import plot
-        >>> len(plot.multiples([result, result], labels=["one", "two"]))
-        2
-
+    Examples
+    --------
+    >>> import wafer
+    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+    >>> result = wafer.run(device, job, volume="2x")
+    >>> from wafer import plot
+    >>> len(plot.multiples([result, result], labels=["one", "two"]))
+    2
     """
     if not results:
         raise ConfigError("results: there are none")

@@ -68,43 +68,65 @@ def pyplot() -> Any:
 def styled() -> Any:
     """Returns a context manager that applies the style.
 
-    Example:
-        >>> from wafer import plot
-        >>> with plot.styled():
-        ...     ax = plot.axes()
-
+    Examples
+    --------
+    >>> from wafer import plot
+    >>> with plot.styled():
+    ...     ax = plot.axes()
     """
     return pyplot().rc_context(_RC)
 
 
 def legend(ax: Axes, **how: Any) -> None:
-    """Adds a small legend, also to axes of the caller."""
+    """Adds a small legend, also to axes of the caller.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    **how
+        Keywords of :meth:`matplotlib.axes.Axes.legend`.
+    """
     made = ax.legend(**{"fontsize": 7, "frameon": False, **how})
     if made.get_title().get_text():
         made.get_title().set_fontsize(7)
 
 
 def title(ax: Axes, text: str) -> None:
-    """Sets the title of axes."""
+    """Sets the title of axes.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    text
+        The title.
+    """
     ax.set_title(text, fontsize=8.5)
 
 
 def axes(ax: Axes | None = None, *, width: float = ONE_COLUMN, height: float = HEIGHT) -> Axes:
     """Returns the given axes, or new ones.
 
-    Args:
-        ax: axes to return.
-        width: width of a new figure, inches: ``ONE_COLUMN`` or ``TWO_COLUMNS``.
-        height: its height, inches.
+    Parameters
+    ----------
+    ax
+        Axes to return.
+    width
+        Width of a new figure, inches: ``ONE_COLUMN`` or ``TWO_COLUMNS``.
+    height
+        Its height, inches.
 
-    Returns:
+    Returns
+    -------
+    Axes
         Axes in the style of the package.
 
-    Example:
-        >>> from wafer import plot
-        >>> bool(plot.axes(width=plot.TWO_COLUMNS).figure.get_figwidth() == 7.16)
-        True
-
+    Examples
+    --------
+    >>> from wafer import plot
+    >>> bool(plot.axes(width=plot.TWO_COLUMNS).figure.get_figwidth() == 7.16)
+    True
     """
     if ax is not None:
         return ax
@@ -115,7 +137,17 @@ def axes(ax: Axes | None = None, *, width: float = ONE_COLUMN, height: float = H
 
 
 def grid_of_axes(columns: int, rows: int = 1, *, sharey: bool = True) -> tuple[Figure, Sequence[Axes]]:
-    """Returns a new figure and its axes, row by row."""
+    """Returns a new figure and its axes, row by row.
+
+    Parameters
+    ----------
+    columns
+        Number of columns.
+    rows
+        Number of rows.
+    sharey
+        Whether the axes of a row have the same vertical range.
+    """
     plt = pyplot()
     with plt.rc_context(_RC):
         size = (min(max(ONE_COLUMN, 2.45 * columns), TWO_COLUMNS), HEIGHT * rows * (1 if rows == 1 else 0.9))
@@ -131,22 +163,29 @@ def save(made: Axes | Figure, *paths: str | os.PathLike[str]) -> list[Path]:
 
     The same figure gives the same file. Text stays text in SVG and PDF.
 
-    Args:
-        made: the figure, or any axes of it.
-        paths: files whose suffix is the format, such as ``.pdf``, ``.svg`` or ``.png``.
+    Parameters
+    ----------
+    made
+        The figure, or any axes of it.
+    *paths
+        Files whose suffix is the format, such as ``.pdf``, ``.svg`` or ``.png``.
 
-    Returns:
+    Returns
+    -------
+    list[Path]
         The paths.
 
-    Raises:
-        ConfigError: matplotlib does not write a format.
+    Raises
+    ------
+    ConfigError
+        Matplotlib does not write a format.
 
-    Example:
-        >>> import tempfile
-        >>> from wafer import plot
-        >>> plot.save(plot.axes(), tempfile.mkdtemp() + "/empty.svg")[0].name
-        'empty.svg'
-
+    Examples
+    --------
+    >>> import tempfile
+    >>> from wafer import plot
+    >>> plot.save(plot.axes(), tempfile.mkdtemp() + "/empty.svg")[0].name
+    'empty.svg'
     """
     plt = pyplot()
     figure: Any = made.figure if hasattr(made, "transData") else made

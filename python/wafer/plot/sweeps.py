@@ -21,7 +21,13 @@ __all__ = ["Crossover", "crossover", "key_name", "plot_crossover", "plot_sweep"]
 
 
 def key_name(key: str) -> str:
-    """Returns a key as axes show it."""
+    """Returns a key as axes show it.
+
+    Parameters
+    ----------
+    key
+        Dotted key of an experiment.
+    """
     return key.removeprefix("device.").removeprefix("workload.").removeprefix("label.")
 
 
@@ -32,31 +38,42 @@ def plot_sweep(
 
     Bands are 95 % confidence intervals over seeds; error bars where the key is no number.
 
-    Args:
-        sweep: finished sweep.
-        x: key on the horizontal axis.
-        series: key that gives a line each. Default: one line.
-        value: column of the rows.
-        ax: axes to draw on. Default: new ones, one column wide.
+    Parameters
+    ----------
+    sweep
+        Finished sweep.
+    x
+        Key on the horizontal axis.
+    series
+        Key that gives a line each. Default: one line.
+    value
+        Column of the rows.
+    ax
+        Axes to draw on. Default: new ones, one column wide.
 
-    Returns:
+    Returns
+    -------
+    Axes
         The axes, with the lines named at their ends.
 
-    Raises:
-        ConfigError: no single key of the sweep matches ``x`` or ``series``, or no point has a result.
-        MissingExtra: matplotlib is not installed.
+    Raises
+    ------
+    ConfigError
+        No single key of the sweep matches ``x`` or ``series``, or no point has a result.
+    MissingExtra
+        Matplotlib is not installed.
 
-    Example:
-        >>> import tempfile, wafer
-        >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
-        >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
-        >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
-        >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
-        >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
-        >>> from wafer import plot
-        >>> plot.sweep(sweep, "overprovisioning").get_xlabel()
-        'overprovisioning'
-
+    Examples
+    --------
+    >>> import tempfile, wafer
+    >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
+    >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
+    >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
+    >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
+    >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
+    >>> from wafer import plot
+    >>> plot.sweep(sweep, "overprovisioning").get_xlabel()
+    'overprovisioning'
     """
     ax = axes(ax)
     keys = [sweep.key(x), *([sweep.key(series)] if series else [])]
@@ -116,17 +133,25 @@ def crossover(sweep: Grid, x: str, choice: str, a: Any, b: Any, group: str | Non
 
     Runs are paired by seed, and the crossover is interpolated linearly between points.
 
-    Args:
-        sweep: finished sweep.
-        x: numeric key along which to look for the crossover, such as ``overprovisioning``.
-        choice: key whose values ``a`` and ``b`` are compared, such as ``isolation``.
-        a: first value.
-        b: second value.
-        group: key whose values get a crossover each. Default: one for all.
+    Parameters
+    ----------
+    sweep
+        Finished sweep.
+    x
+        Numeric key along which to look for the crossover, such as ``overprovisioning``.
+    choice
+        Key whose values ``a`` and ``b`` are compared, such as ``isolation``.
+    a
+        First value.
+    b
+        Second value.
+    group
+        Key whose values get a crossover each. Default: one for all.
 
-    Raises:
-        ConfigError: no point succeeded, no point has both values, or no single key matches.
-
+    Raises
+    ------
+    ConfigError
+        No point succeeded, no point has both values, or no single key matches.
     """
     x_key, choice_key = sweep.key(x), sweep.key(choice)
     group_key = sweep.key(group) if group else None
@@ -174,27 +199,40 @@ def plot_crossover(
 
     ``b`` is better below zero. The arguments are those of :func:`wafer.figures.crossover`.
 
-    Args:
-        sweep: finished sweep.
-        x: numeric key on the horizontal axis.
-        choice: key whose values ``a`` and ``b`` are compared.
-        a: first value.
-        b: second value.
-        group: key whose values get a line each.
-        ax: axes to draw on. Default: new ones, one column wide.
+    Parameters
+    ----------
+    sweep
+        Finished sweep.
+    x
+        Numeric key on the horizontal axis.
+    choice
+        Key whose values ``a`` and ``b`` are compared.
+    a
+        First value.
+    b
+        Second value.
+    group
+        Key whose values get a line each.
+    ax
+        Axes to draw on. Default: new ones, one column wide.
 
-    Returns:
+    Returns
+    -------
+    Axes
         The axes.
 
-    Raises:
-        ConfigError: as for :func:`wafer.figures.crossover`.
-        MissingExtra: matplotlib is not installed.
+    Raises
+    ------
+    ConfigError
+        As for :func:`wafer.figures.crossover`.
+    MissingExtra
+        Matplotlib is not installed.
 
-    Example:
-        >>> from wafer import plot
-        >>> asked = ("overprovisioning", "isolation", "initially", "persistently")
-        >>> ax = plot.crossover(sweep, *asked)  # doctest: +SKIP
-
+    Examples
+    --------
+    >>> from wafer import plot
+    >>> asked = ("overprovisioning", "isolation", "initially", "persistently")
+    >>> ax = plot.crossover(sweep, *asked)  # doctest: +SKIP
     """
     ax = axes(ax)
     for number, found in enumerate(crossover(sweep, x, choice, a, b, group)):

@@ -52,25 +52,30 @@ FIRST = 8
 class Sweep:
     """The results of a sweep: a row for each point, and the records behind them.
 
-    Attributes:
-        rows: a dict for each point, in the order of the grid: ``id``, ``status`` ("done" or "failed"), the
-            keys that vary, ``waf``, ``host_bytes``, ``media_bytes``, ``error``, ...
-        folder: folder of the records and the catalogue.
-        keys: the keys that vary.
-        ran: number of runs of this call; the others existed already.
+    Attributes
+    ----------
+    rows
+        A dict for each point, in the order of the grid: ``id``, ``status`` ("done" or "failed"), the
+        keys that vary, ``waf``, ``host_bytes``, ``media_bytes``, ``error``, ...
+    folder
+        Folder of the records and the catalogue.
+    keys
+        The keys that vary.
+    ran
+        Number of runs of this call; the others existed already.
 
-    Example:
-        >>> import tempfile, wafer
-        >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
-        >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
-        >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
-        >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
-        >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
-        >>> len(sweep), sweep.keys
-        (4, ['device.overprovisioning', 'seed'])
-        >>> sweep.summary(by=["overprovisioning"])[0].mean.count
-        2
-
+    Examples
+    --------
+    >>> import tempfile, wafer
+    >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
+    >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
+    >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
+    >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
+    >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
+    >>> len(sweep), sweep.keys
+    (4, ['device.overprovisioning', 'seed'])
+    >>> sweep.summary(by=["overprovisioning"])[0].mean.count
+    2
     """
 
     def __init__(self, folder: Path, rows: list[dict[str, Any]], keys: list[str], ran: int) -> None:
@@ -95,12 +100,15 @@ class Sweep:
     def results(self, **values: Any) -> list[Result]:
         """Returns the records of some points: ``s.results(isolation="initially", seed=1)``.
 
-        Args:
-            values: keys, by full name or end, with the value that they must have.
+        Parameters
+        ----------
+        **values
+            Keys, by full name or end, with the value that they must have.
 
-        Raises:
-            ConfigError: no single key has the name.
-
+        Raises
+        ------
+        ConfigError
+            No single key has the name.
         """
         wanted = {self.key(name): value for name, value in values.items()}
         rows = [r for r in self.rows if r["record"] and all(r[k] == v for k, v in wanted.items())]
@@ -109,12 +117,15 @@ class Sweep:
     def key(self, name: str) -> str:
         """Returns a varied key by its full name or its end: ``overprovisioning``, ``gc_policy``.
 
-        Args:
-            name: the key, or its end.
+        Parameters
+        ----------
+        name
+            The key, or its end.
 
-        Raises:
-            ConfigError: no single key has the name.
-
+        Raises
+        ------
+        ConfigError
+            No single key has the name.
         """
         ends = (name, dotted(name))
         found = [k for k in self.keys if k == name or any(k.endswith(f".{end}") for end in ends)]
@@ -125,13 +136,17 @@ class Sweep:
     def summary(self, value: str = "waf", by: Sequence[str] | None = None) -> list[Summary]:
         """Returns the mean and 95 % interval of a column over seeds, for each combination of other keys.
 
-        Args:
-            value: column of the rows.
-            by: keys whose combinations get a mean each. Default: all but the seed.
+        Parameters
+        ----------
+        value
+            Column of the rows.
+        by
+            Keys whose combinations get a mean each. Default: all but the seed.
 
-        Raises:
-            ConfigError: no single key has a name.
-
+        Raises
+        ------
+        ConfigError
+            No single key has a name.
         """
         keys = [self.key(name) for name in by] if by else [key for key in self.keys if key != "seed"]
         return summarise([row for row in self.rows if row["status"] == "done"], value=value, by=keys)
@@ -139,9 +154,10 @@ class Sweep:
     def to_polars(self) -> polars.DataFrame:
         """Returns the rows as a polars data frame.
 
-        Raises:
-            MissingExtra: polars is not installed.
-
+        Raises
+        ------
+        MissingExtra
+            Polars is not installed.
         """
         pl = need("polars", "analysis")
         frame: polars.DataFrame = pl.DataFrame(self.rows, infer_schema_length=None)
@@ -150,9 +166,10 @@ class Sweep:
     def to_pandas(self) -> pandas.DataFrame:
         """Returns the rows as a pandas data frame.
 
-        Raises:
-            MissingExtra: pandas is not installed.
-
+        Raises
+        ------
+        MissingExtra
+            Pandas is not installed.
         """
         frame: pandas.DataFrame = need("pandas", "frames").DataFrame(self.rows)
         return frame
@@ -163,10 +180,12 @@ class Sweep:
         A grid has a dimension for each varied key, named as in :attr:`keys`; points without a result are
         NaN. Drawn points (``random``, ``latin``) have one dimension, ``point``, with the keys as coordinates.
 
-        Raises:
-            ConfigError: two points have the same keys.
-            MissingExtra: xarray is not installed.
-
+        Raises
+        ------
+        ConfigError
+            Two points have the same keys.
+        MissingExtra
+            Xarray is not installed.
         """
         from wafer.sweeps.arrays import dataset
 
@@ -186,19 +205,28 @@ class Sweep:
     def plot(self, x: str, series: str | None = None, value: str = "waf", ax: Any = None) -> Any:
         """Plots a column over a key, with a line for each value of ``series`` and intervals over seeds.
 
-        Args:
-            x: key on the horizontal axis.
-            series: key that gives a line each. Default: one line.
-            value: column of the rows.
-            ax: axes to draw on. Default: new ones.
+        Parameters
+        ----------
+        x
+            Key on the horizontal axis.
+        series
+            Key that gives a line each. Default: one line.
+        value
+            Column of the rows.
+        ax
+            Axes to draw on. Default: new ones.
 
-        Returns:
+        Returns
+        -------
+        Any
             The axes.
 
-        Raises:
-            ConfigError: no single key has a name, or no point has a result.
-            MissingExtra: matplotlib is not installed.
-
+        Raises
+        ------
+        ConfigError
+            No single key has a name, or no point has a result.
+        MissingExtra
+            Matplotlib is not installed.
         """
         from wafer.plot.sweeps import plot_sweep
 
@@ -224,49 +252,65 @@ def sweep(
 ) -> Sweep:
     """Runs an experiment at many points.
 
-    Args:
-        grid: a TOML file or a dict: an experiment (``device``, ``workload``, ``volume``, ...) with what
-            varies: ``points`` (a list of tables: keys that change together), ``grid`` (keys to lists, all
-            combinations), ``random`` or ``latin`` (``samples``, and keys
-            to ``{low, high, log, integer}`` or lists), ``seeds`` (their number, from ``seed`` or 1 up).
-            Keys are those of the device (``overprovisioning``, ``"gc.policy"``), of the workload
-            (``"workload.KEY"``), ``"label.NAME"`` (only a column of the rows), and ``device``,
-            ``seed``, ``volume``, ``precondition``, ``pace``.
-        engine: ``"local"`` (threads), ``"dask"`` or ``"ray"`` (extras ``wafer[dask]``, ``wafer[ray]``), or
-            one added with :func:`wafer.sweeps.register`.
-        out: folder for records and catalogue. Default: the name of the sweep, in ``sweeps/``. If it holds
-            records of the same points, the sweep resumes and runs nothing twice.
-        workers: simultaneous runs, for ``local`` and for a new local cluster. Default: one for each core.
-        cluster: for ``dask`` a client or a scheduler's address, for ``ray`` an address. Default: a new
-            local cluster.
-        memory: bytes that local runs may take together. Default: the available memory.
-        retry_failures: repeat points that failed before.
-        progress: show a bar on stderr.
-        on_error: ``"raise"`` stops when the first points all fail, which is hardly ever the fault of a
-            point; ``"keep"`` goes on whatever fails.
-        records: ``"brief"`` keeps totals, provenance and a thinned timeline of each point, less than 5 kB;
-            ``"whole"`` what :func:`wafer.run` returns, ten times as much.
+    Parameters
+    ----------
+    grid
+        A TOML file or a dict: an experiment (``device``, ``workload``, ``volume``, ...) with what
+        varies: ``points`` (a list of tables: keys that change together), ``grid`` (keys to lists, all
+        combinations), ``random`` or ``latin`` (``samples``, and keys
+        to ``{low, high, log, integer}`` or lists), ``seeds`` (their number, from ``seed`` or 1 up).
+        Keys are those of the device (``overprovisioning``, ``"gc.policy"``), of the workload
+        (``"workload.KEY"``), ``"label.NAME"`` (only a column of the rows), and ``device``,
+        ``seed``, ``volume``, ``precondition``, ``pace``.
+    engine
+        ``"local"`` (threads), ``"dask"`` or ``"ray"`` (extras ``wafer[dask]``, ``wafer[ray]``), or
+        one added with :func:`wafer.sweeps.register`.
+    out
+        Folder for records and catalogue. Default: the name of the sweep, in ``sweeps/``. If it holds
+        records of the same points, the sweep resumes and runs nothing twice.
+    workers
+        Simultaneous runs, for ``local`` and for a new local cluster. Default: one for each core.
+    cluster
+        For ``dask`` a client or a scheduler's address, for ``ray`` an address. Default: a new
+        local cluster.
+    memory
+        Bytes that local runs may take together. Default: the available memory.
+    retry_failures
+        Repeat points that failed before.
+    progress
+        Show a bar on stderr.
+    on_error
+        ``"raise"`` stops when the first points all fail, which is hardly ever the fault of a
+        point; ``"keep"`` goes on whatever fails.
+    records
+        ``"brief"`` keeps totals, provenance and a thinned timeline of each point, less than 5 kB;
+        ``"whole"`` what :func:`wafer.run` returns, ten times as much.
 
-    A point that fails is kept with its error, and the sweep continues. Ctrl-C stops the current runs and
-    keeps the finished ones.
+        A point that fails is kept with its error, and the sweep continues. Ctrl-C stops the current runs and
+        keeps the finished ones.
 
-    Returns:
+    Returns
+    -------
+    Sweep
         A row for each point, and the records behind them.
 
-    Raises:
-        ConfigError: the sweep is invalid; raised before anything runs.
-        RunError: the first points, or all, failed, with ``on_error="raise"``.
+    Raises
+    ------
+    ConfigError
+        The sweep is invalid; raised before anything runs.
+    RunError
+        The first points, or all, failed, with ``on_error="raise"``.
 
-    Example:
-        >>> import tempfile, wafer
-        >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
-        >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
-        >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
-        >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
-        >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
-        >>> sweep
-        <wafer.Sweep ...: 4 points>
-
+    Examples
+    --------
+    >>> import tempfile, wafer
+    >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
+    >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
+    >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
+    >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
+    >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
+    >>> sweep
+    <wafer.Sweep ...: 4 points>
     """
     if on_error not in ("raise", "keep"):
         raise ConfigError(f'on_error: expected "raise" or "keep", not {on_error!r}')

@@ -22,10 +22,12 @@ _TEXTS = ("status", "digest", "record", "error")
 def dataset(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> xarray.Dataset:
     """Returns a dataset with a dimension for each key, or one for all if the points are no grid.
 
-    Raises:
-        ConfigError: two points have the same keys.
-        MissingExtra: xarray is not installed.
-
+    Raises
+    ------
+    ConfigError
+        Two points have the same keys.
+    MissingExtra
+        Xarray is not installed.
     """
     xr = need("xarray", "frames")
     places = [tuple(_plain(row[key]) for key in keys) for row in rows]

@@ -36,9 +36,10 @@ class Engine(Protocol):
     def submit(self, point: Point) -> None:
         """Queues a point.
 
-        Args:
-            point: a point that has not been submitted.
-
+        Parameters
+        ----------
+        point
+            A point that has not been submitted.
         """
 
     def gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
@@ -46,9 +47,10 @@ class Engine(Protocol):
 
         Waits up to ``timeout`` seconds for the first of them.
 
-        Args:
-            timeout: seconds.
-
+        Parameters
+        ----------
+        timeout
+            Seconds.
         """
 
     def cancel(self) -> None:
@@ -85,14 +87,17 @@ def register(name: str, make: Make) -> None:
 
     A package can do the same with an entry point in the group ``wafer.sweep_engines``.
 
-    Args:
-        name: name of the engine.
-        make: returns the engine for its settings.
+    Parameters
+    ----------
+    name
+        Name of the engine.
+    make
+        Returns the engine for its settings.
 
-    Example:
-        >>> import wafer
-        >>> wafer.sweeps.register("mine", lambda settings: MyEngine(settings))  # doctest: +SKIP
-
+    Examples
+    --------
+    >>> import wafer
+    >>> wafer.sweeps.register("mine", lambda settings: MyEngine(settings))  # doctest: +SKIP
     """
     _ENGINES[name] = make
 
@@ -103,7 +108,15 @@ def engine_names() -> list[str]:
 
 
 def make_engine(name: str, settings: EngineSettings) -> Engine:
-    """Creates the engine of a name."""
+    """Creates the engine of a name.
+
+    Parameters
+    ----------
+    name
+        Name of an engine.
+    settings
+        What it needs to know.
+    """
     make = _ENGINES.get(name)
     if isinstance(make, str):
         module, _, attribute = make.partition(":")
@@ -117,7 +130,17 @@ def make_engine(name: str, settings: EngineSettings) -> Engine:
 
 
 def run_points(engine: Engine, points: Iterable[Point], done: Callable[[Point, Outcome], None]) -> None:
-    """Runs points on an engine, and calls ``done`` as each ends."""
+    """Runs points on an engine, and calls ``done`` as each ends.
+
+    Parameters
+    ----------
+    engine
+        The engine.
+    points
+        The points.
+    done
+        Takes each point with its outcome.
+    """
     left = 0
     try:
         for point in points:
@@ -132,13 +155,31 @@ def run_points(engine: Engine, points: Iterable[Point], done: Callable[[Point, O
 
 
 def needed_memory(point: Point, folder: str) -> int | Outcome:
-    """Returns the bytes of memory that a point takes, or the outcome of a point that cannot run."""
+    """Returns the bytes of memory that a point takes, or the outcome of a point that cannot run.
+
+    Parameters
+    ----------
+    point
+        The point.
+    folder
+        Folder where its relative paths start.
+    """
     prepared = prepare(point.experiment, folder)
     return prepared if isinstance(prepared, Outcome) else prepared[1]
 
 
 def too_large(needed: int, available: int, of: str) -> Outcome:
-    """Returns the outcome of a point that is too large for every worker."""
+    """Returns the outcome of a point that is too large for every worker.
+
+    Parameters
+    ----------
+    needed
+        Bytes that the point takes.
+    available
+        Bytes that there are.
+    of
+        Whose they are.
+    """
     gib = [amount / 2**30 for amount in (needed, available)]
     message = f"needs {gib[0]:.1f} GiB of memory, but {of} {gib[1]:.1f} GiB"
     return Outcome(None, "NotEnoughMemory", message)

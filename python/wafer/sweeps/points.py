@@ -67,16 +67,22 @@ def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path |
 
     A sweep is an experiment with ``points``, ``grid``, ``random``, ``latin`` or ``seeds``.
 
-    Args:
-        source: the file, or the dict.
-        folder: folder from which relative paths of a dict start.
+    Parameters
+    ----------
+    source
+        The file, or the dict.
+    folder
+        Folder from which relative paths of a dict start.
 
-    Returns:
+    Returns
+    -------
+    Spec
         The specification, whose ``points()`` are the runs.
 
-    Raises:
-        ConfigError: the sweep is invalid; the message names the key.
-
+    Raises
+    ------
+    ConfigError
+        The sweep is invalid; the message names the key.
     """
     if isinstance(source, Mapping):
         given, name, where = dict(source), str(source.get("name", "sweep")), folder or Path()

@@ -46,19 +46,27 @@ def run_point(
 ) -> Outcome:
     """Runs a point. Errors become an outcome, except cancellation, which is raised.
 
-    Args:
-        point: the experiment, as :func:`wafer.experiment` takes it.
-        folder: folder from which its relative paths start.
-        numbers: approximate number of values in the timeline of a brief record; ``None`` for the whole
-            record.
-        cancel: stops the run.
+    Parameters
+    ----------
+    point
+        The experiment, as :func:`wafer.experiment` takes it.
+    folder
+        Folder from which its relative paths start.
+    numbers
+        Approximate number of values in the timeline of a brief record; ``None`` for the whole
+        record.
+    cancel
+        Stops the run.
 
-    Returns:
+    Returns
+    -------
+    Outcome
         The record as JSON, or the error.
 
-    Raises:
-        Cancelled: the run was stopped.
-
+    Raises
+    ------
+    Cancelled
+        The run was stopped.
     """
     prepared = prepare(point, folder)
     return prepared if isinstance(prepared, Outcome) else complete(prepared[0], numbers, cancel)

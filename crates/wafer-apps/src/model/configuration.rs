@@ -9,9 +9,9 @@ use toml::Table;
 use wafer_interface::CommandStream;
 
 use super::application::{Application, Steps};
-use super::error::ModelError;
 use super::interface::{Model, ModelInfo, ReadError};
 use super::space::Space;
+use wafer_interface::InvalidKey;
 
 /// The configuration of an application: its keys with their defaults.
 pub(super) trait Configuration:
@@ -28,18 +28,18 @@ pub(super) trait Configuration:
 
     /// See [`Model::memory_bytes`]. Refuses what [`Self::application`] would refuse: nothing is computed from
     /// parameters that were not checked.
-    fn memory(&self, space: &Space) -> Result<u64, ModelError>;
+    fn memory(&self, space: &Space) -> Result<u64, InvalidKey>;
 
     /// Starts the application; refuses parameters that cannot work, by themselves or on this space.
-    fn application(&self, space: &Space, seed: u64) -> Result<Self::Application, ModelError>;
+    fn application(&self, space: &Space, seed: u64) -> Result<Self::Application, InvalidKey>;
 }
 
 impl<C: Configuration> Model for C {
-    fn memory_bytes(&self, space: &Space) -> Result<u64, ModelError> {
+    fn memory_bytes(&self, space: &Space) -> Result<u64, InvalidKey> {
         self.memory(space)
     }
 
-    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError> {
+    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, InvalidKey> {
         Ok(Box::new(Steps::new(self.application(space, seed)?)))
     }
 

@@ -6,8 +6,8 @@ use schemars::{Schema, SchemaGenerator};
 use toml::Table;
 use wafer_interface::CommandStream;
 
-use super::error::ModelError;
 use super::space::Space;
+use wafer_interface::InvalidKey;
 
 /// An application with its parameters.
 pub trait Model: Debug + Send + Sync {
@@ -15,13 +15,13 @@ pub trait Model: Debug + Send + Sync {
     ///
     /// # Errors
     /// As [`Model::start`].
-    fn memory_bytes(&self, space: &Space) -> Result<u64, ModelError>;
+    fn memory_bytes(&self, space: &Space) -> Result<u64, InvalidKey>;
 
     /// Starts the application.
     ///
     /// # Errors
     /// Returns parameters that cannot work, by themselves or on this space.
-    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, ModelError>;
+    fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, InvalidKey>;
 
     /// Returns every key with its value.
     fn parameters(&self) -> Table;

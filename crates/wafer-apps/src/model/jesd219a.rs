@@ -15,9 +15,10 @@ use wafer_interface::{Bytes, Command, Figure, LBA_BYTES, Op};
 use wafer_random::Rng;
 
 use super::application::{Application, command, placement, ratio, rng, threshold};
+use super::checks::between;
 use super::configuration::Configuration;
-use super::error::{ModelError, between, ensure};
 use super::space::Space;
+use wafer_interface::InvalidKey;
 
 /// JESD219A, the endurance workload of enterprise drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,8 +32,6 @@ pub struct Jesd219aConfig {
     /// Commands of 4 KiB and more start on a multiple of this. Default 4 KiB (assumption: as file
     /// systems do; the standard leaves it open).
     pub align: Bytes,
-    /// Commands in flight. Default 256 (assumption: an endurance test keeps the drive busy).
-    pub queue_depth: u32,
     /// Placement handle of the writes. Default none: no placement directive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<u16>,
@@ -40,13 +39,7 @@ pub struct Jesd219aConfig {
 
 impl Default for Jesd219aConfig {
     fn default() -> Self {
-        Jesd219aConfig {
-            smallest: Bytes(512),
-            reads: 0.4,
-            align: Bytes(4096),
-            queue_depth: 256,
-            handle: None,
-        }
+        Jesd219aConfig { smallest: Bytes(512), reads: 0.4, align: Bytes(4096), handle: None }
     }
 }
 
@@ -75,11 +68,11 @@ impl Configuration for Jesd219aConfig {
         "JESD219A enterprise endurance workload: mixed sizes, three zones, 40 % reads";
     type Application = Jesd219a;
 
-    fn memory(&self, _space: &Space) -> Result<u64, ModelError> {
+    fn memory(&self, _space: &Space) -> Result<u64, InvalidKey> {
         Ok(0)
     }
 
-    fn application(&self, space: &Space, seed: u64) -> Result<Jesd219a, ModelError> {
+    fn application(&self, space: &Space, seed: u64) -> Result<Jesd219a, InvalidKey> {
         Jesd219a::new(self, space, seed)
     }
 }
@@ -103,19 +96,20 @@ pub(super) struct Jesd219a {
 }
 
 impl Jesd219a {
-    fn new(config: &Jesd219aConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
+    fn new(config: &Jesd219aConfig, space: &Space, seed: u64) -> Result<Self, InvalidKey> {
         let Jesd219aConfig { smallest, align, .. } = config;
-        ensure([512, 4096].contains(&smallest.0), "smallest", || {
+        InvalidKey::unless([512, 4096].contains(&smallest.0), "smallest", || {
             format!("{smallest} is neither 512B nor 4KiB")
         })?;
         between("reads", config.reads, 0.0, 0.99)?;
         let aligned = align.0.is_multiple_of(LBA_BYTES) && (LBA_BYTES..=65536).contains(&align.0);
-        ensure(aligned, "align", || format!("{align} is not a multiple of 512B up to 64KiB"))?;
-        between("queue_depth", config.queue_depth.into(), 1.0, 65536.0)?;
+        InvalidKey::unless(aligned, "align", || {
+            format!("{align} is not a multiple of 512B up to 64KiB")
+        })?;
         space.check_handles([("handle", 0, config.handle)])?;
         let bytes = space.first().bytes;
         let ends = ZONES.map(|(_, end)| bytes / 100 * end / 65536 * 65536);
-        ensure(ends[0] >= 1 << 20, "model", || {
+        InvalidKey::unless(ends[0] >= 1 << 20, "model", || {
             format!("a namespace of {} is too small: 20MiB at least", Bytes(bytes))
         })?;
         let mut sizes = SIZES.iter().flat_map(|&(size, n)| (0..n).map(move |_| size));
@@ -156,8 +150,9 @@ impl Application for Jesd219a {
         out.push(command(op, 0, at, size, placement(self.config.handle)));
     }
 
+    /// An assumption: an endurance test keeps the drive busy.
     fn queue_depth(&self) -> u32 {
-        self.config.queue_depth
+        256
     }
 
     fn figures(&self) -> Vec<Figure> {

@@ -1,6 +1,6 @@
 //! The namespaces of an application.
 
-use super::error::ModelError;
+use wafer_interface::InvalidKey;
 
 /// The namespaces that an application writes to.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ impl Space {
     pub(super) fn check_handles<'a>(
         &self,
         given: impl IntoIterator<Item = (&'a str, usize, Option<u16>)>,
-    ) -> Result<(), ModelError> {
+    ) -> Result<(), InvalidKey> {
         for (key, namespace, handle) in given {
             let handles = self.namespaces.get(namespace).and_then(|n| n.handles);
             if let (Some(handle), Some(handles)) = (handle, handles)
@@ -44,7 +44,7 @@ impl Space {
             {
                 let message =
                     format!("{handle}: the namespace has placement handles 0 to {}", handles - 1);
-                return Err(ModelError::new(key, message));
+                return Err(InvalidKey::new(key, message));
             }
         }
         Ok(())

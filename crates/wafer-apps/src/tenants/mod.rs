@@ -6,6 +6,7 @@
 //!   its queue depth of commands waiting; the tenant of a served command queues its next one at the end.
 //!   So a tenant's share of the *commands* is its share of the commands in flight.
 //! - [`Pacing::Time`]: by the arrival times of traces.
+//! - [`Pacing::Clock`]: each tenant as soon as the drive has completed enough of its commands.
 //!
 //! Flushes and reclaim unit updates take no turn: they accompany the tenant's next command.
 //!
@@ -20,7 +21,7 @@ pub use turns::Pacing;
 use turns::Turns;
 use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, NsId, StreamDescription, StreamState,
-    Surplus,
+    Surplus, stream,
 };
 
 /// Number of commands requested from a tenant at once.
@@ -40,6 +41,9 @@ pub struct Tenant {
     pub first_block: u64,
     /// Placement of commands that have none.
     pub placement: TenantPlacement,
+    /// Number of jobs that its tickets name, at least 1. In the tickets of all tenants, they follow those of the
+    /// tenants before it.
+    pub jobs: usize,
 }
 
 /// All tenants as one stream.
@@ -57,6 +61,8 @@ pub struct Tenants {
 /// A tenant with the commands it has yet to send.
 struct Queue {
     tenant: Tenant,
+    /// Number of its first job among those of all tenants.
+    first_job: usize,
     waiting: Batch,
     at: usize,
     written: u64,
@@ -67,7 +73,12 @@ impl Tenants {
     /// Merges tenants; `pacing` has an entry for each.
     pub fn new(tenants: Vec<Tenant>, pacing: Pacing) -> Self {
         let turns = Turns::new(&pacing, tenants.len());
-        let queue = |tenant| Queue {
+        let mut jobs = 0;
+        let mut queue = |tenant: Tenant| Queue {
+            first_job: {
+                jobs += tenant.jobs;
+                jobs - tenant.jobs
+            },
             tenant,
             waiting: Batch::with_capacity(BATCH),
             at: 0,
@@ -75,11 +86,11 @@ impl Tenants {
             loaded: false,
         };
         let waits = tenants.iter().any(|t: &Tenant| t.stream.description().waits);
-        let tenants = tenants.into_iter().map(queue).collect();
+        let tenants = tenants.into_iter().map(&mut queue).collect();
         Tenants {
             tenants,
             turns,
-            timed: pacing == Pacing::Time,
+            timed: matches!(pacing, Pacing::Time | Pacing::Clock),
             waits,
             loading: 0,
             surplus: Surplus::default(),
@@ -88,8 +99,10 @@ impl Tenants {
 
     /// Returns the tenant whose turn it is, whose next command is then ready.
     fn turn(&mut self) -> Result<usize, StreamState> {
-        if self.timed {
-            return self.earliest();
+        match self.turns {
+            Turns::Times => return self.earliest(),
+            Turns::Clock { first } => return self.first_ready(first),
+            Turns::Shares { .. } | Turns::Cycle { .. } => {}
         }
         loop {
             let i = self.turns.next().ok_or(StreamState::Ended)?;
@@ -118,9 +131,22 @@ impl Tenants {
         best.map(|(_, i)| i).ok_or(StreamState::Ended)
     }
 
+    /// Returns the first tenant from `first` on, and around, that has a command ready.
+    fn first_ready(&mut self, first: usize) -> Result<usize, StreamState> {
+        let count = self.tenants.len();
+        let mut none = StreamState::Ended;
+        for i in (0..count).map(|n| (first + n) % count) {
+            match self.tenants[i].state() {
+                StreamState::Ready => return Ok(i),
+                StreamState::Waiting => none = StreamState::Waiting,
+                StreamState::Ended => {}
+            }
+        }
+        Err(none)
+    }
+
     /// Sends the next command of a tenant, with the flushes and updates before it.
     fn send(&mut self, i: usize, batch: &mut Batch) {
-        let count = self.tenants.len() as u64;
         let queue = &mut self.tenants[i];
         loop {
             let at = queue.at;
@@ -134,7 +160,7 @@ impl Tenants {
             if self.waits {
                 // Tenants that do not wait have no tickets and hear of no completion.
                 let ticket =
-                    queue.waiting.tickets.get(at).map_or(NO_TICKET, |t| t * count + i as u64);
+                    queue.waiting.tickets.get(at).map_or(NO_TICKET, |own| queue.base() + own);
                 batch.tickets.resize(batch.commands.len(), ticket);
             }
             let sent = &batch.commands[before..];
@@ -151,6 +177,11 @@ impl Tenants {
 }
 
 impl Queue {
+    /// Returns what its tickets are counted from.
+    fn base(&self) -> u64 {
+        stream::first_ticket(self.first_job)
+    }
+
     /// Returns whether a command is ready to be sent, after asking the stream for more if need be.
     fn state(&mut self) -> StreamState {
         if self.at < self.waiting.len() {
@@ -219,10 +250,11 @@ impl CommandStream for Tenants {
     }
 
     fn completed(&mut self, completions: &[Completion]) {
-        let count = self.tenants.len() as u64;
         for completion in completions.iter().filter(|c| c.ticket != NO_TICKET) {
-            let own = Completion { ticket: completion.ticket / count, ..*completion };
-            let queue = &mut self.tenants[(completion.ticket % count) as usize];
+            let job = stream::job_of(completion.ticket);
+            let after = self.tenants.partition_point(|queue| queue.first_job <= job);
+            let queue = &mut self.tenants[after - 1];
+            let own = Completion { ticket: completion.ticket - queue.base(), ..*completion };
             queue.tenant.stream.completed(&[own]);
         }
     }

@@ -151,6 +151,7 @@ fn commands_without_a_range_accompany_the_next_one() {
 
 fn tenant(i: u8, blocks: u32, count: u64, step: u64) -> Tenant {
     Tenant {
+        jobs: 1,
         name: format!("t{i}"),
         stream: Box::new(Writer { blocks, next: 0, count, step }),
         namespace: NsId(i),

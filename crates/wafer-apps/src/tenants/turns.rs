@@ -9,6 +9,8 @@ pub enum Pacing {
     ClosedLoop(Vec<u32>),
     /// By the arrival times of the commands; every stream must be timed.
     Time,
+    /// By completions: every stream must wait for them and have times.
+    Clock,
 }
 
 /// The order of turns.
@@ -27,6 +29,8 @@ pub(super) enum Turns {
     Cycle { order: Vec<usize>, at: usize },
     /// By the arrival times of the commands.
     Times,
+    /// Whoever has a command ready, from tenant `first` on, and around.
+    Clock { first: usize },
 }
 
 /// Fraction of the fixed point.
@@ -46,6 +50,7 @@ impl Turns {
             }
             Pacing::ClosedLoop(depths) => Turns::Cycle { order: spread(depths), at: 0 },
             Pacing::Time => Turns::Times,
+            Pacing::Clock => Turns::Clock { first: 0 },
         }
     }
 
@@ -57,7 +62,7 @@ impl Turns {
                 live.min_by_key(|&i| received[i])
             }
             Turns::Cycle { order, at } => order.get(*at).copied(),
-            Turns::Times => None,
+            Turns::Times | Turns::Clock { .. } => None,
         }
     }
 
@@ -69,6 +74,7 @@ impl Turns {
             }
             Turns::Cycle { order, at } => *at = (*at + 1) % order.len(),
             Turns::Times => {}
+            Turns::Clock { first } => *first = i + 1,
         }
     }
 
@@ -81,7 +87,7 @@ impl Turns {
                 order.retain(|&t| t != i);
                 *at = if before < order.len() { before } else { 0 };
             }
-            Turns::Times => {}
+            Turns::Times | Turns::Clock { .. } => {}
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use wafer_config::{ResolvedDevice, device_from_text};
 use wafer_interface::Bytes;
-use wafer_lab::{LabError, ResolvedDevice, device_from_text};
+use wafer_lab::LabError;
 
 use super::flash::{CELL_BITS, Flash, PLANE_PAGE};
 use super::spare::{PageTimes, Spare};
@@ -273,6 +274,6 @@ impl Profile {
     /// # Errors
     /// The device is invalid.
     pub fn device(&self) -> Result<ResolvedDevice, LabError> {
-        device_from_text("data sheet", &self.toml(), &[])
+        Ok(device_from_text("data sheet", &self.toml(), &[])?)
     }
 }

@@ -1,4 +1,5 @@
-use wafer_lab::{Control, Experiment, FioSource, Options, Workload, device_from_text, run};
+use wafer_config::device_from_text;
+use wafer_lab::{Control, Experiment, FioSource, Options, Workload, run};
 
 use super::*;
 

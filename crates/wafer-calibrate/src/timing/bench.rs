@@ -6,11 +6,9 @@
 use std::path::PathBuf;
 
 use toml_edit::DocumentMut;
+use wafer_config::{ResolvedDevice, device_from_text};
 use wafer_interface::{GcPacing, TimingConfig};
-use wafer_lab::{
-    Control, Experiment, FioSource, LabError, Options, ResolvedDevice, Workload, device_from_text,
-    run,
-};
+use wafer_lab::{Control, Experiment, FioSource, LabError, Options, Workload, run};
 
 use super::measured::{Latency, PERCENTILES, Row};
 

@@ -17,9 +17,10 @@ use std::sync::atomic::AtomicBool;
 
 pub use measured::{Latency, Measured, Row};
 pub use result::{Calibration, Figure, Parameter, Role, RowResult};
+use wafer_config::load_device;
+use wafer_config::profile;
 use wafer_interface::{GcPacing, OneOrMany, TimingConfig};
-use wafer_lab::config::profile;
-use wafer_lab::{Control, LabError, load_device};
+use wafer_lab::{Control, LabError};
 use wafer_record::files::read_text;
 
 use self::bench::{Bench, Outcome};
@@ -243,7 +244,7 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
     let changes: Vec<Change> = parameters.iter().filter_map(Parameter::change).collect();
     let toml = edit::apply(&device.name, &text, &heading, &changes)?;
     let toml = toml.replace('\r', "");
-    wafer_lab::device_from_text(&device.name, &toml, &[])?;
+    wafer_config::device_from_text(&device.name, &toml, &[])?;
     Ok(Calibration {
         device: task.device.clone(),
         files,

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use wafer_lab::config::profile as shipped;
+use wafer_config::profile as shipped;
 
 use super::*;
 

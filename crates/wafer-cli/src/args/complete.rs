@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
-use wafer_lab::config::{Key, keys, overridable_keys, profiles};
+use wafer_config::{Key, keys, overridable_keys, profiles};
 use wafer_lab::experiment_schema;
 use wafer_studies::reproduce::Study;
 

@@ -2,17 +2,19 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use wafer_config::ConfigError;
 
 use indicatif::ProgressBar;
 use wafer_advise::{Advice, AdviseOptions, HeatMap, Histogram, SchemeKind, advise, files};
-use wafer_lab::{Experiment, LabError, Options, TraceSource, Workload, load_device};
+use wafer_config::load_device;
+use wafer_lab::{Experiment, LabError, Options, TraceSource, Workload};
 use wafer_record::text::printable;
 use wafer_record::{Outputs, write_json, write_text};
 
 use crate::args::AdviseArgs;
 use crate::cancel::{CANCEL, cancel_on_ctrl_c};
-use crate::output;
-use crate::output::Table;
+use wafer_output as output;
+use wafer_output::Table;
 
 pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     if args.hold_out >= 0.95 {
@@ -22,7 +24,7 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     let device = || {
         let missing = || LabError::config("--device", "missing; give a device");
         let name = args.device.device.as_deref().ok_or_else(missing)?;
-        load_device(name, &args.device.set)
+        Ok::<_, LabError>(load_device(name, &args.device.set)?)
     };
     let (device, workload, traces) = match (&args.experiment, &args.fio) {
         (Some(path), _) => {
@@ -82,8 +84,7 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
 }
 
 fn write_files(folder: &Path, advice: &Advice, mut outputs: Outputs) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder)
-        .map_err(|source| LabError::Io { path: folder.to_owned(), source })?;
+    std::fs::create_dir_all(folder).map_err(|source| ConfigError::io(folder.to_owned(), source))?;
     let files = files(advice).0;
     let json = folder.join("advice.json");
     let paths: Vec<PathBuf> = files.iter().map(|(name, _)| folder.join(name)).collect();

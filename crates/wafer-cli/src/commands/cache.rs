@@ -10,8 +10,8 @@ use wafer_record::record::rfc3339;
 
 use crate::args::CacheCommand;
 use crate::batch;
-use crate::output;
-use crate::output::Table;
+use wafer_output as output;
+use wafer_output::Table;
 
 pub(crate) fn run(command: &CacheCommand, quiet: bool) -> anyhow::Result<()> {
     let cache = batch::cache(quiet)?.ok_or_else(|| {

@@ -1,6 +1,7 @@
 //! `wafer calibrate`
 
 use std::path::Path;
+use wafer_output as output;
 
 use wafer_calibrate::{Calibration, Measured, Role, Task, Watch, calibrate};
 use wafer_lab::LabError;
@@ -8,8 +9,8 @@ use wafer_record::{Outputs, write_text};
 
 use crate::args::CalibrateArgs;
 use crate::cancel::{CANCEL, cancel_on_ctrl_c};
-use crate::output::{self, Table};
 use crate::progress::Steps;
+use wafer_output::Table;
 
 pub(crate) fn run(args: &CalibrateArgs, quiet: bool) -> anyhow::Result<()> {
     let to_stdout = output::is_stdout(&args.output);

@@ -10,8 +10,8 @@ use wafer_studies::ranking::{Ranking, WorkloadRanking, bound, experiments, workl
 use crate::args::CompareArgs;
 use crate::batch::{check_all, run_all};
 use crate::cancel::CANCEL;
-use crate::output;
-use crate::output::Table;
+use wafer_output as output;
+use wafer_output::Table;
 
 /// Number of timeline samples in a comparison.
 const SAMPLES: usize = 100;

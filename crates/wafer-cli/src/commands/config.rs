@@ -1,11 +1,11 @@
 //! `wafer config`
 
 use anyhow::Context as _;
-use wafer_lab::load_device;
+use wafer_config::load_device;
 use wafer_record::text::escaped;
 
 use crate::args::ConfigArgs;
-use crate::output;
+use wafer_output as output;
 
 pub(crate) fn run(args: &ConfigArgs, quiet: bool) -> anyhow::Result<()> {
     let device = load_device(&args.device.device, &args.device.set)?;

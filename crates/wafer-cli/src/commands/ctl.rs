@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
+use wafer_output as output;
 
 use anyhow::Context as _;
 use wafer_lab::LabError;
@@ -12,7 +13,7 @@ use wafer_target::control::{
 };
 
 use crate::args::{CriticalWarningBit, CtlArgs, CtlCommand};
-use crate::output::{self, Table};
+use wafer_output::Table;
 
 /// Time that a server has to respond: it may have to write to a slow disk.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -2,13 +2,14 @@
 
 use serde::Serialize;
 use wafer_calibrate::{Datasheet, Profile};
-use wafer_lab::config::{DeviceSummary, profiles};
-use wafer_lab::{LabError, load_device};
+use wafer_config::load_device;
+use wafer_config::{DeviceSummary, profiles};
+use wafer_lab::LabError;
 use wafer_record::{Outputs, write_text};
 
 use crate::args::{DatasheetArgs, DevicesArgs, DevicesCommand};
-use crate::output;
-use crate::output::Table;
+use wafer_output as output;
+use wafer_output::Table;
 
 pub(crate) fn run(args: &DevicesArgs, quiet: bool) -> anyhow::Result<()> {
     match &args.command {

@@ -10,8 +10,8 @@ use wafer_why::Plan;
 
 use crate::args::ExplainArgs;
 use crate::batch::{check_all, run_all};
-use crate::output;
-use crate::output::{HEADER, PLAIN, Table};
+use wafer_output as output;
+use wafer_output::{HEADER, PLAIN, Table};
 
 pub(crate) fn run(args: &ExplainArgs, quiet: bool) -> anyhow::Result<()> {
     let (results, json) = files(args)?;

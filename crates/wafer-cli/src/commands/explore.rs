@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use wafer_config::Layers;
 use wafer_explore::{Preset, presets};
 use wafer_lab::LabError;
-use wafer_lab::config::Layers;
 use wafer_record::files::read_text;
 use wafer_record::{Outputs, write_text};
 use wafer_web::explore;
 
 use crate::args::ExploreArgs;
-use crate::output;
+use wafer_output as output;
 
 pub(crate) fn run(args: &ExploreArgs, quiet: bool) -> anyhow::Result<()> {
     let presets = presets()?;
@@ -46,7 +46,7 @@ fn read(path: &Path) -> Result<Preset, LabError> {
     let read = Preset::read(&title.unwrap_or_default(), path, &text)?;
     if read.settings.volume.is_none() {
         let layers = Layers::from_text(&path.display().to_string(), &text)?;
-        return Err(layers.error("volume", "missing; the run in a page has no other end"));
+        return Err(layers.error("volume", "missing; the run in a page has no other end").into());
     }
     Ok(read)
 }

@@ -3,14 +3,16 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
+use wafer_config::ConfigError;
 
 use anyhow::Context as _;
 use wafer_lab::{Checked, LabError};
 use wafer_record::{Outputs, write_json, write_text};
 use wafer_studies::reproduce::{COLUMNS, Outcomes, Plan, Reproduction, cells, result_file};
 
-use crate::output::Table;
-use crate::{batch, errors, output};
+use crate::{batch, errors};
+use wafer_output as output;
+use wafer_output::Table;
 
 /// Runs a plan, in parallel and within memory. With a folder, each record is written as its run ends.
 pub(crate) fn run_all(
@@ -44,7 +46,9 @@ pub(crate) fn run_all(
     })?;
     for (key, result) in names.into_iter().zip(results) {
         match result {
-            Err(error @ (LabError::Cancelled | LabError::Io { .. })) => return Err(error.into()),
+            Err(error @ (LabError::Cancelled | LabError::Config(ConfigError::Io { .. }))) => {
+                return Err(error.into());
+            }
             other => outcomes.insert(key, other.map_err(|error| errors::lab(&error))),
         };
     }

@@ -3,15 +3,16 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use wafer_config::ResolvedDevice;
 use wafer_controller::{ControllerInfo, Subsystem};
-use wafer_lab::{Checked, LabError, ResolvedDevice};
+use wafer_lab::{Checked, LabError};
 use wafer_record::record::Provenance;
 use wafer_record::{Connection, Kind, Live, ReclaimUnits, Snapshot};
 use wafer_web::live::{Config, Limits, LiveSource, Server, serve};
 
 use crate::args::HttpArgs;
 use crate::cancel::is_cancelled;
-use crate::output;
+use wafer_output as output;
 
 /// Interval at which the page is updated.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -65,7 +66,7 @@ pub(crate) fn of_drive(
     subsystem: &Arc<Subsystem>,
     quiet: bool,
 ) -> anyhow::Result<Option<Server>> {
-    let provenance = device.provenance(Kind::Live, SystemTime::now());
+    let provenance = wafer_lab::provenance(device, Kind::Live, SystemTime::now());
     page(args, Arc::new(DriveSource { subsystem: subsystem.clone(), provenance }), quiet)
 }
 

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant, SystemTime};
 use wafer_lab::LabError;
 use wafer_measure::{Growth, NvmeCli, Session, Source, Tracker};
 use wafer_record::metrics::Waf;
-use wafer_record::{Outputs, Record, metrics, write_text};
+use wafer_record::{Measured, Outputs, Record, metrics, write_text};
 
 use crate::args::MeasureArgs;
 use crate::cancel::{cancel_on_ctrl_c, is_cancelled};
-use crate::output;
-use crate::output::{HEADER, PLAIN, Table};
+use wafer_output as output;
+use wafer_output::{HEADER, PLAIN, Table};
 
 /// Interval at which the command and Ctrl-C are checked.
 const POLL: Duration = Duration::from_millis(10);
@@ -92,14 +92,22 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
             name: args.name.clone().unwrap_or_else(|| name(args)),
             git: wafer_lab::GIT.to_owned(),
             started,
-            device: args.device.clone(),
-            identity,
-            source,
-            endurance_group: args.endurance_group,
-            nvme_cli,
-            interval_seconds: args.interval.as_secs_f64(),
-            command: args.command.clone(),
-            exit_status: status.and_then(|s| s.code()),
+            measured: Measured {
+                device: args.device.clone(),
+                model: identity.model,
+                serial: identity.serial,
+                firmware: identity.firmware,
+                capacity_bytes: identity.capacity_bytes,
+                source,
+                endurance_group: args.endurance_group,
+                nvme_cli,
+                interval_seconds: args.interval.as_secs_f64(),
+                command: args.command.clone(),
+                exit_status: status.and_then(|s| s.code()),
+                missed: tracker.missed,
+                wraps: tracker.wraps,
+                resets: tracker.resets.clone(),
+            },
         },
         &tracker,
     );

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wafer_lab::{ModelInfo, find_model, models};
 
 use crate::args::ModelsArgs;
-use crate::output;
+use wafer_output as output;
 
 /// Returns a model with its keys and their defaults.
 fn described(model: &ModelInfo) -> anyhow::Result<Value> {

@@ -4,15 +4,16 @@ use std::io::Write as _;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
+use wafer_config::load_device;
 use wafer_interface::CommandStream;
-use wafer_lab::{PreconditionStream, load_device};
+use wafer_lab::PreconditionStream;
 use wafer_mount::{MountOptions, mount};
 use wafer_record::{HandleKey, Kind, Record};
 
 use crate::args::MountArgs;
 use crate::cancel::{cancel_on_ctrl_c, is_cancelled};
-use crate::output;
-use crate::output::Table;
+use wafer_output as output;
+use wafer_output::Table;
 
 /// How soon an unmount or a signal is noticed.
 const POLL: Duration = Duration::from_millis(100);
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let outputs = args.record.clone().into_iter().chain(json);
     super::drive_files::check(&args.device.device, &args.data, outputs)?;
     output::notices(quiet, &resolved.notices);
-    output::log_to_stderr(quiet);
+    crate::log::to_stderr(quiet);
     cancel_on_ctrl_c()?;
     let options = MountOptions {
         data: args.data.clone(),
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
         PreconditionStream::new(&args.precondition.unwrap_or_default(), &resolved.geometry, 0);
     let mut stream = precondition.map(PreconditionStream::into_stream);
     let precondition = stream.as_mut().map(|s| s as &mut dyn CommandStream);
-    let provenance = resolved.provenance(Kind::Drive, SystemTime::now());
+    let provenance = wafer_lab::provenance(&resolved, Kind::Drive, SystemTime::now());
     let mounted = mount(&args.folder, &resolved.config, precondition, &options, provenance)?;
     output::notices(quiet, mounted.notices());
     let files: Vec<String> = (resolved.geometry.namespace_bytes().iter().enumerate())

@@ -1,7 +1,7 @@
 //! `wafer policies`
 
 use crate::args::ListArgs;
-use crate::output;
+use wafer_output as output;
 
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<()> {
     let policies = wafer_device::policy::POLICIES.iter();

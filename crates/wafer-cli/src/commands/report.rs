@@ -3,7 +3,7 @@
 use wafer_record::{Outputs, read_records, write_text};
 
 use crate::args::ReportArgs;
-use crate::output;
+use wafer_output as output;
 
 pub(crate) fn run(args: &ReportArgs, quiet: bool) -> anyhow::Result<()> {
     let mut outputs = Outputs::default();

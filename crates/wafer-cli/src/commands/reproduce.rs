@@ -2,16 +2,16 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
+use wafer_config::ConfigError;
 
 use anyhow::Context as _;
-use wafer_lab::LabError;
 use wafer_record::{Record, write_json, write_text};
 use wafer_studies::reproduce::{Choice, Outcomes, Plan, Reproduction, Study, result_file};
 
 use super::figures;
 use crate::args::ReproduceArgs;
-use crate::output;
-use crate::output::Table;
+use wafer_output as output;
+use wafer_output::Table;
 
 /// Files in the folder of results.
 const TABLE: &str = "reproduce.json";
@@ -23,12 +23,12 @@ pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
     let folder = args.out.as_deref().unwrap_or(temporary.path());
     if let Some(out) = &args.out {
         std::fs::create_dir_all(out.join("results"))
-            .map_err(|source| LabError::Io { path: out.clone(), source })?;
+            .map_err(|source| ConfigError::io(out.clone(), source))?;
     }
     let experiments = match &args.experiments {
         Some(folder) => folder.clone(),
         None => {
-            wafer_lab::config::unpack(&folder.join("configs"))?;
+            wafer_config::unpack(&folder.join("configs"))?;
             folder.join("configs/experiments")
         }
     };

@@ -14,7 +14,7 @@ use super::{summary, time_summary};
 use crate::args::RunArgs;
 use crate::batch::{check_all, run_all};
 use crate::cancel::is_cancelled;
-use crate::output;
+use wafer_output as output;
 
 pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     if args.table && args.json.as_deref().is_some_and(output::is_stdout) {

@@ -1,7 +1,7 @@
 //! `wafer schema`
 
 use crate::args::{SchemaArgs, SchemaOf};
-use crate::output;
+use wafer_output as output;
 
 pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
     match args.what {

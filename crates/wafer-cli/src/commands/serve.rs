@@ -8,9 +8,10 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use wafer_config::{ResolvedDevice, load_device};
 use wafer_controller::{Access, Rights, Subsystem, SubsystemOptions};
 use wafer_drive::{Drive, DriveError, DriveOptions, Given};
-use wafer_lab::{LabError, ResolvedDevice, load_device};
+use wafer_lab::LabError;
 use wafer_record::{Kind, Record, Series, Timeline};
 use wafer_target::control;
 use wafer_target::transport::{Server, ServerOptions};
@@ -19,7 +20,7 @@ use wafer_web::live::Limits;
 use super::ctl_socket::ControlSocket;
 use super::{descriptors, hosts, live};
 use crate::args::{InvalidPlacement, ServeArgs};
-use crate::output;
+use wafer_output as output;
 
 /// File descriptors for files, listeners and the runtime: captures, checkpoints and logs must not fail because
 /// hosts connect.
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     let device = load_device(&args.device.device, &args.device.set)?;
     super::drive_files::check(&args.device.device, &args.data, args.record.clone())?;
     output::notices(quiet, &device.notices);
-    output::log_to_stderr(quiet);
+    crate::log::to_stderr(quiet);
     // Binds first, so that a second server on the same address does not touch the files of the first.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let access = match &args.hosts {
@@ -241,6 +242,6 @@ fn record(nqn: String, device: &ResolvedDevice, drive: &Drive) -> Record {
         handles: handles.collect(),
         ..Timeline::default()
     };
-    let provenance = device.provenance(Kind::Drive, SystemTime::now());
+    let provenance = wafer_lab::provenance(device, Kind::Drive, SystemTime::now());
     Record::of_snapshot(nqn, provenance, now, timeline)
 }

@@ -6,7 +6,7 @@ use clap_complete::env::Shells;
 use wafer_lab::LabError;
 
 use crate::args::Cli;
-use crate::output;
+use wafer_output as output;
 
 /// Prints the script that makes a shell ask `wafer` for completions.
 pub(crate) fn completions(shell: Shell) -> anyhow::Result<()> {

@@ -6,8 +6,8 @@ use wafer_lab::Comparison;
 use wafer_record::metrics::sparkline;
 use wafer_record::{Record, VOLUMES};
 
-use crate::output;
-use crate::output::{HEADER, PLAIN, Table};
+use wafer_output as output;
+use wafer_output::{HEADER, PLAIN, Table};
 
 /// One run: totals, WAF over the volume, and per handle.
 pub(crate) fn one(out: &mut impl Write, record: &Record) -> io::Result<()> {

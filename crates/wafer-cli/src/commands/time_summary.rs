@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use wafer_record::TimeRecord;
 use wafer_record::time::Requests;
 
-use crate::output;
-use crate::output::{HEADER, Table};
+use wafer_output as output;
+use wafer_output::{HEADER, Table};
 
 /// Bandwidth and latency by job, use of the dies, and what latencies consist of.
 pub(crate) fn print(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {

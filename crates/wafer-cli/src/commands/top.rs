@@ -17,8 +17,8 @@ use wafer_record::metrics::Waf;
 
 use self::screen::{Screen, draw};
 use crate::args::TopArgs;
-use crate::output;
-use crate::output::Table;
+use wafer_output as output;
+use wafer_output::Table;
 
 pub(crate) fn run(args: &TopArgs) -> anyhow::Result<()> {
     let server = Remote::new(args);

@@ -10,8 +10,8 @@ use wafer_record::{Outputs, write_file};
 use wafer_trace::{FORMATS, Scan, TraceReader, VolumeScan, write_capture};
 
 use crate::args::TraceCommand;
-use crate::output;
-use crate::output::Table;
+use wafer_output as output;
+use wafer_output::Table;
 
 pub(crate) fn run(command: &TraceCommand, quiet: bool) -> anyhow::Result<()> {
     match command {

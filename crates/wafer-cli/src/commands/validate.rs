@@ -6,7 +6,7 @@ use wafer_studies::validate::{Validation, experiments, plan, update_document};
 
 use super::figures;
 use crate::args::ValidateArgs;
-use crate::output;
+use wafer_output as output;
 
 pub(crate) fn run(args: &ValidateArgs, quiet: bool) -> anyhow::Result<()> {
     let options = Options { data_dir: args.data.data_dir.clone(), ..Options::default() };

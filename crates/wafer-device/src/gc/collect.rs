@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::config::{Isolation, RelocationOrder};
+use crate::config::RelocationOrder;
 use crate::device::{Device, Slot};
 use crate::flash::mapping::{Label, RuIndex};
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit};
@@ -10,6 +10,7 @@ use crate::flash::segment::NONE;
 use crate::gc::policy::{RuView, VictimPolicy};
 use crate::gc::separation::Victim;
 use crate::layout::Relocation;
+use wafer_interface::Isolation;
 use wafer_interface::{Cause, Collection, FdpEvent, MediaWork, Observer, Owner, RgId, RuId, RuhId};
 
 /// How far ahead a victim's segments are asked for.

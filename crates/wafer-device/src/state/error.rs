@@ -1,13 +1,13 @@
 //! Why a state is refused.
 
-use crate::error::ConfigError;
+use wafer_interface::InvalidKey;
 
 /// Why a device cannot be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The configuration cannot work.
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] InvalidKey),
     /// The state is of a device of other sizes.
     #[error("the state is of a device with {0}")]
     Sizes(String),

@@ -14,12 +14,13 @@ mod clock;
 mod lanes;
 mod options;
 mod pace;
-mod pace_file;
+mod pace_table;
 mod phase;
 
 use clock::SECOND;
 pub use options::MixerOptions;
 pub use pace::Pace;
+pub use pace_table::PaceTable;
 use phase::Phase;
 use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, StreamDescription, StreamState,

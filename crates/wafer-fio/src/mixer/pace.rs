@@ -11,32 +11,34 @@
 //! `rate` and `thinktime` of a named job do not apply. Written bytes count, or all bytes for a job
 //! that never writes.
 
-use std::path::Path;
-
-use super::pace_file::PaceFile;
+use super::pace_table::PaceTable;
 use crate::error::WorkloadError;
 
 /// Shares of the bytes by job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pace {
     entries: Vec<(String, Share)>,
-    file: Option<PaceFile>,
+    /// Columns that shares name, in order.
+    columns: Vec<String>,
+    table: Option<PaceTable>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Share {
     Fixed(f64),
-    /// Column of the file, by position among those read.
+    /// Column of the table, by position among those that shares name.
     Column(usize),
 }
 
 impl Pace {
-    /// Parses `NAME=SHARE,...`, where `SHARE` is a number or, with a file, the name of a column
-    /// (`ruh0` for `ruh0_host_bytes`). Empty text without a file: no shares.
-    pub fn parse(text: &str, pace_from: Option<&Path>) -> Result<Pace, WorkloadError> {
+    /// Parses `NAME=SHARE,...`, where `SHARE` is a number or, if there will be a [table](Pace::with_table), the
+    /// name of a column. Empty text: no shares.
+    ///
+    /// # Errors
+    /// The text is something else, or names a job twice.
+    pub fn parse(text: &str, with_table: bool) -> Result<Pace, WorkloadError> {
         let fail = |message: String| Err(WorkloadError::Pace(message));
         let mut pace = Pace::default();
-        let mut columns: Vec<String> = Vec::new();
         for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
             let Some((name, value)) = part.rsplit_once('=') else {
                 return fail(format!("`{part}` is not NAME=SHARE"));
@@ -51,27 +53,28 @@ impl Pace {
             let share = match value.parse::<f64>() {
                 Ok(share) if share > 0.0 && share.is_finite() => Share::Fixed(share),
                 Ok(_) => return fail(format!("`{part}`: a share must be above 0")),
-                Err(_) if pace_from.is_none() => {
+                Err(_) if !with_table => {
                     let hint = "to name a column, give the table of shares too";
                     return fail(format!("`{part}`: `{value}` is not a number; {hint}"));
                 }
                 Err(_) => {
-                    columns.push(value.to_owned());
-                    Share::Column(columns.len() - 1)
+                    pace.columns.push(value.to_owned());
+                    Share::Column(pace.columns.len() - 1)
                 }
             };
             pace.entries.push((name.to_owned(), share));
         }
-        match pace_from {
-            Some(path) if columns.is_empty() => {
-                fail(format!("no share names a column of {}, as NAME=COLUMN", path.display()))
-            }
-            Some(path) => {
-                pace.file = Some(PaceFile::read(path, &columns)?);
-                Ok(pace)
-            }
-            None => Ok(pace),
-        }
+        Ok(pace)
+    }
+
+    /// Returns the columns that shares name, in the order in which a table has to have them.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Returns the same shares, with those that name a column from `table`.
+    pub fn with_table(self, table: PaceTable) -> Self {
+        Pace { table: Some(table), ..self }
     }
 
     /// Returns whether no job has a share.
@@ -111,20 +114,20 @@ impl Pace {
     /// they change. An interval that gives none of them anything (a phase that the file had and this
     /// run has not) counts as the next one that does.
     pub(crate) fn shares(&self, written: u64, entries: &[usize]) -> (Vec<f64>, Option<u64>) {
-        let Some(file) = &self.file else {
+        let Some(table) = &self.table else {
             return (entries.iter().map(|&e| self.fixed(e).unwrap_or(0.0)).collect(), None);
         };
-        let now = file.interval(written);
+        let now = table.interval(written);
         let at = |interval: usize| -> Vec<f64> {
             let share = |&e: &usize| match self.entries[e].1 {
                 Share::Fixed(share) => share,
-                Share::Column(column) => file.share(column, interval),
+                Share::Column(column) => table.share(column, interval),
             };
             entries.iter().map(share).collect()
         };
         let some = |shares: &Vec<f64>| shares.iter().any(|s| *s > 0.0);
-        let shares = (now..=file.intervals()).map(at).find(some);
-        (shares.unwrap_or_else(|| vec![1.0; entries.len()]), file.end(now))
+        let shares = (now..=table.intervals()).map(at).find(some);
+        (shares.unwrap_or_else(|| vec![1.0; entries.len()]), table.end(now))
     }
 }
 

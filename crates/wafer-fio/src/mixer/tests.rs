@@ -1,5 +1,3 @@
-use std::io::Write as _;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -20,7 +18,7 @@ fn warp() -> Vec<JobSpec> {
 }
 
 fn mixer(jobs: Vec<JobSpec>, pace: &str) -> Mixer {
-    let pace = Pace::parse(pace, None).unwrap();
+    let pace = Pace::parse(pace, false).unwrap();
     Mixer::new(jobs, &MixerOptions { pace, until_volume: true, ..Default::default() }).unwrap()
 }
 
@@ -87,7 +85,7 @@ fn equal_jobs_alternate_without_drift() {
 #[test]
 fn bad_shares() {
     let error = |pace: &str| {
-        let pace = Pace::parse(pace, None).unwrap();
+        let pace = Pace::parse(pace, false).unwrap();
         let options = MixerOptions { pace, ..Default::default() };
         Mixer::new(warp(), &options).unwrap_err().to_string()
     };
@@ -125,7 +123,7 @@ fn finite_jobs_end_and_are_counted() {
         JobSpec { phase: 4, ..JobSpec::fill(1 << 20, 8192).on(2, 0) },
     ];
     let finite = |jobs: Vec<JobSpec>, pace: &str| {
-        let pace = Pace::parse(pace, None).unwrap();
+        let pace = Pace::parse(pace, false).unwrap();
         Mixer::new(jobs, &MixerOptions { pace, ..Default::default() }).unwrap()
     };
     let all = finite(jobs.clone(), "fill=1,overwrite=1");
@@ -181,17 +179,17 @@ fn model_seconds_rule_without_a_volume() {
     assert_eq!(n, 256);
 }
 
+/// A table of shares from cumulative MiB.
+fn table(rows: &[[u64; 3]]) -> PaceTable {
+    let rows: Vec<Vec<u64>> = rows.iter().map(|row| row.map(|mib| mib << 20).to_vec()).collect();
+    PaceTable::new(&rows).unwrap()
+}
+
 #[test]
-fn shares_over_time_from_a_file() {
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    let mb = 1u64 << 20;
+fn shares_over_time_from_a_table() {
     // Fill by one stream, then 3:1, then 1:3; the last interval goes on.
-    let rows = [(0, 0, 0), (64, 64, 0), (164, 139, 25), (264, 164, 100)];
-    writeln!(file, "host_bytes,media_bytes,ruh0_host_bytes,ruh2_host_bytes").unwrap();
-    for (host, first, second) in rows.map(|(a, b, c)| (a * mb, b * mb, c * mb)) {
-        writeln!(file, "{host},{host},{first},{second}").unwrap();
-    }
-    let pace = Pace::parse("a=ruh0,b=ruh2", Some(file.path())).unwrap();
+    let rows = [[0, 0, 0], [64, 64, 0], [164, 139, 25], [264, 164, 100]];
+    let pace = Pace::parse("a=ruh0,b=ruh2", true).unwrap().with_table(table(&rows));
     let jobs = vec![
         JobSpec::fill(64 << 20, 128 << 10),
         JobSpec { phase: 1, ..writer("a", 0, 4096, 1) },
@@ -208,12 +206,8 @@ fn shares_over_time_from_a_file() {
 
 #[test]
 fn a_stream_absent_for_an_interval_comes_back() {
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    writeln!(file, "host_bytes,x,y").unwrap();
-    for (host, x, y) in [(0, 0, 0), (50, 50, 0), (100, 75, 25), (150, 75, 75)] {
-        writeln!(file, "{},{},{}", host << 20, x << 20, y << 20).unwrap();
-    }
-    let pace = Pace::parse("a=x,b=y", Some(file.path())).unwrap();
+    let rows = [[0, 0, 0], [50, 50, 0], [100, 75, 25], [150, 75, 75]];
+    let pace = Pace::parse("a=x,b=y", true).unwrap().with_table(table(&rows));
     let jobs = vec![writer("a", 0, 4096, 1), writer("b", 1, 4096, 1)];
     let options = MixerOptions { pace, until_volume: true, ..Default::default() };
     let mut mixer = Mixer::new(jobs, &options).unwrap();

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use wafer_record::{Precondition, Volume};
 
 use crate::checks::Checks;
-use crate::config::schema::{define, document, generator, properties_of};
-use crate::config::{device_table, overridden, profiles};
 use crate::source;
+use wafer_config::schema::{define, document, generator, properties_of};
+use wafer_config::{device_table, overridden, profiles};
 
 /// Default number of timeline samples.
 pub const DEFAULT_SAMPLES: usize = 1000;
@@ -100,4 +100,18 @@ pub fn schema() -> Value {
         properties_of(root.ensure_object()).insert(name.to_owned(), property);
     }
     document(generator, root, "wafer experiment")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_documented() {
+        let root = schema();
+        let tables = root["$defs"].as_object().unwrap().values().chain([&root]);
+        for key in tables.flat_map(|table| wafer_config::keys(&root, table)) {
+            assert!(!key.meaning.is_empty(), "{}", key.name);
+        }
+    }
 }

@@ -4,6 +4,7 @@ use wafer_interface::{Command, Placement, stream};
 use wafer_record::{HandleKey, Precondition, Volume};
 
 use super::*;
+use crate::source::Host;
 use crate::{FioSource, Options, Progress, Workload};
 
 /// Single-page writes at scattered addresses, alternating between two placement handles.
@@ -32,7 +33,7 @@ fn experiment(volume: Option<&str>, samples: usize) -> Experiment {
     std::fs::write(&path, text).unwrap();
     Experiment {
         name: "small".into(),
-        device: crate::load_device(path.to_str().unwrap(), &[]).unwrap(),
+        device: wafer_config::load_device(path.to_str().unwrap(), &[]).unwrap(),
         workload: Workload::new(FioSource { path: "none".into(), text: String::new() }),
         volume: volume.map(|v| v.parse().unwrap()),
         samples,
@@ -53,6 +54,7 @@ fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> 
     let mut scatter = Scatter { state: experiment.seed, pages, left: commands };
     let stream = Box::new(stream::from_fn(move |out, max| scatter.fill(out, max)));
     Built {
+        host: Host::default(),
         jobs: Vec::new(),
         stream,
         total_bytes,

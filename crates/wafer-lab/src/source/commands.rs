@@ -6,7 +6,7 @@ use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, StreamDescription, StreamState,
 };
 
-use super::interface::{Built, Source, SourceTarget};
+use super::interface::{Built, Host, Source, SourceTarget};
 use crate::error::LabError;
 
 /// A list of commands, written in order.
@@ -82,6 +82,7 @@ impl Source for CommandsSource {
             return Err(LabError::Workload(format!("{}: {reason}", self.name)));
         }
         Ok(Built {
+            host: Host::default(),
             jobs: Vec::new(),
             stream: Box::new(Replay {
                 commands: self.commands.clone(),
@@ -149,7 +150,8 @@ mod tests {
     use wafer_interface::Placement;
 
     use super::*;
-    use crate::{Control, Experiment, Options, Workload, device_from_text, run};
+    use crate::{Control, Experiment, Options, Workload, run};
+    use wafer_config::device_from_text;
 
     fn experiment(commands: Vec<Command>, repeat: bool, volume: Option<&str>) -> Experiment {
         let text = "capacity = \"16MiB\"\noverprovisioning = 1.0\nhandles = 2\n\

@@ -11,9 +11,11 @@ use wafer_record::files::read_text;
 use wafer_record::record::{IgnoredOption, JobRecord};
 
 use super::fio_jobs;
-use super::interface::{Built, Kind, Source, SourceTarget, TimedJob, Workload};
-use crate::config::{Files, Layers, schema as schemas};
-use crate::error::{LabError, Place};
+use super::interface::{Built, Host, Kind, Source, SourceTarget, TimedJob, Workload};
+use super::pace_table;
+use crate::error::LabError;
+use wafer_config::Place;
+use wafer_config::{Files, Layers, schema as schemas};
 
 pub(super) const KIND: Kind = Kind { keys: &["fio", "fio_text"], parse, schema };
 
@@ -88,18 +90,11 @@ impl Source for FioSource {
 
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
         let jobs = self.resolved(target)?;
-        let refused = |e: WorkloadError| match e {
-            WorkloadError::Pace(reason) => {
-                let place = target.pace_place.cloned().unwrap_or(Place::Argument("pace"));
-                LabError::config(place, reason)
-            }
-            e => LabError::Jobs(e),
-        };
+        let refused = |error| refused(target, error);
         let options = MixerOptions {
             seed: target.seed,
             service: target.device.config.service.clone(),
-            pace: Pace::parse(target.pace.unwrap_or_default(), target.pace_from)
-                .map_err(refused)?,
+            pace: pace(target)?,
             until_volume: target.until_volume,
         };
         let ignored = ignored(&jobs);
@@ -122,6 +117,7 @@ impl Source for FioSource {
             let jobs =
                 ClosedLoop::new(jobs.jobs, target.seed, target.until_volume).map_err(refused)?;
             return Ok(Built {
+                host: Host::default(),
                 total_bytes: None,
                 memory_bytes: jobs.memory_bytes(),
                 stream: Box::new(jobs),
@@ -136,6 +132,7 @@ impl Source for FioSource {
             .collect();
         let mixer = Mixer::new(jobs.jobs, &options).map_err(refused)?;
         Ok(Built {
+            host: Host::default(),
             jobs: Vec::new(),
             total_bytes: mixer.total_bytes(),
             memory_bytes: mixer.memory_bytes(),
@@ -165,7 +162,7 @@ fn parse(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError
     for (name, value) in &file.variables {
         let place = format!("${{{name}}}");
         if !source.text.contains(&place) {
-            return Err(missing(name));
+            return Err(missing(name).into());
         }
         source.text = source.text.replace(&place, value);
     }
@@ -180,4 +177,32 @@ fn ignored(jobs: &Jobs) -> Vec<IgnoredOption> {
         reason: option.reason.to_owned(),
     };
     jobs.ignored.iter().map(told).collect()
+}
+
+/// Returns the error of a workload, with the place of the shares if they are at fault.
+fn refused(target: &SourceTarget<'_>, error: WorkloadError) -> LabError {
+    match error {
+        WorkloadError::Pace(reason) => {
+            LabError::config(target.pace_place.cloned().unwrap_or(Place::Argument("pace")), reason)
+        }
+        error => LabError::Jobs(error),
+    }
+}
+
+/// Returns the shares of the jobs.
+fn pace(target: &SourceTarget<'_>) -> Result<Pace, LabError> {
+    let pace = Pace::parse(target.pace.unwrap_or_default(), target.pace_from.is_some())
+        .map_err(|error| refused(target, error))?;
+    match target.pace_from {
+        None => Ok(pace),
+        Some(path) if pace.columns().is_empty() => {
+            let path = path.display();
+            let reason = format!("no share names a column of {path}, as NAME=COLUMN");
+            Err(refused(target, WorkloadError::Pace(reason)))
+        }
+        Some(path) => {
+            let table = pace_table::read(path, pace.columns())?;
+            Ok(pace.with_table(table))
+        }
+    }
 }

@@ -4,7 +4,7 @@ use wafer_fio::job::{BlockSize, Direction, JobSpec, Order, PlacementRule, READ, 
 use wafer_interface::Bytes;
 use wafer_record::record::JobRecord;
 
-use crate::config::ResolvedDevice;
+use wafer_config::ResolvedDevice;
 
 /// Returns the jobs on a device, the clones of `numjobs` counted together.
 pub(super) fn records(jobs: &[JobSpec], device: &ResolvedDevice) -> Vec<JobRecord> {
@@ -103,7 +103,7 @@ mod tests {
     fn lists_and_ranges_of_placement_indices_name_their_handles() {
         let text = "fio_text = \"\"\"\n[global]\nrw=randwrite\nbs=8k\nsize=1m\nfdp=1\n[both]\nplids=0,1\n\
                     [range]\nplids=2-3\nnumjobs=2\n[reads]\nrw=read\n[off]\nfdp=0\nrw=rw\n\"\"\"\n";
-        let device = crate::load_device("warp", &[]).unwrap();
+        let device = wafer_config::load_device("warp", &[]).unwrap();
         let text = format!("[workload]\n{text}");
         let workload = Workload::from_text("t.toml", &text, std::path::Path::new("")).unwrap();
         let experiment = Experiment::of(device, workload, &Options::default());

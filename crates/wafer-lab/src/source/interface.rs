@@ -9,8 +9,10 @@ use schemars::{Schema, SchemaGenerator};
 use wafer_interface::CommandStream;
 use wafer_record::record::{IgnoredOption, JobRecord};
 
-use crate::config::{Files, Layers, ResolvedDevice};
-use crate::error::{LabError, Place};
+use crate::error::LabError;
+use crate::time::ClosedLoop;
+use wafer_config::Place;
+use wafer_config::{Files, Layers, ResolvedDevice};
 
 /// A source of commands: a job file, an application model, a trace, or arrays in memory.
 ///
@@ -96,10 +98,42 @@ pub struct Built {
     pub memory_bytes: u64,
     /// The jobs that tickets of the stream number.
     pub jobs: Vec<TimedJob>,
+    /// How the application behind a stream that does not wait waits for the drive.
+    pub host: Host,
     /// Options of a job file without effect on what is written.
     pub ignored: Vec<IgnoredOption>,
     /// Notes for the user before the run, one line each.
     pub notices: Vec<String>,
+}
+
+/// How an application waits for the drive.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Host {
+    /// Commands that it keeps in flight; none for what the stream says.
+    pub queue_depth: Option<u32>,
+    /// Nanoseconds from the completion of a command to the submission of the next in its place, with a clock.
+    pub think_time_ns: u64,
+}
+
+impl Built {
+    /// Returns the commands in flight.
+    pub(crate) fn queue_depth(&self) -> u32 {
+        self.host.queue_depth.unwrap_or(self.stream.description().queue_depth)
+    }
+
+    /// Returns it as it runs with a clock: in a closed loop, unless the stream has times or waits itself.
+    pub(crate) fn with_clock(self) -> Built {
+        if self.stream.description().timed { self } else { self.in_closed_loop() }
+    }
+
+    /// Returns it in a closed loop, unless the stream waits itself.
+    pub(crate) fn in_closed_loop(self) -> Built {
+        if self.stream.description().waits {
+            return self;
+        }
+        let (depth, think_time) = (self.queue_depth(), self.host.think_time_ns);
+        Built { stream: Box::new(ClosedLoop::new(self.stream, depth, think_time)), ..self }
+    }
 }
 
 /// A job of a run with a clock.

@@ -8,6 +8,7 @@ mod fio;
 mod fio_jobs;
 mod interface;
 mod model;
+mod pace_table;
 mod tenants;
 #[cfg(not(target_arch = "wasm32"))]
 mod trace;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub use commands::CommandsSource;
 pub use fio::FioSource;
 use interface::Kind;
-pub use interface::{Built, Source, SourceTarget, TimedJob, Workload};
+pub use interface::{Built, Host, Source, SourceTarget, TimedJob, Workload};
 pub use model::{ModelSource, find_model, models};
 use schemars::{Schema, SchemaGenerator, json_schema};
 pub use tenants::TenantsSource;
@@ -25,8 +26,8 @@ pub(crate) use tenants::schema as tenant_schema;
 #[cfg(not(target_arch = "wasm32"))]
 pub use trace::{TraceFile, TraceSource};
 
-use crate::config::{Files, Layers};
 use crate::error::LabError;
+use wafer_config::{Files, Layers};
 
 impl Workload {
     /// Reads a fio job file.
@@ -84,21 +85,21 @@ fn parse(file: &mut Layers, key: &str, files: &Files, path: &Path) -> Result<Wor
     let place = file.clone();
     let missing = || place.error(key, &format!("missing; give one of {}", choices()));
     let table = match file.split_off(key) {
-        None => return Err(missing()),
-        Some(Err(_)) => return Err(place.error(key, "expected a table")),
+        None => return Err(missing().into()),
+        Some(Err(_)) => return Err(place.error(key, "expected a table").into()),
         Some(Ok(table)) => table,
     };
     let mut given = keys().filter(|k| table.has(k));
     let Some(chosen) = given.next() else {
         // Most likely a misspelt key: the reader of fio's keys names it.
         if table.is_empty() {
-            return Err(missing());
+            return Err(missing().into());
         }
         return (fio::KIND.parse)(table, files, path);
     };
     if let Some(second) = given.next() {
         let reason = format!("give {chosen} or {second}, not both");
-        return Err(place.error(&format!("{key}.{second}"), &reason));
+        return Err(place.error(&format!("{key}.{second}"), &reason).into());
     }
     let kind = KINDS.iter().find(|kind| kind.keys.contains(chosen)).unwrap_or(&fio::KIND);
     (kind.parse)(table, files, path)
@@ -110,7 +111,7 @@ pub(crate) fn of_file(file: &mut Layers, files: &Files, path: &Path) -> Result<W
         return parse(file, "workload", files, path);
     }
     if file.has("workload") {
-        return Err(file.error("tenants", "give [workload] or [[tenants]], not both"));
+        return Err(file.error("tenants", "give [workload] or [[tenants]], not both").into());
     }
     tenants::parse(file, files, path, parse)
 }

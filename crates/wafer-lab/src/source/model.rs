@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use schemars::{Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
 use serde_json::json;
 use wafer_apps::model;
 use wafer_apps::model::{Extent, MODELS, Model, ModelInfo, Space};
 
-use super::interface::{Built, Kind, Source, SourceTarget, Workload};
-use crate::config::{Files, Layers, did_you_mean, schema as schemas};
+use super::interface::{Built, Host, Kind, Source, SourceTarget, Workload};
 use crate::error::LabError;
 use crate::memory::refuse_if_short;
+use wafer_config::{Files, Layers, did_you_mean, schema as schemas};
 
 pub(super) const KIND: Kind = Kind { keys: &["model"], parse, schema };
 
@@ -19,9 +20,46 @@ pub(super) const KIND: Kind = Kind { keys: &["model"], parse, schema };
 pub struct ModelSource {
     name: &'static str,
     model: Box<dyn Model>,
+    host: HostFile,
     /// The keys, for the places of errors.
     table: Layers,
     path: String,
+}
+
+/// How the application waits for the drive: keys that every model has.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct HostFile {
+    /// Commands that the application keeps in flight, 1 to 65536: its weight beside other tenants, and with a
+    /// clock the most that wait for the drive. Default: 256 for `jesd219a`, 32 for the others.
+    queue_depth: Option<u32>,
+    /// Microseconds that the application works between the completion of a command and the submission of the
+    /// next in its place, 0 to 1e9. Only a run with a clock heeds it. Default: 0.
+    think_time_us: Option<f64>,
+}
+
+impl HostFile {
+    fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        if self.queue_depth.is_some_and(|depth| !(1..=65536).contains(&depth)) {
+            return Err(("queue_depth", "expected a number from 1 to 65536"));
+        }
+        if self.think_time_us.is_some_and(|time| !(0.0..=1e9).contains(&time)) {
+            return Err(("think_time_us", "expected a number from 0 to 1e9"));
+        }
+        Ok(())
+    }
+
+    fn host(&self) -> Host {
+        let think_time_ns = (self.think_time_us.unwrap_or(0.0) * 1e3).round() as u64;
+        Host { queue_depth: self.queue_depth, think_time_ns }
+    }
+
+    /// Returns the keys that are given, as TOML.
+    fn text(&self) -> String {
+        let depth = self.queue_depth.map(|depth| format!("queue_depth = {depth}\n"));
+        let time = self.think_time_us.map(|time| format!("think_time_us = {time:?}\n"));
+        [depth, time].into_iter().flatten().collect()
+    }
 }
 
 impl Source for ModelSource {
@@ -34,18 +72,21 @@ impl Source for ModelSource {
     }
 
     fn text(&self) -> String {
-        format!("model = \"{}\"\n{}", self.name, self.model.parameters())
+        format!("model = \"{}\"\n{}{}", self.name, self.host.text(), self.model.parameters())
     }
 
     fn memory_bytes(&self, target: &SourceTarget<'_>) -> Result<u64, LabError> {
-        self.model.memory_bytes(&space(target)).map_err(|e| self.table.error(&e.key, &e.message))
+        Ok(self
+            .model
+            .memory_bytes(&space(target))
+            .map_err(|e| self.table.error(&e.key, &e.message))?)
     }
 
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
         target.refuse_pace("only jobs of a fio job file have shares; tenants have `rate`")?;
         if !target.until_volume {
             let reason = format!("the model {} never ends: give a volume", self.name);
-            return Err(self.table.error("model", &reason));
+            return Err(self.table.error("model", &reason).into());
         }
         let space = space(target);
         let memory_bytes = self.memory_bytes(target)?;
@@ -56,6 +97,7 @@ impl Source for ModelSource {
             .start(&space, target.seed)
             .map_err(|e| self.table.error(&e.key, &e.message))?;
         Ok(Built {
+            host: self.host.host(),
             jobs: Vec::new(),
             stream,
             total_bytes: None,
@@ -83,8 +125,8 @@ fn schema(generator: &mut SchemaGenerator) -> Vec<Schema> {
         let name = json!({
             "description": "The application model.", "type": "string", "const": info.name,
         });
-        let mut table =
-            schemas::merged(schemas::table_with("model", name), &(info.schema)(generator));
+        let table = schemas::merged(schemas::table_with("model", name), &(info.schema)(generator));
+        let mut table = schemas::merged(table, &HostFile::json_schema(generator));
         table.insert("description".to_owned(), info.summary.into());
         schemas::define(generator, &format!("workload-{}", info.name), table)
     };
@@ -98,9 +140,11 @@ fn parse(mut table: Layers, files: &Files, path: &Path) -> Result<Workload, LabE
     for key in info.paths {
         table.beside(key, &files.folder);
     }
+    let host: HostFile = table.take(&schemas::names::<HostFile>())?;
+    host.check().map_err(|(key, reason)| place.error(key, reason))?;
     let model = table.read_by(info.make)?;
     let path = path.display().to_string();
-    Ok(Workload::new(ModelSource { name: info.name, model, table: place, path }))
+    Ok(Workload::new(ModelSource { name: info.name, model, host, table: place, path }))
 }
 
 fn find(name: &str) -> Result<&'static ModelInfo, String> {

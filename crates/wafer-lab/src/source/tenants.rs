@@ -11,11 +11,11 @@ use wafer_interface::{
     StreamState, stream,
 };
 
-use super::interface::{Built, Source, SourceTarget, Workload};
-use crate::config::{Files, Layers, ResolvedDevice, schema as schemas};
+use super::interface::{Built, Host, Source, SourceTarget, TimedJob, Workload};
 use crate::drive::Placements;
 use crate::error::LabError;
 use crate::seed;
+use wafer_config::{Files, Layers, ResolvedDevice, schema as schemas};
 
 /// One application of an experiment; all but its `workload`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -126,6 +126,7 @@ impl Source for TenantsSource {
         target.refuse_pace("only jobs of a fio job file have shares; tenants have `rate`")?;
         let mut built = Built {
             jobs: Vec::new(),
+            host: Host::default(),
             stream: Box::new(stream::from_fn(|_, _| {})),
             total_bytes: Some(0),
             memory_bytes: 0,
@@ -133,18 +134,28 @@ impl Source for TenantsSource {
             notices: vec![],
         };
         let (mut tenants, mut depths) = (Vec::new(), Vec::new());
+        let has_rates = self.tenants.iter().any(|entry| entry.file.rate.is_some());
+        let by_time = self.tenants[0].file.pace == Some(PaceFile::Time);
+        let by_clock = target.timed && !has_rates && !by_time;
         for (i, entry) in self.tenants.iter().enumerate() {
             let device = entry.part_of(target.device)?;
             let own =
                 SourceTarget { device: &device, seed: seed::derived(target.seed, i), ..*target };
             let named = |e: LabError| e.of(&format!("tenant {}", entry.name));
-            let one = entry.workload.build(&own).map_err(named)?;
+            let mut one = entry.workload.build(&own).map_err(named)?;
+            one.host.queue_depth = entry.file.queue_depth.or(one.host.queue_depth);
+            depths.push(one.queue_depth());
+            let one = if by_clock { one.in_closed_loop() } else { one };
             built.total_bytes = built.total_bytes.zip(one.total_bytes).map(|(a, b)| a + b);
             built.memory_bytes += one.memory_bytes;
             built.ignored.extend(one.ignored);
             built.notices.extend(one.notices);
             let description = one.stream.description();
-            depths.push(entry.file.queue_depth.unwrap_or(description.queue_depth));
+            let jobs = jobs_of(&entry.name, one.jobs, built.jobs.len());
+            let count = jobs.len();
+            if by_clock {
+                built.jobs.extend(jobs);
+            }
             // The streams are merged, so all of them must name identifiers.
             let indices = StreamDescription { identifiers: false, ..description };
             let placements = Placements::of(&device.geometry, indices);
@@ -159,17 +170,20 @@ impl Source for TenantsSource {
                 namespace: NsId(entry.file.namespace),
                 first_block: entry.file.offset.0 / LBA_BYTES,
                 placement,
+                jobs: count,
             });
         }
         let shares: Vec<f64> = self.tenants.iter().filter_map(|e| e.file.rate).collect();
         let pacing = if !shares.is_empty() {
             Pacing::Shares(shares)
-        } else if self.tenants[0].file.pace == Some(PaceFile::Time) {
+        } else if by_clock {
+            Pacing::Clock
+        } else if by_time {
             for (entry, tenant) in self.tenants.iter().zip(&tenants) {
                 if !tenant.stream.description().timed {
                     let kind = entry.workload.kind();
                     let reason = format!("a workload of kind {kind} has no times; use a trace");
-                    return Err(entry.table.error("pace", &reason));
+                    return Err(entry.table.error("pace", &reason).into());
                 }
             }
             Pacing::Time
@@ -179,6 +193,19 @@ impl Source for TenantsSource {
         built.stream = Box::new(Tenants::new(tenants, pacing));
         Ok(built)
     }
+}
+
+/// Returns the jobs of a tenant among those of all, from number `first` on: its own, or one for all of it.
+fn jobs_of(tenant: &str, own: Vec<TimedJob>, first: usize) -> Vec<TimedJob> {
+    if own.is_empty() {
+        return vec![TimedJob { name: tenant.to_owned(), ramp: 0, replaces: None }];
+    }
+    let among = |job: TimedJob| TimedJob {
+        name: format!("{tenant}/{}", job.name),
+        replaces: job.replaces.map(|number| first + number),
+        ..job
+    };
+    own.into_iter().map(among).collect()
 }
 
 /// A tenant's stream whose placement indices become placement identifiers.
@@ -225,24 +252,24 @@ impl Entry {
         else {
             let most = geometry.namespaces.len() - 1;
             let reason = format!("{number}: the device has namespaces 0 to {most}");
-            return Err(self.table.error("namespace", &reason));
+            return Err(self.table.error("namespace", &reason).into());
         };
         let page = geometry.page_bytes;
         let (offset, whole) = (self.file.offset.0, (pages.end - pages.start) * page);
         if !offset.is_multiple_of(page) || offset >= whole {
             let reason = format!("not a multiple of the page below {}", Bytes(whole));
-            return Err(self.table.error("offset", &reason));
+            return Err(self.table.error("offset", &reason).into());
         }
         let size = self.file.size.map_or(whole - offset, |size| size.0);
         if !size.is_multiple_of(page) || size == 0 || size > whole - offset {
             let reason = format!("not a multiple of the page up to {}", Bytes(whole - offset));
-            return Err(self.table.error("size", &reason));
+            return Err(self.table.error("size", &reason).into());
         }
         if device.config.fdp {
             let most = handles.len() as u16 * geometry.groups - 1;
             let refused = |key: &str, handle: u16| {
                 let reason = format!("{handle}: the namespace has placement handles 0 to {most}");
-                Err(self.table.error(key, &reason))
+                Err(self.table.error(key, &reason).into())
             };
             if let Some(handle) = self.file.placement.filter(|handle| *handle > most) {
                 return refused("placement", handle);
@@ -282,7 +309,7 @@ pub(super) fn parse(
     let place = file.clone();
     let tables = match file.split_off_list("tenants") {
         Some(Ok(tables)) if !tables.is_empty() => tables,
-        _ => return Err(place.error("tenants", "expected tables [[tenants]]")),
+        _ => return Err(place.error("tenants", "expected tables [[tenants]]").into()),
     };
     let mut tenants: Vec<Entry> = Vec::new();
     for (i, mut table) in tables.into_iter().enumerate() {
@@ -291,7 +318,8 @@ pub(super) fn parse(
         if tenants.iter().any(|other| other.name == entry.name) {
             return Err(entry
                 .table
-                .error("name", &format!("another tenant is named `{}`", entry.name)));
+                .error("name", &format!("another tenant is named `{}`", entry.name))
+                .into());
         }
         tenants.push(entry);
     }
@@ -302,17 +330,17 @@ pub(super) fn parse(
 fn entry(i: usize, table: Layers, workload: Workload) -> Result<Entry, LabError> {
     let file: TenantFile = table.read()?;
     if file.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
-        return Err(table.error("rate", "expected a number above 0"));
+        return Err(table.error("rate", "expected a number above 0").into());
     }
     if file.queue_depth.is_some_and(|depth| !(1..=65536).contains(&depth)) {
-        return Err(table.error("queue_depth", "expected a number from 1 to 65536"));
+        return Err(table.error("queue_depth", "expected a number from 1 to 65536").into());
     }
     let mut ranges = Vec::new();
     for (r, range) in file.ranges.iter().enumerate() {
         for (key, bytes) in [("from", range.from), ("to", range.to)] {
             if !bytes.0.is_multiple_of(LBA_BYTES) {
                 let reason = format!("not a multiple of {LBA_BYTES} bytes");
-                return Err(table.error(&format!("ranges[{r}].{key}"), &reason));
+                return Err(table.error(&format!("ranges[{r}].{key}"), &reason).into());
             }
         }
         let blocks = range.from.0 / LBA_BYTES..range.to.0 / LBA_BYTES;
@@ -332,14 +360,14 @@ fn check_pace(tenants: &[Entry]) -> Result<(), LabError> {
         let file = &entry.file;
         if rated && file.rate.is_none() {
             let reason = "missing: give every tenant a rate, or none";
-            return Err(entry.table.error("rate", reason));
+            return Err(entry.table.error("rate", reason).into());
         }
         if rated && file.pace.is_some() {
-            return Err(entry.table.error("pace", "give rate or pace, not both"));
+            return Err(entry.table.error("pace", "give rate or pace, not both").into());
         }
         if timed && file.pace != Some(PaceFile::Time) {
             let reason = "give every tenant pace = \"time\", or none";
-            return Err(entry.table.error("pace", reason));
+            return Err(entry.table.error("pace", reason).into());
         }
     }
     Ok(())

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wafer_trace::{Scan, Trace, TraceOptions, TraceStream, TraceTarget};
 
-use super::interface::{Built, Kind, Source, SourceTarget, Workload};
-use crate::config::{Files, Layers, schema as schemas};
+use super::interface::{Built, Host, Kind, Source, SourceTarget, Workload};
 use crate::error::LabError;
+use wafer_config::{Files, Layers, schema as schemas};
 
 pub(super) const KIND: Kind = Kind { keys: &["trace", "traces"], parse, schema };
 
@@ -140,6 +140,7 @@ impl Source for TraceSource {
             .collect();
         let stream = TraceStream::new(&traces, &play)?;
         Ok(Built {
+            host: Host::default(),
             jobs: Vec::new(),
             total_bytes: stream.total_bytes(),
             memory_bytes: stream.memory_bytes(),
@@ -206,7 +207,7 @@ fn source(mut table: Layers, files: &Files) -> Result<TraceSource, LabError> {
             traces.push(TraceFile { file, options: options(&one)? });
         }
         if traces.is_empty() {
-            return Err(place.error("traces", "no traces"));
+            return Err(place.error("traces", "no traces").into());
         }
         traces
     };

@@ -3,7 +3,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::collections::VecDeque;
 
 use wafer_interface::{
     Batch, Command, CommandStream, Completion, LBA_BYTES, Op, StreamDescription, StreamState,
@@ -45,8 +44,6 @@ pub(crate) struct TimedRun<'a, const ATTRIBUTION: bool, const TIMED: bool> {
     /// Completions in order of time.
     flying: BinaryHeap<Reverse<(Time, u64, u64)>>,
     done: Vec<Done>,
-    /// Commands of a stream that does not wait, which run at its queue depth.
-    queue: VecDeque<Command>,
     in_flight: u32,
     number: u64,
     ended: bool,
@@ -131,7 +128,6 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             commands: Slots::default(),
             flying: BinaryHeap::new(),
             done: Vec::new(),
-            queue: VecDeque::new(),
             in_flight: 0,
             number: 0,
             ended: false,
@@ -208,24 +204,16 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         // After the volume completions are not told: the workload would wait for ever.
         self.ended |= self.device.counters().host_bytes >= self.limit;
         while !self.ended {
-            let waits = self.description.waits;
-            if self.description.timed && !waits && self.due.len() >= BATCH {
+            if !self.description.waits && self.due.len() >= BATCH {
                 return Ok(());
-            }
-            if !self.description.timed && !waits && !self.queue.is_empty() {
-                break;
             }
             let mut batch = Batch::default();
             let state = self.stream.next(&mut batch, BATCH);
             self.placements.resolve(&mut batch.commands);
-            if !self.description.timed && !waits {
-                self.queue.extend(&batch.commands);
-            } else {
-                for (at, command) in batch.commands.iter().enumerate() {
-                    let time = batch.times.get(at).copied().unwrap_or(self.now).max(self.now);
-                    let ticket = batch.tickets.get(at).copied().unwrap_or(0);
-                    self.enqueue(*command, time, ticket);
-                }
+            for (at, command) in batch.commands.iter().enumerate() {
+                let time = batch.times.get(at).copied().unwrap_or(self.now).max(self.now);
+                let ticket = batch.tickets.get(at).copied().unwrap_or(0);
+                self.enqueue(*command, time, ticket);
             }
             match state {
                 StreamState::Ready => {}
@@ -236,10 +224,6 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
                 StreamState::Waiting => return Ok(()),
                 StreamState::Ended => self.ended = true,
             }
-        }
-        while self.in_flight < self.description.queue_depth.max(1) {
-            let Some(command) = self.queue.pop_front() else { break };
-            self.enqueue(command, self.now, 0);
         }
         Ok(())
     }

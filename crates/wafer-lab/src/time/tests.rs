@@ -5,9 +5,10 @@ use wafer_device::policy::POLICIES;
 use wafer_interface::{Command, Op, Placement, stream};
 use wafer_record::{Precondition, Record, Recorder, TimeRecord};
 
-use super::TimedRun;
+use super::{ClosedLoop, TimedRun};
 use crate::drive::Watch;
-use crate::{Control, Experiment, FioSource, Options, Workload, device_from_text};
+use crate::{Control, Experiment, FioSource, Options, Workload};
+use wafer_config::device_from_text;
 
 const DEVICE: &str = r#"
 capacity = "64MiB"
@@ -47,7 +48,7 @@ fn a_clock_changes_no_counter_of_any_policy() {
     let commands = commands(60_000);
     for policy in POLICIES {
         let set = format!("gc.policy={}", policy.name);
-        let device = crate::device_from_text("small.toml", DEVICE, &[set]).unwrap();
+        let device = device_from_text("small.toml", DEVICE, &[set]).unwrap();
         let mut plain = Device::new(&device.config, 3).unwrap();
         plain.apply(&commands);
 
@@ -55,7 +56,8 @@ fn a_clock_changes_no_counter_of_any_policy() {
         let mut timed = Device::with_observer(&device.config, 3, watch).unwrap();
         timed.observer_mut().wants_work = true;
         let mut list = commands.clone().into_iter();
-        let mut stream = stream::from_fn(move |out, max| out.extend(list.by_ref().take(max)));
+        let listed = stream::from_fn(move |out, max| out.extend(list.by_ref().take(max)));
+        let mut stream = ClosedLoop::new(Box::new(listed), 1, 0);
         let mut recorder = Recorder::new(100, None);
         let timing = device.config.timing.as_ref().unwrap();
         let mut run = TimedRun::new(&mut timed, &mut stream, timing, &[], None).unwrap();
@@ -288,7 +290,8 @@ fn a_read_with_holes_finds_its_pages_in_the_buffer() {
     // Pages 0 and 2 of a unit of eight; page 1 was never written.
     let read = Command { op: Op::Read, ..Command::write(0, 24, Placement::NONE) };
     let mut list = vec![page(0), page(2), read].into_iter();
-    let mut stream = stream::from_fn(move |out, max| out.extend(list.by_ref().take(max)));
+    let listed = stream::from_fn(move |out, max| out.extend(list.by_ref().take(max)));
+    let mut stream = ClosedLoop::new(Box::new(listed), 1, 0);
     let watch = Watch::<false, true>::default();
     let mut device = Device::with_observer(&experiment.device.config, 3, watch).unwrap();
     device.observer_mut().wants_work = true;
@@ -300,7 +303,7 @@ fn a_read_with_holes_finds_its_pages_in_the_buffer() {
 #[test]
 fn a_closed_loop_ends_at_its_volume() {
     for (depth, volume) in [(1, "32MiB"), (16, "32MiB"), (32, "2x")] {
-        let device = crate::device_from_text("small.toml", DEVICE, &[]).unwrap();
+        let device = device_from_text("small.toml", DEVICE, &[]).unwrap();
         let text = format!("[w]\nrw=randwrite\nbs=128k\niodepth={depth}\nloops=9\n");
         let workload = Workload::new(FioSource { path: "none".into(), text });
         let options =
@@ -309,4 +312,43 @@ fn a_closed_loop_ends_at_its_volume() {
         let record = crate::run(&experiment, Control::unattended()).unwrap();
         assert_eq!(Some(record.summary.host_bytes), experiment.volume_bytes());
     }
+}
+
+/// The interactive response time law (Denning and Buzen 1978): a closed loop of N commands with time Z to think does
+/// N / (R + Z) commands a second, R the mean latency. Tenants share what the drive does, not a ratio given to them.
+#[test]
+fn tenants_in_time_keep_the_interactive_response_time_law() {
+    let tenants = |think: f64| {
+        let text = format!(
+            "volume = \"2x\"\n[[tenants]]\nname = \"busy\"\nsize = \"32MiB\"\nqueue_depth = 6\n\
+             [tenants.workload]\nmodel = \"jesd219a\"\n\
+             [[tenants]]\nname = \"thinks\"\noffset = \"32MiB\"\n\
+             [tenants.workload]\nmodel = \"jesd219a\"\nqueue_depth = 4\nthink_time_us = {think:?}\n"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("d.toml"), DEVICE).unwrap();
+        let file = folder.path().join("e.toml");
+        std::fs::write(&file, format!("device = \"d.toml\"\n{text}")).unwrap();
+        let options = Options { timed: true, seed: Some(3), ..filled() };
+        let experiment = Experiment::from_file(&file, &options).unwrap();
+        crate::run(&experiment, Control::unattended()).unwrap().time.unwrap()
+    };
+    let mut shares = Vec::new();
+    for think in [0.0, 2000.0] {
+        let time = tenants(think);
+        let [busy, thinks] = ["busy", "thinks"].map(|name| {
+            let job = &time.jobs[name];
+            let sides = [job.read.as_ref().unwrap(), job.write.as_ref().unwrap()];
+            let count: f64 = sides.iter().map(|side| side.count as f64).sum();
+            let waited: f64 = sides.iter().map(|side| side.count as f64 * side.mean_us).sum();
+            (count, waited / count)
+        });
+        for ((count, latency), depth, think) in [(busy, 6.0, 0.0), (thinks, 4.0, think)] {
+            let law = depth / (latency + think) * 1e6 * time.seconds;
+            assert!((count / law - 1.0).abs() < 0.02, "{count} commands, by the law {law}");
+        }
+        shares.push(thinks.0 / (busy.0 + thinks.0));
+    }
+    assert!((shares[0] - 0.4).abs() < 0.02, "{shares:?}");
+    assert!(shares[1] < 0.3, "{shares:?}");
 }

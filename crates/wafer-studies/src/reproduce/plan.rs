@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use wafer_config::ConfigError;
 
 use toml::{Table, Value};
-use wafer_lab::config::did_you_mean;
+use wafer_config::did_you_mean;
 use wafer_lab::{Experiment, LabError, Options};
 use wafer_record::files::read_text;
 
@@ -96,7 +97,7 @@ impl Plan {
                             plan.push(name.clone(), one.with_seed(one.seed.wrapping_add(more)));
                         }
                     }
-                    Err(error @ LabError::MissingData { .. }) => {
+                    Err(error @ LabError::Config(ConfigError::MissingData { .. })) => {
                         plan.missing.push((name, error.to_string()));
                     }
                     Err(error) => return Err(error),
@@ -106,7 +107,7 @@ impl Plan {
                 for (name, experiment) in sweep_experiments(study, sweep) {
                     match load(study, &experiment, false, choice, folder) {
                         Ok(one) => plan.push(full(&name), one),
-                        Err(LabError::MissingData { .. }) => {}
+                        Err(LabError::Config(ConfigError::MissingData { .. })) => {}
                         Err(error) => return Err(error),
                     }
                 }

@@ -8,9 +8,10 @@
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use wafer_config::ConfigError;
 
+use wafer_config::ResolvedDevice;
 use wafer_interface::Bytes;
-use wafer_lab::config::ResolvedDevice;
 use wafer_lab::{Experiment, LabError};
 use wafer_record::Volume;
 use wafer_record::files::read_text;
@@ -76,7 +77,7 @@ impl Scale {
             // Named by the factor: experiments with other reclaim units use the same table.
             let stem = table.file_stem().unwrap_or_default().to_string_lossy();
             let scaled = folder.join(format!("{stem}-{pages}-of-{whole}.csv"));
-            let failed = |source| LabError::Io { path: scaled.clone(), source };
+            let failed = |source| ConfigError::io(scaled.clone(), source);
             std::fs::create_dir_all(folder).map_err(failed)?;
             std::fs::write(&scaled, scaled_table(&text, factor)).map_err(failed)?;
             *table = scaled;
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn a_scaled_device_keeps_its_units_and_thresholds() {
         for name in ["warp", "drive-a", "xd8", "micron-7450"] {
-            let device = wafer_lab::load_device(name, &[]).unwrap();
+            let device = wafer_config::load_device(name, &[]).unwrap();
             let factor = 512.0 / f64::from(device.geometry.pages_per_ru);
             let small = scaled_device(&device, 512, factor).unwrap();
             let (a, b) = (&device.geometry, &small.geometry);

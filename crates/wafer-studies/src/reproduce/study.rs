@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wafer_lab::config::Layers;
+use wafer_config::Layers;
 use wafer_lab::{LabError, Reference};
 use wafer_record::Volume;
 use wafer_record::files::read_text;
@@ -214,7 +214,7 @@ impl Study {
             let folder = path.strip_suffix("/study.toml")?;
             Some(folder.strip_prefix("experiments/")?.to_owned())
         };
-        wafer_lab::config::shipped_files().filter_map(name).collect()
+        wafer_config::shipped_files().filter_map(name).collect()
     }
 
     /// Reads a study.
@@ -239,15 +239,18 @@ impl Study {
         let names: Vec<&str> = file.experiment.iter().map(|e| e.name.as_str()).collect();
         let mut rows: Vec<Row> = Vec::new();
         for (at, row) in file.row.into_iter().enumerate() {
-            let wrong = |key: &str, reason: &str| layers.error(&format!("row[{at}].{key}"), reason);
+            let wrong = |key: &str, reason: &str| {
+                LabError::from(layers.error(&format!("row[{at}].{key}"), reason))
+            };
             if rows.iter().any(|r| r.id == row.id) {
                 return Err(wrong("id", &format!("another row has the id `{}`", row.id)));
             }
             rows.push(row.check(&folder, &names, &wrong)?);
         }
         for (at, table) in file.table.into_iter().enumerate() {
-            let wrong =
-                |key: &str, reason: &str| layers.error(&format!("table[{at}].{key}"), reason);
+            let wrong = |key: &str, reason: &str| {
+                LabError::from(layers.error(&format!("table[{at}].{key}"), reason))
+            };
             let more = table.rows(&folder, &names).map_err(|(key, reason)| wrong(key, &reason))?;
             if let Some(row) = more.iter().find(|row| rows.iter().any(|r| r.id == row.id)) {
                 return Err(wrong("name", &format!("another row has the id `{}`", row.id)));
@@ -255,8 +258,9 @@ impl Study {
             rows.extend(more);
         }
         for (at, sweep) in file.sweep.iter().enumerate() {
-            let wrong =
-                |key: &str, reason: &str| layers.error(&format!("sweep[{at}].{key}"), reason);
+            let wrong = |key: &str, reason: &str| {
+                LabError::from(layers.error(&format!("sweep[{at}].{key}"), reason))
+            };
             if !rows.iter().any(|r| r.id == sweep.row) {
                 return Err(wrong("row", &format!("no row `{}`", sweep.row)));
             }

@@ -26,10 +26,11 @@ pub use ycsb::Ycsb;
 use ycsb::{Change, Other};
 
 use super::application::{Application, command, count, placement, ratio, rng};
+use super::checks::between;
 use super::configuration::Configuration;
-use super::error::{ModelError, between, ensure};
 use super::keys::{KeyOrder, Keys};
 use super::space::Space;
+use wafer_interface::InvalidKey;
 
 /// Aerospike on one device of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -105,20 +106,20 @@ impl AerospikeConfig {
         Sizes { blocks, per_block, records }
     }
 
-    fn check(&self, space: &Space) -> Result<Sizes, ModelError> {
+    fn check(&self, space: &Space) -> Result<Sizes, InvalidKey> {
         let AerospikeConfig { write_block, record, .. } = self;
         let block = write_block.0;
-        ensure(
+        InvalidKey::unless(
             block.is_power_of_two() && (4 << 10..=8 << 20).contains(&block),
             "write_block",
             || format!("{write_block} is not a power of two from 4KiB to 8MiB"),
         )?;
-        ensure((64..=block).contains(&record.0), "record", || {
+        InvalidKey::unless((64..=block).contains(&record.0), "record", || {
             format!("{record} is not between 64B and the write block {write_block}")
         })?;
         between("fill", self.fill, 0.001, 0.9)?;
         between("defrag_lwm", self.defrag_lwm, 0.01, 0.99)?;
-        ensure(
+        InvalidKey::unless(
             self.ycsb != Ycsb::C || self.reads,
             "ycsb",
             || "workload c only reads; set reads = true",
@@ -130,14 +131,14 @@ impl AerospikeConfig {
         let sizes = self.sizes(space);
         let Sizes { blocks, per_block, records } = sizes;
         let most = blocks.saturating_sub(SPARE_BLOCKS) * per_block;
-        ensure((1..=most).contains(&records), "fill", || {
+        InvalidKey::unless((1..=most).contains(&records), "fill", || {
             format!(
                 "{blocks} write blocks of {write_block} leave no room for {records} records and \
                  {SPARE_BLOCKS} spare blocks; lower fill or write_block, or enlarge the namespace"
             )
         })?;
         let slots = blocks * per_block;
-        ensure(slots < u64::from(u32::MAX), "record", || {
+        InvalidKey::unless(slots < u64::from(u32::MAX), "record", || {
             format!(
                 "{slots} records would have room; at most 4294967294 can be simulated: enlarge record"
             )
@@ -151,12 +152,12 @@ impl Configuration for AerospikeConfig {
     const SUMMARY: &'static str = "Aerospike: write blocks, defragmentation, YCSB A to F";
     type Application = Aerospike;
 
-    fn memory(&self, space: &Space) -> Result<u64, ModelError> {
+    fn memory(&self, space: &Space) -> Result<u64, InvalidKey> {
         let sizes = self.check(space)?;
         Ok(sizes.blocks * (sizes.per_block * 4 + 24) + sizes.records * 4)
     }
 
-    fn application(&self, space: &Space, seed: u64) -> Result<Aerospike, ModelError> {
+    fn application(&self, space: &Space, seed: u64) -> Result<Aerospike, InvalidKey> {
         Aerospike::new(self, space, seed)
     }
 }
@@ -183,7 +184,7 @@ struct Counts {
 }
 
 impl Aerospike {
-    fn new(config: &AerospikeConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
+    fn new(config: &AerospikeConfig, space: &Space, seed: u64) -> Result<Self, InvalidKey> {
         let sizes = config.check(space)?;
         let lwm = (config.defrag_lwm * sizes.per_block as f64).ceil() as u32;
         let handle = placement(config.handle);

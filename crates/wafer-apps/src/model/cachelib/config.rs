@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wafer_interface::Bytes;
 
-use crate::model::error::{ModelError, between, ensure, exponent, within};
+use crate::model::checks::{between, exponent, within};
 use crate::model::space::Space;
+use wafer_interface::InvalidKey;
 
 /// CacheLib over a whole namespace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -103,7 +104,7 @@ impl CachelibConfig {
         }
     }
 
-    pub(super) fn check(&self, space: &Space) -> Result<Sizes, ModelError> {
+    pub(super) fn check(&self, space: &Space) -> Result<Sizes, InvalidKey> {
         between("soc", self.soc, 0.0, 0.99)?;
         between("dram", self.dram, 0.0, 1.0)?;
         between("admission", self.admission, 0.001, 1.0)?;
@@ -112,7 +113,7 @@ impl CachelibConfig {
         between("sets", self.sets, 0.0, 1.0)?;
         between("deletes", self.deletes, 0.0, 0.9)?;
         between("large_keys", self.large_keys, 0.0, 1.0)?;
-        ensure(
+        InvalidKey::unless(
             self.sets + self.deletes <= 1.0,
             "deletes",
             || "sets and deletes together exceed 1",
@@ -122,7 +123,7 @@ impl CachelibConfig {
         within("region", self.region, 64 << 10, 256 << 20)?;
         within("large_object", self.large_object, self.small_max.0 + 1, self.region.0 / 8)?;
         let region = self.region;
-        ensure(region.0.is_multiple_of(BUCKET), "region", || {
+        InvalidKey::unless(region.0.is_multiple_of(BUCKET), "region", || {
             format!("{region} is not a multiple of 4KiB")
         })?;
         space.check_handles([
@@ -130,13 +131,19 @@ impl CachelibConfig {
             ("loc_handle", 0, self.loc_handle),
         ])?;
         let sizes = self.sizes(space);
-        ensure(sizes.regions >= 4, "region", || {
+        InvalidKey::unless(sizes.regions >= 4, "region", || {
             format!("{region} leaves {} regions, 4 at least", sizes.regions)
         })?;
-        ensure(sizes.buckets > 0 || self.soc <= 0.0, "soc", || "less than one bucket of 4KiB")?;
-        ensure((100..=u64::from(u32::MAX) / 2).contains(&sizes.keys), "working_set", || {
-            format!("{} keys; 100 to {} can be simulated", sizes.keys, u32::MAX / 2)
-        })?;
+        InvalidKey::unless(
+            sizes.buckets > 0 || self.soc <= 0.0,
+            "soc",
+            || "less than one bucket of 4KiB",
+        )?;
+        InvalidKey::unless(
+            (100..=u64::from(u32::MAX) / 2).contains(&sizes.keys),
+            "working_set",
+            || format!("{} keys; 100 to {} can be simulated", sizes.keys, u32::MAX / 2),
+        )?;
         Ok(sizes)
     }
 }

@@ -28,8 +28,8 @@ use wafer_random::Rng;
 
 use super::application::{Application, chance, command, placement, ratio, rng, write_in_parts};
 use super::configuration::Configuration;
-use super::error::ModelError;
 use super::space::Space;
+use wafer_interface::InvalidKey;
 
 /// Bytes of a write of a region (CacheLib splits at the device's largest write).
 const WRITE: u64 = 1 << 20;
@@ -41,7 +41,7 @@ impl Configuration for CachelibConfig {
     const PATHS: &'static [&'static str] = &["trace"];
     type Application = Cachelib;
 
-    fn memory(&self, space: &Space) -> Result<u64, ModelError> {
+    fn memory(&self, space: &Space) -> Result<u64, InvalidKey> {
         let sizes = self.check(space)?;
         let keys = match &self.trace {
             // An operation of a trace takes about as much memory as text.
@@ -53,7 +53,7 @@ impl Configuration for CachelibConfig {
         Ok(keys * 13 + buckets + objects * 16)
     }
 
-    fn application(&self, space: &Space, seed: u64) -> Result<Cachelib, ModelError> {
+    fn application(&self, space: &Space, seed: u64) -> Result<Cachelib, InvalidKey> {
         Cachelib::new(self, space, seed)
     }
 }
@@ -84,10 +84,10 @@ struct Counts {
 }
 
 impl Cachelib {
-    fn new(config: &CachelibConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
+    fn new(config: &CachelibConfig, space: &Space, seed: u64) -> Result<Self, InvalidKey> {
         let sizes = config.check(space)?;
         let traffic = match &config.trace {
-            Some(path) => Traffic::trace(path).map_err(|m| ModelError::new("trace", m))?,
+            Some(path) => Traffic::trace(path).map_err(|m| InvalidKey::new("trace", m))?,
             None => Traffic::law(config, sizes.keys, rng(seed, 0)),
         };
         let keys = traffic.keys();

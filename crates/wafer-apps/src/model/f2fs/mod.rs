@@ -22,9 +22,10 @@ use wafer_interface::{Bytes, Command, Figure, Op, Placement};
 use wafer_random::{Inverse, Ranked, Rng};
 
 use super::application::{Application, command, count, ratio, rng};
+use super::checks::{between, exponent};
 use super::configuration::Configuration;
-use super::error::{ModelError, between, ensure, exponent};
 use super::space::Space;
+use wafer_interface::InvalidKey;
 
 /// Deallocation of freed space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -137,36 +138,40 @@ impl F2fsConfig {
         }
     }
 
-    fn check(&self, space: &Space) -> Result<Sizes, ModelError> {
+    fn check(&self, space: &Space) -> Result<Sizes, InvalidKey> {
         let F2fsConfig { file, overwrite, .. } = *self;
         let pages = file.0 / BLOCK;
-        ensure(file.0.is_multiple_of(BLOCK) && (1..=MOST_BLOCKS).contains(&pages), "file", || {
-            format!("{file} is not whole pages up to 3692KiB")
-        })?;
+        InvalidKey::unless(
+            file.0.is_multiple_of(BLOCK) && (1..=MOST_BLOCKS).contains(&pages),
+            "file",
+            || format!("{file} is not whole pages up to 3692KiB"),
+        )?;
         let whole = overwrite.0.is_multiple_of(BLOCK) && overwrite.0 > 0;
-        ensure(whole && file.0.is_multiple_of(overwrite.0), "overwrite", || {
+        InvalidKey::unless(whole && file.0.is_multiple_of(overwrite.0), "overwrite", || {
             format!("{overwrite} is not whole pages that divide {file}")
         })?;
         between("fill", self.fill, 0.01, 0.98)?;
         between("reserved", self.reserved, 0.01, 0.5)?;
         exponent("popularity", self.popularity, 0.0)?;
-        ensure(self.checkpoint.0 >= 1 << 20, "checkpoint", || "1MiB at least")?;
-        ensure(self.handles.is_empty() || self.handles.len() == LOGS + 1, "handles", || {
-            format!("{} handles; seven, or none", self.handles.len())
-        })?;
+        InvalidKey::unless(self.checkpoint.0 >= 1 << 20, "checkpoint", || "1MiB at least")?;
+        InvalidKey::unless(
+            self.handles.is_empty() || self.handles.len() == LOGS + 1,
+            "handles",
+            || format!("{} handles; seven, or none", self.handles.len()),
+        )?;
         space.check_handles(self.handles.iter().map(|handle| ("handles", 0, Some(*handle))))?;
         let sizes = self.sizes(space);
         let Sizes { segments, files, .. } = sizes;
         let data = (files * (pages + 1)).div_ceil(u64::from(SEGMENT));
         let spare = u64::from(segments).saturating_sub(data);
-        ensure(files >= 8 && spare >= u64::from(LEAST_SPARE), "fill", || {
+        InvalidKey::unless(files >= 8 && spare >= u64::from(LEAST_SPARE), "fill", || {
             format!(
                 "{segments} segments of 2MiB hold {files} files and leave {spare} segments; 8 files and \
                  {LEAST_SPARE} segments at least: enlarge the namespace or lower fill"
             )
         })?;
         let blocks = u64::from(segments) * u64::from(SEGMENT);
-        ensure(blocks < u64::from(u32::MAX), "model", || "a namespace above 16TiB")?;
+        InvalidKey::unless(blocks < u64::from(u32::MAX), "model", || "a namespace above 16TiB")?;
         Ok(sizes)
     }
 }
@@ -177,12 +182,12 @@ impl Configuration for F2fsConfig {
         "F2FS file server: six logs, SSR, cleaning, checkpoints, temperatures as Linux gives them";
     type Application = F2fs;
 
-    fn memory(&self, space: &Space) -> Result<u64, ModelError> {
+    fn memory(&self, space: &Space) -> Result<u64, InvalidKey> {
         self.check(space)?;
         Ok(space.first().bytes / BLOCK * 8)
     }
 
-    fn application(&self, space: &Space, seed: u64) -> Result<F2fs, ModelError> {
+    fn application(&self, space: &Space, seed: u64) -> Result<F2fs, InvalidKey> {
         F2fs::new(self, space, seed)
     }
 }
@@ -253,7 +258,7 @@ struct Counts {
 type Owner = u32;
 
 impl F2fs {
-    fn new(config: &F2fsConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
+    fn new(config: &F2fsConfig, space: &Space, seed: u64) -> Result<Self, InvalidKey> {
         let sizes = config.check(space)?;
         let per_file = config.file.0 / BLOCK;
         let skewed = || Popularity::new(sizes.files, config.popularity, rng(seed, 1));

@@ -33,9 +33,10 @@ use wafer_random::Rng;
 
 use super::application::{Application, chance, count, placement, ratio, rng};
 use super::area::Area;
+use super::checks::{between, within};
 use super::configuration::Configuration;
-use super::error::{ModelError, between, ensure, within};
 use super::space::Space;
+use wafer_interface::InvalidKey;
 
 /// Compilation of the Linux kernel again and again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -153,7 +154,7 @@ impl KernelBuildConfig {
         (self.tree * (root.pages * PAGE) as f64 / self.object.0.max(PAGE) as f64) as u64
     }
 
-    fn check(&self, space: &Space) -> Result<[Part; 3], ModelError> {
+    fn check(&self, space: &Space) -> Result<[Part; 3], InvalidKey> {
         between("root", self.root, 0.001, 0.9)?;
         between("jobs", self.jobs.into(), 1.0, 4096.0)?;
         between("compile_seconds", self.compile_seconds, 0.001, 1e4)?;
@@ -175,21 +176,25 @@ impl KernelBuildConfig {
         ])?;
         let parts = self.parts(space);
         let [root, tmp, swap] = parts;
-        ensure(root.pages >= 4096 && tmp.pages >= 8192, "model", || {
+        InvalidKey::unless(root.pages >= 4096 && tmp.pages >= 8192, "model", || {
             format!(
                 "the root file system has {} and /tmp {}; 16MiB and 32MiB at least",
                 Bytes(root.pages * PAGE),
                 Bytes(tmp.pages * PAGE)
             )
         })?;
-        ensure(self.objects(&root) >= 8, "object", || "fewer than 8 objects in the tree")?;
-        ensure(
+        InvalidKey::unless(
+            self.objects(&root) >= 8,
+            "object",
+            || "fewer than 8 objects in the tree",
+        )?;
+        InvalidKey::unless(
             self.swapped.0 == 0 || swap.pages >= 2 * swap::CLUSTER,
             "swap",
             || "less than two clusters of 1MiB",
         )?;
         let most = swap.pages * PAGE / u64::from(self.jobs) / 4;
-        ensure(self.swapped.0 <= most, "swapped", || {
+        InvalidKey::unless(self.swapped.0 <= most, "swapped", || {
             format!(
                 "{} for each of {} jobs do not fit into the swap area; {} at most",
                 self.swapped,
@@ -207,13 +212,13 @@ impl Configuration for KernelBuildConfig {
         "Linux kernel compiled again and again: objects, /tmp, journals, page cache, swap";
     type Application = KernelBuild;
 
-    fn memory(&self, space: &Space) -> Result<u64, ModelError> {
+    fn memory(&self, space: &Space) -> Result<u64, InvalidKey> {
         let parts = self.check(space)?;
         let areas: u64 = parts.iter().map(|part| Area::memory_bytes(part.pages)).sum();
         Ok(areas + self.objects(&parts[0]) * 64 + parts[2].pages / 64)
     }
 
-    fn application(&self, space: &Space, seed: u64) -> Result<KernelBuild, ModelError> {
+    fn application(&self, space: &Space, seed: u64) -> Result<KernelBuild, InvalidKey> {
         KernelBuild::new(self, space, seed)
     }
 }
@@ -253,7 +258,7 @@ struct Running {
 }
 
 impl KernelBuild {
-    fn new(config: &KernelBuildConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
+    fn new(config: &KernelBuildConfig, space: &Space, seed: u64) -> Result<Self, InvalidKey> {
         let [mut root, mut tmp, swap] = config.check(space)?;
         let of_root = |share: f64| ((share * root.pages as f64) as u64).max(16);
         let (journal, blocks) = (of_root(config.journal), of_root(config.metadata));

@@ -22,10 +22,11 @@ use super::application::{
     Application, chance, command, count, placement, ratio, rng, write_in_parts,
 };
 use super::area::{Area, Extent};
+use super::checks::{between, within};
 use super::configuration::Configuration;
-use super::error::{ModelError, between, ensure, within};
 use super::keys::{KeyOrder, Keys};
 use super::space::Space;
+use wafer_interface::InvalidKey;
 
 /// A log-structured merge tree with levelled compaction. Defaults are RocksDB's, where it has one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -99,7 +100,7 @@ impl LsmConfig {
         (self.fill * space.first().bytes as f64 / self.record.0.max(1) as f64) as u64
     }
 
-    fn check(&self, space: &Space) -> Result<u64, ModelError> {
+    fn check(&self, space: &Space) -> Result<u64, InvalidKey> {
         between("fill", self.fill, 0.001, MOST_FILL)?;
         between("ratio", self.ratio, 1.5, 100.0)?;
         between("reads", self.reads, 0.0, 0.999)?;
@@ -111,17 +112,17 @@ impl LsmConfig {
         within("file", self.file, PAGE.max(self.record.0), 1 << 40)?;
         within("level1", self.level1, self.file.0, 1 << 50)?;
         within("wal_write", self.wal_write, PAGE, 1 << 24)?;
-        ensure(self.wal_write.0.is_multiple_of(PAGE), "wal_write", || {
+        InvalidKey::unless(self.wal_write.0.is_multiple_of(PAGE), "wal_write", || {
             format!("{} is not a multiple of 4KiB", self.wal_write)
         })?;
         space.check_handles(self.level_handles.iter().map(|h| ("level_handles", 0, Some(*h))))?;
         space.check_handles([("wal_handle", 0, self.wal_handle)])?;
         let keys = self.keys_on(space);
-        ensure(keys <= u64::from(u32::MAX) / 2, "record", || {
+        InvalidKey::unless(keys <= u64::from(u32::MAX) / 2, "record", || {
             format!("{keys} records; at most {} can be simulated", u32::MAX / 2)
         })?;
         let most = self.data(bytes) + self.beside();
-        ensure(most <= bytes as f64 && keys >= 16, "fill", || {
+        InvalidKey::unless(most <= bytes as f64 && keys >= 16, "fill", || {
             format!(
                 "the namespace has {}; data, old copies, log and files being merged need up to {}: \
                  lower fill, memtable, file or level1",
@@ -153,7 +154,7 @@ impl Configuration for LsmConfig {
         "LSM store: write-ahead log, flushes, levelled compaction, deletes";
     type Application = Lsm;
 
-    fn memory(&self, space: &Space) -> Result<u64, ModelError> {
+    fn memory(&self, space: &Space) -> Result<u64, InvalidKey> {
         self.check(space)?;
         // Every key of every file, and a merge in hand.
         let records =
@@ -161,7 +162,7 @@ impl Configuration for LsmConfig {
         Ok(records as u64 * 8)
     }
 
-    fn application(&self, space: &Space, seed: u64) -> Result<Lsm, ModelError> {
+    fn application(&self, space: &Space, seed: u64) -> Result<Lsm, InvalidKey> {
         Lsm::new(self, space, seed)
     }
 }
@@ -192,7 +193,7 @@ struct Counts {
 }
 
 impl Lsm {
-    fn new(config: &LsmConfig, space: &Space, seed: u64) -> Result<Self, ModelError> {
+    fn new(config: &LsmConfig, space: &Space, seed: u64) -> Result<Self, InvalidKey> {
         let keys = config.check(space)?;
         let per_file = (config.file.0 / config.record.0).max(1) as usize;
         let level1 = (config.level1.0 / config.record.0) as f64;

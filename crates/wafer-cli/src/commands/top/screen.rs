@@ -19,7 +19,7 @@ use wafer_record::record::rfc3339;
 use wafer_record::text::printable;
 
 use super::{HANDLES, handles, units, waf};
-use crate::output;
+use wafer_output as output;
 
 /// Number of values that a chart remembers.
 const MEMORY: usize = 512;

@@ -6,14 +6,14 @@
 use wafer_interface::RuId;
 
 use super::interface::{PolicyInfo, RuView};
-use crate::error::ensure;
+use wafer_interface::InvalidKey;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
     "d-choices",
     "fewest valid pages among gc.choices drawn at random",
     |config| {
         let choices = config.choices;
-        ensure((1..=10_000).contains(&choices), "gc.choices", || {
+        InvalidKey::unless((1..=10_000).contains(&choices), "gc.choices", || {
             format!("{choices} is not between 1 and 10000")
         })?;
         Ok(Box::new(move |rus: &mut RuView<'_>| least_of_drawn(rus, choices)))

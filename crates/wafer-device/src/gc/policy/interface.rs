@@ -4,10 +4,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Destination, GcConfig};
-use crate::error::ConfigError;
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits};
 use crate::gc::separation::Separation;
 use crate::rng::DeviceRng;
+use wafer_interface::InvalidKey;
 use wafer_interface::{Owner, RuId, RuhId};
 
 /// Chooses victims.
@@ -83,7 +83,7 @@ pub struct PolicyInfo {
     /// enough reclaim units are spare.
     pub separation: Option<Separation>,
     /// Makes the policy from the configuration.
-    pub make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError>,
+    pub make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, InvalidKey>,
 }
 
 impl PolicyInfo {
@@ -91,7 +91,7 @@ impl PolicyInfo {
     pub(super) const fn by_isolation(
         name: &'static str,
         summary: &'static str,
-        make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError>,
+        make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, InvalidKey>,
     ) -> Self {
         PolicyInfo { name, summary, destination: Destination::Isolation, separation: None, make }
     }

@@ -22,7 +22,7 @@ mod windowed_greedy;
 pub use interface::{Learned, PolicyInfo, RuView, VictimPolicy};
 
 use crate::config::GcConfig;
-use crate::error::ConfigError;
+use wafer_interface::InvalidKey;
 
 /// All policies, in the order in which `wafer policies` lists them.
 #[rustfmt::skip] // one policy, one line
@@ -50,7 +50,7 @@ pub(crate) fn find(name: &str) -> Option<&'static PolicyInfo> {
 
 /// Checks the parameters of every policy: one of a policy that is not in use is no place for nonsense
 /// either.
-pub(crate) fn check(config: &GcConfig) -> Result<(), ConfigError> {
+pub(crate) fn check(config: &GcConfig) -> Result<(), InvalidKey> {
     POLICIES.iter().try_for_each(|policy| (policy.make)(config).map(|_| ()))
 }
 
@@ -58,11 +58,11 @@ pub(crate) fn check(config: &GcConfig) -> Result<(), ConfigError> {
 ///
 /// # Errors
 /// An unknown name, or a parameter the policy refuses.
-pub fn make(config: &GcConfig) -> Result<Box<dyn VictimPolicy>, ConfigError> {
+pub fn make(config: &GcConfig) -> Result<Box<dyn VictimPolicy>, InvalidKey> {
     let Some(info) = find(&config.policy) else {
         let names: Vec<_> = POLICIES.iter().map(|p| p.name).collect();
         let message = format!("no policy `{}`; there are {}", config.policy, names.join(", "));
-        return Err(ConfigError::new("gc.policy", message));
+        return Err(InvalidKey::new("gc.policy", message));
     };
     (info.make)(config)
 }

@@ -7,14 +7,14 @@
 use wafer_interface::RuId;
 
 use super::interface::{PolicyInfo, RuView};
-use crate::error::ensure;
+use wafer_interface::InvalidKey;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
     "windowed-greedy",
     "fewest valid pages among the gc.window share closed first",
     |config| {
         let share = config.window;
-        ensure(share > 0.0 && share <= 1.0, "gc.window", || {
+        InvalidKey::unless(share > 0.0 && share <= 1.0, "gc.window", || {
             format!("{share} is not between 0 (exclusive) and 1")
         })?;
         let mut memory = Vec::new();

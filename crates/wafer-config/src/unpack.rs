@@ -4,17 +4,17 @@ use std::path::Path;
 
 use wafer_record::write_file;
 
-use super::profiles::{shipped, shipped_files};
-use crate::error::LabError;
+use crate::error::ConfigError;
+use crate::profiles::{shipped, shipped_files};
 
 /// Writes all shipped configurations below `folder`, laid out as in the repository.
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn unpack(folder: &Path) -> Result<(), LabError> {
+pub fn unpack(folder: &Path) -> Result<(), ConfigError> {
     for name in shipped_files() {
         let path = folder.join(&name);
-        let failed = |source| LabError::Io { path: path.clone(), source };
+        let failed = |source| ConfigError::Io { path: path.clone(), source };
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(failed)?;
         }

@@ -9,17 +9,18 @@ use wafer_device::policy::POLICIES;
 use wafer_device::{DeviceConfig, Geometry, Layout};
 use wafer_interface::Bytes;
 use wafer_record::files::read_text;
+use wafer_record::record::GeometryRecord;
 
-use super::layers::Layers;
-use super::profiles::{profile, profiles};
-use super::schema::names;
-use super::suggest::did_you_mean;
-use crate::error::{LabError, one_line};
+use crate::error::{ConfigError, one_line};
+use crate::layers::Layers;
+use crate::profiles::{profile, profiles};
+use crate::schema::names;
+use crate::suggest::did_you_mean;
 
 /// The description of a device in its file, beside its configuration.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct About {
+pub(crate) struct About {
     /// One line about the device.
     description: Option<String>,
     /// Most bytes per second that the media of the real drive takes; only to compare times.
@@ -84,6 +85,22 @@ impl ResolvedDevice {
         self.layout.memory_bytes(&self.geometry)
     }
 
+    /// Returns the sizes of the device for a record.
+    pub fn geometry_record(&self) -> GeometryRecord {
+        let geometry = &self.geometry;
+        let group = geometry.group_range(0).len() as u32;
+        GeometryRecord {
+            page_bytes: geometry.page_bytes,
+            logical_pages: geometry.logical_pages,
+            pages_per_ru: geometry.pages_per_ru,
+            ru_count: geometry.ru_count,
+            groups: geometry.groups,
+            forced_free: geometry.forced_free(group),
+            background_free: geometry.background_free(group),
+            overprovisioning: self.overprovisioning(),
+        }
+    }
+
     /// Returns its line in a list of devices.
     pub fn summary(&self) -> DeviceSummary {
         let isolation = match (self.config.fdp, self.config.isolation) {
@@ -109,8 +126,8 @@ impl ResolvedDevice {
 ///
 /// # Errors
 /// There is no such profile or file, or the configuration is invalid.
-pub fn load_device(device: &str, overrides: &[String]) -> Result<ResolvedDevice, LabError> {
-    let unknown = |reason: String| LabError::config(format!("device {device}"), reason);
+pub fn load_device(device: &str, overrides: &[String]) -> Result<ResolvedDevice, ConfigError> {
+    let unknown = |reason: String| ConfigError::new(format!("device {device}"), reason);
     resolve(device, base_layers(device, Path::new(""), unknown)?, overrides)
 }
 
@@ -123,7 +140,7 @@ pub fn device_from_text(
     label: &str,
     text: &str,
     overrides: &[String],
-) -> Result<ResolvedDevice, LabError> {
+) -> Result<ResolvedDevice, ConfigError> {
     resolve(label, Layers::from_text(label, text)?, overrides)
 }
 
@@ -131,8 +148,8 @@ pub fn device_from_text(
 pub fn base_layers(
     device: &str,
     folder: &Path,
-    unknown: impl FnOnce(String) -> LabError,
-) -> Result<Layers, LabError> {
+    unknown: impl FnOnce(String) -> ConfigError,
+) -> Result<Layers, ConfigError> {
     if let Some(profile) = profile(device) {
         return Layers::from_text(&profile.path, &profile.text);
     }
@@ -152,7 +169,7 @@ pub fn resolve(
     name: &str,
     mut layers: Layers,
     overrides: &[String],
-) -> Result<ResolvedDevice, LabError> {
+) -> Result<ResolvedDevice, ConfigError> {
     let about: About = layers.take(&names::<About>())?;
     let before = layers.clone();
     layers.set_all(overrides)?;
@@ -201,7 +218,7 @@ fn overprovisioning(geometry: &Geometry) -> f64 {
     physical / geometry.logical_pages as f64 - 1.0
 }
 
-fn check_policy(layers: &Layers, config: &DeviceConfig) -> Result<(), LabError> {
+fn check_policy(layers: &Layers, config: &DeviceConfig) -> Result<(), ConfigError> {
     let known: Vec<&str> = POLICIES.iter().map(|policy| policy.name).collect();
     if known.contains(&config.gc.policy.as_str()) {
         return Ok(());

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use wafer_device::DeviceConfig;
 use wafer_device::policy::POLICIES;
 
-use super::device::About;
-use super::keys::{Key, keys};
-use super::schema::{document, generator, merged, names, properties_of};
+use crate::device::About;
+use crate::keys::{Key, keys};
+use crate::schema::{document, generator, merged, names, properties_of};
 
 /// Returns the schema of a device file.
 pub fn device_schema() -> Value {
@@ -25,7 +25,7 @@ pub fn overridable_keys() -> Vec<Key> {
 }
 
 /// Returns the table of a device file's keys.
-pub(crate) fn table(generator: &mut SchemaGenerator) -> Schema {
+pub fn table(generator: &mut SchemaGenerator) -> Schema {
     let about = About::json_schema(generator);
     let config = DeviceConfig::json_schema(generator);
     let mut table = merged(about, &config);
@@ -47,7 +47,7 @@ pub(crate) fn table(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// Returns the table of overrides over a profile: the keys of `device`, none of them required.
-pub(crate) fn overridden(device: &Schema) -> Schema {
+pub fn overridden(device: &Schema) -> Schema {
     let mut table = device.clone();
     table.remove("required");
     let profile = json!({

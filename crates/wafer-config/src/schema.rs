@@ -5,14 +5,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 /// Returns the names of a type's keys.
-pub(crate) fn names<T: JsonSchema>() -> Vec<String> {
+pub fn names<T: JsonSchema>() -> Vec<String> {
     let schema = T::json_schema(&mut generator());
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.map(|keys| keys.keys().cloned().collect()).unwrap_or_default()
 }
 
 /// Adds the keys of `other` to the table `base`.
-pub(crate) fn merged(mut base: Schema, other: &Schema) -> Schema {
+pub fn merged(mut base: Schema, other: &Schema) -> Schema {
     let object = base.ensure_object();
     if let Some(Value::Object(more)) = other.get("properties") {
         properties_of(object).extend(more.clone());
@@ -27,7 +27,7 @@ pub(crate) fn merged(mut base: Schema, other: &Schema) -> Schema {
 }
 
 /// Returns a table with one key that must be there.
-pub(crate) fn table_with(key: &str, value: Value) -> Schema {
+pub fn table_with(key: &str, value: Value) -> Schema {
     json_schema!({
         "type": "object",
         "properties": { key: value },
@@ -37,7 +37,7 @@ pub(crate) fn table_with(key: &str, value: Value) -> Schema {
 }
 
 /// Completes the schema of a whole file: its title, and all definitions.
-pub(crate) fn document(mut generator: SchemaGenerator, mut root: Schema, title: &str) -> Value {
+pub fn document(mut generator: SchemaGenerator, mut root: Schema, title: &str) -> Value {
     root.insert("title".to_owned(), title.into());
     root.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
     root.insert("$defs".to_owned(), Value::Object(generator.take_definitions(true)));
@@ -45,18 +45,18 @@ pub(crate) fn document(mut generator: SchemaGenerator, mut root: Schema, title: 
 }
 
 /// Adds a definition and returns a reference to it.
-pub(crate) fn define(generator: &mut SchemaGenerator, name: &str, schema: Schema) -> Schema {
+pub fn define(generator: &mut SchemaGenerator, name: &str, schema: Schema) -> Schema {
     generator.definitions_mut().insert(name.to_owned(), schema.into());
     json_schema!({ "$ref": format!("#/$defs/{name}") })
 }
 
 /// Returns an empty generator of JSON Schema, draft 2020-12.
-pub(crate) fn generator() -> SchemaGenerator {
+pub fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().into_generator()
 }
 
 /// Returns the keys of a table.
-pub(crate) fn properties_of(object: &mut Map<String, Value>) -> &mut Map<String, Value> {
+pub fn properties_of(object: &mut Map<String, Value>) -> &mut Map<String, Value> {
     let properties = object.entry("properties").or_insert_with(|| json!({}));
     if !properties.is_object() {
         *properties = json!({});

@@ -44,6 +44,6 @@ pub fn shipped_files() -> impl Iterator<Item = String> {
 }
 
 /// Returns a shipped file.
-pub(super) fn shipped(path: &str) -> Option<std::borrow::Cow<'static, [u8]>> {
+pub(crate) fn shipped(path: &str) -> Option<std::borrow::Cow<'static, [u8]>> {
     Shipped::get(path).map(|file| file.data)
 }

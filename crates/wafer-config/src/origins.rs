@@ -6,21 +6,21 @@ use std::ops::Range;
 use toml_edit::{Document, Item, TableLike, Value};
 
 /// Line numbers of byte offsets.
-pub(super) struct LineIndex(Vec<usize>);
+pub(crate) struct LineIndex(Vec<usize>);
 
 impl LineIndex {
-    pub(super) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         LineIndex(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i).collect())
     }
 
     /// The line, from 1, that holds byte `offset`.
-    pub(super) fn line(&self, offset: usize) -> usize {
+    pub(crate) fn line(&self, offset: usize) -> usize {
         self.0.partition_point(|newline| *newline < offset) + 1
     }
 }
 
 /// Dotted keys, array elements as `key[0]`, with the line where each was set.
-pub(super) fn of_document<S>(document: &Document<S>, lines: &LineIndex) -> BTreeMap<String, usize> {
+pub(crate) fn of_document<S>(document: &Document<S>, lines: &LineIndex) -> BTreeMap<String, usize> {
     let mut walk = Walk { lines, found: BTreeMap::new() };
     walk.table("", document.as_table());
     walk.found

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::LabError;
+use crate::error::ConfigError;
 use crate::error::Place;
 
 /// Environment variable with a data folder.
@@ -53,11 +53,11 @@ impl Files {
     /// has it.
     ///
     /// # Errors
-    /// [`LabError::MissingData`] if it is in none.
-    pub fn data(&self, place: impl Into<Place>, file: &Path) -> Result<PathBuf, LabError> {
+    /// [`ConfigError::MissingData`] if it is in none.
+    pub fn data(&self, place: impl Into<Place>, file: &Path) -> Result<PathBuf, ConfigError> {
         let folders = || std::iter::once(&self.folder).chain(&self.data);
         let found = folders().map(|folder| folder.join(file)).find(|path| path.exists());
-        found.ok_or_else(|| LabError::MissingData {
+        found.ok_or_else(|| ConfigError::MissingData {
             place: place.into(),
             file: file.to_owned(),
             looked: folders().filter(|_| file.is_relative()).map(|folder| shown(folder)).collect(),

@@ -5,7 +5,7 @@ fn error(device: &str, overrides: &[&str]) -> String {
     load_device(device, &overrides).unwrap_err().to_string()
 }
 
-fn layers(text: &str, overrides: &[&str]) -> Result<ResolvedDevice, LabError> {
+fn layers(text: &str, overrides: &[&str]) -> Result<ResolvedDevice, ConfigError> {
     let overrides: Vec<String> = overrides.iter().map(|s| (*s).to_owned()).collect();
     resolve("d", Layers::from_text("d.toml", text)?, &overrides)
 }

@@ -7,13 +7,13 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 use toml_edit::Document;
 
-use super::origins;
-use super::suggest::did_you_mean;
-use crate::error::{LabError, Overridden, Place, one_line};
+use crate::error::{ConfigError, Overridden, Place, one_line};
+use crate::origins;
+use crate::suggest::did_you_mean;
 
 /// Where a key got its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// A file, by the name to show, and a line from 1.
     File(Arc<str>, usize),
     /// An override, `KEY=VALUE`.
@@ -38,7 +38,7 @@ const EXCLUSIVE: [&str; 2] = ["overprovisioning", "reclaim_unit.count"];
 
 impl Layers {
     /// Reads one file's text; `label` is its name in messages.
-    pub fn from_text(label: &str, text: &str) -> Result<Self, LabError> {
+    pub fn from_text(label: &str, text: &str) -> Result<Self, ConfigError> {
         let label: Arc<str> = label.into();
         let lines = origins::LineIndex::new(text);
         let syntax = |message: &str, span: Option<std::ops::Range<usize>>| {
@@ -46,7 +46,7 @@ impl Layers {
             // The message of a key that is given twice does not name it.
             let key = span.and_then(|s| text.get(s)).filter(|_| message == "duplicate key");
             let place = Place::File { file: label.to_string(), line, key: key.map(str::to_owned) };
-            LabError::config(place, one_line(message))
+            ConfigError::new(place, one_line(message))
         };
         let document = Document::parse(text).map_err(|e| syntax(e.message(), e.span()))?;
         let origins = origins::of_document(&document, &lines)
@@ -58,7 +58,7 @@ impl Layers {
     }
 
     /// Returns the options of traces as overrides give them, on top of the defaults.
-    pub fn of_traces(overrides: &[String]) -> Result<Self, LabError> {
+    pub fn of_traces(overrides: &[String]) -> Result<Self, ConfigError> {
         let label: Arc<str> = "options of traces".into();
         let mut layers = Layers { overridden: Overridden::Traces, ..Layers::empty(label) };
         layers.set_all(overrides)?;
@@ -90,7 +90,7 @@ impl Layers {
     }
 
     /// Applies overrides `KEY=VALUE`, in order.
-    pub fn set_all(&mut self, assignments: &[String]) -> Result<(), LabError> {
+    pub fn set_all(&mut self, assignments: &[String]) -> Result<(), ConfigError> {
         for assignment in assignments {
             let (key, value) = parse_assignment(self.overridden, assignment)?;
             for (i, exclusive) in EXCLUSIVE.iter().enumerate() {
@@ -185,7 +185,7 @@ impl Layers {
     }
 
     /// Removes keys of the top level and deserializes them.
-    pub fn take<T: DeserializeOwned>(&mut self, keys: &[String]) -> Result<T, LabError> {
+    pub fn take<T: DeserializeOwned>(&mut self, keys: &[String]) -> Result<T, ConfigError> {
         let mut part = self.clone();
         part.values.retain(|key, _| keys.iter().any(|one| one == key));
         let taken = part.read()?;
@@ -196,7 +196,7 @@ impl Layers {
     }
 
     /// Removes a string key outside the typed part of the file.
-    pub fn take_string(&mut self, key: &str) -> Result<Option<String>, LabError> {
+    pub fn take_string(&mut self, key: &str) -> Result<Option<String>, ConfigError> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::String(text)) => {
@@ -211,7 +211,7 @@ impl Layers {
     }
 
     /// Deserializes the values.
-    pub fn read<T: DeserializeOwned>(&self) -> Result<T, LabError> {
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         self.read_by(|values| serde_path_to_error::deserialize(Value::Table(values)))
     }
 
@@ -219,7 +219,7 @@ impl Layers {
     pub fn read_by<T>(
         &self,
         make: impl FnOnce(Table) -> Result<T, serde_path_to_error::Error<toml::de::Error>>,
-    ) -> Result<T, LabError> {
+    ) -> Result<T, ConfigError> {
         make(self.values.clone()).map_err(|e| {
             let path = e.path().to_string();
             let parent = if path == "." { "" } else { &path };
@@ -241,12 +241,12 @@ impl Layers {
     }
 
     /// Returns an error about `key`, with the place that set it.
-    pub fn error(&self, key: &str, reason: &str) -> LabError {
+    pub fn error(&self, key: &str, reason: &str) -> ConfigError {
         let overrides = match self.origin(key) {
             Some(Origin::File(..)) => self.overrides.clone(),
             _ => Vec::new(),
         };
-        LabError::Config { place: self.place(key), reason: reason.to_owned(), overrides }
+        ConfigError::Invalid { place: self.place(key), reason: reason.to_owned(), overrides }
     }
 
     /// Returns what set `key`: a line of a file, or an override.
@@ -264,7 +264,7 @@ impl Layers {
     }
 
     /// Turns a deserialiser's message into one about a key, with a suggestion.
-    fn explain(&self, path: &str, message: &str) -> LabError {
+    fn explain(&self, path: &str, message: &str) -> ConfigError {
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
         let join = |leaf: &str| {
             if path.is_empty() {
@@ -362,9 +362,9 @@ fn table_at<'a>(root: &'a mut Table, path: &str) -> Option<&'a mut Table> {
     path.split('.').try_fold(root, |table, key| table.get_mut(key)?.as_table_mut())
 }
 
-fn insert(root: &mut Table, of: Overridden, key: &str, value: Value) -> Result<(), LabError> {
+fn insert(root: &mut Table, of: Overridden, key: &str, value: Value) -> Result<(), ConfigError> {
     let place = || Place::Override { of, key: key.to_owned() };
-    let bad = |part: &str| LabError::config(place(), format!("{part} has no keys"));
+    let bad = |part: &str| ConfigError::new(place(), format!("{part} has no keys"));
     let mut segments: Vec<&str> = key.split('.').collect();
     let leaf = segments.pop().unwrap_or_default();
     let mut table = root;
@@ -376,9 +376,9 @@ fn insert(root: &mut Table, of: Overridden, key: &str, value: Value) -> Result<(
     Ok(())
 }
 
-fn parse_assignment(of: Overridden, text: &str) -> Result<(String, Value), LabError> {
+fn parse_assignment(of: Overridden, text: &str) -> Result<(String, Value), ConfigError> {
     let wrong = |key: &str, reason: String| {
-        Err(LabError::config(Place::Override { of, key: key.to_owned() }, reason))
+        Err(ConfigError::new(Place::Override { of, key: key.to_owned() }, reason))
     };
     let Some((key, value)) = text.split_once('=') else {
         return wrong(text, "expected KEY=VALUE, such as gc.policy=greedy".to_owned());

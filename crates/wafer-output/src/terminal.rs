@@ -10,13 +10,13 @@ use wafer_record::text::printable;
 
 /// Begins a table's header. Marks are noncharacters of Unicode, which no text has; at worst a hostile one turns
 /// bold. [`PLAIN`] ends each.
-pub(crate) const HEADER: &str = "\u{fdd0}";
+pub const HEADER: &str = "\u{fdd0}";
 /// Begins the word "error".
 pub(crate) const ERROR: &str = "\u{fdd1}";
 /// Begins the words "note" and "warning".
 pub(crate) const NOTE: &str = "\u{fdd2}";
 /// Ends a style.
-pub(crate) const PLAIN: &str = "\u{fdd3}";
+pub const PLAIN: &str = "\u{fdd3}";
 
 const STYLES: [(&str, Style); 3] = [
     (HEADER, Style::new().bold()),
@@ -25,14 +25,15 @@ const STYLES: [(&str, Style); 3] = [
 ];
 
 /// A stream for people, line by line.
-pub(crate) struct Terminal<W: Write> {
+pub struct Terminal<W: Write> {
     out: W,
     /// The line so far.
     line: Vec<u8>,
 }
 
 impl<W: Write> Terminal<W> {
-    pub(crate) fn new(out: W) -> Self {
+    /// Returns `out` with what it must not receive escaped.
+    pub fn new(out: W) -> Self {
         Terminal { out, line: Vec::new() }
     }
 

@@ -1,0 +1,124 @@
+//! A closed loop around commands that do not wait: so many in flight, each followed by time to think.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use wafer_interface::{Batch, CommandStream, Completion, Figure, StreamDescription, StreamState};
+
+/// Commands asked of the stream at once.
+const AHEAD: usize = 64;
+
+/// A stream whose commands keep their order, each submitted as soon as one of `queue_depth` places is free.
+/// Times of the stream itself do not count.
+pub(crate) struct ClosedLoop {
+    stream: Box<dyn CommandStream>,
+    description: StreamDescription,
+    /// Nanoseconds from a completion until its place is free.
+    think_time: u64,
+    /// Times from which on places are free.
+    free: BinaryHeap<Reverse<u64>>,
+    /// Time of the last submission.
+    last: u64,
+    /// Commands of the stream, those before `at` submitted.
+    ahead: Batch,
+    at: usize,
+}
+
+impl ClosedLoop {
+    pub(crate) fn new(stream: Box<dyn CommandStream>, queue_depth: u32, think_time: u64) -> Self {
+        let queue_depth = queue_depth.max(1);
+        let description = stream.description();
+        ClosedLoop {
+            stream,
+            description: StreamDescription { queue_depth, timed: true, waits: true, ..description },
+            think_time,
+            free: (0..queue_depth).map(|_| Reverse(0)).collect(),
+            last: 0,
+            ahead: Batch::with_capacity(AHEAD),
+            at: 0,
+        }
+    }
+}
+
+impl CommandStream for ClosedLoop {
+    fn description(&self) -> StreamDescription {
+        self.description
+    }
+
+    fn load(&mut self, batch: &mut Batch, max: usize) -> StreamState {
+        self.stream.load(batch, max)
+    }
+
+    fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
+        let end = batch.len() + max;
+        while batch.len() < end {
+            if self.at == self.ahead.len() {
+                self.at = 0;
+                self.ahead.clear();
+                let _ = self.stream.next(&mut self.ahead, AHEAD);
+                if self.ahead.is_empty() {
+                    return StreamState::Ended;
+                }
+            }
+            let Some(Reverse(free)) = self.free.pop() else { return StreamState::Waiting };
+            self.last = self.last.max(free);
+            batch.commands.push(self.ahead.commands[self.at]);
+            batch.times.push(self.last);
+            batch.tickets.push(0);
+            self.at += 1;
+        }
+        StreamState::Ready
+    }
+
+    fn completed(&mut self, completions: &[Completion]) {
+        let free = |c: &Completion| Reverse(c.time_ns.unwrap_or(self.last) + self.think_time);
+        self.free.extend(completions.iter().map(free));
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        self.stream.figures()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wafer_interface::{Command, NsId, Op, Placement, stream};
+
+    use super::*;
+
+    fn reads(count: u64) -> impl CommandStream {
+        let mut lba = 0;
+        stream::from_fn(move |out, max| {
+            for _ in 0..max.min((count - lba) as usize) {
+                let command = Command {
+                    lba,
+                    blocks: 8,
+                    placement: Placement::NONE,
+                    op: Op::Read,
+                    namespace: NsId(0),
+                };
+                out.push(command);
+                lba += 1;
+            }
+        })
+    }
+
+    #[test]
+    fn a_place_is_free_after_completion_and_thought() {
+        let mut stream = ClosedLoop::new(Box::new(reads(5)), 2, 30);
+        let mut batch = Batch::default();
+        assert_eq!(stream.next(&mut batch, 8), StreamState::Waiting);
+        assert_eq!(batch.times, [0, 0]);
+        // The second place is free first; what follows keeps its order.
+        for time_ns in [100, 70] {
+            stream.completed(&[Completion { ticket: 0, time_ns: Some(time_ns) }]);
+        }
+        batch.clear();
+        assert_eq!(stream.next(&mut batch, 8), StreamState::Waiting);
+        assert_eq!(batch.times, [100, 130]);
+        stream.completed(&[Completion { ticket: 0, time_ns: Some(110) }]);
+        batch.clear();
+        assert_eq!(stream.next(&mut batch, 8), StreamState::Ended);
+        assert_eq!((batch.times.as_slice(), batch.commands[0].lba), ([140].as_slice(), 4));
+    }
+}

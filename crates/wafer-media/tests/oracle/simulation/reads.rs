@@ -1,0 +1,87 @@
+//! Reads of hosts: the units of their cells on the dies, until all have been brought.
+
+use wafer_interface::{Cause, MediaWork, RuId};
+use wafer_media::{Part, Parts, Work};
+
+use super::super::die::CellRead;
+use super::super::mix;
+use super::{Drive, Event, add};
+
+impl Drive<'_> {
+    pub(super) fn cells_read(&mut self, die: usize, read: &CellRead) {
+        let mut parts = Parts::default();
+        let waited = read.began - read.arrived;
+        let part = match read.behind {
+            None | Some(Work::HostRead) => Part::Reads,
+            Some(Work::HostProgram) => Part::HostProgram,
+            Some(Work::GcProgram) => Part::GcProgram,
+            Some(Work::MetadataProgram) => Part::MetadataProgram,
+            Some(Work::BackgroundRead) => Part::BackgroundRead,
+            Some(Work::Erase) => Part::Erase,
+        };
+        add(&mut parts, part, waited);
+        add(&mut parts, Part::Cells, read.length);
+        let flight = &mut self.flights[read.request];
+        if (self.now, read.unit) > (flight.last.0, flight.last.1) {
+            flight.last = (self.now, read.unit, parts);
+        }
+        self.events.push((self.now, read.request, Event::Read { die, pages: read.pages }));
+    }
+
+    pub(super) fn read(&mut self, number: usize) {
+        let unit = u64::from(self.config.planes) * self.config.plane_page.0 / self.shape.page_bytes;
+        let held = self.occupied[0] as usize;
+        let newest: Vec<u64> = self.written.iter().rev().take(held).copied().collect();
+        for work in self.flights[number].work {
+            let MediaWork::Read { ru, first, pages, cause: Cause::HostRead } = *work else {
+                continue;
+            };
+            let end = first + u64::from(pages);
+            let mut at = first;
+            while at < end {
+                let next = end.min((at / unit + 1) * unit);
+                if (at..next).all(|page| newest.contains(&page)) {
+                    self.counts.buffer_reads += 1;
+                } else {
+                    self.read_unit(number, ru, at / unit, (next - at) as u32);
+                }
+                at = next;
+            }
+        }
+        if self.flights[number].missing == 0 {
+            self.events.push((self.now, number, Event::Send));
+        }
+    }
+
+    fn read_unit(&mut self, number: usize, ru: RuId, unit: u64, pages: u32) {
+        let place = mix(unit ^ (u64::from(ru.0) << 40));
+        let die = self.die_of(ru, place);
+        let length = self.read_time(place >> 32);
+        self.counts.dies.0[Work::HostRead as usize] += length;
+        self.flights[number].units += 1;
+        self.flights[number].missing += 1;
+        let missed = (self.config.missed_slices * 4_294_967_296.0) as u64;
+        let draws = &mut self.draws;
+        let misses = || {
+            let mut count = 0;
+            loop {
+                *draws += 1;
+                if missed == 0 || mix(*draws) >> 32 >= missed {
+                    return count;
+                }
+                count += 1;
+            }
+        };
+        let (arrived, began) = (self.now, 0);
+        let read = CellRead {
+            request: number,
+            unit: self.flights[number].units,
+            pages,
+            arrived,
+            length,
+            behind: None,
+            began,
+        };
+        self.dies[die].read(read, misses);
+    }
+}
