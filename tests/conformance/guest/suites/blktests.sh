@@ -13,7 +13,7 @@ $(printf '%s\n' "$1" | sed 's/ \([A-Z_]*=\)/\n\1/g')
 CONFIG
     shift
     for one in "$@"; do
-        unit "$one" 300 ./check "$one"
+        unit "$one" 600 ./check "$one"
         # With a target of its own blktests leaves the loop device that nvmet would have exported.
         losetup -D
         mkdir -p $RESULTS/blktests
