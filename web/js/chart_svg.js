@@ -2,12 +2,11 @@
 
 import { svg } from "./dom.js";
 import { endings, placeLabels } from "./chart_ends.js";
+import { LAYOUT } from "./chart_layout.js";
 import { colour, dash, page } from "./colours.js";
 
-const WIDTH = 900;
-const HEIGHT = 420;
-const RIGHT = 20;
-const TOP = 36;
+const { width: WIDTH, right: RIGHT, top: TOP, bottom: BOTTOM, legend: LEGEND } = LAYOUT;
+const HEIGHT = BOTTOM + LAYOUT.below;
 /** The mean width of a character of the labels: an SVG cannot measure text before it is shown. */
 const CHARACTER = 6.7;
 
@@ -15,7 +14,7 @@ const CHARACTER = 6.7;
 export function ticks(low, high, count) {
   const rough = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? rough;
+  const step = LAYOUT.ticks.steps.map((m) => m * power).find((s) => s >= rough) ?? rough;
   const places = [];
   for (let i = Math.ceil(low / step); i * step <= high + step * 1e-9; i += 1) places.push(Number((i * step).toPrecision(12)));
   return places;
@@ -24,8 +23,7 @@ export function ticks(low, high, count) {
 /** A chart as an SVG element. */
 export function chartSvg(chart) {
   const { text, grid, back } = page();
-  const legend = 18 * chart.series.length;
-  const bottom = HEIGHT - 50;
+  const legend = LEGEND.line * chart.series.length;
   const [x0, x1] = chart.visible();
   let low = Infinity;
   let high = -Infinity;
@@ -37,10 +35,10 @@ export function chartSvg(chart) {
     }
   }
   const [y0, y1] = chart.rangeOfY(low, high);
-  const yTicks = chart.ticksY?.(y0, y1) ?? ticks(y0, y1, 6);
+  const yTicks = chart.ticksY?.(y0, y1) ?? ticks(y0, y1, LAYOUT.ticks.y);
   const left = 40 + CHARACTER * Math.max(4, ...yTicks.map((y) => chart.tick(y).length));
   const px = (x) => left + ((x - x0) / (x1 - x0)) * (WIDTH - left - RIGHT);
-  const py = (y) => bottom - ((y - y0) / (y1 - y0)) * (bottom - TOP);
+  const py = (y) => BOTTOM - ((y - y0) / (y1 - y0)) * (BOTTOM - TOP);
   const label = (x, y, anchor, words, more) =>
     svg("text", { x, y, "text-anchor": anchor, fill: text, ...more }, words);
   const clip = `clip-${chart.id}`;
@@ -50,24 +48,24 @@ export function chartSvg(chart) {
   });
   root.append(
     svg("rect", { width: WIDTH, height: HEIGHT + legend, fill: back }),
-    svg("clipPath", { id: clip }, svg("rect", { x: left, y: TOP, width: WIDTH - left - RIGHT, height: bottom - TOP })),
-    label(left, 20, "start", chart.title, { "font-size": 15, "font-weight": "bold" }),
+    svg("clipPath", { id: clip }, svg("rect", { x: left, y: TOP, width: WIDTH - left - RIGHT, height: BOTTOM - TOP })),
+    label(left, LAYOUT.title, "start", chart.title, { "font-size": 15, "font-weight": "bold" }),
   );
-  for (const x of chart.ticksX?.(x0, x1) ?? ticks(x0, x1, 8)) {
+  for (const x of chart.ticksX?.(x0, x1) ?? ticks(x0, x1, LAYOUT.ticks.x)) {
     root.append(
-      svg("line", { x1: px(x), x2: px(x), y1: TOP, y2: bottom, stroke: grid }),
-      label(px(x), bottom + 16, "middle", chart.formatX.axis ? chart.formatX.axis(x) : String(x)),
+      svg("line", { x1: px(x), x2: px(x), y1: TOP, y2: BOTTOM, stroke: grid }),
+      label(px(x), BOTTOM + LAYOUT.tick_x, "middle", chart.formatX.axis ? chart.formatX.axis(x) : String(x)),
     );
   }
   for (const y of yTicks) {
     root.append(
       svg("line", { x1: left, x2: WIDTH - RIGHT, y1: py(y), y2: py(y), stroke: grid }),
-      label(left - 6, py(y) + 4, "end", chart.tick(y)),
+      label(left - LAYOUT.tick_y[0], py(y) + LAYOUT.tick_y[1], "end", chart.tick(y)),
     );
   }
   root.append(
-    label((left + WIDTH - RIGHT) / 2, bottom + 36, "middle", chart.xLabel),
-    label(0, 0, "middle", chart.yLabel, { transform: `translate(16 ${(TOP + bottom) / 2}) rotate(-90)` }),
+    label((left + WIDTH - RIGHT) / 2, BOTTOM + LAYOUT.axis_x, "middle", chart.xLabel),
+    label(0, 0, "middle", chart.yLabel, { transform: `translate(${LAYOUT.axis_y} ${(TOP + BOTTOM) / 2}) rotate(-90)` }),
   );
   chart.series.forEach((s, i) => {
     const { x, y } = chart.drawn[i];
@@ -84,17 +82,17 @@ export function chartSvg(chart) {
         }
       });
     }
-    const at = HEIGHT + 18 * i;
+    const at = HEIGHT + LEGEND.line * i;
     root.append(
-      svg("line", { x1: left, x2: left + 26, y1: at, y2: at, stroke, "stroke-width": 3, "stroke-dasharray": pattern }),
-      label(left + 34, at + 4, "start", s.label),
+      svg("line", { x1: left, x2: left + LEGEND.sample, y1: at, y2: at, stroke, "stroke-width": 3, "stroke-dasharray": pattern }),
+      label(left + LEGEND.label, at + LAYOUT.tick_y[1], "start", s.label),
     );
   });
   const marks = endings(chart).map((end) => ({ ...end, px: px(end.x), py: py(end.y), width: CHARACTER * end.text.length }));
-  for (const end of placeLabels(marks, { left, right: WIDTH - RIGHT, top: TOP, bottom, line: 15 })) {
+  for (const end of placeLabels(marks, { left, right: WIDTH - RIGHT, top: TOP, bottom: BOTTOM, line: 15 })) {
     const stroke = colour(end.series.index);
     root.append(
-      svg("line", { x1: end.px, x2: end.px, y1: end.py - 6, y2: end.py + 6, stroke, "stroke-width": 2, class: "end" }),
+      svg("line", { x1: end.px, x2: end.px, y1: end.py - LAYOUT.end, y2: end.py + LAYOUT.end, stroke, "stroke-width": 2, class: "end" }),
       label(end.left, end.top + 4, "start", end.text, { stroke: back, "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round" }),
     );
   }

@@ -1,6 +1,7 @@
 // A record in the form that panels use: typed arrays, labels, and defaults for missing parts. Numbers derived
 // from counters (WAF, findings, bandwidth) come with the record; nothing is computed here.
 
+import { LAYOUT } from "./chart_layout.js";
 import { MOST_SERIES } from "./colours.js";
 
 /** Order of handles: by number, `gc` last. */
@@ -101,12 +102,12 @@ export function axisOf(runs, axis) {
   if (axis === "time") return { label: "time (s)", of: (run) => run.seconds, at: null };
   if (inVolumes) {
     return {
-      label: "host writes (multiples of the logical capacity)",
+      label: LAYOUT.host_writes.capacities,
       of: (run) => run.host.map((h) => h / run.logical),
       at: (run, host) => host / run.logical,
     };
   }
-  return { label: "host writes (GB)", of: (run) => run.host.map((h) => h / 1e9), at: (_, host) => host / 1e9 };
+  return { label: LAYOUT.host_writes.gigabytes, of: (run) => run.host.map((h) => h / 1e9), at: (_, host) => host / 1e9 };
 }
 
 /** Every leaf of a configuration: [dotted key, value as text]. */

@@ -1,5 +1,6 @@
 // WAF over written volume or time, for the runs or for the handles of one.
 
+import { LAYOUT } from "./chart_layout.js";
 import { button, choice, el, section } from "./dom.js";
 import { waf, times, seconds } from "./format.js";
 import { axisOf, hasTime, last, series } from "./run.js";
@@ -7,7 +8,7 @@ import { handleIndex } from "./colours.js";
 import { Chart } from "./chart.js";
 import { exporters } from "./exporting.js";
 
-const NAMES = { cumulative: "cumulative WAF", instantaneous: "instantaneous WAF", clamped: "clamped WAF" };
+const NAMES = LAYOUT.waf;
 
 const RULE = "Cumulative: media bytes written (MBMW) over host bytes written (HBMW) since the start. Instantaneous: the "
   + "same between two samples. Clamped: instantaneous, cut at the limit. An interval without host writes but with media "
@@ -32,7 +33,7 @@ function place(state) {
 
 function chartOf(state, id, title, height) {
   return new Chart({
-    id, title, height, yLabel: "WAF", format: formatOf(id), least: 1, formatX: (x) => place(state)(x),
+    id, title, height, yLabel: NAMES.label, format: formatOf(id), least: 1, formatX: (x) => place(state)(x),
   });
 }
 

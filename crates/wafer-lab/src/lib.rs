@@ -58,7 +58,7 @@ pub use experiment::{
 pub use precondition::PreconditionStream;
 pub use reference::{Comparison, ComparisonRow, Reference};
 pub use run::{Steps, run, run_with_policy};
-pub use source::{CommandsSource, FioSource, Source, Workload, find_model, models};
+pub use source::{CommandsSource, FioSource, Source, Workload, find_model, model_defaults, models};
 #[cfg(not(target_arch = "wasm32"))]
 pub use source::{TraceFile, TraceSource};
 pub use steady::SteadyStates;

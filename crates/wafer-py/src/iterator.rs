@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 use wafer_interface::{Command, LBA_BYTES, stream};
-use wafer_lab::source::{Built, SourceTarget};
+use wafer_lab::source::{Built, Host, SourceTarget};
 use wafer_lab::{LabError, Source};
 
 use crate::arrays;
@@ -52,6 +52,7 @@ impl Source for IteratorSource {
             namespace_blocks: bytes.iter().map(|bytes| bytes / LBA_BYTES).collect(),
         };
         Ok(Built {
+            host: Host::default(),
             jobs: Vec::new(),
             stream: Box::new(stream::from_fn(move |out, max| pull.fill(out, max))),
             total_bytes: None,

@@ -251,11 +251,15 @@ impl New {
         #[cfg(target_os = "linux")]
         {
             use rustix::fs::{CWD, Mode, OFlags, openat};
+            use rustix::io::Errno;
             let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-            if Path::new("/proc/self/fd").exists()
-                && let Ok(file) = openat(CWD, folder, flags, Mode::from_raw_mode(0o666))
-            {
-                return Ok(New::Unnamed(file.into()));
+            if Path::new("/proc/self/fd").exists() {
+                match openat(CWD, folder, flags, Mode::from_raw_mode(0o666)) {
+                    Ok(file) => return Ok(New::Unnamed(file.into())),
+                    // A file system without such files.
+                    Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
         }
         let everybody = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666);
@@ -359,6 +363,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(write_text(folder.path(), "x").unwrap_err().to_string().ends_with("is a folder"));
         assert!(write_text(Path::new(""), "x").is_err());
+        let missing = write_text(&folder.path().join("none/x"), "x").unwrap_err();
+        let cause = std::error::Error::source(&missing).unwrap().to_string();
+        assert_eq!(cause, "No such file or directory (os error 2)");
     }
 
     #[test]

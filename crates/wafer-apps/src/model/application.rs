@@ -19,11 +19,6 @@ pub(crate) trait Application: Send {
     /// Appends the commands of the next step.
     fn step(&mut self, out: &mut Vec<Command>);
 
-    /// Returns the number of commands that the application keeps in flight.
-    fn queue_depth(&self) -> u32 {
-        32
-    }
-
     /// Returns what [`CommandStream::figures`] reports.
     fn figures(&self) -> Vec<Figure> {
         Vec::new()
@@ -33,13 +28,14 @@ pub(crate) trait Application: Send {
 /// The stream of an application.
 pub(crate) struct Steps<A> {
     application: A,
+    queue_depth: u32,
     loaded: bool,
     surplus: Surplus,
 }
 
 impl<A: Application> Steps<A> {
-    pub(crate) fn new(application: A) -> Self {
-        Steps { application, loaded: false, surplus: Surplus::default() }
+    pub(crate) fn new(application: A, queue_depth: u32) -> Self {
+        Steps { application, queue_depth, loaded: false, surplus: Surplus::default() }
     }
 }
 
@@ -47,7 +43,7 @@ impl<A: Application> CommandStream for Steps<A> {
     fn description(&self) -> StreamDescription {
         StreamDescription {
             identifiers: false,
-            queue_depth: self.application.queue_depth(),
+            queue_depth: self.queue_depth,
             loads: true,
             timed: false,
             waits: false,

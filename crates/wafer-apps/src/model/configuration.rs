@@ -21,6 +21,8 @@ pub(super) trait Configuration:
     const NAME: &'static str;
     /// See [`ModelInfo::summary`].
     const SUMMARY: &'static str;
+    /// See [`ModelInfo::queue_depth`].
+    const QUEUE_DEPTH: u32 = 32;
     /// See [`ModelInfo::paths`].
     const PATHS: &'static [&'static str] = &[];
     /// The application while it runs.
@@ -40,7 +42,7 @@ impl<C: Configuration> Model for C {
     }
 
     fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, InvalidKey> {
-        Ok(Box::new(Steps::new(self.application(space, seed)?)))
+        Ok(Box::new(Steps::new(self.application(space, seed)?, C::QUEUE_DEPTH)))
     }
 
     fn parameters(&self) -> Table {
@@ -54,6 +56,7 @@ pub(super) const fn info<C: Configuration>() -> ModelInfo {
     ModelInfo {
         name: C::NAME,
         summary: C::SUMMARY,
+        queue_depth: C::QUEUE_DEPTH,
         make: read::<C>,
         defaults: || C::default().parameters(),
         schema: C::json_schema,

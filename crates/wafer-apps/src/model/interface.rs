@@ -36,6 +36,8 @@ pub struct ModelInfo {
     pub name: &'static str,
     /// One line for `wafer models`.
     pub summary: &'static str,
+    /// Commands that it keeps in flight, unless it is told otherwise.
+    pub queue_depth: u32,
     /// Reads its keys, `model` itself left out.
     pub make: fn(Table) -> Result<Box<dyn Model>, ReadError>,
     /// Its keys with their defaults.

@@ -64,6 +64,8 @@ const ZONES: [(u64, u64); 3] = [(50, 5), (30, 20), (20, 100)];
 
 impl Configuration for Jesd219aConfig {
     const NAME: &'static str = "jesd219a";
+    /// An assumption: an endurance test keeps the drive busy.
+    const QUEUE_DEPTH: u32 = 256;
     const SUMMARY: &'static str =
         "JESD219A enterprise endurance workload: mixed sizes, three zones, 40 % reads";
     type Application = Jesd219a;
@@ -148,11 +150,6 @@ impl Application for Jesd219a {
         self.counts[usize::from(!read)] += 1;
         self.written += if read { 0 } else { size };
         out.push(command(op, 0, at, size, placement(self.config.handle)));
-    }
-
-    /// An assumption: an endurance test keeps the drive busy.
-    fn queue_depth(&self) -> u32 {
-        256
     }
 
     fn figures(&self) -> Vec<Figure> {

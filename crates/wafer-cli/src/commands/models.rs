@@ -3,14 +3,14 @@
 use std::io::Write as _;
 
 use serde_json::{Value, json};
-use wafer_lab::{ModelInfo, find_model, models};
+use wafer_lab::{ModelInfo, find_model, model_defaults, models};
 
 use crate::args::ModelsArgs;
 use wafer_output as output;
 
 /// Returns a model with its keys and their defaults.
 fn described(model: &ModelInfo) -> anyhow::Result<Value> {
-    let defaults = serde_json::to_value((model.defaults)())?;
+    let defaults = serde_json::to_value(model_defaults(model))?;
     Ok(json!({ "name": model.name, "summary": model.summary, "defaults": defaults }))
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ModelsArgs) -> anyhow::Result<()> {
         }
         let mut out = output::styled();
         writeln!(out, "[workload]\nmodel = \"{}\"", model.name)?;
-        write!(out, "{}", (model.defaults)())?;
+        write!(out, "{}", model_defaults(model))?;
         return Ok(());
     }
     if args.json {

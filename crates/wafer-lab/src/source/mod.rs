@@ -19,7 +19,7 @@ pub use commands::CommandsSource;
 pub use fio::FioSource;
 use interface::Kind;
 pub use interface::{Built, Host, Source, SourceTarget, TimedJob, Workload};
-pub use model::{ModelSource, find_model, models};
+pub use model::{ModelSource, find_model, model_defaults, models};
 use schemars::{Schema, SchemaGenerator, json_schema};
 pub use tenants::TenantsSource;
 pub(crate) use tenants::schema as tenant_schema;

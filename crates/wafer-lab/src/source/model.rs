@@ -4,7 +4,7 @@ use std::path::Path;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use wafer_apps::model;
 use wafer_apps::model::{Extent, MODELS, Model, ModelInfo, Space};
 
@@ -31,10 +31,10 @@ pub struct ModelSource {
 #[serde(deny_unknown_fields)]
 struct HostFile {
     /// Commands that the application keeps in flight, 1 to 65536: its weight beside other tenants, and with a
-    /// clock the most that wait for the drive. Default: 256 for `jesd219a`, 32 for the others.
+    /// clock the most that wait for the drive.
     queue_depth: Option<u32>,
     /// Microseconds that the application works between the completion of a command and the submission of the
-    /// next in its place, 0 to 1e9. Only a run with a clock heeds it. Default: 0.
+    /// next in its place, 0 to 1e9. Only a run with a clock heeds it.
     think_time_us: Option<f64>,
 }
 
@@ -128,6 +128,13 @@ fn schema(generator: &mut SchemaGenerator) -> Vec<Schema> {
         let table = schemas::merged(schemas::table_with("model", name), &(info.schema)(generator));
         let mut table = schemas::merged(table, &HostFile::json_schema(generator));
         table.insert("description".to_owned(), info.summary.into());
+        let defaults = model_defaults(info);
+        for key in schemas::names::<HostFile>() {
+            let path = format!("/properties/{key}");
+            if let Some(Value::Object(schema)) = table.pointer_mut(&path) {
+                schema.insert("default".to_owned(), json!(defaults[&key]));
+            }
+        }
         schemas::define(generator, &format!("workload-{}", info.name), table)
     };
     MODELS.iter().map(table).collect()
@@ -155,6 +162,14 @@ fn find(name: &str) -> Result<&'static ModelInfo, String> {
 /// Returns all application models.
 pub fn models() -> &'static [ModelInfo] {
     MODELS
+}
+
+/// Returns the keys of a model with their defaults, those that every model has included.
+pub fn model_defaults(model: &ModelInfo) -> toml::Table {
+    let mut keys = (model.defaults)();
+    keys.insert("queue_depth".to_owned(), model.queue_depth.into());
+    keys.insert("think_time_us".to_owned(), 0.0.into());
+    keys
 }
 
 /// Returns the application model of a name.

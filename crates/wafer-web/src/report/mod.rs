@@ -86,8 +86,14 @@ pub fn asset(path: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
 /// Returns the colours and dashes of series as JSON: `light`, `dark` and `dashes` in the order in which series get them,
 /// and `gc` for relocated data. Pages use them; figures outside a page can look the same.
 pub fn palette() -> String {
-    let module = text("js/palette.js");
-    let (_, value) = module.split_once("PALETTE =").unwrap_or_default();
+    json_of("palette.js")
+}
+
+/// Returns the JSON that a module of the page exports.
+fn json_of(module: &str) -> String {
+    let module = text(&format!("js/{module}"));
+    let (_, export) = module.split_once("export const ").unwrap_or_default();
+    let (_, value) = export.split_once('=').unwrap_or_default();
     value.trim().trim_end_matches(';').to_owned()
 }
 

@@ -1,20 +1,15 @@
-//! A line chart as SVG. `web/js/chart_svg.js` draws the same picture in a browser, with what is zoomed and chosen there.
+//! A line chart as SVG. `web/js/chart_svg.js` draws the same picture in a browser, with what is zoomed and chosen there;
+//! `web/js/chart_layout.js` describes it for both.
 
 use serde::Deserialize;
 
 use super::html::escape;
-use crate::report::palette;
+use crate::report::{json_of, palette};
 
 /// Curves of one chart: as many as there are colours and dashes to tell them apart.
 pub(super) const MOST_LINES: usize = 64;
 /// Points that a curve keeps.
 const MOST_POINTS: usize = 300;
-
-const WIDTH: f64 = 900.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 20.0;
-const TOP: f64 = 30.0;
-const BOTTOM: f64 = 330.0;
 
 /// x and y; a gap has no y.
 type Point = (f64, Option<f64>);
@@ -31,6 +26,7 @@ pub(super) struct Line {
 
 /// A chart.
 pub(super) struct Chart<'a> {
+    pub(super) layout: &'a Layout,
     pub(super) title: &'a str,
     pub(super) x_label: &'a str,
     pub(super) y_label: &'a str,
@@ -50,6 +46,62 @@ struct Gc {
     light: String,
     dark: String,
     dash: Vec<u32>,
+}
+
+/// The description that both pictures follow.
+#[derive(Deserialize)]
+pub(super) struct Layout {
+    width: f64,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    below: f64,
+    title: f64,
+    tick_x: f64,
+    tick_y: [f64; 2],
+    axis_x: f64,
+    axis_y: f64,
+    legend: Legend,
+    end: f64,
+    ticks: Ticks,
+    pub(super) host_writes: HostWrites,
+    pub(super) waf: Waf,
+}
+
+#[derive(Deserialize)]
+struct Legend {
+    line: f64,
+    sample: f64,
+    label: f64,
+}
+
+#[derive(Deserialize)]
+struct Ticks {
+    x: f64,
+    y: f64,
+    steps: Vec<f64>,
+}
+
+/// The label of the horizontal axis.
+#[derive(Deserialize)]
+pub(super) struct HostWrites {
+    pub(super) capacities: String,
+    pub(super) gigabytes: String,
+}
+
+/// Words for WAF.
+#[derive(Deserialize)]
+pub(super) struct Waf {
+    pub(super) label: String,
+    pub(super) cumulative: String,
+}
+
+/// Returns the description of charts.
+pub(super) fn layout() -> Layout {
+    // The file is part of the binary, and a test reads it.
+    serde_json::from_str(&json_of("chart_layout.js"))
+        .unwrap_or_else(|e| panic!("web/js/chart_layout.js: {e}"))
 }
 
 fn the_palette() -> Palette {
@@ -82,11 +134,10 @@ pub(crate) fn styles() -> String {
 }
 
 /// Returns round places between two values, about `count` of them.
-fn ticks(low: f64, high: f64, count: f64) -> Vec<f64> {
+fn ticks(low: f64, high: f64, count: f64, steps: &[f64]) -> Vec<f64> {
     let rough = (high - low) / count;
     let power = 10f64.powf(rough.log10().floor());
-    let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|m| m * power);
-    let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(rough);
+    let step = steps.iter().map(|m| m * power).find(|step| *step >= rough).unwrap_or(rough);
     let first = (low / step).ceil() as i64;
     let last = (high / step + 1e-9).floor() as i64;
     (first..=last).map(|i| i as f64 * step).collect()
@@ -124,9 +175,12 @@ impl Chart<'_> {
         let high = ys.iter().copied().fold(low, f64::max);
         let room = (high - low).max(0.1) * 0.06;
         let (low, high) = (low - room, high.max(low + 0.1) + room);
-        let px = |x: f64| LEFT + x / high_x * (WIDTH - LEFT - RIGHT);
-        let py = |y: f64| BOTTOM - (y - low) / (high - low) * (BOTTOM - TOP);
-        let height = BOTTOM + 50.0 + 18.0 * lines.len() as f64;
+        let Layout { width, left, top, bottom, .. } = *self.layout;
+        let (layout, legend) = (self.layout, &self.layout.legend);
+        let right = width - layout.right;
+        let px = |x: f64| left + x / high_x * (right - left);
+        let py = |y: f64| bottom - (y - low) / (high - low) * (bottom - top);
+        let height = bottom + layout.below + legend.line * lines.len() as f64;
         let words = |x: f64, y: f64, anchor: &str, text: &str| {
             format!(
                 "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
@@ -139,22 +193,23 @@ impl Chart<'_> {
             )
         };
         let mut svg = format!(
-            "<svg class=\"still\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {WIDTH} {height}\">\n",
+            "<svg class=\"still\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {width} {height}\">\n",
             title = escape(self.title)
         );
-        svg += &words(LEFT, 18.0, "start", self.title);
-        for x in ticks(0.0, high_x, 8.0) {
-            svg += &rule(px(x), TOP, px(x), BOTTOM);
-            svg += &words(px(x), BOTTOM + 16.0, "middle", &label(x));
+        svg += &words(left, layout.title, "start", self.title);
+        for x in ticks(0.0, high_x, layout.ticks.x, &layout.ticks.steps) {
+            svg += &rule(px(x), top, px(x), bottom);
+            svg += &words(px(x), bottom + layout.tick_x, "middle", &label(x));
         }
-        for y in ticks(low, high, 6.0) {
-            svg += &rule(LEFT, py(y), WIDTH - RIGHT, py(y));
-            svg += &words(LEFT - 6.0, py(y) + 4.0, "end", &label(y));
+        for y in ticks(low, high, layout.ticks.y, &layout.ticks.steps) {
+            svg += &rule(left, py(y), right, py(y));
+            svg += &words(left - layout.tick_y[0], py(y) + layout.tick_y[1], "end", &label(y));
         }
-        svg += &words((LEFT + WIDTH - RIGHT) / 2.0, BOTTOM + 34.0, "middle", self.x_label);
+        svg += &words((left + right) / 2.0, bottom + layout.axis_x, "middle", self.x_label);
         svg += &format!(
-            "<text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-            (TOP + BOTTOM) / 2.0,
+            "<text transform=\"translate({} {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+            layout.axis_y,
+            (top + bottom) / 2.0,
             escape(self.y_label)
         );
         for (i, (line, points)) in lines.iter().enumerate() {
@@ -165,14 +220,14 @@ impl Chart<'_> {
                 let (x, y) = (px(x), py(y));
                 svg += &format!(
                     "<line class=\"end\" x1=\"{x:.1}\" y1=\"{:.1}\" x2=\"{x:.1}\" y2=\"{:.1}\"/>\n",
-                    y - 6.0,
-                    y + 6.0
+                    y - layout.end,
+                    y + layout.end
                 );
-                svg += &words(x + 6.0, y + 4.0, "start", &line.label);
+                svg += &words(x + layout.tick_y[0], y + layout.tick_y[1], "start", &line.label);
             }
-            let y = BOTTOM + 56.0 + 18.0 * i as f64;
-            svg += &format!("<path class=\"{class}\" d=\"M{LEFT} {y}h30\"/>\n");
-            svg += &words(LEFT + 38.0, y + 4.0, "start", &line.label);
+            let y = bottom + layout.below + legend.line * i as f64;
+            svg += &format!("<path class=\"{class}\" d=\"M{left} {y}h{}\"/>\n", legend.sample);
+            svg += &words(left + legend.label, y + layout.tick_y[1], "start", &line.label);
         }
         svg + "</svg>\n"
     }
@@ -197,8 +252,9 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_within() {
-        assert_eq!(ticks(0.94, 3.6, 6.0), [1.0, 1.5, 2.0, 2.5, 3.0, 3.5]);
-        assert_eq!(ticks(0.0, 8.0, 8.0), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+        let steps = layout().ticks.steps;
+        assert_eq!(ticks(0.94, 3.6, 6.0, &steps), [1.0, 1.5, 2.0, 2.5, 3.0, 3.5]);
+        assert_eq!(ticks(0.0, 8.0, 8.0, &steps), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
     }
 
     #[test]
@@ -219,7 +275,8 @@ mod tests {
     #[test]
     fn a_chart_without_points_is_nothing() {
         let line = Line { label: "a".to_owned(), index: Some(0), x: vec![], y: vec![] };
-        let chart = Chart { title: "t", x_label: "x", y_label: "y", lines: vec![line] };
+        let chart =
+            Chart { layout: &layout(), title: "t", x_label: "x", y_label: "y", lines: vec![line] };
         assert_eq!(chart.svg(), "");
     }
 }

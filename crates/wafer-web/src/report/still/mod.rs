@@ -15,7 +15,7 @@ pub(crate) use html::escape;
 use wafer_record::text::bytes;
 use wafer_record::{Finding, HandleKey, Record};
 
-use self::chart::{Chart, Line};
+use self::chart::{Chart, Layout, Line, layout};
 use self::html::{Cell, number, table, text};
 use crate::report::Page;
 use crate::report::data::Run;
@@ -100,12 +100,15 @@ fn volumes(record: &Record, in_capacities: bool) -> Vec<f64> {
     record.timeline.host_bytes.iter().map(|host| *host as f64 / unit).collect()
 }
 
-fn axis(in_capacities: bool) -> &'static str {
-    if in_capacities {
-        "host writes (multiples of the logical capacity)"
-    } else {
-        "host writes (GB)"
-    }
+fn axis(layout: &Layout, in_capacities: bool) -> &str {
+    let words = &layout.host_writes;
+    if in_capacities { &words.capacities } else { &words.gigabytes }
+}
+
+/// Returns words as a heading.
+fn heading(words: &str) -> String {
+    let (first, rest) = words.split_at(words.chars().next().map_or(0, char::len_utf8));
+    first.to_uppercase() + rest
 }
 
 fn waf(runs: &[Run]) -> String {
@@ -116,10 +119,12 @@ fn waf(runs: &[Run]) -> String {
         x: volumes(&run.record, in_capacities),
         y: run.record.metrics.as_ref().map_or_else(Vec::new, |m| m.device.cumulative.clone()),
     });
+    let layout = layout();
     let mut html = Chart {
-        title: "Cumulative WAF",
-        x_label: axis(in_capacities),
-        y_label: "WAF",
+        layout: &layout,
+        title: &heading(&layout.waf.cumulative),
+        x_label: axis(&layout, in_capacities),
+        y_label: &layout.waf.label,
         lines: lines.collect(),
     }
     .svg();
@@ -217,10 +222,12 @@ fn handles(record: &Record) -> String {
         x: volumes(record, in_capacities),
         y: handle.ratios.cumulative.clone(),
     });
+    let layout = layout();
     let chart = Chart {
-        title: "Cumulative WAF by handle",
-        x_label: axis(in_capacities),
-        y_label: "WAF",
+        layout: &layout,
+        title: &format!("{} by handle", heading(&layout.waf.cumulative)),
+        x_label: axis(&layout, in_capacities),
+        y_label: &layout.waf.label,
         lines: lines.collect(),
     };
     let last = |column: Option<&Vec<u64>>| {
