@@ -21,9 +21,9 @@ def interruptible() -> Iterator[Cancel]:
     Ctrl-C ends the context, and the code after it runs, with the results so far. A second Ctrl-C raises
     ``KeyboardInterrupt`` as usual. Outside the main thread Ctrl-C is left as it is.
 
-    Returns
-    -------
-    Iterator[Cancel]
+    Yields
+    ------
+    Cancel
         The :class:`wafer.Cancel` to give to runs.
 
     Raises

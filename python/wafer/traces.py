@@ -90,10 +90,10 @@ def requests(path: str | os.PathLike[str], *, format: str | None = None) -> Iter
     format
         Name of the format. Default: detected from the first bytes.
 
-    Returns
-    -------
-    Iterator[Requests]
-        An iterator of chunks of consecutive requests.
+    Yields
+    ------
+    Requests
+        Chunks of consecutive requests.
 
     Raises
     ------

@@ -101,7 +101,7 @@ impl Tenants {
     fn turn(&mut self) -> Result<usize, StreamState> {
         match self.turns {
             Turns::Times => return self.earliest(),
-            Turns::Clock { first } => return self.first_ready(first),
+            Turns::Clock => return self.first_ready(),
             Turns::Shares { .. } | Turns::Cycle { .. } => {}
         }
         loop {
@@ -131,12 +131,11 @@ impl Tenants {
         best.map(|(_, i)| i).ok_or(StreamState::Ended)
     }
 
-    /// Returns the first tenant from `first` on, and around, that has a command ready.
-    fn first_ready(&mut self, first: usize) -> Result<usize, StreamState> {
-        let count = self.tenants.len();
+    /// Returns the first tenant that has a command ready. Their times order the commands, not their turns.
+    fn first_ready(&mut self) -> Result<usize, StreamState> {
         let mut none = StreamState::Ended;
-        for i in (0..count).map(|n| (first + n) % count) {
-            match self.tenants[i].state() {
+        for (i, queue) in self.tenants.iter_mut().enumerate() {
+            match queue.state() {
                 StreamState::Ready => return Ok(i),
                 StreamState::Waiting => none = StreamState::Waiting,
                 StreamState::Ended => {}

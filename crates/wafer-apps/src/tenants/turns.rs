@@ -29,8 +29,8 @@ pub(super) enum Turns {
     Cycle { order: Vec<usize>, at: usize },
     /// By the arrival times of the commands.
     Times,
-    /// Whoever has a command ready, from tenant `first` on, and around.
-    Clock { first: usize },
+    /// Whoever has a command ready.
+    Clock,
 }
 
 /// Fraction of the fixed point.
@@ -50,7 +50,7 @@ impl Turns {
             }
             Pacing::ClosedLoop(depths) => Turns::Cycle { order: spread(depths), at: 0 },
             Pacing::Time => Turns::Times,
-            Pacing::Clock => Turns::Clock { first: 0 },
+            Pacing::Clock => Turns::Clock,
         }
     }
 
@@ -62,7 +62,7 @@ impl Turns {
                 live.min_by_key(|&i| received[i])
             }
             Turns::Cycle { order, at } => order.get(*at).copied(),
-            Turns::Times | Turns::Clock { .. } => None,
+            Turns::Times | Turns::Clock => None,
         }
     }
 
@@ -73,8 +73,7 @@ impl Turns {
                 received[i] += u128::from(written) * per_byte[i];
             }
             Turns::Cycle { order, at } => *at = (*at + 1) % order.len(),
-            Turns::Times => {}
-            Turns::Clock { first } => *first = i + 1,
+            Turns::Times | Turns::Clock => {}
         }
     }
 
@@ -87,7 +86,7 @@ impl Turns {
                 order.retain(|&t| t != i);
                 *at = if before < order.len() { before } else { 0 };
             }
-            Turns::Times | Turns::Clock { .. } => {}
+            Turns::Times | Turns::Clock => {}
         }
     }
 }
