@@ -1,5 +1,19 @@
 # Runs one suite against one target: /host/suite and /host/target name them. Everything the suite says goes to
 # /host/results; what a test result means is decided outside.
+# unit NAME SECONDS COMMAND...: runs a part of the suite. Its output is results/units/NAME, its exit status NAME.status, 124 if its
+# time was over. A part that ended in an earlier run is not run again.
+unit() {
+    local out=$RESULTS/units/$1 limit=$2 status
+    shift 2
+    [ ! -e "$out.status" ] || return "$(cat "$out.status")"
+    mkdir -p "${out%/*}"
+    timeout --kill-after=30 "$limit" "$@" >"$out" 2>&1 </dev/null
+    status=$?
+    [ $status != 137 ] || status=124
+    [ $status != 124 ] || echo "timed out after $limit s" >>"$out"
+    echo $status >"$out.status"
+    return $status
+}
 SUITE=$(cat /host/suite) TARGET=$(cat /host/target) RESULTS=/host/results
 export SUITE TARGET RESULTS
 mount -t devpts -o ptmxmode=666 devpts /dev/pts 2>/dev/null || { mkdir -p /dev/pts && mount -t devpts devpts /dev/pts; }
@@ -12,7 +26,7 @@ udevadm settle
 cp /host/wafer /usr/local/bin/
 uname -r >$RESULTS/kernel
 . /host/targets.sh
-. "/host/suites/$SUITE.sh" >"$RESULTS/output" 2>&1
+. "/host/suites/$SUITE.sh" >>"$RESULTS/output" 2>&1
 status=$?
 dmesg >"$RESULTS/dmesg"
 [ -e /tmp/server.log ] && cp /tmp/server.log "$RESULTS/"

@@ -6,5 +6,8 @@ if [ "$TARGET" = ours ]; then
     settings="NVME_TARGET_CONTROL=/host/nvme-target-control"
 fi
 check "$settings" $(cd tests && grep -L '^test_device()' nvme/[0-9]*[0-9])
+# What a test left that was stopped.
+nvme disconnect-all
+[ "$TARGET" != ours ] || /host/nvme-target-control cleanup
 target_up || exit 1
 check "TEST_DEVS=($NS) NVMET_TRTYPES=tcp" $(cd tests && grep -l '^test_device()' nvme/[0-9]*[0-9])

@@ -1,5 +1,7 @@
 # check SETTINGS TEST...: runs tests of blktests, one at a time, with settings for its configuration file.
 cd /src/blktests || exit 1
+# A test that loads it unloads it at its end, and waits for minutes if something still has a loop device.
+modprobe loop
 check() {
     cat >config <<CONFIG
 TIMEOUT=10
@@ -11,7 +13,9 @@ $(printf '%s\n' "$1" | sed 's/ \([A-Z_]*=\)/\n\1/g')
 CONFIG
     shift
     for one in "$@"; do
-        timeout 300 ./check "$one" || echo "$one: status $?"
+        unit "$one" 600 ./check "$one"
+        # With a target of its own blktests leaves the loop device that nvmet would have exported.
+        losetup -D
         mkdir -p $RESULTS/blktests
         cp -r results/. $RESULTS/blktests/
     done

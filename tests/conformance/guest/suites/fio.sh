@@ -8,7 +8,5 @@ for script in nvmept_fdp nvmept_pi nvmept_trim nvmept_write_mode nvmept_streams;
         ARGUMENTS="--set fdp=false --set streams=16" target_up || exit 1
         nvme dir-send "$NS" -D 0 -O 1 -e 1 -T 1 || exit 1
     fi
-    echo "== $script"
-    timeout 900 python3 $script.py --dut "$GENERIC" -f /src/fio/fio -a /tmp/$script 2>&1 | tee $RESULTS/$script.txt
-    echo "status ${PIPESTATUS[0]}" >>$RESULTS/$script.txt
+    unit $script 1200 python3 $script.py --dut "$GENERIC" -f /src/fio/fio -a /tmp/$script
 done

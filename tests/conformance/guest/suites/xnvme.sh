@@ -21,5 +21,8 @@ nsid = 1
 labels = ["dev", "cdev", "nvm", "scc", "write_zeroes", "write_uncor", "large_mdts", "log_health_ns", "idfy_cs", "fdp"]
 driver_attachment = "kernel"
 TOML
-PYTHONPATH=/src/xnvme.site timeout 3000 python3 -m pytest --config /tmp/cijoe.toml --output /tmp/cijoe -p no:cacheprovider \
-    --report-log=$RESULTS/report.jsonl -q -rfE tests/logic tests/tools tests/examples
+export PYTHONPATH=/src/xnvme.site
+for part in logic tools examples; do
+    unit $part 2400 python3 -m pytest --config /tmp/cijoe.toml --output /tmp/cijoe-$part -p no:cacheprovider --timeout=120 \
+        --report-log=$RESULTS/$part.jsonl -q -rfE tests/$part
+done
