@@ -8,15 +8,6 @@ use wafer_storage::DataSpec;
 /// What a drive keeps beside its data; it appends these to the path.
 const KEPT: [&str; 3] = ["", ".state", ".journal"];
 
-/// Refuses a device file, a data file, a capture and counters of which two are the same file.
-pub(crate) fn check(
-    device: &str,
-    data: &DataSpec,
-    outputs: impl IntoIterator<Item = PathBuf>,
-) -> Result<(), RecordError> {
-    claim(&mut Outputs::default(), device, data, outputs)
-}
-
 /// Refuses the files of a drive of which one is also another file of it, or one that was claimed before.
 pub(crate) fn claim(
     all: &mut Outputs,

@@ -22,7 +22,8 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let resolved = load_device(&args.device.device, &args.device.set)?;
     let json = args.json.clone().filter(|path| !output::is_stdout(path));
     let outputs = args.record.clone().into_iter().chain(json);
-    super::drive_files::check(&args.device.device, &args.data, outputs)?;
+    let mut all = Outputs::default();
+    super::drive_files::claim(&mut all, &args.device.device, &args.data, outputs)?;
     output::notices(quiet, &resolved.notices);
     crate::log::to_stderr(quiet);
     cancel_on_ctrl_c()?;

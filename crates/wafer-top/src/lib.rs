@@ -1,0 +1,178 @@
+//! A running drive in the terminal.
+//!
+//! # What it is
+//! [`Remote`] asks a server for the state of its drive; [`print`] shows it once; [`watch`] shows it until a key ends it.
+//! `screen.rs` draws.
+//!
+//! # Error model
+//! A server that does not answer, or answers something else, is one line with its address. While the screen is shown it
+//! stands there, and the server is asked again.
+
+mod screen;
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
+use serde::de::DeserializeOwned;
+use wafer_record::Snapshot;
+use wafer_record::metrics::Waf;
+
+use self::screen::{Screen, draw};
+use wafer_output as output;
+use wafer_output::Table;
+
+/// Why the state of a drive cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum TopError {
+    /// A server does not give the state of a drive.
+    #[error("{address}: {reason}")]
+    Server {
+        /// What was asked.
+        address: String,
+        /// Why it was in vain.
+        reason: String,
+    },
+    /// The terminal cannot be used.
+    #[error(transparent)]
+    Terminal(#[from] std::io::Error),
+}
+
+/// The server at the other end.
+pub struct Remote {
+    agent: ureq::Agent,
+    address: String,
+    token: Option<String>,
+}
+
+impl Remote {
+    /// Returns the server at an address, which may hold the token as `?token=TOKEN`.
+    pub fn new(url: &str, token: Option<&str>) -> Self {
+        let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(5)));
+        // The address as it was printed may hold the token.
+        let (address, query) = url.split_once('?').unwrap_or((url, ""));
+        let shown = query.split('&').find_map(|pair| pair.strip_prefix("token="));
+        Remote {
+            agent: config.build().into(),
+            address: format!("{}/api/v1/state", address.trim_end_matches('/')),
+            token: token.or(shown).map(str::to_owned),
+        }
+    }
+
+    /// Returns the newest state of the device.
+    ///
+    /// # Errors
+    /// The server does not answer, or is none of ours.
+    pub fn state<T: DeserializeOwned>(&self) -> Result<T, TopError> {
+        let mut request = self.agent.get(&self.address);
+        if let Some(token) = &self.token {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+        let failed = |e: ureq::Error| {
+            let reason = match e {
+                ureq::Error::StatusCode(401) => "a token is needed; give --token".to_owned(),
+                ureq::Error::Json(_) => "not a wafer drive".to_owned(),
+                e => e.to_string(),
+            };
+            TopError::Server { address: self.address.clone(), reason }
+        };
+        request.call().and_then(|mut response| response.body_mut().read_json()).map_err(failed)
+    }
+}
+
+fn waf(of: &Snapshot) -> String {
+    output::waf(Waf::of(of.counters.host_bytes, of.counters.media_bytes).ratio())
+}
+
+fn units(of: &Snapshot) -> String {
+    let [free, open, closed] = of.live.free_open_closed;
+    format!("{free} free, {open} open, {closed} closed")
+}
+
+/// Returns the rows of the table of handles.
+fn handles(of: &Snapshot) -> impl Iterator<Item = [String; 5]> {
+    of.handles.iter().filter(|(_, c)| c.media_bytes > 0).map(|(key, c)| {
+        [
+            key.to_string(),
+            output::bytes(c.host_bytes),
+            output::bytes(c.media_bytes),
+            output::waf(Waf::of(c.host_bytes, c.media_bytes).ratio()),
+            output::bytes(c.media_bytes.saturating_sub(c.host_bytes)),
+        ]
+    })
+}
+
+const HANDLES: [&str; 5] = ["handle", "host", "media", "WAF", "moved by GC"];
+
+/// Prints a state.
+///
+/// # Errors
+/// Stdout cannot be written.
+pub fn print(now: &Snapshot) -> Result<(), TopError> {
+    let mut out = output::styled();
+    writeln!(
+        out,
+        "{}  host {}  media {}  erased {}  WAF {}",
+        now.live.state,
+        output::bytes(now.counters.host_bytes),
+        output::bytes(now.counters.media_bytes),
+        output::bytes(now.counters.erased_bytes),
+        waf(now)
+    )?;
+    writeln!(out, "reclaim units {}  connections {}\n", units(now), now.live.connections.len())?;
+    let mut table = Table::default().numbers(HANDLES);
+    for row in handles(now) {
+        table.row(row);
+    }
+    table.print(&mut out)?;
+    Ok(out.flush()?)
+}
+
+/// Shows the state of a drive in the terminal, from `first` on, until the user ends it.
+///
+/// # Errors
+/// The terminal cannot be used.
+pub fn watch(server: &Remote, interval: Duration, first: Snapshot) -> Result<(), TopError> {
+    let mut terminal = ratatui::try_init()?;
+    let ended = show(&mut terminal, server, interval, first);
+    ratatui::restore();
+    ended
+}
+
+fn show(
+    terminal: &mut DefaultTerminal,
+    server: &Remote,
+    interval: Duration,
+    first: Snapshot,
+) -> Result<(), TopError> {
+    let mut screen = Screen::new(first);
+    let mut next = Instant::now() + interval;
+    loop {
+        terminal.draw(|frame| draw(frame, &screen))?;
+        if event::poll(next.saturating_duration_since(Instant::now()))? {
+            if let Event::Key(key) = event::read()? {
+                match key.code {
+                    KeyCode::Char('q') | KeyCode::Esc => return Ok(()),
+                    KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                        return Ok(());
+                    }
+                    KeyCode::Char('p') => screen.paused = !screen.paused,
+                    KeyCode::Down => screen.scroll = screen.scroll.saturating_add(1),
+                    KeyCode::Up => screen.scroll = screen.scroll.saturating_sub(1),
+                    _ => {}
+                }
+            }
+            continue;
+        }
+        next = Instant::now() + interval;
+        if screen.paused {
+            continue;
+        }
+        match server.state() {
+            Ok(now) => screen.take(now),
+            // The server may come back.
+            Err(error) => screen.error = Some(error.to_string()),
+        }
+    }
+}
