@@ -8,7 +8,7 @@ use wafer_config::load_device;
 use wafer_interface::CommandStream;
 use wafer_lab::PreconditionStream;
 use wafer_mount::{MountOptions, mount};
-use wafer_record::{HandleKey, Kind, Record};
+use wafer_record::{HandleKey, Kind, Outputs, Record};
 
 use crate::args::MountArgs;
 use crate::cancel::{cancel_on_ctrl_c, is_cancelled};
