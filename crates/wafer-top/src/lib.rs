@@ -1,7 +1,7 @@
 //! A running drive in the terminal.
 //!
 //! # What it is
-//! [`Remote`] asks a server for the state of its drive; [`print`] shows it once; [`watch`] shows it until a key ends it.
+//! [`Remote`] asks a server for the state of its drive; [`print()`] shows it once; [`watch`] shows it until a key ends it.
 //! `screen.rs` draws.
 //!
 //! # Error model
