@@ -1,8 +1,8 @@
 //! What a command prints: aligned tables, JSON, notes on stderr, and styles.
 //!
 //! # What it is
-//! [`Table`], [`json`] and [`text`] for results; [`notice`], [`warning`] and [`error`] for what goes to stderr;
-//! [`bytes`], [`percent`], [`seconds`] and [`waf`] for numbers as people read them.
+//! [`Table`], [`json()`] and [`text()`] for results; [`notice()`], [`warning()`] and [`error()`] for what goes to stderr;
+//! [`bytes()`], [`percent()`], [`seconds()`] and [`waf()`] for numbers as people read them.
 //!
 //! # Invariants
 //! What others chose, such as names in a trace, is escaped before it reaches a terminal. Text for programs is
