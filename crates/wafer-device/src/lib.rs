@@ -38,8 +38,8 @@
 //! but two generators made from the seed. How commands are cut into batches changes nothing.
 //!
 //! # Error model
-//! [`DeviceConfig::resolve`] refuses what cannot work with a [`InvalidKey`](wafer_interface::InvalidKey) that names the key and, where there is
-//! one, the nearest value that works. Once made, a device cannot fail or get stuck. A command that names no place
+//! [`DeviceConfig::resolve`] refuses what cannot work with an [`InvalidKey`](wafer_interface::InvalidKey) that names
+//! the key and, where there is one, the nearest value that works. Once made, a device cannot fail or get stuck. A command that names no place
 //! of the device has no effect and is counted in [`Counters::rejected`](wafer_interface::Counters::rejected); a
 //! placement identifier that its namespace does not have goes to the default, with an event, as the specification
 //! asks. Internal invariants are asserted.
