@@ -5,21 +5,7 @@
 //! asked for space if none did. Cumulative counts are rounded down, so that nothing is lost. A deallocated
 //! page was invalidated by its origin.
 
-use wafer_device::{Attribution, Collected};
-use wafer_interface::Owner;
-
-/// Tables for so many handles.
-pub(crate) fn nothing(handles: u16) -> Attribution {
-    let handles = usize::from(handles);
-    let square = vec![vec![0; handles]; handles];
-    Attribution {
-        relocated: square.clone(),
-        demanded: square,
-        invalidated: vec![vec![0; handles + 1]; handles],
-        collected: vec![Collected::default(); handles + 1],
-        sequential: vec![0; handles],
-    }
-}
+use wafer_interface::{Attribution, Owner};
 
 /// Counts a victim: the origin of each valid page, and the handle that invalidated each other page.
 pub(crate) fn count(

@@ -8,7 +8,6 @@ use wafer_interface::{
     RuhId,
 };
 
-use crate::attribution;
 use crate::death_times::DeathTimes;
 use crate::namespaces::{self, Namespace};
 use crate::pages::Pages;
@@ -91,7 +90,7 @@ impl Oracle {
             counters: Counters::default(),
             handles: vec![HandleCounters::default(); handles],
             mixed: HandleCounters::default(),
-            attribution: attribution::nothing(sizes.handles),
+            attribution: Attribution::new(sizes.handles.into()),
             next_page: vec![None; handles],
             sizes,
         };
@@ -162,7 +161,7 @@ impl Oracle {
         self.counters = Counters::default();
         self.handles.fill(HandleCounters::default());
         self.mixed = HandleCounters::default();
-        self.attribution = attribution::nothing(self.sizes.handles);
+        self.attribution = Attribution::new(self.sizes.handles.into());
     }
 
     /// Returns the counters of the device.

@@ -10,10 +10,8 @@
 //! collection: one comparison for each reclaim unit, and a look and an index for [`LOOKS`] of them in turn, for
 //! those closed since, and for the [`SHORT_LIST`] that could be chosen.
 
-mod curve;
-
-pub(crate) use curve::Prospect;
-use curve::{Bins, Curve};
+pub(crate) use wafer_survival::Prospect;
+use wafer_survival::{Bins, Curve};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,20 @@
 //! How long pages of a class stay valid after their reclaim unit was closed: hazard by age.
+//!
+//! # What it is
+//! A [`Curve`] counts the pages of a class that became invalid at each age, in [`Bins`], and derives the share still
+//! valid from them. [`Curve::prospects`] tells what waiting brings; garbage collection policies of `wafer-device` choose
+//! victims by it.
+//!
+//! # Invariants
+//! Everything is deterministic, and nothing allocates after a curve is made.
+//!
+//! # Error model
+//! Nothing here fails. A curve from a file may have tables of any length: see [`Curve::is_whole`].
 
 use serde::{Deserialize, Serialize};
 
 /// Bins of age.
-pub(super) const BINS: usize = 256;
+pub const BINS: usize = 256;
 /// Bins for each doubling of the age.
 const PER_DOUBLING: f64 = 12.0;
 /// Reclaim units of host writes up to which bins are equally wide.
@@ -19,59 +30,71 @@ const LEAST_PRIOR: f64 = 1.0;
 /// Ages, in host pages, at which bins begin: evenly at first, then in proportion to the age, so that
 /// 256 of them reach from one reclaim unit to the longest life on the largest drive.
 #[derive(Clone, Debug)]
-pub(super) struct Bins {
+pub struct Bins {
     unit: f64,
-    pub(super) edges: Vec<f64>,
+    /// Where bins begin, and the end of the last.
+    pub edges: Vec<f64>,
 }
 
 impl Bins {
-    pub(super) fn new(pages_per_ru: u32) -> Self {
+    /// Returns the bins of a device.
+    pub fn new(pages_per_ru: u32) -> Self {
         let unit = LINEAR_RUS * f64::from(pages_per_ru);
         let edge = |i| unit * ((f64::from(i) / PER_DOUBLING).exp2() - 1.0);
         Bins { unit, edges: (0..=BINS as u32).map(edge).collect() }
     }
 
-    pub(super) fn of(&self, age: f64) -> usize {
+    /// Returns the bin of an age; the last one for all that is older.
+    #[inline]
+    pub fn of(&self, age: f64) -> usize {
         (((1.0 + age / self.unit).log2() * PER_DOUBLING) as usize).min(BINS - 1)
     }
 }
 
 /// What is expected of a reclaim unit after some waiting.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Prospect {
+pub struct Prospect {
     /// Host pages written meanwhile.
-    pub(crate) wait: f64,
+    pub wait: f64,
     /// Pages valid then.
-    pub(crate) valid: f64,
+    pub valid: f64,
     /// Integral of the valid pages over the waiting.
-    pub(crate) lived: f64,
+    pub lived: f64,
 }
 
 /// The lives of the pages of one class.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Curve {
+pub struct Curve {
     /// Pages that became invalid at an age, fading.
     dead: Vec<f64>,
     /// Valid pages times host pages written meanwhile, fading.
     exposure: Vec<f64>,
     /// Share of the valid pages that becomes invalid per host page.
-    pub(super) hazard: Vec<f64>,
+    pub hazard: Vec<f64>,
     /// Integral of the hazard up to each edge.
-    pub(super) summed: Vec<f64>,
-    /// Share of pages valid at each edge, and its integral.
-    pub(super) survival: Vec<f64>,
-    pub(super) lived: Vec<f64>,
+    pub summed: Vec<f64>,
+    /// Share of pages valid at each edge.
+    pub survival: Vec<f64>,
+    /// Integral of `survival` up to each edge.
+    pub lived: Vec<f64>,
+}
+
+impl Default for Curve {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Curve {
     /// Returns whether all tables have their lengths.
-    pub(super) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         let bins = [&self.dead, &self.exposure, &self.hazard];
         let edges = [&self.summed, &self.survival, &self.lived];
         bins.iter().all(|of| of.len() == BINS) && edges.iter().all(|of| of.len() == BINS + 1)
     }
 
-    pub(super) fn new() -> Self {
+    /// Returns a curve that has seen nothing.
+    pub fn new() -> Self {
         Curve {
             dead: vec![0.0; BINS],
             exposure: vec![0.0; BINS],
@@ -83,7 +106,8 @@ impl Curve {
     }
 
     /// Counts `died` pages, evenly between two ages, of `valid` on average.
-    pub(super) fn count(&mut self, bins: &Bins, from: f64, to: f64, died: f64, valid: f64) {
+    #[inline]
+    pub fn count(&mut self, bins: &Bins, from: f64, to: f64, died: f64, valid: f64) {
         let rate = died / (to - from);
         let (mut at, mut bin) = (from, bins.of(from));
         while at < to {
@@ -98,7 +122,7 @@ impl Curve {
 
     /// Lets counts fade, and derives hazard and survival from them; `whole` is what is taken for granted
     /// where little was seen.
-    pub(super) fn refresh(&mut self, bins: &Bins, fade: f64, whole: Option<&Curve>) {
+    pub fn refresh(&mut self, bins: &Bins, fade: f64, whole: Option<&Curve>) {
         let (mut dead, mut exposure, mut used) = (0.0, 0.0, 0.0);
         for bin in 0..BINS {
             self.dead[bin] *= fade;
@@ -126,7 +150,7 @@ impl Curve {
 
     /// Shows what is expected of `valid` pages of this age, at increasing times of waiting up to `horizon`:
     /// every bin at first, then ever fewer.
-    pub(super) fn prospects(
+    pub fn prospects(
         &self,
         bins: &Bins,
         age: f64,
