@@ -4,49 +4,38 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
-use toml::Spanned;
+use wafer_config::{ConfigError, Layers};
 use wafer_controller::{Access, Rights};
-use wafer_lab::LabError;
 
-use super::tables::{self, Wrong, wrong_nqn};
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    host: Vec<Host>,
-}
+use super::tables::{self, wrong_nqn};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Host {
-    nqn: Spanned<String>,
+    nqn: String,
     #[serde(default)]
     manage: bool,
 }
+
+const NONE: &str = "no hosts; write [[host]] tables with an nqn";
 
 /// Reads the file.
 ///
 /// # Errors
 /// It cannot be read, or is wrong in a line.
-pub(crate) fn read(path: &Path) -> Result<Access, LabError> {
-    tables::read(path, parse)
+pub(crate) fn read(path: &Path) -> Result<Access, ConfigError> {
+    of(tables::read(path, "host", NONE)?)
 }
 
-fn parse(text: &str) -> Result<Access, Wrong> {
-    let file: File = tables::toml(text)?;
-    if file.host.is_empty() {
-        return Err((0, "no hosts; write [[host]] tables with an nqn".to_owned()));
-    }
+fn of(tables: Vec<Layers>) -> Result<Access, ConfigError> {
     let mut hosts = BTreeMap::new();
-    for Host { nqn, manage } in file.host {
-        let at = nqn.span().start;
-        let nqn = nqn.into_inner();
+    for table in tables {
+        let Host { nqn, manage } = table.read()?;
         if let Some(reason) = wrong_nqn(&nqn) {
-            return Err((at, format!("`nqn`: {reason}")));
+            return Err(table.error("nqn", reason));
         }
         if hosts.contains_key(&nqn) {
-            return Err((at, format!("`nqn`: `{nqn}` is listed twice")));
+            return Err(table.error("nqn", &format!("`{nqn}` is listed twice")));
         }
         hosts.insert(nqn, Rights { manage });
     }
@@ -56,6 +45,10 @@ fn parse(text: &str) -> Result<Access, Wrong> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str) -> Result<Access, ConfigError> {
+        of(tables::parse("h.toml", text, "host", NONE)?)
+    }
 
     #[test]
     fn hosts_have_the_rights_of_the_file() {
@@ -70,18 +63,24 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
-        for (text, line, words) in [
-            ("", 1, "no hosts"),
-            ("[[host]]\nmanage = true\n", 1, "nqn"),
-            ("[[host]]\nnqn = \"nqn.a\"\nmange = true\n", 3, "mange"),
-            ("[[host]]\nnqn = \"nqn.a\"\nmanage = 1\n", 3, "boolean"),
-            ("[[host]]\nnqn = \"a\"\n", 2, "begins with"),
-            ("[[host]]\nnqn = \"nqn.a\"\n[[host]]\nnqn = \"nqn.a\"\n", 4, "twice"),
-            ("[[host]\n", 1, ""),
+        for (text, place, words) in [
+            ("", "h.toml: ", "no hosts"),
+            ("[[host]]\nmanage = true\n", "h.toml:1: nqn: ", "missing"),
+            (
+                "[[host]]\nnqn = \"nqn.a\"\nmange = true\n",
+                "h.toml:3: mange: ",
+                "did you mean `manage`?",
+            ),
+            ("[[host]]\nnqn = \"nqn.a\"\nmanage = 1\n", "h.toml:3: manage: ", "true or false"),
+            ("[[host]]\nnqn = \"a\"\n", "h.toml:2: nqn: ", "begins with"),
+            ("[[host]]\nnqn = \"nqn.a\"\n[[host]]\nnqn = \"nqn.a\"\n", "h.toml:4: nqn: ", "twice"),
+            ("[[hots]]\n", "h.toml:1: hots: ", "unknown key"),
+            ("host = 1\n", "h.toml:1: host: ", "expected tables"),
+            ("[[host]\n", "h.toml:1: ", ""),
         ] {
-            let (at, reason) = parse(text).unwrap_err();
-            assert_eq!(text[..at].matches('\n').count() + 1, line, "{text}: {reason}");
-            assert!(reason.contains(words) && !reason.contains('\n'), "{reason}");
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.starts_with(place) && error.contains(words), "{text}: {error}");
+            assert!(!error.contains('\n'), "{error}");
         }
     }
 }

@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use toml::Spanned;
+use wafer_config::{ConfigError, Layers, Place};
 use wafer_lab::LabError;
 use wafer_storage::DataSpec;
 
-use super::tables::{self, Wrong, wrong_nqn};
+use super::tables::{self, wrong_nqn};
 use crate::args::{InvalidPlacement, ServeArgs};
 
 /// A subsystem to serve.
 pub(crate) struct Spec {
-    /// Where it is described, unless on the command line: file and line.
-    place: Option<String>,
+    /// Where it is described, unless on the command line.
+    place: Option<Place>,
     pub(crate) device: String,
     pub(crate) set: Vec<String>,
     pub(crate) data: DataSpec,
@@ -29,26 +29,19 @@ pub(crate) struct Spec {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    subsystem: Vec<Spanned<Table>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Table {
-    device: Spanned<String>,
+    device: String,
     #[serde(default)]
     set: Vec<String>,
-    data: Option<Spanned<String>>,
+    data: Option<String>,
     record: Option<PathBuf>,
-    lba: Option<Spanned<u32>>,
+    lba: Option<u32>,
     #[serde(default)]
     invalid_placement: Placement,
     #[serde(default)]
     fdp_events: bool,
-    nqn: Option<Spanned<String>>,
-    serial: Option<Spanned<String>>,
+    nqn: Option<String>,
+    serial: Option<String>,
     hosts: Option<PathBuf>,
     seed: Option<u64>,
 }
@@ -103,61 +96,61 @@ pub(crate) fn of(args: &ServeArgs) -> Result<Vec<Spec>, LabError> {
     }])
 }
 
+const NONE: &str = "no subsystems; write [[subsystem]] tables with a device";
+
 fn read(path: &Path) -> Result<Vec<Spec>, LabError> {
-    let name = path.display();
-    tables::read(path, |text| parse(text, |at| format!("{name}:{}", tables::line(text, at))))
+    let tables = tables::read(path, "subsystem", NONE)?;
+    Ok(of_tables(&tables)?)
 }
 
-fn parse(text: &str, place: impl Fn(usize) -> String) -> Result<Vec<Spec>, Wrong> {
-    let file: File = tables::toml(text)?;
-    if file.subsystem.is_empty() {
-        return Err((0, "no subsystems; write [[subsystem]] tables with a device".to_owned()));
-    }
+fn of_tables(tables: &[Layers]) -> Result<Vec<Spec>, ConfigError> {
     let mut specs: Vec<Spec> = Vec::new();
-    for table in file.subsystem {
-        let table = table.into_inner();
-        let nqn = checked(table.nqn, "nqn", wrong_nqn)?;
-        let data = match table.data {
-            None => DataSpec::Memory,
-            Some(data) => {
-                let at = data.span().start;
-                data.into_inner().parse().map_err(|reason| (at, format!("`data`: {reason}")))?
-            }
-        };
-        let lba = match table.lba {
-            Some(lba) if ![512, 4096].contains(lba.get_ref()) => {
-                return Err((lba.span().start, "`lba`: expected 512 or 4096".to_owned()));
-            }
-            lba => lba.map(Spanned::into_inner),
-        };
-        specs.push(Spec {
-            place: Some(place(table.device.span().start)),
-            device: table.device.into_inner(),
-            set: table.set,
-            data,
-            record: table.record,
-            lba,
-            refuse_invalid_placement: table.invalid_placement == Placement::Error,
-            fdp_events: table.fdp_events,
-            nqn,
-            serial: checked(table.serial, "serial", wrong_serial)?,
-            hosts: table.hosts,
-            seed: table.seed,
-        });
+    for table in tables {
+        let spec = described(table)?;
+        // Before any file is made. Names that drives get from their UUIDs are compared once they have one.
+        if let Some(nqn) =
+            spec.nqn.as_ref().filter(|nqn| specs.iter().any(|s| s.nqn.as_ref() == Some(nqn)))
+        {
+            return Err(table.error("nqn", &format!("another subsystem has `{nqn}`")));
+        }
+        specs.push(spec);
     }
     Ok(specs)
 }
 
-fn checked(
-    value: Option<Spanned<String>>,
-    key: &str,
-    wrong: fn(&str) -> Option<&'static str>,
-) -> Result<Option<String>, Wrong> {
-    let Some(value) = value else { return Ok(None) };
-    match wrong(value.get_ref()) {
-        Some(reason) => Err((value.span().start, format!("`{key}`: {reason}"))),
-        None => Ok(Some(value.into_inner())),
-    }
+/// Returns the subsystem that a table describes.
+fn described(layers: &Layers) -> Result<Spec, ConfigError> {
+    let table: Table = layers.read()?;
+    let check = |key, wrong: Option<&str>| match wrong {
+        Some(reason) => Err(layers.error(key, reason)),
+        None => Ok(()),
+    };
+    check("nqn", table.nqn.as_deref().and_then(wrong_nqn))?;
+    check("serial", table.serial.as_deref().and_then(wrong_serial))?;
+    let size = table.lba.filter(|lba| ![512, 4096].contains(lba));
+    check("lba", size.map(|_| "expected 512 or 4096"))?;
+    let data = match table.data.as_deref().map(str::parse) {
+        None => DataSpec::Memory,
+        Some(Ok(data)) => data,
+        Some(Err(reason)) => return Err(layers.error("data", &reason)),
+    };
+    Ok(Spec {
+        place: Some(match layers.place("device") {
+            Place::File { file, line, .. } => Place::File { file, line, key: None },
+            other => other,
+        }),
+        device: table.device,
+        set: table.set,
+        data,
+        record: table.record,
+        lba: table.lba,
+        refuse_invalid_placement: table.invalid_placement == Placement::Error,
+        fdp_events: table.fdp_events,
+        nqn: table.nqn,
+        serial: table.serial,
+        hosts: table.hosts,
+        seed: table.seed,
+    })
 }
 
 fn wrong_serial(serial: &str) -> Option<&'static str> {

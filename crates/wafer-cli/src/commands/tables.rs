@@ -1,39 +1,43 @@
-//! Files of tables that `wafer serve` reads: errors with their line, and what several of them hold.
+//! Files of tables that `wafer serve` reads, and what several of them hold.
 
 use std::path::Path;
 
-use serde::de::DeserializeOwned;
-use wafer_lab::LabError;
+use serde::Deserialize;
+use wafer_config::{ConfigError, Layers};
+use wafer_record::files::read_text;
 
-/// An error: its offset, and the reason.
-pub(super) type Wrong = (usize, String);
+/// What a file holds beside its tables.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
 
-/// Returns the number of the line of an offset.
-pub(super) fn line(text: &str, at: usize) -> usize {
-    text[..at.min(text.len())].matches('\n').count() + 1
-}
-
-/// Reads a file.
+/// Reads the tables `[[key]]` of a file; `none` is what is wrong with a file without one.
 ///
 /// # Errors
-/// It cannot be read, or is wrong in a line.
-pub(super) fn read<T>(
-    path: &Path,
-    parse: impl FnOnce(&str) -> Result<T, Wrong>,
-) -> Result<T, LabError> {
-    let name = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|e| LabError::config(name.clone(), e.to_string()))?;
-    parse(&text)
-        .map_err(|(at, reason)| LabError::config(format!("{name}:{}", line(&text, at)), reason))
+/// The file cannot be read, or holds something else.
+pub(super) fn read(path: &Path, key: &str, none: &str) -> Result<Vec<Layers>, ConfigError> {
+    parse(&path.display().to_string(), &read_text(path)?, key, none)
 }
 
-/// Reads TOML.
-pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
-    toml::from_str(text).map_err(|e| {
-        let message = e.message().lines().next().unwrap_or_default();
-        (e.span().map_or(0, |span| span.start), message.to_owned())
-    })
+/// As [`read`], of a text.
+pub(super) fn parse(
+    name: &str,
+    text: &str,
+    key: &str,
+    none: &str,
+) -> Result<Vec<Layers>, ConfigError> {
+    let mut file = Layers::from_text(name, text)?;
+    let place = file.clone();
+    let tables = match file.split_off_list(key) {
+        Some(Ok(tables)) => tables,
+        Some(Err(_)) => return Err(place.error(key, &format!("expected tables [[{key}]]"))),
+        None => Vec::new(),
+    };
+    let Nothing {} = file.read()?;
+    if tables.is_empty() {
+        return Err(ConfigError::new(name, none));
+    }
+    Ok(tables)
 }
 
 /// Returns what is wrong with an NVMe Qualified Name.

@@ -2,9 +2,8 @@
 
 use super::*;
 
-fn of_text(text: &str) -> Result<Vec<Spec>, (usize, String)> {
-    let line = |at| tables::line(text, at);
-    parse(text, |at| line(at).to_string()).map_err(|(at, reason)| (line(at), reason))
+fn of_text(text: &str) -> Result<Vec<Spec>, ConfigError> {
+    of_tables(&tables::parse("s.toml", text, "subsystem", NONE)?)
 }
 
 #[test]
@@ -15,27 +14,37 @@ fn each_table_is_a_subsystem() {
     );
     let specs = specs.unwrap();
     let (first, second) = (&specs[0], &specs[1]);
-    assert_eq!((first.device.as_str(), first.place.as_deref()), ("warp", Some("2")));
+    let place = |spec: &Spec| spec.place.as_ref().unwrap().to_string();
+    assert_eq!((first.device.as_str(), place(first)), ("warp", "s.toml:2".to_owned()));
     assert_eq!((first.set[0].as_str(), first.lba), ("gc.policy=fifo", Some(512)));
     assert_eq!(first.data.to_string(), "file:a.img");
     assert!(first.refuse_invalid_placement && !second.refuse_invalid_placement);
-    assert_eq!((second.place.as_deref(), second.data.to_string()), (Some("10"), "memory".into()));
+    assert_eq!((place(second), second.data.to_string()), ("s.toml:10".into(), "memory".into()));
 }
 
 #[test]
 fn what_is_wrong_is_named_with_its_place() {
-    for (text, line, words) in [
-        ("", 1, "no subsystems"),
-        ("[[subsystem]]\nnqn = \"nqn.a\"\n", 1, "device"),
-        ("[[subsystem]]\ndevice = \"warp\"\ndatta = \"none\"\n", 3, "datta"),
-        ("[[subsystem]]\ndevice = \"warp\"\ndata = \"disk\"\n", 3, "`data`"),
-        ("[[subsystem]]\ndevice = \"warp\"\nlba = 1024\n", 3, "`lba`"),
-        ("[[subsystem]]\ndevice = \"warp\"\nnqn = \"a\"\n", 3, "`nqn`"),
-        ("[[subsystem]]\ndevice = \"warp\"\nserial = \"\"\n", 3, "`serial`"),
-        ("[[subsystem]]\ndevice = 1\n", 2, "string"),
+    for (text, place, words) in [
+        ("", "s.toml: ", "no subsystems"),
+        ("[[subsystem]]\nnqn = \"nqn.a\"\n", "s.toml:1: device: ", "missing"),
+        (
+            "[[subsystem]]\ndevice = \"warp\"\ndatta = \"none\"\n",
+            "s.toml:3: datta: ",
+            "did you mean `data`?",
+        ),
+        ("[[subsystem]]\ndevice = \"warp\"\ndata = \"disk\"\n", "s.toml:3: data: ", ""),
+        ("[[subsystem]]\ndevice = \"warp\"\nlba = 1024\n", "s.toml:3: lba: ", "512 or 4096"),
+        ("[[subsystem]]\ndevice = \"warp\"\nnqn = \"a\"\n", "s.toml:3: nqn: ", "begins with"),
+        ("[[subsystem]]\ndevice = \"warp\"\nserial = \"\"\n", "s.toml:3: serial: ", "20 ASCII"),
+        (
+            "[[subsystem]]\ndevice = \"warp\"\nnqn = \"nqn.a\"\n[[subsystem]]\ndevice = \"warp\"\nnqn = \"nqn.a\"\n",
+            "s.toml:6: nqn: ",
+            "another",
+        ),
+        ("[[subsystem]]\ndevice = 1\n", "s.toml:2: device: ", "string"),
     ] {
-        let (at, reason) = of_text(text).err().expect("it is wrong");
-        assert_eq!(at, line, "{text}: {reason}");
-        assert!(reason.contains(words) && !reason.contains('\n'), "{reason}");
+        let error = of_text(text).err().expect("it is wrong").to_string();
+        assert!(error.starts_with(place) && error.contains(words), "{text}: {error}");
+        assert!(!error.contains('\n'), "{error}");
     }
 }
