@@ -180,7 +180,7 @@ fn a_file_of_subsystems_is_checked_and_served() {
     let write = |text: &str| std::fs::write(&file, text.replace("DEVICE", &device)).unwrap();
     let data = path(folder.path(), "drive.img");
     for (text, words) in [
-        ("", "subsystems.toml:1: no subsystems"),
+        ("", "subsystems.toml: no subsystems"),
         ("[[subsystem]]\ndevice = \"DEVICE\"\ncolour = 1\n", "subsystems.toml:3: "),
         ("[[subsystem]]\n\ndevice = \"nothing\"\n", "subsystems.toml:3: "),
         ("[[subsystem]]\ndevice = \"DEVICE\"\nset = [\"colour=2\"]\n", "subsystems.toml:2: "),
@@ -195,7 +195,7 @@ fn a_file_of_subsystems_is_checked_and_served() {
         &["subsystems.toml:5: ", "drive.img"],
     );
     write(&two("nqn = \"nqn.2026-11.io.wafer:a\""));
-    says(&["--subsystems", &file, "--listen", "127.0.0.1:0"], &["subsystems.toml:5: ", "nqn"]);
+    says(&["--subsystems", &file, "--listen", "127.0.0.1:0"], &["subsystems.toml:6: nqn: "]);
     let (code, said) = refused(&["--subsystems", &file, "--device", &device]);
     assert_eq!(code, 2, "{said}");
 

@@ -184,6 +184,17 @@ impl Layers {
         Some(Ok(layers.collect()))
     }
 
+    /// Refuses keys of the top level that are not among `known`.
+    ///
+    /// # Errors
+    /// Names the first other key, and what it may have been meant for.
+    pub fn refuse_others(&self, known: &[String]) -> Result<(), ConfigError> {
+        match self.values.keys().find(|key| !known.contains(key)) {
+            Some(key) => Err(self.error(key, &format!("unknown key{}", did_you_mean(key, known)))),
+            None => Ok(()),
+        }
+    }
+
     /// Removes keys of the top level and deserializes them.
     pub fn take<T: DeserializeOwned>(&mut self, keys: &[String]) -> Result<T, ConfigError> {
         let mut part = self.clone();

@@ -6,7 +6,11 @@ use serde_json::{Map, Value, json};
 
 /// Returns the names of a type's keys.
 pub fn names<T: JsonSchema>() -> Vec<String> {
-    let schema = T::json_schema(&mut generator());
+    names_in(&T::json_schema(&mut generator()))
+}
+
+/// Returns the names of a table's keys.
+pub fn names_in(schema: &Schema) -> Vec<String> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.map(|keys| keys.keys().cloned().collect()).unwrap_or_default()
 }

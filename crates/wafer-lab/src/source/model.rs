@@ -147,7 +147,11 @@ fn parse(mut table: Layers, files: &Files, path: &Path) -> Result<Workload, LabE
     for key in info.paths {
         table.beside(key, &files.folder);
     }
-    let host: HostFile = table.take(&schemas::names::<HostFile>())?;
+    // Before the keys are read in two parts, neither of which knows those of the other.
+    let own = schemas::names_in(&(info.schema)(&mut schemas::generator()));
+    let of_host = schemas::names::<HostFile>();
+    table.refuse_others(&[own, of_host.clone()].concat())?;
+    let host: HostFile = table.take(&of_host)?;
     host.check().map_err(|(key, reason)| place.error(key, reason))?;
     let model = table.read_by(info.make)?;
     let path = path.display().to_string();
