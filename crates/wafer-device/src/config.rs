@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gc::separation::Separation;
 use wafer_interface::{Bytes, EnduranceConfig, Isolation, ServiceConfig, TimingConfig};
+use wafer_separation::Separation;
 
 /// A device as configuration files describe it. Keys are those of `--set` (dotted).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,6 @@ use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits, State};
 use crate::flash::segment::{NONE, Segments};
 use crate::flash::writers::Writers;
 use crate::gc::policy::{self, VictimPolicy};
-use crate::gc::separation::Rule;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, Relocation};
 use crate::rng::{DeviceRng, Purpose};
@@ -18,6 +17,7 @@ use wafer_interface::Isolation;
 use wafer_interface::{
     Counters, HandleCounters, NsId, Observer, Owner, Placement, RgId, RuId, RuhId,
 };
+use wafer_separation::Rule;
 
 /// A simulated FDP drive.
 ///

@@ -3,10 +3,10 @@
 
 use crate::config::{Destination, DeviceConfig, GcConfig, RelocationOrder};
 use crate::gc::policy;
-use crate::gc::separation::{Separation, Sizes, death_time};
 use crate::geometry::{Geometry, isolation, range, ru_count_key};
 use wafer_interface::InvalidKey;
 use wafer_interface::Isolation;
+use wafer_separation::{Separation, Sizes, death_time};
 
 /// Spare reclaim units for each generation of each handle that a policy asks for. Measured with
 /// `adaptive` on WARP's three streams: with 4.6 for each handle one generation writes 12 % less than

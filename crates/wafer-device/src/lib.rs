@@ -17,7 +17,7 @@
 //!   relocation re-labels whole segments. `flash/merge.rs` keeps segments few.
 //! - `flash/reclaim.rs`: the states of RUs, their valid counts, and the smallest of these.
 //! - `gc/collect.rs`: when garbage is collected and where valid pages go. [`policy`] chooses the victim,
-//!   `gc/separation` the class of a page.
+//!   a rule of `wafer-separation` the class of a page.
 //! - `namespace.rs`: namespaces that are created and deleted while the device runs.
 //! - `state`: the whole device as a value, to save and to restore, and the check of its invariants.
 //! - Counters, events and the hooks of an [`Observer`](wafer_interface::Observer) are what comes out. With `()` as
@@ -71,9 +71,9 @@ pub use config::{
 };
 pub use device::Device;
 pub use gc::policy;
-pub use gc::separation::Separation;
 pub use geometry::Geometry;
 pub use layout::{Layout, Relocation};
 pub use namespace::NamespaceError;
 pub use state::{DeviceState, StateError};
 pub use wafer_interface::{Attribution, Collected, EnduranceConfig, Isolation};
+pub use wafer_separation::Separation;

@@ -13,6 +13,7 @@
 use crate::flash::mapping::{Label, RuIndex, UNMAPPED, prefetch};
 use crate::flash::reclaim::ReclaimUnit;
 use crate::rng::DeviceRng;
+use wafer_separation::Content;
 
 /// In `Segment::ru`: the label is divided, the other bits number its division.
 pub(crate) const DIVIDED: u32 = 1 << 31;
@@ -41,39 +42,35 @@ pub(crate) struct Written {
 /// The content that a written page replaces: pages of a segment. Each value is in a table of its own, and
 /// each table a cache miss, so a rule of separation looks up only what it needs.
 #[derive(Clone, Copy)]
-pub(crate) struct Content<'a> {
+pub(crate) struct Replaced<'a> {
     segments: &'a Segments,
     units: &'a [ReclaimUnit],
     label: Label,
     now: u64,
 }
 
-impl Content<'_> {
-    /// Returns the handle that wrote the content.
+impl Content for Replaced<'_> {
     #[inline(always)]
-    pub(crate) fn writer(self) -> u32 {
+    fn writer(self) -> u32 {
         u32::from(self.segments.origins[self.label as usize])
     }
 
-    /// Returns the host pages written to the device since the content was written.
     #[inline(always)]
-    pub(crate) fn lived(self) -> u64 {
+    fn lived(self) -> u64 {
         self.now - self.segments.born[self.label as usize]
     }
 
-    /// Returns the class of the reclaim unit that holds the content, be it of what the host wrote or of relocated
-    /// data. The pages of a divided segment are taken to be where the first valid ones are.
     #[inline(always)]
-    pub(crate) fn class(self) -> u8 {
+    fn class(self) -> u8 {
+        // The pages of a divided segment are taken to be where the first valid ones are.
         let Segment { ru, .. } = self.segments.hot[self.label as usize];
         let ru = if ru & DIVIDED == 0 { ru } else { self.segments.first_part(self.label) };
         let ReclaimUnit { class, generation, .. } = self.units[ru as usize];
         generation.checked_sub(1).unwrap_or(class)
     }
 
-    /// Returns the predicted death time of the content; 0: unknown.
     #[inline(always)]
-    pub(crate) fn death_time(self) -> u64 {
+    fn death_time(self) -> u64 {
         self.segments.death_times[self.label as usize]
     }
 }
@@ -187,8 +184,8 @@ impl Segments {
         label: Label,
         units: &'a [ReclaimUnit],
         now: u64,
-    ) -> Option<Content<'a>> {
-        (label != UNMAPPED).then_some(Content { segments: self, units, label, now })
+    ) -> Option<Replaced<'a>> {
+        (label != UNMAPPED).then_some(Replaced { segments: self, units, label, now })
     }
 
     /// Returns the reclaim unit of the first part of a divided label that holds valid pages.

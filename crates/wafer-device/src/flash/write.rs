@@ -6,10 +6,10 @@ use crate::flash::mapping;
 use crate::flash::mapping::{Label, UNMAPPED};
 use crate::flash::open::HostWrite;
 use crate::flash::segment::{DIVIDED, NONE};
-use crate::gc::separation::Rule;
 use wafer_interface::{
     Cause, Command, FdpEvent, LBA_BYTES, NsId, Observer, Op, Owner, Placement, RgId, RuhId,
 };
+use wafer_separation::Rule;
 
 /// How many commands ahead the map is asked for: covers the latency of memory at 4 KiB random
 /// writes; twice or half as many is slower by a few percent.

@@ -8,10 +8,10 @@ use crate::flash::mapping::{Label, RuIndex};
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit};
 use crate::flash::segment::NONE;
 use crate::gc::policy::{RuView, VictimPolicy};
-use crate::gc::separation::Victim;
 use crate::layout::Relocation;
 use wafer_interface::Isolation;
 use wafer_interface::{Cause, Collection, FdpEvent, MediaWork, Observer, Owner, RgId, RuId, RuhId};
+use wafer_separation::Victim;
 
 /// How far ahead a victim's segments are asked for.
 const LIST_AHEAD: usize = 16;

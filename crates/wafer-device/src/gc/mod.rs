@@ -2,4 +2,3 @@
 
 pub(crate) mod collect;
 pub mod policy;
-pub(crate) mod separation;

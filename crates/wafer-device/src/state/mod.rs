@@ -22,9 +22,9 @@ use crate::flash::reclaim::{MinIndex, ReclaimUnits};
 use crate::flash::segment::Segments;
 use crate::flash::writers::Writers;
 use crate::gc::policy::Learned;
-use crate::gc::separation::Rule;
 use crate::rng::DeviceRng;
 use wafer_interface::{Counters, HandleCounters, Observer};
+use wafer_separation::Rule;
 
 /// Everything of a device that its configuration and its map do not say. The observer, and what attribution
 /// counts, are not part of it.

@@ -68,3 +68,22 @@ fn parts_inherit_how_their_segment_was_written() {
         assert_eq!((content.writer(), content.lived(), content.death_time()), (3, 30, 1070));
     }
 }
+
+/// What the host wrote to class 2, and what was relocated to it, which is of generation 3.
+#[test]
+fn content_has_the_class_of_its_reclaim_unit() {
+    let unit = |class, generation| ReclaimUnit { class, generation, ..ReclaimUnit::empty() };
+    let units = [unit(2, 0), unit(0, 3)];
+    let mut segments = Segments::new(9, true, DeviceRng::new(1, Purpose::Segments));
+    let label = segments.allocate(0, 10, Written::default());
+    assert_eq!(segments.content(label, &units, 5).unwrap().class(), 2);
+    segments.hot[label as usize].ru = 1;
+    assert_eq!(segments.content(label, &units, 5).unwrap().class(), 2);
+    // Divided: where the first part that holds valid pages is.
+    let (first, rest) = segments.divide(label, 4);
+    segments.hot[rest as usize].ru = 2;
+    let units = [units[0].clone(), units[1].clone(), unit(5, 0)];
+    assert_eq!(segments.content(label, &units, 5).unwrap().class(), 2);
+    segments.hot[first as usize].valid = 0;
+    assert_eq!(segments.content(label, &units, 5).unwrap().class(), 5);
+}

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::interface::PolicyInfo;
 use super::survival::{ByIndex, Index, Known, Track};
 use crate::config::Destination;
-use crate::gc::separation::Separation;
+use wafer_separation::Separation;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "adaptive",

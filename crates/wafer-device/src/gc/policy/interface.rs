@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Destination, GcConfig};
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits};
-use crate::gc::separation::Separation;
 use crate::rng::DeviceRng;
 use wafer_interface::InvalidKey;
 use wafer_interface::{Owner, RuId, RuhId};
+use wafer_separation::Separation;
 
 /// Chooses victims.
 ///

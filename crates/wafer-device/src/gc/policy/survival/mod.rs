@@ -17,8 +17,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::interface::{Learned, RuView, VictimPolicy};
-use crate::gc::separation::death_time;
 use wafer_interface::{Owner, RuId};
+use wafer_separation::death_time;
 
 /// Device writes over which what was seen fades by half.
 const HALF_LIFE: f64 = 2.0;

@@ -17,11 +17,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::separator::{Separator, Sizes, Victim};
-use crate::flash::segment::Content;
+use crate::content::Content;
+use crate::separator::{Separator, Sizes, Victim};
 
 /// Open reclaim units of a split handle, beside that of data with unknown death time.
-pub(crate) const CLASSES: u8 = 12;
+pub const CLASSES: u8 = 12;
 /// Weight of a sample; its inverse is how many it takes before the mean is believed.
 const WEIGHT: f64 = 1.0 / 256.0;
 /// Most variance of lives of a regular handle, in squared means: a standard deviation of a tenth.
@@ -37,8 +37,8 @@ struct Old {
     death_time: u64,
 }
 
-impl From<Content<'_>> for Old {
-    fn from(old: Content<'_>) -> Self {
+impl Old {
+    fn of(old: impl Content) -> Self {
         Old { writer: old.writer(), lived: old.lived(), death_time: old.death_time() }
     }
 }
@@ -65,7 +65,7 @@ impl Handle {
 
 /// What was learned of each handle.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct DeathTimes {
+pub struct DeathTimes {
     handles: Vec<Handle>,
     /// Handles that may still be split.
     left: u16,
@@ -143,14 +143,14 @@ impl Separator for DeathTimes {
         self.handles[handle as usize].split
     }
 
-    fn begin_segment(&mut self, handle: u32, old: Option<Content<'_>>, now: u64) -> u64 {
-        let old = old.map(Old::from);
+    fn begin_segment(&mut self, handle: u32, old: Option<impl Content>, now: u64) -> u64 {
+        let old = old.map(Old::of);
         self.sample(handle, old, now);
         self.death_time(handle, old, now)
     }
 
-    fn host_class(&self, handle: u32, old: Option<Content<'_>>, now: u64) -> (u8, u64) {
-        let old = old.map(Old::from);
+    fn host_class(&self, handle: u32, old: Option<impl Content>, now: u64) -> (u8, u64) {
+        let old = old.map(Old::of);
         let death_time = self.death_time(handle, old, now);
         (self.class(handle, death_time, now), death_time)
     }

@@ -1,37 +1,39 @@
 //! What every rule of separation implements, and what it knows.
 
-use crate::flash::segment::Content;
+use crate::content::Content;
 
 /// What is known of a reclaim unit that is collected.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Victim {
+pub struct Victim {
     /// Class of what the host wrote; 0 for relocated data.
-    pub(crate) class: u8,
+    pub class: u8,
     /// 1 + the class of relocated data; 0 for what the host wrote.
-    pub(crate) generation: u8,
+    pub generation: u8,
     /// Host pages written to the device since it was closed.
-    pub(crate) age: u64,
+    pub age: u64,
     /// Host pages written to the device since it was opened.
-    pub(crate) existed: u64,
+    pub existed: u64,
     /// Predicted death time of its data; 0: unknown.
-    pub(crate) death_time: u64,
+    pub death_time: u64,
 }
 
 /// The sizes that rules depend on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
-    pub(crate) logical_pages: u64,
-    pub(crate) handles: u16,
+pub struct Sizes {
+    /// Logical pages of the device.
+    pub logical_pages: u64,
+    /// Reclaim unit handles.
+    pub handles: u16,
     /// Handles that may be split at a time.
-    pub(crate) split_handles: u16,
+    pub split_handles: u16,
     /// Classes of relocated data.
-    pub(crate) relocated_classes: u8,
+    pub relocated_classes: u8,
 }
 
 /// A rule of separation with what it has learned. Times are in host pages written to the device.
 ///
 /// Dispatch is static: the device matches on the rule once a page and the rule's code is inlined.
-pub(crate) trait Separator: Sized {
+pub trait Separator: Sized {
     /// Open reclaim units of a handle for what the host writes.
     const HOST_CLASSES: u8;
     /// Whether the rule splits every handle at all times.
@@ -53,13 +55,13 @@ pub(crate) trait Separator: Sized {
     /// Learns from the first page of a segment that a host begins, and predicts the death time of the
     /// segment; 0: unknown.
     #[inline(always)]
-    fn begin_segment(&mut self, _handle: u32, _old: Option<Content<'_>>, _now: u64) -> u64 {
+    fn begin_segment(&mut self, _handle: u32, _old: Option<impl Content>, _now: u64) -> u64 {
         0
     }
 
     /// Returns the class of a written page, and its predicted death time; `old` is the content that it
     /// replaces.
-    fn host_class(&self, handle: u32, old: Option<Content<'_>>, now: u64) -> (u8, u64);
+    fn host_class(&self, handle: u32, old: Option<impl Content>, now: u64) -> (u8, u64);
 
     /// Learns from a collection, and returns the class of the victim's valid pages.
     fn collect(&mut self, victim: &Victim, now: u64) -> u8;

@@ -3,15 +3,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lifespan::Lifespan;
-use super::separator::{Separator, Sizes, Victim};
-use crate::flash::segment::Content;
+use crate::content::Content;
+use crate::lifespan::Lifespan;
+use crate::separator::{Separator, Sizes, Victim};
 
 /// Groups of relocated data.
 const GROUPS: u8 = 4;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Midas {
+pub struct Midas {
     lifespan: Lifespan,
 }
 
@@ -27,7 +27,7 @@ impl Separator for Midas {
     }
 
     #[inline(always)]
-    fn host_class(&self, _: u32, old: Option<Content<'_>>, _: u64) -> (u8, u64) {
+    fn host_class(&self, _: u32, old: Option<impl Content>, _: u64) -> (u8, u64) {
         (self.lifespan.class(old.map(Content::lived)), 0)
     }
 

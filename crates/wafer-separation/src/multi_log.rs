@@ -4,15 +4,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::separator::{Separator, Sizes, Victim};
-use crate::flash::segment::Content;
+use crate::content::Content;
+use crate::separator::{Separator, Sizes, Victim};
 
 /// Lives at which the next class begins, in turnovers of the logical space.
 const BOUNDS: [f64; 3] = [1.0 / 16.0, 0.25, 1.0];
 
 /// Learns nothing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct MultiLog {
+pub struct MultiLog {
     #[serde(skip)]
     logical_pages: f64,
 }
@@ -29,7 +29,7 @@ impl Separator for MultiLog {
     }
 
     #[inline(always)]
-    fn host_class(&self, _: u32, old: Option<Content<'_>>, _: u64) -> (u8, u64) {
+    fn host_class(&self, _: u32, old: Option<impl Content>, _: u64) -> (u8, u64) {
         let Some(old) = old else { return (Self::HOST_CLASSES - 1, 0) };
         let turnovers = old.lived() as f64 / self.logical_pages;
         (BOUNDS.iter().filter(|bound| turnovers >= **bound).count() as u8, 0)

@@ -9,14 +9,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::separator::{Separator, Sizes, Victim};
-use crate::flash::segment::Content;
+use crate::content::Content;
+use crate::separator::{Separator, Sizes, Victim};
 
 /// Regions, from the coldest.
 const REGIONS: u8 = 6;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Dac;
+pub struct Dac;
 
 impl Separator for Dac {
     const HOST_CLASSES: u8 = REGIONS;
@@ -30,7 +30,7 @@ impl Separator for Dac {
     }
 
     #[inline(always)]
-    fn host_class(&self, _: u32, old: Option<Content<'_>>, _: u64) -> (u8, u64) {
+    fn host_class(&self, _: u32, old: Option<impl Content>, _: u64) -> (u8, u64) {
         let region = old.map_or(0, |old| old.class() + 1);
         (region.min(REGIONS - 1), 0)
     }

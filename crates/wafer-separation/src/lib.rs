@@ -2,15 +2,16 @@
 //! together, within the data of each handle, without hints from the host.
 //!
 //! A written page is known by how long its previous content lived: the host pages written between that write and
-//! this one. The device takes it from the birth of the segment that held the page, so it is precise to 1/64 reclaim
+//! this one. The device takes that from the birth of the segment that held the page, so it is precise to 1/64 reclaim
 //! unit. It costs 16 bytes a segment and a look at the map for each page, only where separation is on. Relocated
 //! pages are separated by what is known of their reclaim unit.
 //!
-//! To add a rule: copy a file of this folder, implement [`Separator`], and name the file twice here, in a `mod`
+//! To add a rule: copy a file of this crate, implement [`Separator`], and name the file twice here, in a `mod`
 //! line and in the table.
 
+mod content;
 mod dac;
-pub(crate) mod death_time;
+pub mod death_time;
 mod lifespan;
 mod midas;
 mod multi_log;
@@ -22,9 +23,8 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use separator::{Separator, Sizes, Victim};
-
-use crate::flash::segment::Content;
+pub use content::Content;
+pub use separator::{Separator, Sizes, Victim};
 
 /// Makes the configuration's enumeration, the rule in force, and the static dispatch between them.
 macro_rules! separations {
@@ -38,66 +38,81 @@ macro_rules! separations {
 
         /// The rule in force.
         #[derive(Clone, Debug, Serialize, Deserialize)]
-        pub(crate) enum Rule {
-            $($name($rule),)*
+        pub enum Rule {
+            $($(#[$doc])* $name($rule),)*
         }
 
         impl Separation {
-            pub(crate) fn host_classes(self) -> u8 {
+            /// Returns the open reclaim units of a handle for what the host writes.
+            pub fn host_classes(self) -> u8 {
                 match self { $(Separation::$name => <$rule>::HOST_CLASSES,)* }
             }
 
-            pub(crate) fn relocated_classes(self, generations: u8) -> u8 {
+            /// Returns the open reclaim units of a handle for relocated data; `generations` is `gc.generations`.
+            pub fn relocated_classes(self, generations: u8) -> u8 {
                 match self {
                     $(Separation::$name => <$rule>::relocated_classes(generations),)*
                 }
             }
 
-            pub(crate) fn rule(self, sizes: &Sizes) -> Rule {
+            /// Returns the rule, knowing nothing yet.
+            pub fn rule(self, sizes: &Sizes) -> Rule {
                 match self { $(Separation::$name => Rule::$name(<$rule>::new(sizes)),)* }
             }
         }
 
         impl Rule {
+            /// Returns whether the rule splits every handle at all times.
             #[inline(always)]
-            pub(crate) fn splits_all(&self) -> bool {
+            pub fn splits_all(&self) -> bool {
                 match self { $(Rule::$name(_) => <$rule>::SPLITS_ALL,)* }
             }
 
+            /// Returns whether the pages of a handle go to several open reclaim units.
             #[inline(always)]
-            pub(crate) fn splits(&self, handle: u32) -> bool {
+            pub fn splits(&self, handle: u32) -> bool {
                 match self { $(Rule::$name(rule) => rule.splits(handle),)* }
             }
 
+            /// Learns from the first page of a segment that a host begins, and predicts the death time of the
+            /// segment; 0: unknown.
             #[inline(always)]
-            pub(crate) fn begin_segment(
+            pub fn begin_segment(
                 &mut self,
                 handle: u32,
-                old: Option<Content<'_>>,
+                old: Option<impl Content>,
                 now: u64,
             ) -> u64 {
                 match self { $(Rule::$name(rule) => rule.begin_segment(handle, old, now),)* }
             }
 
+            /// Returns the class of a written page, and its predicted death time; `old` is the content that it
+            /// replaces.
             #[inline(always)]
-            pub(crate) fn host_class(
+            pub fn host_class(
                 &self,
                 handle: u32,
-                old: Option<Content<'_>>,
+                old: Option<impl Content>,
                 now: u64,
             ) -> (u8, u64) {
                 match self { $(Rule::$name(rule) => rule.host_class(handle, old, now),)* }
             }
 
-            pub(crate) fn collect(&mut self, victim: &Victim, now: u64) -> u8 {
+            /// Learns from a collection, and returns the class of the victim's valid pages.
+            pub fn collect(&mut self, victim: &Victim, now: u64) -> u8 {
                 match self { $(Rule::$name(rule) => rule.collect(victim, now),)* }
             }
 
-            pub(crate) fn is_grouped(&self, generation: u8) -> bool {
+            /// Returns whether relocated data of this generation is grouped by death time.
+            pub fn is_grouped(&self, generation: u8) -> bool {
                 match self { $(Rule::$name(rule) => rule.is_grouped(generation),)* }
             }
 
-            pub(crate) fn resume(&mut self, saved: Rule, now: u64) -> Result<(), String> {
+            /// Continues from what a saved rule had learned, after checking it.
+            ///
+            /// # Errors
+            /// Another rule, or a value that no device of these sizes can have at the time `now`.
+            pub fn resume(&mut self, saved: Rule, now: u64) -> Result<(), String> {
                 match (self, saved) {
                     $((Rule::$name(rule), Rule::$name(saved)) => rule.resume(saved, now),)*
                     _ => Err("another rule than the configuration's".to_owned()),

@@ -7,12 +7,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lifespan::Lifespan;
-use super::separator::{Separator, Sizes, Victim};
-use crate::flash::segment::Content;
+use crate::content::Content;
+use crate::lifespan::Lifespan;
+use crate::separator::{Separator, Sizes, Victim};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct SepBit {
+pub struct SepBit {
     lifespan: Lifespan,
 }
 
@@ -28,7 +28,7 @@ impl Separator for SepBit {
     }
 
     #[inline(always)]
-    fn host_class(&self, _: u32, old: Option<Content<'_>>, _: u64) -> (u8, u64) {
+    fn host_class(&self, _: u32, old: Option<impl Content>, _: u64) -> (u8, u64) {
         (self.lifespan.class(old.map(Content::lived)), 0)
     }
 

@@ -3,32 +3,32 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::separator::Victim;
+use crate::separator::Victim;
 
 /// Lifespans of collected reclaim units that make up one estimate.
 const SAMPLE: u32 = 16;
 
 /// Mean lifespan of reclaim units of class 0 when they are collected.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Lifespan {
-    pub(super) mean: f64,
+pub(crate) struct Lifespan {
+    pub(crate) mean: f64,
     sum: f64,
     seen: u32,
 }
 
 impl Lifespan {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Lifespan { mean: f64::INFINITY, sum: 0.0, seen: 0 }
     }
 
     /// Returns the class of a page whose last content lived so long; none: the long-lived class.
     #[inline(always)]
-    pub(super) fn class(&self, lived: Option<u64>) -> u8 {
+    pub(crate) fn class(&self, lived: Option<u64>) -> u8 {
         lived.is_none_or(|pages| pages as f64 >= self.mean).into()
     }
 
     /// Learns from a victim of this lifespan.
-    pub(super) fn collected(&mut self, victim: &Victim, lifespan: u64) {
+    pub(crate) fn collected(&mut self, victim: &Victim, lifespan: u64) {
         if victim.generation > 0 || victim.class > 0 {
             return;
         }
@@ -40,7 +40,7 @@ impl Lifespan {
         }
     }
 
-    pub(super) fn resume(&mut self, saved: Lifespan) -> Result<(), String> {
+    pub(crate) fn resume(&mut self, saved: Lifespan) -> Result<(), String> {
         if saved.mean.is_nan() || !saved.sum.is_finite() || saved.seen >= SAMPLE {
             return Err(format!("{saved:?} is no estimate of a lifespan"));
         }

@@ -2,10 +2,7 @@ use super::dac::Dac;
 use super::midas::Midas;
 use super::multi_log::MultiLog;
 use super::sepbit::SepBit;
-use super::{Separator, Sizes, Victim};
-use crate::flash::reclaim::ReclaimUnit;
-use crate::flash::segment::{Segments, Written};
-use crate::rng::{DeviceRng, Purpose};
+use super::{Content, Separator, Sizes, Victim};
 
 /// The lifespan of a reclaim unit that was open for 50 pages. MiDAS counts from its closing.
 const OPEN_FOR: u64 = 50;
@@ -25,10 +22,33 @@ fn rule<S: Separator>() -> S {
     rule
 }
 
+/// Content that lived so long, in a reclaim unit of this class.
+#[derive(Clone, Copy)]
+struct Old {
+    lived: u64,
+    class: u8,
+}
+
+impl Content for Old {
+    fn writer(self) -> u32 {
+        0
+    }
+
+    fn lived(self) -> u64 {
+        self.lived
+    }
+
+    fn class(self) -> u8 {
+        self.class
+    }
+
+    fn death_time(self) -> u64 {
+        0
+    }
+}
+
 fn class(rule: &impl Separator, lived: Option<u64>) -> u8 {
-    let mut segments = Segments::new(9, true, DeviceRng::new(1, Purpose::Segments));
-    let label = segments.allocate(0, 1, Written::default());
-    rule.host_class(0, lived.and_then(|lived| segments.content(label, &[], lived)), 0).0
+    rule.host_class(0, lived.map(|lived| Old { lived, class: 0 }), 0).0
 }
 
 #[test]
@@ -53,15 +73,8 @@ fn midas_counts_how_often_data_was_moved() {
 #[test]
 fn dac_lifts_what_is_overwritten_and_lowers_what_is_moved() {
     let mut rule: Dac = rule();
-    let ru = |class, generation| ReclaimUnit { class, generation, ..ReclaimUnit::empty() };
-    let of = |unit: ReclaimUnit| {
-        let mut segments = Segments::new(9, true, DeviceRng::new(1, Purpose::Segments));
-        let label = segments.allocate(0, 1, Written::default());
-        let units = [unit];
-        rule.host_class(0, segments.content(label, &units, 5), 5).0
-    };
-    // What the host wrote to class 2, and what was relocated to it, which is of generation 3.
-    assert_eq!([of(ru(0, 0)), of(ru(2, 0)), of(ru(0, 3)), of(ru(5, 0))], [1, 3, 3, 5]);
+    let of = |class| rule.host_class(0, Some(Old { lived: 5, class }), 5).0;
+    assert_eq!([0, 2, 5].map(of), [1, 3, 5]);
     assert_eq!(class(&rule, None), 0);
     let mut moved = |class, generation| rule.collect(&victim(class, generation, 5), 0);
     assert_eq!([moved(0, 0), moved(3, 0), moved(0, 1), moved(0, 6)], [0, 2, 0, 4]);

@@ -1,0 +1,17 @@
+//! The content that a written page replaces.
+
+/// What is known of replaced content. Each value may be a cache miss, so a rule asks only for what it needs.
+pub trait Content: Copy {
+    /// Returns the handle that wrote the content.
+    fn writer(self) -> u32;
+
+    /// Returns the host pages written to the device since the content was written.
+    fn lived(self) -> u64;
+
+    /// Returns the class of the reclaim unit that holds the content, be it of what the host wrote or of relocated
+    /// data.
+    fn class(self) -> u8;
+
+    /// Returns the predicted death time of the content; 0: unknown.
+    fn death_time(self) -> u64;
+}
