@@ -8,12 +8,12 @@ use crate::flash::segment::{NONE, Segments};
 use crate::flash::writers::Writers;
 use crate::gc::policy::{self, VictimPolicy};
 use crate::geometry::Geometry;
-use crate::layout::{Layout, Relocation};
+use crate::layout::Layout;
 use crate::rng::{DeviceRng, Purpose};
 use crate::slots::Slots;
+use crate::tuning::{Tuner, arrangement};
 use wafer_interface::Attribution;
 use wafer_interface::InvalidKey;
-use wafer_interface::Isolation;
 use wafer_interface::{
     Counters, HandleCounters, NsId, Observer, Owner, Placement, RgId, RuId, RuhId,
 };
@@ -54,6 +54,8 @@ pub struct Device<O: Observer = ()> {
     pub(crate) ledger: Ledger,
     /// Recent write commands by handle.
     pub(crate) writers: Writers,
+    /// Changes the arrangement, if that is the policy.
+    pub(crate) tuner: Option<Box<Tuner>>,
     pub(crate) observer: O,
 }
 
@@ -125,7 +127,17 @@ impl<O: Observer> Device<O> {
         seed: u64,
         observer: O,
     ) -> Result<Self, InvalidKey> {
-        Self::with_policy(config, policy::make(&config.gc)?, seed, observer)
+        let (geometry, layout) = config.resolve()?;
+        let policy = policy::make(&config.gc)?;
+        let tuner = Tuner::new(config, &geometry, seed)?;
+        let all = tuner.as_ref().map_or(&[][..], |tuner| &tuner.arrangements);
+        let numbering = arrangement::numbering(&geometry, all);
+        let numbering = numbering.unwrap_or_else(|| Slots::new(&geometry, &layout));
+        let births = layout.separation.is_some() || tuner.is_some();
+        let mut device =
+            Self::assemble(geometry, layout, numbering, births, policy, seed, observer)?;
+        device.tuner = tuner.map(Box::new);
+        Ok(device)
     }
 
     /// As [`Self::with_observer`], with a policy that need not be one of [`POLICIES`](policy::POLICIES).
@@ -139,19 +151,33 @@ impl<O: Observer> Device<O> {
         observer: O,
     ) -> Result<Self, InvalidKey> {
         let (geometry, layout) = config.resolve()?;
+        let numbering = Slots::new(&geometry, &layout);
+        let births = layout.separation.is_some();
+        Self::assemble(geometry, layout, numbering, births, policy, seed, observer)
+    }
+
+    /// Puts a device together. `births`: whether the births of segments are kept, as separation needs.
+    pub(crate) fn assemble(
+        geometry: Geometry,
+        layout: Layout,
+        numbering: Slots,
+        births: bool,
+        policy: Box<dyn VictimPolicy>,
+        seed: u64,
+        observer: O,
+    ) -> Result<Self, InvalidKey> {
         let map = PageMap::new(geometry.logical_pages).map_err(|e| {
             let message = format!("no memory for the map of {} pages: {e}", geometry.logical_pages);
             InvalidKey::new("capacity", message)
         })?;
         let rus = ReclaimUnits::new(&geometry);
         let rng = DeviceRng::new(seed, Purpose::Segments);
-        let numbering = Slots::new(&geometry, &layout);
         let handles = usize::from(geometry.handles);
         let group = |number| Group { range: geometry.group_range(number), floor: 0 };
         let mut device = Device {
             namespaces: Vec::new(),
             map,
-            segments: Segments::new(rus.unmapped(), layout.separation.is_some(), rng),
+            segments: Segments::new(rus.unmapped(), births, rng),
             segment_limit: geometry.segment_limit(),
             rus,
             slots: vec![Slot::EMPTY; usize::from(geometry.groups) * numbering.per_group as usize],
@@ -169,6 +195,7 @@ impl<O: Observer> Device<O> {
             scratch: Default::default(),
             ledger: Ledger::new(geometry.ru_count, if O::ATTRIBUTION { handles } else { 0 }),
             writers: Writers::new(layout.counted_writers(&geometry)),
+            tuner: None,
             observer,
             geometry,
             layout,
@@ -196,10 +223,16 @@ impl<O: Observer> Device<O> {
     /// Returns the counters of the reclaim units that hold relocated data of all initially isolated handles;
     /// `None` where relocated data never mixes so.
     pub fn gc_counters(&self) -> Option<HandleCounters> {
-        let by_isolation =
-            matches!(self.layout.relocation, Relocation::ByIsolation | Relocation::ByWriter);
-        let mixes = by_isolation && self.geometry.isolation.contains(&Isolation::Initially);
-        mixes.then(|| self.handles[self.numbering.handles as usize])
+        self.mixes().then(|| self.handles[self.numbering.handles as usize])
+    }
+
+    /// Returns whether relocated data of several handles may share reclaim units.
+    pub(crate) fn mixes(&self) -> bool {
+        let one = std::slice::from_ref(&self.layout);
+        match &self.tuner {
+            Some(tuner) => arrangement::mixes(&self.geometry, tuner.layouts()),
+            None => arrangement::mixes(&self.geometry, one.iter()),
+        }
     }
 
     /// Returns whose writes caused relocations of whose data since the device was made or

@@ -83,7 +83,7 @@ impl Layout {
             layout.separation = policy.and_then(|policy| policy.separation);
         }
         layout.fit_separation(geometry, gc.separation.is_some());
-        layout.check_spare(config, geometry)?;
+        layout.check_spare(config, geometry, 0)?;
         Ok(layout)
     }
 
@@ -176,13 +176,18 @@ impl Layout {
     /// Refuses a device that could run out of victims.
     ///
     /// When GC is forced in a group at most `forced_free` of its reclaim units are free and at
-    /// most `open_per_group` open. If the rest can hold more than all logical pages, one of them
+    /// most `open_per_group` and `more` open. If the rest can hold more than all logical pages, one of them
     /// has a page that is not valid, so collecting it gains space: the device cannot get stuck.
-    fn check_spare(&self, config: &DeviceConfig, geometry: &Geometry) -> Result<(), InvalidKey> {
+    pub(crate) fn check_spare(
+        &self,
+        config: &DeviceConfig,
+        geometry: &Geometry,
+        more: u32,
+    ) -> Result<(), InvalidKey> {
         let needed =
             u32::try_from(geometry.logical_pages / u64::from(geometry.pages_per_ru) + 1)
                 .map_err(|_| InvalidKey::new("reclaim_unit.size", "too small for the capacity"))?;
-        let open = self.open_per_group(geometry);
+        let open = self.open_per_group(geometry) + more;
         let usable = |geometry: &Geometry| -> u64 {
             let of_group = |group| {
                 let rus = geometry.group_range(group).len() as u32;

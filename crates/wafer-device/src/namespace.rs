@@ -83,6 +83,9 @@ impl<O: Observer> Device<O> {
         }
         let pages = self.geometry.namespaces[namespace.index()].clone();
         self.unmap(pages.start, pages.end - pages.start);
+        if let Some(tuner) = &mut self.tuner {
+            tuner.unmap(pages);
+        }
         self.delete_deallocated_namespace(namespace);
         true
     }

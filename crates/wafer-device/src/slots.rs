@@ -21,7 +21,11 @@ impl Slots {
     pub(crate) fn new(geometry: &Geometry, layout: &Layout) -> Self {
         let handles = u32::from(geometry.handles);
         let generations = u32::from(layout.relocation.generations());
-        let classes = layout.host_classes();
+        Self::of(handles, generations, layout.host_classes())
+    }
+
+    /// Returns the numbers for so many generations and classes of each handle.
+    pub(crate) fn of(handles: u32, generations: u32, classes: u32) -> Self {
         Slots { handles, generations, classes, per_group: handles * (classes + generations) + 1 }
     }
 

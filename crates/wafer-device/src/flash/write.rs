@@ -29,6 +29,13 @@ impl<O: Observer> Device<O> {
     /// update of a placement identifier that the namespace does not define have no effect and are
     /// counted in [`Counters::rejected`](wafer_interface::Counters::rejected).
     pub fn apply(&mut self, commands: &[Command]) {
+        match self.tuner {
+            None => self.apply_all(commands),
+            Some(_) => self.apply_tuned(commands),
+        }
+    }
+
+    pub(crate) fn apply_all(&mut self, commands: &[Command]) {
         self.counters.commands += commands.len() as u64;
         let shift = (self.geometry.page_bytes / LBA_BYTES).trailing_zeros();
         for command in &commands[..LOOKAHEAD.min(commands.len())] {
@@ -422,7 +429,7 @@ impl<O: Observer> Device<O> {
     }
 
     /// Returns the slot of a placement identifier, if the namespace defines it.
-    fn defined_slot(&self, namespace: NsId, placement: Placement) -> Option<u32> {
+    pub(crate) fn defined_slot(&self, namespace: NsId, placement: Placement) -> Option<u32> {
         let shift = self.placement_shift();
         let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
         let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;

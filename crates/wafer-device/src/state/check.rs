@@ -84,7 +84,7 @@ impl<O: Observer> Device<O> {
     }
 
     /// Checks everything that the paths of commands and collections rely on.
-    pub(super) fn check(&self) -> Check {
+    pub(crate) fn check(&self) -> Check {
         self.check_tables()?;
         self.check_times()?;
         let roles = self.check_segments()?;
@@ -92,7 +92,8 @@ impl<O: Observer> Device<O> {
         self.check_units()?;
         self.check_free()?;
         self.check_map(&roles)?;
-        self.check_counters()
+        self.check_counters()?;
+        self.tuner.as_ref().map_or(Ok(()), |tuner| tuner.check())
     }
 
     fn check_tables(&self) -> Check {
@@ -101,7 +102,8 @@ impl<O: Observer> Device<O> {
         ensure((1..DIVIDED as usize).contains(&numbers), "segments.hot", || {
             format!("{numbers} entries")
         })?;
-        let births = if self.separation.is_some() { numbers } else { 0 };
+        let births = self.separation.is_some() || self.tuner.is_some();
+        let births = if births { numbers } else { 0 };
         let seen = if rus.seen.is_empty() { 0 } else { units };
         let slots = self.groups.len() * self.numbering.per_group as usize;
         for (field, length, expected) in [
@@ -248,14 +250,21 @@ impl<O: Observer> Device<O> {
     }
 
     /// Returns whether the layout ever opens this slot: [`Geometry::open_per_group`] counts on it.
-    fn may_open(&self, slot: u32) -> bool {
+    pub(crate) fn may_open(&self, slot: u32) -> bool {
         let Contents { owner, generation, class } = self.numbering.contents(slot);
+        // A device that changes its arrangement has numbers for all.
+        if u32::from(class) >= self.layout.host_classes()
+            || generation > self.layout.relocation.generations().max(1)
+        {
+            return false;
+        }
         match (self.layout.relocation, owner) {
             (_, Owner::Handle(handle)) if generation == 0 => {
                 class == 0 || self.is_split(u32::from(handle.0))
             }
-            (Relocation::Shared, _) | (Relocation::ByHandle(_), Owner::Gc) => false,
-            (_, Owner::Gc) => self.geometry.isolation.contains(&Isolation::Initially),
+            (Relocation::Shared, _) => false,
+            (Relocation::ByHandle(_), Owner::Gc) => self.tuner.is_some() && self.mixes(),
+            (_, Owner::Gc) => self.mixes(),
             (Relocation::ByHandle(_), _) => true,
             (_, Owner::Handle(handle)) => {
                 self.geometry.isolation[handle.index()] == Isolation::Persistently
@@ -266,16 +275,21 @@ impl<O: Observer> Device<O> {
     /// Checks that only split handles have data grouped by death time open. A policy that chooses
     /// destinations may group more; none that a configuration names does.
     pub(super) fn check_grouped(&self) -> Check {
-        let Some(rule) = &self.separation else { return Ok(()) };
         each("slots", &self.slots, |number, slot| {
-            let Contents { owner, generation, .. } = self.numbering.contents(number);
-            let split = match owner {
-                Owner::Handle(handle) => self.is_split(u32::from(handle.0)),
-                Owner::Gc => true,
-            };
-            let known = slot.ru == NONE || split || !rule.is_grouped(generation);
+            let known = slot.ru == NONE || !self.groups_unsplit(number);
             expect(known, "grouped data of a handle that is not split")
         })
+    }
+
+    /// Returns whether a slot is for data grouped by death time of a handle that is not split.
+    pub(crate) fn groups_unsplit(&self, slot: u32) -> bool {
+        let Contents { owner, generation, .. } = self.numbering.contents(slot);
+        let grouped = self.separation.as_ref().is_some_and(|rule| rule.is_grouped(generation));
+        let split = match owner {
+            Owner::Handle(handle) => self.is_split(u32::from(handle.0)),
+            Owner::Gc => true,
+        };
+        grouped && !split
     }
 
     fn check_units(&self) -> Check {

@@ -63,7 +63,10 @@ impl<O: Observer> Device<O> {
             granted: self.granted,
             writers: self.writers.clone(),
             separation: self.separation.clone(),
-            learned: self.policy.save(),
+            learned: match &self.tuner {
+                Some(tuner) => Some(tuner.save(self.policy.save())),
+                None => self.policy.save(),
+            },
         }
     }
 
@@ -86,28 +89,43 @@ impl<O: Observer> Device<O> {
     ) -> Result<Self, StateError> {
         let whole = DeviceConfig { namespaces: Vec::new(), ..config.clone() };
         let mut device = Self::with_observer(&whole, 0, observer)?;
+        device.resume(state, fill)?;
+        Ok(device)
+    }
+
+    /// Continues a fresh device of the same configuration from a state.
+    pub(crate) fn resume(
+        &mut self,
+        state: DeviceState,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), String>,
+    ) -> Result<(), StateError> {
+        let mut learned = state.learned.clone();
+        if let Some(mut tuner) = self.tuner.take() {
+            let resumed = tuner.resume(learned.as_ref());
+            learned = resumed.map_err(|message| StateError::damaged("learned", message))?;
+            self.arrange(tuner.current());
+            self.tuner = Some(tuner);
+        }
         let sizes = [
-            ("reclaim units", device.rus.units.len(), state.rus.units.len()),
-            ("open reclaim units", device.slots.len(), state.slots.len()),
-            ("reclaim groups", device.groups.len(), state.floors.len()),
-            ("handles", device.handles.len() - 1, state.handles.len().wrapping_sub(1)),
+            ("reclaim units", self.rus.units.len(), state.rus.units.len()),
+            ("open reclaim units", self.slots.len(), state.slots.len()),
+            ("reclaim groups", self.groups.len(), state.floors.len()),
+            ("handles", self.handles.len() - 1, state.handles.len().wrapping_sub(1)),
         ];
         for (what, ours, theirs) in sizes {
             if ours != theirs {
                 return Err(StateError::Sizes(format!("{theirs} {what}, not {ours}")));
             }
         }
-        check::namespaces(&state.namespaces, &device.geometry)?;
-        let pages = device.geometry.logical_pages;
-        let map = device.map.run_mut(0, pages);
+        check::namespaces(&state.namespaces, &self.geometry)?;
+        let pages = self.geometry.logical_pages;
+        let map = self.map.run_mut(0, pages);
         fill(zerocopy::IntoBytes::as_mut_bytes(map)).map_err(StateError::Map)?;
 
-        let learned = state.learned.clone();
-        device.take(state)?;
-        device.check()?;
-        device.check_grouped()?;
-        device.teach(learned)?;
-        Ok(device)
+        self.take(state)?;
+        self.check()?;
+        self.check_grouped()?;
+        self.teach(learned)
     }
 
     /// Takes over all values of a state except what the policy learned. None of them is used before

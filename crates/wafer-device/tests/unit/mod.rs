@@ -4,3 +4,4 @@ mod configs;
 mod death_time;
 mod exchange;
 mod policies;
+mod self_tuning;

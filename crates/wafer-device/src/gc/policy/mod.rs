@@ -16,6 +16,7 @@ mod interface;
 mod look_ahead;
 mod quota;
 mod random;
+pub(crate) mod self_tuning;
 mod survival;
 mod windowed_greedy;
 
@@ -41,6 +42,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     hazard::INFO,
     look_ahead::INFO,
     adaptive::INFO,
+    self_tuning::INFO,
 ];
 
 /// Returns the policy of this name.

@@ -1,0 +1,94 @@
+//! Arrangements: what a self-tuning device chooses among, and the change from one to another.
+
+use crate::config::{Destination, DeviceConfig, GcConfig};
+use crate::device::Device;
+use crate::gc::policy;
+use crate::geometry::Geometry;
+use crate::layout::{Layout, Relocation};
+use crate::slots::Slots;
+use wafer_interface::{Isolation, Observer};
+use wafer_separation::Separation;
+
+/// A policy with a destination and a separation.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Arrangement {
+    pub(crate) gc: GcConfig,
+    pub(crate) layout: Layout,
+}
+
+type Choice = (&'static str, Option<Destination>, Option<Separation>);
+
+/// What is tried beside the first, which is what `adaptive` asks for.
+const CHOICES: &[Choice] = &[
+    ("greedy", Some(Destination::Isolation), None),
+    ("quota-sqrt", Some(Destination::Isolation), None),
+    ("cost-benefit", Some(Destination::Generation), None),
+    ("cost-benefit", None, Some(Separation::MultiLog)),
+    ("cost-benefit", None, Some(Separation::Dac)),
+    ("adaptive", None, Some(Separation::MultiLog)),
+    ("adaptive", Some(Destination::Isolation), None),
+];
+
+/// Returns the arrangements that work with these sizes, the default first. What the configuration says of
+/// destination and separation holds for all.
+pub(crate) fn arrangements(config: &DeviceConfig, geometry: &Geometry) -> Vec<Arrangement> {
+    let fixed = config.gc.destination.is_some() || config.gc.separation.is_some();
+    let mut found: Vec<Arrangement> = Vec::new();
+    let default = ("adaptive", config.gc.destination, config.gc.separation);
+    for (policy, destination, separation) in [default].iter().chain(CHOICES) {
+        let mut gc = GcConfig { policy: (*policy).to_owned(), ..config.gc.clone() };
+        if !fixed {
+            (gc.destination, gc.separation) = (*destination, *separation);
+        }
+        let config = DeviceConfig { gc: gc.clone(), ..config.clone() };
+        let layout = Layout::resolve(&config, geometry);
+        let works = layout.ok().filter(|layout| layout.check_spare(&config, geometry, 1).is_ok());
+        match works {
+            Some(layout) => {
+                let arrangement = Arrangement { gc, layout };
+                if !found.contains(&arrangement) {
+                    found.push(arrangement);
+                }
+            }
+            // Not even the first leaves room for a change.
+            None if found.is_empty() => return found,
+            None => {}
+        }
+    }
+    found
+}
+
+/// Returns numbers for the open reclaim units of all of these.
+pub(crate) fn numbering(geometry: &Geometry, all: &[Arrangement]) -> Option<Slots> {
+    let slots = all.iter().map(|of| Slots::new(geometry, &of.layout));
+    slots.reduce(|a, b| {
+        Slots::of(a.handles, a.generations.max(b.generations), a.classes.max(b.classes))
+    })
+}
+
+/// Returns whether relocated data of several handles may share reclaim units in one of these.
+pub(crate) fn mixes<'a>(geometry: &Geometry, mut all: impl Iterator<Item = &'a Layout>) -> bool {
+    let by_isolation =
+        |of: &Layout| matches!(of.relocation, Relocation::ByIsolation | Relocation::ByWriter);
+    all.any(by_isolation) && geometry.isolation.contains(&Isolation::Initially)
+}
+
+impl<O: Observer> Device<O> {
+    /// Goes on with another arrangement, which knows nothing yet. Reclaim units that it would not open are closed,
+    /// partly written as they are. Data stays where it is, with what is known of it.
+    pub(crate) fn arrange(&mut self, arrangement: &Arrangement) {
+        let Arrangement { gc, layout } = arrangement;
+        self.layout = layout.clone();
+        self.policy = policy::make(gc).expect("resolved before");
+        let sizes = layout.separation_sizes(&self.geometry);
+        self.separation = layout.separation.map(|rule| rule.rule(&sizes));
+        for slot in 0..self.slots.len() as u32 {
+            let open = self.slots[slot as usize].ru != crate::flash::segment::NONE;
+            if open && (!self.may_open(slot) || self.groups_unsplit(slot)) {
+                self.close_slot(slot);
+            }
+        }
+        // Predictions of another rule: this one has split no handle.
+        self.rus.units.iter_mut().for_each(|unit| unit.death_time = 0);
+    }
+}

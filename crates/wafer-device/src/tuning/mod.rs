@@ -1,0 +1,281 @@
+//! The self-tuning policy: miniature simulations of the device, one for each arrangement of policy, destination and
+//! separation, show which writes least for the traffic at hand (`docs/concepts/self-tuning.md`).
+//!
+//! A miniature has as many reclaim units as the device, or [`MOST_UNITS`], of at least [`LEAST_PAGES`] pages, and
+//! gets the commands on a sample of the logical pages (`sample.rs`). Its host writes and relocations fade by half in
+//! [`HALF_LIFE`] device writes. The device starts with the arrangement that `adaptive` asks for. It changes to
+//! another if that writes less by [`GAIN`] in [`TIMES`] looks in a row.
+
+pub(crate) mod arrangement;
+mod sample;
+mod state;
+
+use std::ops::Range;
+
+use crate::config::{DeviceConfig, ReclaimUnitConfig};
+use crate::device::Device;
+use crate::gc::policy::{self, self_tuning};
+use crate::geometry::Geometry;
+use crate::layout::Layout;
+use crate::slots::Slots;
+use arrangement::Arrangement;
+use sample::Sample;
+use serde::{Deserialize, Serialize};
+use wafer_interface::{Bytes, Command, InvalidKey, LBA_BYTES, NsId, Observer, Op, Placement};
+
+/// Fewest pages of a reclaim unit of a miniature.
+const LEAST_PAGES: u64 = 32;
+/// Most reclaim units of a miniature.
+const MOST_UNITS: u64 = 1024;
+/// Size of its pages: with the largest, the smallest reclaim unit has few.
+const PAGE_BYTES: u64 = 65536;
+/// Looks at the miniatures in a device write.
+const LOOKS: u64 = 4;
+/// Device writes in which what was seen fades by half.
+const HALF_LIFE: f64 = 1.0;
+/// How much less another arrangement must write.
+const GAIN: f64 = 0.03;
+/// Looks in a row in which it must.
+const TIMES: u32 = 2;
+
+/// What the looks at the miniatures have shown.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Seen {
+    /// The arrangement of the device.
+    current: u16,
+    /// The one that was better at the last look, and at how many in a row.
+    better: u16,
+    times: u32,
+    /// Host pages of the miniatures at the last look.
+    looked: u64,
+    /// Host pages since, and pages relocated with each arrangement, fading.
+    written: f64,
+    relocated: Vec<f64>,
+    /// Pages relocated until the last look.
+    before: Vec<u64>,
+}
+
+/// What a self-tuning device has beside the parts of others.
+pub(crate) struct Tuner {
+    pub(crate) arrangements: Vec<Arrangement>,
+    miniatures: Vec<Device<()>>,
+    sample: Sample,
+    /// Host pages of a miniature between two looks.
+    interval: u64,
+    seen: Seen,
+    /// Commands for the miniatures; empty between two commands of the device.
+    batch: Vec<Command>,
+}
+
+impl Tuner {
+    /// Returns the tuner of a device that has one: it asks for the policy and has room for a change.
+    pub(crate) fn new(
+        config: &DeviceConfig,
+        geometry: &Geometry,
+        seed: u64,
+    ) -> Result<Option<Tuner>, InvalidKey> {
+        if config.gc.policy != self_tuning::NAME {
+            return Ok(None);
+        }
+        let (scaled, sample) = scaled(config, geometry);
+        let mut arrangements = arrangement::arrangements(config, geometry);
+        let Ok(small) = Geometry::resolve(&scaled) else { return Ok(None) };
+        let fits = |of: &Arrangement| of.layout.check_spare(&scaled, &small, 1).is_ok();
+        if !arrangements.first().is_some_and(fits) {
+            return Ok(None);
+        }
+        arrangements.retain(fits);
+        if arrangements.len() < 2 {
+            return Ok(None);
+        }
+        let miniature = |Arrangement { gc, layout }: &Arrangement| {
+            let numbering = Slots::new(&small, layout);
+            let (policy, small) = (policy::make(gc)?, small.clone());
+            let births = layout.separation.is_some();
+            Device::assemble(small, layout.clone(), numbering, births, policy, seed, ())
+        };
+        let miniatures = arrangements.iter().map(miniature).collect::<Result<Vec<_>, _>>()?;
+        let count = arrangements.len();
+        let seen = Seen {
+            current: 0,
+            better: 0,
+            times: 0,
+            looked: 0,
+            written: 0.0,
+            relocated: vec![0.0; count],
+            before: vec![0; count],
+        };
+        let interval = (sample.pages / LOOKS).max(1);
+        let batch = Vec::new();
+        Ok(Some(Tuner { arrangements, miniatures, sample, interval, seen, batch }))
+    }
+
+    /// Returns the arrangement of the device.
+    pub(crate) fn current(&self) -> &Arrangement {
+        &self.arrangements[usize::from(self.seen.current)]
+    }
+
+    /// Returns the layouts of all arrangements.
+    pub(crate) fn layouts(&self) -> impl Iterator<Item = &Layout> {
+        self.arrangements.iter().map(|of| &of.layout)
+    }
+
+    /// Unmaps a run of pages.
+    pub(crate) fn unmap(&mut self, pages: Range<u64>) {
+        let pages = self.sample.of(pages);
+        if !pages.is_empty() {
+            for miniature in &mut self.miniatures {
+                miniature.unmap(pages.start, pages.end - pages.start);
+            }
+        }
+    }
+
+    /// Looks at the miniatures, which have all commands. Returns whether the arrangement changes.
+    fn look(&mut self) -> bool {
+        let seen = &mut self.seen;
+        let fade = (-1.0 / (LOOKS as f64 * HALF_LIFE)).exp2();
+        let host = self.miniatures[0].counters().host_pages;
+        seen.written = seen.written * fade + (host - seen.looked) as f64;
+        seen.looked = host;
+        for (at, miniature) in self.miniatures.iter().enumerate() {
+            let relocated = miniature.counters().relocated_pages;
+            let since = (relocated - seen.before[at]) as f64;
+            seen.relocated[at] = seen.relocated[at] * fade + since;
+            seen.before[at] = relocated;
+        }
+        let media = |at: usize| seen.written + seen.relocated[at];
+        let least = (0..seen.relocated.len()).min_by(|a, b| media(*a).total_cmp(&media(*b)));
+        let best = least.unwrap_or_default();
+        if std::env::var_os("TT").is_some() {
+            eprintln!(
+                "{:.2} current {} {:?}",
+                host as f64 / self.sample.pages as f64,
+                seen.current,
+                (0..seen.relocated.len())
+                    .map(|at| (media(at) / seen.written * 1e3).round() / 1e3)
+                    .collect::<Vec<_>>()
+            );
+        }
+        if media(best) >= (1.0 - GAIN) * media(usize::from(seen.current)) {
+            seen.times = 0;
+            return false;
+        }
+        seen.times += 1;
+        seen.better = best as u16;
+        if seen.times < TIMES {
+            return false;
+        }
+        (seen.current, seen.times) = (seen.better, 0);
+        true
+    }
+}
+
+/// Returns the configuration of a miniature and its sample.
+fn scaled(config: &DeviceConfig, geometry: &Geometry) -> (DeviceConfig, Sample) {
+    let physical = u64::from(geometry.ru_count) * u64::from(geometry.pages_per_ru);
+    let units = u64::from(geometry.ru_count).min(MOST_UNITS);
+    let shift = (physical / (units * LEAST_PAGES)).max(1).ilog2();
+    let pages_per_ru = ((physical >> shift) / units).max(1);
+    let count = (physical >> shift) / pages_per_ru;
+    let pages = geometry.logical_pages >> shift;
+    let scaled = DeviceConfig {
+        capacity: Bytes(pages * PAGE_BYTES),
+        page: Bytes(PAGE_BYTES),
+        reclaim_unit: ReclaimUnitConfig {
+            size: Bytes(pages_per_ru * PAGE_BYTES),
+            count: Some(count),
+        },
+        overprovisioning: None,
+        namespaces: Vec::new(),
+        ..config.clone()
+    };
+    (scaled, Sample { shift, pages })
+}
+
+impl<O: Observer> Device<O> {
+    /// Applies commands, and changes the arrangement where the miniatures say so. That is after a certain command,
+    /// however commands are cut into batches.
+    #[cold]
+    pub(crate) fn apply_tuned(&mut self, mut commands: &[Command]) {
+        while !commands.is_empty() {
+            let Some(mut tuner) = self.tuner.take() else { return };
+            let (now, later) = commands.split_at(self.follow(&mut tuner, commands));
+            self.apply_all(now);
+            if tuner.seen.looked + tuner.interval <= tuner.miniatures[0].counters().host_pages
+                && tuner.look()
+            {
+                self.arrange(tuner.current());
+            }
+            self.tuner = Some(tuner);
+            commands = later;
+        }
+    }
+
+    /// Applies commands to the miniatures until it is time to look at them. Returns how many.
+    fn follow(&self, tuner: &mut Tuner, commands: &[Command]) -> usize {
+        let due = tuner.seen.looked + tuner.interval;
+        let mut left = due.saturating_sub(tuner.miniatures[0].counters().host_pages);
+        let mut batch = std::mem::take(&mut tuner.batch);
+        let mut taken = 0;
+        for command in commands {
+            taken += 1;
+            if let Some(small) = self.sampled(tuner.sample, command) {
+                let pages = u64::from(small.blocks) * LBA_BYTES / PAGE_BYTES;
+                batch.push(small);
+                if small.op == Op::Write {
+                    left = left.saturating_sub(pages);
+                    if left == 0 {
+                        break;
+                    }
+                }
+            }
+        }
+        tuner.miniatures.iter_mut().for_each(|miniature| miniature.apply(&batch));
+        batch.clear();
+        tuner.batch = batch;
+        taken
+    }
+
+    /// Returns what a command means for the miniatures, if anything.
+    #[inline(always)]
+    fn sampled(&self, sample: Sample, command: &Command) -> Option<Command> {
+        let namespace = self.namespaces.get(usize::from(command.namespace.0))?;
+        let shift = self.geometry.blocks_per_page().trailing_zeros();
+        let (blocks, mask) = (u64::from(command.blocks), (1u64 << shift) - 1);
+        let within = command.lba <= namespace.blocks && blocks <= namespace.blocks - command.lba;
+        let end = command.lba.wrapping_add(blocks);
+        let pages = match command.op {
+            Op::Write if within && blocks > 0 => command.lba >> shift..(end + mask) >> shift,
+            Op::Deallocate if within && blocks > 0 => (command.lba + mask) >> shift..end >> shift,
+            Op::Update => {
+                let slot = self.defined_slot(command.namespace, command.placement)?;
+                return Some(Command::update(NsId(0), self.anywhere(slot)));
+            }
+            _ => return None,
+        };
+        if pages.is_empty() {
+            return None;
+        }
+        let first = namespace.first_page;
+        let pages = sample.of(first + pages.start..first + pages.end);
+        if pages.is_empty() {
+            return None;
+        }
+        const BLOCKS: u64 = PAGE_BYTES / LBA_BYTES;
+        let (lba, blocks) = (pages.start * BLOCKS, (pages.end - pages.start) * BLOCKS);
+        if command.op == Op::Deallocate {
+            return Some(Command::deallocate(lba, blocks as u32));
+        }
+        let slot = namespace
+            .slot(command.placement)
+            .or_else(|| self.defined_slot(command.namespace, command.placement))
+            .unwrap_or(namespace.slots[0]);
+        Some(Command::write(lba, blocks as u32, self.anywhere(slot)))
+    }
+
+    /// Returns the placement identifier of a host's slot in a namespace that has all handles.
+    fn anywhere(&self, slot: u32) -> Placement {
+        let (group, handle) = (slot / self.numbering.per_group, slot % self.numbering.per_group);
+        Placement((group << self.placement_shift() | handle) as u16)
+    }
+}

@@ -1,0 +1,65 @@
+//! What a self-tuning device has learned, to save and to restore.
+
+use super::{Seen, Tuner};
+use crate::gc::policy::Learned;
+use crate::state::DeviceState;
+use serde::{Deserialize, Serialize};
+
+/// What was seen, the miniatures with their maps, and what the policy of the device has learned. Each miniature is packed
+/// by itself: none has miniatures of its own, so a file cannot make reading it recurse.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    seen: Seen,
+    miniatures: Vec<Learned>,
+    policy: Option<Learned>,
+}
+
+impl Tuner {
+    /// Returns what was learned, with that of the device's policy.
+    pub(crate) fn save(&self, policy: Option<Learned>) -> Learned {
+        let pack = |device: &crate::Device| Learned::pack(&(device.state(), device.map_bytes()));
+        let miniatures = self.miniatures.iter().map(pack).collect();
+        Learned::pack(&Saved { seen: self.seen.clone(), miniatures, policy })
+    }
+
+    /// Continues from what was saved, and returns what the policy of the device had learned.
+    ///
+    /// # Errors
+    /// What no device of these sizes can have learned.
+    pub(crate) fn resume(&mut self, learned: Option<&Learned>) -> Result<Option<Learned>, String> {
+        let learned = learned.ok_or("what the policy had learned is missing")?;
+        let Saved { seen, miniatures, policy } = learned.unpack()?;
+        let count = self.arrangements.len();
+        let known = usize::from(seen.current) < count && usize::from(seen.better) < count;
+        let counted = seen.relocated.len() == count && seen.before.len() == count;
+        if !known || !counted || miniatures.len() != count || seen.times >= super::TIMES {
+            return Err(format!("other than {count} arrangements"));
+        }
+        for (miniature, saved) in self.miniatures.iter_mut().zip(miniatures) {
+            let (state, map): (DeviceState, Vec<u8>) = saved.unpack()?;
+            let fill = |target: &mut [u8]| match target.len() == map.len() {
+                true => Ok(target.copy_from_slice(&map)),
+                false => Err(format!("{} bytes, not {}", map.len(), target.len())),
+            };
+            miniature.resume(state, fill).map_err(|error| format!("miniature: {error}"))?;
+        }
+        let all = self.miniatures.iter().map(crate::Device::counters);
+        let past = all
+            .zip(&seen.before)
+            .all(|(now, before)| *before <= now.relocated_pages && seen.looked <= now.host_pages);
+        let count = |count: &f64| count.is_finite() && *count >= 0.0;
+        if !past || !count(&seen.written) || !seen.relocated.iter().all(count) {
+            return Err("counts that no look can have seen".to_owned());
+        }
+        self.seen = seen;
+        Ok(policy)
+    }
+
+    /// Checks the miniatures.
+    ///
+    /// # Errors
+    /// What does not hold.
+    pub(crate) fn check(&self) -> Result<(), crate::StateError> {
+        self.miniatures.iter().try_for_each(|miniature| miniature.check())
+    }
+}
