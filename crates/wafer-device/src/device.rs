@@ -11,7 +11,8 @@ use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::rng::{DeviceRng, Purpose};
 use crate::slots::Slots;
-use crate::tuning::{Tuner, arrangement};
+use crate::tuning::Tuner;
+use crate::tuning::arrangement::{self, Arrangement};
 use wafer_interface::Attribution;
 use wafer_interface::InvalidKey;
 use wafer_interface::{
@@ -128,15 +129,17 @@ impl<O: Observer> Device<O> {
         observer: O,
     ) -> Result<Self, InvalidKey> {
         let (geometry, layout) = config.resolve()?;
-        let policy = policy::make(&config.gc)?;
-        let tuner = Tuner::new(config, &geometry, seed)?;
-        let all = tuner.as_ref().map_or(&[][..], |tuner| &tuner.arrangements);
-        let numbering = arrangement::numbering(&geometry, all);
-        let numbering = numbering.unwrap_or_else(|| Slots::new(&geometry, &layout));
-        let births = layout.separation.is_some() || tuner.is_some();
-        let mut device =
-            Self::assemble(geometry, layout, numbering, births, policy, seed, observer)?;
-        device.tuner = tuner.map(Box::new);
+        let Some(tuner) = Tuner::new(config, &geometry, seed)? else {
+            let policy = policy::make(&config.gc)?;
+            let numbering = Slots::new(&geometry, &layout);
+            let births = layout.separation.is_some();
+            return Self::assemble(geometry, layout, numbering, births, policy, seed, observer);
+        };
+        let numbering = arrangement::numbering(&geometry, &tuner.arrangements);
+        let Arrangement { gc, layout } = tuner.current().clone();
+        let policy = policy::make(&gc)?;
+        let mut device = Self::assemble(geometry, layout, numbering, true, policy, seed, observer)?;
+        device.tuner = Some(Box::new(tuner));
         Ok(device)
     }
 

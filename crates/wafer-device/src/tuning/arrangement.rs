@@ -18,24 +18,31 @@ pub(crate) struct Arrangement {
 
 type Choice = (&'static str, Option<Destination>, Option<Separation>);
 
-/// What is tried beside the first, which is what `adaptive` asks for.
+/// Spare reclaim units below which the first arrangement is greedy, which keeps fewest of them open.
+const FEW_SPARE: u64 = 64;
+
+/// What is tried beside the first and what `adaptive` asks for.
 const CHOICES: &[Choice] = &[
     ("greedy", Some(Destination::Isolation), None),
     ("quota-sqrt", Some(Destination::Isolation), None),
+    ("cost-benefit", Some(Destination::Isolation), None),
     ("cost-benefit", Some(Destination::Generation), None),
+    ("cost-benefit", None, Some(Separation::Sepbit)),
     ("cost-benefit", None, Some(Separation::MultiLog)),
-    ("cost-benefit", None, Some(Separation::Dac)),
-    ("adaptive", None, Some(Separation::MultiLog)),
     ("adaptive", Some(Destination::Isolation), None),
+    ("adaptive", None, Some(Separation::MultiLog)),
 ];
 
-/// Returns the arrangements that work with these sizes, the default first. What the configuration says of
+/// Returns the arrangements that work with these sizes, first the one that the device starts with. What the configuration says of
 /// destination and separation holds for all.
 pub(crate) fn arrangements(config: &DeviceConfig, geometry: &Geometry) -> Vec<Arrangement> {
     let fixed = config.gc.destination.is_some() || config.gc.separation.is_some();
     let mut found: Vec<Arrangement> = Vec::new();
+    let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru);
+    let few = u64::from(geometry.ru_count).saturating_sub(needed) < FEW_SPARE;
+    let first = few.then_some(CHOICES[0]);
     let default = ("adaptive", config.gc.destination, config.gc.separation);
-    for (policy, destination, separation) in [default].iter().chain(CHOICES) {
+    for (policy, destination, separation) in first.iter().chain([&default]).chain(CHOICES) {
         let mut gc = GcConfig { policy: (*policy).to_owned(), ..config.gc.clone() };
         if !fixed {
             (gc.destination, gc.separation) = (*destination, *separation);
@@ -59,9 +66,9 @@ pub(crate) fn arrangements(config: &DeviceConfig, geometry: &Geometry) -> Vec<Ar
 }
 
 /// Returns numbers for the open reclaim units of all of these.
-pub(crate) fn numbering(geometry: &Geometry, all: &[Arrangement]) -> Option<Slots> {
-    let slots = all.iter().map(|of| Slots::new(geometry, &of.layout));
-    slots.reduce(|a, b| {
+pub(crate) fn numbering(geometry: &Geometry, all: &[Arrangement]) -> Slots {
+    let all = all.iter().map(|of| Slots::new(geometry, &of.layout));
+    all.fold(Slots::of(geometry.handles.into(), 1, 1), |a, b| {
         Slots::of(a.handles, a.generations.max(b.generations), a.classes.max(b.classes))
     })
 }

@@ -3,8 +3,8 @@
 //!
 //! A miniature has as many reclaim units as the device, or [`MOST_UNITS`], of at least [`LEAST_PAGES`] pages, and
 //! gets the commands on a sample of the logical pages (`sample.rs`). Its host writes and relocations fade by half in
-//! [`HALF_LIFE`] device writes. The device starts with the arrangement that `adaptive` asks for. It changes to
-//! another if that writes less by [`GAIN`] in [`TIMES`] looks in a row.
+//! [`HALF_LIFE`] device writes. The device changes to the arrangement that writes least, if that is less by [`GAIN`] in
+//! [`TIMES`] looks in a row or by [`CLEAR_GAIN`] in one.
 
 pub(crate) mod arrangement;
 mod sample;
@@ -25,6 +25,8 @@ use wafer_interface::{Bytes, Command, InvalidKey, LBA_BYTES, NsId, Observer, Op,
 
 /// Fewest pages of a reclaim unit of a miniature.
 const LEAST_PAGES: u64 = 32;
+/// Fewest pages of a miniature, unless the device has fewer.
+const LEAST_DEVICE: u64 = 16384;
 /// Most reclaim units of a miniature.
 const MOST_UNITS: u64 = 1024;
 /// Size of its pages: with the largest, the smallest reclaim unit has few.
@@ -33,10 +35,11 @@ const PAGE_BYTES: u64 = 65536;
 const LOOKS: u64 = 4;
 /// Device writes in which what was seen fades by half.
 const HALF_LIFE: f64 = 1.0;
-/// How much less another arrangement must write.
+/// How much less another arrangement must write, at so many looks in a row.
 const GAIN: f64 = 0.03;
-/// Looks in a row in which it must.
 const TIMES: u32 = 2;
+/// How much less it must write if one look is enough.
+const CLEAR_GAIN: f64 = 0.05;
 
 /// What the looks at the miniatures have shown.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -146,23 +149,14 @@ impl Tuner {
         let media = |at: usize| seen.written + seen.relocated[at];
         let least = (0..seen.relocated.len()).min_by(|a, b| media(*a).total_cmp(&media(*b)));
         let best = least.unwrap_or_default();
-        if std::env::var_os("TT").is_some() {
-            eprintln!(
-                "{:.2} current {} {:?}",
-                host as f64 / self.sample.pages as f64,
-                seen.current,
-                (0..seen.relocated.len())
-                    .map(|at| (media(at) / seen.written * 1e3).round() / 1e3)
-                    .collect::<Vec<_>>()
-            );
-        }
-        if media(best) >= (1.0 - GAIN) * media(usize::from(seen.current)) {
+        let present = media(usize::from(seen.current));
+        if media(best) >= (1.0 - GAIN) * present {
             seen.times = 0;
             return false;
         }
         seen.times += 1;
         seen.better = best as u16;
-        if seen.times < TIMES {
+        if media(best) >= (1.0 - CLEAR_GAIN) * present && seen.times < TIMES {
             return false;
         }
         (seen.current, seen.times) = (seen.better, 0);
@@ -174,7 +168,8 @@ impl Tuner {
 fn scaled(config: &DeviceConfig, geometry: &Geometry) -> (DeviceConfig, Sample) {
     let physical = u64::from(geometry.ru_count) * u64::from(geometry.pages_per_ru);
     let units = u64::from(geometry.ru_count).min(MOST_UNITS);
-    let shift = (physical / (units * LEAST_PAGES)).max(1).ilog2();
+    let least = (units * LEAST_PAGES).max(LEAST_DEVICE);
+    let shift = (physical / least).max(1).ilog2();
     let pages_per_ru = ((physical >> shift) / units).max(1);
     let count = (physical >> shift) / pages_per_ru;
     let pages = geometry.logical_pages >> shift;

@@ -37,9 +37,12 @@ impl Tuner {
         }
         for (miniature, saved) in self.miniatures.iter_mut().zip(miniatures) {
             let (state, map): (DeviceState, Vec<u8>) = saved.unpack()?;
-            let fill = |target: &mut [u8]| match target.len() == map.len() {
-                true => Ok(target.copy_from_slice(&map)),
-                false => Err(format!("{} bytes, not {}", map.len(), target.len())),
+            let fill = |target: &mut [u8]| {
+                if target.len() != map.len() {
+                    return Err(format!("{} bytes, not {}", map.len(), target.len()));
+                }
+                target.copy_from_slice(&map);
+                Ok(())
             };
             miniature.resume(state, fill).map_err(|error| format!("miniature: {error}"))?;
         }

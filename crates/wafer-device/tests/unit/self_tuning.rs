@@ -1,38 +1,107 @@
-//! The self-tuning policy: that it changes where it should, and only there.
+//! The self-tuning policy: that it changes where that pays, and only there.
 
 use super::policies::random;
 use wafer_interface::*;
 
 use crate::*;
 
-/// Pages of a reclaim unit.
-const PAGES: u64 = 32;
+/// Pages of a reclaim unit, and logical reclaim units.
+const PAGES: u64 = 64;
+const RUS: u64 = 500;
+const ALL: u64 = PAGES * RUS;
+/// Blocks of a page.
+const BLOCKS: u64 = 128;
 
-fn config(rus: u64, count: u64, handles: u16) -> DeviceConfig {
-    let page = 65536;
-    let mut config = super::policies::config("self-tuning", Isolation::Initially);
-    config.page = Bytes(page);
-    config.capacity = Bytes(rus * PAGES * page);
-    config.reclaim_unit = ReclaimUnitConfig { size: Bytes(PAGES * page), count: Some(count) };
+fn config(policy: &str, spare: u64, handles: u16) -> DeviceConfig {
+    let mut config = super::policies::config(policy, Isolation::Initially);
+    config.page = Bytes(BLOCKS * LBA_BYTES);
+    config.capacity = Bytes(ALL * config.page.0);
+    config.reclaim_unit =
+        ReclaimUnitConfig { size: Bytes(PAGES * config.page.0), count: Some(RUS + spare) };
     config.handles = handles;
     config.gc.destination = None;
     config
 }
 
-#[test]
-fn has_tuner() {
-    let mut c = config(300, 340, 1);
-    c.page = Bytes(8192);
-    c.capacity = Bytes(1000 << 20);
-    c.reclaim_unit = ReclaimUnitConfig { size: Bytes(1 << 20), count: Some(1140) };
-    let mut d = Device::new(&c, 1).unwrap();
-    eprintln!("{:?}", d.tuner.as_ref().map(|t| t.arrangements.len()));
+fn write(page: u64, handle: u16) -> Command {
+    Command::write(page * BLOCKS, BLOCKS as u32, Placement(handle))
+}
+
+/// A fill in order, then writes of which most go to few pages that are everywhere.
+fn skewed(volume: u64) -> Vec<Command> {
     let mut seed = 1;
-    for _ in 0..500 {
-        let v: Vec<_> = (0..1000)
-            .map(|_| Command::write(random(&mut seed, 128000) * 16, 16, Placement(0)))
-            .collect();
-        d.apply(&v);
-    }
-    eprintln!("{:?}", d.counters());
+    let address = |rank: u64| rank * 7919 % ALL;
+    let any = (0..volume * ALL).map(|_| {
+        let reach = [ALL / 50, ALL / 5, ALL][random(&mut seed, 3) as usize];
+        write(address(random(&mut seed, reach)), 0)
+    });
+    (0..ALL).map(|page| write(page, 0)).chain(any).collect()
+}
+
+/// WARP's three streams: in order, at random over the same, and at random over the last tenth.
+fn three_streams(volume: u64) -> Vec<Command> {
+    let (mut seed, mut next, most) = (1, 0, ALL * 9 / 10);
+    let mixed = (0..volume * ALL).map(|at| match at % 5 {
+        0 => write(most + random(&mut seed, ALL - most), 1),
+        1 => write(random(&mut seed, most), 2),
+        _ => {
+            next = (next + 1) % most;
+            write(next, 0)
+        }
+    });
+    (0..ALL).map(|page| write(page, u16::from(page >= most))).chain(mixed).collect()
+}
+
+fn run(config: &DeviceConfig, commands: &[Command]) -> (Device, f64) {
+    let mut device = Device::new(config, 1).unwrap();
+    device.apply(commands);
+    assert_eq!(device.check_invariants(), Ok(()));
+    let counters = device.counters();
+    let waf = (counters.host_pages + counters.relocated_pages) as f64 / counters.host_pages as f64;
+    (device, waf)
+}
+
+fn arrangement(device: &Device) -> (&str, Option<Separation>) {
+    let arrangement = device.tuner.as_ref().expect("a tuner").current();
+    (&arrangement.gc.policy, arrangement.layout.separation)
+}
+
+#[test]
+fn mixed_traffic_is_separated_by_a_rule_of_its_own() {
+    let commands = skewed(3);
+    let (tuned, waf) = run(&config("self-tuning", 80, 1), &commands);
+    let (_, adaptive) = run(&config("adaptive", 80, 1), &commands);
+    assert_eq!(arrangement(&tuned).0, "cost-benefit");
+    assert!(waf < 0.97 * adaptive, "{waf} for {adaptive}");
+}
+
+#[test]
+fn three_streams_stay_with_adaptive() {
+    let commands = three_streams(4);
+    let (tuned, waf) = run(&config("self-tuning", 140, 3), &commands);
+    let (plain, adaptive) = run(&config("adaptive", 140, 3), &commands);
+    assert_eq!(arrangement(&tuned), ("adaptive", Some(Separation::DeathTime)));
+    assert!(waf == adaptive && tuned.map_bytes() == plain.map_bytes(), "{waf} {adaptive}");
+}
+
+#[test]
+fn few_spare_units_are_not_held_open() {
+    let mut seed = 1;
+    let uniform = (0..4 * ALL).map(|_| write(random(&mut seed, ALL), 0));
+    let commands: Vec<Command> = (0..ALL).map(|page| write(page, 0)).chain(uniform).collect();
+    let of = |policy: &str| run(&config(policy, 25, 1), &commands).1;
+    let (tuned, greedy, adaptive) = (of("self-tuning"), of("greedy"), of("adaptive"));
+    assert!(tuned < 1.01 * greedy && tuned < 0.99 * adaptive, "{tuned} {greedy} {adaptive}");
+}
+
+/// A device changes after a certain command, however commands are cut into batches.
+#[test]
+fn batches_do_not_decide_when_a_device_changes() {
+    let commands = skewed(3);
+    let (whole, _) = run(&config("self-tuning", 80, 1), &commands);
+    let mut cut = Device::new(&config("self-tuning", 80, 1), 1).unwrap();
+    commands.chunks(977).for_each(|batch| cut.apply(batch));
+    assert_ne!(arrangement(&cut).0, "adaptive");
+    assert_eq!(cut.counters(), whole.counters());
+    assert!(cut.map_bytes() == whole.map_bytes());
 }
