@@ -110,16 +110,18 @@ $(TOOLS)/bin/cargo-%:
 features: $(TOOLS)/bin/cargo-hack ## Every set of features compiles; 5 minutes
 	PATH="$(abspath $(TOOLS))/bin:$$PATH" $(CARGO) hack --locked --workspace --feature-powerset check
 
-asan: ## The device's property tests under AddressSanitizer (nightly toolchain)
+asan: ## The device's property tests under AddressSanitizer (nightly; installs it)
+	scripts/need-nightly
 	scripts/asan
 
-miri: ## Small cases of them under Miri (nightly toolchain)
+miri: ## Small cases of them under Miri (nightly; installs it)
+	scripts/need-nightly miri rust-src
 	scripts/miri
 
 fuzz: MINUTES ?= 1
 fuzz: JOBS ?= 1
 fuzz: $(TOOLS)/bin/cargo-fuzz ## MINUTES=n JOBS=n: libFuzzer on each target for n minutes, n targets at a time (nightly; installs it)
-	rustup toolchain list | grep -q "^$${WAFER_NIGHTLY:-nightly}" || rustup toolchain install --profile minimal nightly
+	scripts/need-nightly
 	PATH="$(abspath $(TOOLS))/bin:$$PATH" JOBS=$(JOBS) scripts/fuzz $(MINUTES)
 
 compare-records: ## OLD=BINARY: the same runs by another binary and by this tree, field by field; 10 minutes

@@ -147,6 +147,63 @@ def test_errors_of_jobs_name_file_and_line(small):
         wafer.run(small, wafer.fio_text(RANDOM_JOB), volume="1x", samples=1)
 
 
+@pytest.mark.parametrize("bare", [8, 2.5, np.int64(8), np.float64(3), True, b"8x", [1]])
+def test_a_volume_without_a_unit_is_refused(small, bare):
+    with pytest.raises(wafer.ConfigError, match=r"^volume: ") as raised:
+        wafer.run(small, wafer.fio_text(RANDOM_JOB), volume=bare)
+    number = isinstance(bare, (int, float)) and not isinstance(bare, bool)
+    wanted = (
+        f'write "{bare}x" (capacities) or "{bare}GiB" (bytes)'
+        if number or isinstance(bare, np.int64)
+        else "not "
+    )
+    assert wanted in str(raised.value)
+
+
+TABLE = {
+    "device": {"profile": "warp", "capacity": "256MiB"},
+    "workload": {"fio_text": RANDOM_JOB},
+    "volume": "1x",
+}
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: wafer.experiment({**TABLE, "volme": "1x"}), "experiment: volme: unknown key"),
+        (
+            lambda: wafer.experiment({**TABLE, "name": "mine", "device": "warpp"}),
+            "mine: device: no such profile",
+        ),
+        (lambda: wafer.experiment({**TABLE, "device": {"colour": 1}}), "experiment: colour: unknown key"),
+        (lambda: wafer.Device.from_dict({"capacity": "1GiB", "colour": 1}), "device: colour: unknown key"),
+        (lambda: wafer.model("aerospike", fil=1), "workload: fil: unknown key"),
+        (lambda: wafer.tenants({"name": "a", "workload": {"model": "aerospik"}}), "tenants: model: no model"),
+    ],
+)
+def test_errors_in_a_dict_name_no_line_and_no_file(make, said):
+    with pytest.raises(wafer.ConfigError) as raised:
+        make()
+    assert str(raised.value).startswith(said)
+
+
+def test_keys_of_a_device_in_a_dict_may_be_dotted(small):
+    dotted = {
+        "capacity": "256MiB",
+        "reclaim_unit.size": "4MiB",
+        "overprovisioning": 0.3,
+        "gc.forced_free": 0.03,
+    }
+    tables = {"capacity": "256MiB", "reclaim_unit": {"size": "4MiB"}, "overprovisioning": 0.3}
+    tables["gc"] = {"forced_free": 0.03}
+    mixed = {**tables, "gc": {}, "gc_forced_free": 0.03}
+    made = [wafer.Device.from_dict(keys) for keys in (dotted, tables, mixed)]
+    assert made[0] == made[1] == made[2]
+    assert made[0].config["reclaim_unit"]["size"] == small.config["reclaim_unit"]["size"]
+    with pytest.raises(wafer.ConfigError, match=r"gc\.policy: gc is a value, not a table"):
+        wafer.Device.from_dict({"gc": 1, "gc.policy": "fifo"})
+
+
 def test_a_run_that_does_not_fit_is_refused(job):
     huge = wafer.Device("warp", capacity="64TiB", reclaim_unit_size="64GiB", overprovisioning=0.3)
     if (wafer.available_memory() or 0) > huge.memory_bytes:
@@ -433,5 +490,5 @@ def test_a_report_shows_the_runs_it_is_given(tmp_path):
     assert "gc.policy = fifo" in page
     with pytest.raises(wafer.ConfigError, match="results: none to show"):
         wafer.report([])
-    with pytest.raises(TypeError, match=r"expected wafer\.Result, not str"):
+    with pytest.raises(TypeError, match=r"expected a wafer\.Result, not str"):
         wafer.report("page.html")

@@ -132,6 +132,17 @@ def test_failures_are_kept_with_their_error_and_not_repeated(tmp_path):
     assert len(again.failures) == 1
 
 
+def test_failures_that_differ_in_numbers_are_one_message(tmp_path):
+    spec = base(grid={"overprovisioning": [-1.5, -2, -1e-7, 0.3], "gc_policy": ["greedy", "none"]})
+    kept = wafer.sweep(spec, out=tmp_path, on_error="keep")
+    numbers, policy = sorted(kept.errors, key=lambda error: "policy" in error[0])
+    assert numbers == (
+        "ConfigError: experiment: overprovisioning: -1.5 is not between 0 (exclusive) and 10",
+        3,
+    )
+    assert (policy[1], len(kept.failures)) == (4, 7)
+
+
 def test_a_sweep_without_a_result_raises(tmp_path):
     spec = base(grid={"gc_policy": ["no-such-policy", "no-other"]}, seeds=10)
     with pytest.raises(wafer.RunError, match=r"the first 8 points failed, \d with: ConfigError: .*no policy"):

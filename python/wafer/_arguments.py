@@ -5,12 +5,27 @@ from __future__ import annotations
 import difflib
 import operator
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from wafer._errors import ConfigError
+from wafer._errors import ConfigError, WorkloadError
 
-__all__ = ["flag", "instance", "known", "not_an_input", "text", "whole"]
+__all__ = ["flag", "instance", "known", "not_an_input", "of_a_dict", "text", "whole"]
+
+
+@contextmanager
+def of_a_dict(name: str, place: str) -> Iterator[None]:
+    """Names a dict in errors about it, which the compiled half reads as the document ``place``.
+
+    The user has never seen that document, so neither its lines nor its path mean anything.
+    """
+    try:
+        yield
+    except (ConfigError, WorkloadError) as error:
+        message = re.sub(rf"^{re.escape(place)}(:\d+)*(?=: )", lambda _: name, str(error))
+        raise type(error)(message) from None
 
 
 def whole(name: str, value: Any) -> int | None:

@@ -12,12 +12,28 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["document", "loads", "value"]
+__all__ = ["document", "loads", "nested", "value"]
 
 
 def loads(text: str) -> dict[str, Any]:
     """Reads a document. Raises :class:`ValueError` with line and column."""
     found: dict[str, Any] = tomllib.loads(text)
+    return found
+
+
+def nested(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the table with dotted keys as tables: ``{"a.b": 1}`` becomes ``{"a": {"b": 1}}``."""
+    found: dict[str, Any] = {}
+    for key, item in table.items():
+        *tables, last = str(key).split(".")
+        inner = found
+        for name in tables:
+            inner = inner.setdefault(name, {})
+            if not isinstance(inner, dict):
+                raise ValueError(f"{key}: {name} is a value, not a table")
+        item = nested(item) if isinstance(item, Mapping) else item
+        below = inner.get(last)
+        inner[last] = {**below, **item} if isinstance(below, dict) and isinstance(item, dict) else item
     return found
 
 

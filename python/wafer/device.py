@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wafer import _html, _toml, _wafer
+from wafer._arguments import of_a_dict
 from wafer._colours import COLOURS
 from wafer._errors import ConfigError
 from wafer._keys import DOTTED, TABLES, DeviceKeys
@@ -128,7 +129,8 @@ class Device:
         ConfigError
             A key is invalid.
         """
-        return cls.from_toml(_toml.document(config), name=name)
+        with of_a_dict(name, name):
+            return cls.from_toml(_toml.document(nested(config)), name=name)
 
     def replace(self, **keys: Unpack[DeviceKeys]) -> Device:
         """Returns the same device with other keys.
@@ -285,6 +287,20 @@ def flat(keys: Mapping[str, Any]) -> dict[str, Any]:
         elif value is not None:
             flattened[key] = value
     return flattened
+
+
+def nested(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a device given as a dict with its tables; keys of it may be dotted, or with ``_``.
+
+    Parameters
+    ----------
+    keys
+        Keys of the device with their values.
+    """
+    try:
+        return _toml.nested({dotted(key): value for key, value in keys.items()})
+    except ValueError as error:
+        raise ConfigError(f"device: {error}") from None
 
 
 def dotted(keyword: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wafer import _html, _wafer, frames
+from wafer._arguments import instance
 from wafer._colours import handle_colour
 from wafer._errors import ConfigError
 from wafer.latency import Latencies
@@ -347,6 +348,8 @@ def labels(results: Sequence[Result]) -> list[str]:
     >>> wafer.labels(runs)
     ['gc.policy = greedy', 'gc.policy = fifo']
     """
+    for result in results:
+        instance("results", result, Result)
     return _wafer.labels([result.to_json() for result in results])
 
 
@@ -394,8 +397,7 @@ def report(
     if not runs:
         raise ConfigError("results: none to show")
     for run in runs:
-        if not isinstance(run, Result):
-            raise TypeError(f"results: expected wafer.Result, not {type(run).__name__} {run!r}")
+        instance("results", run, Result)
     page = _wafer.report([run.to_json() for run in runs], title)
     if path is not None:
         write_text(Path(path), page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -9,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from wafer import _toml, _wafer
-from wafer._arguments import flag, instance, known, text, whole
+from wafer._arguments import flag, instance, known, of_a_dict, text, whole
 from wafer._errors import ConfigError
 from wafer._wafer import Cancel
-from wafer.device import Device, assignments
+from wafer.device import Device, assignments, nested
 from wafer.policy import Policy, configured, methods
 from wafer.progress import Bar
 from wafer.result import Result
@@ -260,8 +261,10 @@ def experiment(
         name = str(source.get("name", "experiment"))
         keys = {key: value for key, value in source.items() if key != "name"}
         path = os.fspath(Path(folder).resolve() / f"{name}.toml")
-        text = _toml.document(keys)
-        return _from_toml(path, text, device, overrides, checked)
+        if isinstance(keys.get("device"), Mapping):
+            keys["device"] = nested(keys["device"])
+        with of_a_dict(name, path):
+            return _from_toml(path, _toml.document(keys), device, overrides, checked)
     return _from_toml(os.fspath(source), None, device, overrides, checked)
 
 
@@ -365,8 +368,10 @@ def _checked(settings: Mapping[str, Any]) -> _wafer._Settings:
     known(settings, list(Settings.__annotations__))
     volume = settings.get("volume")
     if volume is not None and not isinstance(volume, str):
+        if isinstance(volume, bool) or not isinstance(volume, numbers.Real):
+            raise ConfigError(f'volume: expected a text such as "8x" or "8GiB", not {volume!r:.60}')
         raise ConfigError(
-            f'volume: {volume!r} has no unit; write "{volume}x" (capacities) or "{volume}GiB" (bytes)'
+            f'volume: {volume} has no unit; write "{volume}x" (capacities) or "{volume}GiB" (bytes)'
         )
     pace = settings.get("pace")
     if isinstance(pace, Mapping):

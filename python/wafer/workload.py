@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wafer import _toml, _wafer, traces
+from wafer._arguments import of_a_dict
 from wafer._errors import WorkloadError
 from wafer.traces import DEALLOCATE, NO_PLACEMENT, READ, WRITE
 
@@ -157,7 +158,8 @@ def workload(table: Mapping[str, Any], *, folder: str | os.PathLike[str] = ".") 
     'fio'
     """
     text = _toml.document({"workload": dict(table)})
-    return _table(text, os.fspath(Path(folder).resolve()))
+    with of_a_dict("workload", "workload"):
+        return _table(text, os.fspath(Path(folder).resolve()))
 
 
 def _table(text: str, folder: str) -> Workload:
@@ -224,7 +226,8 @@ def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") ->
     'tenants'
     """
     text = _toml.document({"tenants": [dict(table) for table in tables]})
-    return _table(text, os.fspath(Path(folder).resolve()))
+    with of_a_dict("tenants", "workload"):
+        return _table(text, os.fspath(Path(folder).resolve()))
 
 
 def trace(path: str | os.PathLike[str], *, placement: Any = None, **parameters: Any) -> Workload:
@@ -260,7 +263,8 @@ def trace(path: str | os.PathLike[str], *, placement: Any = None, **parameters: 
     placements = traces.place(os.fspath(path), parameters.get("format"), placement)
     table["placement"] = None
     text, folder = _toml.document(table), os.fspath(Path.cwd())
-    return _placed(text, folder, placements)
+    with of_a_dict("workload", "workload"):
+        return _placed(text, folder, placements)
 
 
 def _placed(text: str, folder: str, placements: npt.NDArray[np.uint16]) -> Workload:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,8 +95,11 @@ class Sweep:
 
     @property
     def errors(self) -> list[tuple[str, int]]:
-        """The messages of the failures and how many points failed with each, the most frequent first."""
-        return Counter(row["error"] for row in self.failures).most_common()
+        """The messages of the failures and how many points failed with each, the most frequent first.
+
+        Messages that differ only in numbers count as one, which is the first of them.
+        """
+        return _by_message(row["error"] for row in self.failures)
 
     def results(self, **values: Any) -> list[Result]:
         """Returns the records of some points: ``s.results(isolation="initially", seed=1)``.
@@ -325,20 +329,20 @@ def sweep(
     left = [point for point in points if not store.is_done(point, retry_failures)]
     bar = Bar(spec.name, unit="runs") if progress else None
     ended = 0
-    failed: Counter[str] = Counter()
+    failed: list[str] = []
 
     def done(point: Point, outcome: Outcome) -> None:
         nonlocal ended
         if outcome.record is None:
             store.keep_failure(point, outcome.error, outcome.message)
-            failed[f"{outcome.error}: {outcome.message}"] += 1
+            failed.append(f"{outcome.error}: {outcome.message}")
         else:
             store.keep(point, outcome.record)
         ended += 1
         if bar is not None:
             bar.update("running", ended, len(left))
         fresh = len(left) == len(points)
-        if on_error == "raise" and fresh and failed.total() == ended >= min(FIRST, len(left)):
+        if on_error == "raise" and fresh and len(failed) == ended >= min(FIRST, len(left)):
             raise _all_failed("all" if ended == len(points) else "the first", failed)
 
     settings = EngineSettings(
@@ -357,15 +361,22 @@ def sweep(
         rows = store.write_catalogue()
     made = Sweep(store.folder, rows, store.keys, ended)
     if on_error == "raise" and rows and len(made.failures) == len(rows):
-        raise _all_failed("all", Counter(dict(made.errors)))
+        raise _all_failed("all", [row["error"] for row in rows])
     return made
 
 
-def _all_failed(which: str, errors: Counter[str]) -> RunError:
+def _by_message(errors: Iterable[str]) -> list[tuple[str, int]]:
+    """Counts messages; those that differ only in numbers as the first of them."""
+    first: dict[str, str] = {}
+    kinds = (first.setdefault(re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "0", error), error) for error in errors)
+    return Counter(kinds).most_common()
+
+
+def _all_failed(which: str, errors: list[str]) -> RunError:
     """Returns the error of a sweep without a result."""
-    ((message, count), *others) = errors.most_common()
+    ((message, count), *others) = _by_message(errors)
     more = f"; {len(others)} other messages" if others else ""
-    points = "point" if errors.total() == 1 else "points"
+    points = "point" if len(errors) == 1 else "points"
     return RunError(
-        f'{which} {errors.total()} {points} failed, {count} with: {message}{more}; on_error="keep" goes on'
+        f'{which} {len(errors)} {points} failed, {count} with: {message}{more}; on_error="keep" goes on'
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from wafer import _toml
 from wafer._errors import ConfigError
-from wafer.device import dotted, profiles
+from wafer.device import dotted, nested, profiles
 
 __all__ = ["Point", "Spec", "read_spec"]
 
@@ -97,6 +97,8 @@ def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path |
         except ValueError as error:
             raise ConfigError(f"{path}: {error}") from None
     base = {key: value for key, value in given.items() if key not in _OWN and value is not None}
+    if isinstance(base.get("device"), Mapping):
+        base["device"] = nested(base["device"])
     axes: list[list[dict[str, Any]]] = []
     if "points" in given:
         axes.append(_points(place, given["points"], base))
