@@ -10,6 +10,16 @@ function several(values) {
   return all.length > 10 ? `${all.slice(0, 9).join(", ")} and ${all.length - 9} more` : all.join(", ");
 }
 
+/** Each text of a workload once, with the runs that had it. */
+function workloads(runs) {
+  const labels = new Map();
+  for (const run of runs) {
+    const text = run.record.provenance.workload?.text;
+    if (text) labels.set(text, [...(labels.get(text) ?? []), run.label]);
+  }
+  return [...labels].map(([text, of]) => [text, of.length === runs.length && of.length > 1 ? "all runs" : of.join(", ")]);
+}
+
 export function configurationPanel(state) {
   const body = el("div", {});
   const only = el("input", { type: "checkbox", id: "only-differences", onchange: () => update() });
@@ -27,8 +37,8 @@ export function configurationPanel(state) {
     const rows = state.configuration
       .filter((row) => row.differs || !(only.checked || (!timed && row.key.startsWith("timing."))))
       .map((row) => ({ class: row.differs ? "differs" : null, cells: [row.key, ...cells(row)] }));
-    const texts = runs.filter((run) => run.record.provenance.workload?.text).map((run) =>
-      el("details", {}, el("summary", {}, `Workload of ${run.label}`), el("pre", { tabindex: "0" }, run.record.provenance.workload.text)));
+    const texts = workloads(runs).map(([text, labels]) =>
+      el("details", {}, el("summary", {}, `Workload of ${labels}`), el("pre", { tabindex: "0" }, text)));
     show(body, table("Configuration", [{ name: "key" }, ...runs.map((run) => ({ name: run.label })), ...(many ? [{ name: "in all runs" }] : [])], rows), texts);
   }
   return { element, update };

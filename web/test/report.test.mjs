@@ -271,6 +271,20 @@ describe("a report of two simulated runs", () => {
     assert.equal(levels.filter((l) => l === "H1").length, 1);
     await done();
   });
+
+  test("four configurations on a phone keep columns that can be read, and a workload stands there once", async () => {
+    const { provenance } = fdp.record;
+    const other = { ...provenance.workload, text: "[other]\nrw=write\n" };
+    const runs = [0, 1, 2, 3].map((seed) => ({ ...fdp.record, provenance: { ...provenance, seed, workload: seed === 2 ? other : provenance.workload } }));
+    const four = report("four", runs);
+    const { page, done } = await open(four, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
+    const widths = await page.locator("#configuration thead th + th").evaluateAll((all) => all.map((th) => th.getBoundingClientRect().width));
+    assert.equal(widths.length, 4);
+    assert.ok(Math.min(...widths) >= 120, widths.join(" "));
+    const labels = await page.locator("#configuration summary").allInnerTexts();
+    assert.deepEqual(labels.map((label) => label.split(",").length), [3, 1]);
+    await done();
+  });
 });
 
 describe("what comes from outside", () => {

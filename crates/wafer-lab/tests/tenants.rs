@@ -350,7 +350,7 @@ fn keys_of_every_model_are_known_beside_its_own() {
     let with = |key: &str| refused(&format!("[workload]\nmodel = \"aerospike\"\n{key}\n"));
     for (key, words) in [
         ("think_time = 5", "think_time: unknown key; did you mean `think_time_us`?"),
-        ("write_blok = \"128KiB\"", "write_blok: unknown key; did you mean `write_block`?"),
+        ("write_blocks = \"128KiB\"", "write_blocks: unknown key; did you mean `write_block`?"),
         ("queue_depth = 0", "queue_depth: expected a number from 1 to 65536"),
         ("think_time_us = nan", "think_time_us: expected a number from 0 to 1e9"),
         ("think_time_us = -1", "think_time_us: expected a number from 0 to 1e9"),
