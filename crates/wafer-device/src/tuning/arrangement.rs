@@ -2,11 +2,13 @@
 
 use crate::config::{Destination, DeviceConfig, GcConfig};
 use crate::device::Device;
+use crate::flash::mapping::UNMAPPED;
+use crate::flash::reclaim::State;
 use crate::gc::policy;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, Relocation};
 use crate::slots::Slots;
-use wafer_interface::{Isolation, Observer};
+use wafer_interface::{Isolation, Observer, Owner};
 use wafer_separation::Separation;
 
 /// A policy with a destination and a separation.
@@ -33,14 +35,18 @@ const CHOICES: &[Choice] = &[
     ("adaptive", None, Some(Separation::MultiLog)),
 ];
 
+/// Returns whether few reclaim units are spare.
+pub(crate) fn few_spare(geometry: &Geometry) -> bool {
+    let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru);
+    u64::from(geometry.ru_count).saturating_sub(needed) < FEW_SPARE
+}
+
 /// Returns the arrangements that work with these sizes, first the one that the device starts with. What the configuration says of
 /// destination and separation holds for all.
 pub(crate) fn arrangements(config: &DeviceConfig, geometry: &Geometry) -> Vec<Arrangement> {
     let fixed = config.gc.destination.is_some() || config.gc.separation.is_some();
     let mut found: Vec<Arrangement> = Vec::new();
-    let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru);
-    let few = u64::from(geometry.ru_count).saturating_sub(needed) < FEW_SPARE;
-    let first = few.then_some(CHOICES[0]);
+    let first = few_spare(geometry).then_some(CHOICES[0]);
     let default = ("adaptive", config.gc.destination, config.gc.separation);
     for (policy, destination, separation) in first.iter().chain([&default]).chain(CHOICES) {
         let mut gc = GcConfig { policy: (*policy).to_owned(), ..config.gc.clone() };
@@ -82,9 +88,12 @@ pub(crate) fn mixes<'a>(geometry: &Geometry, mut all: impl Iterator<Item = &'a L
 
 impl<O: Observer> Device<O> {
     /// Goes on with another arrangement, which knows nothing yet. Reclaim units that it would not open are closed,
-    /// partly written as they are. Data stays where it is, with what is known of it.
+    /// partly written as they are. Data stays where it is; where the rule of separation changes, it becomes data of
+    /// which nothing is known, for a class of one rule means nothing to another. (Multi-log relocates data within its
+    /// class: with the old classes, cold data would stay among the hot for ever.)
     pub(crate) fn arrange(&mut self, arrangement: &Arrangement) {
         let Arrangement { gc, layout } = arrangement;
+        let other_rule = self.layout.separation != layout.separation;
         self.layout = layout.clone();
         self.policy = policy::make(gc).expect("resolved before");
         let sizes = layout.separation_sizes(&self.geometry);
@@ -95,7 +104,22 @@ impl<O: Observer> Device<O> {
                 self.close_slot(slot);
             }
         }
+        if other_rule {
+            self.forget_classes();
+        }
         // Predictions of another rule: this one has split no handle.
         self.rus.units.iter_mut().for_each(|unit| unit.death_time = 0);
+    }
+
+    /// Gives closed reclaim units the class that the rule has for unknown data.
+    fn forget_classes(&mut self) {
+        let unknown = self.segments.content(UNMAPPED, &self.rus.units, self.clock);
+        let rule = self.separation.as_ref().filter(|rule| rule.splits_all());
+        let class = rule.map_or(0, |rule| rule.host_class(0, unknown, self.clock).0);
+        for unit in &mut self.rus.units {
+            if unit.state == State::Closed && unit.owner != Owner::Gc {
+                (unit.class, unit.generation) = (class, 0);
+            }
+        }
     }
 }

@@ -40,6 +40,9 @@ const GAIN: f64 = 0.03;
 const TIMES: u32 = 2;
 /// How much less it must write if one look is enough.
 const CLEAR_GAIN: f64 = 0.05;
+/// How many times as much where few reclaim units are spare: a policy that begins to learn costs more there than
+/// a small gain brings back.
+const FEW_SPARE_FACTOR: f64 = 3.0;
 
 /// What the looks at the miniatures have shown.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -66,6 +69,8 @@ pub(crate) struct Tuner {
     /// Host pages of a miniature between two looks.
     interval: u64,
     seen: Seen,
+    /// What the gains are multiplied by.
+    factor: f64,
     /// Commands for the miniatures; empty between two commands of the device.
     batch: Vec<Command>,
 }
@@ -109,8 +114,9 @@ impl Tuner {
             before: vec![0; count],
         };
         let interval = (sample.pages / LOOKS).max(1);
+        let factor = if arrangement::few_spare(geometry) { FEW_SPARE_FACTOR } else { 1.0 };
         let batch = Vec::new();
-        Ok(Some(Tuner { arrangements, miniatures, sample, interval, seen, batch }))
+        Ok(Some(Tuner { arrangements, miniatures, sample, interval, seen, factor, batch }))
     }
 
     /// Returns the arrangement of the device.
@@ -150,13 +156,14 @@ impl Tuner {
         let least = (0..seen.relocated.len()).min_by(|a, b| media(*a).total_cmp(&media(*b)));
         let best = least.unwrap_or_default();
         let present = media(usize::from(seen.current));
-        if media(best) >= (1.0 - GAIN) * present {
+        let (gain, clear) = (GAIN * self.factor, CLEAR_GAIN * self.factor);
+        if media(best) >= (1.0 - gain) * present {
             seen.times = 0;
             return false;
         }
         seen.times += 1;
         seen.better = best as u16;
-        if media(best) >= (1.0 - CLEAR_GAIN) * present && seen.times < TIMES {
+        if media(best) >= (1.0 - clear) * present && seen.times < TIMES {
             return false;
         }
         (seen.current, seen.times) = (seen.better, 0);

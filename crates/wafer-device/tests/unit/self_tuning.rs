@@ -75,6 +75,26 @@ fn mixed_traffic_is_separated_by_a_rule_of_its_own() {
     assert!(waf < 0.97 * adaptive, "{waf} for {adaptive}");
 }
 
+/// Classes of the old rule mean nothing to the new one. Kept, they would leave cold data among the hot for good.
+#[test]
+fn after_a_change_it_relocates_like_a_device_that_began_so() {
+    let commands = skewed(9);
+    let (before, late) = commands.split_at(7 * ALL as usize);
+    let relocated = |config: &DeviceConfig| {
+        let (mut device, _) = run(config, before);
+        let before = device.counters().relocated_pages;
+        device.apply(late);
+        ((device.counters().relocated_pages - before) as f64, device)
+    };
+    let (tuned, device) = relocated(&config("self-tuning", 80, 1));
+    let (policy, separation) = arrangement(&device);
+    assert!(separation.is_some_and(|rule| rule != Separation::DeathTime));
+    let mut fixed = config(policy, 80, 1);
+    fixed.gc.separation = separation;
+    let (began, _) = relocated(&fixed);
+    assert!(tuned < 1.05 * began, "{tuned} for {began}");
+}
+
 #[test]
 fn three_streams_stay_with_adaptive() {
     let commands = three_streams(4);
