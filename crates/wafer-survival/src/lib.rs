@@ -105,6 +105,19 @@ impl Curve {
         }
     }
 
+    /// Returns what the curve would have counted, had all lives been `time` times as long. Its bins are `from`, those of
+    /// the other `to`. It has to be refreshed before use.
+    pub fn stretched(&self, from: &Bins, to: &Bins, time: f64) -> Curve {
+        let mut curve = Curve::new();
+        for (bin, (dead, exposure)) in self.dead.iter().zip(&self.exposure).enumerate() {
+            let (start, end) = (from.edges[bin], from.edges[bin + 1]);
+            if *exposure > 0.0 {
+                curve.count(to, time * start, time * end, *dead, exposure / (end - start));
+            }
+        }
+        curve
+    }
+
     /// Counts `died` pages, evenly between two ages, of `valid` on average.
     #[inline]
     pub fn count(&mut self, bins: &Bins, from: f64, to: f64, died: f64, valid: f64) {
@@ -185,3 +198,6 @@ impl Curve {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

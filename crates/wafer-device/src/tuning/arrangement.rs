@@ -26,13 +26,13 @@ const FEW_SPARE: u64 = 64;
 /// What is tried beside the first and what `adaptive` asks for.
 const CHOICES: &[Choice] = &[
     ("greedy", Some(Destination::Isolation), None),
-    ("quota-sqrt", Some(Destination::Isolation), None),
     ("cost-benefit", Some(Destination::Isolation), None),
     ("cost-benefit", Some(Destination::Generation), None),
     ("cost-benefit", None, Some(Separation::Sepbit)),
     ("cost-benefit", None, Some(Separation::MultiLog)),
     ("adaptive", Some(Destination::Isolation), None),
     ("adaptive", None, Some(Separation::MultiLog)),
+    ("look-ahead", None, Some(Separation::MultiLog)),
 ];
 
 /// Returns whether few reclaim units are spare.

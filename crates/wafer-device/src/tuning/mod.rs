@@ -3,18 +3,18 @@
 //!
 //! A miniature has as many reclaim units as the device, or [`MOST_UNITS`], of at least [`LEAST_PAGES`] pages, and
 //! gets the commands on a sample of the logical pages (`sample.rs`). Its host writes and relocations fade by half in
-//! [`HALF_LIFE`] device writes. The device changes to the arrangement that writes least, if that is less by [`GAIN`] in
-//! [`TIMES`] looks in a row or by [`CLEAR_GAIN`] in one.
+//! [`HALF_LIFE`] device writes. The device changes to the arrangement that writes least, once leads at looks in a row add
+//! up to [`ENOUGH`]. Its policy then goes on with what that of the miniature has learned.
 
 pub(crate) mod arrangement;
-mod sample;
+pub(crate) mod sample;
 mod state;
 
 use std::ops::Range;
 
 use crate::config::{DeviceConfig, ReclaimUnitConfig};
 use crate::device::Device;
-use crate::gc::policy::{self, self_tuning};
+use crate::gc::policy::{self, Smaller, self_tuning};
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::slots::Slots;
@@ -35,23 +35,19 @@ const PAGE_BYTES: u64 = 65536;
 const LOOKS: u64 = 4;
 /// Device writes in which what was seen fades by half.
 const HALF_LIFE: f64 = 1.0;
-/// How much less another arrangement must write, at so many looks in a row.
-const GAIN: f64 = 0.03;
-const TIMES: u32 = 2;
-/// How much less it must write if one look is enough.
-const CLEAR_GAIN: f64 = 0.05;
-/// How many times as much where few reclaim units are spare: a policy that begins to learn costs more there than
-/// a small gain brings back.
-const FEW_SPARE_FACTOR: f64 = 3.0;
+/// What the leads of other arrangements must add up to over looks in a row before the device changes. A lead is how much
+/// less the best writes than the present one.
+const ENOUGH: f64 = 0.06;
+/// A smaller lead is none.
+const LEAST_LEAD: f64 = 0.015;
 
 /// What the looks at the miniatures have shown.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Seen {
     /// The arrangement of the device.
     current: u16,
-    /// The one that was better at the last look, and at how many in a row.
-    better: u16,
-    times: u32,
+    /// Sum of the leads at the last looks.
+    lead: f64,
     /// Host pages of the miniatures at the last look.
     looked: u64,
     /// Host pages since, and pages relocated with each arrangement, fading.
@@ -69,8 +65,6 @@ pub(crate) struct Tuner {
     /// Host pages of a miniature between two looks.
     interval: u64,
     seen: Seen,
-    /// What the gains are multiplied by.
-    factor: f64,
     /// Commands for the miniatures; empty between two commands of the device.
     batch: Vec<Command>,
 }
@@ -106,17 +100,15 @@ impl Tuner {
         let count = arrangements.len();
         let seen = Seen {
             current: 0,
-            better: 0,
-            times: 0,
+            lead: 0.0,
             looked: 0,
             written: 0.0,
             relocated: vec![0.0; count],
             before: vec![0; count],
         };
         let interval = (sample.pages / LOOKS).max(1);
-        let factor = if arrangement::few_spare(geometry) { FEW_SPARE_FACTOR } else { 1.0 };
         let batch = Vec::new();
-        Ok(Some(Tuner { arrangements, miniatures, sample, interval, seen, factor, batch }))
+        Ok(Some(Tuner { arrangements, miniatures, sample, interval, seen, batch }))
     }
 
     /// Returns the arrangement of the device.
@@ -156,17 +148,12 @@ impl Tuner {
         let least = (0..seen.relocated.len()).min_by(|a, b| media(*a).total_cmp(&media(*b)));
         let best = least.unwrap_or_default();
         let present = media(usize::from(seen.current));
-        let (gain, clear) = (GAIN * self.factor, CLEAR_GAIN * self.factor);
-        if media(best) >= (1.0 - gain) * present {
-            seen.times = 0;
+        let lead = 1.0 - media(best) / present;
+        seen.lead = if lead < LEAST_LEAD { 0.0 } else { seen.lead + lead };
+        if seen.lead < ENOUGH {
             return false;
         }
-        seen.times += 1;
-        seen.better = best as u16;
-        if media(best) >= (1.0 - clear) * present && seen.times < TIMES {
-            return false;
-        }
-        (seen.current, seen.times) = (seen.better, 0);
+        (seen.current, seen.lead) = (best as u16, 0.0);
         true
     }
 }
@@ -207,9 +194,23 @@ impl<O: Observer> Device<O> {
                 && tuner.look()
             {
                 self.arrange(tuner.current());
+                self.inherit(&tuner);
             }
             self.tuner = Some(tuner);
             commands = later;
+        }
+    }
+
+    /// Gives the policy what that of the miniature with the same arrangement has learned.
+    fn inherit(&mut self, tuner: &Tuner) {
+        let miniature = &tuner.miniatures[usize::from(tuner.seen.current)];
+        let smaller = Smaller {
+            pages_per_ru: miniature.geometry.pages_per_ru,
+            pages: (1u64 << tuner.sample.shift) as f64,
+        };
+        if let Some(learned) = miniature.policy.save() {
+            let all = 0..self.geometry.ru_count;
+            self.view(all, false, 0, |policy, rus| policy.inherit(&learned, smaller, rus));
         }
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct Sample {
 impl Sample {
     /// Returns the page of a stratum that is in the sample.
     #[inline(always)]
-    fn page(self, stratum: u64) -> u64 {
+    pub(crate) fn page(self, stratum: u64) -> u64 {
         // The multiplier of Fibonacci hashing; its high bits depend on all of the number.
         let mixed = (stratum ^ (stratum >> 7)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (stratum << self.shift) + (mixed >> 32 & ((1 << self.shift) - 1))
@@ -32,29 +32,5 @@ impl Sample {
             (stratum + u64::from(self.page(stratum) < page)).min(self.pages)
         };
         from(pages.start)..from(pages.end)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_stratum_has_one_page_and_runs_stay_runs() {
-        let sample = Sample { shift: 4, pages: 100 };
-        let single: Vec<u64> = (0..1700).flat_map(|page| sample.of(page..page + 1)).collect();
-        assert_eq!(single, (0..100).collect::<Vec<_>>());
-        for (start, end) in [(0, 1600), (5, 37), (40, 41), (1590, 1700), (320, 320)] {
-            let parts: Vec<u64> = (start..end).flat_map(|page| sample.of(page..page + 1)).collect();
-            assert_eq!(parts, sample.of(start..end).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn pages_are_at_many_places_of_their_strata() {
-        let sample = Sample { shift: 4, pages: 1000 };
-        let mut places = [0; 16];
-        (0..1000).for_each(|stratum| places[(sample.page(stratum) % 16) as usize] += 1);
-        assert!(places.iter().all(|count| (30..100).contains(count)), "{places:?}");
     }
 }

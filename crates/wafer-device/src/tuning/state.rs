@@ -30,9 +30,9 @@ impl Tuner {
         let learned = learned.ok_or("what the policy had learned is missing")?;
         let Saved { seen, miniatures, policy } = learned.unpack()?;
         let count = self.arrangements.len();
-        let known = usize::from(seen.current) < count && usize::from(seen.better) < count;
+        let known = usize::from(seen.current) < count && (0.0..super::ENOUGH).contains(&seen.lead);
         let counted = seen.relocated.len() == count && seen.before.len() == count;
-        if !known || !counted || miniatures.len() != count || seen.times >= super::TIMES {
+        if !known || !counted || miniatures.len() != count {
             return Err(format!("other than {count} arrangements"));
         }
         for (miniature, saved) in self.miniatures.iter_mut().zip(miniatures) {

@@ -3,6 +3,7 @@
 use super::policies::random;
 use wafer_interface::*;
 
+use crate::tuning::sample::Sample;
 use crate::*;
 
 /// Pages of a reclaim unit, and logical reclaim units.
@@ -134,4 +135,52 @@ fn batches_do_not_decide_when_a_device_changes() {
     assert_ne!(arrangement(&cut).0, "adaptive");
     assert_eq!(cut.counters(), whole.counters());
     assert!(cut.map_bytes() == whole.map_bytes());
+}
+
+#[test]
+fn every_stratum_has_one_page_and_runs_stay_runs() {
+    let sample = Sample { shift: 4, pages: 100 };
+    let single: Vec<u64> = (0..1700).flat_map(|page| sample.of(page..page + 1)).collect();
+    assert_eq!(single, (0..100).collect::<Vec<_>>());
+    for (start, end) in [(0, 1600), (5, 37), (40, 41), (1590, 1700), (320, 320)] {
+        let parts: Vec<u64> = (start..end).flat_map(|page| sample.of(page..page + 1)).collect();
+        assert_eq!(parts, sample.of(start..end).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn pages_are_at_many_places_of_their_strata() {
+    let sample = Sample { shift: 4, pages: 1000 };
+    let mut places = [0; 16];
+    (0..1000).for_each(|stratum| places[(sample.page(stratum) % 16) as usize] += 1);
+    assert!(places.iter().all(|count| (30..100).contains(count)), "{places:?}");
+}
+
+/// A policy that takes over knows what its miniature has learned: few spare units leave no room to learn.
+#[test]
+fn a_policy_takes_over_what_its_miniature_has_learned() {
+    let commands = three_streams(6);
+    let config = config("self-tuning", 40, 3);
+    let mut device = Device::new(&config, 1).unwrap();
+    let change = commands.iter().position(|command| {
+        device.apply(std::slice::from_ref(command));
+        arrangement(&device).0 == "adaptive"
+    });
+    let change = change.expect("a change to the policy that learns");
+    let fresh =
+        crate::gc::policy::make(&GcConfig { policy: "adaptive".into(), ..config.gc }).unwrap();
+    assert_ne!(device.policy.save(), fresh.save());
+    // In the quarter of a device write that follows, it relocates no more than in the one before.
+    let quarter = ALL as usize / 4;
+    let relocated = |device: &mut Device, commands: &[Command]| {
+        let before = device.counters().relocated_pages;
+        device.apply(commands);
+        device.counters().relocated_pages - before
+    };
+    let mut earlier = Device::new(&config, 1).unwrap();
+    earlier.apply(&commands[..=change - quarter]);
+    let before = relocated(&mut earlier, &commands[change - quarter + 1..=change]);
+    let after = relocated(&mut device, &commands[change + 1..=change + quarter]);
+    // With a policy that knows nothing it is 1.22 times as much, with this one 1.002 times.
+    assert!(after as f64 <= 1.05 * before as f64, "{after} after {before}");
 }

@@ -40,6 +40,19 @@ pub trait VictimPolicy: Send {
         let _ = (learned, rus);
         Err("this policy keeps nothing".to_owned())
     }
+
+    /// Begins with what the same policy, on a smaller device that sees a sample of the same commands, has learned and
+    /// [saved](Self::save). A policy without this begins with nothing.
+    fn inherit(&mut self, _learned: &Learned, _smaller: Smaller, _rus: &RuView<'_>) {}
+}
+
+/// How a device differs from the smaller one that a policy has learned on.
+#[derive(Clone, Copy, Debug)]
+pub struct Smaller {
+    /// Pages of a reclaim unit there.
+    pub pages_per_ru: u32,
+    /// Pages here for each there, written or in all.
+    pub pages: f64,
 }
 
 /// A function that keeps nothing between two choices.

@@ -20,7 +20,7 @@ pub(crate) mod self_tuning;
 mod survival;
 mod windowed_greedy;
 
-pub use interface::{Learned, PolicyInfo, RuView, VictimPolicy};
+pub use interface::{Learned, PolicyInfo, RuView, Smaller, VictimPolicy};
 
 use crate::config::GcConfig;
 use wafer_interface::InvalidKey;

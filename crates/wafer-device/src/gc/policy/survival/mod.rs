@@ -16,7 +16,7 @@ use wafer_survival::{Bins, Curve};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::interface::{Learned, RuView, VictimPolicy};
+use super::interface::{Learned, RuView, Smaller, VictimPolicy};
 use wafer_interface::{Owner, RuId};
 use wafer_separation::death_time;
 
@@ -120,6 +120,13 @@ impl<I: Index> VictimPolicy for ByIndex<I> {
         *self = saved;
         Ok(())
     }
+
+    fn inherit(&mut self, learned: &Learned, smaller: Smaller, rus: &RuView<'_>) {
+        if let Ok(mut saved) = learned.unpack::<Self>() {
+            saved.known.stretch(smaller, rus);
+            *self = saved;
+        }
+    }
 }
 
 /// What is known of the device.
@@ -180,6 +187,17 @@ impl Known {
             }
         }
         Ok(())
+    }
+
+    /// Makes what was learned on a smaller device that of this one. Of its reclaim units nothing was seen.
+    fn stretch(&mut self, smaller: Smaller, rus: &RuView<'_>) {
+        let (from, to) = (Bins::new(smaller.pages_per_ru), Bins::new(rus.pages_per_ru));
+        for curve in self.handles.iter_mut().chain(self.curves.iter_mut().flatten()) {
+            *curve = curve.stretched(&from, &to, smaller.pages);
+        }
+        self.derive(&to, 1.0);
+        (self.bins, self.refreshed, self.turn) = (Some(to), rus.now, 0);
+        self.tracks.clear();
     }
 
     /// Returns where relocated data of a class goes, as far as that was seen.
@@ -287,14 +305,20 @@ impl Known {
         }
         self.refreshed = now;
         let fade = (-time / self.device / HALF_LIFE).exp2();
-        let bins = self.bins.as_ref()?;
+        let bins = self.bins.take()?;
+        self.derive(&bins, fade);
+        self.bins = Some(bins);
+        Some(fade)
+    }
+
+    /// Derives the curves from what was seen, which fades.
+    fn derive(&mut self, bins: &Bins, fade: f64) {
         self.handles.iter_mut().for_each(|curve| curve.refresh(bins, fade, None));
         for (class, curve) in self.curves.iter_mut().enumerate() {
             if let Some(curve) = curve {
                 curve.refresh(bins, fade, Some(&self.handles[handle_of(class)]));
             }
         }
-        Some(fade)
     }
 
     /// Returns the candidate with the smallest index, or one without valid pages if there is one.
