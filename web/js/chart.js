@@ -215,10 +215,13 @@ export class Chart {
     const [from, to] = this.visible();
     const place = at === null ? to : Math.min(to, Math.max(from, at));
     const entries = this.series.map((s, i) => {
-      const n = s.x.length ? nearest(s.x, place) : -1;
+      let n = s.x.length ? nearest(s.x, place) : -1;
+      const near = n;
+      // Where nobody points, a series that ends with a gap shows its last value.
+      if (at === null) while (n > 0 && s.y[n] !== s.y[n]) n -= 1;
       const value = n < 0 ? NaN : s.y[n];
       // Beyond the end of a series the value is its last one, and says where that was.
-      const ended = n >= 0 && this.endsEarly(s) && place > s.x[n];
+      const ended = n >= 0 && (this.endsEarly(s) || n < near) && place > s.x[n];
       return el("span", { class: "entry" }, swatch(s), ` ${s.label} `, el("b", { "data-series": i }, this.format(value)),
         ended ? ` at ${this.formatX(s.x[n])}` : null);
     });

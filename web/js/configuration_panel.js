@@ -26,7 +26,12 @@ export function configurationPanel(state) {
   const toggle = el("label", {}, only, " Only differences");
   const csv = () => [["key", ...state.runs.map((run) => run.label)], ...state.configuration.map((row) => [row.key, ...row.values])];
   const element = section("configuration", "Configuration", [toggle, ...exporters("configuration", null, csv)], body);
-  function update() {
+  let drawn = "";
+  function update(key) {
+    // Of a run that goes on nothing changes here, and a workload that the reader opened stays open.
+    const now = JSON.stringify(state.configuration);
+    if (key === "sentences" && now === drawn) return;
+    drawn = now;
     toggle.hidden = state.runs.length < 2;
     // Of many runs only the selected one has a column; what differs is told by its values.
     const many = state.runs.length > MANY;

@@ -58,3 +58,8 @@ export function micros(value) {
   if (value < 999.5) return `${value.toFixed(0)} µs`;
   return value < 999500 ? `${Number((value / 1000).toPrecision(3))} ms` : `${Number((value / 1e6).toPrecision(3))} s`;
 }
+
+/** Microseconds on an axis: round numbers stand without the digits that values have. */
+export function microsTick(value) {
+  return micros(value).replace(/\.0+(?= )/, "");
+}

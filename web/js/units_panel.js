@@ -56,7 +56,7 @@ function owners(units) {
     const square = el("span", { class: "square" });
     square.style.backgroundColor = row.index < 0 ? page().free : css(hue(units, row.index));
     return [
-      el("span", {}, square, " ", name), count(row.rus),
+      el("span", { class: "named" }, square, " ", name), count(row.rus),
       row.index < 0 ? "–" : percent(row.valid / (row.rus * units.pages)),
       row.index < 0 ? "–" : percent(row.full / row.rus),
     ];

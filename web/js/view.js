@@ -35,7 +35,7 @@ const PANELS = [
   ["matrix", matrixPanel, ["selected", "live"]],
   ["units", unitsPanel, ["selected", "live"]],
   ["volumes", volumesPanel, ["sentences", "shown"]],
-  ["configuration", configurationPanel, ["selected"]],
+  ["configuration", configurationPanel, ["selected", "sentences"]],
 ];
 /** Changes that not all panels follow; a change of anything else draws all of them. */
 const KEYS = new Set(["metric", "limit", "axis", "interval", "published", "shown", "selected", "live", "sentences"]);

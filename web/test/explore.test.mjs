@@ -99,6 +99,13 @@ describe("the page with the device inside", () => {
     }
   });
 
+  test("the configuration is that of the run", { timeout: LONG }, async () => {
+    const { page, done } = await finished(settingsOf({ "gc.policy": "fifo" }, two));
+    assert.equal(await page.locator("#configuration tr", { has: page.getByRole("rowheader", { name: "gc.policy", exact: true }) }).locator("td").first().innerText(), "fifo");
+    assert.equal(await page.locator("#only-differences").isVisible(), false);
+    await done();
+  });
+
   test("an address keeps all settings, and a changed control changes it", { timeout: LONG }, async () => {
     const settings = cases["d-choices, whose choice is random"];
     for (const each of Object.values(cases)) assert.deepEqual(ofAddress(`#${toAddress(each)}`), each);

@@ -457,6 +457,26 @@ describe("what comes from outside", () => {
     await done();
   });
 
+  test("a sweep on a phone scrolls no page, names its runs, and on paper begins on the first sheet", async () => {
+    const keys = ["gc.policy", "gc.order", "isolation", "reclaim_unit.size"];
+    const records = Array.from({ length: 16 }, (_, i) => {
+      const record = measured("sweep", [1, 2, 3], [1e9, 2e9, 3e9], [1e9, 2e9, (3 + i / 10) * 1e9]);
+      const bit = (n) => (i >> n) & 1;
+      record.provenance.config = { gc: { policy: ["fifo", "greedy"][bit(0)], order: ["spread", "packed"][bit(1)] }, isolation: ["initially", "persistently"][bit(2)], reclaim_unit: { size: ["1MiB", "2MiB"][bit(3)] } };
+      return record;
+    });
+    const { page, done } = await open(report("phone-sweep", records), { viewport: { width: 390, height: 900 } });
+    const options = await page.locator("#selected option").allInnerTexts();
+    for (const option of options) for (const key of keys) assert.ok(option.includes(`${key} = `), option);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+    // Controls of the map stand apart.
+    const labels = await page.locator("#sweep .choices label").evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ left, right, top, bottom }) => ({ left, right, top, bottom })));
+    labels.slice(1).forEach((label, i) => assert.ok(label.top >= labels[i].bottom || label.left >= labels[i].right + 8, JSON.stringify(labels)));
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.locator("#runs .scroll").first().evaluate((node) => getComputedStyle(node).breakInside), "auto");
+    await done();
+  });
+
   test("a sweep of a thousand runs is small and smooth", async (t) => {
     const url = report("thousand", sweep(1000, 1000));
     const bytes = readFileSync(new URL(url)).length;

@@ -47,6 +47,20 @@ describe("a report of runs with a clock", () => {
     await done();
   });
 
+  test("ticks are round numbers, and a series that ends with a gap shows its last value", async () => {
+    const record = structuredClone(records[0]);
+    record.time.series.write.mean_us[record.time.series.write.mean_us.length - 1] = null;
+    const { page, done } = await open(report("gap", [record]));
+    const ticks = await page.evaluate(() => ["latency-chart", "latency-time-chart"].flatMap((id) => {
+      const chart = globalThis.wafer.charts.get(id);
+      return chart.plot.axes[1]._values.filter(Boolean);
+    }));
+    assert.ok(ticks.length > 4);
+    for (const tick of ticks) assert.match(tick, /^\d+ (µs|ms|s)$/);
+    assert.match(await page.locator("#latency-time-chart .entry", { hasText: "writes, mean" }).innerText(), /writes, mean [\d.]+ µs at \d+ ms/);
+    await done();
+  });
+
   test("a run without a clock has no such charts", async () => {
     const { page, done } = await open(report("untimed", [simulated("untimed").record]));
     for (const id of ["latency", "latency-time", "dies"]) assert.equal(await page.locator(`#${id}`).isVisible(), false, id);

@@ -7,7 +7,7 @@ use crate::Record;
 use crate::settings::keys;
 
 /// A label names at most this many settings.
-const MOST: usize = 3;
+const MOST: usize = 6;
 /// Settings that only follow from others.
 const DERIVED: [&str; 2] = ["reclaim_unit.count", "overprovisioning"];
 
@@ -128,6 +128,20 @@ mod tests {
             record("b", "greedy", 0, 0.1),
         ];
         assert_eq!(of(&names)[1], "a, gc.policy = greedy");
+        // A sweep over four settings: a number would say nothing of the fourth.
+        let sweep: Vec<Record> = (0..16)
+            .map(|i: u32| {
+                let policy = ["fifo", "greedy"][usize::from(i & 1 == 1)];
+                let mut record =
+                    record("a", policy, u64::from(i >> 1 & 1), 0.1 + f64::from(i >> 2 & 1));
+                if let Some(config) = &mut record.provenance.config {
+                    config["isolation"] = ["initially", "persistently"][usize::from(i >= 8)].into();
+                }
+                record
+            })
+            .collect();
+        let labels = of(&sweep);
+        assert!(labels.iter().all(|label| label.matches(" = ").count() == 4), "{labels:?}");
         let same = [record("a", "fifo", 0, 0.1), record("a", "fifo", 0, 0.1)];
         assert_eq!(of(&same), ["a (1)", "a (2)"]);
     }
