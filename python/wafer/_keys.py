@@ -134,6 +134,11 @@ class DeviceKeys(TypedDict, total=False):
     """Most read commands per second that the controller takes."""
     timing_write_iops: float
     """Most write commands per second that the controller takes."""
+    timing_command_slots: int
+    """Most commands that the controller works on at a time. Further ones wait in the submission queues, in the
+    order in which hosts submitted them, so that reads wait behind writes that a full buffer or garbage
+    collection holds back. Default: no limit.
+    """
     timing_write_buffer: str | int
     """Size of the write buffer: a write completes when it is in it."""
     timing_buffer_protected: bool
@@ -227,6 +232,7 @@ DOTTED: dict[str, str] = {
     "timing_write_overhead_us": "timing.write_overhead_us",
     "timing_read_iops": "timing.read_iops",
     "timing_write_iops": "timing.write_iops",
+    "timing_command_slots": "timing.command_slots",
     "timing_write_buffer": "timing.write_buffer",
     "timing_buffer_protected": "timing.buffer_protected",
     "timing_gc_pacing": "timing.gc_pacing",

@@ -64,6 +64,11 @@ pub struct TimingConfig {
     /// Most write commands per second that the controller takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_iops: Option<f64>,
+    /// Most commands that the controller works on at a time. Further ones wait in the submission queues, in the order
+    /// in which hosts submitted them, so that reads wait behind writes that a full buffer or garbage collection holds
+    /// back. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_slots: Option<u32>,
     /// Size of the write buffer: a write completes when it is in it.
     pub write_buffer: Bytes,
     /// Whether the buffer survives a loss of power, so that flush and FUA cost nothing.
@@ -223,6 +228,7 @@ impl TimingConfig {
             ("timing.cell_bits", f64::from(self.cell_bits), 16.0),
             ("timing.read_iops", self.read_iops.unwrap_or_default(), IOPS),
             ("timing.write_iops", self.write_iops.unwrap_or_default(), IOPS),
+            ("timing.command_slots", f64::from(self.command_slots.unwrap_or(1)), COUNT),
         ];
         for (key, value, most) in numbers {
             if value.is_nan() || value > most {
@@ -257,6 +263,7 @@ impl TimingConfig {
         positive("timing.planes", self.planes > 0)?;
         positive("timing.cell_bits", self.cell_bits > 0)?;
         positive("timing.channels", self.channels > 0)?;
+        positive("timing.command_slots", self.command_slots != Some(0))?;
         if self.plane_page.0 == 0 || !self.plane_page.0.is_multiple_of(page_bytes) {
             let reason = format!("must be a multiple of the page ({page_bytes} bytes)");
             return Err(("timing.plane_page", reason));

@@ -30,6 +30,7 @@ fn timing() -> TimingConfig {
         write_overhead_us: 0.0,
         read_iops: None,
         write_iops: None,
+        command_slots: None,
         write_buffer: Bytes(1 << 20),
         buffer_protected: true,
         gc_pacing: GcPacing::Smooth,
@@ -295,4 +296,28 @@ fn relocation_reads_whole_units_at_any_pace() {
         host.media.counts().dies.of(Work::BackgroundRead) / 1000
     };
     assert_eq!((reads(1), reads(320)), (120, 120));
+}
+
+/// Writes that wait for the buffer hold their command slots: a read waits until one is free, which takes the programs of
+/// as many writes as are ahead of it in the submission queue.
+#[test]
+fn reads_wait_behind_writes_that_hold_all_command_slots() {
+    let read_after = |slots: Option<u32>| {
+        let mut host = Host::new(&TimingConfig { command_slots: slots, ..timing() });
+        // 1 MiB of buffer, and 64 writes of a program each that wait for room.
+        for _ in 0..64 + 1024 / 96 {
+            host.write(0, 24);
+        }
+        host.read(0);
+        let ticket = host.ticket;
+        host.media.advance(u64::MAX, &mut host.done);
+        let read = host.done.iter().find(|done| done.request.ticket == ticket).unwrap();
+        (read.time, read.parts.0[Part::Controller as usize])
+    };
+    assert!(read_after(None).0 <= 1_000_000);
+    assert_eq!(read_after(None), read_after(Some(100)));
+    let (time, waited) = read_after(Some(32));
+    // 33 of the writes that wait leave first, four at a time: nine programs, and a transfer of nearly no time.
+    assert!((9 * 960_000..9 * 960_000 + 100).contains(&waited), "{waited}");
+    assert!(time > waited);
 }

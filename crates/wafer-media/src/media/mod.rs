@@ -92,6 +92,8 @@ struct Flight {
 /// What happens to a flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
+    /// It is in a submission queue, from which the controller takes it.
+    Submit,
     /// The data of a write is in the drive, which may hold it back for garbage collection.
     Pace,
     /// The controller hands it to the media.
@@ -132,6 +134,10 @@ pub struct Media {
     /// Program data and read data over each channel.
     channels: Vec<[Server; 2]>,
     controller: Server,
+    /// Commands that the controller may work on and does, and those that wait in the submission queues.
+    command_slots: usize,
+    taken: usize,
+    waiting: VecDeque<u32>,
     link: [Server; 2],
     cap: Server,
     paced_until: Time,
@@ -195,6 +201,9 @@ impl Media {
             dies: vec![Die::default(); config.dies as usize],
             channels: vec![Default::default(); config.channels as usize],
             controller: Server::default(),
+            command_slots: config.command_slots.map_or(usize::MAX, |slots| slots as usize),
+            taken: 0,
+            waiting: VecDeque::new(),
             link: Default::default(),
             cap: Server::default(),
             paced_until: 0,
@@ -242,14 +251,25 @@ impl Media {
 
     /// Submits a request with the work that it causes. Requests come in the order of time.
     pub fn submit(&mut self, request: Request, work: &[MediaWork]) {
-        let now = request.submitted;
+        let flight = self.begin(request, work);
+        if self.command_slots == usize::MAX {
+            return self.take(request.submitted, flight);
+        }
+        // Whether a command slot is free is only known at that time.
+        self.schedule(request.submitted, flight, Event::Submit);
+    }
+
+    /// Lets the controller take a request from its submission queue.
+    fn take(&mut self, now: Time, flight: u32) {
+        let request = self.flights[flight as usize].request;
         let mut parts = Parts::default();
+        self.taken += 1;
         let (interval, overhead) = match request.kind {
             Kind::Read => (self.times.read_interval, self.times.read_overhead),
             _ => (self.times.write_interval, self.times.write_overhead),
         };
         let taken = self.controller.serve(now, interval);
-        parts.add(Part::Controller, taken - now + overhead);
+        parts.add(Part::Controller, taken - request.submitted + overhead);
         let mut time = taken;
         if request.kind == Kind::Write {
             let length = self.times.link_write.time(request.bytes);
@@ -257,14 +277,15 @@ impl Media {
             parts.add(Part::Link, time - taken);
             self.counts.link_bytes += request.bytes;
         }
-        let flight = self.begin(request, parts, work);
+        self.flights[flight as usize].parts = parts;
         let held = self.times.host_cap.is_some() || self.times.credit.is_some();
         let event = if request.kind == Kind::Write && held { Event::Pace } else { Event::Arrive };
         self.schedule(time, flight, event);
     }
 
-    fn begin(&mut self, request: Request, parts: Parts, work: &[MediaWork]) -> u32 {
-        let last = (0, Parts::default());
+    fn begin(&mut self, request: Request, work: &[MediaWork]) -> u32 {
+        let parts = Parts::default();
+        let last = (0, parts);
         self.number += 1;
         let number = self.number;
         match self.free_flights.pop() {
@@ -321,6 +342,8 @@ impl Media {
 
     fn happen(&mut self, now: Time, flight: u32, event: Event, done: &mut Vec<Done>) {
         match event {
+            Event::Submit if self.taken < self.command_slots => self.take(now, flight),
+            Event::Submit => self.waiting.push_back(flight),
             Event::Pace => self.pace(now, flight, done),
             Event::Arrive => self.arrive(now, flight, done),
             Event::Transfer { die, pages } => {
@@ -350,7 +373,7 @@ impl Media {
         let sent = self.link[0].serve(now, self.times.link_read.time(bytes));
         self.counts.link_bytes += bytes;
         self.flights[flight as usize].parts.add(Part::Link, sent - now);
-        self.finish(flight, done);
+        self.finish(now, flight, done);
     }
 
     fn arrive(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
@@ -360,12 +383,12 @@ impl Media {
             Kind::Flush if !self.protected => self.flush(now, flight, done),
             Kind::Flush | Kind::Other => {
                 self.background(now, flight);
-                self.finish(flight, done);
+                self.finish(now, flight, done);
             }
         }
     }
 
-    fn finish(&mut self, flight: u32, done: &mut Vec<Done>) {
+    fn finish(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
         let Flight { request, parts, work, .. } = &mut self.flights[flight as usize];
         work.clear();
         done.push(Done {
@@ -374,6 +397,10 @@ impl Media {
             parts: *parts,
         });
         self.free_flights.push(flight);
+        self.taken -= 1;
+        if let Some(next) = self.waiting.pop_front() {
+            self.take(now, next);
+        }
     }
 
     fn read_time(&self, draw: u64) -> Time {

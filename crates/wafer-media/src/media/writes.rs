@@ -84,7 +84,7 @@ impl Media {
         flushes.retain(|flush| {
             if oldest > flush.last {
                 self.flights[flush.flight as usize].parts.add(Part::HostProgram, now - flush.since);
-                self.finish(flush.flight, done);
+                self.finish(now, flush.flight, done);
             }
             oldest <= flush.last
         });
@@ -154,6 +154,6 @@ impl Media {
             self.occupied.host,
         );
         self.background(now, flight);
-        self.finish(flight, done);
+        self.finish(now, flight, done);
     }
 }

@@ -48,6 +48,9 @@ struct Drive<'a> {
     flights: Vec<Flight<'a>>,
     dies: Vec<Die>,
     controller: Time,
+    /// Requests that the controller works on, and those that no command slot was free for.
+    slots_used: u32,
+    queued: Vec<usize>,
     link_read: Time,
     link_write: Time,
     /// When program data and read data of each channel end.
@@ -104,6 +107,8 @@ pub(crate) fn simulate(
         flights: Vec::new(),
         dies: (0..config.dies).map(|_| Die::new()).collect(),
         controller: 0,
+        slots_used: 0,
+        queued: Vec::new(),
         link_read: 0,
         link_write: 0,
         channels: vec![[0; 2]; config.channels as usize],
@@ -190,7 +195,10 @@ impl Drive<'_> {
         let now = self.now;
         let request = self.flights[number].request;
         match event {
-            Event::Submit => self.submit(number),
+            Event::Submit => {
+                self.queued.push(number);
+                self.take();
+            }
             Event::Pace => {
                 let time = self.pace(&request);
                 add(&mut self.flights[number].parts, Part::Pacing, time - now);
@@ -221,6 +229,16 @@ impl Drive<'_> {
         }
     }
 
+    /// Gives free command slots to the requests that wait for one, in their order.
+    fn take(&mut self) {
+        let slots = self.config.command_slots.unwrap_or(u32::MAX);
+        while self.slots_used < slots && !self.queued.is_empty() {
+            self.slots_used += 1;
+            let number = self.queued.remove(0);
+            self.submit(number);
+        }
+    }
+
     fn submit(&mut self, number: usize) {
         let request = self.flights[number].request;
         let (iops, overhead) = match request.kind {
@@ -230,7 +248,8 @@ impl Drive<'_> {
         let taken =
             self.controller.max(self.now) + iops.map_or(0, |iops| (1e9 / iops).round() as Time);
         self.controller = taken;
-        add(&mut self.flights[number].parts, Part::Controller, taken - self.now + ns(overhead));
+        let waited = taken - request.submitted;
+        add(&mut self.flights[number].parts, Part::Controller, waited + ns(overhead));
         if request.kind != Kind::Write {
             return self.events.push((taken, number, Event::Arrive));
         }
@@ -303,6 +322,8 @@ impl Drive<'_> {
         let Flight { request, parts, .. } = &self.flights[number];
         let time = request.submitted + parts.0.iter().sum::<Time>();
         self.done.push(Done { request: *request, time, parts: *parts });
+        self.slots_used -= 1;
+        self.take();
     }
 
     fn send(&mut self, number: usize) {
