@@ -130,4 +130,29 @@ mod tests {
         assert_eq!(sparkline(&[], 10), "");
         assert_eq!(sparkline(&[Some(1.0), Some(1.0)], 10), "▁▁");
     }
+
+    /// The history of a drive may begin anywhere. What it wrote before is not spread evenly over the way there.
+    #[test]
+    fn volumes_before_the_first_sample_have_no_waf() {
+        let record: crate::Record = serde_json::from_value(serde_json::json!({
+            "schema": "wafer.result/1",
+            "name": "late",
+            "provenance": {
+                "version": "0.1.0", "started": "2026-01-01T00:00:00Z", "config": null, "seed": null,
+                "measured": {
+                    "device": "/dev/nvme0", "model": null, "serial": null, "firmware": null, "capacity_bytes": 1000,
+                    "source": "fdp", "endurance_group": 1, "nvme_cli": "nvme version 2.13", "interval_seconds": 1,
+                    "command": [], "exit_status": null, "missed": 0, "wraps": 0, "resets": [],
+                },
+            },
+            "summary": { "host_bytes": 5000, "media_bytes": 12000, "erased_bytes": 0, "waf": 2.4 },
+            "timeline": {
+                "host_bytes": [2000, 5000], "media_bytes": [6000, 12000], "seconds": [1.0, 2.0], "handles": {},
+            },
+        }))
+        .unwrap();
+        let volumes = Metrics::of(&record).volumes;
+        let found: Vec<_> = volumes.iter().map(|at| (at.volume, at.waf)).collect();
+        assert_eq!(found, [(2.0, 3.0), (3.0, 2.666667), (5.0, 2.4)]);
+    }
 }

@@ -200,7 +200,10 @@ impl AtVolume {
         let end = record.timeline.host_bytes.last().copied()?;
         // A run that stops at this volume may end a block before it.
         let reached = host > 0 && host as f64 <= end as f64 * (1.0 + 1e-6);
-        let waf = record.timeline.media_at(host.min(end)).filter(|_| reached)? / host as f64;
+        // Before the first sample nothing is known of the way there: a drive may have written for days.
+        let seen = record.timeline.host_bytes.first().is_some_and(|first| *first <= host.min(end));
+        let waf =
+            record.timeline.media_at(host.min(end)).filter(|_| reached && seen)? / host as f64;
         let published = record.published.iter().find_map(|curve| {
             let points: Vec<(f64, f64)> =
                 curve.host_bytes.iter().map(|h| *h as f64).zip(curve.waf.iter().copied()).collect();
