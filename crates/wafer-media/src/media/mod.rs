@@ -134,9 +134,11 @@ pub struct Media {
     /// Program data and read data over each channel.
     channels: Vec<[Server; 2]>,
     controller: Server,
-    /// Commands that the controller may work on and does, and those that wait in the submission queues.
+    /// Commands that the controller may work on and does, those of which it is not known yet whether they wait, and those
+    /// that wait in the submission queues.
     command_slots: usize,
     taken: usize,
+    submitted: usize,
     waiting: VecDeque<u32>,
     link: [Server; 2],
     cap: Server,
@@ -203,6 +205,7 @@ impl Media {
             controller: Server::default(),
             command_slots: config.command_slots.map_or(usize::MAX, |slots| slots as usize),
             taken: 0,
+            submitted: 0,
             waiting: VecDeque::new(),
             link: Default::default(),
             cap: Server::default(),
@@ -252,10 +255,11 @@ impl Media {
     /// Submits a request with the work that it causes. Requests come in the order of time.
     pub fn submit(&mut self, request: Request, work: &[MediaWork]) {
         let flight = self.begin(request, work);
-        if self.command_slots == usize::MAX {
+        // With none before it that waits or may have to, and a slot free now, one is free then: nothing else takes them.
+        if self.taken < self.command_slots && self.submitted == 0 && self.waiting.is_empty() {
             return self.take(request.submitted, flight);
         }
-        // Whether a command slot is free is only known at that time.
+        self.submitted += 1;
         self.schedule(request.submitted, flight, Event::Submit);
     }
 
@@ -342,8 +346,13 @@ impl Media {
 
     fn happen(&mut self, now: Time, flight: u32, event: Event, done: &mut Vec<Done>) {
         match event {
-            Event::Submit if self.taken < self.command_slots => self.take(now, flight),
-            Event::Submit => self.waiting.push_back(flight),
+            Event::Submit => {
+                self.submitted -= 1;
+                match self.taken < self.command_slots {
+                    true => self.take(now, flight),
+                    false => self.waiting.push_back(flight),
+                }
+            }
             Event::Pace => self.pace(now, flight, done),
             Event::Arrive => self.arrive(now, flight, done),
             Event::Transfer { die, pages } => {
