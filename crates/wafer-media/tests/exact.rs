@@ -103,6 +103,8 @@ enum Calls {
     ToSubmissions,
     /// Goes from event to event.
     FromEventToEvent,
+    /// Goes to the submission of two requests before, so that what was submitted since has not happened yet.
+    TwoBehind,
     /// Submits everything first.
     AllAtOnce,
 }
@@ -115,8 +117,12 @@ fn run(
 ) -> (Vec<Done>, MediaCounts) {
     let mut media = Media::new(config, shape).unwrap();
     let mut done = Vec::new();
-    for (request, work) in requests {
+    for (number, (request, work)) in requests.iter().enumerate() {
         match calls {
+            Calls::TwoBehind => {
+                let behind = requests[number.saturating_sub(2)].0.submitted;
+                media.advance(behind, &mut done);
+            }
             Calls::ToSubmissions => media.advance(request.submitted, &mut done),
             Calls::FromEventToEvent => {
                 while let Some(at) = media.next_event().filter(|at| *at <= request.submitted) {
@@ -141,7 +147,8 @@ fn check(
     let (mut expected, counts) = simulate(config, shape, &requests);
     expected.sort_by_key(|done| done.request.ticket);
     prop_assert_eq!(expected.len(), requests.len());
-    for calls in [Calls::ToSubmissions, Calls::FromEventToEvent, Calls::AllAtOnce] {
+    let all = [Calls::ToSubmissions, Calls::FromEventToEvent, Calls::TwoBehind, Calls::AllAtOnce];
+    for calls in all {
         let (done, own) = run(config, shape, &requests, calls);
         prop_assert_eq!(done.len(), requests.len());
         for (own, expected) in done.iter().zip(&expected) {

@@ -2,7 +2,7 @@
 
 use super::{Bins, Curve};
 
-/// Returns a curve of which half a page in a hundred dies between the ages 40 and 100, in pages of this scale.
+/// Returns a curve that counted 100 pages, of which half became invalid between the ages 40 and 100, times `scale`.
 fn counted(bins: &Bins, scale: f64) -> Curve {
     let mut curve = Curve::new();
     curve.count(bins, 0.0, 40.0 * scale, 0.0, 100.0);

@@ -35,18 +35,14 @@ const CHOICES: &[Choice] = &[
     ("look-ahead", None, Some(Separation::MultiLog)),
 ];
 
-/// Returns whether few reclaim units are spare.
-pub(crate) fn few_spare(geometry: &Geometry) -> bool {
-    let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru);
-    u64::from(geometry.ru_count).saturating_sub(needed) < FEW_SPARE
-}
-
 /// Returns the arrangements that work with these sizes, first the one that the device starts with. What the configuration says of
 /// destination and separation holds for all.
 pub(crate) fn arrangements(config: &DeviceConfig, geometry: &Geometry) -> Vec<Arrangement> {
     let fixed = config.gc.destination.is_some() || config.gc.separation.is_some();
     let mut found: Vec<Arrangement> = Vec::new();
-    let first = few_spare(geometry).then_some(CHOICES[0]);
+    let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru);
+    let few = u64::from(geometry.ru_count).saturating_sub(needed) < FEW_SPARE;
+    let first = few.then_some(CHOICES[0]);
     let default = ("adaptive", config.gc.destination, config.gc.separation);
     for (policy, destination, separation) in first.iter().chain([&default]).chain(CHOICES) {
         let mut gc = GcConfig { policy: (*policy).to_owned(), ..config.gc.clone() };

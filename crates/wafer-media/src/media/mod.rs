@@ -255,7 +255,8 @@ impl Media {
     /// Submits a request with the work that it causes. Requests come in the order of time.
     pub fn submit(&mut self, request: Request, work: &[MediaWork]) {
         let flight = self.begin(request, work);
-        // With none before it that waits or may have to, and a slot free now, one is free then: nothing else takes them.
+        // If a slot is free now and no earlier request waits or may have to, one is free at that time. Otherwise that is
+        // only known then.
         if self.taken < self.command_slots && self.submitted == 0 && self.waiting.is_empty() {
             return self.take(request.submitted, flight);
         }
@@ -348,9 +349,10 @@ impl Media {
         match event {
             Event::Submit => {
                 self.submitted -= 1;
-                match self.taken < self.command_slots {
-                    true => self.take(now, flight),
-                    false => self.waiting.push_back(flight),
+                if self.taken < self.command_slots {
+                    self.take(now, flight);
+                } else {
+                    self.waiting.push_back(flight);
                 }
             }
             Event::Pace => self.pace(now, flight, done),
