@@ -11,7 +11,7 @@ const KINDS: [(&str, Option<&str>); 9] = [
     ("windowed-greedy", Some("midas")),
     ("d-choices", Some("multilog")),
     ("greedy", Some("deathtime")),
-    ("adaptive", Some("deathtime")),
+    ("gittins", Some("deathtime")),
     ("quota-marginal", None),
     ("hazard", None),
     ("cost-benefit", Some("dac")),

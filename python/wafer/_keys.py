@@ -68,7 +68,7 @@ class DeviceKeys(TypedDict, total=False):
     """
     gc_destination: Literal["isolation", "host", "shared", "handle", "generation", "writer"]
     """Open reclaim unit that takes relocated data. Default: the policy's choice, which is "isolation" for all
-    but ``adaptive``; ``self-tuning`` changes it.
+    but ``gittins``; ``adaptive`` changes it.
     """
     gc_generations: int
     """With ``gc.destination = "generation"``: number of generations of relocated data that get reclaim units
@@ -76,9 +76,9 @@ class DeviceKeys(TypedDict, total=False):
     """
     gc_separation: Literal["sepbit", "midas", "multilog", "dac", "deathtime"]
     """Separation of data by lifetime within each handle, without hints from the host, for written and
-    relocated data alike. It excludes ``gc.destination``. Default: none, except for ``adaptive``, which
-    chooses "deathtime" if there is no ``gc.destination`` and enough space, and ``self-tuning``, which
-    changes it.
+    relocated data alike. It excludes ``gc.destination``. Default: none, except for ``gittins``, which
+    chooses "deathtime" if there is no ``gc.destination`` and enough space, and ``adaptive``, which changes
+    it.
     """
     gc_order: Literal["written", "spread"]
     """Which of a victim's pages fill the open reclaim unit if not all of them fit."""

@@ -3,6 +3,7 @@
 import fnmatch
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -43,6 +44,7 @@ class Matrix:
         self.ignore = data["ignore"]
         self.copied = data["inputs"]["copied"]
         words = data["words"]
+        self.renamed = data["renamed"]
         self.runs = {name: self.expanded(line, words) for name, line in data["runs"].items()}
 
     @staticmethod
@@ -86,8 +88,10 @@ class Matrix:
                 yield f"no run has the workload {file.name}"
 
 
-def execute(binary, commands, inputs):
+def execute(binary, commands, inputs, renamed):
     """Runs the commands in a folder of their own; returns the last one's JSON and the seconds it took."""
+    for new, old in renamed.items():
+        commands = [[re.sub(rf"\b{new}\b", old, token) for token in command] for command in commands]
     with tempfile.TemporaryDirectory(prefix="compare-records-") as scratch:
         for entry in inputs.iterdir():
             os.symlink(entry.resolve(), Path(scratch) / entry.name)
@@ -95,6 +99,8 @@ def execute(binary, commands, inputs):
         for command in commands:
             output = step([binary, "--quiet", *command], scratch)
         seconds = time.monotonic() - started
+    for new, old in renamed.items():
+        output = output.replace(f'"{old}"', f'"{new}"')
     try:
         return json.loads(output), seconds
     except json.JSONDecodeError as error:
@@ -114,14 +120,19 @@ def step(command, folder):
 
 
 class Binary:
-    """Records that are made by running a binary, and kept where asked."""
+    """Records that are made by running a binary, and kept where asked.
 
-    def __init__(self, path, inputs, keep=None):
+    A binary that lacks a policy's new name is given the old one, and its output is read with the new.
+    """
+
+    def __init__(self, path, inputs, renamed, keep=None):
         self.path, self.inputs, self.keep = path, inputs, keep
+        has = subprocess.run([path, "policies", "--json"], capture_output=True, check=True, text=True).stdout
+        self.renamed = {new: old for new, old in renamed.items() if f'"{new}"' not in has}
 
     def record(self, name, commands):
         """Returns the run's output and the seconds it took."""
-        output, seconds = execute(self.path, commands, self.inputs)
+        output, seconds = execute(self.path, commands, self.inputs, self.renamed)
         if self.keep:
             file = self.keep / "records" / f"{name}.json"
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ use crate::scale;
 
 /// Policies and separations that do well without hints (`docs/studies/policies.md`).
 const FIRMWARE: &[(&str, Option<Separation>)] = &[
-    ("adaptive", None),
+    ("gittins", None),
     ("cost-benefit", Some(Separation::Dac)),
     ("cost-benefit", Some(Separation::Sepbit)),
     ("greedy", Some(Separation::MultiLog)),

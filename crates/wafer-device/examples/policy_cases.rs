@@ -1,7 +1,7 @@
 //! Policies on small devices and simple streams, in seconds: what one looks at while changing a policy.
 //! `wafer compare` does the same with any workload, `scripts/policies-matrix` with many.
 //!
-//! cargo run --release -p wafer-device --example policy_cases -- greedy,adaptive z14,z7
+//! cargo run --release -p wafer-device --example policy_cases -- greedy,gittins z14,z7
 //!
 //! For each policy: WAF of the whole run (of the last three device writes for isolated classes), of the
 //! last two device writes, and the seconds it took.
@@ -266,7 +266,7 @@ fn run(case: &Case, policy: &str) -> (f64, f64, f64) {
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let policies = arguments.next().unwrap_or_else(|| "greedy,adaptive".to_owned());
+    let policies = arguments.next().unwrap_or_else(|| "greedy,gittins".to_owned());
     let names = arguments.next().unwrap_or_else(|| "all".to_owned());
     println!("{:10}{}", "", policies.split(',').map(|p| format!("{p:>24}")).collect::<String>());
     for case in cases() {

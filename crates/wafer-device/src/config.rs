@@ -110,15 +110,15 @@ pub struct GcConfig {
     /// or into the one that the host writes (false).
     pub separate: bool,
     /// Open reclaim unit that takes relocated data. Default: the policy's choice, which is
-    /// "isolation" for all but `adaptive`; `self-tuning` changes it.
+    /// "isolation" for all but `gittins`; `adaptive` changes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destination: Option<Destination>,
     /// With `gc.destination = "generation"`: number of generations of relocated data that get reclaim
     /// units of their own, 1 to 8. Data moved more often joins the last generation.
     pub generations: u8,
     /// Separation of data by lifetime within each handle, without hints from the host, for written
-    /// and relocated data alike. It excludes `gc.destination`. Default: none, except for `adaptive`, which
-    /// chooses "deathtime" if there is no `gc.destination` and enough space, and `self-tuning`, which changes it.
+    /// and relocated data alike. It excludes `gc.destination`. Default: none, except for `gittins`, which
+    /// chooses "deathtime" if there is no `gc.destination` and enough space, and `adaptive`, which changes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub separation: Option<Separation>,
     /// Which of a victim's pages fill the open reclaim unit if not all of them fit.

@@ -9,7 +9,7 @@ use wafer_interface::Isolation;
 use wafer_separation::{Separation, Sizes, death_time};
 
 /// Spare reclaim units for each generation of each handle that a policy asks for. Measured with
-/// `adaptive` on WARP's three streams: with 4.6 for each handle one generation writes 12 % less than
+/// `gittins` on WARP's three streams: with 4.6 for each handle one generation writes 12 % less than
 /// three, with 11 two are best, from 15 on three.
 const SPARE_PER_GENERATION: u64 = 5;
 

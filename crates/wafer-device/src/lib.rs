@@ -20,7 +20,7 @@
 //!   a rule of `wafer-separation` the class of a page.
 //! - `namespace.rs`: namespaces that are created and deleted while the device runs.
 //! - `state`: the whole device as a value, to save and to restore, and the check of its invariants.
-//! - `tuning`: the self-tuning policy, which simulates miniatures of the device and changes its arrangement.
+//! - `tuning`: the adaptive policy, which simulates miniatures of the device and changes its arrangement.
 //! - Counters, events and the hooks of an [`Observer`](wafer_interface::Observer) are what comes out. With `()` as
 //!   observer the hooks vanish at compile time.
 //! - `attribution.rs`: whose writes cause relocations of whose data, for an observer that asks.

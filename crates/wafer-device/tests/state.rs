@@ -208,7 +208,7 @@ fn a_map_that_contradicts_the_state_is_refused() {
 
 #[test]
 fn a_policy_that_learns_refuses_to_forget_and_what_it_cannot_have_learned() {
-    for policy in ["adaptive", "look-ahead", "hazard", "quota-sqrt"] {
+    for policy in ["gittins", "look-ahead", "hazard", "quota-sqrt"] {
         let config = config(policy);
         // Lifetimes that were never estimated are infinite, which JSON lacks.
         let learned = |change: fn(&mut Vec<u8>)| {

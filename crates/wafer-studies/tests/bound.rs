@@ -205,7 +205,7 @@ fn no_policy_is_below_the_bound() {
     assert!(bound(&geometry, &sequential) < 1e-6);
     let least = 1.0 + bound(&geometry, &uniform) / uniform.len() as f64;
     assert!(least > 1.3, "{least}");
-    for policy in ["greedy", "cost-benefit", "adaptive"] {
+    for policy in ["greedy", "cost-benefit", "gittins"] {
         config.gc.policy = policy.to_owned();
         let mut device = Device::new(&config, 1).unwrap();
         let commands: Vec<Command> = uniform

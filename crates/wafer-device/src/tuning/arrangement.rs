@@ -1,4 +1,4 @@
-//! Arrangements: what a self-tuning device chooses among, and the change from one to another.
+//! Arrangements: what an adaptive device chooses among, and the change from one to another.
 
 use crate::config::{Destination, DeviceConfig, GcConfig};
 use crate::device::Device;
@@ -23,15 +23,15 @@ type Choice = (&'static str, Option<Destination>, Option<Separation>);
 /// Spare reclaim units below which the first arrangement is greedy, which keeps fewest of them open.
 const FEW_SPARE: u64 = 64;
 
-/// What is tried beside the first and what `adaptive` asks for.
+/// What is tried beside the first and what `gittins` asks for.
 const CHOICES: &[Choice] = &[
     ("greedy", Some(Destination::Isolation), None),
     ("cost-benefit", Some(Destination::Isolation), None),
     ("cost-benefit", Some(Destination::Generation), None),
     ("cost-benefit", None, Some(Separation::Sepbit)),
     ("cost-benefit", None, Some(Separation::MultiLog)),
-    ("adaptive", Some(Destination::Isolation), None),
-    ("adaptive", None, Some(Separation::MultiLog)),
+    ("gittins", Some(Destination::Isolation), None),
+    ("gittins", None, Some(Separation::MultiLog)),
     ("look-ahead", None, Some(Separation::MultiLog)),
 ];
 
@@ -43,7 +43,7 @@ pub(crate) fn arrangements(config: &DeviceConfig, geometry: &Geometry) -> Vec<Ar
     let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru);
     let few = u64::from(geometry.ru_count).saturating_sub(needed) < FEW_SPARE;
     let first = few.then_some(CHOICES[0]);
-    let default = ("adaptive", config.gc.destination, config.gc.separation);
+    let default = ("gittins", config.gc.destination, config.gc.separation);
     for (policy, destination, separation) in first.iter().chain([&default]).chain(CHOICES) {
         let mut gc = GcConfig { policy: (*policy).to_owned(), ..config.gc.clone() };
         if !fixed {

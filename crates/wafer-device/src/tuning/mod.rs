@@ -1,5 +1,5 @@
-//! The self-tuning policy: miniature simulations of the device, one for each arrangement of policy, destination and
-//! separation, show which writes least for the traffic at hand (`docs/concepts/self-tuning.md`).
+//! The adaptive policy: miniature simulations of the device, one for each arrangement of policy, destination and
+//! separation, show which writes least for the traffic at hand (`docs/concepts/adaptive.md`).
 //!
 //! A miniature has as many reclaim units as the device, or [`MOST_UNITS`], of at least [`LEAST_PAGES`] pages, and
 //! gets the commands on a sample of the logical pages (`sample.rs`). Its host writes and relocations fade by half in
@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use crate::config::{DeviceConfig, ReclaimUnitConfig};
 use crate::device::Device;
-use crate::gc::policy::{self, Smaller, self_tuning};
+use crate::gc::policy::{self, Smaller, adaptive};
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::slots::Slots;
@@ -57,7 +57,7 @@ struct Seen {
     before: Vec<u64>,
 }
 
-/// What a self-tuning device has beside the parts of others.
+/// What an adaptive device has beside the parts of others.
 pub(crate) struct Tuner {
     pub(crate) arrangements: Vec<Arrangement>,
     miniatures: Vec<Device<()>>,
@@ -76,7 +76,7 @@ impl Tuner {
         geometry: &Geometry,
         seed: u64,
     ) -> Result<Option<Tuner>, InvalidKey> {
-        if config.gc.policy != self_tuning::NAME {
+        if config.gc.policy != adaptive::NAME {
             return Ok(None);
         }
         let (scaled, sample) = scaled(config, geometry);

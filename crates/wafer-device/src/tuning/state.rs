@@ -1,4 +1,4 @@
-//! What a self-tuning device has learned, to save and to restore.
+//! What an adaptive device has learned, to save and to restore.
 
 use super::{Seen, Tuner};
 use crate::gc::policy::Learned;

@@ -72,7 +72,7 @@ fn pages_of_a_reclaim_unit_die_at_about_the_same_time() {
 
 #[test]
 fn batches_do_not_matter_to_a_split_handle() {
-    let config = device("adaptive", Some(Separation::DeathTime));
+    let config = device("gittins", Some(Separation::DeathTime));
     let commands = three_streams(6, 1);
     let (mut whole, mut single) =
         (Device::new(&config, 1).unwrap(), Device::new(&config, 1).unwrap());

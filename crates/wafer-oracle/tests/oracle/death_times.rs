@@ -52,7 +52,7 @@ fn three_streams(volume: u64, mut seed: u64) -> Vec<Command> {
 #[test]
 fn pages_that_overwrite_a_regular_stream_are_relocated_less() {
     let moved = |separation| {
-        let mut device = Device::new(&device("adaptive", separation), 1).unwrap();
+        let mut device = Device::new(&device("gittins", separation), 1).unwrap();
         let commands = three_streams(13, 1);
         let (learning, counted) = commands.split_at(7 * ALL as usize);
         device.apply(learning);
@@ -70,7 +70,7 @@ fn pages_that_overwrite_a_regular_stream_are_relocated_less() {
 fn as_many_handles_are_split_as_the_spare_space_has_room_for() {
     // Three handles with three generations; 13 more for each that is split; a fifth of the spare space.
     let split = |spare: u64| {
-        let mut config = device("adaptive", None);
+        let mut config = device("gittins", None);
         config.gc.destination = None;
         config.reclaim_unit.count = Some(RUS + spare);
         let (_, layout) = config.resolve().unwrap();
@@ -78,7 +78,7 @@ fn as_many_handles_are_split_as_the_spare_space_has_room_for() {
     };
     let expected = [(false, Relocation::ByHandle(3)), (true, Relocation::ByHandle(4))];
     assert_eq!([124, 125].map(split), expected);
-    let (_, layout) = device("adaptive", None).resolve().unwrap();
+    let (_, layout) = device("gittins", None).resolve().unwrap();
     assert_eq!(layout.separation, None, "a destination was asked for");
     // A configuration that asks for it has one at least.
     let config = device("greedy", Some(Separation::DeathTime));
@@ -139,7 +139,7 @@ fn learns() -> impl Strategy<Value = Case> {
         config.reclaim_unit.count = Some(smallest_count(&config) + spare);
         if asks {
             // The policy asks for it, and gets it for as many handles as there is space for.
-            config.gc.policy = "adaptive".to_owned();
+            config.gc.policy = "gittins".to_owned();
             config.gc.separation = None;
             config.gc.destination = None;
             config.reclaim_unit.count = Some(rus + 5 * (4 * (1 + u64::from(generations)) + spare));

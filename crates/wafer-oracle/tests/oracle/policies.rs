@@ -160,7 +160,7 @@ fn spare_space_by_need_beats_greedy_on_isolated_streams() {
         ("quota-marginal", 0.86),
         ("hazard", 0.95),
         ("look-ahead", 0.95),
-        ("adaptive", 0.92),
+        ("gittins", 0.92),
     ] {
         let waf = of(policy);
         assert!(waf < most * greedy, "{policy}: {waf}, greedy {greedy}");

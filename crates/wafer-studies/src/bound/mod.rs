@@ -10,7 +10,7 @@
 //!   knowledge, groups by block invalidation time in the same manner). Drives have few open reclaim units,
 //!   so the number of classes is a parameter. Classes are spaced in proportion to the time left.
 //! - *The victim* is the reclaim unit for which waiting saves the fewest relocations per invalid space
-//!   held, over any waiting time. The `adaptive` policy estimates the same index; here death times are known.
+//!   held, over any waiting time. The `gittins` policy estimates the same index; here death times are known.
 //!
 //! It is the result of the best known grouping and index with future knowledge, which a drive can reach, not a limit: other
 //! groupings may be better. Beside the policies of a table it shows how much better predictions could still gain.
@@ -431,10 +431,10 @@ mod tests {
         // What comes after is known, but not counted.
         let rest = hot_and_cold(60_000, &mut 5);
         let run = [&fill[..], &first, &second, &rest];
-        let best = waf(&config("adaptive", Isolation::Persistently), 1);
+        let best = waf(&config("gittins", Isolation::Persistently), 1);
         let [one, four, sixteen] = [1, 4, 12].map(|classes| bound(classes, &run, 2));
         assert!(sixteen < four && four < one, "{one} {four} {sixteen}");
-        assert!(sixteen < 0.75 * best && sixteen >= 1.0, "{sixteen}, adaptive {best}");
+        assert!(sixteen < 0.75 * best && sixteen >= 1.0, "{sixteen}, gittins {best}");
     }
 
     #[test]

@@ -4,19 +4,19 @@
 //! apart, so it may be slow. To add one: write a function as in `fifo.rs` or implement [`VictimPolicy`], and name
 //! the file twice here: in a `mod` line and in [`POLICIES`].
 
-mod adaptive;
+pub(crate) mod adaptive;
 mod cost_age_time;
 mod cost_benefit;
 mod d_choices;
 mod features;
 mod fifo;
+mod gittins;
 mod greedy;
 mod hazard;
 mod interface;
 mod look_ahead;
 mod quota;
 mod random;
-pub(crate) mod self_tuning;
 mod survival;
 mod windowed_greedy;
 
@@ -41,8 +41,8 @@ pub const POLICIES: &[PolicyInfo] = &[
     quota::MARGINAL,
     hazard::INFO,
     look_ahead::INFO,
+    gittins::INFO,
     adaptive::INFO,
-    self_tuning::INFO,
 ];
 
 /// Returns the policy of this name.

@@ -1,5 +1,5 @@
 //! What the index policies learn: how pages of each class are invalidated with age, from valid counts alone
-//! (`docs/concepts/adaptive.md`).
+//! (`docs/concepts/gittins.md`).
 //!
 //! A class is a handle and a generation, or the mixed data of several handles. Pages that became invalid since the
 //! last look at their reclaim unit, summed by age, are a hazard, which gives a survival curve. A class of which

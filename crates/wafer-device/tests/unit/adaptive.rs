@@ -1,4 +1,4 @@
-//! The self-tuning policy: that it changes where that pays, and only there.
+//! The adaptive policy: that it changes where that pays, and only there.
 
 use super::policies::random;
 use wafer_interface::*;
@@ -70,10 +70,10 @@ fn arrangement(device: &Device) -> (&str, Option<Separation>) {
 #[test]
 fn mixed_traffic_is_separated_by_a_rule_of_its_own() {
     let commands = skewed(3);
-    let (tuned, waf) = run(&config("self-tuning", 80, 1), &commands);
-    let (_, adaptive) = run(&config("adaptive", 80, 1), &commands);
+    let (tuned, waf) = run(&config("adaptive", 80, 1), &commands);
+    let (_, gittins) = run(&config("gittins", 80, 1), &commands);
     assert_eq!(arrangement(&tuned).0, "cost-benefit");
-    assert!(waf < 0.97 * adaptive, "{waf} for {adaptive}");
+    assert!(waf < 0.97 * gittins, "{waf} for {gittins}");
 }
 
 /// Classes of the old rule mean nothing to the new one. Kept, they would leave cold data among the hot for good.
@@ -97,7 +97,7 @@ fn after_a_change_it_relocates_like_a_device_that_began_so() {
         device.apply(late);
         ((device.counters().relocated_pages - before) as f64, device)
     };
-    let (tuned, device) = relocated(&config("self-tuning", 80, 1));
+    let (tuned, device) = relocated(&config("adaptive", 80, 1));
     let (policy, separation) = arrangement(&device);
     assert!(separation.is_some_and(|rule| rule != Separation::DeathTime));
     let mut fixed = config(policy, 80, 1);
@@ -109,10 +109,10 @@ fn after_a_change_it_relocates_like_a_device_that_began_so() {
 #[test]
 fn three_streams_stay_with_adaptive() {
     let commands = three_streams(4);
-    let (tuned, waf) = run(&config("self-tuning", 140, 3), &commands);
-    let (plain, adaptive) = run(&config("adaptive", 140, 3), &commands);
-    assert_eq!(arrangement(&tuned), ("adaptive", Some(Separation::DeathTime)));
-    assert!(waf == adaptive && tuned.map_bytes() == plain.map_bytes(), "{waf} {adaptive}");
+    let (tuned, waf) = run(&config("adaptive", 140, 3), &commands);
+    let (plain, gittins) = run(&config("gittins", 140, 3), &commands);
+    assert_eq!(arrangement(&tuned), ("gittins", Some(Separation::DeathTime)));
+    assert!(waf == gittins && tuned.map_bytes() == plain.map_bytes(), "{waf} {gittins}");
 }
 
 #[test]
@@ -121,18 +121,18 @@ fn few_spare_units_are_not_held_open() {
     let uniform = (0..4 * ALL).map(|_| write(random(&mut seed, ALL), 0));
     let commands: Vec<Command> = (0..ALL).map(|page| write(page, 0)).chain(uniform).collect();
     let of = |policy: &str| run(&config(policy, 25, 1), &commands).1;
-    let (tuned, greedy, adaptive) = (of("self-tuning"), of("greedy"), of("adaptive"));
-    assert!(tuned < 1.01 * greedy && tuned < 0.99 * adaptive, "{tuned} {greedy} {adaptive}");
+    let (tuned, greedy, gittins) = (of("adaptive"), of("greedy"), of("gittins"));
+    assert!(tuned < 1.01 * greedy && tuned < 0.99 * gittins, "{tuned} {greedy} {gittins}");
 }
 
 /// A device changes after a certain command, however commands are cut into batches.
 #[test]
 fn batches_do_not_decide_when_a_device_changes() {
     let commands = skewed(3);
-    let (whole, _) = run(&config("self-tuning", 80, 1), &commands);
-    let mut cut = Device::new(&config("self-tuning", 80, 1), 1).unwrap();
+    let (whole, _) = run(&config("adaptive", 80, 1), &commands);
+    let mut cut = Device::new(&config("adaptive", 80, 1), 1).unwrap();
     commands.chunks(977).for_each(|batch| cut.apply(batch));
-    assert_ne!(arrangement(&cut).0, "adaptive");
+    assert_ne!(arrangement(&cut).0, "gittins");
     assert_eq!(cut.counters(), whole.counters());
     assert!(cut.map_bytes() == whole.map_bytes());
 }
@@ -160,15 +160,15 @@ fn pages_are_at_many_places_of_their_strata() {
 #[test]
 fn a_policy_takes_over_what_its_miniature_has_learned() {
     let commands = three_streams(6);
-    let config = config("self-tuning", 40, 3);
+    let config = config("adaptive", 40, 3);
     let mut device = Device::new(&config, 1).unwrap();
     let change = commands.iter().position(|command| {
         device.apply(std::slice::from_ref(command));
-        arrangement(&device).0 == "adaptive"
+        arrangement(&device).0 == "gittins"
     });
     let change = change.expect("a change to the policy that learns");
     let fresh =
-        crate::gc::policy::make(&GcConfig { policy: "adaptive".into(), ..config.gc }).unwrap();
+        crate::gc::policy::make(&GcConfig { policy: "gittins".into(), ..config.gc }).unwrap();
     assert_ne!(device.policy.save(), fresh.save());
     // In the quarter of a device write that follows, it relocates no more than in the one before.
     let quarter = ALL as usize / 4;

@@ -69,9 +69,8 @@ fn three_streams(config: &DeviceConfig) -> f64 {
 #[test]
 fn a_sequential_stream_is_left_alone_where_space_is_scarce() {
     // OP 7 %: reclaim units of the sequential stream must be kept while most of them is valid.
-    let [greedy, adaptive] =
-        ["greedy", "adaptive"].map(|p| three_streams(&device(p, RUS * 7 / 100)));
-    assert!(adaptive - 1.0 < 0.95 * (greedy - 1.0), "adaptive {adaptive}, greedy {greedy}");
+    let [greedy, gittins] = ["greedy", "gittins"].map(|p| three_streams(&device(p, RUS * 7 / 100)));
+    assert!(gittins - 1.0 < 0.95 * (greedy - 1.0), "gittins {gittins}, greedy {greedy}");
 }
 
 #[test]
@@ -86,8 +85,8 @@ fn uniform_traffic_costs_what_it_costs_with_greedy() {
             .apply(&(0..4 * pages).map(|_| write(random(&mut seed, pages), 0)).collect::<Vec<_>>());
         device.counters().waf()
     };
-    let (greedy, adaptive) = (waf("greedy"), waf("adaptive"));
-    assert!(adaptive < 1.015 * greedy, "adaptive {adaptive}, greedy {greedy}");
+    let (greedy, gittins) = (waf("greedy"), waf("gittins"));
+    assert!(gittins < 1.015 * greedy, "gittins {gittins}, greedy {greedy}");
 }
 
 /// Checks each victim against the mean of those before.
@@ -120,7 +119,7 @@ impl VictimPolicy for Limited {
 
 #[test]
 fn no_victim_costs_much_more_than_the_mean() {
-    let config = config("adaptive", Isolation::Persistently);
+    let config = config("gittins", Isolation::Persistently);
     let counts = Arc::new(Mutex::new((0, 0)));
     let policy = Box::new(Limited {
         policy: policy::make(&config.gc).unwrap(),
@@ -142,9 +141,9 @@ fn generations_fit_the_spare_space() {
         other => panic!("{other:?}"),
     };
     // Three handles: fifteen spare reclaim units for each generation.
-    assert_eq!([44, 45, 120].map(|spare| generations(&device("adaptive", spare))), [2, 3, 3]);
+    assert_eq!([44, 45, 120].map(|spare| generations(&device("gittins", spare))), [2, 3, 3]);
     // Who names the destination gets what he asks for.
-    let mut config = device("adaptive", 44);
+    let mut config = device("gittins", 44);
     config.gc.destination = Some(Destination::Generation);
     assert_eq!(generations(&config), 3);
 }
