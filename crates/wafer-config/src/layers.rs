@@ -9,7 +9,7 @@ use toml_edit::Document;
 
 use crate::error::{ConfigError, Overridden, Place, one_line};
 use crate::origins;
-use crate::suggest::did_you_mean;
+use crate::suggest::{did_you_mean, did_you_mean_in};
 
 /// Where a key got its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -288,7 +288,9 @@ impl Layers {
         };
         match quoted.split_first() {
             Some((key, known)) if message.starts_with("unknown field") => {
-                self.error(&join(key), &format!("unknown key{}", did_you_mean(key, known)))
+                let whole = join(key);
+                let table = whole.strip_suffix(key).unwrap_or_default();
+                self.error(&whole, &format!("unknown key{}", did_you_mean_in(table, key, known)))
             }
             Some((value, known)) if message.starts_with("unknown variant") => {
                 self.error(path, &format!("unknown value `{value}`{}", did_you_mean(value, known)))

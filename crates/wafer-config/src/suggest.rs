@@ -2,13 +2,18 @@
 
 /// `; did you mean ...?` when a known name is close, else the list of known names.
 pub fn did_you_mean(given: &str, known: &[impl AsRef<str>]) -> String {
+    did_you_mean_in("", given, known)
+}
+
+/// The same for keys of a table. A name that is close is shown as it is to be written, as `gc.policy`.
+pub(crate) fn did_you_mean_in(table: &str, given: &str, known: &[impl AsRef<str>]) -> String {
     let nearest = known
         .iter()
         .map(|name| (strsim::damerau_levenshtein(given, name.as_ref()), name.as_ref()))
         .min();
     match nearest {
         Some((distance, name)) if distance <= 1 + given.chars().count() / 4 => {
-            format!("; did you mean `{name}`?")
+            format!("; did you mean `{table}{name}`?")
         }
         Some(_) => {
             let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();

@@ -73,11 +73,15 @@ fn overrides_are_typed_and_dotted() {
 fn errors_name_the_line_or_the_flag() {
     assert_eq!(
         layers(&SMALL.replace("count", "cuont"), &[]).unwrap_err().to_string(),
-        "d.toml:4: reclaim_unit.cuont: unknown key; did you mean `count`?"
+        "d.toml:4: reclaim_unit.cuont: unknown key; did you mean `reclaim_unit.count`?"
     );
     assert_eq!(
         layers(SMALL, &["capcity=1GiB"]).unwrap_err().to_string(),
         "capcity: unknown key; did you mean `capacity`?"
+    );
+    assert_eq!(
+        layers(SMALL, &["gc.polcy=greedy"]).unwrap_err().to_string(),
+        "gc.polcy: unknown key; did you mean `gc.policy`?"
     );
     assert_eq!(
         layers(SMALL, &["isolation=strictly"]).unwrap_err().to_string(),

@@ -113,7 +113,13 @@ fn record(place: &str, value: Value) -> Result<Record, RecordError> {
     match value.get("schema") {
         Some(Value::String(schema)) if schema == SCHEMA => {}
         Some(other) => {
-            return Err(wrong("schema", format!("expected \"{SCHEMA}\", found {other}")));
+            let ranking = other.as_str().is_some_and(|schema| schema.starts_with("wafer.compare/"));
+            let what = if ranking {
+                ", a ranking; give records that `wafer run --json` wrote"
+            } else {
+                ""
+            };
+            return Err(wrong("schema", format!("expected \"{SCHEMA}\", found {other}{what}")));
         }
         None => return Err(wrong("schema", format!("missing; not a record ({SCHEMA})"))),
     }
@@ -202,6 +208,11 @@ mod tests {
         assert_eq!(
             with(&|r| r["schema"] = json!("x/2")),
             "r.json: schema: expected \"wafer.result/1\", found \"x/2\""
+        );
+        assert_eq!(
+            with(&|r| r["schema"] = json!("wafer.compare/1")),
+            "r.json: schema: expected \"wafer.result/1\", found \"wafer.compare/1\", a ranking; give records \
+             that `wafer run --json` wrote"
         );
         assert_eq!(
             with(&|r| r["timeline"]["media_bytes"] = json!([1])),

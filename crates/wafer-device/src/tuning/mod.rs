@@ -27,8 +27,8 @@ use wafer_interface::{Bytes, Command, InvalidKey, LBA_BYTES, NsId, Observer, Op,
 const LEAST_PAGES: u64 = 32;
 /// Fewest pages of a miniature, unless the device has fewer.
 const LEAST_DEVICE: u64 = 16384;
-/// Most reclaim units of a miniature.
-const MOST_UNITS: u64 = 1024;
+/// Most reclaim units of a miniature. With fewer than the device has, open ones take too large a part of its spare space.
+const MOST_UNITS: u64 = 2048;
 /// Size of its pages: with the largest, the smallest reclaim unit has few.
 const PAGE_BYTES: u64 = 65536;
 /// Looks at the miniatures in a device write.
