@@ -33,6 +33,7 @@ const CHOICES: &[Choice] = &[
     ("gittins", Some(Destination::Isolation), None),
     ("gittins", None, Some(Separation::MultiLog)),
     ("look-ahead", None, Some(Separation::MultiLog)),
+    ("hazard", Some(Destination::Isolation), None),
 ];
 
 /// Returns the arrangements that work with these sizes, first the one that the device starts with. What the configuration says of
