@@ -244,6 +244,14 @@ impl<O: Observer> Device<O> {
         O::ATTRIBUTION.then_some(&self.ledger.totals)
     }
 
+    /// Returns what garbage collection of an adaptive device followed since the device was made or
+    /// [`Self::reset_counters`], the newest 256 changes: each with the host pages before it. Empty for a device whose
+    /// policy never changes.
+    pub fn arrangements(&self) -> Vec<(u64, crate::GcConfig)> {
+        let pages = self.clock - self.counters.host_pages..self.clock;
+        self.tuner.as_ref().map_or(Vec::new(), |tuner| tuner.followed(pages))
+    }
+
     /// Sets all counters to zero, as after preconditioning; data and erase counts stay.
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();

@@ -9,7 +9,8 @@ use wafer_record::record::{
     rfc3339,
 };
 use wafer_record::{
-    AttributionRecord, Events, Kind, Published, ReclaimUnits, Record, TimeRecord, Timeline, Wear,
+    ArrangementRecord, AttributionRecord, Events, Kind, Published, ReclaimUnits, Record,
+    TimeRecord, Timeline, Wear,
 };
 
 use crate::experiment::Experiment;
@@ -22,6 +23,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) counters: Counters,
     pub(crate) events: Events,
     pub(crate) wear: Wear,
+    pub(crate) arrangements: Vec<ArrangementRecord>,
     pub(crate) attribution: Option<AttributionRecord>,
     pub(crate) figures: Vec<Figure>,
     pub(crate) timeline: Timeline,
@@ -46,6 +48,7 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> Record {
     let provenance = experiment.provenance(outcome.started, outcome.ignored);
     let mut record = Record {
         application: outcome.figures.into_iter().map(FigureRecord::from).collect(),
+        arrangements: outcome.arrangements,
         attribution: outcome.attribution,
         digest: Some(outcome.timeline.digest()),
         time: outcome.time,

@@ -20,8 +20,9 @@
 //!
 //! # What it does not implement
 //! - Files where there are none: in a browser (`wasm32`) captures and outputs are left out.
-//! - //! Running anything: `wafer-lab` does, and fills the types of this crate.
+//! - Running anything: `wafer-lab` does, and fills the types of this crate.
 
+mod arrangements;
 mod attribution;
 mod brief;
 #[cfg(not(target_arch = "wasm32"))]
@@ -52,6 +53,7 @@ pub mod time;
 mod timeline;
 mod volume;
 
+pub use arrangements::ArrangementRecord;
 pub use attribution::{AttributionRecord, CollectedRecord};
 pub use error::RecordError;
 pub use events::{Events, Wear, event_name};

@@ -10,8 +10,8 @@ use wafer_interface::{Counters, Figure};
 
 use crate::host::Host;
 use crate::{
-    AttributionRecord, Events, Finding, Live, Measured, Metrics, Precondition, Published,
-    ReclaimUnits, Snapshot, TimeRecord, Timeline, Volume, Wear,
+    ArrangementRecord, AttributionRecord, Events, Finding, Live, Measured, Metrics, Precondition,
+    Published, ReclaimUnits, Snapshot, TimeRecord, Timeline, Volume, Wear,
 };
 
 /// The `schema` of a record.
@@ -49,6 +49,9 @@ pub struct Record {
     /// Bandwidth, latency and energy; only of runs with a clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeRecord>,
+    /// What the adaptive policy followed, the oldest first; only of simulated runs with that policy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrangements: Vec<ArrangementRecord>,
     /// How the precondition `steady` ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyRecord>,
@@ -347,6 +350,7 @@ impl Record {
             metrics: None,
             time: None,
             steady: None,
+            arrangements: Vec::new(),
             reclaim_units: None,
             published: Vec::new(),
             live: None,

@@ -12,7 +12,7 @@ mod state;
 
 use std::ops::Range;
 
-use crate::config::{DeviceConfig, ReclaimUnitConfig};
+use crate::config::{DeviceConfig, GcConfig, ReclaimUnitConfig};
 use crate::device::Device;
 use crate::gc::policy::{self, Smaller, adaptive};
 use crate::geometry::Geometry;
@@ -40,12 +40,16 @@ const HALF_LIFE: f64 = 1.0;
 const ENOUGH: f64 = 0.06;
 /// A smaller lead is none.
 const LEAST_LEAD: f64 = 0.015;
+/// Most changes that are kept; older ones are forgotten.
+const MOST_CHANGES: usize = 256;
 
 /// What the looks at the miniatures have shown.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Seen {
     /// The arrangement of the device.
     current: u16,
+    /// Host pages of the device at each change, and the arrangement from then on. The last is the current one.
+    changes: Vec<(u64, u16)>,
     /// Sum of the leads at the last looks.
     lead: f64,
     /// Host pages of the miniatures at the last look.
@@ -55,6 +59,16 @@ struct Seen {
     relocated: Vec<f64>,
     /// Pages relocated until the last look.
     before: Vec<u64>,
+}
+
+impl Seen {
+    /// Notes that the device follows the current arrangement from so many host pages on.
+    fn changed(&mut self, at: u64) {
+        if self.changes.len() == MOST_CHANGES {
+            self.changes.remove(0);
+        }
+        self.changes.push((at, self.current));
+    }
 }
 
 /// What an adaptive device has beside the parts of others.
@@ -100,6 +114,7 @@ impl Tuner {
         let count = arrangements.len();
         let seen = Seen {
             current: 0,
+            changes: vec![(0, 0)],
             lead: 0.0,
             looked: 0,
             written: 0.0,
@@ -114,6 +129,19 @@ impl Tuner {
     /// Returns the arrangement of the device.
     pub(crate) fn current(&self) -> &Arrangement {
         &self.arrangements[usize::from(self.seen.current)]
+    }
+
+    /// Returns the configurations of garbage collection that the device followed while it wrote these host pages, each
+    /// with the number of the pages before it.
+    pub(crate) fn followed(&self, pages: Range<u64>) -> Vec<(u64, GcConfig)> {
+        let changes = self.seen.changes.iter();
+        let ends = changes.clone().skip(1).map(|(at, _)| *at).chain([u64::MAX]);
+        (changes.zip(ends).filter(|(_, end)| *end > pages.start))
+            .map(|((at, of), _)| {
+                let gc = self.arrangements[usize::from(*of)].gc.clone();
+                (at.saturating_sub(pages.start), gc)
+            })
+            .collect()
     }
 
     /// Returns the layouts of all arrangements.
@@ -195,6 +223,7 @@ impl<O: Observer> Device<O> {
             {
                 self.arrange(tuner.current());
                 self.inherit(&tuner);
+                tuner.seen.changed(self.clock);
             }
             self.tuner = Some(tuner);
             commands = later;

@@ -31,8 +31,11 @@ impl Tuner {
         let Saved { seen, miniatures, policy } = learned.unpack()?;
         let count = self.arrangements.len();
         let known = usize::from(seen.current) < count && (0.0..super::ENOUGH).contains(&seen.lead);
+        let last = seen.changes.last().is_some_and(|(_, to)| *to == seen.current);
+        let valid = seen.changes.iter().all(|(_, to)| usize::from(*to) < count);
+        let changed = last && valid && seen.changes.is_sorted_by_key(|(at, _)| *at);
         let counted = seen.relocated.len() == count && seen.before.len() == count;
-        if !known || !counted || miniatures.len() != count {
+        if !known || !changed || !counted || miniatures.len() != count {
             return Err(format!("other than {count} arrangements"));
         }
         for (miniature, saved) in self.miniatures.iter_mut().zip(miniatures) {

@@ -76,6 +76,41 @@ fn mixed_traffic_is_separated_by_a_rule_of_its_own() {
     assert!(waf < 0.97 * gittins, "{waf} for {gittins}");
 }
 
+#[test]
+fn it_tells_what_it_followed_and_from_when() {
+    let commands = skewed(3);
+    let mut whole = Device::new(&config("adaptive", 80, 1), 1).unwrap();
+    whole.apply(&commands);
+    let followed = whole.arrangements();
+    assert!(followed.len() > 1 && followed[0].0 == 0, "{followed:?}");
+    assert_eq!(followed[0].1.policy, "gittins");
+    let (at, last) = followed.last().unwrap();
+    assert_eq!((last.policy.as_str(), last.separation), ("cost-benefit", arrangement(&whole).1));
+
+    // A device that ends just before the change has not heard of it; one that ends after it has.
+    let mut before = Device::new(&config("adaptive", 80, 1), 1).unwrap();
+    before.apply(&commands[..*at as usize - 1]);
+    assert_eq!(before.arrangements(), followed[..followed.len() - 1]);
+    before.apply(&commands[*at as usize - 1..*at as usize]);
+    assert_eq!(before.arrangements(), followed);
+
+    // Counted from a reset, after which only the last holds.
+    before.reset_counters();
+    assert_eq!(before.arrangements(), [(0, last.clone())]);
+
+    // A saved device knows it still.
+    let (state, map) = (whole.state(), whole.map_bytes());
+    let mut restored = Device::new(&config("adaptive", 80, 1), 1).unwrap();
+    let fill = |to: &mut [u8]| {
+        to.copy_from_slice(map);
+        Ok(())
+    };
+    restored.resume(state, fill).unwrap();
+    assert_eq!(restored.arrangements(), followed);
+
+    assert_eq!(run(&config("greedy", 80, 1), &commands[..100]).0.arrangements(), []);
+}
+
 /// Classes of the old rule mean nothing to the new one. Kept, they would leave cold data among the hot for good.
 #[test]
 fn after_a_change_it_relocates_like_a_device_that_began_so() {

@@ -7,7 +7,8 @@ use wafer_device::policy::VictimPolicy;
 use wafer_interface::{Batch, CommandStream, Completion, Counters};
 use wafer_record::record::{IgnoredOption, SteadyRecord};
 use wafer_record::{
-    AttributionRecord, Published, ReclaimUnits, Record, Recorder, Snapshot, TimeRecord,
+    ArrangementRecord, AttributionRecord, Published, ReclaimUnits, Record, Recorder, Snapshot,
+    TimeRecord,
 };
 
 use super::pump::{BATCH, Pump};
@@ -331,6 +332,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             counters: device.counters(),
             events: device.observer().events,
             wear: wear(device),
+            arrangements: ArrangementRecord::all(device),
             attribution: AttributionRecord::of(device),
             figures: self.stream.figures(),
             timeline: self.recorder.clone().finish(device),

@@ -34,6 +34,7 @@ pub(super) fn causes(record: &Record) -> Vec<Cause> {
     } else {
         causes.push(Cause::AddedWrites { waf, share: ratio(added, s.media_bytes), bytes: added });
     }
+    causes.extend(adaptive(record));
     if ratio(added, s.host_bytes) < NEGLIGIBLE {
         return causes;
     }
@@ -45,6 +46,16 @@ pub(super) fn causes(record: &Record) -> Vec<Cause> {
         causes.push(Cause::PartialWrites { share: partial });
     }
     causes
+}
+
+fn adaptive(record: &Record) -> Option<Cause> {
+    let last = record.arrangements.last()?;
+    let left = record.summary.host_bytes.saturating_sub(last.host_bytes);
+    Some(Cause::Adaptive {
+        arrangement: last.to_string(),
+        share: ratio(left, record.summary.host_bytes),
+        changes: record.arrangements.len() as u64 - 1,
+    })
 }
 
 fn victims(record: &Record) -> Option<Cause> {

@@ -90,6 +90,15 @@ pub enum Cause {
         /// Number of handles whose relocated data shares a reclaim unit.
         handles: u64,
     },
+    /// What the adaptive policy follows at the end.
+    Adaptive {
+        /// Policy, destination and separation.
+        arrangement: String,
+        /// Share of the host writes since it began.
+        share: f64,
+        /// Number of changes in the run.
+        changes: u64,
+    },
     /// The WAF at the end is higher than over the whole run.
     Rising {
         /// WAF of the last tenth of the run.

@@ -52,6 +52,17 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
                     .to_owned()
             },
         ),
+        Cause::Adaptive { arrangement, share, changes } => (
+            format!("The adaptive policy runs as {arrangement}."),
+            match changes {
+                0 => "It did so for the whole run.".to_owned(),
+                1 => format!("It changed to this before the last {} of the writes.", percent(*share)),
+                _ => format!(
+                    "It changed {changes} times, to this before the last {} of the writes.",
+                    percent(*share)
+                ),
+            },
+        ),
         Cause::Rising { waf } => (
             format!("The last tenth of the run had a WAF of {waf:.3}."),
             "The cumulative WAF is still rising towards it.".to_owned(),

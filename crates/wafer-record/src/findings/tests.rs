@@ -148,3 +148,34 @@ fn the_tail_of_a_run_with_a_clock_names_what_it_waits_for() {
     let expected = "Dies are busy for 80 % of the time. Garbage collection takes 62 % of it.";
     assert_eq!(titles(&busy), [expected]);
 }
+
+#[test]
+fn what_the_adaptive_policy_chose_is_said_with_its_part_of_the_run() {
+    use crate::{ArrangementRecord, Summary, Timeline};
+    let of = |host_bytes, policy: &str, separation: Option<&str>| ArrangementRecord {
+        host_bytes,
+        policy: policy.to_owned(),
+        destination: None,
+        separation: separation.map(str::to_owned),
+    };
+    let summary = Summary { host_bytes: 1000, media_bytes: 1002, ..Summary::default() };
+    let mut record = Record {
+        arrangements: vec![of(0, "gittins", None)],
+        ..Record::new("case".to_owned(), Default::default(), summary, Timeline::default())
+    };
+    let said = |record: &Record| {
+        let all = Finding::all(record);
+        let found = all.iter().find(|found| matches!(found.cause, Cause::Adaptive { .. }));
+        found.expect("a finding").to_string()
+    };
+    assert_eq!(said(&record), "The adaptive policy runs as gittins. It did so for the whole run.");
+    record.arrangements.push(of(250, "cost-benefit", Some("multilog")));
+    assert_eq!(
+        said(&record),
+        "The adaptive policy runs as cost-benefit with gc.separation = \"multilog\". It changed to this \
+         before the last 75 % of the writes."
+    );
+    record.arrangements.clear();
+    let adapts = |found: &Finding| matches!(found.cause, Cause::Adaptive { .. });
+    assert!(!Finding::all(&record).iter().any(adapts));
+}
