@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,10 +57,18 @@ HEAVY = {"pandas", "polars", "matplotlib", "scipy", "dask", "distributed", "ray"
 
 
 def unpacked(sdist: Path, folder: Path) -> Path:
-    """Unpacks a source distribution into an empty folder and returns its root."""
+    """Unpacks a source distribution into an empty folder and returns its root.
+
+    The files get the time of now: the archive dates them all to 2006, and a build that shares its folder
+    with an earlier one would take a changed file for the one it has compiled.
+    """
     shutil.rmtree(folder, ignore_errors=True)
+
+    def fresh(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo:
+        return tarfile.data_filter(member, path).replace(mtime=time.time(), deep=False)
+
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder, filter=fresh)
     (root,) = folder.iterdir()
     return root
 
