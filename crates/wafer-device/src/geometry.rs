@@ -68,7 +68,7 @@ impl Geometry {
         let known = [4096, 8192, 16384, 32768, 65536].contains(&page.0);
         InvalidKey::unless(known, "page", || format!("{page} is not 4, 8, 16, 32 or 64 KiB"))?;
         InvalidKey::unless((MIN_RU..=MAX_RU).contains(&ru.0), "reclaim_unit.size", || {
-            format!("{ru} is not between 1MiB and 64GiB")
+            format!("{ru} is not between 1MiB and 64GiB{}", unit_hint(ru))
         })?;
         InvalidKey::unless(ru.0.is_multiple_of(page.0), "reclaim_unit.size", || {
             let nearest = Bytes(ru.0 / page.0 * page.0);
@@ -78,7 +78,10 @@ impl Geometry {
         InvalidKey::unless(
             logical_pages > 0 && config.capacity.0 <= MAX_CAPACITY,
             "capacity",
-            || format!("{} is not between one page and 64TiB", config.capacity),
+            || {
+                let capacity = config.capacity;
+                format!("{capacity} is not between one page and 64TiB{}", unit_hint(capacity))
+            },
         )?;
         range("handles", config.handles, MAX_HANDLES)?;
         range("groups", config.groups, MAX_GROUPS)?;
@@ -173,6 +176,11 @@ impl Geometry {
         let limit = (4 * (per_ru + small)).max(3 * (per_ru + small) + 2 * handles);
         (u64::from(self.ru_count) * limit + 64).min(u64::from(u32::MAX >> 1)) as usize
     }
+}
+
+/// The likely cause of a size of a few bytes: a number whose unit was left out.
+fn unit_hint(size: Bytes) -> &'static str {
+    if size.0 < 65536 { "; a number without a unit counts bytes" } else { "" }
 }
 
 pub(crate) fn range(key: &str, value: u16, max: u16) -> Result<(), InvalidKey> {
