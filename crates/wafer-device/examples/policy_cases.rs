@@ -199,6 +199,7 @@ fn run(case: &Case, policy: &str) -> (f64, f64, f64) {
         namespaces: Vec::new(),
         timing: None,
         endurance: None,
+        firmware: wafer_interface::FirmwareConfig::default(),
         service: ServiceConfig::default(),
     };
     let mut device = Device::new(&config, 1).unwrap_or_else(|error| panic!("{error}"));

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use wafer_interface::{Bytes, EnduranceConfig, Isolation, ServiceConfig, TimingConfig};
+use wafer_interface::{
+    Bytes, EnduranceConfig, FirmwareConfig, Isolation, ServiceConfig, TimingConfig,
+};
 use wafer_separation::Separation;
 
 /// A device as configuration files describe it. Keys are those of `--set` (dotted).
@@ -43,11 +45,14 @@ pub struct DeviceConfig {
     pub fdp: bool,
     /// With `fdp = false`: number of streams that can be open at a time, 0 to 127. Stream *n* is handle *n* of every
     /// namespace; writes without a stream go to handle 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub streams: u16,
     /// Garbage collection.
     #[serde(default)]
     pub gc: GcConfig,
+    /// What the drive does beside garbage collection.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub firmware: FirmwareConfig,
     /// Namespaces in order of NSID, from 1. Default: one namespace of the whole capacity with a
     /// placement handle for each reclaim unit handle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -63,9 +68,9 @@ pub struct DeviceConfig {
     pub endurance: Option<EnduranceConfig>,
 }
 
-/// Returns whether a count is what a configuration without its key has.
-fn is_zero(count: &u16) -> bool {
-    *count == 0
+/// Returns whether a value is what a configuration without its key has.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl DeviceConfig {

@@ -2,6 +2,8 @@
 
 use crate::attribution::Ledger;
 use crate::config::DeviceConfig;
+use crate::firmware::cached;
+use crate::firmware::maintenance::Maintenance;
 use crate::flash::mapping::{Label, PageMap, RuIndex};
 use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits, State};
 use crate::flash::segment::{NONE, Segments};
@@ -19,6 +21,7 @@ use wafer_interface::{
     Counters, HandleCounters, NsId, Observer, Owner, Placement, RgId, RuId, RuhId,
 };
 use wafer_separation::Rule;
+use wafer_write_cache::WriteCache;
 
 /// A simulated FDP drive.
 ///
@@ -57,6 +60,10 @@ pub struct Device<O: Observer = ()> {
     pub(crate) writers: Writers,
     /// Changes the arrangement, if that is the policy.
     pub(crate) tuner: Option<Box<Tuner>>,
+    /// What writes wait in before they reach reclaim units.
+    pub(crate) caches: Vec<WriteCache>,
+    /// The care of the media, if the configuration asks for any.
+    pub(crate) maintenance: Option<Box<Maintenance>>,
     pub(crate) observer: O,
 }
 
@@ -140,6 +147,7 @@ impl<O: Observer> Device<O> {
         let policy = policy::make(&gc)?;
         let mut device = Self::assemble(geometry, layout, numbering, true, policy, seed, observer)?;
         device.tuner = Some(Box::new(tuner));
+        device.allow_retirement();
         Ok(device)
     }
 
@@ -199,12 +207,15 @@ impl<O: Observer> Device<O> {
             ledger: Ledger::new(geometry.ru_count, if O::ATTRIBUTION { handles } else { 0 }),
             writers: Writers::new(layout.counted_writers(&geometry)),
             tuner: None,
+            caches: cached::caches(&geometry),
+            maintenance: Maintenance::new(&geometry),
             observer,
             geometry,
             layout,
         };
         device.place_namespaces();
         device.open_handles();
+        device.allow_retirement();
         Ok(device)
     }
 
@@ -301,12 +312,17 @@ impl<O: Observer> Device<O> {
     /// Returns whose data a reclaim unit holds; `None` if it is free.
     pub fn owner(&self, ru: RuId) -> Option<Owner> {
         let unit = &self.rus.units[ru.index()];
-        (unit.state != State::Free).then_some(unit.owner)
+        matches!(unit.state, State::Open | State::Closed).then_some(unit.owner)
     }
 
     /// Returns whether a reclaim unit is closed: full, and a candidate for collection.
     pub fn is_closed(&self, ru: RuId) -> bool {
         self.rus.units[ru.index()].state == State::Closed
+    }
+
+    /// Returns the number of reclaim units that are retired.
+    pub fn retired_rus(&self) -> usize {
+        self.rus.units.iter().filter(|unit| unit.state == State::Retired).count()
     }
 
     /// Returns the number of free reclaim units of a group.

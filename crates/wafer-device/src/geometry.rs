@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use wafer_interface::{Bytes, LBA_BYTES};
+use wafer_interface::{Bytes, FirmwareConfig, LBA_BYTES};
 
 use crate::config::DeviceConfig;
 use crate::gc::policy;
@@ -56,6 +56,8 @@ pub struct Geometry {
     /// default of 1/64 reclaim unit changes WAF by at most 1 % (without FDP and with 1,024 pages a reclaim unit by
     /// 0.7 % on average, where seeds differ by 0.3 %).
     pub segment_pages: u32,
+    /// What the drive does beside garbage collection.
+    pub firmware: FirmwareConfig,
 }
 
 impl Geometry {
@@ -123,6 +125,7 @@ impl Geometry {
             namespaces,
             namespace_handles,
             segment_pages: (pages_per_ru / SEGMENTS_PER_RU).max(1),
+            firmware: firmware(config)?,
         })
     }
 
@@ -176,6 +179,22 @@ impl Geometry {
         let limit = (4 * (per_ru + small)).max(3 * (per_ru + small) + 2 * handles);
         (u64::from(self.ru_count) * limit + 64).min(u64::from(u32::MAX >> 1)) as usize
     }
+}
+
+fn firmware(config: &DeviceConfig) -> Result<FirmwareConfig, InvalidKey> {
+    let firmware = &config.firmware;
+    let named = |key: &str| format!("firmware.{key}");
+    firmware.check(config.capacity).map_err(|(key, text)| InvalidKey::new(named(key), text))?;
+    for (key, size) in [("write_buffer", firmware.write_buffer), ("slc_cache", firmware.slc_cache)] {
+        InvalidKey::unless(size.0 == 0 || size >= config.page, &named(key), || {
+            format!("{size} is less than a page ({})", config.page)
+        })?;
+    }
+    let retires = firmware.retire_after > 0 && config.fdp && config.groups > 1;
+    InvalidKey::unless(!retires, "firmware.retire_after", || {
+        format!("needs one reclaim group; the device has {}", config.groups)
+    })?;
+    Ok(firmware.clone())
 }
 
 /// The likely cause of a size of a few bytes: a number whose unit was left out.

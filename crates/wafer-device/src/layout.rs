@@ -173,6 +173,14 @@ impl Layout {
         }
     }
 
+    /// Returns how many reclaim units a device of one group can lose and still not run out of victims.
+    pub(crate) fn may_retire(&self, geometry: &Geometry) -> u32 {
+        let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru) + 1;
+        // A device that changes its arrangement has one more open.
+        let usable = usable(geometry, self.open_per_group(geometry) + 1);
+        usable.saturating_sub(needed) as u32
+    }
+
     /// Refuses a device that could run out of victims.
     ///
     /// When GC is forced in a group at most `forced_free` of its reclaim units are free and at
@@ -188,13 +196,7 @@ impl Layout {
             u32::try_from(geometry.logical_pages / u64::from(geometry.pages_per_ru) + 1)
                 .map_err(|_| InvalidKey::new("reclaim_unit.size", "too small for the capacity"))?;
         let open = self.open_per_group(geometry) + more;
-        let usable = |geometry: &Geometry| -> u64 {
-            let of_group = |group| {
-                let rus = geometry.group_range(group).len() as u32;
-                u64::from(rus.saturating_sub(geometry.forced_free(rus)).saturating_sub(open))
-            };
-            (0..geometry.groups).map(of_group).sum()
-        };
+        let usable = |geometry: &Geometry| usable(geometry, open);
         if usable(geometry) >= u64::from(needed) {
             return Ok(());
         }
@@ -228,6 +230,15 @@ impl Layout {
             ),
         ))
     }
+}
+
+/// Returns the reclaim units that can hold data when GC is forced, while so many are open in each group.
+fn usable(geometry: &Geometry, open: u32) -> u64 {
+    let of_group = |group| {
+        let rus = geometry.group_range(group).len() as u32;
+        u64::from(rus.saturating_sub(geometry.forced_free(rus)).saturating_sub(open))
+    };
+    (0..geometry.groups).map(of_group).sum()
 }
 
 /// Returns how many reclaim units a policy may keep open for data that it keeps apart.

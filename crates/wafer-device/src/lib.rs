@@ -18,6 +18,7 @@
 //! - `flash/reclaim.rs`: the states of RUs, their valid counts, and the smallest of these.
 //! - `gc/collect.rs`: when garbage is collected and where valid pages go. [`policy`] chooses the victim,
 //!   a rule of `wafer-separation` the class of a page.
+//! - `firmware`: caches in front of the RUs, and the care of the media: wear levelling, refresh, retirement.
 //! - `namespace.rs`: namespaces that are created and deleted while the device runs.
 //! - `state`: the whole device as a value, to save and to restore, and the check of its invariants.
 //! - `tuning`: the adaptive policy, which simulates miniatures of the device and changes its arrangement.
@@ -32,8 +33,8 @@
 //! [`Device::check_invariants`] checks them from scratch:
 //! - each mapped page is valid in exactly one place, and valid counts equal the map;
 //! - free + open + closed RUs are all RUs, and at least one RU of each group is free;
-//! - media bytes are the pages that hosts wrote plus the pages relocated, times the page size;
-//! - the media bytes of the handles, with what was moved again out of shared GC RUs, are those of the device.
+//! - media bytes are the pages that hosts wrote, those relocated, parity and SLC programs, times the page size;
+//! - the media bytes of the handles, with what was moved again out of shared GC RUs, are those of host pages and relocation.
 //!
 //! Configuration, seed and commands decide every counter: there is no clock, no thread, no I/O and no randomness
 //! but two generators made from the seed. How commands are cut into batches changes nothing.
@@ -46,15 +47,15 @@
 //! asks. Internal invariants are asserted.
 //!
 //! # What it does not implement
-//! - Time: no latency, bandwidth, dies or channels. Reclaim unit time limits need a clock.
+//! - Time: no latency, bandwidth, dies or channels. Reclaim unit time limits count host writes.
 //! - Data, encodings of log pages, and controllers: those stand above this crate.
-//! - Media faults, bad blocks, wear-out, refresh, parity, and writes of the drive's own metadata.
-//! - A single-level-cell or RAM buffer that absorbs overwrites.
-//! - Static wear levelling: free RUs are taken in order of erasing, nothing more.
+//! - Media faults, and writes of the drive's own metadata.
+//! - Dynamic wear levelling: free RUs are taken in order of erasing, nothing more.
 
 mod attribution;
 mod config;
 mod device;
+mod firmware;
 mod flash;
 mod gc;
 mod geometry;

@@ -82,6 +82,7 @@ impl<O: Observer> Device<O> {
             return false;
         }
         let pages = self.geometry.namespaces[namespace.index()].clone();
+        self.caches.iter_mut().for_each(|cache| cache.delete(namespace));
         self.unmap(pages.start, pages.end - pages.start);
         if let Some(tuner) = &mut self.tuner {
             tuner.unmap(pages);
@@ -111,9 +112,10 @@ impl<O: Observer> Device<O> {
         let own = self.geometry.namespaces.get(namespace.index())?;
         let end = own.start.saturating_add(pages.end).min(own.end);
         let from = own.start.saturating_add(pages.start).min(end);
-        let labels = &self.map.as_slice()[from as usize..end as usize];
-        let at = labels.iter().position(|label| *label == UNMAPPED)?;
-        Some(pages.start + at as u64)
+        let waits = |page| self.caches.iter().any(|cache| cache.waits(namespace, page));
+        let labels = (pages.start..).zip(&self.map.as_slice()[from as usize..end as usize]);
+        let mut unmapped = labels.filter(|(_, label)| **label == UNMAPPED).map(|(page, _)| page);
+        unmapped.find(|page| !waits(*page))
     }
 
     /// Returns the number of pages in no namespace.

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct Counters {
     /// HBMW: bytes that hosts wrote.
     pub host_bytes: u64,
-    /// MBMW: bytes programmed, for hosts and by garbage collection.
+    /// MBMW: bytes programmed, for hosts, by garbage collection, as parity and into the SLC cache.
     pub media_bytes: u64,
     /// MBE: bytes of media erased, whole reclaim units.
     pub erased_bytes: u64,
-    /// Pages that hosts wrote, whole or in part: each is one page programmed.
+    /// Pages that hosts wrote to reclaim units, whole or in part: each is one page programmed.
     pub host_pages: u64,
     /// Pages that garbage collection moved.
     pub relocated_pages: u64,
@@ -30,6 +30,14 @@ pub struct Counters {
     pub forced_gc: u64,
     /// Reclaim units garbage-collected in the background.
     pub background_gc: u64,
+    /// Reclaim units whose data was moved for wear levelling, refresh or read disturb.
+    pub maintained_rus: u64,
+    /// Pages moved for that; part of `relocated_pages`.
+    pub maintained_pages: u64,
+    /// Pages of parity programmed.
+    pub parity_pages: u64,
+    /// Pages programmed into the SLC cache.
+    pub cache_pages: u64,
 }
 
 impl Counters {
@@ -48,6 +56,10 @@ impl Counters {
             rejected: f(self.rejected, other.rejected),
             forced_gc: f(self.forced_gc, other.forced_gc),
             background_gc: f(self.background_gc, other.background_gc),
+            maintained_rus: f(self.maintained_rus, other.maintained_rus),
+            maintained_pages: f(self.maintained_pages, other.maintained_pages),
+            parity_pages: f(self.parity_pages, other.parity_pages),
+            cache_pages: f(self.cache_pages, other.cache_pages),
         }
     }
 

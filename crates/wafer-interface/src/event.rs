@@ -6,12 +6,21 @@ use crate::ids::{NsId, RgId, RuhId};
 
 /// What happened to data placement, as far as the device itself notices.
 ///
-/// Two event types of the specification belong to whoever has a clock or a controller: reclaim unit
-/// time limit exceeded (0x01) and controller-level reset modified handles (0x02).
+/// One event type of the specification belongs to whoever has a controller: controller-level reset modified
+/// handles (0x02).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FdpEvent {
     /// 0x00: a host moved a handle to another reclaim unit before the last was fully written.
     RuNotFullyWritten {
+        /// Reclaim group of the reclaim unit.
+        group: RgId,
+        /// The handle.
+        handle: RuhId,
+        /// Pages that were still to be written.
+        unwritten_pages: u32,
+    },
+    /// 0x01: a reclaim unit was open for longer than its limit, and was closed.
+    TimeLimitExceeded {
         /// Reclaim group of the reclaim unit.
         group: RgId,
         /// The handle.
@@ -53,6 +62,7 @@ impl FdpEvent {
     pub fn event_type(&self) -> u8 {
         match self {
             FdpEvent::RuNotFullyWritten { .. } => 0x00,
+            FdpEvent::TimeLimitExceeded { .. } => 0x01,
             FdpEvent::InvalidPlacementIdentifier { .. } => 0x03,
             FdpEvent::MediaReallocated { .. } => 0x80,
             FdpEvent::ImplicitlyModifiedRuh { .. } => 0x81,

@@ -27,6 +27,7 @@ mod invalid_key;
 mod isolation;
 mod observer;
 mod service;
+mod firmware;
 pub mod stream;
 mod timing;
 
@@ -36,6 +37,7 @@ pub use command::{Command, Op, Placement};
 pub use counters::{Counters, HandleCounters};
 pub use endurance::EnduranceConfig;
 pub use event::FdpEvent;
+pub use firmware::FirmwareConfig;
 pub use features::{Features, OWNER_GC};
 pub use ids::{LBA_BYTES, NsId, RgId, RuId, RuhId};
 pub use invalid_key::InvalidKey;

@@ -65,7 +65,7 @@ pub enum Cause {
 /// Work on the media: what a model of time or energy consumes.
 ///
 /// Programs are exact in place and order: each is a run of pages within one segment, so at most 1/64 of a
-/// reclaim unit for a host. Together they are the media bytes written. Reads name the reclaim unit and the
+/// reclaim unit for a host. Together with parity they are the media bytes written. Reads name the reclaim unit and the
 /// logical pages but not their place, which the device does not track; of a page whose segment lies in two reclaim units, the read
 /// names the first. A page that was never written is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,13 @@ pub enum MediaWork {
         pages: u32,
         /// Why.
         cause: Cause,
+    },
+    /// Parity of a reclaim unit is programmed, beside its pages.
+    Parity {
+        /// The reclaim unit.
+        ru: RuId,
+        /// How many pages.
+        pages: u32,
     },
     /// A reclaim unit is erased.
     Erase {

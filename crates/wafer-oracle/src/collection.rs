@@ -53,7 +53,7 @@ impl Oracle {
     }
 
     /// Relocates the valid pages of a victim and erases it.
-    fn collect(&mut self, group: u16, victim: u32, forced: bool) {
+    pub(crate) fn collect(&mut self, group: u16, victim: u32, forced: bool) {
         let log = self.units[victim as usize].log;
         let class = self.class_of_relocated(victim);
         let writer = match forced && self.sizes.relocation == Relocation::ByWriter {

@@ -19,6 +19,7 @@
 //! - `separation.rs`, `death_times.rs`: which log a page goes to;
 //! - `collection.rs`: when garbage is collected, and from where to where; `arrangement.rs`: which pages go
 //!   where at the end of a reclaim unit; `writers.rs`: the draw of `gc.destination = "writer"`;
+//! - `firmware.rs`: caches in front of the reclaim units, parity, and the care of the media;
 //! - `attribution.rs`: whose writes relocate whose data;
 //! - `policy.rs`: what a policy sees; `policies.rs`: the policies without memory. For those that learn,
 //!   [`Replay`] repeats the choices of the device, and the tests compare what both devices showed.
@@ -31,6 +32,7 @@ mod arrangement;
 mod attribution;
 mod collection;
 mod death_times;
+mod firmware;
 mod merging;
 mod namespaces;
 mod oracle;

@@ -115,6 +115,9 @@ impl Oracle {
     pub fn delete_namespace(&mut self, namespace: NsId) -> bool {
         let Some(old) = self.namespaces.get_mut(namespace.index()) else { return false };
         let old = std::mem::take(old);
+        let waiting = self.counters.deallocated_pages;
+        self.forget(namespace, 0..old.pages, old.first);
+        self.counters.deallocated_pages = waiting;
         self.deallocate(old.first..old.first + old.pages);
         old.pages > 0
     }

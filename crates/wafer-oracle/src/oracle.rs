@@ -9,6 +9,7 @@ use wafer_interface::{
 };
 
 use crate::death_times::DeathTimes;
+use crate::firmware::{Cache, Care};
 use crate::namespaces::{self, Namespace};
 use crate::pages::Pages;
 use crate::policy::{Asked, Policy, Seen};
@@ -59,6 +60,8 @@ pub struct Oracle {
     /// Counters of the relocated data of all initially isolated handles.
     pub(crate) mixed: HandleCounters,
     pub(crate) attribution: Attribution,
+    pub(crate) caches: Vec<Cache>,
+    pub(crate) care: Care,
     /// The page after the last one that each handle wrote.
     next_page: Vec<Option<u64>>,
 }
@@ -92,8 +95,11 @@ impl Oracle {
             mixed: HandleCounters::default(),
             attribution: Attribution::new(sizes.handles.into()),
             next_page: vec![None; handles],
+            caches: Vec::new(),
+            care: Care::default(),
             sizes,
         };
+        oracle.equip();
         for group in 0..oracle.sizes.groups {
             for handle in 0..oracle.sizes.handles {
                 oracle.open_first_class(group, handle);
@@ -117,43 +123,63 @@ impl Oracle {
             self.counters.rejected += 1;
             return;
         }
-        let first = namespace.first;
+        let (first, default) = (namespace.first, namespace.handles.first().copied().unwrap_or(0));
         match command.op {
             Op::Flush => {}
             Op::Update => {
+                self.drain();
                 if self.update_reclaim_unit(command.namespace, command.placement).is_none() {
                     self.counters.rejected += 1;
                 }
             }
             _ if blocks == 0 => {}
-            Op::Read => self.counters.read_bytes += blocks * LBA_BYTES,
+            Op::Read => {
+                self.counters.read_bytes += blocks * LBA_BYTES;
+                self.read(command, first);
+            }
             Op::Deallocate => {
-                self.deallocate(first + command.lba.div_ceil(size)..first + end / size);
+                let pages = command.lba.div_ceil(size)..end / size;
+                self.forget(command.namespace, pages.clone(), first);
+                self.deallocate(first + pages.start..first + pages.end);
             }
             Op::Write => {
-                let (group, handle) = self.place(command.namespace, command.placement);
-                let touched = command.lba / size..end.div_ceil(size);
-                let in_part = |page: &u64| page * size < command.lba || (page + 1) * size > end;
-                self.counters.rmw_pages += touched.clone().filter(in_part).count() as u64;
-                let pages = first + touched.start..first + touched.end;
-                let number = pages.end - pages.start;
-                let (host, media) = (blocks * LBA_BYTES, number * self.sizes.page_bytes);
-                self.counters.host_bytes += host;
-                self.counters.media_bytes += media;
-                self.counters.host_pages += number;
-                self.handles[usize::from(handle)].host_bytes += host;
-                self.handles[usize::from(handle)].media_bytes += media;
-                self.clock += number;
-                // A command that begins within a page continues the command that ended there.
-                let within = !command.lba.is_multiple_of(size);
-                let next = self.next_page[usize::from(handle)].replace(pages.end);
-                if next == Some(pages.start) || (within && next == Some(pages.start + 1)) {
-                    self.attribution.sequential[usize::from(handle)] += number;
-                }
-                self.write(pages, group, handle);
-                self.writers.wrote(handle);
+                let place = self.find_placement(command.namespace, command.placement);
+                let handle = usize::from(place.map_or(default, |(_, handle)| handle));
+                self.counters.host_bytes += blocks * LBA_BYTES;
+                self.handles[handle].host_bytes += blocks * LBA_BYTES;
+                self.enter(0, command);
             }
         }
+    }
+
+    /// Writes to reclaim units what a host wrote, or what leaves the last cache. Its host bytes are counted before.
+    pub(crate) fn write_to_units(&mut self, command: &Command) {
+        let size = self.sizes.page_blocks();
+        let end = command.lba + u64::from(command.blocks);
+        let first = self.namespaces[command.namespace.index()].first;
+        let (group, handle) = self.place(command.namespace, command.placement);
+        let touched = command.lba / size..end.div_ceil(size);
+        let in_part = |page: &u64| page * size < command.lba || (page + 1) * size > end;
+        let in_part: Vec<u64> = touched.clone().filter(in_part).collect();
+        self.counters.rmw_pages += in_part.len() as u64;
+        let pages = first + touched.start..first + touched.end;
+        let number = pages.end - pages.start;
+        let media = number * self.sizes.page_bytes;
+        self.counters.media_bytes += media;
+        self.counters.host_pages += number;
+        self.handles[usize::from(handle)].media_bytes += media;
+        self.clock += number;
+        // A command that begins within a page continues the command that ended there.
+        let within = !command.lba.is_multiple_of(size);
+        let next = self.next_page[usize::from(handle)].replace(pages.end);
+        if next == Some(pages.start) || (within && next == Some(pages.start + 1)) {
+            self.attribution.sequential[usize::from(handle)] += number;
+        }
+        for page in in_part {
+            self.read_pages(vec![first + page]);
+        }
+        self.write(pages, group, handle);
+        self.writers.wrote(handle);
     }
 
     /// Sets all counters to zero.

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use wafer_device::policy::POLICIES;
 use wafer_device::{Destination, DeviceConfig, GcConfig, Isolation, RelocationOrder, Separation};
-use wafer_interface::LBA_BYTES;
+use wafer_interface::{FirmwareConfig, LBA_BYTES};
 
 /// Classes of pages with a known death time, beside that of pages without one.
 pub(crate) const DEATH_CLASSES: u8 = 12;
@@ -48,6 +48,7 @@ pub(crate) struct Sizes {
     pub(crate) separation: Option<Separation>,
     /// Handles that separation by death time may split.
     pub(crate) split_handles: u16,
+    pub(crate) firmware: FirmwareConfig,
     gc: GcConfig,
 }
 
@@ -79,6 +80,7 @@ impl Sizes {
             moved_classes: 1,
             separation: None,
             split_handles: 0,
+            firmware: config.firmware.clone(),
             gc: config.gc.clone(),
         };
         sizes.place_relocated_data(config.fdp);
@@ -219,12 +221,22 @@ impl Sizes {
 
     /// Whether collection can always gain space: what is neither reserved nor open holds more than all pages.
     fn works(&self) -> bool {
+        self.usable(0) * u64::from(self.unit_pages) > self.pages
+    }
+
+    /// Reclaim units that are neither reserved nor open, with `more` open in each group.
+    fn usable(&self, more: usize) -> u64 {
         let usable = |group| {
-            let kept = self.reserve(group) + self.most_open() as usize;
+            let kept = self.reserve(group) + self.most_open() as usize + more;
             self.group(group).len().saturating_sub(kept) as u64
         };
-        let usable: u64 = (0..self.groups).map(usable).sum();
-        usable * u64::from(self.unit_pages) > self.pages
+        (0..self.groups).map(usable).sum()
+    }
+
+    /// Reclaim units that can be retired: what is left still holds more than all pages, with one more open.
+    pub(crate) fn spare_units(&self) -> u64 {
+        let needed = self.pages / u64::from(self.unit_pages) + 1;
+        self.usable(1).saturating_sub(needed)
     }
 
     /// Pages of a segment: 1/64 reclaim unit.

@@ -34,6 +34,8 @@ pub(crate) struct Unit {
     /// Pages moved here by the handle that wrote them, where data of several handles mixes.
     pub(crate) origins: Vec<f64>,
     pub(crate) erases: u32,
+    /// Pages read from it since it was erased.
+    pub(crate) reads: u32,
     /// Host pages written to the device when it was opened.
     pub(crate) opened_at: u64,
     /// Host pages written to the device when it was closed.
@@ -105,6 +107,7 @@ pub(crate) fn fresh(sizes: &Sizes) -> (Vec<VecDeque<u32>>, Vec<Unit>) {
         death: 0,
         origins: Vec::new(),
         erases: 0,
+        reads: 0,
         opened_at: 0,
         closed_at: 0,
         closed_order: 0,
@@ -152,6 +155,7 @@ impl Oracle {
         unit.state = State::Closed;
         (unit.closed_at, unit.closed_order) = (self.clock, self.closings);
         self.closings += 1;
+        self.count_parity(number);
         self.events.push(Event::Closed(Closed {
             ru: RuId(number),
             owner: log.owner(),
@@ -161,7 +165,7 @@ impl Oracle {
         }));
     }
 
-    /// Erases a reclaim unit. It is free, behind those that were erased before.
+    /// Erases a reclaim unit. It is free, behind those that were erased before; or worn out, and in no list.
     pub(crate) fn erase(&mut self, number: u32) {
         let group = self.sizes.group_of(number);
         let unit = &mut self.units[number as usize];
@@ -171,6 +175,10 @@ impl Oracle {
         unit.invalidated.clear();
         unit.origins.clear();
         unit.erases += 1;
+        unit.reads = 0;
         self.free[usize::from(group)].push_back(number);
+        if self.retires(number) {
+            self.free[usize::from(group)].pop_back();
+        }
     }
 }

@@ -99,6 +99,7 @@ impl Oracle {
     fn begin_segment(&mut self, home: Place, handle: u16, death: u64) -> Place {
         self.asking = handle;
         self.background_collection(home.0);
+        self.maintain();
         if self.segments_in_use() >= self.sizes.most_segments() {
             self.merge_segments();
         }

@@ -2,7 +2,7 @@
 
 use crate::device::{Device, Slot};
 use crate::flash::segment::{NONE, Written};
-use wafer_interface::{Closed, FdpEvent, Observer, RgId, RuId, RuhId};
+use wafer_interface::{Closed, FdpEvent, MediaWork, Observer, RgId, RuId, RuhId};
 
 /// What the path of a host write hands on to whatever opens segments and reclaim units for it.
 #[derive(Clone, Copy, Debug)]
@@ -73,10 +73,25 @@ impl<O: Observer> Device<O> {
         let unit = &mut self.rus.units[ru as usize];
         unit.written = self.geometry.pages_per_ru - room;
         let (owner, relocated) = (unit.owner, unit.generation > 0);
+        let written = unit.written;
         self.rus.close(ru, self.clock);
+        self.count_parity(RuId(ru), written);
         let valid = self.rus.valid[ru as usize];
         self.lower_floor(self.group_of(slot), valid);
         self.observer.closed(&Closed { ru: RuId(ru), owner, relocated, valid, unwritten: room });
+    }
+
+    /// Counts the parity of a reclaim unit with so many pages: one page for each whole or begun stripe.
+    fn count_parity(&mut self, ru: RuId, written: u32) {
+        let stripe = self.geometry.firmware.parity;
+        if stripe > 0 && written > 0 {
+            let pages = written.div_ceil(stripe);
+            self.counters.parity_pages += u64::from(pages);
+            self.counters.media_bytes += u64::from(pages) * self.geometry.page_bytes;
+            if O::MEDIA {
+                self.observer.media(&MediaWork::Parity { ru, pages });
+            }
+        }
     }
 
     /// Starts the next segment of a host's slot; the moment at which background GC looks around.
@@ -85,6 +100,7 @@ impl<O: Observer> Device<O> {
     #[inline(never)]
     pub(crate) fn next_segment(&mut self, slot: u32, write: HostWrite) -> u32 {
         self.background_gc(self.group_of(slot), RuhId(write.handle as u16));
+        self.maintain(RuhId(write.handle as u16));
         if self.segments.live() >= self.segment_limit {
             self.merge_segments();
         }

@@ -69,6 +69,8 @@ pub(crate) enum State {
     Free,
     Open,
     Closed,
+    /// Worn out: used no more.
+    Retired,
 }
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -166,6 +168,12 @@ impl ReclaimUnits {
         self.valid[ru as usize] = NOT_CLOSED;
         self.index.touch(ru);
         self.free[usize::from(group)].push_back(ru);
+    }
+
+    /// Takes the reclaim unit that was erased last out of use.
+    pub(crate) fn retire(&mut self, ru: RuIndex, group: u16) {
+        assert_eq!(self.free[usize::from(group)].pop_back(), Some(ru));
+        self.units[ru as usize].state = State::Retired;
     }
 
     /// Counts `count` valid pages fewer. In the path of every write.

@@ -14,8 +14,21 @@ impl<O: Observer> Device<O> {
         }
     }
 
+    /// Reads a run of logical pages: reports it, and counts it where reads wear.
+    pub(crate) fn read_pages(&mut self, first: u64, count: u64, cause: Cause) {
+        if O::MEDIA {
+            self.report_reads(first, count, cause);
+        }
+        if self.maintenance.as_ref().is_some_and(|m| !m.reads.is_empty()) {
+            let labels = &self.map.as_slice()[first as usize..(first + count) as usize];
+            let mapped = labels.iter().filter(|label| **label != UNMAPPED);
+            let read: Vec<RuIndex> = mapped.map(|label| self.read_from(*label)).collect();
+            self.count_reads(&read);
+        }
+    }
+
     /// Reports the reads of a run of logical pages: one for each run of pages in one reclaim unit.
-    pub(crate) fn report_reads(&mut self, first: u64, count: u64, cause: Cause) {
+    fn report_reads(&mut self, first: u64, count: u64, cause: Cause) {
         let mut run: Option<(RuIndex, u64, u32)> = None;
         for page in first..first + count {
             let label = self.map.as_slice()[page as usize];

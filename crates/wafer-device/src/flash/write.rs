@@ -29,6 +29,15 @@ impl<O: Observer> Device<O> {
     /// update of a placement identifier that the namespace does not define have no effect and are
     /// counted in [`Counters::rejected`](wafer_interface::Counters::rejected).
     pub fn apply(&mut self, commands: &[Command]) {
+        match self.caches.is_empty() {
+            true => self.apply_behind(commands),
+            false => self.apply_cached(commands),
+        }
+    }
+
+    /// Applies what caches let through.
+    #[inline]
+    pub(crate) fn apply_behind(&mut self, commands: &[Command]) {
         match self.tuner {
             None => self.apply_all(commands),
             Some(_) => self.apply_tuned(commands),
@@ -223,13 +232,13 @@ impl<O: Observer> Device<O> {
                 if O::ATTRIBUTION {
                     self.ledger.written(by, first, last, command.lba & mask != 0);
                 }
-                if O::MEDIA {
+                if O::MEDIA || self.maintenance.is_some() {
                     let cause = Cause::ReadModifyWrite(RuhId(by as u16));
                     if command.lba & mask != 0 {
-                        self.report_reads(first, 1, cause);
+                        self.read_pages(first, 1, cause);
                     }
                     if end & mask != 0 && (first != last || command.lba & mask == 0) {
-                        self.report_reads(last, 1, cause);
+                        self.read_pages(last, 1, cause);
                     }
                 }
                 if self.is_split(by) {
@@ -248,10 +257,10 @@ impl<O: Observer> Device<O> {
             }
             Op::Read => {
                 self.counters.read_bytes += blocks * LBA_BYTES;
-                if O::MEDIA {
+                if O::MEDIA || self.maintenance.is_some() {
                     let first = namespace.first_page + (command.lba >> shift);
                     let last = namespace.first_page + ((end - 1) >> shift);
-                    self.report_reads(first, last - first + 1, Cause::HostRead);
+                    self.read_pages(first, last - first + 1, Cause::HostRead);
                 }
             }
             Op::Flush | Op::Update => {}

@@ -210,7 +210,7 @@ impl<O: Observer> Device<O> {
 
     /// Moves the valid pages of a candidate and erases it, because handle `by` asks for space. At least
     /// one reclaim unit of the group must be free.
-    fn collect(&mut self, group: u16, victim: RuId, forced: bool, by: RuhId) {
+    pub(crate) fn collect(&mut self, group: u16, victim: RuId, forced: bool, by: RuhId) {
         let valid = self.rus.valid[victim.index()];
         assert!(valid & NOT_CLOSED == 0);
         let slot = self.slot_for(group, victim, forced, by);
@@ -238,7 +238,7 @@ impl<O: Observer> Device<O> {
         self.rus.units[victim.index()].segments = list;
         self.note_origins(&at);
         self.rus.valid[victim.index()] = 0;
-        self.rus.erase(victim.0, group);
+        self.erase(victim, group);
         if O::MEDIA {
             self.observer.media(&MediaWork::Erase { ru: victim });
         }

@@ -11,7 +11,7 @@ use crate::flash::segment::{DIVIDED, NONE};
 use crate::geometry::{Geometry, MAX_HANDLES, MAX_NAMESPACES};
 use crate::layout::Relocation;
 use wafer_interface::Isolation;
-use wafer_interface::{Observer, Owner};
+use wafer_interface::{NsId, Observer, Owner};
 
 /// No count of pages, bytes or events gets there; sums of a few do not overflow.
 const MOST: u64 = 1 << 60;
@@ -93,6 +93,7 @@ impl<O: Observer> Device<O> {
         self.check_free()?;
         self.check_map(&roles)?;
         self.check_counters()?;
+        self.check_firmware()?;
         self.tuner.as_ref().map_or(Ok(()), |tuner| tuner.check())
     }
 
@@ -308,7 +309,7 @@ impl<O: Observer> Device<O> {
         each("rus.units", &self.rus.units, |_, unit| {
             let owner = match unit.owner {
                 Owner::Handle(handle) => handle.0 < self.geometry.handles,
-                Owner::Gc => unit.state == State::Free || gc,
+                Owner::Gc => matches!(unit.state, State::Free | State::Retired) || gc,
             };
             let class = u32::from(unit.class) < self.numbering.classes;
             let generation = u32::from(unit.generation) <= self.numbering.generations;
@@ -318,7 +319,7 @@ impl<O: Observer> Device<O> {
             expect(origins && unit.origins.iter().all(share), "no shares of handles")?;
             expect(unit.erases < u32::MAX / 2, "more erases than any device counts")?;
             let sound = match unit.state {
-                State::Free => unit.segments.is_empty() && unit.written == 0,
+                State::Free | State::Retired => unit.segments.is_empty() && unit.written == 0,
                 State::Open => true,
                 State::Closed => (listed(unit)..=full).contains(&u64::from(unit.written)),
             };
@@ -371,12 +372,29 @@ impl<O: Observer> Device<O> {
         Ok(())
     }
 
+    fn check_firmware(&self) -> Check {
+        let size = self.geometry.blocks_per_page();
+        let pages = |namespace: NsId| {
+            self.namespaces.get(namespace.index()).map(|namespace| namespace.blocks / size)
+        };
+        for cache in &self.caches {
+            cache.check(pages).map_err(|message| StateError::damaged("caches", message))?;
+        }
+        let retires = self.maintenance.as_ref().map_or(0, |maintenance| maintenance.spare);
+        let retired = self.retired_rus() as u64;
+        let most = u64::from(self.most_retired());
+        ensure(u64::from(retires) + retired <= most, "maintenance", || {
+            format!("{retired} retired and {retires} more, of {most}")
+        })
+    }
+
     fn check_counters(&self) -> Check {
         const FIELD: &str = "counters";
         let c = &self.counters;
         let bytes = [c.host_bytes, c.media_bytes, c.erased_bytes, c.read_bytes];
         let pages = [c.host_pages, c.relocated_pages, c.rmw_pages, c.deallocated_pages];
-        let events = [c.commands, c.forced_gc, c.background_gc];
+        let pages = pages.into_iter().chain([c.maintained_pages, c.parity_pages, c.cache_pages]);
+        let events = [c.commands, c.forced_gc, c.background_gc, c.maintained_rus];
         let own = self.handles.iter().flat_map(|h| [h.host_bytes, h.media_bytes, h.erased_bytes]);
         let all = bytes.into_iter().chain(pages).chain(events).chain(own);
         let small = c.rejected <= c.commands && all.into_iter().all(|count| count <= MOST);
@@ -384,10 +402,11 @@ impl<O: Observer> Device<O> {
         let sum = |of: &dyn Fn(&wafer_interface::HandleCounters) -> u64| -> u128 {
             self.handle_counters().iter().map(|handle| u128::from(of(handle))).sum()
         };
-        let media =
-            u128::from(c.host_pages + c.relocated_pages) * u128::from(self.geometry.page_bytes);
-        ensure(u128::from(c.media_bytes) == media, FIELD, || {
-            format!("{} media bytes, expected {media}", c.media_bytes)
+        let page = u128::from(self.geometry.page_bytes);
+        let media = u128::from(c.host_pages + c.relocated_pages) * page;
+        let whole = media + u128::from(c.parity_pages + c.cache_pages) * page;
+        ensure(u128::from(c.media_bytes) == whole, FIELD, || {
+            format!("{} media bytes, expected {whole}", c.media_bytes)
         })?;
         ensure(u128::from(c.host_bytes) == sum(&|h| h.host_bytes), FIELD, || {
             "host bytes of the handles do not add up".to_owned()
@@ -408,7 +427,7 @@ impl<O: Observer> Device<O> {
         for (ru, unit) in self.rus.units.iter().enumerate() {
             let slot = self.slots.iter().find(|s| s.ru == ru as u32);
             let written = match unit.state {
-                State::Free => 0,
+                State::Free | State::Retired => 0,
                 State::Closed => unit.written,
                 State::Open => self.geometry.pages_per_ru - slot.map_or(0, |s| s.room),
             };

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::DeviceConfig;
 use crate::device::{Device, Slot};
+use crate::firmware::maintenance::Maintenance;
 use crate::flash::reclaim::{MinIndex, ReclaimUnits};
 use crate::flash::segment::Segments;
 use crate::flash::writers::Writers;
@@ -25,6 +26,7 @@ use crate::gc::policy::Learned;
 use crate::rng::DeviceRng;
 use wafer_interface::{Counters, HandleCounters, Observer};
 use wafer_separation::Rule;
+use wafer_write_cache::WriteCache;
 
 /// Everything of a device that its configuration and its map do not say. The observer, and what attribution
 /// counts, are not part of it.
@@ -44,6 +46,8 @@ pub struct DeviceState {
     writers: Writers,
     separation: Option<Rule>,
     learned: Option<Learned>,
+    caches: Vec<WriteCache>,
+    maintenance: Option<Maintenance>,
 }
 
 impl<O: Observer> Device<O> {
@@ -67,6 +71,8 @@ impl<O: Observer> Device<O> {
                 Some(tuner) => Some(tuner.save(self.policy.save())),
                 None => self.policy.save(),
             },
+            caches: self.caches.clone(),
+            maintenance: self.maintenance.as_deref().cloned(),
         }
     }
 
@@ -154,7 +160,32 @@ impl<O: Observer> Device<O> {
         self.clock = state.clock;
         self.granted = state.granted;
         self.writers = state.writers;
-        Ok(())
+        self.take_firmware(state.caches, state.maintenance)
+    }
+
+    /// Takes over what waits in caches, and what the care of the media remembers.
+    fn take_firmware(
+        &mut self,
+        caches: Vec<WriteCache>,
+        maintenance: Option<Maintenance>,
+    ) -> Result<(), StateError> {
+        if caches.len() != self.caches.len() {
+            return Err(StateError::damaged("caches", "others than configured"));
+        }
+        let size = self.geometry.blocks_per_page();
+        let namespaces = &self.namespaces;
+        for (ours, saved) in self.caches.iter_mut().zip(caches) {
+            ours.resume(saved, |n| namespaces.get(n.index()).map(|n| n.blocks / size))
+                .map_err(|message| StateError::damaged("caches", message))?;
+        }
+        match (&mut self.maintenance, maintenance) {
+            (None, None) => Ok(()),
+            (Some(ours), Some(saved)) if ours.reads.len() == saved.reads.len() => {
+                **ours = saved;
+                Ok(())
+            }
+            _ => Err(StateError::damaged("maintenance", "other than configured")),
+        }
     }
 
     /// Gives the policy what it had learned. A policy that learns refuses to start from nothing, for the

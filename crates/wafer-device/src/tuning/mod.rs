@@ -21,7 +21,7 @@ use crate::slots::Slots;
 use arrangement::Arrangement;
 use sample::Sample;
 use serde::{Deserialize, Serialize};
-use wafer_interface::{Bytes, Command, InvalidKey, LBA_BYTES, NsId, Observer, Op, Placement};
+use wafer_interface::{Bytes, Command, FirmwareConfig, InvalidKey, LBA_BYTES, NsId, Observer, Op, Placement};
 
 /// Fewest pages of a reclaim unit of a miniature.
 const LEAST_PAGES: u64 = 32;
@@ -204,6 +204,7 @@ fn scaled(config: &DeviceConfig, geometry: &Geometry) -> (DeviceConfig, Sample) 
         },
         overprovisioning: None,
         namespaces: Vec::new(),
+        firmware: FirmwareConfig::default(),
         ..config.clone()
     };
     (scaled, Sample { shift, pages })

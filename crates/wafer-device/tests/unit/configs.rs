@@ -74,6 +74,7 @@ fn config(
         namespaces: Vec::new(),
         timing: None,
         endurance: None,
+        firmware: wafer_interface::FirmwareConfig::default(),
         service: ServiceConfig::default(),
     };
     if namespaces {

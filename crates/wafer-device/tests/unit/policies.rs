@@ -29,6 +29,7 @@ pub(crate) fn config(policy: &str, isolation: Isolation) -> DeviceConfig {
         namespaces: Vec::new(),
         timing: None,
         endurance: None,
+        firmware: wafer_interface::FirmwareConfig::default(),
         service: ServiceConfig::default(),
     }
 }

@@ -110,6 +110,7 @@ fn device(capacity: u64, reclaim_unit: u64) -> DeviceConfig {
         namespaces: Vec::new(),
         timing: None,
         endurance: None,
+        firmware: wafer_interface::FirmwareConfig::default(),
         service: ServiceConfig::default(),
     }
 }

@@ -9,7 +9,7 @@ use wafer_device::{
     Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
     RelocationOrder, Separation,
 };
-use wafer_interface::{Bytes, Command, LBA_BYTES, NsId, Op, Placement, RuhId, ServiceConfig};
+use wafer_interface::{Bytes, Command, FirmwareConfig, LBA_BYTES, NsId, Op, Placement, RuhId, ServiceConfig};
 use wafer_oracle::smallest_count;
 
 /// Bytes and logical blocks of a page: 1 MiB, the smallest reclaim unit, has 16.
@@ -101,6 +101,7 @@ fn config(
         namespaces: Vec::new(),
         timing: None,
         endurance: None,
+        firmware: FirmwareConfig::default(),
         service: ServiceConfig::default(),
     };
     if namespaces {
@@ -136,6 +137,39 @@ pub(crate) fn device(
     );
     (kind, flags, sizes, shares)
         .prop_map(|(kind, flags, sizes, shares)| config(kind, flags, sizes, shares))
+}
+
+/// Any firmware: caches of a few pages, parity, and limits that are reached soon.
+pub(crate) fn firmware() -> impl Strategy<Value = FirmwareConfig> {
+    let pages = || prop_oneof![2 => Just(0u64), 3 => 1..12u64];
+    let count = |most: u32| prop_oneof![2 => Just(0u32), 3 => 1..most];
+    let writes = || prop_oneof![2 => Just(0.0), 3 => 0.05..2.0f64];
+    let caches = (pages(), pages(), count(6));
+    let care = (count(4), writes(), count(40), writes(), count(24));
+    (caches, care).prop_map(|((buffer, slc, parity), care)| FirmwareConfig {
+        write_buffer: Bytes(buffer * PAGE),
+        slc_cache: Bytes(slc * PAGE),
+        parity,
+        wear_difference: care.0,
+        refresh_after: care.1,
+        reads_before_move: care.2,
+        open_limit: care.3,
+        retire_after: care.4,
+    })
+}
+
+/// A device with any firmware; reclaim units are retired in devices of one group only, and need some to spare.
+pub(crate) fn maintained(
+    device: impl Strategy<Value = DeviceConfig>,
+) -> impl Strategy<Value = DeviceConfig> {
+    (device, firmware(), 0..6u64).prop_map(|(mut config, firmware, more)| {
+        config.firmware = firmware;
+        if config.groups > 1 {
+            config.firmware.retire_after = 0;
+        }
+        config.reclaim_unit.count = config.reclaim_unit.count.map(|count| count + more);
+        config
+    })
 }
 
 /// The device with another destination and separation, and as little spare as before.
@@ -203,6 +237,14 @@ pub(crate) fn case<S: Strategy<Value = Step>>(
             },
         )
     })
+}
+
+/// As [`step`], with more reads.
+pub(crate) fn reading(blocks: u64) -> impl Strategy<Value = Step> {
+    let read = (0..blocks, 1..300u32).prop_map(|(lba, blocks)| {
+        Step::Command(Command { op: Op::Read, ..Command::write(lba, blocks, Placement::NONE) })
+    });
+    prop_oneof![5 => step(blocks, 1000), 1 => read]
 }
 
 /// A device with reclaim units of 16 pages: its segments are single pages.

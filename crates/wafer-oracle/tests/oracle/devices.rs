@@ -31,6 +31,7 @@ pub(crate) fn config(policy: &str, isolation: Isolation) -> DeviceConfig {
         namespaces: Vec::new(),
         timing: None,
         endurance: None,
+        firmware: wafer_interface::FirmwareConfig::default(),
         service: ServiceConfig::default(),
     }
 }

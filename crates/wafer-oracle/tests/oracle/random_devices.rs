@@ -7,7 +7,7 @@ use wafer_interface::{Command, NsId, Placement, RuId, RuhId};
 use wafer_oracle::{Policy, Random, View, named, smallest_count};
 
 use crate::agreement::{agree, agree_with, apply};
-use crate::configs::{BLOCKS, Case, Step, case, device, step, tiny};
+use crate::configs::{BLOCKS, Case, Step, case, device, maintained, reading, step, tiny};
 use crate::witness::Heard;
 
 proptest! {
@@ -62,6 +62,20 @@ proptest! {
         let smallest = smallest_count(&config);
         prop_assert!(accepts(smallest));
         prop_assert!(!(smallest.saturating_sub(20)..smallest).any(accepts));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn firmware_of_every_kind(case in case(maintained(device(2..12, Just(16))), reading, 300)) {
+        agree(&case)?;
+    }
+
+    #[test]
+    fn firmware_of_larger_segments(case in case(maintained(device(2..8, 64..300u64)), reading, 300)) {
+        agree(&case)?;
     }
 }
 

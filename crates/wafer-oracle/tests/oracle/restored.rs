@@ -5,7 +5,7 @@ use wafer_device::{Destination, Device, DeviceConfig, DeviceState, Separation};
 use wafer_oracle::{Oracle, named};
 
 use crate::agreement::{apply, same_state};
-use crate::configs::{Case, case, device, placed, step};
+use crate::configs::{Case, case, device, maintained, placed, reading, step};
 use crate::traffic::mixed;
 use crate::witness;
 
@@ -48,6 +48,18 @@ proptest! {
     #[test]
     fn a_restored_device_goes_on(
         case in case(device(2..12, 16..300u64), |blocks| step(blocks, 4000), 300), parts in 1..5usize,
+    ) {
+        goes_on(&case, parts)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    /// What waits in caches, and what the care of the media remembers, is restored, too.
+    #[test]
+    fn a_restored_device_goes_on_with_its_firmware(
+        case in case(maintained(device(2..12, 16..100u64)), reading, 300), parts in 1..5usize,
     ) {
         goes_on(&case, parts)?;
     }

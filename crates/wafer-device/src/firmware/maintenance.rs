@@ -1,0 +1,194 @@
+//! The care of the media: wear levelling, refresh, read disturb, the time limit of open reclaim units, retirement.
+//!
+//! The device looks for what is due when a host begins a segment, after as many host pages as a reclaim unit has. What
+//! is moved goes where a collection would move it.
+
+use crate::device::{Device, Slot};
+use crate::flash::mapping::RuIndex;
+use crate::flash::open::HostWrite;
+use crate::flash::reclaim::State;
+use crate::flash::segment::NONE;
+use crate::geometry::Geometry;
+use crate::layout::Layout;
+use serde::{Deserialize, Serialize};
+use wafer_interface::{FdpEvent, FirmwareConfig, Observer, Owner, RgId, RuId, RuhId};
+
+/// A tenth: how much the limits of reclaim units differ from the configured one, either way.
+const SPREAD: u64 = 10;
+
+/// What the care of the media remembers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Maintenance {
+    /// Host pages written to the device at the next look.
+    pub(crate) next_look: u64,
+    /// Pages read from each reclaim unit since its erase; empty if nothing depends on it.
+    pub(crate) reads: Vec<u32>,
+    /// Reclaim units that may still be retired.
+    pub(crate) spare: u32,
+}
+
+impl Maintenance {
+    /// Returns what a fresh device remembers, if it is to maintain anything.
+    pub(crate) fn new(geometry: &Geometry) -> Option<Box<Maintenance>> {
+        let firmware = &geometry.firmware;
+        let counted = if firmware.reads_before_move > 0 { geometry.ru_count as usize } else { 0 };
+        let next_look = u64::from(geometry.pages_per_ru);
+        let fresh = Maintenance { next_look, reads: vec![0; counted], spare: 0 };
+        firmware.maintains().then(|| Box::new(fresh))
+    }
+}
+
+/// Returns the erases after which a reclaim unit is retired: within a tenth of what is configured, by its number.
+fn limit(firmware: &FirmwareConfig, ru: u32) -> u32 {
+    let middle = u64::from(firmware.retire_after);
+    let (least, span) = (middle - middle / SPREAD, 2 * (middle / SPREAD) + 1);
+    // Multiplicative hashing spreads the numbers evenly.
+    let drawn = (u64::from(ru).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * span >> 32;
+    (least + drawn) as u32
+}
+
+impl<O: Observer> Device<O> {
+    /// Returns how many reclaim units may be retired: what every arrangement of the device can spare.
+    pub(crate) fn most_retired(&self) -> u32 {
+        if self.geometry.firmware.retire_after == 0 {
+            return 0;
+        }
+        let spare = |layout: &Layout| layout.may_retire(&self.geometry);
+        match &self.tuner {
+            Some(tuner) => tuner.layouts().map(spare).min().unwrap_or(0),
+            None => spare(&self.layout),
+        }
+    }
+
+    /// Lets a fresh device retire as many reclaim units as it can spare.
+    pub(crate) fn allow_retirement(&mut self) {
+        let spare = self.most_retired();
+        if let Some(maintenance) = &mut self.maintenance {
+            maintenance.spare = spare;
+        }
+    }
+
+    /// Looks for what is due, on behalf of handle `by`.
+    #[inline(always)]
+    pub(crate) fn maintain(&mut self, by: RuhId) {
+        if self.maintenance.as_ref().is_some_and(|m| m.next_look <= self.clock) {
+            self.look_around(by);
+        }
+    }
+
+    #[cold]
+    fn look_around(&mut self, by: RuhId) {
+        let Some(maintenance) = &mut self.maintenance else { return };
+        maintenance.next_look = self.clock + u64::from(self.geometry.pages_per_ru);
+        let firmware = self.geometry.firmware.clone();
+        let pages = |writes: f64| (writes * self.geometry.logical_pages as f64) as u64;
+        let (open_limit, refresh_after) =
+            (pages(firmware.open_limit), pages(firmware.refresh_after));
+        if firmware.open_limit > 0.0 {
+            self.close_overdue(open_limit);
+        }
+        for group in 0..self.groups.len() as u16 {
+            if firmware.refresh_after > 0.0 {
+                while let Some(oldest) = self.oldest(group)
+                    && self.clock - self.rus.closed_at[oldest.index()] > refresh_after
+                {
+                    self.move_data(group, oldest, by);
+                }
+            }
+            if firmware.wear_difference > 0
+                && let Some(coldest) = self.least_erased(group)
+            {
+                let range = self.groups[usize::from(group)].range.clone();
+                let most = range.map(|ru| self.rus.units[ru as usize].erases).max().unwrap_or(0);
+                if most - self.rus.units[coldest.index()].erases > firmware.wear_difference {
+                    self.move_data(group, coldest, by);
+                }
+            }
+        }
+    }
+
+    /// Closes the reclaim units that have been open, and written to, for more than `limit` host pages. A handle gets an
+    /// empty one in its place.
+    fn close_overdue(&mut self, limit: u64) {
+        for slot in 0..self.slots.len() as u32 {
+            let Slot { ru, room, .. } = self.slots[slot as usize];
+            let fresh = ru == NONE || room == self.geometry.pages_per_ru;
+            if fresh || self.clock - self.rus.opened_at[ru as usize] <= limit {
+                continue;
+            }
+            let contents = self.numbering.contents(slot);
+            let group = self.group_of(slot);
+            self.close_slot(slot);
+            if let (Owner::Handle(handle), 0) = (contents.owner, contents.generation) {
+                let (group, unwritten_pages) = (RgId(group), room);
+                self.observer.event(&FdpEvent::TimeLimitExceeded { group, handle, unwritten_pages });
+                if contents.class == 0 {
+                    self.open_slot(slot, HostWrite::by(u32::from(handle.0)));
+                }
+            }
+        }
+    }
+
+    /// Moves the data of a closed reclaim unit, and erases it.
+    fn move_data(&mut self, group: u16, ru: RuId, by: RuhId) {
+        let before = self.counters;
+        self.collect(group, ru, false, by);
+        self.counters.background_gc = before.background_gc;
+        self.counters.maintained_rus += 1;
+        self.counters.maintained_pages += self.counters.relocated_pages - before.relocated_pages;
+    }
+
+    fn closed(&self, group: u16) -> impl Iterator<Item = RuId> + '_ {
+        let range = self.groups[usize::from(group)].range.clone();
+        range.map(RuId).filter(|ru| self.rus.units[ru.index()].state == State::Closed)
+    }
+
+    /// Returns the closed reclaim unit that was closed first.
+    fn oldest(&self, group: u16) -> Option<RuId> {
+        self.closed(group).min_by_key(|ru| self.rus.closed_order[ru.index()])
+    }
+
+    /// Returns the closed reclaim unit with the fewest erases, the first of equals.
+    fn least_erased(&self, group: u16) -> Option<RuId> {
+        self.closed(group).min_by_key(|ru| self.rus.units[ru.index()].erases)
+    }
+
+    /// Counts a page read from each of these reclaim units, then moves the data of those with too many.
+    pub(crate) fn count_reads(&mut self, read: &[RuIndex]) {
+        let most = self.geometry.firmware.reads_before_move;
+        let Some(maintenance) = &mut self.maintenance else { return };
+        for ru in read {
+            let reads = &mut maintenance.reads[*ru as usize];
+            *reads = reads.saturating_add(1);
+        }
+        for ru in read {
+            let reads = self.maintenance.as_ref().map_or(0, |m| m.reads[*ru as usize]);
+            let unit = &self.rus.units[*ru as usize];
+            if reads >= most && unit.state == State::Closed {
+                let by = if let Owner::Handle(handle) = unit.owner { handle } else { RuhId(0) };
+                self.move_data(self.group_of_unit(RuId(*ru)), RuId(*ru), by);
+            }
+        }
+    }
+
+    fn group_of_unit(&self, ru: RuId) -> u16 {
+        let found = self.groups.iter().position(|group| group.range.contains(&ru.0));
+        found.unwrap_or_default() as u16
+    }
+
+    /// Erases a reclaim unit that holds no valid page, and retires it if it is worn out and can be spared.
+    pub(crate) fn erase(&mut self, ru: RuId, group: u16) {
+        self.rus.erase(ru.0, group);
+        let Some(maintenance) = &mut self.maintenance else { return };
+        if let Some(reads) = maintenance.reads.get_mut(ru.index()) {
+            *reads = 0;
+        }
+        let firmware = &self.geometry.firmware;
+        let worn = firmware.retire_after > 0
+            && self.rus.units[ru.index()].erases >= limit(firmware, ru.0);
+        if worn && maintenance.spare > 0 && self.rus.free[usize::from(group)].len() > 1 {
+            maintenance.spare -= 1;
+            self.rus.retire(ru.0, group);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What a drive does beside garbage collection: caches, parity, and the care of its media.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bytes::Bytes;
+
+/// Most device writes that a key may name.
+const MOST_WRITES: f64 = 1e6;
+/// Most erases or reads that a key may name.
+const MOST_COUNT: u32 = 1 << 30;
+/// Most data pages for each page of parity.
+const MOST_PARITY: u32 = 1024;
+
+/// Functions of firmware that write to the media beside hosts and garbage collection, or spare them writes. All are
+/// off by default, because few drives publish what they do.
+///
+/// *Device writes* are multiples of the logical capacity, counted in host pages that reach the flash.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FirmwareConfig {
+    /// Memory in which written pages wait, at most the logical capacity; 0: none. A page that is written again while it waits,
+    /// in whole or in part, is programmed once. When it is full, the page that has waited longest is programmed.
+    /// Flush does not empty it: the buffer survives a loss of power.
+    #[serde(skip_serializing_if = "is_default")]
+    pub write_buffer: Bytes,
+    /// Single-level-cell (SLC) region beside the reclaim units that takes all host writes first, at most the logical
+    /// capacity; 0: none. When it is full, its oldest page is folded: written to the reclaim unit of its handle, unless it was
+    /// overwritten meanwhile. The SLC programs count as media bytes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub slc_cache: Bytes,
+    /// Pages of data for each page of parity within a reclaim unit (RAIN n+1), 1 to 1024; 0: no parity. Parity takes space
+    /// beside the reclaim units' size, and is written when a stripe or its reclaim unit is closed.
+    #[serde(skip_serializing_if = "is_default")]
+    pub parity: u32,
+    /// Static wear levelling: the largest difference between the erases of any reclaim unit and those of the least
+    /// erased closed one, 1 to 2^30; 0: off. Beyond it the data of the latter is moved.
+    #[serde(skip_serializing_if = "is_default")]
+    pub wear_difference: u32,
+    /// Refresh: device writes after which the data of a closed reclaim unit is moved, above 0, at most 1000000; 0: never.
+    #[serde(skip_serializing_if = "is_default")]
+    pub refresh_after: f64,
+    /// Read disturb: pages read from a reclaim unit since its erase after which its data is moved, 1 to 2^30; 0: any
+    /// number.
+    #[serde(skip_serializing_if = "is_default")]
+    pub reads_before_move: u32,
+    /// Reclaim unit time limit: device writes after which an open reclaim unit is closed although it is not full, above 0,
+    /// at most 1000000; 0: never. The drive counts no seconds, so this stands in for ERUTL.
+    #[serde(skip_serializing_if = "is_default")]
+    pub open_limit: f64,
+    /// Retirement: erases after which a reclaim unit is used no more, 1 to 2^30; 0: never. Reclaim units differ: each has its
+    /// own limit within a tenth of this, by its number. Retirement ends when no more can be spared.
+    #[serde(skip_serializing_if = "is_default")]
+    pub retire_after: u32,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl FirmwareConfig {
+    /// Checks the range of every key.
+    ///
+    /// # Errors
+    /// Returns the first key that is out of range, and the reason.
+    pub fn check(&self, capacity: Bytes) -> Result<(), (&'static str, String)> {
+        for (key, size) in [("write_buffer", self.write_buffer), ("slc_cache", self.slc_cache)] {
+            if size > capacity {
+                return Err((key, format!("{size} is more than the capacity, {capacity}")));
+            }
+        }
+        for (key, number, most) in [
+            ("parity", self.parity, MOST_PARITY),
+            ("wear_difference", self.wear_difference, MOST_COUNT),
+            ("reads_before_move", self.reads_before_move, MOST_COUNT),
+            ("retire_after", self.retire_after, MOST_COUNT),
+        ] {
+            if number > most {
+                return Err((key, format!("{number} is not between 0 and {most}")));
+            }
+        }
+        for (key, writes) in
+            [("refresh_after", self.refresh_after), ("open_limit", self.open_limit)]
+        {
+            if !(0.0..=MOST_WRITES).contains(&writes) {
+                return Err((key, format!("{writes} is not between 0 and {MOST_WRITES}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether reclaim units are closed, moved or retired beside garbage collection.
+    pub fn maintains(&self) -> bool {
+        let FirmwareConfig { wear_difference, reads_before_move, retire_after, .. } = *self;
+        let counted = wear_difference > 0 || reads_before_move > 0 || retire_after > 0;
+        counted || self.refresh_after > 0.0 || self.open_limit > 0.0
+    }
+}

@@ -1,0 +1,304 @@
+//! Caches in front of the reclaim units, parity, and the care of the media.
+//!
+//! Source: `docs/reference/device-model.md`, "Caches", "Parity" and "Care of the media".
+
+use std::ops::Range;
+
+use wafer_interface::{Bytes, Command, FdpEvent, NsId, Owner, RgId, RuhId};
+
+use crate::oracle::{Event, Oracle};
+use crate::units::{Log, State};
+
+/// A page that waits in a cache, or a place of the SLC cache whose page was overwritten or deallocated.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting {
+    page: (NsId, u64),
+    /// The newest write, whose placement identifier counts.
+    write: Command,
+    /// Which logical blocks were written.
+    written: Vec<bool>,
+    /// Whether this is no more than a place.
+    empty: bool,
+}
+
+/// A write buffer, or an SLC cache.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache {
+    slc: bool,
+    most: usize,
+    /// From the oldest on.
+    places: Vec<Waiting>,
+}
+
+/// Times and counts that decide when data is moved.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Care {
+    /// Host pages at the next look.
+    next_look: u64,
+    /// Reclaim units retired so far, and the most that may be.
+    retired: u64,
+    most_retired: u64,
+}
+
+impl Oracle {
+    /// The caches and the care of a fresh device.
+    pub(crate) fn equip(&mut self) {
+        let firmware = &self.sizes.firmware;
+        let pages = |size: Bytes| (size.0 / self.sizes.page_bytes) as usize;
+        let cache = |slc, most| Cache { slc, most, places: Vec::new() };
+        let all = [cache(false, pages(firmware.write_buffer)), cache(true, pages(firmware.slc_cache))];
+        self.caches = all.into_iter().filter(|cache| cache.most > 0).collect();
+        let most_retired = self.sizes.spare_units();
+        self.care = Care { next_look: u64::from(self.sizes.unit_pages), retired: 0, most_retired };
+    }
+
+    /// The pages that a write touches.
+    fn touched(&self, write: &Command) -> Range<u64> {
+        let size = self.sizes.page_blocks();
+        write.lba / size..(write.lba + u64::from(write.blocks)).div_ceil(size)
+    }
+
+    /// Lets a write enter cache number `at`; behind the last one are the reclaim units.
+    pub(crate) fn enter(&mut self, at: usize, write: &Command) {
+        let Some(cache) = self.caches.get(at) else { return self.write_to_units(write) };
+        let (size, slc, most) = (self.sizes.page_blocks(), cache.slc, cache.most);
+        let end = write.lba + u64::from(write.blocks);
+        let mut leaving = Vec::new();
+        for number in self.touched(write) {
+            let block = |block: u64| (write.lba..end).contains(&(number * size + block));
+            let mut written: Vec<bool> = (0..size).map(block).collect();
+            if slc {
+                self.counters.cache_pages += 1;
+                self.counters.media_bytes += self.sizes.page_bytes;
+                self.counters.rmw_pages += u64::from(written.contains(&false));
+                written.fill(true);
+            }
+            let page = (write.namespace, number);
+            let places = &mut self.caches[at].places;
+            let old = places.iter_mut().find(|place| place.page == page && !place.empty);
+            match old {
+                Some(old) if !slc => {
+                    old.written.iter_mut().zip(written).for_each(|(old, new)| *old |= new);
+                    old.write = *write;
+                }
+                old => {
+                    if let Some(old) = old {
+                        old.empty = true;
+                    }
+                    places.push(Waiting { page, write: *write, written, empty: false });
+                }
+            }
+            // In memory an empty place is none.
+            places.retain(|place| slc || !place.empty);
+            while places.len() > most {
+                leaving.push(places.remove(0));
+            }
+        }
+        for place in leaving {
+            self.leave(at, &place);
+        }
+    }
+
+    /// Lets a page leave a cache for what is behind it.
+    fn leave(&mut self, at: usize, place: &Waiting) {
+        if place.empty {
+            return;
+        }
+        let size = self.sizes.page_blocks();
+        let blocks = if place.written.contains(&false) { 1 } else { size as u32 };
+        self.enter(at + 1, &Command { lba: place.page.1 * size, blocks, ..place.write });
+    }
+
+    /// Lets all pages leave all caches.
+    pub(crate) fn drain(&mut self) {
+        for at in 0..self.caches.len() {
+            for place in std::mem::take(&mut self.caches[at].places) {
+                self.leave(at, &place);
+            }
+        }
+    }
+
+    /// Forgets pages of a namespace that wait. Those that no reclaim unit holds count as deallocated.
+    pub(crate) fn forget(&mut self, namespace: NsId, pages: Range<u64>, first: u64) {
+        for page in pages {
+            let mut waited = false;
+            for place in self.caches.iter_mut().flat_map(|cache| &mut cache.places) {
+                if place.page == (namespace, page) && !place.empty {
+                    (place.empty, waited) = (true, true);
+                }
+            }
+            if waited && self.pages.of(first + page).is_none() {
+                self.counters.deallocated_pages += 1;
+            }
+        }
+    }
+
+    /// Whether a cache holds all of a page.
+    fn waits_whole(&self, page: (NsId, u64)) -> bool {
+        let places = self.caches.iter().flat_map(|cache| &cache.places);
+        places.into_iter().any(|p| p.page == page && !p.empty && !p.written.contains(&false))
+    }
+
+    /// Reads the pages of a command, those that do not wait in a cache.
+    pub(crate) fn read(&mut self, command: &Command, first: u64) {
+        if self.sizes.firmware.reads_before_move == 0 {
+            return;
+        }
+        let pages: Vec<u64> = self.touched(command).collect();
+        if self.caches.is_empty() {
+            return self.read_pages(pages.iter().map(|page| first + page).collect());
+        }
+        // With caches in front, a read is taken apart.
+        for page in pages {
+            if !self.waits_whole((command.namespace, page)) {
+                self.read_pages(vec![first + page]);
+            }
+        }
+    }
+
+    /// Reads pages together, and moves what was read too often.
+    pub(crate) fn read_pages(&mut self, pages: Vec<u64>) {
+        let most = self.sizes.firmware.reads_before_move;
+        if most == 0 {
+            return;
+        }
+        let units: Vec<u32> = pages.iter().filter_map(|page| self.unit_read(*page)).collect();
+        for unit in &units {
+            self.units[*unit as usize].reads += 1;
+        }
+        for unit in units {
+            let of = &self.units[unit as usize];
+            if of.reads >= most && of.state == State::Closed {
+                let owner = of.log.owner();
+                self.asking = if let Owner::Handle(handle) = owner { handle.0 } else { 0 };
+                self.move_data(unit);
+            }
+        }
+    }
+
+    /// The reclaim unit that a read of a page names: of a divided segment, that of the first part with pages.
+    fn unit_read(&self, page: u64) -> Option<u32> {
+        let segment = self.pages.of(page)?;
+        let parts = segment.division.map(|division| &self.pages.divisions[&division]);
+        let first = parts.and_then(|parts| parts.iter().find(|part| self.pages.valid(**part) > 0));
+        Some(first.map_or(segment.unit, |part| self.pages[*part].unit))
+    }
+
+    /// Looks for what is due, when a host begins a segment.
+    pub(crate) fn maintain(&mut self) {
+        let firmware = self.sizes.firmware.clone();
+        if !firmware.maintains() || self.clock < self.care.next_look {
+            return;
+        }
+        self.care.next_look = self.clock + u64::from(self.sizes.unit_pages);
+        let pages = |writes: f64| (writes * self.sizes.pages as f64) as u64;
+        let (open_limit, refresh) = (pages(firmware.open_limit), pages(firmware.refresh_after));
+        if firmware.open_limit > 0.0 {
+            self.close_overdue(open_limit);
+        }
+        for group in 0..self.sizes.groups {
+            let closed_at = |oracle: &Oracle, unit: &u32| oracle.units[*unit as usize].closed_order;
+            while firmware.refresh_after > 0.0 {
+                let closed = self.closed(group).into_iter();
+                let Some(oldest) = closed.min_by_key(|unit| closed_at(self, unit)) else { break };
+                if self.clock - self.units[oldest as usize].closed_at <= refresh {
+                    break;
+                }
+                self.move_data(oldest);
+            }
+            if firmware.wear_difference > 0 {
+                let erases = |unit: u32| self.units[unit as usize].erases;
+                let most = self.sizes.group(group).map(erases).max().unwrap_or(0);
+                let coldest = self.closed(group).into_iter().min_by_key(|unit| erases(*unit));
+                match coldest {
+                    Some(coldest) if most > erases(coldest) + firmware.wear_difference => {
+                        self.move_data(coldest);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Closes logs that have been open for too long, in the order of the device: of each group those of hosts, that of
+    /// mixed data, those of relocated data, and those of further classes of hosts.
+    fn close_overdue(&mut self, limit: u64) {
+        let order = |log: &Log| match *log {
+            Log::Host { handle, class: 0 } => (0, handle, 0),
+            Log::Mixed => (1, 0, 0),
+            Log::Moved { handle, class } => (2, handle, class),
+            Log::Host { handle, class } => (3, handle, class),
+        };
+        let mut logs: Vec<(u16, Log)> = Vec::new();
+        for group in 0..self.sizes.groups {
+            let handles = 0..self.sizes.handles;
+            let hosts = handles.clone().flat_map(|handle| {
+                (0..32).map(move |class| Log::Host { handle, class })
+            });
+            let moved = handles.flat_map(|handle| {
+                (0..32).map(move |class| Log::Moved { handle, class })
+            });
+            let mut all: Vec<Log> = hosts.chain(moved).chain([Log::Mixed]).collect();
+            all.sort_by_key(order);
+            logs.extend(all.into_iter().map(|log| (group, log)));
+        }
+        for (group, log) in logs {
+            let Some(open) = self.open.get(&(group, log)) else { continue };
+            let (unit, unwritten_pages) = (open.unit, self.room(open.unit));
+            let age = self.clock - self.units[unit as usize].opened_at;
+            if self.units[unit as usize].written == 0 || age <= limit {
+                continue;
+            }
+            self.close(group, log);
+            if let Log::Host { handle, class } = log {
+                let (group_id, handle_id) = (RgId(group), RuhId(handle));
+                let event = FdpEvent::TimeLimitExceeded {
+                    group: group_id,
+                    handle: handle_id,
+                    unwritten_pages,
+                };
+                self.events.push(Event::Fdp(event));
+                if class == 0 {
+                    let before = self.asking;
+                    self.open_first_class(group, handle);
+                    self.asking = before;
+                }
+            }
+        }
+    }
+
+    /// Moves the data of a closed reclaim unit.
+    fn move_data(&mut self, unit: u32) {
+        let before = (self.counters.background_gc, self.counters.relocated_pages);
+        self.collect(self.sizes.group_of(unit), unit, false);
+        self.counters.background_gc = before.0;
+        self.counters.maintained_rus += 1;
+        self.counters.maintained_pages += self.counters.relocated_pages - before.1;
+    }
+
+    /// Whether a reclaim unit that was just erased, and is the last free one of its group's list, is worn out and can
+    /// be spared.
+    pub(crate) fn retires(&mut self, unit: u32) -> bool {
+        let middle = u64::from(self.sizes.firmware.retire_after);
+        if middle == 0 || self.care.retired >= self.care.most_retired {
+            return false;
+        }
+        let tenth = middle / 10;
+        let hashed = u64::from(unit).wrapping_mul(0x9e37_79b9_7f4a_7c15) / (1 << 32);
+        let limit = middle - tenth + hashed * (2 * tenth + 1) / (1 << 32);
+        let others = self.free[usize::from(self.sizes.group_of(unit))].len() - 1;
+        let retires = u64::from(self.units[unit as usize].erases) >= limit && others > 0;
+        self.care.retired += u64::from(retires);
+        retires
+    }
+
+    /// Counts the parity of a reclaim unit that is closed.
+    pub(crate) fn count_parity(&mut self, unit: u32) {
+        let stripe = self.sizes.firmware.parity;
+        if stripe > 0 {
+            let pages = u64::from(self.units[unit as usize].written).div_ceil(stripe.into());
+            self.counters.parity_pages += pages;
+            self.counters.media_bytes += pages * self.sizes.page_bytes;
+        }
+    }
+}
