@@ -185,7 +185,8 @@ fn firmware(config: &DeviceConfig) -> Result<FirmwareConfig, InvalidKey> {
     let firmware = &config.firmware;
     let named = |key: &str| format!("firmware.{key}");
     firmware.check(config.capacity).map_err(|(key, text)| InvalidKey::new(named(key), text))?;
-    for (key, size) in [("write_buffer", firmware.write_buffer), ("slc_cache", firmware.slc_cache)] {
+    for (key, size) in [("write_buffer", firmware.write_buffer), ("slc_cache", firmware.slc_cache)]
+    {
         InvalidKey::unless(size.0 == 0 || size >= config.page, &named(key), || {
             format!("{size} is less than a page ({})", config.page)
         })?;

@@ -2,7 +2,7 @@
 
 use wafer_device::policy::POLICIES;
 use wafer_device::{Destination, DeviceConfig, Isolation, Separation};
-use wafer_interface::{Command, NsId, Op, Placement};
+use wafer_interface::{Bytes, Command, FirmwareConfig, NsId, Op, Placement};
 
 /// Bytes of a page, and pages of a reclaim unit.
 pub(crate) const PAGE: u64 = 65536;
@@ -47,9 +47,25 @@ pub(crate) fn all() -> Vec<DeviceConfig> {
         isolated.isolation = Isolation::Persistently;
         let mut grouped = base.clone();
         grouped.groups = 2;
-        all.extend([base, isolated, grouped]);
+        let mut maintained = base.clone();
+        maintained.firmware = firmware();
+        all.extend([base, isolated, grouped, maintained]);
     }
     all.into_iter().map(fitted).collect()
+}
+
+/// Everything that a drive does beside garbage collection, but for an SLC cache.
+fn firmware() -> FirmwareConfig {
+    FirmwareConfig {
+        write_buffer: Bytes(5 * PAGE),
+        parity: 7,
+        wear_difference: 6,
+        refresh_after: 0.8,
+        reads_before_move: 30,
+        open_limit: 0.5,
+        retire_after: 40,
+        ..FirmwareConfig::default()
+    }
 }
 
 /// The device with as few reclaim units as can work, and two more.

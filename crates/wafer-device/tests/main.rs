@@ -1,6 +1,7 @@
 //! Tests of the device through its public interface.
 
 mod devices;
+mod firmware;
 mod fuzz;
 mod media;
 mod small;

@@ -16,6 +16,7 @@ struct Media {
     partial_reads: u64,
     host_reads: u64,
     erased: u64,
+    parity: u64,
 }
 
 impl Observer for Media {
@@ -52,6 +53,10 @@ impl Observer for Media {
                     Cause::HostWrite(_) => panic!("{work:?}"),
                 }
             }
+            MediaWork::Parity { ru, pages } => {
+                assert!(pages > 0 && pages <= self.written[ru.index()], "{work:?}");
+                self.parity += u64::from(pages);
+            }
             MediaWork::Erase { ru } => {
                 self.written[ru.index()] = 0;
                 self.erased += 1;
@@ -79,7 +84,8 @@ fn reported_work_sums_to_the_counters() {
         assert_eq!(media.host, counted.host_pages);
         assert_eq!(media.relocated, counted.relocated_pages);
         let page = device.geometry().page_bytes;
-        assert_eq!((media.host + media.relocated) * page, counted.media_bytes);
+        assert_eq!(media.parity, counted.parity_pages);
+        assert_eq!((media.host + media.relocated + media.parity) * page, counted.media_bytes);
         assert_eq!(media.relocation_reads, counted.relocated_pages);
         assert_eq!(media.erased * PAGES * page, counted.erased_bytes);
         assert!(media.partial_reads > 0 && media.partial_reads <= counted.rmw_pages);

@@ -179,7 +179,8 @@ impl EventLog {
                 record.location = Some((group, handle));
                 handle
             }
-            FdpEvent::ImplicitlyModifiedRuh { group, handle, .. } => {
+            FdpEvent::TimeLimitExceeded { group, handle, .. }
+            | FdpEvent::ImplicitlyModifiedRuh { group, handle, .. } => {
                 record.location = Some((group, handle));
                 handle
             }

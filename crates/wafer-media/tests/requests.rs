@@ -61,7 +61,9 @@ impl Device {
     }
 
     fn close(&mut self, handle: usize) {
-        self.closed.push_back(self.open[handle].0);
+        let (ru, written) = self.open[handle];
+        self.work.push(MediaWork::Parity { ru, pages: written / 5 + 1 });
+        self.closed.push_back(ru);
         self.open[handle] = (self.free.pop_front().unwrap(), 0);
     }
 

@@ -46,7 +46,8 @@ impl Oracle {
         let firmware = &self.sizes.firmware;
         let pages = |size: Bytes| (size.0 / self.sizes.page_bytes) as usize;
         let cache = |slc, most| Cache { slc, most, places: Vec::new() };
-        let all = [cache(false, pages(firmware.write_buffer)), cache(true, pages(firmware.slc_cache))];
+        let all =
+            [cache(false, pages(firmware.write_buffer)), cache(true, pages(firmware.slc_cache))];
         self.caches = all.into_iter().filter(|cache| cache.most > 0).collect();
         let most_retired = self.sizes.spare_units();
         self.care = Care { next_look: u64::from(self.sizes.unit_pages), retired: 0, most_retired };
@@ -232,12 +233,11 @@ impl Oracle {
         let mut logs: Vec<(u16, Log)> = Vec::new();
         for group in 0..self.sizes.groups {
             let handles = 0..self.sizes.handles;
-            let hosts = handles.clone().flat_map(|handle| {
-                (0..32).map(move |class| Log::Host { handle, class })
-            });
-            let moved = handles.flat_map(|handle| {
-                (0..32).map(move |class| Log::Moved { handle, class })
-            });
+            let hosts = handles
+                .clone()
+                .flat_map(|handle| (0..32).map(move |class| Log::Host { handle, class }));
+            let moved =
+                handles.flat_map(|handle| (0..32).map(move |class| Log::Moved { handle, class }));
             let mut all: Vec<Log> = hosts.chain(moved).chain([Log::Mixed]).collect();
             all.sort_by_key(order);
             logs.extend(all.into_iter().map(|log| (group, log)));

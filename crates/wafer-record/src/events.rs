@@ -11,6 +11,9 @@ use crate::Event;
 pub struct Events {
     /// 0x00, reclaim unit not fully written: a host moved a handle to another reclaim unit early.
     pub ru_not_fully_written: u64,
+    /// 0x01, reclaim unit time limit exceeded: a handle's reclaim unit was open for too long.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub time_limit_exceeded: u64,
     /// 0x03, invalid placement identifier: the namespace of the write does not define it.
     pub invalid_placement_identifier: u64,
     /// 0x80, media reallocated: GC relocated data.
@@ -19,16 +22,23 @@ pub struct Events {
     pub implicitly_modified_ruh: u64,
 }
 
+/// Returns whether a count that most runs do not have is left out.
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 impl Events {
     /// Returns the number of events of all types.
     pub fn total(&self) -> u64 {
         let Events {
             ru_not_fully_written,
+            time_limit_exceeded,
             invalid_placement_identifier,
             media_reallocated,
             implicitly_modified_ruh,
         } = self;
         ru_not_fully_written
+            + time_limit_exceeded
             + invalid_placement_identifier
             + media_reallocated
             + implicitly_modified_ruh
@@ -67,6 +77,7 @@ impl Events {
     pub fn count(&mut self, event: &FdpEvent) {
         *match event {
             FdpEvent::RuNotFullyWritten { .. } => &mut self.ru_not_fully_written,
+            FdpEvent::TimeLimitExceeded { .. } => &mut self.time_limit_exceeded,
             FdpEvent::InvalidPlacementIdentifier { .. } => &mut self.invalid_placement_identifier,
             FdpEvent::MediaReallocated { .. } => &mut self.media_reallocated,
             FdpEvent::ImplicitlyModifiedRuh { .. } => &mut self.implicitly_modified_ruh,
@@ -80,12 +91,15 @@ impl Events {
         }
         [
             (0x00, self.ru_not_fully_written),
+            (0x01, self.time_limit_exceeded),
             (0x03, self.invalid_placement_identifier),
             (0x80, self.media_reallocated),
             (0x81, self.implicitly_modified_ruh),
         ]
+        .into_iter()
+        .filter(|(number, count)| *number != 0x01 || *count > 0)
         .map(|(number, count)| (event_name(number), count))
-        .to_vec()
+        .collect()
     }
 }
 
@@ -93,7 +107,8 @@ impl Event {
     /// Describes an event of a device.
     pub fn of(number: u64, seconds: f64, event: &FdpEvent) -> Self {
         let text = match event {
-            FdpEvent::RuNotFullyWritten { group, handle, unwritten_pages } => {
+            FdpEvent::RuNotFullyWritten { group, handle, unwritten_pages }
+            | FdpEvent::TimeLimitExceeded { group, handle, unwritten_pages } => {
                 format!("reclaim group {group}, handle {handle}, {unwritten_pages} pages")
             }
             FdpEvent::InvalidPlacementIdentifier { namespace, placement } => {

@@ -145,6 +145,7 @@ fn config(handles: u16) -> DeviceConfig {
         namespaces: Vec::new(),
         timing: None,
         endurance: None,
+        firmware: Default::default(),
         service: ServiceConfig::default(),
     }
 }

@@ -104,6 +104,7 @@ fn made_up(scan: &Scan) -> CaptureHeader {
             service: Default::default(),
             timing: None,
             endurance: None,
+            firmware: Default::default(),
         },
         geometry: CaptureGeometry {
             page_bytes: 4096,

@@ -58,6 +58,7 @@ pub struct WriteCache {
     /// Places in the order of writing; those without blocks are empty.
     entries: VecDeque<Entry>,
     /// Number of the first entry.
+    #[serde(skip)]
     first: u64,
     /// Number of the entry of each page that waits.
     #[serde(skip)]

@@ -121,7 +121,11 @@ impl<O: Observer> Device<O> {
             self.close_slot(slot);
             if let (Owner::Handle(handle), 0) = (contents.owner, contents.generation) {
                 let (group, unwritten_pages) = (RgId(group), room);
-                self.observer.event(&FdpEvent::TimeLimitExceeded { group, handle, unwritten_pages });
+                self.observer.event(&FdpEvent::TimeLimitExceeded {
+                    group,
+                    handle,
+                    unwritten_pages,
+                });
                 if contents.class == 0 {
                     self.open_slot(slot, HostWrite::by(u32::from(handle.0)));
                 }
@@ -184,8 +188,8 @@ impl<O: Observer> Device<O> {
             *reads = 0;
         }
         let firmware = &self.geometry.firmware;
-        let worn = firmware.retire_after > 0
-            && self.rus.units[ru.index()].erases >= limit(firmware, ru.0);
+        let worn =
+            firmware.retire_after > 0 && self.rus.units[ru.index()].erases >= limit(firmware, ru.0);
         if worn && maintenance.spare > 0 && self.rus.free[usize::from(group)].len() > 1 {
             maintenance.spare -= 1;
             self.rus.retire(ru.0, group);

@@ -21,7 +21,9 @@ use crate::slots::Slots;
 use arrangement::Arrangement;
 use sample::Sample;
 use serde::{Deserialize, Serialize};
-use wafer_interface::{Bytes, Command, FirmwareConfig, InvalidKey, LBA_BYTES, NsId, Observer, Op, Placement};
+use wafer_interface::{
+    Bytes, Command, FirmwareConfig, InvalidKey, LBA_BYTES, NsId, Observer, Op, Placement,
+};
 
 /// Fewest pages of a reclaim unit of a miniature.
 const LEAST_PAGES: u64 = 32;

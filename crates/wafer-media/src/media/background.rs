@@ -34,6 +34,10 @@ impl Media {
                     self.background_read(die, now);
                 }
                 MediaWork::Read { .. } => {}
+                MediaWork::Parity { pages, .. } => {
+                    self.parity_owed += pages;
+                    self.write_parity(now);
+                }
                 MediaWork::Program { ru, pages, .. } => {
                     self.occupied.host += u64::from(pages) * self.shape.page_bytes;
                     self.fill(ru, pages, now, Work::HostProgram);
@@ -158,11 +162,24 @@ impl Media {
         self.metadata += u64::from(pages) * self.metadata_share;
         while self.metadata >> 32 >= u64::from(self.stripe) {
             self.metadata -= u64::from(self.stripe) << 32;
-            let die = self.next_metadata_die;
-            self.next_metadata_die = (die + 1) % self.dies.len();
             self.counts.metadata_bytes += u64::from(self.stripe) * self.shape.page_bytes;
-            self.program(die, now, self.stripe, Work::MetadataProgram, Room::default());
+            self.program_beside(now);
         }
+    }
+
+    /// Programs parity a stripe at a time. Its bytes are the device's to count.
+    fn write_parity(&mut self, now: Time) {
+        while self.parity_owed >= self.stripe {
+            self.parity_owed -= self.stripe;
+            self.program_beside(now);
+        }
+    }
+
+    /// Programs a stripe of what lies beside reclaim units, on the dies in turn.
+    fn program_beside(&mut self, now: Time) {
+        let die = self.next_metadata_die;
+        self.next_metadata_die = (die + 1) % self.dies.len();
+        self.program(die, now, self.stripe, Work::MetadataProgram, Room::default());
     }
 
     /// Erases a reclaim unit: its part of a block on every die.

@@ -170,6 +170,8 @@ pub struct Media {
     /// Pages of metadata owed, with 32 bits of fraction.
     metadata: u64,
     metadata_share: u64,
+    /// Pages of parity that are not programmed yet.
+    parity_owed: u32,
     next_metadata_die: usize,
     number: u64,
     draws: u64,
@@ -230,6 +232,7 @@ impl Media {
             metadata: 0,
             metadata_share: (config.metadata * 4_294_967_296.0) as u64,
             next_metadata_die: 0,
+            parity_owed: 0,
             number: 0,
             draws: 0,
             counts: MediaCounts::default(),

@@ -69,6 +69,7 @@ struct Drive<'a> {
     erase_owed: Vec<Time>,
     metadata: u64,
     next_metadata: usize,
+    parity: u64,
     programs: u64,
     draws: u64,
     counts: MediaCounts,
@@ -125,6 +126,7 @@ pub(crate) fn simulate(
         erase_owed: vec![0; config.dies as usize],
         metadata: 0,
         next_metadata: 0,
+        parity: 0,
         programs: 0,
         draws: 0,
         counts: MediaCounts::default(),
@@ -425,6 +427,20 @@ impl Drive<'_> {
                     self.background_read(ru)
                 }
                 MediaWork::Read { .. } => {}
+                MediaWork::Parity { pages, .. } => {
+                    let stripe = self.config.program_bytes() / self.shape.page_bytes;
+                    self.parity += u64::from(pages);
+                    while self.parity >= stripe {
+                        self.parity -= stripe;
+                        self.program_on(
+                            self.next_metadata,
+                            stripe as u32,
+                            Work::MetadataProgram,
+                            [0, 0],
+                        );
+                        self.next_metadata = (self.next_metadata + 1) % self.dies.len();
+                    }
+                }
                 MediaWork::Program { ru, pages, .. } => {
                     self.occupied[0] += u64::from(pages);
                     self.fill(ru, u64::from(pages), Work::HostProgram);

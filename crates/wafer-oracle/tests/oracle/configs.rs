@@ -9,7 +9,9 @@ use wafer_device::{
     Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
     RelocationOrder, Separation,
 };
-use wafer_interface::{Bytes, Command, FirmwareConfig, LBA_BYTES, NsId, Op, Placement, RuhId, ServiceConfig};
+use wafer_interface::{
+    Bytes, Command, FirmwareConfig, LBA_BYTES, NsId, Op, Placement, RuhId, ServiceConfig,
+};
 use wafer_oracle::smallest_count;
 
 /// Bytes and logical blocks of a page: 1 MiB, the smallest reclaim unit, has 16.

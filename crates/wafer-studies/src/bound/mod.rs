@@ -356,6 +356,7 @@ mod tests {
             namespaces: Vec::new(),
             timing: None,
             endurance: None,
+            firmware: Default::default(),
             service: ServiceConfig::default(),
         }
     }

@@ -1,0 +1,204 @@
+//! What a drive does beside garbage collection has the effect that its keys promise.
+
+use wafer_device::{Device, DeviceConfig};
+use wafer_interface::{
+    Bytes, Closed, Collection, Command, Counters, FdpEvent, Observer, Op, Placement, RuId,
+};
+
+use crate::devices::{PAGE, PAGES, RUS, config, random};
+
+const BLOCKS: u64 = PAGE / 512;
+
+/// The device of 40 logical and 52 physical reclaim units with changed keys of `firmware`.
+fn device(keys: serde_json::Value) -> DeviceConfig {
+    let mut config = config("greedy");
+    config.reclaim_unit.count = Some(RUS + 12);
+    config.gc.background_free = 0.0;
+    config.firmware = serde_json::from_value(keys).unwrap();
+    config
+}
+
+fn page(page: u64) -> Command {
+    Command::write(page * BLOCKS, BLOCKS as u32, Placement(0))
+}
+
+fn fill() -> Vec<Command> {
+    (0..RUS * PAGES).map(page).collect()
+}
+
+/// Random writes to the first `pages` pages.
+fn writes(count: u64, pages: u64) -> Vec<Command> {
+    let mut random = random(7);
+    (0..count).map(|_| page(random(pages))).collect()
+}
+
+fn run<O: Observer>(config: &DeviceConfig, observer: O, commands: &[Vec<Command>]) -> Device<O> {
+    let mut device = Device::with_observer(config, 0, observer).unwrap();
+    commands.iter().for_each(|commands| device.apply(commands));
+    device.check_invariants().unwrap();
+    device
+}
+
+fn counters(keys: serde_json::Value, commands: &[Vec<Command>]) -> Counters {
+    run(&device(keys), (), commands).counters()
+}
+
+#[test]
+fn a_buffer_unites_sequential_writes_of_parts_of_pages() {
+    let small: Vec<Command> =
+        (0..RUS * PAGES * 16).map(|at| Command::write(at * 8, 8, Placement(0))).collect();
+    let plain = counters(serde_json::json!({}), std::slice::from_ref(&small));
+    // 4 KiB on pages of 64 KiB, and garbage collection of 16 device writes.
+    assert!(plain.waf() > 16.9 && plain.rmw_pages == RUS * PAGES * 16, "{plain:?}");
+    let united = counters(serde_json::json!({"write_buffer": 2 * PAGE}), &[small]);
+    // The last two pages still wait.
+    assert_eq!((united.host_pages, united.rmw_pages), (RUS * PAGES - 2, 0));
+    assert_eq!(united.host_bytes, RUS * PAGES * PAGE);
+}
+
+#[test]
+fn a_buffer_absorbs_what_is_overwritten_in_it() {
+    let hot = writes(2000, 8);
+    let absorbed = counters(serde_json::json!({"write_buffer": 8 * PAGE}), &[hot]);
+    assert_eq!((absorbed.host_pages, absorbed.host_bytes), (0, 2000 * PAGE));
+}
+
+#[test]
+fn an_slc_cache_writes_twice_what_is_not_overwritten_in_it() {
+    let keys = serde_json::json!({"slc_cache": 64 * PAGE});
+    let once = counters(keys.clone(), &[fill()]);
+    assert_eq!((once.cache_pages, once.host_pages), (RUS * PAGES, RUS * PAGES - 64));
+    assert_eq!(once.media_bytes, (once.cache_pages + once.host_pages) * PAGE);
+    let hot = counters(keys, &[writes(2000, 8)]);
+    // Places of overwritten pages are lost until their turn, so a few leave.
+    assert_eq!(hot.cache_pages, 2000);
+    assert!(hot.host_pages < 20, "{hot:?}");
+}
+
+#[test]
+fn parity_costs_its_share_of_full_units_and_more_of_those_closed_early() {
+    let all = [fill(), writes(3000, RUS * PAGES)];
+    let plain = counters(serde_json::json!({}), &all);
+    let with = counters(serde_json::json!({"parity": 15}), &all);
+    // Two pages for 16 of data: the second stripe has one page.
+    let closed = (with.host_pages + with.relocated_pages) / PAGES;
+    assert!(with.parity_pages <= closed * 2 && with.parity_pages + 8 >= closed * 2, "{with:?}");
+    assert_eq!(with.relocated_pages, plain.relocated_pages, "it takes no reclaim unit");
+    let even = counters(serde_json::json!({"parity": 16}), &all);
+    assert!(even.parity_pages * 2 <= with.parity_pages + 1);
+}
+
+/// Notes what was closed, collected and overdue.
+#[derive(Default)]
+struct Seen {
+    overdue: u64,
+    unwritten: u64,
+    collected: Vec<(RuId, u32)>,
+}
+
+impl Observer for Seen {
+    fn collected(&mut self, collection: &Collection) {
+        self.collected.push((collection.victim, collection.valid));
+    }
+
+    fn closed(&mut self, closed: &Closed) {
+        self.unwritten += u64::from(closed.unwritten);
+    }
+
+    fn event(&mut self, event: &FdpEvent) {
+        self.overdue += u64::from(matches!(event, FdpEvent::TimeLimitExceeded { .. }));
+    }
+}
+
+#[test]
+fn wear_levelling_moves_cold_data_and_bounds_the_difference() {
+    let all = [fill(), writes(40_000, 5 * PAGES)];
+    let spread = |device: &Device| {
+        // An open unit that no host writes is never erased.
+        let closed = (0..device.geometry().ru_count).map(RuId).filter(|ru| device.is_closed(*ru));
+        let erases = closed.map(|ru| device.erase_count(ru));
+        erases.clone().max().unwrap() - erases.min().unwrap()
+    };
+    let plain = run(&device(serde_json::json!({})), (), &all);
+    let levelled = run(&device(serde_json::json!({"wear_difference": 20})), (), &all);
+    assert!(spread(&plain) > 100, "cold data stays: {}", spread(&plain));
+    assert!(spread(&levelled) <= 25, "{}", spread(&levelled));
+    let counted = levelled.counters();
+    assert!(counted.maintained_rus > 20, "{counted:?}");
+    assert!(counted.maintained_pages <= counted.relocated_pages);
+    assert!(counted.waf() > plain.counters().waf());
+}
+
+#[test]
+fn refresh_moves_data_that_is_never_overwritten() {
+    let all = [fill(), writes(10 * RUS * PAGES, 5 * PAGES)];
+    let refreshed = counters(serde_json::json!({"refresh_after": 2.0}), &all);
+    let plain = counters(serde_json::json!({}), &all);
+    // 35 cold units, about five times in ten device writes: every two, and a look a reclaim unit later.
+    let moved = refreshed.maintained_pages / PAGES;
+    assert!((35 * 4..=35 * 6).contains(&moved), "{moved} of {refreshed:?}");
+    assert!(refreshed.waf() > plain.waf() + 0.2, "{} {}", refreshed.waf(), plain.waf());
+}
+
+#[test]
+fn reads_move_what_they_disturb() {
+    let read = |at: u64| Command { op: Op::Read, ..page(at) };
+    let reads: Vec<Command> = (0..1000).map(|at| read(at % PAGES)).collect();
+    let config = device(serde_json::json!({"reads_before_move": 100}));
+    let device = run(&config, Seen::default(), &[fill(), reads.clone()]);
+    // 1,000 reads of one unit's data: moved each hundred. Its data then lies in an open unit until that is full.
+    let moved = device.counters().maintained_rus;
+    assert!((1..=10).contains(&moved), "{moved}");
+    assert_eq!(device.observer().collected[0].1, PAGES as u32, "whole units move");
+    let off = run(&self::device(serde_json::json!({})), (), &[fill(), reads]);
+    assert_eq!(off.counters().maintained_rus, 0);
+}
+
+#[test]
+fn an_open_unit_is_closed_at_its_limit() {
+    // Handle 1 writes one page, then handle 0 a device write.
+    let one = vec![Command::write(0, BLOCKS as u32, Placement(1))];
+    let config = device(serde_json::json!({"open_limit": 0.5}));
+    let device = run(&config, Seen::default(), &[one.clone(), fill()]);
+    assert_eq!((device.observer().overdue, device.observer().unwritten), (1, PAGES - 1));
+    let never = run(&self::device(serde_json::json!({})), Seen::default(), &[one, fill()]);
+    assert_eq!(never.observer().overdue, 0);
+}
+
+#[test]
+fn worn_units_are_retired_until_no_more_can_be_spared() {
+    let all = [fill(), writes(60_000, RUS * PAGES)];
+    let worn = run(&device(serde_json::json!({"retire_after": 50})), (), &all);
+    let plain = run(&device(serde_json::json!({})), (), &all);
+    // 52 units, 40 hold the data and one more is needed; one is kept free, up to five are open.
+    assert!((3..=6).contains(&worn.retired_rus()), "{}", worn.retired_rus());
+    assert_eq!(plain.retired_rus(), 0);
+    assert!(worn.counters().waf() > plain.counters().waf() * 1.1, "over-provisioning shrinks");
+}
+
+#[test]
+fn bad_keys_are_refused_by_name() {
+    for (keys, text) in [
+        (serde_json::json!({"parity": 1025}), "firmware.parity: 1025 is not between 0 and 1024"),
+        (
+            serde_json::json!({"refresh_after": -1.0}),
+            "firmware.refresh_after: -1 is not between 0 and 1000000",
+        ),
+        (
+            serde_json::json!({"write_buffer": "1TiB"}),
+            "firmware.write_buffer: 1TiB is more than the capacity, 40MiB",
+        ),
+        (
+            serde_json::json!({"slc_cache": "4KiB"}),
+            "firmware.slc_cache: 4KiB is less than a page (64KiB)",
+        ),
+    ] {
+        let error = device(keys).resolve().unwrap_err();
+        assert_eq!(format!("{}: {}", error.key, error.message), text);
+    }
+    let mut groups = device(serde_json::json!({"retire_after": 5}));
+    groups.groups = 2;
+    groups.reclaim_unit.count = Some(80);
+    assert_eq!(groups.resolve().unwrap_err().key, "firmware.retire_after");
+    assert_eq!(Bytes(PAGE), groups.page);
+}
