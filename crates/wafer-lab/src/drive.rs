@@ -123,6 +123,7 @@ pub(crate) fn wear<O: Observer>(drive: &Device<O>) -> Wear {
         least: erases().min().unwrap_or(0),
         most: erases().max().unwrap_or(0),
         mean: erases().map(f64::from).sum::<f64>() / f64::from(count.max(1)),
+        retired: drive.retired_rus() as u64,
     }
 }
 

@@ -286,6 +286,23 @@ impl Experiment {
         }
     }
 
+    /// Refuses what a run with a clock has no times for.
+    fn check_timed_firmware(&self) -> Result<(), LabError> {
+        let config = &self.device.config;
+        let protected = config.timing.as_ref().is_none_or(|timing| timing.buffer_protected);
+        let refused = if !self.timed {
+            None
+        } else if config.firmware.slc_cache.0 > 0 {
+            Some("`firmware.slc_cache` has no times yet; leave it out of runs with a clock")
+        } else if config.firmware.write_buffer.0 > 0 && !protected {
+            Some("`firmware.write_buffer` survives a loss of power, but `timing.buffer_protected` is false")
+        } else {
+            None
+        };
+        let place = || format!("device {}", self.device.name);
+        refused.map_or(Ok(()), |reason| Err(LabError::config(place(), reason)))
+    }
+
     /// Builds the workload.
     ///
     /// # Errors
@@ -298,6 +315,7 @@ impl Experiment {
                 "`timing` is missing; a run with a clock needs it",
             ));
         }
+        self.check_timed_firmware()?;
         self.workload.build(&self.target())
     }
 

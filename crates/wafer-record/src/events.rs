@@ -12,7 +12,7 @@ pub struct Events {
     /// 0x00, reclaim unit not fully written: a host moved a handle to another reclaim unit early.
     pub ru_not_fully_written: u64,
     /// 0x01, reclaim unit time limit exceeded: a handle's reclaim unit was open for too long.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub time_limit_exceeded: u64,
     /// 0x03, invalid placement identifier: the namespace of the write does not define it.
     pub invalid_placement_identifier: u64,
@@ -23,7 +23,7 @@ pub struct Events {
 }
 
 /// Returns whether a count that most runs do not have is left out.
-fn is_none(count: &u64) -> bool {
+fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
@@ -54,6 +54,9 @@ pub struct Wear {
     pub most: u32,
     /// Mean over all reclaim units.
     pub mean: f64,
+    /// Reclaim units that are worn out and used no more.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retired: u64,
 }
 
 /// Names of the types of FDP events (NVMe Base 2.1, FDP Events log page), by number.

@@ -23,7 +23,7 @@ pub struct ReclaimUnits {
     pub pages: u32,
     /// Handles that own a listed reclaim unit, and `gc`: the values of `owner`.
     pub owners: Vec<HandleKey>,
-    /// Handle whose data it holds, an index into `owners`; -1 when it is free.
+    /// Handle whose data it holds, an index into `owners`; -1 when it is free or retired.
     pub owner: Vec<i32>,
     /// Number of valid pages.
     pub valid: Vec<u32>,

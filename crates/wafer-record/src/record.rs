@@ -272,12 +272,29 @@ pub struct Summary {
     /// Reclaim units collected in the background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background_gc: Option<u64>,
+    /// Reclaim units whose data was moved for wear levelling, refresh or read disturb.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintained_rus: Option<u64>,
+    /// Pages moved for that; part of `relocated_pages`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintained_pages: Option<u64>,
+    /// Pages of parity programmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parity_pages: Option<u64>,
+    /// Pages programmed into the SLC cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_pages: Option<u64>,
     /// FDP events by type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
     /// Erases per reclaim unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wear: Option<Wear>,
+}
+
+/// Returns a count that most devices do not have, if this one has it.
+fn counted(count: u64) -> Option<u64> {
+    (count > 0).then_some(count)
 }
 
 impl From<&Counters> for Summary {
@@ -296,6 +313,10 @@ impl From<&Counters> for Summary {
             rejected: Some(c.rejected),
             forced_gc: Some(c.forced_gc),
             background_gc: Some(c.background_gc),
+            maintained_rus: counted(c.maintained_rus),
+            maintained_pages: counted(c.maintained_rus).map(|_| c.maintained_pages),
+            parity_pages: counted(c.parity_pages),
+            cache_pages: counted(c.cache_pages),
             events: None,
             wear: None,
         }

@@ -1,6 +1,6 @@
 //! Findings that follow from the counters of any record.
 
-use super::{Cause, HandleCost, HandleKey, Record, ratio};
+use super::{Beside, Cause, HandleCost, HandleKey, Record, ratio};
 use crate::Series;
 
 /// Below this share of the host writes, added writes need no explanation.
@@ -45,6 +45,29 @@ pub(super) fn causes(record: &Record) -> Vec<Cause> {
     if partial > PARTIAL {
         causes.push(Cause::PartialWrites { share: partial });
     }
+    causes.extend(beside(record));
+    causes
+}
+
+/// Returns what the drive wrote beside host data and garbage collection.
+fn beside(record: &Record) -> Vec<Cause> {
+    let s = &record.summary;
+    let page = record.provenance.geometry.as_ref().map_or(0, |g| g.page_bytes);
+    let kinds = [
+        (Beside::Parity, s.parity_pages),
+        (Beside::SlcCache, s.cache_pages),
+        (Beside::Maintenance, s.maintained_pages),
+    ];
+    let mut causes: Vec<Cause> = kinds
+        .into_iter()
+        .filter_map(|(kind, pages)| Some((kind, ratio(pages? * page, s.host_bytes))))
+        .filter(|(_, waf)| *waf > NEGLIGIBLE)
+        .map(|(what, waf)| Cause::Beside { what, waf })
+        .collect();
+    let retired = s.wear.as_ref().map_or(0, |wear| wear.retired);
+    if let (1.., Some(geometry)) = (retired, &record.provenance.geometry) {
+        causes.push(Cause::Retired { units: retired, of: u64::from(geometry.ru_count) });
+    }
     causes
 }
 
@@ -60,7 +83,7 @@ fn adaptive(record: &Record) -> Option<Cause> {
 
 fn victims(record: &Record) -> Option<Cause> {
     let s = &record.summary;
-    let collected = s.forced_gc? + s.background_gc?;
+    let collected = s.forced_gc? + s.background_gc? + s.maintained_rus.unwrap_or(0);
     let pages = u64::from(record.provenance.geometry.as_ref()?.pages_per_ru);
     (collected > 0)
         .then(|| ratio(s.relocated_pages.unwrap_or(0), collected * pages))

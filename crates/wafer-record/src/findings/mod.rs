@@ -109,6 +109,20 @@ pub enum Cause {
         /// Share of the host's pages.
         share: f64,
     },
+    /// What the drive programs beside host data and what garbage collection relocates.
+    Beside {
+        /// What for.
+        what: Beside,
+        /// Bytes per host byte.
+        waf: f64,
+    },
+    /// Reclaim units that are worn out and used no more.
+    Retired {
+        /// Their number.
+        units: u64,
+        /// Reclaim units of the device.
+        of: u64,
+    },
     /// Noisy RUH: a handle whose invalidations cause relocations of other handles' data.
     NoisyRuh {
         /// The handle.
@@ -181,6 +195,18 @@ pub enum Cause {
     },
     /// Runs whose WAF differs by less than 1 %.
     SameWaf,
+}
+
+/// What a drive programs media for, beside hosts and garbage collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Beside {
+    /// Parity within reclaim units.
+    Parity,
+    /// The SLC cache, which takes host writes first.
+    SlcCache,
+    /// Wear levelling, refresh and read disturb.
+    Maintenance,
 }
 
 /// A contribution to the WAF of a handle.

@@ -1,6 +1,6 @@
 //! The sentences about causes.
 
-use super::Cause;
+use super::{Beside, Cause};
 use crate::text::{bytes, percent};
 
 /// Returns the title of a finding and the text that follows it.
@@ -70,6 +70,11 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
         Cause::PartialWrites { share } => (
             format!("Hosts wrote {} of their pages only in part.", percent(*share)),
             "Each cost a read-modify-write: block sizes below the page, or not aligned to it.".to_owned(),
+        ),
+        Cause::Beside { what, waf } => beside(*what, *waf),
+        Cause::Retired { units, of } => (
+            format!("{units} of {of} reclaim units are worn out and retired."),
+            "Over-provisioning shrinks by as much, and WAF rises.".to_owned(),
         ),
         Cause::NoisyRuh { handle, per_host_byte, inflates } => {
             let added: Vec<String> = (inflates.iter())
@@ -188,4 +193,20 @@ fn listed(jobs: &[String]) -> String {
     const MOST: usize = 8;
     let more = if jobs.len() > MOST { ", …" } else { "" };
     format!("{}{more}", jobs[..jobs.len().min(MOST)].join(", "))
+}
+
+fn beside(what: Beside, waf: f64) -> (String, String) {
+    let (name, text) = match what {
+        Beside::Parity => ("Parity", "It is programmed for every stripe, full or not."),
+        Beside::SlcCache => (
+            "The SLC cache",
+            "Data that is not overwritten while it waits there is programmed twice.",
+        ),
+        Beside::Maintenance => (
+            "Wear levelling, refresh and read disturb",
+            "They move data that hosts leave alone, whole reclaim units at a time.",
+        ),
+    };
+    let verb = if what == Beside::Maintenance { "add" } else { "adds" };
+    (format!("{name} {verb} {waf:.3} to the WAF."), text.to_owned())
 }
