@@ -28,6 +28,7 @@ pub(crate) fn all() -> Vec<DeviceConfig> {
         Separation::Midas,
         Separation::MultiLog,
         Separation::Dac,
+        Separation::Warcip,
         Separation::DeathTime,
     ];
     let mut all = Vec::new();

@@ -23,6 +23,7 @@ pub fn named(gc: &GcConfig) -> Option<Box<dyn Policy>> {
             drawn.into_iter().min_by_key(|c| c.valid)
         }),
         "windowed-greedy" => rule(move |view, _| windowed(view, window)),
+        "2r" => rule(|view, _| two_regions(view)),
         "cost-benefit" => rule(|view, _| cost_benefit(view)),
         "cost-age-time" => rule(|view, _| cost_age_time(view)),
         _ => return None,
@@ -66,6 +67,16 @@ fn windowed(view: &View, window: f64) -> Option<&Candidate> {
     oldest.sort_by_key(|c| c.closed_order);
     let count = (oldest.len() as f64 * window) as usize;
     oldest.into_iter().take(count.max(1)).min_by_key(|c| c.valid)
+}
+
+/// The oldest of the first 7/10 with u below 0.50, else below 0.55, and so on.
+fn two_regions(view: &View) -> Option<&Candidate> {
+    let mut oldest: Vec<_> = view.candidates.iter().collect();
+    oldest.sort_by_key(|c| c.closed_order);
+    oldest.truncate((oldest.len() * 7 / 10).max(1));
+    // Twentieths: u < n / 20.
+    let below = |c: &&Candidate, n: u64| u64::from(c.valid) * 20 < n * u64::from(view.unit_pages);
+    (10..=21).find_map(|n| oldest.iter().copied().find(|c| below(c, n)))
 }
 
 /// The largest (1 - u) (age + 1) / u, as fractions of whole numbers; anything without valid pages first.

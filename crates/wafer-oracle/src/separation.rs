@@ -8,8 +8,12 @@
 //! |---|---|---|
 //! | `sepbit` | 0: lived less than l; 1: as long or longer | 0: from class 0; 1, 2, 3: age below 4 l, below 16 l, above |
 //! | `dac` | one class above that of the unit of the last content, at most 5; 0 without | one class below |
+//! | `warcip` | the cluster of five with the nearest centre to how long it lived | one cluster further |
 //! | `midas` | as `sepbit` | how often they were moved, at most 3 |
 //! | `multi-log` | 0, 1, 2, 3: below 1/16, 1/4, 1 times the logical pages, above | the class in which they were written |
+//!
+//! The centres of `warcip` begin at 2 times the logical pages and a quarter, a sixteenth ... of it, whole numbers rounded down. The first page
+//! of each segment moves the centre of its cluster by a sixteenth of the distance, rounded towards zero.
 //!
 //! l is the mean age of the last 16 victims of class 0 that a host filled, taken anew after every 16;
 //! infinite before. A page without old content goes to the last class. Ages count from the
@@ -32,12 +36,15 @@ pub(crate) struct Lifespans {
     sum: Option<u64>,
     /// Ages of victims since the last mean.
     ages: Vec<u64>,
+    /// Centres of clusters, from the shortest.
+    centres: Vec<u64>,
 }
 
 impl Lifespans {
     pub(crate) fn new(rule: Option<Separation>, logical_pages: u64) -> Option<Self> {
         let rule = rule.filter(|rule| *rule != Separation::DeathTime)?;
-        Some(Lifespans { rule, logical_pages, sum: None, ages: Vec::new() })
+        let centres = [256, 64, 16, 4, 1].map(|part| 2 * logical_pages / part).to_vec();
+        Some(Lifespans { rule, logical_pages, sum: None, ages: Vec::new(), centres })
     }
 
     /// Whether a time is at least `times` l.
@@ -56,6 +63,8 @@ impl Lifespans {
         let lived = old.map(|(lived, _)| lived);
         match (self.rule, lived) {
             (Separation::Dac, _) => old.map_or(0, |(_, class)| (class + 1).min(5)),
+            (Separation::Warcip, None) => 4,
+            (Separation::Warcip, Some(lived)) => self.nearest(lived),
             (Separation::MultiLog, None) => 3,
             (Separation::MultiLog, Some(lived)) if lived >= self.logical_pages => 3,
             (Separation::MultiLog, Some(lived)) if lived * 4 >= self.logical_pages => 2,
@@ -75,8 +84,25 @@ impl Lifespans {
             (Separation::Sepbit, _) => 1,
             (Separation::Midas, _) => from.generation().min(3),
             (Separation::Dac, _) => from.class().saturating_sub(1),
+            (Separation::Warcip, _) => (from.class() + 1).min(4),
             (_, Log::Host { class, .. } | Log::Moved { class, .. }) => class,
             (_, Log::Mixed) => unreachable!("separation keeps handles apart"),
+        }
+    }
+
+    /// The cluster with the nearest centre, the first of equals.
+    fn nearest(&self, lived: u64) -> u8 {
+        let distances = self.centres.iter().map(|centre| centre.abs_diff(lived));
+        (0..).zip(distances).min_by_key(|(_, distance)| *distance).map_or(0, |(cluster, _)| cluster)
+    }
+
+    /// Learns from the first page of a segment, whose last content lived so long.
+    pub(crate) fn began(&mut self, lived: Option<u64>) {
+        if let (Separation::Warcip, Some(lived)) = (self.rule, lived) {
+            let cluster = usize::from(self.nearest(lived));
+            let centre = &mut self.centres[cluster];
+            let step = centre.abs_diff(lived) / 16;
+            *centre = if lived > *centre { *centre + step } else { *centre - step };
         }
     }
 

@@ -93,7 +93,11 @@ impl Sizes {
         if let Some(rule) = gc.separation {
             self.relocation = Relocation::ByHandle;
             self.separation = Some(rule);
-            self.moved_classes = if rule == Separation::Dac { 6 } else { 4 };
+            self.moved_classes = match rule {
+                Separation::Dac => 6,
+                Separation::Warcip => 5,
+                _ => 4,
+            };
             if rule == Separation::DeathTime {
                 // The configuration asked for it, so one handle may be split in any case.
                 self.moved_classes = gc.generations + 1;
@@ -199,6 +203,7 @@ impl Sizes {
             Some(Separation::Sepbit | Separation::Midas) => 2,
             Some(Separation::MultiLog) => 4,
             Some(Separation::Dac) => 6,
+            Some(Separation::Warcip) => 5,
             Some(Separation::DeathTime) => 1 + u32::from(DEATH_CLASSES),
         }
     }

@@ -38,6 +38,9 @@ impl Oracle {
                 at = home;
             }
             if self.open.get(&at).is_none_or(|open| open.segment_room == 0) {
+                if let Some(lifespans) = &mut self.lifespans {
+                    lifespans.began(old.map(|old| old.lived));
+                }
                 if let Some(deaths) = &mut self.deaths {
                     deaths.sample(handle, old, self.clock);
                     death = deaths.death(handle, old, self.clock);

@@ -19,6 +19,7 @@ mod separator;
 mod sepbit;
 #[cfg(test)]
 mod tests;
+mod warcip;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -136,6 +137,10 @@ separations! {
     /// Pages in six regions: a written page goes to the region above that of its last content, a relocated one
     /// to the region below (DAC, Chiang, Lee and Chang, 1999).
     Dac => dac::Dac,
+    /// Written pages in five clusters, each page to the one whose centre is nearest to how long its last content
+    /// lived; relocated ones a cluster further towards the long-lived (after WARCIP, SYSTOR '19, without
+    /// splitting and merging clusters).
+    Warcip => warcip::Warcip,
     /// Pages that overwrite data of a regular stream before its time, by when it will pass there; relocated
     /// ones of these apart, others by up to `gc.generations`. Only handles that do so are split, and as many
     /// as the spare reclaim units allow. The policy may ask for it.

@@ -2,6 +2,7 @@ use super::dac::Dac;
 use super::midas::Midas;
 use super::multi_log::MultiLog;
 use super::sepbit::SepBit;
+use super::warcip::Warcip;
 use super::{Content, Separator, Sizes, Victim};
 
 /// The lifespan of a reclaim unit that was open for 50 pages. MiDAS counts from its closing.
@@ -89,4 +90,19 @@ fn multi_log_has_classes_a_factor_of_four_apart_and_keeps_them() {
     assert_eq!(rule.collect(&victim(2, 0, 5), 0), 2);
     // What was relocated to class 2 is of generation 3.
     assert_eq!(rule.collect(&victim(0, 3, 5), 0), 2);
+}
+
+#[test]
+fn warcip_takes_the_nearest_centre_and_moves_it() {
+    // Centres of a space of 1,600 pages: 12, 50, 200, 800 and 3,200.
+    let mut rule: Warcip = rule();
+    let lives = [0, 31, 32, 125, 126, 2000, 2001, 1 << 40].map(Some);
+    assert_eq!(lives.map(|lived| class(&rule, lived)), [0, 0, 1, 1, 2, 3, 4, 4]);
+    assert_eq!(class(&rule, None), 4);
+    // Twenty segments whose first page lived for 120 pages draw the second centre there, so that 126 is nearer to it.
+    (0..20).for_each(|_| _ = rule.begin_segment(0, Some(Old { lived: 120, class: 0 }), 0));
+    assert_eq!(class(&rule, Some(126)), 1);
+    assert_eq!(class(&rule, Some(31)), 0);
+    let mut moved = |class, generation| rule.collect(&victim(class, generation, 5), 0);
+    assert_eq!([moved(0, 0), moved(4, 0), moved(0, 2), moved(0, 5)], [1, 4, 2, 4]);
 }

@@ -66,6 +66,7 @@ fn config(
                 9 => Some(Separation::Midas),
                 10 => Some(Separation::MultiLog),
                 12 => Some(Separation::Dac),
+                13 => Some(Separation::Warcip),
                 0 => Some(Separation::DeathTime),
                 _ => None,
             },

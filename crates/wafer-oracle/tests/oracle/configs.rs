@@ -55,11 +55,12 @@ fn placing(number: u8, mixes: bool) -> (Option<Destination>, Option<Separation>)
         0 => (None, Some(Separation::DeathTime)),
         11 => (Some(Destination::Writer), None),
         12 => (None, Some(Separation::Dac)),
+        13 => (None, Some(Separation::Warcip)),
         _ => (None, None),
     }
 }
 
-const PLACINGS: u8 = 13;
+const PLACINGS: u8 = 14;
 
 fn config(
     (policy, handles, groups, own, placed): (usize, u16, u16, u8, u8),

@@ -18,6 +18,7 @@ mod look_ahead;
 mod quota;
 mod random;
 mod survival;
+mod two_regions;
 mod windowed_greedy;
 
 pub use interface::{Learned, PolicyInfo, RuView, Smaller, VictimPolicy};
@@ -35,6 +36,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     random::INFO,
     d_choices::INFO,
     windowed_greedy::INFO,
+    two_regions::INFO,
     quota::FIXED,
     quota::PROPORTIONAL,
     quota::SQRT,
