@@ -53,7 +53,7 @@ impl Oracle {
     }
 
     /// Relocates the valid pages of a victim and erases it.
-    pub(crate) fn collect(&mut self, group: u16, victim: u32, forced: bool) {
+    fn collect(&mut self, group: u16, victim: u32, forced: bool) {
         let log = self.units[victim as usize].log;
         let class = self.class_of_relocated(victim);
         let writer = match forced && self.sizes.relocation == Relocation::ByWriter {
@@ -68,8 +68,24 @@ impl Oracle {
         let moved = self.relocate(group, victim, to);
         self.mix_origins(victim, &moved);
         self.erase(victim);
-        self.count(log.owner(), to, valid, forced);
-        let owner = log.owner();
+        match forced {
+            true => self.counters.forced_gc += 1,
+            false => self.counters.background_gc += 1,
+        }
+        self.count(log.owner(), to, valid);
+        self.tell(group, victim, log.owner(), valid, &moved, forced);
+    }
+
+    /// Tells of a collection.
+    pub(crate) fn tell(
+        &mut self,
+        group: u16,
+        victim: u32,
+        owner: Owner,
+        valid: u32,
+        moved: &[(u32, u32)],
+        forced: bool,
+    ) {
         let destination = |at: usize| moved.get(at).map(|(unit, _)| RuId(*unit));
         let destinations = [destination(0), destination(1)];
         let (victim, group) = (RuId(victim), RgId(group));
@@ -155,7 +171,7 @@ impl Oracle {
 
     /// Counts whose pages came to a log that mixes them: of a mixed victim in the proportion in which they
     /// came there.
-    fn mix_origins(&mut self, victim: u32, moved: &[(u32, u32)]) {
+    pub(crate) fn mix_origins(&mut self, victim: u32, moved: &[(u32, u32)]) {
         let from = self.units[victim as usize].clone();
         let of_victim: f64 = from.origins.iter().sum();
         for (unit, pages) in moved {
@@ -174,7 +190,7 @@ impl Oracle {
         }
     }
 
-    fn attribute(&mut self, victim: u32) {
+    pub(crate) fn attribute(&mut self, victim: u32) {
         let unit = &self.units[victim as usize];
         let segments = unit.segments.iter().map(|id| &self.pages[*id]);
         let of_pages = |segment: &crate::pages::Segment| vec![segment.origin; segment.pages.len()];
@@ -186,16 +202,12 @@ impl Oracle {
 
     /// Counts a collection. Handles count a page where it was moved from; the entry of mixed data also what
     /// comes to it from handles.
-    fn count(&mut self, owner: Owner, to: Log, valid: u32, forced: bool) {
+    pub(crate) fn count(&mut self, owner: Owner, to: Log, valid: u32) {
         let moved = u64::from(valid) * self.sizes.page_bytes;
         let erased = u64::from(self.sizes.unit_pages) * self.sizes.page_bytes;
         self.counters.media_bytes += moved;
         self.counters.relocated_pages += u64::from(valid);
         self.counters.erased_bytes += erased;
-        match forced {
-            true => self.counters.forced_gc += 1,
-            false => self.counters.background_gc += 1,
-        }
         let from = match owner {
             Owner::Handle(handle) => &mut self.handles[handle.index()],
             Owner::Gc => &mut self.mixed,

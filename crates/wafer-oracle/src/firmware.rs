@@ -267,13 +267,35 @@ impl Oracle {
         }
     }
 
-    /// Moves the data of a closed reclaim unit.
-    fn move_data(&mut self, unit: u32) {
-        let before = (self.counters.background_gc, self.counters.relocated_pages);
-        self.collect(self.sizes.group_of(unit), unit, false);
-        self.counters.background_gc = before.0;
+    /// Copies the data of a closed reclaim unit to one of its own, which is closed at once.
+    fn move_data(&mut self, from: u32) {
+        let group = self.sizes.group_of(from);
+        self.attribute(from);
+        let (valid, old) = (self.valid(from), self.units[from as usize].clone());
+        let mut moved = Vec::new();
+        if valid > 0 {
+            let to = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
+            let kept = old.segments.iter().copied().filter(|id| self.pages.valid(*id) > 0);
+            let kept: Vec<_> = kept.collect();
+            kept.iter().for_each(|id| self.pages.segments[*id].unit = to);
+            let unit = &mut self.units[to as usize];
+            (unit.state, unit.log, unit.death) = (State::Open, old.log, old.death);
+            (unit.opened_at, unit.segments, unit.written) = (self.clock, kept, valid);
+            self.close_unit(to);
+            moved.push((to, valid));
+        }
+        for id in std::mem::take(&mut self.units[from as usize].segments) {
+            if self.pages.valid(id) == 0 {
+                self.pages.release(id);
+            }
+        }
+        self.mix_origins(from, &moved);
+        self.erase(from);
         self.counters.maintained_rus += 1;
-        self.counters.maintained_pages += self.counters.relocated_pages - before.1;
+        self.counters.maintained_pages += u64::from(valid);
+        // To its own log: what is mixed was mixed before.
+        self.count(old.log.owner(), old.log, valid);
+        self.tell(group, from, old.log.owner(), valid, &moved, false);
     }
 
     /// Whether a reclaim unit that was just erased, and is the last free one of its group's list, is worn out and can

@@ -151,7 +151,13 @@ impl Oracle {
     /// Closes the open reclaim unit of a log: it may be collected from now on.
     pub(crate) fn close(&mut self, group: u16, log: Log) {
         let number = self.open.remove(&(group, log)).expect("an open reclaim unit").unit;
+        self.close_unit(number);
+    }
+
+    /// Closes a reclaim unit.
+    pub(crate) fn close_unit(&mut self, number: u32) {
         let unit = &mut self.units[number as usize];
+        let log = unit.log;
         unit.state = State::Closed;
         (unit.closed_at, unit.closed_order) = (self.clock, self.closings);
         self.closings += 1;

@@ -1,7 +1,7 @@
 //! The care of the media: wear levelling, refresh, read disturb, the time limit of open reclaim units, retirement.
 //!
 //! The device looks for what is due when a host begins a segment, after as many host pages as a reclaim unit has. What
-//! is moved goes where a collection would move it.
+//! is moved goes to a free reclaim unit of its own, so that cold data does not mix with what collections relocate.
 
 use crate::device::{Device, Slot};
 use crate::flash::mapping::RuIndex;
@@ -92,7 +92,7 @@ impl<O: Observer> Device<O> {
                 while let Some(oldest) = self.oldest(group)
                     && self.clock - self.rus.closed_at[oldest.index()] > refresh_after
                 {
-                    self.move_data(group, oldest, by);
+                    self.copy_unit(group, oldest, by);
                 }
             }
             if firmware.wear_difference > 0
@@ -101,7 +101,7 @@ impl<O: Observer> Device<O> {
                 let range = self.groups[usize::from(group)].range.clone();
                 let most = range.map(|ru| self.rus.units[ru as usize].erases).max().unwrap_or(0);
                 if most - self.rus.units[coldest.index()].erases > firmware.wear_difference {
-                    self.move_data(group, coldest, by);
+                    self.copy_unit(group, coldest, by);
                 }
             }
         }
@@ -133,15 +133,6 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Moves the data of a closed reclaim unit, and erases it.
-    fn move_data(&mut self, group: u16, ru: RuId, by: RuhId) {
-        let before = self.counters;
-        self.collect(group, ru, false, by);
-        self.counters.background_gc = before.background_gc;
-        self.counters.maintained_rus += 1;
-        self.counters.maintained_pages += self.counters.relocated_pages - before.relocated_pages;
-    }
-
     fn closed(&self, group: u16) -> impl Iterator<Item = RuId> + '_ {
         let range = self.groups[usize::from(group)].range.clone();
         range.map(RuId).filter(|ru| self.rus.units[ru.index()].state == State::Closed)
@@ -170,7 +161,7 @@ impl<O: Observer> Device<O> {
             let unit = &self.rus.units[*ru as usize];
             if reads >= most && unit.state == State::Closed {
                 let by = if let Owner::Handle(handle) = unit.owner { handle } else { RuhId(0) };
-                self.move_data(self.group_of_unit(RuId(*ru)), RuId(*ru), by);
+                self.copy_unit(self.group_of_unit(RuId(*ru)), RuId(*ru), by);
             }
         }
     }

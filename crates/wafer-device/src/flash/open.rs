@@ -70,15 +70,19 @@ impl<O: Observer> Device<O> {
     pub(crate) fn close_slot(&mut self, slot: u32) {
         self.end_segment(slot);
         let Slot { ru, room, .. } = std::mem::replace(&mut self.slots[slot as usize], Slot::EMPTY);
-        let unit = &mut self.rus.units[ru as usize];
+        self.close_unit(self.group_of(slot), RuId(ru), room);
+    }
+
+    /// Closes an open reclaim unit with `room` unwritten pages.
+    pub(crate) fn close_unit(&mut self, group: u16, ru: RuId, room: u32) {
+        let unit = &mut self.rus.units[ru.index()];
         unit.written = self.geometry.pages_per_ru - room;
-        let (owner, relocated) = (unit.owner, unit.generation > 0);
-        let written = unit.written;
-        self.rus.close(ru, self.clock);
-        self.count_parity(RuId(ru), written);
-        let valid = self.rus.valid[ru as usize];
-        self.lower_floor(self.group_of(slot), valid);
-        self.observer.closed(&Closed { ru: RuId(ru), owner, relocated, valid, unwritten: room });
+        let (owner, relocated, written) = (unit.owner, unit.generation > 0, unit.written);
+        self.rus.close(ru.0, self.clock);
+        self.count_parity(ru, written);
+        let valid = self.rus.valid[ru.index()];
+        self.lower_floor(group, valid);
+        self.observer.closed(&Closed { ru, owner, relocated, valid, unwritten: room });
     }
 
     /// Counts the parity of a reclaim unit with so many pages: one page for each whole or begun stripe.

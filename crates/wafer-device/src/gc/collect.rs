@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::config::RelocationOrder;
 use crate::device::{Device, Slot};
 use crate::flash::mapping::{Label, RuIndex};
-use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnit};
+use crate::flash::reclaim::{Contents, NOT_CLOSED, ReclaimUnit};
 use crate::flash::segment::NONE;
 use crate::gc::policy::{RuView, VictimPolicy};
 use crate::layout::Relocation;
@@ -210,15 +210,64 @@ impl<O: Observer> Device<O> {
 
     /// Moves the valid pages of a candidate and erases it, because handle `by` asks for space. At least
     /// one reclaim unit of the group must be free.
-    pub(crate) fn collect(&mut self, group: u16, victim: RuId, forced: bool, by: RuhId) {
+    fn collect(&mut self, group: u16, victim: RuId, forced: bool, by: RuhId) {
+        let slot = self.slot_for(group, victim, forced, by);
+        let (mut at, list) = self.begin_collection(group, victim, forced, by, slot);
+        let valid = at.valid;
+        let open = self.slots[slot as usize];
+        let room = if open.ru == NONE { self.geometry.pages_per_ru } else { open.room };
+        if valid <= room {
+            self.relocate_whole(&mut at, &list);
+        } else {
+            self.relocate_across(&mut at, &list);
+        }
+        self.counters.forced_gc += u64::from(forced);
+        self.counters.background_gc += u64::from(!forced);
+        let shared = slot % self.numbering.per_group == self.numbering.shared_gc();
+        self.end_collection(&at, list, shared && at.owner != Owner::Gc);
+    }
+
+    /// Copies the valid pages of a candidate to a free reclaim unit, for the same data as before, and erases it. At
+    /// least one reclaim unit of the group must be free.
+    pub(crate) fn copy_unit(&mut self, group: u16, victim: RuId, by: RuhId) {
+        let (mut at, list) = self.begin_collection(group, victim, false, by, 0);
+        if at.valid > 0 {
+            let unit = &self.rus.units[victim.index()];
+            let ReclaimUnit { owner, generation, class, .. } = *unit;
+            let contents = Contents { owner, generation, class };
+            let to = self.rus.open(group, contents, at.death_time, self.clock);
+            for id in &list {
+                match self.segments.hot[*id as usize].valid {
+                    0 => self.segments.release(*id),
+                    count => self.put(&mut at, *id, count, to),
+                }
+            }
+            let pages = self.geometry.pages_per_ru;
+            self.report_program(to, pages, at.valid, Cause::Relocation { victim });
+            self.close_unit(group, RuId(to), pages - at.valid);
+        } else {
+            list.iter().for_each(|id| self.segments.release(*id));
+        }
+        self.counters.maintained_rus += 1;
+        self.counters.maintained_pages += u64::from(at.valid);
+        self.end_collection(&at, list, false);
+    }
+
+    /// Takes the segments of a victim, and counts and reports what leaves it.
+    fn begin_collection(
+        &mut self,
+        group: u16,
+        victim: RuId,
+        forced: bool,
+        by: RuhId,
+        slot: u32,
+    ) -> (Collecting, Vec<Label>) {
         let valid = self.rus.valid[victim.index()];
         assert!(valid & NOT_CLOSED == 0);
-        let slot = self.slot_for(group, victim, forced, by);
         let unit = &mut self.rus.units[victim.index()];
         let (owner, death_time) = (unit.owner, unit.death_time);
-        let mut list = std::mem::take(&mut unit.segments);
+        let list = std::mem::take(&mut unit.segments);
         let moved = [None; 2];
-        let mut at = Collecting { group, victim, forced, owner, valid, death_time, slot, moved };
         if O::ATTRIBUTION {
             self.count_origins(owner, valid, &list);
             self.ledger.collected(victim.0, owner, by);
@@ -227,23 +276,22 @@ impl<O: Observer> Device<O> {
             let cause = Cause::Relocation { victim };
             self.observer.media(&MediaWork::Read { ru: victim, first: 0, pages: valid, cause });
         }
-        let open = self.slots[slot as usize];
-        let room = if open.ru == NONE { self.geometry.pages_per_ru } else { open.room };
-        if valid <= room {
-            self.relocate_whole(&mut at, &list);
-        } else {
-            self.relocate_across(&mut at, &list);
-        }
+        (Collecting { group, victim, forced, owner, valid, death_time, slot, moved }, list)
+    }
+
+    /// Erases a victim, and counts and reports its collection; `list` returns to it for its memory. `shared`:
+    /// whether data of a handle entered the shared GC reclaim unit.
+    fn end_collection(&mut self, at: &Collecting, mut list: Vec<Label>, shared: bool) {
         list.clear();
-        self.rus.units[victim.index()].segments = list;
-        self.note_origins(&at);
-        self.rus.valid[victim.index()] = 0;
-        self.erase(victim, group);
+        self.rus.units[at.victim.index()].segments = list;
+        self.note_origins(at);
+        self.rus.valid[at.victim.index()] = 0;
+        self.erase(at.victim, at.group);
         if O::MEDIA {
-            self.observer.media(&MediaWork::Erase { ru: victim });
+            self.observer.media(&MediaWork::Erase { ru: at.victim });
         }
-        self.count_collection(&at);
-        self.observe_collection(&at);
+        self.count_collection(at, shared);
+        self.observe_collection(at);
     }
 
     fn observe_collection(&mut self, at: &Collecting) {
@@ -372,6 +420,16 @@ impl<O: Observer> Device<O> {
         // In a log that host and GC share, what the host had begun ends here.
         self.end_segment(slot);
         let Slot { ru, room, .. } = self.slots[slot as usize];
+        self.put(at, id, count, ru);
+        self.report_program(ru, room, count, Cause::Relocation { victim: at.victim });
+        self.slots[slot as usize].room -= count;
+        if self.slots[slot as usize].room == 0 {
+            self.close_slot(slot);
+        }
+    }
+
+    /// Moves a segment to a reclaim unit.
+    fn put(&mut self, at: &mut Collecting, id: Label, count: u32, ru: RuIndex) {
         #[cfg(test)]
         self.segments.log.push(crate::flash::segment::Decision::Moved {
             label: self.segments.labels[id as usize],
@@ -383,11 +441,6 @@ impl<O: Observer> Device<O> {
         self.rus.valid[ru as usize] += count;
         self.rus.units[ru as usize].segments.push(id);
         at.add(ru, count);
-        self.report_program(ru, room, count, Cause::Relocation { victim: at.victim });
-        self.slots[slot as usize].room -= count;
-        if self.slots[slot as usize].room == 0 {
-            self.close_slot(slot);
-        }
     }
 
     /// Counts a victim's valid pages by origin, for attribution.
@@ -428,22 +481,19 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    fn count_collection(&mut self, at: &Collecting) {
+    fn count_collection(&mut self, at: &Collecting, shared: bool) {
         let moved = u64::from(at.valid) * self.geometry.page_bytes;
         let erased = u64::from(self.geometry.pages_per_ru) * self.geometry.page_bytes;
         self.counters.media_bytes += moved;
         self.counters.relocated_pages += u64::from(at.valid);
         self.counters.erased_bytes += erased;
-        self.counters.forced_gc += u64::from(at.forced);
-        self.counters.background_gc += u64::from(!at.forced);
         let from = &mut self.handles[match at.owner {
             Owner::Handle(handle) => handle.index(),
             Owner::Gc => self.numbering.handles as usize,
         }];
         from.media_bytes += moved;
         from.erased_bytes += erased;
-        if at.owner != Owner::Gc && at.slot % self.numbering.per_group == self.numbering.shared_gc()
-        {
+        if shared {
             let shared = &mut self.handles[self.numbering.handles as usize];
             shared.host_bytes += moved;
             shared.media_bytes += moved;
