@@ -309,6 +309,8 @@ class Result:
         lines: list[_html.Line] = [("device", "currentColor", volume, self.timeline.waf)]
         if len(self.handles) > 1:
             for key, handle in self.handles.items():
+                if handle.total_host_bytes == 0:
+                    continue
                 # Gray can be read on the light and on the dark pages of notebooks.
                 name, colour = ("GC", "gray") if key == "gc" else (f"handle {key}", handle_colour(key))
                 lines.append((name, colour, volume, handle.cumulative_waf))
