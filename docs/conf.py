@@ -3,6 +3,8 @@
 The Python reference is read from the installed `wafer` package.
 """
 
+import re
+
 from sphinx.ext.napoleon import GoogleDocstring
 
 import wafer
@@ -15,6 +17,7 @@ extensions = [
     # Markdown, and the notebooks as `make notebooks` ran them.
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
@@ -62,3 +65,18 @@ html_theme_options = {
     "source_branch": "main",
     "source_directory": "docs/",
 }
+
+
+def overviews(app, docname, source):
+    """Puts a table of names and summaries above the objects of each section of the Python reference."""
+    if docname == "reference/python":
+        source[0] = re.sub(r"(?<=```{eval-rst}\n)(?:\.\. auto\w+:: .*\n)+", overview, source[0])
+
+
+def overview(directives):
+    names = re.findall(r":: (\S+)", directives[0])
+    return ".. autosummary::\n\n" + "".join(f"   {name}\n" for name in names) + "\n" + directives[0]
+
+
+def setup(app):
+    app.connect("source-read", overviews)

@@ -6,19 +6,6 @@ app = marimo.App(width="medium")
 
 
 @app.cell
-def _():
-    import tempfile
-    from pathlib import Path
-
-    import marimo as mo
-    import numpy as np
-
-    import wafer
-
-    return Path, mo, np, tempfile, wafer
-
-
-@app.cell
 def _(mo):
     mo.md(
         """
@@ -36,6 +23,19 @@ def _(mo):
         """
     )
     return
+
+
+@app.cell
+def _():
+    import tempfile
+    from pathlib import Path
+
+    import marimo as mo
+    import numpy as np
+
+    import wafer
+
+    return Path, mo, np, tempfile, wafer
 
 
 @app.cell

@@ -6,15 +6,6 @@ app = marimo.App(width="medium")
 
 
 @app.cell
-def _():
-    import marimo as mo
-
-    import wafer
-
-    return mo, wafer
-
-
-@app.cell
 def _(mo):
     mo.md(
         """
@@ -25,6 +16,15 @@ def _(mo):
         """
     )
     return
+
+
+@app.cell
+def _():
+    import marimo as mo
+
+    import wafer
+
+    return mo, wafer
 
 
 @app.cell

@@ -6,18 +6,6 @@ app = marimo.App(width="medium")
 
 
 @app.cell
-def _():
-    import tempfile
-
-    import marimo as mo
-
-    import wafer
-    from wafer import figures
-
-    return figures, mo, tempfile, wafer
-
-
-@app.cell
 def _(mo):
     mo.md(
         """
@@ -30,6 +18,18 @@ def _(mo):
         """
     )
     return
+
+
+@app.cell
+def _():
+    import tempfile
+
+    import marimo as mo
+
+    import wafer
+    from wafer import figures
+
+    return figures, mo, tempfile, wafer
 
 
 @app.cell

@@ -6,17 +6,6 @@ app = marimo.App(width="medium")
 
 
 @app.cell
-def _():
-    import tempfile
-
-    import marimo as mo
-
-    import wafer
-
-    return mo, tempfile, wafer
-
-
-@app.cell
 def _(mo):
     mo.md(
         """
@@ -27,6 +16,17 @@ def _(mo):
         """
     )
     return
+
+
+@app.cell
+def _():
+    import tempfile
+
+    import marimo as mo
+
+    import wafer
+
+    return mo, tempfile, wafer
 
 
 @app.cell

@@ -6,16 +6,6 @@ app = marimo.App(width="medium")
 
 
 @app.cell
-def _():
-    import marimo as mo
-    import numpy as np
-
-    import wafer
-
-    return mo, np, wafer
-
-
-@app.cell
 def _(mo):
     mo.md(
         """
@@ -26,6 +16,16 @@ def _(mo):
         """
     )
     return
+
+
+@app.cell
+def _():
+    import marimo as mo
+    import numpy as np
+
+    import wafer
+
+    return mo, np, wafer
 
 
 @app.cell

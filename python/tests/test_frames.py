@@ -58,6 +58,10 @@ def test_frames_refuse_what_they_do_not_know(runs):
         wafer.frame(runs, library="excel")
     with pytest.raises(wafer.ConfigError, match="results: there are none"):
         wafer.frame([])
+    with pytest.raises(TypeError, match=r"results: expected a wafer\.Result, not str 'run\.json'"):
+        wafer.frame("run.json")
+    with pytest.raises(TypeError, match=r"results: expected a wafer\.Result, not dict"):
+        wafer.frame([{}])
 
 
 def test_a_sweep_becomes_arrays_and_frames(tmp_path):
@@ -100,6 +104,9 @@ def test_notebooks_show_tables_and_charts(runs, tmp_path):
     assert chart.count("<polyline") == 3
     assert ">handle 0<" in chart
     assert "#0072b2" in chart
+    assert "#3f464d" not in chart, "GC cannot be read on a dark page"
+    assert 'viewBox="0 0 420 170"' in chart, "a narrow page cuts the names off"
+    assert "max-width:100%" in chart
     assert len(runs[0]._repr_html_()) < 20_000
     done = wafer.sweep(base(grid={"overprovisioning": [0.3, 0.4, 0.5]}), out=tmp_path)
     (chart,) = drawn(done._repr_html_())
@@ -142,7 +149,7 @@ def test_ctrl_c_ends_the_block_and_keeps_results(small, job):
     results = []
 
     def interrupt(stage, done, total):
-        # Once: progress may be told again before the run sees that it is cancelled, and a second Ctrl-C raises.
+        # Once: progress may come again before the run sees that it is cancelled, and a second Ctrl-C raises.
         if results and not cancel.cancelled:
             signal.raise_signal(signal.SIGINT)
 

@@ -35,13 +35,17 @@ def test_each_has_its_outputs():
     assert sorted(path.stem for path in FOLDER.glob("*.ipynb")) == [path.stem for path in NOTEBOOKS]
     for path in FOLDER.glob("*.ipynb"):
         assert path.stat().st_size < 150_000, f"{path.name} is large"
+        first = json.loads(path.read_text())["cells"][0]
+        assert first["cell_type"] == "markdown", f"{path.name} begins without its title"
+        assert "".join(first["source"]).startswith("# ")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook(path, tmp_path):
     pytest.importorskip("marimo")
     made = tmp_path / f"{path.stem}.ipynb"
-    command = [sys.executable, "-m", "marimo", "export", "ipynb", path, "--output", made, "--include-outputs"]
+    command = [sys.executable, "-m", "marimo", "export", "ipynb", path, "--sort", "top-down"]
+    command += ["--output", made, "--include-outputs"]
     environment = {"MPLBACKEND": "Agg", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

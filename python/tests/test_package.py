@@ -34,6 +34,13 @@ def test_importing_needs_numpy_alone():
     assert done.stdout.strip() == "matplotlib is not installed; pip install 'wafer[analysis]'"
 
 
+def test_a_command_that_is_not_built_in_says_how_to_get_it():
+    done = python("-m", "wafer", "serve", "--device", "warp")
+    assert done.returncode == 2
+    assert "unrecognized subcommand 'serve'" in done.stderr
+    assert "`cargo build --release -p wafer-cli` has them" in done.stderr
+
+
 def test_importing_takes_little_longer_than_numpy():
     """The limit of 0.3 s is relative to NumPy's import, so that a busy machine does not matter."""
 

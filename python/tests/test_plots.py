@@ -78,6 +78,14 @@ def test_a_handle_has_its_colour(small, two_jobs):
     assert names(ax) == {"device", "handle 0", "handle 1", "GC open RU"}
 
 
+def test_what_has_no_curve_has_no_name(small, two_jobs):
+    first = wafer.run(small, two_jobs, volume="1x")
+    assert first.handles["gc"].total_host_bytes == 0
+    names = [line.get_label() for line in plot.result(first, handles=True).lines]
+    assert names == ["device", "handle 0", "handle 1"]
+    assert ">GC<" not in first._repr_html_()
+
+
 def test_names_do_not_overlap():
     ax = plot.axes()
     for number in range(6):

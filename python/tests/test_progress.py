@@ -16,6 +16,8 @@ class Terminal(io.StringIO):
 
 def drawn(bar, seconds, stage="running", total=1000):
     """Updates a bar a hundred times a second and returns the number of updates."""
+    # The first imports tqdm, which may take longer than the bar is drawn.
+    bar.update(stage, 0, total)
     end, count = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         count += 1

@@ -469,6 +469,8 @@ def test_waf_of_parts_adds_up_to_the_whole(small, job):
     for wrong in [("2x", "1x"), ("1x", "7x"), ("1", "2x"), (-1, 2)]:
         with pytest.raises(wafer.ConfigError):
             result.waf_between(*wrong)
+    with pytest.raises(wafer.ConfigError, match="volume: 7x is more than the run has, 6x"):
+        result.waf_per("7x")
 
 
 def test_labels_name_what_differs(small, job):
@@ -488,7 +490,7 @@ def test_a_report_shows_the_runs_it_is_given(tmp_path):
     assert (tmp_path / "page.html").read_text() == page
     assert "<title>Two &lt;policies&gt;</title>" in page
     assert "gc.policy = fifo" in page
-    with pytest.raises(wafer.ConfigError, match="results: none to show"):
+    with pytest.raises(wafer.ConfigError, match="results: there are none"):
         wafer.report([])
     with pytest.raises(TypeError, match=r"expected a wafer\.Result, not str"):
         wafer.report("page.html")

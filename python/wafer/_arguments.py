@@ -12,7 +12,7 @@ from typing import Any
 
 from wafer._errors import ConfigError, WorkloadError
 
-__all__ = ["flag", "instance", "known", "not_an_input", "of_a_dict", "text", "whole"]
+__all__ = ["flag", "instance", "known", "not_an_input", "of_a_dict", "several", "text", "whole"]
 
 
 @contextmanager
@@ -60,6 +60,16 @@ def instance(name: str, value: Any, kind: type, hint: str = "") -> None:
     if not isinstance(value, kind):
         wanted = f"wafer.{kind.__name__}{hint and ' '}{hint}"
         raise TypeError(f"{name}: expected a {wanted}, not {type(value).__name__} {value!r:.60}")
+
+
+def several(name: str, values: Any, kind: type) -> list[Any]:
+    """Returns one value or several as a list; raises an error if there are none or one has another type."""
+    found = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+    if not found:
+        raise ConfigError(f"{name}: there are none")
+    for value in found:
+        instance(name, value, kind)
+    return found
 
 
 def known(given: Iterable[str], names: Sequence[str]) -> None:

@@ -85,8 +85,9 @@ def chart(lines: Iterable[Line], x: str, y: str, *, dots: bool = False) -> str:
         _note(_LEFT + 5, _TOP + 9, y, "start"),
     ]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" role="img" '
-        f'aria-label="{html.escape(y)} over {html.escape(x)}" style="display:block;font:11px sans-serif">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{html.escape(y)} over {html.escape(x)}" '
+        'style="display:block;max-width:100%;height:auto;font:11px sans-serif">'
         + "".join(axis + drawn)
         + "</svg>"
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wafer import _wafer
+from wafer._arguments import several
 from wafer._errors import ConfigError
 from wafer._extras import need
 
@@ -61,10 +62,10 @@ def frame(results: Result | Sequence[Result], by: str = "run", *, library: str =
     """
     if by not in _ROWS:
         raise ConfigError(f"by: {by!r} is not one of {', '.join(_ROWS)}")
-    runs: list[Result] = list(results) if isinstance(results, Sequence) else [results]
-    if not runs:
-        raise ConfigError("results: there are none")
-    return made(columns(runs, by), library)
+    # Results make frames of themselves, so the class cannot be imported above.
+    from wafer.result import Result
+
+    return made(columns(several("results", results, Result), by), library)
 
 
 def made(table: Mapping[str, Any], library: str) -> Any:

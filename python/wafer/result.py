@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wafer import _html, _wafer, frames
-from wafer._arguments import instance
+from wafer._arguments import instance, several
 from wafer._colours import handle_colour
 from wafer._errors import ConfigError
 from wafer.latency import Latencies
@@ -309,8 +309,11 @@ class Result:
         lines: list[_html.Line] = [("device", "currentColor", volume, self.timeline.waf)]
         if len(self.handles) > 1:
             for key, handle in self.handles.items():
-                name = "GC" if key == "gc" else f"handle {key}"
-                lines.append((name, handle_colour(key), volume, handle.cumulative_waf))
+                if handle.total_host_bytes == 0:
+                    continue
+                # Gray can be read on the light and on the dark pages of notebooks.
+                name, colour = ("GC", "gray") if key == "gc" else (f"handle {key}", handle_colour(key))
+                lines.append((name, colour, volume, handle.cumulative_waf))
         rows = {
             "WAF": self.waf,
             "host": f"{self.host_bytes / 1e9:.4g} GB, {self.host_bytes / max(self.capacity, 1):.3g}x",
@@ -393,12 +396,7 @@ def report(
     >>> "<title>One run</title>" in page
     True
     """
-    runs = [results] if isinstance(results, Result) else list(results)
-    if not runs:
-        raise ConfigError("results: none to show")
-    for run in runs:
-        instance("results", run, Result)
-    page = _wafer.report([run.to_json() for run in runs], title)
+    page = _wafer.report([run.to_json() for run in several("results", results, Result)], title)
     if path is not None:
         write_text(Path(path), page)
     return page

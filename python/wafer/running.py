@@ -30,7 +30,7 @@ Progress = Callable[[str, int, int | None], None]
 
 
 class Settings(TypedDict, total=False):
-    """Settings of a run: keywords of :func:`run`, :func:`experiment` and :class:`Experiment`."""
+    """Settings of a run: keywords of :func:`run`, :func:`experiment` and :class:`wafer.Experiment`."""
 
     #: When to stop, counted from the first write: ``"8x"`` (multiples of the logical capacity) or a size
     #: such as ``"2TiB"``. A bare number is refused. Default: when the workload ends.

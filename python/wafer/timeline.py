@@ -162,7 +162,7 @@ class Timeline:
         Raises
         ------
         ConfigError
-            It is not a volume, or 0.
+            It is not a volume, 0, or more than the run has.
 
         Examples
         --------
@@ -174,6 +174,8 @@ class Timeline:
         if step <= 0:
             raise ConfigError(f"volume: {volume} must be above 0")
         written = float(self.host_bytes[-1]) if len(self) else 0.0
+        if step > written * (1 + 1e-6):
+            raise ConfigError(f"volume: {volume} is more than the run has, {written / self.capacity:.3g}x")
         at = np.arange(int(written * (1 + 1e-6) // step) + 1) * step
         host = np.minimum(at, written)
         return np.asarray(np.diff(self.media_at(host)) / np.diff(host), dtype=np.float64)

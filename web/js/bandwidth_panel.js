@@ -1,12 +1,12 @@
 // Bytes per second of hosts and media, where there is time.
 
 import { section } from "./dom.js";
-import { rate, seconds } from "./format.js";
+import { rate, seconds, tick } from "./format.js";
 import { column } from "./run.js";
 import { Chart } from "./chart.js";
 import { exporters } from "./exporting.js";
 
-const show = Object.assign((value) => (Number.isFinite(value) ? rate(value) : "–"), { axis: (value) => rate(value) });
+const show = Object.assign((value) => (Number.isFinite(value) ? rate(value) : "–"), { axis: (value) => tick(rate(value)) });
 
 export function bandwidthPanel(state) {
   const chart = new Chart({ id: "bandwidth-chart", title: "Bandwidth", yLabel: "per second", format: show, formatX: seconds, least: 0, height: state.live ? 215 : 220 });

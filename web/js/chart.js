@@ -223,9 +223,9 @@ export class Chart {
       // Beyond the end of a series the value is its last one, and says where that was.
       const ended = n >= 0 && (this.endsEarly(s) || n < near) && place > s.x[n];
       return el("span", { class: "entry" }, swatch(s), ` ${s.label} `, el("b", { "data-series": i }, this.format(value)),
-        ended ? ` at ${this.formatX(s.x[n])}` : null);
+        ended && this.formatX(s.x[n]) !== this.formatX(place) ? ` at ${this.formatX(s.x[n])}` : null);
     });
-    show(this.readout, el("span", { class: "at" }, this.formatX(place)), entries);
+    show(this.readout, el("span", { class: "at" }, this.formatX(place)), el("span", { class: "entries" }, entries));
   }
 
   key(event) {

@@ -59,7 +59,7 @@ export function micros(value) {
   return value < 999500 ? `${Number((value / 1000).toPrecision(3))} ms` : `${Number((value / 1e6).toPrecision(3))} s`;
 }
 
-/** Microseconds on an axis: round numbers stand without the digits that values have. */
-export function microsTick(value) {
-  return micros(value).replace(/\.0+(?= )/, "");
+/** The text of a tick, from that of a value: round numbers stand without the digits that values have. */
+export function tick(text) {
+  return text.replace(/\.0+(?= )/, "");
 }

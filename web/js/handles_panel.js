@@ -32,8 +32,9 @@ export function handlesPanel(state) {
       { name: "handle" }, { name: "written by" }, { name: "host", number: true }, { name: "media", number: true }, { name: "WAF", number: true },
       { name: "of all moved", number: true }, { name: "host, then moved by GC" },
     ], rows), el("p", { class: "note" },
-      "Media bytes of a handle are its host writes and what GC moved out of its RUs. gc is the RU that GC fills for all "
-      + "initially isolated handles: its host bytes are what was moved into it, its media bytes also what was moved again."));
+      "Media bytes of a handle are its host writes and what GC moved out of its RUs.",
+      run.handles.some((h) => h.key === "gc") ? " gc is the RU that GC fills for all initially isolated handles: "
+        + "its host bytes are what was moved into it, its media bytes also what was moved again." : null));
   };
   return { element, update };
 }

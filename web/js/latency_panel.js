@@ -1,7 +1,7 @@
 // Latency of runs with a clock: a table, percentile curves of all runs, and the selected run over time.
 
 import { section, show, el, table } from "./dom.js";
-import { count, micros, microsTick, rate, seconds } from "./format.js";
+import { count, micros, rate, seconds, tick } from "./format.js";
 import { column } from "./run.js";
 import { Chart, swatch } from "./chart.js";
 import { exporters } from "./exporting.js";
@@ -11,7 +11,7 @@ const COLUMNS = ["50", "99", "99.9", "99.99"];
 /** Percentiles stand at the number of their nines, latencies at their logarithm. */
 const nines = (percent) => -Math.log10(1 - percent / 100);
 const percentile = (at) => `p${Number((100 * (1 - 10 ** -at)).toFixed(Math.max(0, Math.ceil(at) - 2) + 1))}`;
-const latency = Object.assign((value) => micros(10 ** value), { axis: (value) => microsTick(10 ** value) });
+const latency = Object.assign((value) => micros(10 ** value), { axis: (value) => tick(micros(10 ** value)) });
 const whole = (low, high) => Array.from({ length: Math.floor(high) - Math.ceil(low) + 1 }, (_, i) => Math.ceil(low) + i);
 /** Ticks at 1, 2 and 5 of each power of ten. */
 const powers = (low, high) => whole(low - 1, high).flatMap((power) => [power, power + Math.log10(2), power + Math.log10(5)])

@@ -4,6 +4,7 @@ import { button, el, show } from "./dom.js";
 import { unpack } from "./data.js";
 import { save } from "./exporting.js";
 import { charts } from "./chart.js";
+import { keepAddress } from "./report_address.js";
 import { makeView } from "./view.js";
 
 async function main() {
@@ -18,6 +19,7 @@ async function main() {
       save("records.json", "application/json", JSON.stringify(records.length === 1 ? records[0] : records)));
     const view = makeView(root, root.dataset.title, subtitle, [keep]);
     view.setRuns(page);
+    keepAddress(root, view, charts.get("waf-chart"));
     globalThis.wafer = { view, charts, records };
   } catch (error) {
     show(root, el("p", { class: "error", role: "alert" }, `The report cannot be shown: ${error.message}`));

@@ -23,7 +23,9 @@ export function toRun({ label, record }) {
   const { timeline, metrics, provenance } = record;
   const geometry = provenance.geometry ?? null;
   const jobs = provenance.workload?.jobs ?? [];
-  const handles = Object.keys(timeline.handles ?? {}).sort(byKey).map((key) => ({
+  // Policies that keep handles apart move nothing into the RU of all.
+  const written = ([key, { host_bytes: host }]) => key !== "gc" || host.at(-1) > 0;
+  const handles = Object.entries(timeline.handles ?? {}).filter(written).map(([key]) => key).sort(byKey).map((key) => ({
     key,
     label: key === "gc" ? "gc" : `handle ${key}`,
     jobs: jobs.filter((job) => job.handles.includes(Number(key))).map((job) => job.name),

@@ -40,7 +40,7 @@ export function runsTable(caption, count, columns, text) {
     const found = rowsOf(texts, values, search.value, down);
     const heads = columns.map((column, i) => ({
       ...column,
-      name: el("button", { type: "button", class: "sort", onclick: () => sort(i) }, column.name, el("span", { "aria-hidden": "true" }, by === i ? (down ? " ↓" : " ↑") : "")),
+      name: el("button", { type: "button", class: "sort", onclick: () => sort(i) }, column.name, el("span", { "aria-hidden": "true" }, by === i ? (down ? " ↓" : " ↑") : " ↕")),
       sort: by === i ? (down ? "descending" : "ascending") : "none",
     }));
     show(body, table(caption, heads, found.slice(0, most).map((i) => columns.map((column) => column.cell(i)))));

@@ -159,6 +159,12 @@ describe("a run with a live page", () => {
     });
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(22, 25, 29)");
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+    const lines = await page.locator(".events tbody th").evaluateAll((all) => all.map((node) => {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      return range.getClientRects().length;
+    }));
+    assert.ok(lines.length > 0 && lines.every((n) => n === 1), `the time of an event is broken: ${lines}`);
     await done();
   });
 

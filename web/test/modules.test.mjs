@@ -57,12 +57,24 @@ test("handles are labelled with the jobs of the record, lists and ranges include
   const job = (name, handles) => ({ name, handles });
   const run = toRun({ label: "r", record: {
     name: "r", provenance: { workload: { jobs: [job("both", [0, 1]), job("range", [2, 3]), job("reads", [])] } },
-    timeline: { host_bytes: [1, 2, 2], media_bytes: [1, 4, 8], handles: Object.fromEntries(["0", "1", "2", "3", "gc"].map((k) => [k, { host_bytes: [], media_bytes: [] }])) },
+    timeline: { host_bytes: [1, 2, 2], media_bytes: [1, 4, 8], handles: Object.fromEntries(["0", "1", "2", "3", "gc"].map((k) => [k, { host_bytes: [0, 1, 1], media_bytes: [0, 1, 2] }])) },
     metrics: { device: { cumulative: [1, 2, 4], instantaneous: [1, 3, null], gc_only: [2] }, handles: {} },
   } });
   assert.deepEqual(run.handles.map((h) => h.jobs), [["both"], ["both"], ["range"], ["range"], []]);
   assert.deepEqual([...series(run, null, "instantaneous", 5, 0).values], [1, 3, NaN]);
   assert.deepEqual([...series(run, null, "clamped", 2, 0).values], [1, 2, 2]);
+});
+
+test("the RU of all relocated data is a handle only where something was moved into it", () => {
+  const keys = (moved) => toRun({ label: "r", record: {
+    provenance: {}, metrics: { device: {}, handles: {} },
+    timeline: { host_bytes: [1, 2], media_bytes: [1, 3], handles: { gc: { host_bytes: [0, moved], media_bytes: [0, moved] }, 0: { host_bytes: [1, 2], media_bytes: [1, 3] } } },
+  } }).handles.map((h) => h.key);
+  assert.deepEqual([keys(0), keys(1)], [["0"], ["0", "gc"]]);
+});
+
+test("a tick has no digits that are zero", () => {
+  assert.deepEqual(["80.0 GB/s", "0 B/s", "100 GB/s", "2.50 µs", "10.0 µs"].map(format.tick), ["80 GB/s", "0 B/s", "100 GB/s", "2.50 µs", "10 µs"]);
 });
 
 test("ticks are round and within", () => {

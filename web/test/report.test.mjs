@@ -129,6 +129,43 @@ describe("a report of two simulated runs", () => {
     await done();
   });
 
+  test("a link opens the view of its sender", async () => {
+    const sender = await open(url);
+    const address = () => sender.page.evaluate(() => location.hash);
+    assert.equal(await address(), "");
+    await sender.page.locator("#selected").selectOption("1");
+    await sender.page.getByText("Clamped", { exact: true }).click();
+    await sender.page.getByLabel("Limit of clamped WAF").fill("3");
+    await sender.page.getByLabel("Limit of clamped WAF").blur();
+    await sender.page.getByLabel(/^Show .* in the chart$/).first().uncheck();
+    await drag(sender.page, "#waf-chart", 0.25, 0.5);
+    const link = await sender.page.evaluate(() => location.href);
+    assert.match(link, /#run=2&metric=clamped&limit=3&curves=2&zoom=[\d.]+,[\d.]+$/);
+    const look = (page) => page.evaluate(() => {
+      const { state } = globalThis.wafer.view;
+      const chart = globalThis.wafer.charts.get("waf-chart");
+      return {
+        selected: [state.selected, document.getElementById("selected").value], metric: state.metric, limit: state.limit, shown: state.runs.map((run) => run.shown),
+        boxes: [...document.querySelectorAll("#runs input")].map((box) => box.checked), lines: chart.series.map((s) => s.label),
+        zoom: chart.visible().map((at) => at.toFixed(2)), findings: document.getElementById("findings").innerText,
+      };
+    });
+    const receiver = await open(link);
+    assert.deepEqual(await look(receiver.page), await look(sender.page));
+    assert.deepEqual((await look(receiver.page)).shown, [false, true]);
+    await sender.page.locator("#waf-chart").dblclick();
+    assert.doesNotMatch(await address(), /zoom/);
+    await sender.done();
+    await receiver.done();
+    // What an address cannot mean leaves the page as it is.
+    const odd = await open(`${url}#run=9&metric=x&limit=&interval=7&curves=0,a,2&zoom=1`);
+    assert.deepEqual(await odd.page.evaluate(() => {
+      const { state } = globalThis.wafer.view;
+      return [state.selected, state.metric, state.limit, state.interval, state.runs.map((run) => run.shown), globalThis.wafer.charts.get("waf-chart").range];
+    }), [0, "cumulative", 5, 0, [false, true], null]);
+    await odd.done();
+  });
+
   test("pictures and data can be saved", async () => {
     const { page, done } = await open(url);
     for (const section of ["waf", "handles", "units"]) {
@@ -219,6 +256,7 @@ describe("a report of two simulated runs", () => {
         closed: document.querySelectorAll("details:not([open])").length,
         exact: getComputedStyle(bar).printColorAdjust,
         bar: [getComputedStyle(bar).backgroundColor, bar.getBoundingClientRect().width > 5],
+        boxes: [...document.querySelectorAll("#runs input")].filter(seen).length,
         scroll: [...document.querySelectorAll(".scroll, pre")].filter((node) => node.scrollWidth > node.clientWidth + 1).length,
       };
     });
@@ -229,6 +267,7 @@ describe("a report of two simulated runs", () => {
     assert.ok(look.edge <= 700, `${look.edge}`);
     for (const tick of ["0", "6"]) assert.ok(look.ticks.includes(tick), look.ticks.join(" "));
     assert.deepEqual([look.closed, look.exact, look.scroll], [0, "exact", 0]);
+    assert.equal(look.boxes, 0, "boxes to click");
     assert.deepEqual(look.bar, ["rgb(0, 114, 178)", true]);
     await page.emulateMedia({ media: "screen", colorScheme: "dark" });
     await page.waitForFunction(() => !document.querySelector(".printed svg") && document.querySelector("details:not([open])"));
@@ -283,6 +322,15 @@ describe("a report of two simulated runs", () => {
     assert.ok(Math.min(...widths) >= 120, widths.join(" "));
     const labels = await page.locator("#configuration summary").allInnerTexts();
     assert.deepEqual(labels.map((label) => label.split(",").length), [3, 1]);
+    // On paper no key is broken.
+    await page.emulateMedia({ media: "print" });
+    await page.setViewportSize({ width: 700, height: 1000 });
+    const broken = () => page.locator("#configuration tbody th").evaluateAll((all) => all.filter((node) => {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      return range.getClientRects().length > 1;
+    }).map((node) => node.textContent));
+    assert.deepEqual(await broken(), []);
     await done();
   });
 });
@@ -363,6 +411,12 @@ describe("what comes from outside", () => {
       const lines = await swatches(selector);
       assert.deepEqual([lines.length, new Set(lines).size], [20, 20], selector);
     }
+    // Each line of the readout begins below the first.
+    const rows = new Map();
+    for (const { left, top } of await page.locator("#waf-chart .entry").evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ left, top }) => ({ left, top })))) {
+      rows.set(top, Math.min(rows.get(top) ?? Infinity, left));
+    }
+    assert.ok(rows.size > 1 && new Set(rows.values()).size === 1, JSON.stringify([...rows]));
     const picture = (await saved(page, "waf", "SVG")).toString();
     const ends = await page.evaluate((text) => {
       const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
@@ -434,6 +488,8 @@ describe("what comes from outside", () => {
     // The table: sorted by a click, searched by words.
     const names = () => page.locator("#runs tbody .open").allInnerTexts();
     assert.equal((await names()).length, 20);
+    // Each heading shows that it sorts.
+    for (const head of await page.locator("#runs thead th").allInnerTexts()) assert.match(head, / ↕$/);
     await page.getByRole("button", { name: "WAF", exact: true }).click();
     const order = records.map((record, i) => [record.summary.waf, i]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, i]) => `run\u00a0${i + 1}`);
     assert.deepEqual(await names(), order.slice(0, 20));

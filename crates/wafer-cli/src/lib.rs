@@ -118,6 +118,8 @@ fn usage(error: &clap::Error) -> u8 {
     let text = lines.join("; ").replace(":; ", ": ");
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     output::error(&format!("{text}; see --help"));
+    #[cfg(not(all(feature = "serve", feature = "mount", feature = "tui")))]
+    output::notice(error.kind() != clap::error::ErrorKind::InvalidSubcommand, args::LACKS);
     2
 }
 

@@ -1,6 +1,7 @@
-//! The progress bar: on stderr, only on a terminal, only for what takes over a second.
+//! Progress on stderr, only of what takes over a second: a bar on a terminal, a line a minute elsewhere.
 
 use std::fmt::Write;
+use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -8,9 +9,12 @@ use indicatif::{
     DecimalBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
 };
 use wafer_lab::{Checked, Progress, Stage};
+use wafer_output as output;
 
 /// Delay before anything is drawn.
 const DELAY: Duration = Duration::from_secs(1);
+/// Time between two lines where there is no terminal.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// One bar for all runs together.
 pub(crate) struct Bar {
@@ -23,6 +27,8 @@ pub(crate) struct Bar {
 struct State {
     runs: Vec<Run>,
     shown: bool,
+    /// Lines so far; where there is a terminal, there are none.
+    lines: Option<u32>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -37,7 +43,8 @@ impl Bar {
     pub(crate) fn new(experiments: &[Checked], quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let run = |c: &Checked| Run { run: (0, c.experiment.volume_bytes()), ..Run::default() };
-        let state = State { runs: experiments.iter().map(run).collect(), shown: false };
+        let lines = (!std::io::stderr().is_terminal()).then_some(0);
+        let state = State { runs: experiments.iter().map(run).collect(), shown: false, lines };
         Bar { bar, start: Instant::now(), runs: Mutex::new(state), quiet }
     }
 
@@ -56,6 +63,14 @@ impl Bar {
         }
         let done: u64 = state.runs.iter().map(|r| r.precondition.0 + r.run.0).sum();
         let total = state.runs.iter().map(|r| Some(r.precondition.1 + r.run.1?)).sum();
+        if let Some(lines) = &mut state.lines {
+            let elapsed = self.start.elapsed();
+            if elapsed >= MINUTE * (*lines + 1) {
+                *lines = (elapsed.as_secs() / MINUTE.as_secs()) as u32;
+                output::notice(false, &line(done, total, elapsed));
+            }
+            return;
+        }
         if !state.shown && self.start.elapsed() >= DELAY {
             state.shown = true;
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -75,6 +90,17 @@ impl Bar {
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Returns what a line says after `done` bytes.
+fn line(done: u64, total: Option<u64>, elapsed: Duration) -> String {
+    let rate = done as f64 / elapsed.as_secs_f64().max(1e-3);
+    let written = output::bytes(done);
+    let speed = output::bytes(rate as u64);
+    let Some(total) = total else { return format!("{written} written, {speed}/s") };
+    let left = output::seconds(total.saturating_sub(done) as f64 / rate.max(1.0));
+    let share = output::percent(done as f64 / total.max(1) as f64);
+    format!("{share}: {written} of {}, {speed}/s, {left} left", output::bytes(total))
 }
 
 /// A bar of steps of about the same length.
@@ -139,4 +165,20 @@ fn style(total: Option<u64>) -> ProgressStyle {
 /// Bytes a second since the start: the bar's own estimate would begin only when it is first drawn.
 fn mean_rate(state: &ProgressState) -> f64 {
     state.pos() as f64 / state.elapsed().as_secs_f64().max(1e-3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_share_rate_and_what_is_left() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(
+            line(30 << 30, Some(120 << 30), minute),
+            "25.0 %: 32.2 GB of 129 GB, 537 MB/s, 3 min left"
+        );
+        assert_eq!(line(6_000_000_000, None, minute), "6.00 GB written, 100 MB/s");
+        assert_eq!(line(0, Some(0), Duration::ZERO), "0.0 %: 0 B of 0 B, 0 B/s, 0 ms left");
+    }
 }

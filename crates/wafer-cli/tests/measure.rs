@@ -94,7 +94,9 @@ fn a_command_is_measured_with_missed_readings_and_a_reset() {
     let page = std::fs::read_to_string(&html).unwrap();
     assert!(page.starts_with("<!doctype html>"));
     let again = folder.path().join("again.html").display().to_string();
-    assert!(wafer(&["report", &json, "-o", &again]).status.success());
+    let done = wafer(&["report", &json, "-o", &again]);
+    assert!(done.status.success());
+    assert!(String::from_utf8_lossy(&done.stderr).contains(": 1 run, "), "{done:?}");
     assert_eq!(page, std::fs::read_to_string(&again).unwrap());
 }
 

@@ -87,6 +87,9 @@ def plot_result(
     plot_published(result, ax, color=style["color"])
     if handles:
         for key, handle in result.handles.items():
+            # Where policies keep handles apart, nothing is moved into the GC open RU.
+            if handle.total_host_bytes == 0:
+                continue
             name = "GC open RU" if key == "gc" else f"handle {key}"
             colour, dashes = handle_colour(key), (0, (3, 1.5)) if key == "gc" else "-"
             ax.plot(timeline.volume, handle.cumulative_waf, label=name, color=colour, ls=dashes, lw=1)

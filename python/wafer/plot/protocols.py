@@ -29,6 +29,10 @@ class PartOfRun(Protocol):
     """A handle over a run: :class:`wafer.Handle`."""
 
     @property
+    def total_host_bytes(self) -> int:
+        """Bytes written through it."""
+
+    @property
     def cumulative_waf(self) -> Array:
         """Cumulative WAF."""
 

@@ -74,7 +74,7 @@ pub(crate) struct Cli {
 
 /// A note for builds without some of the commands.
 #[cfg(not(all(feature = "serve", feature = "mount", feature = "tui")))]
-const LACKS: &str =
+pub(crate) const LACKS: &str =
     "Built without all of serve, mount and top: `cargo build --release -p wafer-cli` has them.";
 
 const EXAMPLES: &str = "\

@@ -22,6 +22,13 @@ pub(crate) fn run(args: &ReportArgs, quiet: bool) -> anyhow::Result<()> {
     }
     write_text(&args.output, &page)?;
     let size = output::bytes(page.len() as u64);
-    output::notice(quiet, &format!("{}: {count} runs, {size}", args.output.display()));
+    output::notice(
+        quiet,
+        &format!(
+            "{}: {count} {}, {size}",
+            args.output.display(),
+            if count == 1 { "run" } else { "runs" }
+        ),
+    );
     Ok(())
 }
