@@ -4,6 +4,8 @@
 //! give a mean with a 95 % interval (Student's t). Two experiments with the same seeds are compared seed
 //! by seed, which removes the variation that the seeds have in common.
 
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
 use crate::RecordError;
 
 /// Confidence of the intervals in records, tables and figures.
@@ -91,30 +93,8 @@ pub fn student(freedom: usize, confidence: f64) -> f64 {
     if freedom == 0 {
         return f64::NAN;
     }
-    // The probability grows with the angle, so bisection finds the angle.
-    let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
-    for _ in 0..60 {
-        let middle = (low + high) / 2.0;
-        if probability(freedom, middle) < confidence {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    (freedom as f64).sqrt() * low.tan()
-}
-
-/// Returns the probability of |t| < sqrt(`freedom`) tan(`angle`): Abramowitz and Stegun, Handbook of
-/// Mathematical Functions, 26.7.3 for odd and 26.7.4 for even `freedom`.
-fn probability(freedom: usize, angle: f64) -> f64 {
-    let (sine, cosine) = angle.sin_cos();
-    let odd = freedom % 2 == 1;
-    let (mut term, mut sum) = (if odd { cosine } else { 1.0 }, 0.0);
-    for power in (freedom % 2..freedom.saturating_sub(1)).step_by(2) {
-        sum += term;
-        term *= cosine * cosine * (power + 1) as f64 / (power + 2) as f64;
-    }
-    if odd { (angle + sine * sum) * std::f64::consts::FRAC_2_PI } else { sine * sum }
+    let t = StudentsT::new(0.0, 1.0, freedom as f64);
+    t.map_or(f64::NAN, |t| t.inverse_cdf(0.5 + confidence / 2.0))
 }
 
 #[cfg(test)]
