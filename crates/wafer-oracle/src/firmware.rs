@@ -213,6 +213,14 @@ impl Oracle {
                 let coldest = self.closed(group).into_iter().min_by_key(|unit| erases(*unit));
                 match coldest {
                     Some(coldest) if most > erases(coldest) + firmware.wear_difference => {
+                        // Cold data goes to the most worn free unit, the first of equals.
+                        let free = &self.free[usize::from(group)];
+                        let worn = free.iter().map(|unit| erases(*unit)).max();
+                        let at = free.iter().position(|unit| Some(erases(*unit)) == worn);
+                        let free = &mut self.free[usize::from(group)];
+                        let taken = at.and_then(|at| free.remove(at));
+                        free.extend(taken);
+                        free.rotate_right(1);
                         self.move_data(coldest);
                     }
                     _ => {}

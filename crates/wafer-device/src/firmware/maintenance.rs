@@ -101,6 +101,7 @@ impl<O: Observer> Device<O> {
                 let range = self.groups[usize::from(group)].range.clone();
                 let most = range.map(|ru| self.rus.units[ru as usize].erases).max().unwrap_or(0);
                 if most - self.rus.units[coldest.index()].erases > firmware.wear_difference {
+                    self.rus.offer_most_worn(group);
                     self.copy_unit(group, coldest, by);
                 }
             }

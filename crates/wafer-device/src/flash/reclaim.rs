@@ -145,6 +145,16 @@ impl ReclaimUnits {
         ru
     }
 
+    /// Puts the most worn free reclaim unit of a group, the first of equals, where the next is taken.
+    pub(crate) fn offer_most_worn(&mut self, group: u16) {
+        let free = &mut self.free[usize::from(group)];
+        let erases = |at: &usize| self.units[free[*at] as usize].erases;
+        let most = (0..free.len()).rev().max_by_key(erases);
+        if let Some(ru) = most.and_then(|at| free.remove(at)) {
+            free.push_front(ru);
+        }
+    }
+
     /// Makes an open reclaim unit a candidate for collection.
     pub(crate) fn close(&mut self, ru: RuIndex, now: u64) {
         let unit = &mut self.units[ru as usize];
