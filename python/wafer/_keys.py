@@ -74,7 +74,7 @@ class DeviceKeys(TypedDict, total=False):
     """With ``gc.destination = "generation"``: number of generations of relocated data that get reclaim units
     of their own, 1 to 8. Data moved more often joins the last generation.
     """
-    gc_separation: Literal["sepbit", "midas", "multilog", "dac", "deathtime"]
+    gc_separation: Literal["sepbit", "midas", "multilog", "dac", "warcip", "deathtime"]
     """Separation of data by lifetime within each handle, without hints from the host, for written and
     relocated data alike. It excludes ``gc.destination``. Default: none, except for ``gittins``, which
     chooses "deathtime" if there is no ``gc.destination`` and enough space, and ``adaptive``, which changes
@@ -82,6 +82,41 @@ class DeviceKeys(TypedDict, total=False):
     """
     gc_order: Literal["written", "spread"]
     """Which of a victim's pages fill the open reclaim unit if not all of them fit."""
+    firmware_write_buffer: str | int
+    """Memory in which written pages wait, at most the logical capacity; 0: none. A page that is written again
+    while it waits, in whole or in part, is programmed once. When it is full, the page that has waited
+    longest is programmed. Flush does not empty it: the buffer survives a loss of power.
+    """
+    firmware_slc_cache: str | int
+    """Single-level-cell (SLC) region beside the reclaim units that takes all host writes first, at most the
+    logical capacity; 0: none. When it is full, its oldest page is folded: written to the reclaim unit of
+    its handle, unless it was overwritten meanwhile. The SLC programs count as media bytes.
+    """
+    firmware_parity: int
+    """Pages of data for each page of parity within a reclaim unit (RAIN n+1), 1 to 1024; 0: no parity. Parity
+    takes space beside the reclaim units' size, and is written when a stripe or its reclaim unit is closed.
+    """
+    firmware_wear_difference: int
+    """Static wear levelling: the largest difference between the erases of any reclaim unit and those of the
+    least erased closed one, 1 to 2^30; 0: off. Beyond it the data of the latter is moved.
+    """
+    firmware_refresh_after: float
+    """Refresh: device writes after which the data of a closed reclaim unit is moved, above 0, at most 1000000;
+    0: never.
+    """
+    firmware_reads_before_move: int
+    """Read disturb: pages read from a reclaim unit since its erase after which its data is moved, 1 to 2^30;
+    0: any number.
+    """
+    firmware_open_limit: float
+    """Reclaim unit time limit: device writes after which an open reclaim unit is closed although it is not
+    full, above 0, at most 1000000; 0: never. The drive counts no seconds, so this stands in for ERUTL.
+    """
+    firmware_retire_after: int
+    """Retirement: erases after which a reclaim unit is used no more, 1 to 2^30; 0: never. Reclaim units
+    differ: each has its own limit within a tenth of this, by its number. Retirement ends when no more can
+    be spared.
+    """
     namespaces: Sequence[Mapping[str, Any]]
     """Namespaces in order of NSID, from 1. Default: one namespace of the whole capacity with a placement
     handle for each reclaim unit handle.
@@ -184,6 +219,8 @@ class DeviceKeys(TypedDict, total=False):
     """Keys of the table ``handle_isolation``."""
     gc: Mapping[str, Any]
     """Keys of the table ``gc``."""
+    firmware: Mapping[str, Any]
+    """Keys of the table ``firmware``."""
     service: Mapping[str, Any]
     """Keys of the table ``service``."""
     timing: Mapping[str, Any]
@@ -209,6 +246,14 @@ DOTTED: dict[str, str] = {
     "gc_generations": "gc.generations",
     "gc_separation": "gc.separation",
     "gc_order": "gc.order",
+    "firmware_write_buffer": "firmware.write_buffer",
+    "firmware_slc_cache": "firmware.slc_cache",
+    "firmware_parity": "firmware.parity",
+    "firmware_wear_difference": "firmware.wear_difference",
+    "firmware_refresh_after": "firmware.refresh_after",
+    "firmware_reads_before_move": "firmware.reads_before_move",
+    "firmware_open_limit": "firmware.open_limit",
+    "firmware_retire_after": "firmware.retire_after",
     "service_submit_us": "service.submit_us",
     "service_latency_us": "service.latency_us",
     "service_bandwidth": "service.bandwidth",
@@ -250,4 +295,4 @@ DOTTED: dict[str, str] = {
 }
 
 #: Tables of a device file.
-TABLES: tuple[str, ...] = ("reclaim_unit", "handle_isolation", "gc", "service", "timing", "timing.power", "endurance",)
+TABLES: tuple[str, ...] = ("reclaim_unit", "handle_isolation", "gc", "firmware", "service", "timing", "timing.power", "endurance",)

@@ -101,3 +101,33 @@ fn a_broken_record_is_an_error_of_one_line() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("broken.json:2: ") && error.lines().count() == 1, "{error}");
 }
+
+#[test]
+fn what_firmware_adds_is_counted_and_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = |keys: &[&str]| -> Vec<String> {
+        keys.iter().flat_map(|key| ["--set".to_owned(), (*key).to_owned()]).collect()
+    };
+    let keys = set(&["firmware.parity=15", "firmware.slc_cache=4MiB"]);
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let path = run(folder.path(), "firmware.json", &keys);
+    let record = crate::schema::valid(&std::fs::read(&path).unwrap());
+    let summary = &record["summary"];
+    let count = |key: &str| summary[key].as_u64().unwrap();
+    let page = record["provenance"]["geometry"]["page_bytes"].as_u64().unwrap();
+    let pages = ["host_pages", "relocated_pages", "parity_pages", "cache_pages"].map(count);
+    assert_eq!(count("media_bytes"), pages.iter().sum::<u64>() * page);
+    assert!(pages.iter().all(|pages| *pages > 0), "{summary}");
+    let text = String::from_utf8(wafer(&["explain", &path]).stdout).unwrap();
+    assert!(text.contains("Parity adds ") && text.contains("The SLC cache adds "), "{text}");
+}
+
+#[test]
+fn a_run_with_a_clock_refuses_what_has_no_times() {
+    let arguments = ["run", "--device", "pm9a3", "--set", "capacity=1GiB", "--set"];
+    let more = ["firmware.slc_cache=64MiB", "--fio", "tests/bad/good.fio", "--time"];
+    let output = wafer(&[&arguments[..], &more[..], &["--json", "-"]].concat());
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("`firmware.slc_cache` has no times yet"), "{text}");
+}
