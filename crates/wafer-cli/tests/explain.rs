@@ -124,7 +124,8 @@ fn what_firmware_adds_is_counted_and_explained() {
 
 #[test]
 fn a_run_with_a_clock_refuses_what_has_no_times() {
-    let arguments = ["run", "--device", "pm9a3", "--set", "capacity=1GiB", "--set"];
+    let small = ["capacity=1GiB", "--set", "reclaim_unit.size=4MiB", "--set"];
+    let arguments = [&["run", "--device", "pm9a3", "--set"][..], &small].concat();
     let more = ["firmware.slc_cache=64MiB", "--fio", "tests/bad/good.fio", "--time"];
     let output = wafer(&[&arguments[..], &more[..], &["--json", "-"]].concat());
     let text = String::from_utf8(output.stderr).unwrap();
