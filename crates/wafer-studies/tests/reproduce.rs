@@ -46,10 +46,13 @@ fn table(plan: &Plan) -> Reproduction {
 }
 
 #[test]
-fn there_are_seven_studies_of_many_figures() {
+fn there_are_eight_studies_of_many_figures() {
     let studies = studies();
     let names: Vec<&str> = studies.iter().map(|s| s.name.as_str()).collect();
-    assert_eq!(names, ["kioxia", "micron", "namespaces", "pm9d3a", "ssd-iq", "warp", "zn540"]);
+    assert_eq!(
+        names,
+        ["kioxia", "micron", "namespaces", "pm9d3a", "qlc", "ssd-iq", "warp", "zn540"]
+    );
     let rows: usize = studies.iter().map(|s| s.rows.len()).sum();
     assert!(rows > 200, "{rows}");
 }
