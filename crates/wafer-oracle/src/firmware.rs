@@ -198,13 +198,14 @@ impl Oracle {
             self.close_overdue(open_limit);
         }
         for group in 0..self.sizes.groups {
-            let closed_at = |oracle: &Oracle, unit: &u32| oracle.units[*unit as usize].closed_order;
-            while firmware.refresh_after > 0.0 {
-                let closed = self.closed(group).into_iter();
-                let Some(oldest) = closed.min_by_key(|unit| closed_at(self, unit)) else { break };
-                if self.clock - self.units[oldest as usize].closed_at <= refresh {
-                    break;
-                }
+            let oldest = |oracle: &Oracle| {
+                let closed = oracle.closed(group).into_iter();
+                closed.min_by_key(|unit| oracle.units[*unit as usize].closed_order)
+            };
+            while let Some(oldest) = oldest(self)
+                && firmware.refresh_after > 0.0
+                && self.clock - self.units[oldest as usize].closed_at > refresh
+            {
                 self.move_data(oldest);
             }
             if firmware.wear_difference > 0 {

@@ -43,7 +43,8 @@ fn limit(firmware: &FirmwareConfig, ru: u32) -> u32 {
     let middle = u64::from(firmware.retire_after);
     let (least, span) = (middle - middle / SPREAD, 2 * (middle / SPREAD) + 1);
     // Multiplicative hashing spreads the numbers evenly.
-    let drawn = (u64::from(ru).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * span >> 32;
+    let hashed = u64::from(ru).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let drawn = (hashed * span) >> 32;
     (least + drawn) as u32
 }
 
