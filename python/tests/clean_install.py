@@ -88,7 +88,9 @@ def main(package: Path, environment: Path) -> None:
     look = [binaries / "python", "-c", LOOK]
     done = subprocess.run(look, cwd=environment, env=inside, check=True, stdout=subprocess.PIPE)
     seen = json.loads(done.stdout)
-    assert set(seen["packages"]) <= {"wafer", "numpy", "tqdm", "tomli", "pip", "setuptools"}, seen["packages"]
+    assert set(seen["packages"]) <= {"wafer", "numpy", "tqdm", "tomli", "tomli_w", "pip", "setuptools"}, seen[
+        "packages"
+    ]
     assert seen["place"].startswith(str(environment.resolve())), seen["place"]
     assert not HEAVY & set(seen["modules"]), seen["modules"]
     assert seen["importing"] < 0.3, f"import wafer takes {seen['importing']:.2f} s"

@@ -1,11 +1,13 @@
-"""TOML: reading with the standard library, writing the little that configurations need."""
+"""TOML: reading with the standard library, writing with tomli_w."""
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
+
+import tomli_w
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -39,41 +41,33 @@ def nested(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def value(item: Any) -> str:
     """Returns a value on one line."""
-    if isinstance(item, bool):
-        return "true" if item else "false"
-    if isinstance(item, str):
-        # JSON's escapes are TOML's, but for DEL.
-        return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(item, Mapping):
         pairs = (f"{_key(k)} = {value(v)}" for k, v in item.items() if v is not None)
         return "{ " + ", ".join(pairs) + " }"
     if isinstance(item, (list, tuple)):
         return "[" + ", ".join(value(v) for v in item) + "]"
-    if hasattr(item, "item"):  # a NumPy scalar
-        return value(item.item())
-    if isinstance(item, (int, float)):
-        return repr(item)
-    if hasattr(item, "__fspath__"):
-        return value(str(item))
-    raise TypeError(f"cannot write a {type(item).__name__} as TOML")
+    return tomli_w.dumps({"v": _plain(item)}).removeprefix("v = ").removesuffix("\n")
 
 
 def document(table: Mapping[str, Any]) -> str:
-    """Returns a document: simple values first, then tables as sections; ``None`` is left out."""
-    lines: list[str] = []
-    _section(lines, "", table)
-    return "\n".join(lines) + "\n"
+    """Returns a document; ``None`` is left out."""
+    return tomli_w.dumps(_plain(table))
 
 
-def _section(lines: list[str], prefix: str, table: Mapping[str, Any]) -> None:
-    tables = {k: v for k, v in table.items() if isinstance(v, Mapping)}
-    lines.extend(f"{_key(k)} = {value(v)}" for k, v in table.items() if v is not None and k not in tables)
-    for key, inner in tables.items():
-        name = f"{prefix}.{_key(key)}" if prefix else _key(key)
-        lines.append(f"\n[{name}]")
-        _section(lines, name, inner)
+def _plain(item: Any) -> Any:
+    """Returns a value as TOML has it: NumPy scalars as numbers, paths as text, nothing that is ``None``."""
+    if isinstance(item, Mapping):
+        return {str(k): _plain(v) for k, v in item.items() if v is not None}
+    if isinstance(item, (list, tuple)):
+        return [_plain(v) for v in item]
+    if hasattr(item, "item"):  # a NumPy scalar
+        return item.item()
+    if hasattr(item, "__fspath__"):
+        return os.fspath(item)
+    if isinstance(item, (bool, int, float, str)):
+        return item
+    raise TypeError(f"cannot write a {type(item).__name__} as TOML")
 
 
 def _key(key: str) -> str:
-    bare = key and all(c.isascii() and (c.isalnum() or c in "_-") for c in key)
-    return key if bare else json.dumps(key)
+    return tomli_w.dumps({key: 0}).removesuffix(" = 0\n")
