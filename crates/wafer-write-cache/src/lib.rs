@@ -157,16 +157,6 @@ impl WriteCache {
         self.waiting.contains_key(&(namespace.0, page))
     }
 
-    /// Returns the number of pages that wait.
-    pub fn len(&self) -> usize {
-        self.waiting.len()
-    }
-
-    /// Returns whether no page waits.
-    pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
-
     /// Takes over a saved cache of the same sizes. `pages` returns the pages of a namespace, if there is one.
     ///
     /// # Errors
