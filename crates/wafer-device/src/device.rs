@@ -5,13 +5,10 @@ use crate::config::DeviceConfig;
 use crate::firmware::cached;
 use crate::firmware::maintenance::Maintenance;
 use crate::flash::mapping::{Label, PageMap, RuIndex};
-use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits, State};
 use crate::flash::segment::{NONE, Segments};
 use crate::flash::writers::Writers;
-use crate::gc::policy::{self, VictimPolicy};
 use crate::geometry::Geometry;
 use crate::layout::Layout;
-use crate::rng::{DeviceRng, Purpose};
 use crate::slots::Slots;
 use crate::tuning::Tuner;
 use crate::tuning::arrangement::{self, Arrangement};
@@ -20,6 +17,9 @@ use wafer_interface::InvalidKey;
 use wafer_interface::{
     Counters, HandleCounters, NsId, Observer, Owner, Placement, RgId, RuId, RuhId,
 };
+use wafer_policies::{self as policy, VictimPolicy};
+use wafer_policies::{DeviceRng, Purpose};
+use wafer_policies::{NOT_CLOSED, ReclaimUnits, State};
 use wafer_separation::Rule;
 use wafer_write_cache::WriteCache;
 
@@ -181,7 +181,7 @@ impl<O: Observer> Device<O> {
             let message = format!("no memory for the map of {} pages: {e}", geometry.logical_pages);
             InvalidKey::new("capacity", message)
         })?;
-        let rus = ReclaimUnits::new(&geometry);
+        let rus = ReclaimUnits::new((0..geometry.groups).map(|group| geometry.group_range(group)));
         let rng = DeviceRng::new(seed, Purpose::Segments);
         let handles = usize::from(geometry.handles);
         let group = |number| Group { range: geometry.group_range(number), floor: 0 };

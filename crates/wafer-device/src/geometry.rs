@@ -5,9 +5,9 @@ use std::ops::Range;
 use wafer_interface::{Bytes, FirmwareConfig, LBA_BYTES};
 
 use crate::config::DeviceConfig;
-use crate::gc::policy;
 use wafer_interface::InvalidKey;
 use wafer_interface::{EnduranceConfig, Isolation};
+use wafer_policies as policy;
 
 /// Largest number of reclaim unit handles: a placement handle list holds 128
 /// (NVMe Base 2.1, namespace management data structure).

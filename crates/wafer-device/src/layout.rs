@@ -1,11 +1,12 @@
 //! Where a device puts data: how it relocates and separates, and whether it can work with the reclaim units that
 //! this keeps open.
 
-use crate::config::{Destination, DeviceConfig, GcConfig, RelocationOrder};
-use crate::gc::policy;
+use crate::config::DeviceConfig;
 use crate::geometry::{Geometry, isolation, range, ru_count_key};
 use wafer_interface::InvalidKey;
 use wafer_interface::Isolation;
+use wafer_policies as policy;
+use wafer_policies::{Destination, GcConfig, RelocationOrder};
 use wafer_separation::{Separation, Sizes, death_time};
 
 /// Spare reclaim units for each generation of each handle that a policy asks for. Measured with

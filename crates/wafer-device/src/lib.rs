@@ -15,9 +15,8 @@
 //! - `flash/mapping.rs` and `flash/segment.rs`: the map names a page's *segment*, a run of pages appended to one
 //!   RU. Write amplification depends only on which RU a page is in and how many of its pages are valid, so
 //!   relocation re-labels whole segments. `flash/merge.rs` keeps segments few.
-//! - `flash/reclaim.rs`: the states of RUs, their valid counts, and the smallest of these.
-//! - `gc/collect.rs`: when garbage is collected and where valid pages go. [`policy`] chooses the victim,
-//!   a rule of `wafer-separation` the class of a page.
+//! - `gc/collect.rs`: when garbage is collected and where valid pages go. [`policy`], the crate `wafer-policies`,
+//!   keeps the states and valid counts of RUs and chooses the victim; a rule of `wafer-separation` the class of a page.
 //! - `firmware`: caches in front of the RUs, and the care of the media: wear levelling, refresh, retirement.
 //! - `namespace.rs`: namespaces that are created and deleted while the device runs.
 //! - `state`: the whole device as a value, to save and to restore, and the check of its invariants.
@@ -32,7 +31,7 @@
 //! # Invariants
 //! [`Device::check_invariants`] checks them from scratch:
 //! - each mapped page is valid in exactly one place, and valid counts equal the map;
-//! - free + open + closed RUs are all RUs, and at least one RU of each group is free;
+//! - free + open + closed + retired RUs are all RUs, and at least one RU of each group is free;
 //! - media bytes are the pages that hosts wrote, those relocated, parity and SLC programs, times the page size;
 //! - the media bytes of the handles, with what was moved again out of shared GC RUs, are those of host pages and relocation.
 //!
@@ -61,7 +60,6 @@ mod gc;
 mod geometry;
 mod layout;
 mod namespace;
-mod rng;
 mod slots;
 mod state;
 #[cfg(test)]
@@ -69,14 +67,13 @@ mod state;
 mod tests;
 mod tuning;
 
-pub use config::{
-    Destination, DeviceConfig, GcConfig, NamespaceConfig, ReclaimUnitConfig, RelocationOrder,
-};
+pub use config::{DeviceConfig, NamespaceConfig, ReclaimUnitConfig};
 pub use device::Device;
-pub use gc::policy;
 pub use geometry::Geometry;
 pub use layout::{Layout, Relocation};
 pub use namespace::NamespaceError;
 pub use state::{DeviceState, StateError};
 pub use wafer_interface::{Attribution, Collected, EnduranceConfig, Isolation};
+pub use wafer_policies as policy;
+pub use wafer_policies::{Destination, GcConfig, RelocationOrder};
 pub use wafer_separation::Separation;

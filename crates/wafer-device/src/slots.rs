@@ -1,9 +1,9 @@
 //! The numbers of the open reclaim units of a device.
 
-use crate::flash::reclaim::Contents;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use wafer_interface::{Owner, RuhId};
+use wafer_policies::Contents;
 
 /// How slots are numbered within a group: `handles` for hosts, then one for relocated data of
 /// initially isolated handles, then for each handle one for each generation of its relocated data

@@ -6,12 +6,12 @@
 use crate::device::{Device, Slot};
 use crate::flash::mapping::RuIndex;
 use crate::flash::open::HostWrite;
-use crate::flash::reclaim::State;
 use crate::flash::segment::NONE;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use serde::{Deserialize, Serialize};
 use wafer_interface::{FdpEvent, FirmwareConfig, Observer, Owner, RgId, RuId, RuhId};
+use wafer_policies::State;
 
 /// A tenth: how much the limits of reclaim units differ from the configured one, either way.
 const SPREAD: u64 = 10;

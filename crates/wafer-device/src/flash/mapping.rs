@@ -6,10 +6,8 @@ type Memory = memmap2::MmapMut;
 #[cfg(target_arch = "wasm32")]
 type Memory = Vec<Label>;
 
-/// A segment's number in the map and in the segment table.
-pub(crate) type Label = u32;
-/// Index of a reclaim unit in the tables. The last index stands for "unmapped".
-pub(crate) type RuIndex = u32;
+pub(crate) use wafer_policies::{Label, RuIndex};
+
 /// The label of unmapped pages. A fresh map is zeroed memory, so everything is unmapped.
 pub(crate) const UNMAPPED: Label = 0;
 

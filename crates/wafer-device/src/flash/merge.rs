@@ -7,10 +7,10 @@
 
 use crate::device::Device;
 use crate::flash::mapping::Label;
-use crate::flash::reclaim::NOT_CLOSED;
 use crate::flash::segment::{DIVIDED, NONE};
-use crate::rng::DeviceRng;
 use wafer_interface::Observer;
+use wafer_policies::DeviceRng;
+use wafer_policies::NOT_CLOSED;
 
 impl<O: Observer> Device<O> {
     /// Merges neighbouring segments of closed and relocation reclaim units up to the size of a whole

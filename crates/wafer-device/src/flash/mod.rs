@@ -3,7 +3,6 @@
 pub(crate) mod mapping;
 pub(crate) mod merge;
 pub(crate) mod open;
-pub(crate) mod reclaim;
 mod report;
 pub(crate) mod segment;
 pub(crate) mod write;

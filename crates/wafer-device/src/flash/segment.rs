@@ -11,8 +11,8 @@
 //! constructs it).
 
 use crate::flash::mapping::{Label, RuIndex, UNMAPPED, prefetch};
-use crate::flash::reclaim::ReclaimUnit;
-use crate::rng::DeviceRng;
+use wafer_policies::DeviceRng;
+use wafer_policies::ReclaimUnit;
 use wafer_separation::Content;
 
 /// In `Segment::ru`: the label is divided, the other bits number its division.

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rng::DeviceRng;
+use wafer_policies::DeviceRng;
 
 /// Commands after which older ones count half: a few queues of depth 32.
 const WINDOW: u32 = 128;

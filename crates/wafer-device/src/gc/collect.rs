@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use crate::config::RelocationOrder;
 use crate::device::{Device, Slot};
 use crate::flash::mapping::{Label, RuIndex};
-use crate::flash::reclaim::{Contents, NOT_CLOSED, ReclaimUnit};
 use crate::flash::segment::NONE;
-use crate::gc::policy::{RuView, VictimPolicy};
 use crate::layout::Relocation;
 use wafer_interface::Isolation;
 use wafer_interface::{Cause, Collection, FdpEvent, MediaWork, Observer, Owner, RgId, RuId, RuhId};
+use wafer_policies::RelocationOrder;
+use wafer_policies::{Contents, NOT_CLOSED, ReclaimUnit};
+use wafer_policies::{RuView, VictimPolicy};
 use wafer_separation::Victim;
 
 /// How far ahead a victim's segments are asked for.

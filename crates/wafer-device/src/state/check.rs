@@ -6,12 +6,12 @@ use std::ops::Range;
 use super::error::StateError;
 use crate::device::{Device, Slot};
 use crate::flash::mapping::{Label, RuIndex, UNMAPPED};
-use crate::flash::reclaim::{Contents, NOT_CLOSED, ReclaimUnit, State};
 use crate::flash::segment::{DIVIDED, NONE};
 use crate::geometry::{Geometry, MAX_HANDLES, MAX_NAMESPACES};
 use crate::layout::Relocation;
 use wafer_interface::Isolation;
 use wafer_interface::{NsId, Observer, Owner};
+use wafer_policies::{Contents, NOT_CLOSED, ReclaimUnit, State};
 
 /// No count of pages, bytes or events gets there; sums of a few do not overflow.
 const MOST: u64 = 1 << 60;

@@ -19,12 +19,12 @@ use serde::{Deserialize, Serialize};
 use crate::config::DeviceConfig;
 use crate::device::{Device, Slot};
 use crate::firmware::maintenance::Maintenance;
-use crate::flash::reclaim::{MinIndex, ReclaimUnits};
 use crate::flash::segment::Segments;
 use crate::flash::writers::Writers;
-use crate::gc::policy::Learned;
-use crate::rng::DeviceRng;
 use wafer_interface::{Counters, HandleCounters, Observer};
+use wafer_policies::DeviceRng;
+use wafer_policies::Learned;
+use wafer_policies::{MinIndex, ReclaimUnits};
 use wafer_separation::Rule;
 use wafer_write_cache::WriteCache;
 

@@ -1,14 +1,15 @@
 //! Arrangements: what an adaptive device chooses among, and the change from one to another.
 
-use crate::config::{Destination, DeviceConfig, GcConfig};
+use crate::config::DeviceConfig;
 use crate::device::Device;
 use crate::flash::mapping::UNMAPPED;
-use crate::flash::reclaim::State;
-use crate::gc::policy;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, Relocation};
 use crate::slots::Slots;
 use wafer_interface::{Isolation, Observer, Owner};
+use wafer_policies as policy;
+use wafer_policies::State;
+use wafer_policies::{Destination, GcConfig};
 use wafer_separation::Separation;
 
 /// A policy with a destination and a separation.

@@ -12,9 +12,8 @@ mod state;
 
 use std::ops::Range;
 
-use crate::config::{DeviceConfig, GcConfig, ReclaimUnitConfig};
+use crate::config::{DeviceConfig, ReclaimUnitConfig};
 use crate::device::Device;
-use crate::gc::policy::{self, Smaller, adaptive};
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::slots::Slots;
@@ -24,6 +23,8 @@ use serde::{Deserialize, Serialize};
 use wafer_interface::{
     Bytes, Command, FirmwareConfig, InvalidKey, LBA_BYTES, NsId, Observer, Op, Placement,
 };
+use wafer_policies::GcConfig;
+use wafer_policies::{self as policy, Smaller, adaptive};
 
 /// Fewest pages of a reclaim unit of a miniature.
 const LEAST_PAGES: u64 = 32;

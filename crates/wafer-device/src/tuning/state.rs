@@ -1,9 +1,9 @@
 //! What an adaptive device has learned, to save and to restore.
 
 use super::{Seen, Tuner};
-use crate::gc::policy::Learned;
 use crate::state::DeviceState;
 use serde::{Deserialize, Serialize};
+use wafer_policies::Learned;
 
 /// What was seen, the miniatures with their maps, and what the policy of the device has learned. Each miniature is packed
 /// by itself: none has miniatures of its own, so a file cannot make reading it recurse.

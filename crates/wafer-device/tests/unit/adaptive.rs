@@ -222,8 +222,7 @@ fn a_policy_takes_over_what_its_miniature_has_learned() {
         arrangement(&device).0 == "gittins"
     });
     let change = change.expect("a change to the policy that learns");
-    let fresh =
-        crate::gc::policy::make(&GcConfig { policy: "gittins".into(), ..config.gc }).unwrap();
+    let fresh = crate::policy::make(&GcConfig { policy: "gittins".into(), ..config.gc }).unwrap();
     assert_ne!(device.policy.save(), fresh.save());
     // In the quarter of a device write that follows, it relocates no more than in the one before.
     let quarter = ALL as usize / 4;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::rng::Purpose;
+use wafer_policies::Purpose;
 
 #[test]
 fn pages_are_handed_out_evenly() {

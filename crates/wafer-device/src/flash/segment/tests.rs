@@ -1,5 +1,5 @@
 use super::*;
-use crate::rng::Purpose;
+use wafer_policies::Purpose;
 
 /// A label of 300 pages in reclaim unit 1 and 700 in 2.
 fn divided() -> (Segments, Label) {

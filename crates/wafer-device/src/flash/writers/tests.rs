@@ -1,5 +1,5 @@
 use super::*;
-use crate::rng::Purpose;
+use wafer_policies::Purpose;
 
 #[test]
 fn many_at_once_count_as_one_at_a_time() {

@@ -3,53 +3,59 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::flash::mapping::{Label, RuIndex};
-use crate::geometry::Geometry;
 use wafer_interface::Owner;
+
+/// A segment's number in the map and in the segment table.
+pub type Label = u32;
+/// Index of a reclaim unit in the tables. The last index stands for "unmapped".
+pub type RuIndex = u32;
 
 /// The data that an open reclaim unit is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Contents {
-    pub(crate) owner: Owner,
+pub struct Contents {
+    /// Whose data it is.
+    pub owner: Owner,
     /// How often the data was moved, as far as that is kept apart; 0 where a host writes.
-    pub(crate) generation: u8,
+    pub generation: u8,
     /// Class of what a host writes, where the drive separates; else 0.
-    pub(crate) class: u8,
+    pub class: u8,
 }
 
 /// In `ReclaimUnits::valid`: the reclaim unit is open or free, so not a candidate. The bit makes
 /// its key larger than every candidate's: a search for the smallest needs no second look.
-pub(crate) const NOT_CLOSED: u32 = 1 << 31;
+pub const NOT_CLOSED: u32 = 1 << 31;
 
 /// Reclaim units per block of the index for the smallest valid count.
 const BLOCK_SHIFT: u32 = 8;
 
 /// What only opening, closing and collecting touch.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct ReclaimUnit {
+pub struct ReclaimUnit {
     /// Segments and parts, in order of writing.
-    pub(crate) segments: Vec<Label>,
+    pub segments: Vec<Label>,
     /// Pages written since the last erase.
-    pub(crate) written: u32,
+    pub written: u32,
     /// Times erased.
-    pub(crate) erases: u32,
-    pub(crate) owner: Owner,
+    pub erases: u32,
+    /// Whose data it is.
+    pub owner: Owner,
     /// Relocated data of several handles: pages moved here by the handle that wrote them first, as
     /// far as shares tell. Empty for the data of one handle.
-    pub(crate) origins: Vec<f64>,
+    pub origins: Vec<f64>,
     /// Class of what the host wrote, where the drive separates; else 0.
-    pub(crate) class: u8,
+    pub class: u8,
     /// Predicted death time of the data, in host pages written to the device, where it was grouped by that;
     /// else 0.
-    pub(crate) death_time: u64,
+    pub death_time: u64,
     /// How often its data was moved, as far as that is kept apart; 0 where a host writes.
-    pub(crate) generation: u8,
-    pub(crate) state: State,
+    pub generation: u8,
+    /// Whether it is free, open, closed or retired.
+    pub state: State,
 }
 
 impl ReclaimUnit {
     /// Returns a reclaim unit that was never written.
-    pub(crate) fn empty() -> Self {
+    pub fn empty() -> Self {
         ReclaimUnit {
             segments: Vec::new(),
             written: 0,
@@ -64,50 +70,60 @@ impl ReclaimUnit {
     }
 }
 
+/// The state of a reclaim unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) enum State {
+pub enum State {
+    /// Erased.
     Free,
+    /// Being written.
     Open,
+    /// A candidate for collection.
     Closed,
     /// Worn out: used no more.
     Retired,
 }
 
+/// The reclaim units of a device.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct ReclaimUnits {
+pub struct ReclaimUnits {
     /// Valid pages of each reclaim unit, with [`NOT_CLOSED`]; one entry more for "unmapped".
-    pub(crate) valid: Vec<u32>,
-    pub(crate) units: Vec<ReclaimUnit>,
+    pub valid: Vec<u32>,
+    /// Each, by number.
+    pub units: Vec<ReclaimUnit>,
     /// Host pages written to the device when each was opened.
-    pub(crate) opened_at: Vec<u64>,
+    pub opened_at: Vec<u64>,
     /// Host pages written to the device when each was closed.
-    pub(crate) closed_at: Vec<u64>,
+    pub closed_at: Vec<u64>,
     /// Position of each in the order of closing.
-    pub(crate) closed_order: Vec<u64>,
-    pub(crate) next_order: u64,
+    pub closed_order: Vec<u64>,
+    /// Reclaim units closed so far.
+    pub next_order: u64,
     /// Free reclaim units of each group; taken from the front, returned at the back, so that wear
     /// is even.
-    pub(crate) free: Vec<VecDeque<RuIndex>>,
+    pub free: Vec<VecDeque<RuIndex>>,
     /// Derived from `valid`.
     #[serde(skip)]
-    pub(crate) index: MinIndex,
+    pub index: MinIndex,
     /// What policies saw at their last look at all of them; empty before the first.
-    pub(crate) seen: Vec<Seen>,
+    pub seen: Vec<Seen>,
 }
 
 /// What was seen of a reclaim unit at the last look.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Seen {
+pub struct Seen {
     /// Position in the order of closing, plus one: tells its present contents from former ones.
-    pub(crate) order: u64,
-    pub(crate) valid: u32,
+    pub order: u64,
+    /// Valid pages then.
+    pub valid: u32,
     /// Host pages written to the device when it was last seen to have fewer valid pages.
-    pub(crate) at: u64,
+    pub at: u64,
 }
 
 impl ReclaimUnits {
-    pub(crate) fn new(geometry: &Geometry) -> Self {
-        let count = geometry.ru_count as usize;
+    /// Creates the reclaim units of groups with these numbers, all free.
+    pub fn new(groups: impl Iterator<Item = Range<u32>>) -> Self {
+        let free: Vec<VecDeque<RuIndex>> = groups.map(Iterator::collect).collect();
+        let count = free.iter().map(VecDeque::len).sum();
         let unit = ReclaimUnit::empty();
         ReclaimUnits {
             valid: vec![NOT_CLOSED; count + 1],
@@ -116,25 +132,19 @@ impl ReclaimUnits {
             closed_at: vec![0; count],
             closed_order: vec![0; count],
             next_order: 0,
-            free: (0..geometry.groups).map(|g| geometry.group_range(g).collect()).collect(),
+            free,
             index: MinIndex::new(count + 1),
             seen: Vec::new(),
         }
     }
 
     /// Returns the index that stands for "unmapped".
-    pub(crate) fn unmapped(&self) -> RuIndex {
+    pub fn unmapped(&self) -> RuIndex {
         self.units.len() as RuIndex
     }
 
     /// Takes a free reclaim unit of a group; `death_time` is that of the data, if it is grouped by that.
-    pub(crate) fn open(
-        &mut self,
-        group: u16,
-        contents: Contents,
-        death_time: u64,
-        now: u64,
-    ) -> RuIndex {
+    pub fn open(&mut self, group: u16, contents: Contents, death_time: u64, now: u64) -> RuIndex {
         let ru = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
         let unit = &mut self.units[ru as usize];
         assert!(unit.state == State::Free && unit.written == 0 && unit.segments.is_empty());
@@ -146,7 +156,7 @@ impl ReclaimUnits {
     }
 
     /// Puts the most worn free reclaim unit of a group, the first of equals, where the next is taken.
-    pub(crate) fn offer_most_worn(&mut self, group: u16) {
+    pub fn offer_most_worn(&mut self, group: u16) {
         let free = &mut self.free[usize::from(group)];
         let erases = |at: &usize| self.units[free[*at] as usize].erases;
         let most = (0..free.len()).rev().max_by_key(erases);
@@ -156,7 +166,7 @@ impl ReclaimUnits {
     }
 
     /// Makes an open reclaim unit a candidate for collection.
-    pub(crate) fn close(&mut self, ru: RuIndex, now: u64) {
+    pub fn close(&mut self, ru: RuIndex, now: u64) {
         let unit = &mut self.units[ru as usize];
         assert_eq!(unit.state, State::Open);
         unit.state = State::Closed;
@@ -168,7 +178,7 @@ impl ReclaimUnits {
     }
 
     /// Erases a reclaim unit that holds no valid page.
-    pub(crate) fn erase(&mut self, ru: RuIndex, group: u16) {
+    pub fn erase(&mut self, ru: RuIndex, group: u16) {
         let unit = &mut self.units[ru as usize];
         assert!(unit.segments.is_empty() && self.valid[ru as usize] & !NOT_CLOSED == 0);
         unit.written = 0;
@@ -181,14 +191,14 @@ impl ReclaimUnits {
     }
 
     /// Takes the reclaim unit that was erased last out of use.
-    pub(crate) fn retire(&mut self, ru: RuIndex, group: u16) {
+    pub fn retire(&mut self, ru: RuIndex, group: u16) {
         assert_eq!(self.free[usize::from(group)].pop_back(), Some(ru));
         self.units[ru as usize].state = State::Retired;
     }
 
     /// Counts `count` valid pages fewer. In the path of every write.
     #[inline(always)]
-    pub(crate) fn invalidate(&mut self, ru: RuIndex, count: u32) {
+    pub fn invalidate(&mut self, ru: RuIndex, count: u32) {
         assert!((ru as usize) < self.valid.len());
         // SAFETY: just checked; `index` has a block for every entry of `valid`.
         unsafe {
@@ -203,25 +213,27 @@ impl ReclaimUnits {
 /// Finds the candidate with the fewest valid pages without looking at all reclaim units: the
 /// smallest of each block of 256 is remembered until one of the block changes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MinIndex {
+pub struct MinIndex {
     /// 1 where the block changed since `smallest` was computed.
     changed: Vec<u8>,
     smallest: Vec<u32>,
 }
 
 impl MinIndex {
-    pub(crate) fn new(entries: usize) -> Self {
+    /// Creates the index of so many entries.
+    pub fn new(entries: usize) -> Self {
         let blocks = (entries >> BLOCK_SHIFT) + 1;
         MinIndex { changed: vec![1; blocks], smallest: vec![0; blocks] }
     }
 
+    /// Notes that an entry changed.
     #[inline(always)]
-    pub(crate) fn touch(&mut self, ru: RuIndex) {
+    pub fn touch(&mut self, ru: RuIndex) {
         self.changed[(ru >> BLOCK_SHIFT) as usize] = 1;
     }
 
     /// Returns the candidate of `range` with the fewest valid pages, the first of equals.
-    pub(crate) fn least_valid(&mut self, valid: &[u32], range: Range<u32>) -> Option<RuIndex> {
+    pub fn least_valid(&mut self, valid: &[u32], range: Range<u32>) -> Option<RuIndex> {
         let mut best = (NOT_CLOSED, 0u32);
         let (mut at, end) = (range.start, range.end);
         while at < end {

@@ -4,9 +4,10 @@
 use super::gittins;
 use super::interface::PolicyInfo;
 
-pub(crate) const NAME: &str = "adaptive";
+/// Name of the policy.
+pub const NAME: &str = "adaptive";
 
-pub(super) const INFO: PolicyInfo = PolicyInfo {
+pub(crate) const INFO: PolicyInfo = PolicyInfo {
     name: NAME,
     summary: "wafer's: gittins, or what miniature simulations of the traffic find better",
     ..gittins::INFO

@@ -3,7 +3,7 @@
 use wafer_interface::{Features, OWNER_GC, Owner, RuId};
 
 use super::interface::RuView;
-use crate::flash::reclaim::Seen;
+use crate::units::Seen;
 
 impl RuView<'_> {
     /// Fills `features` with all candidates; what it held is dropped, its memory used again. Takes one

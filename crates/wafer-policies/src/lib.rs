@@ -1,10 +1,24 @@
-//! Victim policies: which reclaim unit garbage collection takes next.
+//! GC policies: which reclaim unit a drive collects next.
 //!
-//! A policy sees reclaim units, never pages, and is asked once per collection, tens of thousands of page writes
-//! apart, so it may be slow. To add one: write a function as in `fifo.rs` or implement [`VictimPolicy`], and name
-//! the file twice here: in a `mod` line and in [`POLICIES`].
+//! # What it is
+//! [`VictimPolicy`] and the table of all [`POLICIES`], one a file. A policy sees a [`RuView`] of the [`ReclaimUnits`] of the
+//! device, never pages, and is asked once per collection, tens of thousands of page writes apart, so it may be slow.
+//! To add one: write a function as in `fifo.rs` or implement [`VictimPolicy`], and name the file twice here: in a `mod` line and
+//! in [`POLICIES`].
+//!
+//! # Invariants
+//! A policy is deterministic: what it sees, what it learned and the numbers that it draws decide its choice. What it learned is
+//! saved and restored with the device.
+//!
+//! # Error model
+//! [`make`] names the key of a parameter that is out of range. A policy that chooses what is no candidate is a fault of the
+//! policy; the device asserts it.
+//!
+//! # What it does not implement
+//! When garbage is collected, and what happens to a victim's pages: the device does that.
 
-pub(crate) mod adaptive;
+pub mod adaptive;
+mod config;
 mod cost_age_time;
 mod cost_benefit;
 mod d_choices;
@@ -17,13 +31,19 @@ mod interface;
 mod look_ahead;
 mod quota;
 mod random;
+mod rng;
 mod survival;
 mod two_regions;
+mod units;
 mod windowed_greedy;
 
+pub use config::{Destination, GcConfig, RelocationOrder};
 pub use interface::{Learned, PolicyInfo, RuView, Smaller, VictimPolicy};
 
-use crate::config::GcConfig;
+pub use rng::{DeviceRng, Purpose};
+pub use units::{
+    Contents, Label, MinIndex, NOT_CLOSED, ReclaimUnit, ReclaimUnits, RuIndex, Seen, State,
+};
 use wafer_interface::InvalidKey;
 
 /// All policies, in the order in which `wafer policies` lists them.
@@ -48,13 +68,16 @@ pub const POLICIES: &[PolicyInfo] = &[
 ];
 
 /// Returns the policy of this name.
-pub(crate) fn find(name: &str) -> Option<&'static PolicyInfo> {
+pub fn find(name: &str) -> Option<&'static PolicyInfo> {
     POLICIES.iter().find(|policy| policy.name == name)
 }
 
 /// Checks the parameters of every policy: one of a policy that is not in use is no place for nonsense
 /// either.
-pub(crate) fn check(config: &GcConfig) -> Result<(), InvalidKey> {
+///
+/// # Errors
+/// The key that is out of range.
+pub fn check(config: &GcConfig) -> Result<(), InvalidKey> {
     POLICIES.iter().try_for_each(|policy| (policy.make)(config).map(|_| ()))
 }
 

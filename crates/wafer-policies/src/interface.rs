@@ -4,8 +4,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Destination, GcConfig};
-use crate::flash::reclaim::{NOT_CLOSED, ReclaimUnits};
 use crate::rng::DeviceRng;
+use crate::units::{NOT_CLOSED, ReclaimUnits};
 use wafer_interface::InvalidKey;
 use wafer_interface::{Owner, RuId, RuhId};
 use wafer_separation::Separation;
@@ -112,8 +112,10 @@ impl PolicyInfo {
 
 /// The reclaim units of one group, as a policy sees them.
 pub struct RuView<'a> {
-    pub(crate) rus: &'a mut ReclaimUnits,
-    pub(crate) rng: &'a mut DeviceRng,
+    /// The reclaim units of the device.
+    pub rus: &'a mut ReclaimUnits,
+    /// The numbers that policies draw.
+    pub rng: &'a mut DeviceRng,
     /// Numbers of the group's reclaim units, candidates or not.
     pub range: std::ops::Range<u32>,
     /// Pages of a reclaim unit.
