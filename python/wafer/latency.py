@@ -65,7 +65,7 @@ class Latency:
 
     def __repr__(self) -> str:
         median, tail = self.percentiles_us[50.0], self.percentiles_us[99.0]
-        return f"<wafer.Latency {self.count}, {self.iops:.0f} IOPS, p50 {median:g} us, p99 {tail:g} us>"
+        return f"<wafer.Latency {self.count}, {self.iops:.0f} IOPS, p50 {median:g} µs, p99 {tail:g} µs>"
 
 
 class Latencies:

@@ -1,6 +1,6 @@
 // Configurations beside each other, what differs marked.
 
-import { el, section, show, table } from "./dom.js";
+import { el, parts, section, show, table } from "./dom.js";
 import { MANY } from "./run.js";
 import { exporters } from "./exporting.js";
 
@@ -41,7 +41,7 @@ export function configurationPanel(state) {
     const timed = state.runs.some((run) => run.record.time);
     const rows = state.configuration
       .filter((row) => row.differs || !(only.checked || (!timed && row.key.startsWith("timing."))))
-      .map((row) => ({ class: row.differs ? "differs" : null, cells: [row.key, ...cells(row)] }));
+      .map((row) => ({ class: row.differs ? "differs" : null, cells: [row.key, ...cells(row).map(parts)] }));
     const texts = workloads(runs).map(([text, labels]) =>
       el("details", {}, el("summary", {}, `Workload of ${labels}`), el("pre", { tabindex: "0" }, text)));
     show(body, table("Configuration", [{ name: "key" }, ...runs.map((run) => ({ name: run.label })), ...(many ? [{ name: "in all runs" }] : [])], rows), texts);

@@ -25,12 +25,17 @@ function fill(node, attributes, children) {
   return node;
 }
 
+/** A text of parts, such as a path, that breaks between them before it breaks inside one. */
+export function parts(text) {
+  return text.split(/(?<=[/-])(?=[^/-])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+}
+
 /** Replaces all children. */
 export function show(node, ...children) {
   node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
-/** A table; columns are { name, number?, title?, sort? }, cells text or nodes. */
+/** A table; columns are { name, number?, title?, sort? }, cells text, nodes or arrays of them. */
 export function table(caption, columns, rows) {
   const head = columns.map((c) =>
     el("th", { scope: "col", class: c.number ? "number" : null, title: c.title, "aria-sort": c.sort }, c.name),

@@ -1,7 +1,7 @@
 // What only a running drive has: state, bandwidth now, connections, FDP events.
 
 import { el, section, show, table } from "./dom.js";
-import { bytes, count, rate, seconds, waf } from "./format.js";
+import { bytes, count, rate, waf } from "./format.js";
 
 /** The line on top: the current state of the drive. */
 export function nowPanel(source) {
@@ -45,7 +45,7 @@ export function connectionsPanel(source) {
 
 /** A time stamp of a drive: since its start, or since 1970 if a host has set its clock. */
 function moment(value) {
-  return value > 1e8 ? new Date(value * 1000).toISOString().replace("T", " ").slice(0, 19) : seconds(value);
+  return value > 1e8 ? new Date(value * 1000).toISOString().replace("T", " ").slice(0, 23) : `${value.toFixed(3)} s`;
 }
 
 /** FDP events: how many of each type, and the newest. */

@@ -173,7 +173,7 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     let (latency, basis, why) = match sheet.read_latency {
         Some(us) => (us, Inferred, format!("{us} us for a read alone, less read_us and transfer")),
         None => {
-            let why = format!("{READ_LATENCY_US} us for a read alone; 58 to 89 on four drives");
+            let why = format!("{READ_LATENCY_US} µs for a read alone; 58 to 89 on four drives");
             (READ_LATENCY_US, Assumed, why)
         }
     };
@@ -181,9 +181,9 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     line("timing.read_overhead_us", number(overhead), basis, why);
     let transfer = PAGE / link_write.0 as f64 * 1e6;
     let (latency, basis, why) = match sheet.write_latency {
-        Some(us) => (us, Inferred, format!("{us} us for a write alone, less transfer")),
+        Some(us) => (us, Inferred, format!("{us} µs for a write alone, less transfer")),
         None => {
-            let why = format!("{WRITE_LATENCY_US} us for a write alone; 11 to 15 on four drives");
+            let why = format!("{WRITE_LATENCY_US} µs for a write alone; 11 to 15 on four drives");
             (WRITE_LATENCY_US, Assumed, why)
         }
     };

@@ -375,7 +375,7 @@ fn knee(
         found.waiting.filter(|(rate, tail)| share(*rate) < 0.5 && *tail > 500.0)
     {
         notices.push(format!(
-            "writes wait {tail:.0} us at {rate:.0} writes/s, far below the highest rate: the drive collects garbage in \
+            "writes wait {tail:.0} µs at {rate:.0} writes/s, far below the highest rate: the drive collects garbage in \
              bursts, which are not fitted; tails of reads beside them are too short here"
         ));
     }

@@ -115,7 +115,7 @@ impl RowResult {
         let misses = self.role == Role::Fitted && mean.error_percent.abs() > MISFIT;
         misses.then(|| {
             format!(
-                "row {}: mean read {:.0} us, {:.0} us here: nothing fits this row and the others",
+                "row {}: mean read {:.0} µs, {:.0} µs here: nothing fits this row and the others",
                 self.name, mean.measured, mean.ours
             )
         })

@@ -22,7 +22,7 @@ pub(crate) fn print(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
     let mut table = Table::default().text(["job", ""]).numbers([
         "IOPS",
         "per second",
-        "mean us",
+        "mean µs",
         "p50",
         "p99",
         "p99.9",
@@ -49,7 +49,7 @@ pub(crate) fn print(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
             let mut parts: Vec<(&String, &f64)> = band.parts_us.iter().collect();
             parts.sort_by(|a, b| b.1.total_cmp(a.1));
             let parts = parts.iter().filter(|(_, us)| **us >= 0.5).take(4);
-            let parts: Vec<String> = parts.map(|(name, us)| format!("{name} {us:.0} us")).collect();
+            let parts: Vec<String> = parts.map(|(name, us)| format!("{name} {us:.0} µs")).collect();
             writeln!(
                 out,
                 "{direction}s from p{} to p{}: {}",

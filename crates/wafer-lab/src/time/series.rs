@@ -1,5 +1,7 @@
 //! Reads and writes over time, in at most a thousand intervals: when there are more, two become one.
 
+use std::iter;
+
 use wafer_media::Time;
 use wafer_record::time::{IntervalSeries, TimeSeries};
 
@@ -97,16 +99,27 @@ impl Series {
         self.intervals = merged;
     }
 
-    /// Returns the series up to `end`.
+    /// Returns the series up to `end`. A few requests in the last interval would say little of it: unless it lasts for
+    /// half as long as the others, it is part of the one before.
     pub(super) fn record(&self, end: Time) -> TimeSeries {
-        let ends = (1..=self.intervals.len() as u64).map(|n| (n * self.length).min(end.max(1)));
+        let end = end.max(1);
+        let mut intervals = self.intervals.clone();
+        let mut ends: Vec<Time> =
+            (1..=intervals.len() as u64).map(|n| (n * self.length).min(end)).collect();
+        if let [.., before, last] = ends[..]
+            && 2 * (last - before) < self.length
+        {
+            let rest = intervals.pop().expect("as many as ends");
+            let kept = intervals.last_mut().expect("two intervals");
+            kept.iter_mut().zip(&rest).for_each(|(own, other)| own.merge(other));
+            ends.remove(ends.len() - 2);
+        }
         let direction = |of: usize| {
             let mut series = IntervalSeries::default();
-            for (at, intervals) in self.intervals.iter().enumerate() {
-                let interval = &intervals[of];
-                let length = self.length.min(end.max(1) - (at as u64 * self.length).min(end));
+            let starts = iter::once(0).chain(ends.iter().copied());
+            for ((start, end), interval) in starts.zip(&ends).zip(intervals.iter().map(|i| &i[of])) {
                 let some = |value: f64| (interval.count > 0).then_some(value);
-                let seconds = length.max(1) as f64 / 1e9;
+                let seconds = (end - start).max(1) as f64 / 1e9;
                 series.bytes_per_second.push(interval.bytes as f64 / seconds);
                 series.mean_us.push(some(interval.sum as f64 / interval.count.max(1) as f64 / 1e3));
                 series.p99_us.push(some(interval.p99() / 1e3));
@@ -114,9 +127,9 @@ impl Series {
             series
         };
         TimeSeries {
-            seconds: ends.map(|ns| ns as f64 / 1e9).collect(),
             read: direction(0),
             write: direction(1),
+            seconds: ends.iter().map(|ns| *ns as f64 / 1e9).collect(),
         }
     }
 }
@@ -144,5 +157,19 @@ mod tests {
         let seconds = record.seconds[1] - record.seconds[0];
         let bytes: f64 = record.read.bytes_per_second.iter().map(|rate| rate * seconds).sum();
         assert!((bytes / (2500.0 * 4096.0) - 1.0).abs() < 1e-3, "{bytes}");
+    }
+
+    #[test]
+    fn a_short_rest_is_part_of_the_interval_before() {
+        let mut series = Series::default();
+        for at in [0, FIRST / 2, FIRST, 2 * FIRST - 1, 2 * FIRST + 5] {
+            series.add(at, true, 1000, 4096);
+        }
+        let short = series.record(2 * FIRST + FIRST / 10);
+        assert_eq!(short.seconds, [0.001, 0.0021]);
+        assert_eq!(short.read.bytes_per_second, [2.0 * 4096.0 / 0.001, 3.0 * 4096.0 / 0.0011]);
+        let long = series.record(2 * FIRST + FIRST / 2);
+        assert_eq!(long.seconds, [0.001, 0.002, 0.0025]);
+        assert_eq!(long.read.bytes_per_second[2], 4096.0 / 0.0005);
     }
 }

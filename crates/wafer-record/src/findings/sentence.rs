@@ -77,16 +77,19 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             "Over-provisioning shrinks by as much, and WAF rises.".to_owned(),
         ),
         Cause::NoisyRuh { handle, per_host_byte, inflates } => {
-            let added: Vec<String> = (inflates.iter())
-                .map(|a| format!("it adds {:.2} to the WAF of handle {}", a.waf, a.handle))
+            let added: Vec<String> = (inflates.iter().enumerate())
+                .map(|(i, a)| {
+                    let of = if i == 0 { "the WAF" } else { "that" };
+                    format!("{:.2} to {of} of handle {}", a.waf, a.handle)
+                })
                 .collect();
             (
                 format!("Noisy RUH: handle {handle}."),
                 format!(
                     "For each byte written through it, {per_host_byte:.2} bytes of other handles are \
-                     relocated: {}. Its writes invalidate pages among data that stays valid, and GC \
+                     relocated: it adds {}. Its writes invalidate pages among data that stays valid, and GC \
                      selects victims among the reclaim units of all handles.",
-                    added.join(", ")
+                    added.join(" and ")
                 ),
             )
         }
@@ -169,7 +172,7 @@ fn one_stream(handle: &str, fdp: bool, jobs: &[String]) -> (String, String) {
 }
 
 fn time(us: f64) -> String {
-    if us < 999.5 { format!("{us:.0} us") } else { format!("{:.2} ms", us / 1e3) }
+    if us < 999.5 { format!("{us:.0} µs") } else { format!("{:.2} ms", us / 1e3) }
 }
 
 /// Returns what a request does in a part of its time.

@@ -135,7 +135,7 @@ fn the_tail_of_a_run_with_a_clock_names_what_it_waits_for() {
         timed::causes(time).into_iter().map(|cause| Finding::from(cause).to_string()).collect()
     };
     let read = |requests| TimeRecord { read: Some(requests), ..TimeRecord::default() };
-    let expected = "Read p99.9 is 900 us, 15.0 times the median. Requests beyond it spend 71 % of their time behind \
+    let expected = "Read p99.9 is 900 µs, 15.0 times the median. Requests beyond it spend 71 % of their time behind \
                     erases.";
     assert_eq!(titles(&read(requests(100_000, 900.0))), [expected]);
     // A tail near the median, and one of too few requests, have no cause.

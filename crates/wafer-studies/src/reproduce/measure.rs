@@ -69,7 +69,7 @@ impl Measure {
     /// Returns the unit; empty for a ratio.
     pub fn unit(&self) -> &'static str {
         match self.quantity {
-            Quantity::Mean | Quantity::Percentile(_) => "us",
+            Quantity::Mean | Quantity::Percentile(_) => "µs",
             Quantity::Rate => "1/s",
             Quantity::Bandwidth => "MB/s",
             Quantity::Waf => "",
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(percent("read_p999_us").as_deref(), Some("99.9"));
         assert_eq!(percent("write_p99999_us").as_deref(), Some("99.999"));
         for (text, what, unit) in [
-            ("write_mean_us", "mean write latency", "us"),
+            ("write_mean_us", "mean write latency", "µs"),
             ("read_iops", "read IOPS", "1/s"),
             ("media_mb_s", "media bandwidth", "MB/s"),
             ("media_waf", "WAF with metadata", ""),
