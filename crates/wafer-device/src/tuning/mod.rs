@@ -4,9 +4,11 @@
 //! A miniature has as many reclaim units as the device, or [`MOST_UNITS`], of at least [`LEAST_PAGES`] pages, and
 //! gets the commands on a sample of the logical pages (`sample.rs`). Its host writes and relocations fade by half in
 //! [`HALF_LIFE`] device writes. The device changes to the arrangement that writes least, once leads at looks in a row add
-//! up to [`ENOUGH`]. Its policy then goes on with what that of the miniature has learned.
+//! up to [`ENOUGH`], or between two looks when it writes far more than another would (`guard.rs`). Its policy then goes on
+//! with what that of the miniature has learned.
 
 pub(crate) mod arrangement;
+mod guard;
 pub(crate) mod sample;
 mod state;
 
@@ -18,10 +20,11 @@ use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::slots::Slots;
 use arrangement::Arrangement;
+use guard::Guard;
 use sample::Sample;
 use serde::{Deserialize, Serialize};
 use wafer_interface::{
-    Bytes, Command, FirmwareConfig, InvalidKey, LBA_BYTES, NsId, Observer, Op, Placement,
+    Bytes, Command, Counters, FirmwareConfig, InvalidKey, LBA_BYTES, NsId, Observer, Op, Placement,
 };
 use wafer_policies::GcConfig;
 use wafer_policies::{self as policy, Smaller, adaptive};
@@ -43,6 +46,8 @@ const HALF_LIFE: f64 = 1.0;
 const ENOUGH: f64 = 0.06;
 /// A smaller lead is none.
 const LEAST_LEAD: f64 = 0.015;
+/// Device writes at first in which all devices fill, and their relocations say little of what comes.
+const UNKNOWN: u64 = 3;
 /// Most changes that are kept; older ones are forgotten.
 const MOST_CHANGES: usize = 256;
 
@@ -62,6 +67,7 @@ struct Seen {
     relocated: Vec<f64>,
     /// Pages relocated until the last look.
     before: Vec<u64>,
+    guard: Guard,
 }
 
 impl Seen {
@@ -123,6 +129,7 @@ impl Tuner {
             written: 0.0,
             relocated: vec![0.0; count],
             before: vec![0; count],
+            guard: Guard::new(count, UNKNOWN * sample.pages),
         };
         let interval = (sample.pages / LOOKS).max(1);
         let batch = Vec::new();
@@ -162,8 +169,37 @@ impl Tuner {
         }
     }
 
-    /// Looks at the miniatures, which have all commands. Returns whether the arrangement changes.
-    fn look(&mut self) -> bool {
+    /// Returns the host pages of a miniature at which it is time for a look, or a check between two.
+    fn due(&self) -> u64 {
+        self.seen.guard.due(self.interval).min(self.seen.looked + self.interval)
+    }
+
+    /// Looks at the miniatures, which have all commands, and at the counters of the device. Returns whether the
+    /// arrangement changes.
+    fn look(&mut self, device: &Counters) -> bool {
+        let counters: Vec<Counters> = self.miniatures.iter().map(Device::counters).collect();
+        let seen = &mut self.seen;
+        let expected = |at: usize| seen.relocated[at] / seen.written.max(1.0);
+        // Where a policy fails, it fails with every placement.
+        let policy = |at: usize| &self.arrangements[at].gc.policy;
+        let current = policy(usize::from(seen.current));
+        let others = (0..counters.len()).filter(|at| policy(*at) != current);
+        let sizes = (self.interval, 1 << self.sample.shift);
+        let better = seen.guard.check(device, &counters, sizes, others, expected);
+        let host = counters[0].host_pages;
+        let mut changes = seen.looked + self.interval <= host && self.compare();
+        if let (false, Some(better)) = (changes, better) {
+            (self.seen.current, self.seen.lead) = (better as u16, 0.0);
+            changes = true;
+        }
+        if changes {
+            self.seen.guard.rest(host, self.interval);
+        }
+        changes
+    }
+
+    /// Compares the miniatures. Returns whether the arrangement changes.
+    fn compare(&mut self) -> bool {
         let seen = &mut self.seen;
         let fade = (-1.0 / (LOOKS as f64 * HALF_LIFE)).exp2();
         let host = self.miniatures[0].counters().host_pages;
@@ -222,8 +258,8 @@ impl<O: Observer> Device<O> {
             let Some(mut tuner) = self.tuner.take() else { return };
             let (now, later) = commands.split_at(self.follow(&mut tuner, commands));
             self.apply_all(now);
-            if tuner.seen.looked + tuner.interval <= tuner.miniatures[0].counters().host_pages
-                && tuner.look()
+            if tuner.due() <= tuner.miniatures[0].counters().host_pages
+                && tuner.look(&self.counters)
             {
                 self.arrange(tuner.current());
                 self.inherit(&tuner);
@@ -249,8 +285,7 @@ impl<O: Observer> Device<O> {
 
     /// Applies commands to the miniatures until it is time to look at them. Returns how many.
     fn follow(&self, tuner: &mut Tuner, commands: &[Command]) -> usize {
-        let due = tuner.seen.looked + tuner.interval;
-        let mut left = due.saturating_sub(tuner.miniatures[0].counters().host_pages);
+        let mut left = tuner.due().saturating_sub(tuner.miniatures[0].counters().host_pages);
         let mut batch = std::mem::take(&mut tuner.batch);
         let mut taken = 0;
         for command in commands {

@@ -34,7 +34,9 @@ impl Tuner {
         let last = seen.changes.last().is_some_and(|(_, to)| *to == seen.current);
         let valid = seen.changes.iter().all(|(_, to)| usize::from(*to) < count);
         let changed = last && valid && seen.changes.is_sorted_by_key(|(at, _)| *at);
-        let counted = seen.relocated.len() == count && seen.before.len() == count;
+        let counted = [seen.relocated.len(), seen.before.len(), seen.guard.relocated.len()]
+            .iter()
+            .all(|length| *length == count);
         if !known || !changed || !counted || miniatures.len() != count {
             return Err(format!("other than {count} arrangements"));
         }
@@ -50,9 +52,10 @@ impl Tuner {
             miniature.resume(state, fill).map_err(|error| format!("miniature: {error}"))?;
         }
         let all = self.miniatures.iter().map(crate::Device::counters);
-        let past = all
-            .zip(&seen.before)
-            .all(|(now, before)| *before <= now.relocated_pages && seen.looked <= now.host_pages);
+        let past = all.zip(seen.before.iter().zip(&seen.guard.relocated)).all(|(now, (look, check))| {
+            *look.max(check) <= now.relocated_pages
+                && seen.looked.max(seen.guard.host).max(seen.guard.checked) <= now.host_pages
+        });
         let count = |count: &f64| count.is_finite() && *count >= 0.0;
         if !past || !count(&seen.written) || !seen.relocated.iter().all(count) {
             return Err("counts that no look can have seen".to_owned());

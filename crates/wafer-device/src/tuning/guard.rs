@@ -1,0 +1,134 @@
+//! Notices between two looks that the device relocates far more than its miniatures say.
+
+use serde::{Deserialize, Serialize};
+use wafer_interface::Counters;
+
+/// Windows in the time between two looks.
+const WINDOWS: u64 = 4;
+/// Checks in a window. A policy that fails can relocate the whole device while the host writes a hundredth as much.
+const CHECKS: u64 = 8;
+/// How many times the media writes of another arrangement are too many.
+const TOO_MANY: f64 = 1.5;
+
+/// Counts at the start of the window.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Guard {
+    /// Host pages of the miniatures, and pages that each has relocated.
+    pub(super) host: u64,
+    pub(super) relocated: Vec<u64>,
+    /// Host pages and relocated pages of the device.
+    own: (u64, u64),
+    /// Host pages of the miniatures at the last check.
+    pub(super) checked: u64,
+    /// Host pages of the miniatures before which it does not act: what a change costs at first says little.
+    rests: u64,
+}
+
+impl Guard {
+    /// Rests at first for so many host pages of the miniatures.
+    pub(super) fn new(miniatures: usize, rests: u64) -> Guard {
+        Guard { host: 0, relocated: vec![0; miniatures], own: (0, 0), checked: 0, rests }
+    }
+
+    /// Returns the host pages of the miniatures at the next check. `interval` are those between two looks.
+    pub(super) fn due(&self, interval: u64) -> u64 {
+        self.checked + (interval / WINDOWS / CHECKS).max(1)
+    }
+
+    /// Rests after a change at so many host pages of the miniatures.
+    pub(super) fn rest(&mut self, now: u64, interval: u64) {
+        self.rests = self.rests.max(now + interval);
+    }
+
+    /// Returns the one of `others` to change to, if the device has written more than another would in the whole window.
+    /// `expected` is how many pages an arrangement relocates for a host page, by what was seen before; `sampled` how many
+    /// pages of the device stand for one of a miniature.
+    pub(super) fn check(
+        &mut self,
+        device: &Counters,
+        miniatures: &[Counters],
+        (interval, sampled): (u64, u64),
+        others: impl Iterator<Item = usize>,
+        expected: impl Fn(usize) -> f64,
+    ) -> Option<usize> {
+        let window = (interval / WINDOWS).max(1);
+        let host = miniatures[0].host_pages;
+        self.checked = host;
+        // The counters of the device may have been set to zero since.
+        let own = device.host_pages.saturating_sub(self.own.0);
+        let relocated = device.relocated_pages.saturating_sub(self.own.1);
+        let written = (own + relocated) as f64 / own.max(window * sampled) as f64;
+        // What did well before may do badly now.
+        let since = (host - self.host).max(window) as f64;
+        let other = |at: usize| {
+            let now = (miniatures[at].relocated_pages - self.relocated[at]) as f64 / since;
+            1.0 + now.max(expected(at))
+        };
+        let best = others.map(|at| (at, other(at))).min_by(|a, b| a.1.total_cmp(&b.1));
+        if host - self.host >= window {
+            self.host = host;
+            self.own = (device.host_pages, device.relocated_pages);
+            self.relocated = miniatures.iter().map(|of| of.relocated_pages).collect();
+        }
+        let (at, least) = best?;
+        (host >= self.rests && written > TOO_MANY * least).then_some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(host_pages: u64, relocated_pages: u64) -> Counters {
+        Counters { host_pages, relocated_pages, ..Counters::default() }
+    }
+
+    /// Checks after each of 64 steps of four pages of a miniature; returns the steps with a change. In the last
+    /// `failing` steps the device relocates `pages` for each of its own.
+    fn changes(failing: u64, pages: u64, rests: u64) -> Vec<u64> {
+        const INTERVAL: u64 = 4 * 32;
+        let mut guard = Guard::new(2, rests);
+        let (mut device, mut small) = (counts(0, 0), [counts(0, 0), counts(0, 0)]);
+        let mut changes = Vec::new();
+        for step in 1..=64 {
+            device.host_pages += 8;
+            device.relocated_pages += if step > 64 - failing { 8 * pages } else { 8 };
+            for miniature in &mut small {
+                miniature.host_pages += 4;
+                miniature.relocated_pages += 4;
+            }
+            assert_eq!(guard.due(INTERVAL), 4 * step);
+            let found = guard.check(&device, &small, (INTERVAL, 2), [1].into_iter(), |_| 1.0);
+            if found.is_some() {
+                assert_eq!(found, Some(1));
+                changes.push(step);
+            }
+        }
+        changes
+    }
+
+    #[test]
+    fn a_device_like_its_miniatures_keeps_its_arrangement() {
+        assert!(changes(0, 0, 0).is_empty());
+        assert!(changes(32, 2, 0).is_empty(), "not more than one and a half times as much");
+    }
+
+    #[test]
+    fn failing_shows_once_it_is_more_than_a_whole_window_may_cost() {
+        // Windows are of eight steps, 64 pages of the device, and 192 written by it are too many: here 72 a step.
+        assert_eq!(changes(16, 8, 0)[0], 64 - 16 + 3);
+        assert_eq!(changes(16, 200, 0)[0], 64 - 16 + 1);
+        // 32 a step: the window has to be over.
+        assert_eq!(changes(16, 3, 0)[0], 64 - 16 + 7);
+    }
+
+    #[test]
+    fn it_rests() {
+        assert_eq!(changes(16, 200, 4 * 52)[0], 52);
+        let mut guard = Guard::new(1, 7);
+        guard.rest(3, 2);
+        assert_eq!(guard.rests, 7);
+        guard.rest(9, 2);
+        assert_eq!(guard.rests, 11);
+    }
+}
