@@ -141,7 +141,7 @@ fn studies_in_time_run_scaled_down() {
     ] {
         assert!(row(id).within, "{:?}", row(id));
     }
-    assert_eq!(row("zn540/reads/16/mean_us").what, "mean read latency, us");
+    assert_eq!(row("zn540/reads/16/mean_us").what, "mean read latency, µs");
 }
 
 #[test]
