@@ -155,7 +155,7 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
             flash.die_rate(sheet) / 1e6
         ),
     );
-    line("timing.read_us", number(read_us), Assumed, "TLC, 40 to 106 us; PM9A3 (SSD-iq)".into());
+    line("timing.read_us", number(read_us), Assumed, "TLC, 40 to 106 µs; PM9A3 (SSD-iq)".into());
     line("timing.erase_us", number(ERASE_US), Assumed, "PM9A3 (SSD-iq); 2.5 to 10 ms".into());
     line("timing.block", size(blocks), Assumed, "as shipped profiles".into());
     line("timing.slice_us", "150.0".into(), Assumed, "128 on a PM9A3, 260 on a PE8110".into());
@@ -171,7 +171,7 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
 
     let transfer = PAGE / channel_rate as f64 * 1e6 + PAGE / sheet.seq_read.0 as f64 * 1e6;
     let (latency, basis, why) = match sheet.read_latency {
-        Some(us) => (us, Inferred, format!("{us} us for a read alone, less read_us and transfer")),
+        Some(us) => (us, Inferred, format!("{us} µs for a read alone, less read_us and transfer")),
         None => {
             let why = format!("{READ_LATENCY_US} µs for a read alone; 58 to 89 on four drives");
             (READ_LATENCY_US, Assumed, why)
