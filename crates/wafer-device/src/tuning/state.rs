@@ -52,10 +52,11 @@ impl Tuner {
             miniature.resume(state, fill).map_err(|error| format!("miniature: {error}"))?;
         }
         let all = self.miniatures.iter().map(crate::Device::counters);
-        let past = all.zip(seen.before.iter().zip(&seen.guard.relocated)).all(|(now, (look, check))| {
-            *look.max(check) <= now.relocated_pages
-                && seen.looked.max(seen.guard.host).max(seen.guard.checked) <= now.host_pages
-        });
+        let past =
+            all.zip(seen.before.iter().zip(&seen.guard.relocated)).all(|(now, (look, check))| {
+                *look.max(check) <= now.relocated_pages
+                    && seen.looked.max(seen.guard.host).max(seen.guard.checked) <= now.host_pages
+            });
         let count = |count: &f64| count.is_finite() && *count >= 0.0;
         if !past || !count(&seen.written) || !seen.relocated.iter().all(count) {
             return Err("counts that no look can have seen".to_owned());

@@ -117,7 +117,8 @@ impl Series {
         let direction = |of: usize| {
             let mut series = IntervalSeries::default();
             let starts = iter::once(0).chain(ends.iter().copied());
-            for ((start, end), interval) in starts.zip(&ends).zip(intervals.iter().map(|i| &i[of])) {
+            for ((start, end), interval) in starts.zip(&ends).zip(intervals.iter().map(|i| &i[of]))
+            {
                 let some = |value: f64| (interval.count > 0).then_some(value);
                 let seconds = (end - start).max(1) as f64 / 1e9;
                 series.bytes_per_second.push(interval.bytes as f64 / seconds);
