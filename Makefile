@@ -141,7 +141,7 @@ conformance: ## SRC=DIR with checkouts of blktests, fio, libnvme, nvme-cli, xnvm
 	tests/interop/need-peers
 	$(CARGO) test --locked --workspace --no-run
 	tests/conformance/run $(DEBUG_WAFER) $(TARGET)/interop "$(SRC)" "$(SUITE)" "$(ON)"
-	tests/conformance/page $(TARGET)/interop/conformance/results docs/conformance.md
+	tests/conformance/page results/conformance docs/conformance.md
 
 mount-load: ## `wafer mount` under ext4, XFS, Btrfs, swap and a Linux guest in QEMU; 6 minutes, root (installs QEMU)
 	scripts/need-fuse

@@ -25,9 +25,9 @@ function fill(node, attributes, children) {
   return node;
 }
 
-/** A text of parts, such as a path, that breaks between them before it breaks inside one. */
+/** A text of parts, such as a path, a list or a key, that breaks between them before it breaks inside one. */
 export function parts(text) {
-  return text.split(/(?<=[/-])(?=[^/-])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+  return text.split(/(?<=[,/_-]|[a-z]\.)(?=[^,/_-])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 }
 
 /** Replaces all children. */

@@ -1,6 +1,6 @@
 // The runs of a sweep as a table that is sorted by a click on a heading and searched by words; a name opens its run.
 
-import { el, show, table } from "./dom.js";
+import { el, parts, show, table } from "./dom.js";
 import { byValue } from "./run.js";
 
 /** Rows that are shown at once; more would be slow to draw and to read. */
@@ -40,7 +40,7 @@ export function runsTable(caption, count, columns, text) {
     const found = rowsOf(texts, values, search.value, down);
     const heads = columns.map((column, i) => ({
       ...column,
-      name: el("button", { type: "button", class: "sort", onclick: () => sort(i) }, column.name, el("span", { "aria-hidden": "true" }, by === i ? (down ? " ↓" : " ↑") : " ↕")),
+      name: el("button", { type: "button", class: "sort", onclick: () => sort(i) }, parts(column.name), el("span", { "aria-hidden": "true" }, by === i ? (down ? " ↓" : " ↑") : " ↕")),
       sort: by === i ? (down ? "descending" : "ascending") : "none",
     }));
     show(body, table(caption, heads, found.slice(0, most).map((i) => columns.map((column) => column.cell(i)))));

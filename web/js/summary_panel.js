@@ -65,6 +65,9 @@ function searched(state, columns) {
   return runsTable(CAPTION, state.runs.length, columns, text);
 }
 
+/** Whether a run reaches a round volume for which a value was published. */
+const compared = (run) => run.metrics.volumes?.some(({ published }) => typeof published === "number");
+
 function byVolume(state) {
   const runs = state.runs.filter((run) => run.metrics.volumes?.length && (run.shown || state.runs.length <= MANY)).slice(0, MANY);
   const volumes = [...new Set(runs.flatMap((run) => run.metrics.volumes.map((v) => v.volume)))].sort((a, b) => a - b);
@@ -72,7 +75,7 @@ function byVolume(state) {
     const cells = runs.flatMap((run) => {
       const found = run.metrics.volumes.find((v) => v.volume === volume);
       const value = waf(found?.waf ?? NaN);
-      if (!run.published.length) return [value];
+      if (!compared(run)) return [value];
       const off = found?.difference_percent;
       const difference = off === undefined ? "–" : `${off >= 0 ? "+" : "−"}${Math.abs(off).toFixed(1)} %`;
       return [value, waf(found?.published ?? NaN), difference];
@@ -81,7 +84,7 @@ function byVolume(state) {
   });
   const columns = runs.flatMap((run) => [
     { name: runs.length > 1 ? run.label : "WAF", number: true },
-    ...(run.published.length ? [{ name: "published", number: true }, { name: "difference", number: true }] : []),
+    ...(compared(run) ? [{ name: "published", number: true }, { name: "difference", number: true }] : []),
   ]);
   return { columns: [{ name: "host writes" }, ...columns], rows };
 }
@@ -114,7 +117,7 @@ export function volumesPanel(state) {
     const { columns, rows: cells } = byVolume(state);
     element.hidden = cells.length === 0;
     rows = [columns.map((c) => c.name), ...cells];
-    const sources = [...new Set(state.runs.slice(0, MANY).flatMap((run) => run.published.map((p) => p.source)))];
+    const sources = [...new Set(state.runs.slice(0, MANY).filter(compared).flatMap((run) => run.published.map((p) => p.source)))];
     show(body, table("Cumulative WAF at round volumes", columns, cells),
       sources.map((source) => el("p", { class: "note" }, `Published: ${source}`)));
   };

@@ -94,7 +94,8 @@ export function wafPanel(state) {
           const x = p.host.map((host) => axis.at(run, host));
           const end = axis.at(run, last(run.host));
           const length = x.filter((at) => at <= end * 1.001).length;
-          lines.push({ label: `published, for ${run.label}`, index: run.index, points: true, x: x.slice(0, length), y: p.waf.slice(0, length) });
+          // A curve of a larger drive may begin after the end of the run.
+          if (length) lines.push({ label: `published, for ${run.label}`, index: run.index, points: true, x: x.slice(0, length), y: p.waf.slice(0, length) });
         }
       }
     }

@@ -162,6 +162,8 @@ pub(crate) struct State {
     pub(crate) notifications: Notifications,
     /// The reporting context of the persistent event log: its whole page.
     pub(crate) persistent_log: Option<Vec<u8>>,
+    /// The namespaces' elements when the LBA Status Information log was last read, and its generation.
+    pub(crate) lba_status: (Vec<u8>, u16),
     /// Reservation notifications that are masked, by NSID.
     pub(crate) reservation_masks: BTreeMap<u32, ReservationMask>,
     pub(crate) thresholds: Thresholds,

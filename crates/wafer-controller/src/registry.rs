@@ -269,6 +269,7 @@ impl Subsystem {
                 },
                 notifications: Default::default(),
                 persistent_log: None,
+                lba_status: Default::default(),
                 reservation_masks: Default::default(),
                 thresholds: Default::default(),
                 errors: Default::default(),

@@ -29,6 +29,8 @@ pub(crate) fn all() -> Vec<DeviceConfig> {
         Separation::MultiLog,
         Separation::Dac,
         Separation::Warcip,
+        Separation::AutoStream,
+        Separation::Fadac,
         Separation::DeathTime,
     ];
     let mut all = Vec::new();

@@ -186,6 +186,36 @@ layout! {
     } at { blocks: 8, status: 13 }
 }
 
+layout! {
+    /// LBA Status Information (log page): head. `elements` of [`LbaStatusElement`] follow.
+    pub struct LbaStatusLog: 16 {
+        /// LBA Status Log Page Length, bytes.
+        pub length: U32,
+        /// Number of LBA Status Log Namespace Elements.
+        pub elements: U32,
+        /// Estimate of Unrecoverable Logical Blocks.
+        pub blocks: U32,
+        #[doc(hidden)]
+        pub rsvd12: [u8; 2],
+        /// LBA Status Generation Counter.
+        pub generation: U16,
+    } at { blocks: 8, generation: 14 }
+}
+
+layout! {
+    /// LBA Status Log Namespace Element: head. `ranges` of [`LbaStatusDescriptor`] follow, whose status is reserved here.
+    pub struct LbaStatusElement: 16 {
+        /// Namespace Element Identifier: the namespace.
+        pub nsid: U32,
+        /// Number of LBA Range Descriptors; `u32::MAX` if a host is to ask for all blocks of the namespace.
+        pub ranges: U32,
+        /// Recommended Action Type: a [`LbaStatusAction`].
+        pub action: u8,
+        #[doc(hidden)]
+        pub rsvd9: [u8; 7],
+    } at { ranges: 4, action: 8 }
+}
+
 /// Command dword 10 of Sanitize.
 #[bitfield(u32)]
 pub struct SanitizeCdw10 {

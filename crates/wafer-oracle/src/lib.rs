@@ -30,6 +30,7 @@
 
 mod arrangement;
 mod attribution;
+mod averages;
 mod collection;
 mod death_times;
 mod firmware;

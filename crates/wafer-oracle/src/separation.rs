@@ -10,6 +10,8 @@
 //! | `dac` | one class above that of the unit of the last content, at most 5; 0 without | one class below |
 //! | `warcip` | the cluster of five with the nearest centre to how long it lived | one cluster further |
 //! | `midas` | as `sepbit` | how often they were moved, at most 3 |
+//! | `autostream` | by address: `averages.rs` | the class in which they were written |
+//! | `fadac` | by address: `averages.rs` | one class further |
 //! | `multi-log` | 0, 1, 2, 3: below 1/16, 1/4, 1 times the logical pages, above | the class in which they were written |
 //!
 //! The centres of `warcip` begin at 2 times the logical pages and a quarter, a sixteenth ... of it, whole numbers rounded down. The first page
@@ -22,6 +24,7 @@
 
 use wafer_device::Separation;
 
+use crate::averages::Averages;
 use crate::units::{Log, Unit};
 
 /// Victims in one mean.
@@ -38,13 +41,15 @@ pub(crate) struct Lifespans {
     ages: Vec<u64>,
     /// Centres of clusters, from the shortest.
     centres: Vec<u64>,
+    averages: Averages,
 }
 
 impl Lifespans {
     pub(crate) fn new(rule: Option<Separation>, logical_pages: u64) -> Option<Self> {
         let rule = rule.filter(|rule| *rule != Separation::DeathTime)?;
         let centres = [256, 64, 16, 4, 1].map(|part| 2 * logical_pages / part).to_vec();
-        Some(Lifespans { rule, logical_pages, sum: None, ages: Vec::new(), centres })
+        let averages = Averages::new(rule, logical_pages);
+        Some(Lifespans { rule, logical_pages, sum: None, ages: Vec::new(), centres, averages })
     }
 
     /// Whether a time is at least `times` l.
@@ -57,10 +62,13 @@ impl Lifespans {
         now - if self.rule == Separation::Sepbit { unit.opened_at } else { unit.closed_at }
     }
 
-    /// The class of a written page whose last content lived so long, in a unit of that class; `None`: there
-    /// was none.
-    pub(crate) fn written(&self, old: Option<(u64, u8)>) -> u8 {
+    /// The class of a page written through a handle whose last content lived so long, in a unit of that class; `None`:
+    /// there was none.
+    pub(crate) fn written(&mut self, page: u64, handle: u16, old: Option<(u64, u8)>) -> u8 {
         let lived = old.map(|(lived, _)| lived);
+        if let Some(class) = self.averages.written(page, handle, lived) {
+            return class;
+        }
         match (self.rule, lived) {
             (Separation::Dac, _) => old.map_or(0, |(_, class)| (class + 1).min(5)),
             (Separation::Warcip, None) => 4,
@@ -85,6 +93,7 @@ impl Lifespans {
             (Separation::Midas, _) => from.generation().min(3),
             (Separation::Dac, _) => from.class().saturating_sub(1),
             (Separation::Warcip, _) => (from.class() + 1).min(4),
+            (Separation::Fadac, _) => (from.class() + 1).min(5),
             (_, Log::Host { class, .. } | Log::Moved { class, .. }) => class,
             (_, Log::Mixed) => unreachable!("separation keeps handles apart"),
         }

@@ -94,7 +94,7 @@ impl Sizes {
             self.relocation = Relocation::ByHandle;
             self.separation = Some(rule);
             self.moved_classes = match rule {
-                Separation::Dac => 6,
+                Separation::Dac | Separation::AutoStream | Separation::Fadac => 6,
                 Separation::Warcip => 5,
                 _ => 4,
             };
@@ -202,7 +202,7 @@ impl Sizes {
             None => 1,
             Some(Separation::Sepbit | Separation::Midas) => 2,
             Some(Separation::MultiLog) => 4,
-            Some(Separation::Dac) => 6,
+            Some(Separation::Dac | Separation::AutoStream | Separation::Fadac) => 6,
             Some(Separation::Warcip) => 5,
             Some(Separation::DeathTime) => 1 + u32::from(DEATH_CLASSES),
         }

@@ -33,7 +33,7 @@ impl Oracle {
         for page in pages {
             let old = self.old(page);
             if separates {
-                let class = self.class(handle, old, &mut death);
+                let class = self.class(page, handle, old, &mut death);
                 home = (group, Log::Host { handle, class });
                 at = home;
             }
@@ -67,9 +67,11 @@ impl Oracle {
     }
 
     /// The class of a page, where the device separates. Sets its death time.
-    fn class(&self, handle: u16, old: Option<Old>, death: &mut u64) -> u8 {
-        match (&self.lifespans, &self.deaths) {
-            (Some(lifespans), _) => lifespans.written(old.map(|old| (old.lived, old.class))),
+    fn class(&mut self, page: u64, handle: u16, old: Option<Old>, death: &mut u64) -> u8 {
+        match (&mut self.lifespans, &self.deaths) {
+            (Some(lifespans), _) => {
+                lifespans.written(page, handle, old.map(|old| (old.lived, old.class)))
+            }
             (None, Some(deaths)) => {
                 *death = deaths.death(handle, old, self.clock);
                 deaths.written(handle, *death, self.clock)

@@ -9,9 +9,11 @@
 //! To add a rule: copy a file of this crate, implement [`Separator`], and name the file twice here, in a `mod`
 //! line and in the table.
 
+mod autostream;
 mod content;
 mod dac;
 pub mod death_time;
+mod fadac;
 mod lifespan;
 mod midas;
 mod multi_log;
@@ -87,6 +89,13 @@ macro_rules! separations {
                 match self { $(Rule::$name(rule) => rule.begin_segment(handle, old, now),)* }
             }
 
+            /// Learns from a page that a host writes, before its class is asked for; `old` is the content that it
+            /// replaces.
+            #[inline(always)]
+            pub fn write(&mut self, page: u64, handle: u32, old: Option<impl Content>) {
+                match self { $(Rule::$name(rule) => rule.write(page, handle, old),)* }
+            }
+
             /// Returns the class of a written page, and its predicted death time; `old` is the content that it
             /// replaces.
             #[inline(always)]
@@ -141,6 +150,12 @@ separations! {
     /// lived; relocated ones a cluster further towards the long-lived (after WARCIP, SYSTOR '19, without
     /// splitting and merging clusters).
     Warcip => warcip::Warcip,
+    /// Written pages in six streams, by how often and how recently their chunk of up to 256 pages was written;
+    /// relocated ones stay in their stream (AutoStream's SFR, SYSTOR '17).
+    AutoStream => autostream::AutoStream,
+    /// Written pages in six classes, by the fading average of how long their contents lived, around that of all
+    /// pages; relocated ones a class further towards the long-lived (after FADaC, SYSTOR '19).
+    Fadac => fadac::Fadac,
     /// Pages that overwrite data of a regular stream before its time, by when it will pass there; relocated
     /// ones of these apart, others by up to `gc.generations`. Only handles that do so are split, and as many
     /// as the spare reclaim units allow. The policy may ask for it.

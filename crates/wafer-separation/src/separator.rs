@@ -59,8 +59,13 @@ pub trait Separator: Sized {
         0
     }
 
-    /// Returns the class of a written page, and its predicted death time; `old` is the content that it
+    /// Learns from a page that a host writes, before its class is asked for; `old` is the content that it
     /// replaces.
+    #[inline(always)]
+    fn write(&mut self, _page: u64, _handle: u32, _old: Option<impl Content>) {}
+
+    /// Returns the class of a written page, and its predicted death time; `old` is the content that it
+    /// replaces. Before any page was written, the class of a page of which nothing is known.
     fn host_class(&self, handle: u32, old: Option<impl Content>, now: u64) -> (u8, u64);
 
     /// Learns from a collection, and returns the class of the victim's valid pages.

@@ -88,3 +88,42 @@ fn ranges_outside_of_the_namespace_and_other_actions_are_refused() {
     let missing = Sqe { nsid: 9.into(), ..ask(scan, 0, 0, 64) };
     assert_eq!(wrong(missing), 4, "inactive");
 }
+
+#[test]
+fn the_log_lists_the_blocks_of_each_namespace_that_cannot_be_read() {
+    let subsystem = fuzzing::subsystem_on(DataSpec::Memory, Environment::default());
+    let controller = fuzzing::connect(&subsystem);
+    let read = || {
+        let cdw10 = GetLogCdw10::new().with_lid(Lid::LBA_STATUS.0).with_numdl_z(255).into_bits();
+        let sqe = Sqe { nsid: 0.into(), ..sqe(AdminOpcode::GET_LOG_PAGE, cdw10, 0) };
+        let data = admin(&controller, &sqe, &[]).unwrap().data;
+        let (head, rest) = LbaStatusLog::read_from_prefix(&data).unwrap();
+        assert!(rest[head.length.get() as usize - 16..].iter().all(|&byte| byte == 0));
+        (head, rest.to_vec())
+    };
+    let (empty, _) = read();
+    assert_eq!((empty.length.get(), empty.elements.get(), empty.blocks.get()), (16, 0, 0));
+    let namespace = subsystem.drive.namespace(1).unwrap();
+    let block = 1 << namespace.lba_shift;
+    subsystem.drive.mark_uncorrectable(&namespace, 8 * block, 4 * block).unwrap();
+    subsystem.drive.set_media_error(&namespace, 100 * block, block, true).unwrap();
+    let (head, rest) = read();
+    assert_eq!((head.length.get(), head.elements.get(), head.blocks.get()), (64, 1, 5));
+    assert_eq!(head.generation.get(), empty.generation.get() + 1);
+    let (element, rest) = LbaStatusElement::ref_from_prefix(&rest).unwrap();
+    let (nsid, count, action) = (element.nsid.get(), element.ranges.get(), element.action);
+    assert_eq!((nsid, count, action), (1, 2, LbaStatusAction::TRACKED.0));
+    let (list, _) = <[LbaStatusDescriptor]>::ref_from_prefix_with_elems(rest, 2).unwrap();
+    let ranges: Ranges = list.iter().map(|d| (d.slba.get(), d.blocks.get())).collect();
+    assert_eq!(ranges, [(8, 4), (100, 1)]);
+    let generation = read().0.generation.get();
+    assert_eq!(generation, head.generation.get(), "nothing changed");
+    // So many ranges that a host is to ask for them.
+    for at in 0..4100 {
+        subsystem.drive.mark_uncorrectable(&namespace, (200 + 2 * at) * block, block).unwrap();
+    }
+    let (head, rest) = read();
+    assert_eq!((head.length.get(), head.generation.get()), (32, generation + 1));
+    let (element, _) = LbaStatusElement::ref_from_prefix(&rest).unwrap();
+    assert_eq!((element.nsid.get(), element.ranges.get()), (1, u32::MAX));
+}

@@ -1,5 +1,6 @@
 //! Get LBA Status: the blocks that cannot be read. The drive tracks all that it knows of, so a scan finds no others.
 
+use wafer_drive::Namespace;
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{
     LbaStatusAction, LbaStatusCdw13, LbaStatusDescriptor, LbaStatusList, Sqe, Status, location,
@@ -51,21 +52,7 @@ impl AdminCommand<'_> for GetLbaStatus {
         let (offset, bytes) =
             namespace.range(lba, blocks).map_err(|status| Failure { lba, ..status.into() })?;
         let room = (length - size_of::<LbaStatusList>()) / size_of::<LbaStatusDescriptor>();
-        let ranges = namespace.uncorrectable_ranges(offset, offset + bytes, room + 1);
-        let shift = namespace.lba_shift;
-        let mut descriptors = Vec::new();
-        for (from, end) in ranges {
-            let (mut first, end) = (from >> shift, end >> shift);
-            while first < end {
-                let blocks = (end - first).min(MOST_BLOCKS);
-                descriptors.push(LbaStatusDescriptor {
-                    slba: first.into(),
-                    blocks: (blocks as u32).into(),
-                    ..Default::default()
-                });
-                first += blocks;
-            }
-        }
+        let mut descriptors = descriptors(&namespace, offset, offset + bytes, room + 1);
         let cmpc = if descriptors.len() > room { NO_ROOM } else { COMPLETE };
         descriptors.truncate(room);
         let count = u32::try_from(descriptors.len()).map_err(|_| Status::INTERNAL_ERROR)?;
@@ -75,4 +62,28 @@ impl AdminCommand<'_> for GetLbaStatus {
         data.resize(length, 0);
         Ok(Reply::data(data))
     }
+}
+
+/// Returns descriptors of at most `count` ranges of blocks that cannot be read, of those between two offsets in bytes.
+pub(crate) fn descriptors(
+    namespace: &Namespace,
+    from: u64,
+    end: u64,
+    count: usize,
+) -> Vec<LbaStatusDescriptor> {
+    let shift = namespace.lba_shift;
+    let mut descriptors = Vec::new();
+    for (from, end) in namespace.uncorrectable_ranges(from, end, count) {
+        let (mut first, end) = (from >> shift, end >> shift);
+        while first < end {
+            let blocks = (end - first).min(MOST_BLOCKS);
+            descriptors.push(LbaStatusDescriptor {
+                slba: first.into(),
+                blocks: (blocks as u32).into(),
+                ..Default::default()
+            });
+            first += blocks;
+        }
+    }
+    descriptors
 }

@@ -16,6 +16,7 @@ mod fdp_usage;
 mod feature_effects;
 mod firmware;
 mod handles;
+mod lba_status;
 mod lockdown;
 mod ocp;
 mod persistent_event;
@@ -65,6 +66,7 @@ pub(super) const PAGES: &[Page] = &[
     endurance_group::PAGE,
     ana::PAGE,
     persistent_event::PAGE,
+    lba_status::PAGE,
     feature_effects::PAGE,
     lockdown::PAGE,
     fdp_configurations::PAGE,

@@ -316,9 +316,10 @@ impl<O: Observer> Device<O> {
         for page in first..first + pages {
             let label = self.map.as_slice()[page as usize];
             let old = self.segments.content(label, &self.rus.units, self.clock);
-            let rule = self.separation.as_ref();
-            let (class, death_time) =
-                rule.map_or((0, 0), |rule| rule.host_class(handle, old, self.clock));
+            let (class, death_time) = self.separation.as_mut().map_or((0, 0), |rule| {
+                rule.write(page, handle, old);
+                rule.host_class(handle, old, self.clock)
+            });
             let slot = self.numbering.class_slot(home, class);
             self.append(slot, page, 1, HostWrite { handle, death_time });
         }

@@ -67,6 +67,8 @@ fn config(
                 10 => Some(Separation::MultiLog),
                 12 => Some(Separation::Dac),
                 13 => Some(Separation::Warcip),
+                14 => Some(Separation::AutoStream),
+                15 => Some(Separation::Fadac),
                 0 => Some(Separation::DeathTime),
                 _ => None,
             },
@@ -126,7 +128,7 @@ pub(super) fn tiny(
         1..5u16,
         prop_oneof![4 => Just(1u16), 1 => 2..4u16],
         0..3u8,
-        0..13u8,
+        0..16u8,
     );
     let flags = (prop::bool::weighted(0.8), any::<bool>(), any::<bool>(), any::<bool>());
     let sizes = (2..12u64, 0..16u64, 0..3u64, ru_pages);

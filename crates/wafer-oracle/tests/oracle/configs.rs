@@ -56,11 +56,13 @@ fn placing(number: u8, mixes: bool) -> (Option<Destination>, Option<Separation>)
         11 => (Some(Destination::Writer), None),
         12 => (None, Some(Separation::Dac)),
         13 => (None, Some(Separation::Warcip)),
+        14 => (None, Some(Separation::AutoStream)),
+        15 => (None, Some(Separation::Fadac)),
         _ => (None, None),
     }
 }
 
-const PLACINGS: u8 = 14;
+const PLACINGS: u8 = 16;
 
 fn config(
     (policy, handles, groups, own, placed): (usize, u16, u16, u8, u8),

@@ -76,6 +76,8 @@ proptest! {
             (None, Some(Separation::Sepbit)),
             (None, Some(Separation::Midas)),
             (None, Some(Separation::Warcip)),
+            (None, Some(Separation::AutoStream)),
+            (None, Some(Separation::Fadac)),
         ]),
         config in device(4..20, 16..300u64), volume in 1..6u64, parts in 2..6usize,
         seed in any::<u64>(),

@@ -1,0 +1,52 @@
+//! LBA Status Information: the blocks of each namespace that cannot be read (NVM Command Set 1.1, 4.1.4.5).
+
+use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::{LbaStatusAction, LbaStatusElement, LbaStatusLog, Lid};
+
+use super::Page;
+use crate::commands::get_lba_status::descriptors;
+
+/// Most ranges of a namespace that are listed. A host asks for more with Get LBA Status.
+const MOST_RANGES: usize = 4096;
+
+pub(super) const PAGE: Page = Page {
+    lid: Lid::LBA_STATUS,
+    read: |controller, _| {
+        let (mut elements, mut blocks) = (Vec::new(), 0u64);
+        let mut count = 0u32;
+        for nsid in controller.nsids(true) {
+            let Some(namespace) = controller.active(nsid)? else { continue };
+            let ranges = descriptors(&namespace, 0, namespace.bytes, MOST_RANGES + 1);
+            if ranges.is_empty() {
+                continue;
+            }
+            count += 1;
+            blocks += ranges.iter().map(|range| u64::from(range.blocks.get())).sum::<u64>();
+            let listed = ranges.len() <= MOST_RANGES;
+            let head = LbaStatusElement {
+                nsid: nsid.into(),
+                ranges: if listed { ranges.len() as u32 } else { u32::MAX }.into(),
+                action: LbaStatusAction::TRACKED.0,
+                ..Default::default()
+            };
+            elements.extend_from_slice(head.as_bytes());
+            if listed {
+                elements.extend_from_slice(ranges.as_bytes());
+            }
+        }
+        let mut state = controller.state();
+        let (last, generation) = &mut state.lba_status;
+        if *last != elements {
+            last.clone_from(&elements);
+            *generation = generation.wrapping_add(1);
+        }
+        let head = LbaStatusLog {
+            length: ((size_of::<LbaStatusLog>() + elements.len()) as u32).into(),
+            elements: count.into(),
+            blocks: u32::try_from(blocks).unwrap_or(u32::MAX).into(),
+            generation: (*generation).into(),
+            ..Default::default()
+        };
+        Ok([head.as_bytes(), &elements].concat())
+    },
+};
