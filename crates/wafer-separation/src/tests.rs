@@ -1,4 +1,6 @@
+use super::autostream::AutoStream;
 use super::dac::Dac;
+use super::fadac::Fadac;
 use super::midas::Midas;
 use super::multi_log::MultiLog;
 use super::sepbit::SepBit;
@@ -105,4 +107,44 @@ fn warcip_takes_the_nearest_centre_and_moves_it() {
     assert_eq!(class(&rule, Some(31)), 0);
     let mut moved = |class, generation| rule.collect(&victim(class, generation, 5), 0);
     assert_eq!([moved(0, 0), moved(4, 0), moved(0, 2), moved(0, 5)], [1, 4, 2, 4]);
+}
+
+#[test]
+fn autostream_counts_the_writes_of_a_chunk_and_follows_sequential_ones() {
+    // Chunks of one page, 1,600 of them: a period has 6,400 writes.
+    let mut rule: AutoStream = rule();
+    let mut write = |page: u64| {
+        rule.write(page, 0, None::<Old>);
+        class(&rule, None)
+    };
+    assert_eq!([7, 7, 7, 7].map(&mut write), [0, 1, 1, 2]);
+    assert_eq!([8, 9].map(&mut write), [2, 2], "it goes on from page 7");
+    assert_eq!([20, 8].map(&mut write), [0, 0], "following pages were not counted");
+    let counts: Vec<u8> = (0..40).map(|_| write(30)).collect();
+    assert_eq!([counts[30], counts[31], counts[39]], [4, 5, 5], "the last stream takes the rest");
+    // 46 writes were counted, and as many here as end three periods: the 40 of page 30 became 5.
+    (0..3 * 6400 - 46).for_each(|at| _ = write(100 + 2 * (at % 700)));
+    assert_eq!(write(30), 2);
+    assert_eq!([rule.collect(&victim(3, 0, 5), 0), rule.collect(&victim(0, 2, 5), 0)], [3, 1]);
+}
+
+#[test]
+fn fadac_compares_the_average_of_a_page_with_that_of_all() {
+    // The average of all begins at 1,600 and moves to 1,660 here.
+    let mut rule: Fadac = rule();
+    assert_eq!(class(&rule, None), 5, "nothing is known");
+    let mut write = |page, lived: Option<u64>| {
+        rule.write(page, 0, lived.map(|lived| Old { lived, class: 0 }));
+        class(&rule, None)
+    };
+    let lives = [90, 110, 390, 410, 1590, 1610, 6390, 6500, 25_500, 27_000].map(Some);
+    let classes: Vec<u8> = (0..).zip(lives).map(|(page, lived)| write(page, lived)).collect();
+    assert_eq!(classes, [0, 1, 1, 2, 2, 3, 3, 4, 4, 5]);
+    // From 27,000 by a quarter of the distance to 100 at a time: 20,275; 15,232; 11,449; 8,612; 6,484.
+    let falling: Vec<u8> = (0..5).map(|_| write(9, Some(100))).collect();
+    assert_eq!(falling, [4, 4, 4, 4, 3]);
+    assert_eq!(write(9, None), 3, "a page that was deallocated is remembered");
+    assert_eq!(write(50, None), 5);
+    let mut moved = |class, generation| rule.collect(&victim(class, generation, 5), 0);
+    assert_eq!([moved(0, 0), moved(5, 0), moved(0, 2)], [1, 5, 2]);
 }
