@@ -8,9 +8,11 @@
 //!
 //! State: 8 bytes a chunk of at most 256 pages, 16 a handle. Work: one count for each write that is not sequential.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
-use crate::content::Content;
+use crate::content::{Content, Unknown};
 use crate::separator::{Separator, Sizes, Victim};
 
 /// Streams, from the coldest. The hottest has counts of 32 and more.
@@ -31,6 +33,9 @@ pub struct AutoStream {
     writes: u64,
     chunks: Vec<Chunk>,
     handles: Vec<Last>,
+    /// Whether it is told the streams of writes instead of counting them.
+    #[serde(skip)]
+    told: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -50,6 +55,21 @@ struct Last {
 }
 
 impl AutoStream {
+    /// Counts a write of some pages through a handle, and returns its stream.
+    pub fn count(&mut self, pages: Range<u64>, handle: u32) -> u8 {
+        self.write(pages.start, handle, None::<Unknown>);
+        let last = &mut self.handles[handle as usize];
+        last.next = pages.end;
+        last.stream
+    }
+
+    /// Sets the stream of the next writes through a handle, and counts none from then on: for a copy of a device that sees
+    /// some of its pages only, where short writes look rarer than they are.
+    pub fn tell(&mut self, handle: u32, stream: u8) {
+        self.told = true;
+        self.handles[handle as usize].stream = stream;
+    }
+
     /// Returns the period of the next write.
     fn period(&self) -> u32 {
         (self.writes / (PERIOD * self.chunks.len() as u64)) as u32
@@ -72,10 +92,15 @@ impl Separator for AutoStream {
             chunks: vec![Chunk::default(); chunks],
             // No page lies behind the last one: the first write of a handle counts.
             handles: vec![Last { next: u64::MAX, stream: 0 }; sizes.handles.into()],
+            told: false,
         }
     }
 
+    #[inline(always)]
     fn write(&mut self, page: u64, handle: u32, _: Option<impl Content>) {
+        if self.told {
+            return;
+        }
         let period = self.period();
         let last = &mut self.handles[handle as usize];
         if page != last.next {
@@ -110,7 +135,7 @@ impl Separator for AutoStream {
         if saved.handles.iter().any(|last| last.stream >= STREAMS) {
             return Err(format!("a stream of {STREAMS} or above"));
         }
-        *self = AutoStream { chunk_pages: self.chunk_pages, ..saved };
+        *self = AutoStream { chunk_pages: self.chunk_pages, told: self.told, ..saved };
         Ok(())
     }
 }

@@ -15,3 +15,25 @@ pub trait Content: Copy {
     /// Returns the predicted death time of the content; 0: unknown.
     fn death_time(self) -> u64;
 }
+
+/// No content: where a rule is asked without any.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unknown {}
+
+impl Content for Unknown {
+    fn writer(self) -> u32 {
+        match self {}
+    }
+
+    fn lived(self) -> u64 {
+        match self {}
+    }
+
+    fn class(self) -> u8 {
+        match self {}
+    }
+
+    fn death_time(self) -> u64 {
+        match self {}
+    }
+}

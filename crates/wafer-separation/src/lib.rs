@@ -26,6 +26,7 @@ mod warcip;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use autostream::AutoStream;
 pub use content::Content;
 pub use separator::{Separator, Sizes, Victim};
 

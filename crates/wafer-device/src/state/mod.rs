@@ -107,7 +107,7 @@ impl<O: Observer> Device<O> {
     ) -> Result<(), StateError> {
         let mut learned = state.learned.clone();
         if let Some(mut tuner) = self.tuner.take() {
-            let resumed = tuner.resume(learned.as_ref());
+            let resumed = tuner.resume(learned.as_ref(), state.clock);
             learned = resumed.map_err(|message| StateError::damaged("learned", message))?;
             self.arrange(tuner.current());
             self.tuner = Some(tuner);

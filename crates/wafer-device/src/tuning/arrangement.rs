@@ -34,6 +34,9 @@ const CHOICES: &[Choice] = &[
     ("gittins", Some(Destination::Isolation), None),
     ("gittins", None, Some(Separation::MultiLog)),
     ("look-ahead", None, Some(Separation::MultiLog)),
+    ("cost-benefit", None, Some(Separation::AutoStream)),
+    ("gittins", None, Some(Separation::AutoStream)),
+    ("cost-benefit", None, Some(Separation::Fadac)),
     ("hazard", Some(Destination::Isolation), None),
 ];
 

@@ -28,6 +28,7 @@ use wafer_interface::{
 };
 use wafer_policies::GcConfig;
 use wafer_policies::{self as policy, Smaller, adaptive};
+use wafer_separation::{AutoStream, Rule, Separation, Separator as _};
 
 /// Fewest pages of a reclaim unit of a miniature.
 const LEAST_PAGES: u64 = 32;
@@ -88,8 +89,11 @@ pub(crate) struct Tuner {
     /// Host pages of a miniature between two looks.
     interval: u64,
     seen: Seen,
-    /// Commands for the miniatures; empty between two commands of the device.
+    /// Streams of the device's writes, if an arrangement goes by them. A miniature sees too little to count writes.
+    streams: Option<AutoStream>,
+    /// Commands for the miniatures, and handle and stream of each; empty between two commands of the device.
     batch: Vec<Command>,
+    batch_streams: Vec<(u32, u8)>,
 }
 
 impl Tuner {
@@ -132,8 +136,20 @@ impl Tuner {
             guard: Guard::new(count, UNKNOWN * sample.pages),
         };
         let interval = (sample.pages / LOOKS).max(1);
-        let batch = Vec::new();
-        Ok(Some(Tuner { arrangements, miniatures, sample, interval, seen, batch }))
+        let by_stream = |of: &&Arrangement| of.layout.separation == Some(Separation::AutoStream);
+        let streams = arrangements.iter().find(by_stream);
+        let streams = streams.map(|of| AutoStream::new(&of.layout.separation_sizes(geometry)));
+        let (batch, batch_streams) = Default::default();
+        Ok(Some(Tuner {
+            arrangements,
+            miniatures,
+            sample,
+            interval,
+            seen,
+            streams,
+            batch,
+            batch_streams,
+        }))
     }
 
     /// Returns the arrangement of the device.
@@ -263,6 +279,11 @@ impl<O: Observer> Device<O> {
             {
                 self.arrange(tuner.current());
                 self.inherit(&tuner);
+                if let (Some(Rule::AutoStream(rule)), Some(streams)) =
+                    (&mut self.separation, &tuner.streams)
+                {
+                    rule.clone_from(streams);
+                }
                 tuner.seen.changed(self.clock);
             }
             self.tuner = Some(tuner);
@@ -287,12 +308,15 @@ impl<O: Observer> Device<O> {
     fn follow(&self, tuner: &mut Tuner, commands: &[Command]) -> usize {
         let mut left = tuner.due().saturating_sub(tuner.miniatures[0].counters().host_pages);
         let mut batch = std::mem::take(&mut tuner.batch);
+        let mut batch_streams = std::mem::take(&mut tuner.batch_streams);
         let mut taken = 0;
         for command in commands {
             taken += 1;
+            let stream = tuner.streams.as_mut().and_then(|streams| self.stream(streams, command));
             if let Some(small) = self.sampled(tuner.sample, command) {
                 let pages = u64::from(small.blocks) * LBA_BYTES / PAGE_BYTES;
                 batch.push(small);
+                batch_streams.push(stream.unwrap_or_default());
                 if small.op == Op::Write {
                     left = left.saturating_sub(pages);
                     if left == 0 {
@@ -301,47 +325,88 @@ impl<O: Observer> Device<O> {
                 }
             }
         }
-        tuner.miniatures.iter_mut().for_each(|miniature| miniature.apply(&batch));
+        for miniature in &mut tuner.miniatures {
+            match miniature.separation {
+                Some(Rule::AutoStream(_)) => {
+                    for (command, (handle, stream)) in batch.iter().zip(&batch_streams) {
+                        if let Some(Rule::AutoStream(rule)) = &mut miniature.separation {
+                            rule.tell(*handle, *stream);
+                        }
+                        miniature.apply(std::slice::from_ref(command));
+                    }
+                }
+                _ => miniature.apply(&batch),
+            }
+        }
         batch.clear();
-        tuner.batch = batch;
+        batch_streams.clear();
+        (tuner.batch, tuner.batch_streams) = (batch, batch_streams);
         taken
+    }
+
+    /// Counts a write for its stream. Returns its handle and stream, of a write that the device executes.
+    fn stream(&self, streams: &mut AutoStream, command: &Command) -> Option<(u32, u8)> {
+        if command.op != Op::Write {
+            return None;
+        }
+        let (pages, slot) = self.written(command)?;
+        let handle = self.handle_of(slot);
+        Some((handle, streams.count(pages, handle)))
+    }
+
+    /// Returns the pages of a write and the slot of its host, if the device executes it.
+    #[inline(always)]
+    fn written(&self, command: &Command) -> Option<(Range<u64>, u32)> {
+        let namespace = self.namespaces.get(usize::from(command.namespace.0))?;
+        let shift = self.geometry.blocks_per_page().trailing_zeros();
+        let (blocks, mask) = (u64::from(command.blocks), (1u64 << shift) - 1);
+        let within = command.lba <= namespace.blocks && blocks <= namespace.blocks - command.lba;
+        if !within || blocks == 0 {
+            return None;
+        }
+        let (first, end) = (namespace.first_page, command.lba + blocks);
+        let slot = namespace
+            .slot(command.placement)
+            .or_else(|| self.defined_slot(command.namespace, command.placement))
+            .unwrap_or(namespace.slots[0]);
+        Some((first + (command.lba >> shift)..first + ((end + mask) >> shift), slot))
     }
 
     /// Returns what a command means for the miniatures, if anything.
     #[inline(always)]
     fn sampled(&self, sample: Sample, command: &Command) -> Option<Command> {
+        const BLOCKS: u64 = PAGE_BYTES / LBA_BYTES;
+        let small = |pages: Range<u64>| {
+            let pages = sample.of(pages);
+            let blocks = (pages.end.saturating_sub(pages.start) * BLOCKS) as u32;
+            (blocks > 0).then_some((pages.start * BLOCKS, blocks))
+        };
+        match command.op {
+            Op::Write => {
+                let (pages, slot) = self.written(command)?;
+                let (lba, blocks) = small(pages)?;
+                Some(Command::write(lba, blocks, self.anywhere(slot)))
+            }
+            Op::Deallocate => {
+                let (lba, blocks) = small(self.deallocated(command)?)?;
+                Some(Command::deallocate(lba, blocks))
+            }
+            Op::Update => {
+                let slot = self.defined_slot(command.namespace, command.placement)?;
+                Some(Command::update(NsId(0), self.anywhere(slot)))
+            }
+            Op::Read | Op::Flush => None,
+        }
+    }
+
+    /// Returns the whole pages of a deallocation, if the device executes it.
+    fn deallocated(&self, command: &Command) -> Option<Range<u64>> {
         let namespace = self.namespaces.get(usize::from(command.namespace.0))?;
         let shift = self.geometry.blocks_per_page().trailing_zeros();
         let (blocks, mask) = (u64::from(command.blocks), (1u64 << shift) - 1);
         let within = command.lba <= namespace.blocks && blocks <= namespace.blocks - command.lba;
-        let end = command.lba.wrapping_add(blocks);
-        let pages = match command.op {
-            Op::Write if within && blocks > 0 => command.lba >> shift..(end + mask) >> shift,
-            Op::Deallocate if within && blocks > 0 => (command.lba + mask) >> shift..end >> shift,
-            Op::Update => {
-                let slot = self.defined_slot(command.namespace, command.placement)?;
-                return Some(Command::update(NsId(0), self.anywhere(slot)));
-            }
-            _ => return None,
-        };
-        if pages.is_empty() {
-            return None;
-        }
-        let first = namespace.first_page;
-        let pages = sample.of(first + pages.start..first + pages.end);
-        if pages.is_empty() {
-            return None;
-        }
-        const BLOCKS: u64 = PAGE_BYTES / LBA_BYTES;
-        let (lba, blocks) = (pages.start * BLOCKS, (pages.end - pages.start) * BLOCKS);
-        if command.op == Op::Deallocate {
-            return Some(Command::deallocate(lba, blocks as u32));
-        }
-        let slot = namespace
-            .slot(command.placement)
-            .or_else(|| self.defined_slot(command.namespace, command.placement))
-            .unwrap_or(namespace.slots[0]);
-        Some(Command::write(lba, blocks as u32, self.anywhere(slot)))
+        let (first, end) = (namespace.first_page, command.lba.wrapping_add(blocks));
+        within.then(|| first + ((command.lba + mask) >> shift)..first + (end >> shift))
     }
 
     /// Returns the placement identifier of a host's slot in a namespace that has all handles.

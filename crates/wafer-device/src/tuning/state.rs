@@ -4,6 +4,7 @@ use super::{Seen, Tuner};
 use crate::state::DeviceState;
 use serde::{Deserialize, Serialize};
 use wafer_policies::Learned;
+use wafer_separation::{AutoStream, Separator as _};
 
 /// What was seen, the miniatures with their maps, and what the policy of the device has learned. Each miniature is packed
 /// by itself: none has miniatures of its own, so a file cannot make reading it recurse.
@@ -11,6 +12,7 @@ use wafer_policies::Learned;
 struct Saved {
     seen: Seen,
     miniatures: Vec<Learned>,
+    streams: Option<AutoStream>,
     policy: Option<Learned>,
 }
 
@@ -19,16 +21,21 @@ impl Tuner {
     pub(crate) fn save(&self, policy: Option<Learned>) -> Learned {
         let pack = |device: &crate::Device| Learned::pack(&(device.state(), device.map_bytes()));
         let miniatures = self.miniatures.iter().map(pack).collect();
-        Learned::pack(&Saved { seen: self.seen.clone(), miniatures, policy })
+        let (seen, streams) = (self.seen.clone(), self.streams.clone());
+        Learned::pack(&Saved { seen, miniatures, streams, policy })
     }
 
     /// Continues from what was saved, and returns what the policy of the device had learned.
     ///
     /// # Errors
     /// What no device of these sizes can have learned.
-    pub(crate) fn resume(&mut self, learned: Option<&Learned>) -> Result<Option<Learned>, String> {
+    pub(crate) fn resume(
+        &mut self,
+        learned: Option<&Learned>,
+        now: u64,
+    ) -> Result<Option<Learned>, String> {
         let learned = learned.ok_or("what the policy had learned is missing")?;
-        let Saved { seen, miniatures, policy } = learned.unpack()?;
+        let Saved { seen, miniatures, streams, policy } = learned.unpack()?;
         let count = self.arrangements.len();
         let known = usize::from(seen.current) < count && (0.0..super::ENOUGH).contains(&seen.lead);
         let last = seen.changes.last().is_some_and(|(_, to)| *to == seen.current);
@@ -60,6 +67,11 @@ impl Tuner {
         let count = |count: &f64| count.is_finite() && *count >= 0.0;
         if !past || !count(&seen.written) || !seen.relocated.iter().all(count) {
             return Err("counts that no look can have seen".to_owned());
+        }
+        match (&mut self.streams, streams) {
+            (Some(own), Some(saved)) => own.resume(saved, now)?,
+            (None, None) => {}
+            _ => return Err("streams of other arrangements".to_owned()),
         }
         self.seen = seen;
         Ok(policy)

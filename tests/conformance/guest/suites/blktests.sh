@@ -6,7 +6,8 @@ modprobe loop
 release=$(uname -r) plain=$(uname -r | tr + -)
 if [ "$plain" != "$release" ]; then
     ln -s "$release" "/lib/modules/$plain"
-    [ ! -e "/boot/config-$release" ] || ln -s "config-$release" "/boot/config-$plain"
+    mkdir -p /boot
+    ln -s "/lib/modules/$release/config" "/boot/config-$plain"
     printf '#!/bin/sh\n/usr/bin/uname "$@" | sed "s/%s/%s/"\n' "$release" "$plain" >/usr/local/bin/uname
     chmod +x /usr/local/bin/uname
 fi
