@@ -2,11 +2,11 @@
 //!
 //! Source: `docs/reference/configuration.md`, `gc.separation`, the papers named there, and this:
 //!
-//! - `autostream`: a chunk has a 1,024th of the logical pages, rounded down, at least 1 and at most 256. A page that does not follow
+//! - `autostream`: a chunk has one part in 1,024 of the logical pages, rounded down, at least 1 and at most 256. A page that does not follow
 //!   the last page of its handle counts for its chunk. A period is four such pages for each chunk of the device; when it ends, all counts
 //!   halve, rounded down. The class is the binary logarithm of the count, at most 5. A page that follows has the class of the one before it.
 //! - `fadac`: the average of a page is its first life, then moves by a quarter of the distance to each, rounded towards zero. The average of all,
-//!   in 1,024ths, begins at the logical pages; each overwritten page takes a 1,024th of it away, rounded down, and adds the page's. The class
+//!   times 1,024, begins at the logical pages; each overwritten page takes one part in 1,024 of it away, rounded down, and adds the page's. The class
 //!   counts the bounds that the page's average reaches: 1/16, 1/4, 1, 4, 16 times that of all, rounded down; 5 for a page without one.
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub(crate) struct Averages {
     counted: u64,
     /// Lives of each page, in order.
     lives: BTreeMap<u64, i64>,
-    /// The average of all lives, in 1,024ths.
+    /// The average of all lives, times 1,024.
     all: i64,
 }
 
