@@ -74,7 +74,7 @@ class DeviceKeys(TypedDict, total=False):
     """With ``gc.destination = "generation"``: number of generations of relocated data that get reclaim units
     of their own, 1 to 8. Data moved more often joins the last generation.
     """
-    gc_separation: Literal["sepbit", "midas", "multilog", "dac", "warcip", "deathtime"]
+    gc_separation: Literal["sepbit", "midas", "multilog", "dac", "warcip", "autostream", "fadac", "deathtime"]
     """Separation of data by lifetime within each handle, without hints from the host, for written and
     relocated data alike. It excludes ``gc.destination``. Default: none, except for ``gittins``, which
     chooses "deathtime" if there is no ``gc.destination`` and enough space, and ``adaptive``, which changes
