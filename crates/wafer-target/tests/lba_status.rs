@@ -119,4 +119,12 @@ fn the_log_lists_the_blocks_of_each_namespace_that_cannot_be_read() {
     assert_eq!(read().0.generation.get(), head.generation.get(), "nothing changed");
     subsystem.drive.set_media_error(&namespace, 100 * block, block, false).unwrap();
     assert_eq!(read().0.generation.get(), head.generation.get() + 1);
+    // One range more than are listed.
+    for at in 0..1024 {
+        subsystem.drive.mark_uncorrectable(&namespace, (200 + 2 * at) * block, block).unwrap();
+    }
+    let (head, rest) = read();
+    assert_eq!((head.length.get(), head.elements.get(), head.blocks.get()), (32, 1, 4 + 1024));
+    let (element, _) = LbaStatusElement::ref_from_prefix(&rest).unwrap();
+    assert_eq!((element.nsid.get(), element.ranges.get()), (1, u32::MAX));
 }

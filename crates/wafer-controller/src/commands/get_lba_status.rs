@@ -3,7 +3,7 @@
 use wafer_drive::Namespace;
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{
-    LbaStatusAction, LbaStatusCdw13, LbaStatusDescriptor, LbaStatusList, Sqe, Status, location,
+    LbaStatusAction, LbaStatusCdw13, LbaStatusDescriptor, LbaStatusList, Sqe, location,
 };
 
 use super::{AdminCommand, Controller, Failure, Reply};
@@ -55,10 +55,9 @@ impl AdminCommand<'_> for GetLbaStatus {
         let mut descriptors = descriptors(&namespace, offset, offset + bytes, room + 1);
         let cmpc = if descriptors.len() > room { NO_ROOM } else { COMPLETE };
         descriptors.truncate(room);
-        let count = u32::try_from(descriptors.len()).map_err(|_| Status::INTERNAL_ERROR)?;
-        let head = LbaStatusList { count: count.into(), cmpc, ..Default::default() };
-        let mut data = head.as_bytes().to_vec();
-        data.extend_from_slice(descriptors.as_bytes());
+        let count = (descriptors.len() as u32).into();
+        let head = LbaStatusList { count, cmpc, ..Default::default() };
+        let mut data = [head.as_bytes(), descriptors.as_bytes()].concat();
         data.resize(length, 0);
         Ok(Reply::data(data))
     }

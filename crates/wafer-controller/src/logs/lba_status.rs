@@ -6,33 +6,32 @@ use wafer_nvme::{LbaStatusAction, LbaStatusElement, LbaStatusLog, Lid};
 use super::Page;
 use crate::commands::get_lba_status::descriptors;
 
-/// Most ranges of a namespace that are listed. A host asks for more with Get LBA Status.
-const MOST_RANGES: usize = 4096;
+/// Most ranges of a namespace that are listed. With more, a host is to ask for all with Get LBA Status.
+const MOST_RANGES: usize = 1024;
 
 pub(super) const PAGE: Page = Page {
     lid: Lid::LBA_STATUS,
     read: |controller, _| {
-        let (mut elements, mut blocks) = (Vec::new(), 0u64);
-        let mut count = 0u32;
+        let (mut elements, mut count, mut blocks) = (Vec::new(), 0u32, 0u64);
         for nsid in controller.nsids(true) {
             let Some(namespace) = controller.active(nsid)? else { continue };
-            let ranges = descriptors(&namespace, 0, namespace.bytes, MOST_RANGES + 1);
+            let mut ranges = descriptors(&namespace, 0, namespace.bytes, usize::MAX);
             if ranges.is_empty() {
                 continue;
             }
             count += 1;
             blocks += ranges.iter().map(|range| u64::from(range.blocks.get())).sum::<u64>();
-            let listed = ranges.len() <= MOST_RANGES;
+            let mut listed = ranges.len() as u32;
+            if ranges.len() > MOST_RANGES {
+                (listed, ranges) = (u32::MAX, Vec::new());
+            }
             let head = LbaStatusElement {
                 nsid: nsid.into(),
-                ranges: if listed { ranges.len() as u32 } else { u32::MAX }.into(),
+                ranges: listed.into(),
                 action: LbaStatusAction::TRACKED.0,
                 ..Default::default()
             };
-            elements.extend_from_slice(head.as_bytes());
-            if listed {
-                elements.extend_from_slice(ranges.as_bytes());
-            }
+            elements.extend([head.as_bytes(), ranges.as_bytes()].concat());
         }
         let mut state = controller.state();
         let (last, generation) = &mut state.lba_status;
