@@ -123,12 +123,31 @@ fn what_firmware_adds_is_counted_and_explained() {
 }
 
 #[test]
+fn a_map_that_is_partly_in_flash_is_counted_and_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = run(folder.path(), "map.json", &["--set", "firmware.mapping_cache=16KiB"]);
+    let record = crate::schema::valid(&std::fs::read(&path).unwrap());
+    let (summary, geometry) = (&record["summary"], &record["provenance"]["geometry"]);
+    let count = |key: &str| summary[key].as_u64().unwrap();
+    let pages = ["host_pages", "relocated_pages", "map_pages"].map(count);
+    let page = geometry["page_bytes"].as_u64().unwrap();
+    assert_eq!(count("media_bytes"), pages.iter().sum::<u64>() * page);
+    assert!(count("map_reads") > 0, "{summary}");
+    let text = String::from_utf8(wafer(&["explain", &path]).stdout).unwrap();
+    assert!(text.contains("The mapping table adds ") && text.contains("Memory holds 16KiB"), "{text}");
+}
+
+#[test]
 fn a_run_with_a_clock_refuses_what_has_no_times() {
     let small = ["capacity=1GiB", "--set", "reclaim_unit.size=4MiB", "--set"];
     let arguments = [&["run", "--device", "pm9a3", "--set"][..], &small].concat();
-    let more = ["firmware.slc_cache=64MiB", "--fio", "tests/bad/good.fio", "--time"];
-    let output = wafer(&[&arguments[..], &more[..], &["--json", "-"]].concat());
-    let text = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{text}");
-    assert!(text.contains("`firmware.slc_cache` has no times yet"), "{text}");
+    for (key, size) in [("slc_cache", "64MiB"), ("mapping_cache", "64KiB")] {
+        let key = format!("firmware.{key}");
+        let set = format!("{key}={size}");
+        let more = [&set, "--fio", "tests/bad/good.fio", "--time"];
+        let output = wafer(&[&arguments[..], &more[..], &["--json", "-"]].concat());
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(&format!("`{key}` has no times yet")), "{text}");
+    }
 }

@@ -4,6 +4,7 @@ use crate::attribution::Ledger;
 use crate::config::DeviceConfig;
 use crate::firmware::cached;
 use crate::firmware::maintenance::Maintenance;
+use crate::firmware::translated::Translated;
 use crate::flash::mapping::{Label, PageMap, RuIndex};
 use crate::flash::segment::{NONE, Segments};
 use crate::flash::writers::Writers;
@@ -64,6 +65,8 @@ pub struct Device<O: Observer = ()> {
     pub(crate) caches: Vec<WriteCache>,
     /// The care of the media, if the configuration asks for any.
     pub(crate) maintenance: Option<Box<Maintenance>>,
+    /// The map, if it is not all in memory.
+    pub(crate) translated: Option<Box<Translated>>,
     pub(crate) observer: O,
 }
 
@@ -209,6 +212,7 @@ impl<O: Observer> Device<O> {
             tuner: None,
             caches: cached::caches(&geometry),
             maintenance: Maintenance::new(&geometry),
+            translated: Translated::new(&geometry),
             observer,
             geometry,
             layout,

@@ -19,6 +19,8 @@ const MIN_RU: u64 = 1 << 20;
 const MAX_RU: u64 = 64 << 30;
 const MAX_CAPACITY: u64 = 64 << 40;
 const MAX_PE_CYCLES: u32 = 1_000_000;
+/// Most pages of a device whose map is not all in memory: their numbers are kept in 32 bits.
+const MOST_TRANSLATED: u64 = 1 << 32;
 /// Segments per reclaim unit: see [`Geometry::segment_pages`].
 const SEGMENTS_PER_RU: u32 = 64;
 
@@ -185,12 +187,23 @@ fn firmware(config: &DeviceConfig) -> Result<FirmwareConfig, InvalidKey> {
     let firmware = &config.firmware;
     let named = |key: &str| format!("firmware.{key}");
     firmware.check(config.capacity).map_err(|(key, text)| InvalidKey::new(named(key), text))?;
-    for (key, size) in [("write_buffer", firmware.write_buffer), ("slc_cache", firmware.slc_cache)]
-    {
+    for (key, size) in [
+        ("write_buffer", firmware.write_buffer),
+        ("slc_cache", firmware.slc_cache),
+        ("mapping_cache", firmware.mapping_cache),
+    ] {
         InvalidKey::unless(size.0 == 0 || size >= config.page, &named(key), || {
             format!("{size} is less than a page ({})", config.page)
         })?;
     }
+    let (cache, pages) = (firmware.mapping_cache, config.capacity.0 / config.page.0);
+    let map = Bytes(pages.div_ceil(firmware.entries(config.page.0)) * config.page.0);
+    InvalidKey::unless(cache <= map, "firmware.mapping_cache", || {
+        format!("{cache} is more than the map takes, {map}")
+    })?;
+    InvalidKey::unless(cache.0 == 0 || pages <= MOST_TRANSLATED, "firmware.mapping_cache", || {
+        format!("needs at most {MOST_TRANSLATED} pages; the capacity has {pages}")
+    })?;
     let retires = firmware.retire_after > 0 && config.fdp && config.groups > 1;
     InvalidKey::unless(!retires, "firmware.retire_after", || {
         format!("needs one reclaim group; the device has {}", config.groups)

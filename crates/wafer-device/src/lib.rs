@@ -17,7 +17,8 @@
 //!   relocation re-labels whole segments. `flash/merge.rs` keeps segments few.
 //! - `gc/collect.rs`: when garbage is collected and where valid pages go. [`policy`], the crate `wafer-policies`,
 //!   keeps the states and valid counts of RUs and chooses the victim; a rule of `wafer-separation` the class of a page.
-//! - `firmware`: caches in front of the RUs, and the care of the media: wear levelling, refresh, retirement.
+//! - `firmware`: caches in front of the RUs, and the care of the media: wear levelling, refresh, retirement;
+//!   and a map that is partly in flash.
 //! - `namespace.rs`: namespaces that are created and deleted while the device runs.
 //! - `state`: the whole device as a value, to save and to restore, and the check of its invariants.
 //! - `tuning`: the adaptive policy, which simulates miniatures of the device and changes its arrangement.
@@ -32,7 +33,7 @@
 //! [`Device::check_invariants`] checks them from scratch:
 //! - each mapped page is valid in exactly one place, and valid counts equal the map;
 //! - free + open + closed + retired RUs are all RUs, and at least one RU of each group is free;
-//! - media bytes are the pages that hosts wrote, those relocated, parity and SLC programs, times the page size;
+//! - media bytes are the pages that hosts wrote, those relocated, parity, SLC programs and translation pages, times the page size;
 //! - the media bytes of the handles, with what was moved again out of shared GC RUs, are those of host pages and relocation.
 //!
 //! Configuration, seed and commands decide every counter: there is no clock, no thread, no I/O and no randomness
@@ -48,7 +49,7 @@
 //! # What it does not implement
 //! - Time: no latency, bandwidth, dies or channels. Reclaim unit time limits count host writes.
 //! - Data, encodings of log pages, and controllers: those stand above this crate.
-//! - Media faults, and writes of the drive's own metadata.
+//! - Media faults, and writes of the drive's own metadata other than its map.
 //! - Dynamic wear levelling: free RUs are taken in order of erasing, nothing more.
 
 mod attribution;

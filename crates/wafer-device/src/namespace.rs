@@ -174,6 +174,7 @@ impl<O: Observer> Device<O> {
             }
             to += count;
         }
+        self.list_pages();
         to
     }
 }

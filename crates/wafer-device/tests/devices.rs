@@ -67,6 +67,8 @@ fn firmware() -> FirmwareConfig {
         reads_before_move: 30,
         open_limit: 0.5,
         retire_after: 40,
+        mapping_cache: Bytes(4 * PAGE),
+        mapping_entries: 16,
         ..FirmwareConfig::default()
     }
 }

@@ -176,6 +176,50 @@ fn worn_units_are_retired_until_no_more_can_be_spared() {
     assert!(worn.counters().waf() > plain.counters().waf() * 1.1, "over-provisioning shrinks");
 }
 
+/// Keys of a map of 40 translation pages of which memory holds so many.
+fn map(pages: u64) -> serde_json::Value {
+    serde_json::json!({"mapping_cache": pages * PAGE, "mapping_entries": 16})
+}
+
+#[test]
+fn a_map_in_memory_costs_nothing() {
+    let all = [fill(), writes(20_000, RUS * PAGES)];
+    let (whole, plain) = (counters(map(40), &all), counters(serde_json::json!({}), &all));
+    assert_eq!(whole, plain);
+    assert_eq!(whole.map_reads, 0);
+}
+
+#[test]
+fn sequential_writes_program_each_translation_page_once() {
+    let filled = counters(map(1), &[fill(), fill()]);
+    // The last one is in memory. Data of one device write dies together: nothing moves.
+    assert_eq!((filled.map_pages, filled.map_reads, filled.relocated_pages), (79, 40, 0));
+    assert_eq!(filled.media_bytes, (filled.host_pages + 79) * PAGE);
+}
+
+#[test]
+fn random_writes_cost_a_translation_page_each_and_relocation_more() {
+    let all = [fill(), writes(20_000, RUS * PAGES)];
+    let few = counters(map(2), &all);
+    let per_write = few.map_pages as f64 / few.host_pages as f64;
+    // 19 of 20 writes miss; collections move about 2 pages for each, of which some share a translation page; and the
+    // region moves a quarter.
+    let moved = few.relocated_pages as f64 / few.host_pages as f64;
+    assert!((1.1..1.0 + 1.3 * (1.0 + moved)).contains(&per_write), "{per_write} {moved}");
+    let half = counters(map(20), &all);
+    assert!(half.map_pages * 4 < few.map_pages * 3, "{} {}", half.map_pages, few.map_pages);
+    assert_eq!(half.relocated_pages, few.relocated_pages, "the map takes no reclaim unit");
+}
+
+#[test]
+fn reads_use_the_map_but_change_nothing() {
+    let read = |at: u64| Command { op: Op::Read, ..page(at) };
+    let reads: Vec<Command> = (0..1000).map(|at| read(at * 16 % (RUS * PAGES))).collect();
+    let (with, filled) = (counters(map(2), &[fill(), reads]), counters(map(2), &[fill()]));
+    assert_eq!(with.map_reads - filled.map_reads, 1000);
+    assert_eq!(with.map_pages - filled.map_pages, 2, "those that were in memory");
+}
+
 #[test]
 fn bad_keys_are_refused_by_name() {
     for (keys, text) in [
@@ -191,6 +235,10 @@ fn bad_keys_are_refused_by_name() {
         (
             serde_json::json!({"slc_cache": "4KiB"}),
             "firmware.slc_cache: 4KiB is less than a page (64KiB)",
+        ),
+        (
+            serde_json::json!({"mapping_cache": "128KiB"}),
+            "firmware.mapping_cache: 128KiB is more than the map takes, 64KiB",
         ),
     ] {
         let error = device(keys).resolve().unwrap_err();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Counters {
     /// HBMW: bytes that hosts wrote.
     pub host_bytes: u64,
-    /// MBMW: bytes programmed, for hosts, by garbage collection, as parity and into the SLC cache.
+    /// MBMW: bytes programmed, for hosts, by garbage collection, as parity, into the SLC cache, and for the map.
     pub media_bytes: u64,
     /// MBE: bytes of media erased, whole reclaim units.
     pub erased_bytes: u64,
@@ -38,6 +38,10 @@ pub struct Counters {
     pub parity_pages: u64,
     /// Pages programmed into the SLC cache.
     pub cache_pages: u64,
+    /// Translation pages programmed.
+    pub map_pages: u64,
+    /// Translation pages read because they were not in memory.
+    pub map_reads: u64,
 }
 
 impl Counters {
@@ -60,6 +64,8 @@ impl Counters {
             maintained_pages: f(self.maintained_pages, other.maintained_pages),
             parity_pages: f(self.parity_pages, other.parity_pages),
             cache_pages: f(self.cache_pages, other.cache_pages),
+            map_pages: f(self.map_pages, other.map_pages),
+            map_reads: f(self.map_reads, other.map_reads),
         }
     }
 

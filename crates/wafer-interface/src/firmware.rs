@@ -11,6 +11,10 @@ const MOST_WRITES: f64 = 1e6;
 const MOST_COUNT: u32 = 1 << 30;
 /// Most data pages for each page of parity.
 const MOST_PARITY: u32 = 1024;
+/// Most entries of a translation page.
+const MOST_ENTRIES: u32 = 1 << 20;
+/// Bytes of an entry of the map.
+const ENTRY_BYTES: u64 = 4;
 
 /// Functions of firmware that write to the media beside hosts and garbage collection, or spare them writes. All are
 /// off by default, because few drives publish what they do.
@@ -52,6 +56,15 @@ pub struct FirmwareConfig {
     /// own limit within a tenth of this, by its number. Retirement ends when no more can be spared.
     #[serde(skip_serializing_if = "is_default")]
     pub retire_after: u32,
+    /// Memory for the map, at most what all of it takes; 0: enough for all of it, and protected against a loss of power. With less, the map is
+    /// in translation pages of one page of flash each (DFTL). Those used last are in memory. One that leaves after a change is
+    /// programmed to flash beside the reclaim units, which counts as media bytes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub mapping_cache: Bytes,
+    /// Entries of a translation page, 1 to 2^20; 0: those of 4 bytes that a page holds. A compressed map has more, one with larger entries
+    /// fewer.
+    #[serde(skip_serializing_if = "is_default")]
+    pub mapping_entries: u32,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -74,6 +87,7 @@ impl FirmwareConfig {
             ("wear_difference", self.wear_difference, MOST_COUNT),
             ("reads_before_move", self.reads_before_move, MOST_COUNT),
             ("retire_after", self.retire_after, MOST_COUNT),
+            ("mapping_entries", self.mapping_entries, MOST_ENTRIES),
         ] {
             if number > most {
                 return Err((key, format!("{number} is not between 0 and {most}")));
@@ -87,6 +101,11 @@ impl FirmwareConfig {
             }
         }
         Ok(())
+    }
+
+    /// Returns the entries of a translation page of a drive with pages of this size.
+    pub fn entries(&self, page_bytes: u64) -> u64 {
+        if self.mapping_entries > 0 { self.mapping_entries.into() } else { page_bytes / ENTRY_BYTES }
     }
 
     /// Returns whether reclaim units are closed, moved or retired beside garbage collection.

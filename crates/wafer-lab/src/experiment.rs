@@ -294,6 +294,8 @@ impl Experiment {
             None
         } else if config.firmware.slc_cache.0 > 0 {
             Some("`firmware.slc_cache` has no times yet; leave it out of runs with a clock")
+        } else if config.firmware.mapping_cache.0 > 0 {
+            Some("`firmware.mapping_cache` has no times yet; leave it out of runs with a clock")
         } else if config.firmware.write_buffer.0 > 0 && !protected {
             Some(
                 "`firmware.write_buffer` survives a loss of power, but `timing.buffer_protected` is false",

@@ -63,6 +63,7 @@ impl Oracle {
         let chosen = self.ask_class(group, victim, forced, writer);
         let writer = chosen.map_or(writer, u16::from);
         let to = self.destination(log.owner(), chosen.unwrap_or(class), writer);
+        self.translate_moved(victim);
         self.attribute(victim);
         let valid = self.valid(victim);
         let moved = self.relocate(group, victim, to);

@@ -7,6 +7,7 @@ use std::ops::Range;
 use wafer_interface::{Bytes, Command, FdpEvent, NsId, Owner, RgId, RuhId};
 
 use crate::oracle::{Event, Oracle};
+use crate::translation::Map;
 use crate::units::{Log, State};
 
 /// A page that waits in a cache, or a place of the SLC cache whose page was overwritten or deallocated.
@@ -49,6 +50,8 @@ impl Oracle {
         let all =
             [cache(false, pages(firmware.write_buffer)), cache(true, pages(firmware.slc_cache))];
         self.caches = all.into_iter().filter(|cache| cache.most > 0).collect();
+        let (cache, entries) = (firmware.mapping_cache.0, firmware.mapping_entries.into());
+        self.map = Map::new(self.sizes.pages, self.sizes.page_bytes, cache, entries);
         let most_retired = self.sizes.spare_units();
         self.care = Care { next_look: u64::from(self.sizes.unit_pages), retired: 0, most_retired };
     }
@@ -142,16 +145,15 @@ impl Oracle {
 
     /// Reads the pages of a command, those that do not wait in a cache.
     pub(crate) fn read(&mut self, command: &Command, first: u64) {
-        if self.sizes.firmware.reads_before_move == 0 {
-            return;
-        }
         let pages: Vec<u64> = self.touched(command).collect();
         if self.caches.is_empty() {
+            pages.iter().for_each(|page| self.translate(first + page, false));
             return self.read_pages(pages.iter().map(|page| first + page).collect());
         }
         // With caches in front, a read is taken apart.
         for page in pages {
             if !self.waits_whole((command.namespace, page)) {
+                self.translate(first + page, false);
                 self.read_pages(vec![first + page]);
             }
         }
@@ -279,6 +281,7 @@ impl Oracle {
     /// Copies the data of a closed reclaim unit to one of its own, which is closed at once.
     fn move_data(&mut self, from: u32) {
         let group = self.sizes.group_of(from);
+        self.translate_moved(from);
         self.attribute(from);
         let (valid, old) = (self.valid(from), self.units[from as usize].clone());
         let mut moved = Vec::new();

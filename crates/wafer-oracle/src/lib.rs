@@ -20,6 +20,7 @@
 //! - `collection.rs`: when garbage is collected, and from where to where; `arrangement.rs`: which pages go
 //!   where at the end of a reclaim unit; `writers.rs`: the draw of `gc.destination = "writer"`;
 //! - `firmware.rs`: caches in front of the reclaim units, parity, and the care of the media;
+//! - `translation.rs`: a map that is not all in memory;
 //! - `attribution.rs`: whose writes relocate whose data;
 //! - `policy.rs`: what a policy sees; `policies.rs`: the policies without memory. For those that learn,
 //!   [`Replay`] repeats the choices of the device, and the tests compare what both devices showed.
@@ -43,6 +44,7 @@ mod policy;
 mod random;
 mod separation;
 mod sizes;
+mod translation;
 mod units;
 mod writers;
 mod writing;

@@ -16,6 +16,7 @@ use crate::policy::{Asked, Policy, Seen};
 use crate::random::Random;
 use crate::separation::Lifespans;
 use crate::sizes::Sizes;
+use crate::translation::Map;
 use crate::units::{Log, Open, State, Unit, fresh};
 use crate::writers::Writers;
 
@@ -62,6 +63,7 @@ pub struct Oracle {
     pub(crate) attribution: Attribution,
     pub(crate) caches: Vec<Cache>,
     pub(crate) care: Care,
+    pub(crate) map: Map,
     /// The page after the last one that each handle wrote.
     next_page: Vec<Option<u64>>,
 }
@@ -97,6 +99,7 @@ impl Oracle {
             next_page: vec![None; handles],
             caches: Vec::new(),
             care: Care::default(),
+            map: Map::default(),
             sizes,
         };
         oracle.equip();

@@ -88,6 +88,7 @@ impl Oracle {
         open.segment_room -= 1;
         self.pages.append(open.segment.expect("a segment was begun"), page);
         self.units[open.unit as usize].written += 1;
+        self.translate(page, true);
     }
 
     /// Unmaps pages.
@@ -96,6 +97,7 @@ impl Oracle {
             if let Some((unit, origin)) = self.pages.invalidate(page) {
                 self.units[unit as usize].invalidated.push(origin);
                 self.counters.deallocated_pages += 1;
+                self.translate(page, true);
             }
         }
     }

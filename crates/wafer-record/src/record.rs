@@ -284,6 +284,12 @@ pub struct Summary {
     /// Pages programmed into the SLC cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_pages: Option<u64>,
+    /// Translation pages programmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map_pages: Option<u64>,
+    /// Translation pages read because they were not in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map_reads: Option<u64>,
     /// FDP events by type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
@@ -317,6 +323,8 @@ impl From<&Counters> for Summary {
             maintained_pages: counted(c.maintained_rus).map(|_| c.maintained_pages),
             parity_pages: counted(c.parity_pages),
             cache_pages: counted(c.cache_pages),
+            map_pages: counted(c.map_pages),
+            map_reads: counted(c.map_reads),
             events: None,
             wear: None,
         }

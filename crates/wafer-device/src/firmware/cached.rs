@@ -57,7 +57,10 @@ impl<O: Observer> Device<O> {
                 }
                 self.apply_behind(std::slice::from_ref(command));
             }
-            Op::Read if changes && (O::MEDIA || self.maintenance.is_some()) => {
+            Op::Read
+                if changes
+                    && (O::MEDIA || self.maintenance.is_some() || self.translated.is_some()) =>
+            {
                 self.counters.commands += 1;
                 self.counters.read_bytes += blocks * LBA_BYTES;
                 let size = self.geometry.blocks_per_page();
@@ -65,6 +68,7 @@ impl<O: Observer> Device<O> {
                 let first = self.namespaces[command.namespace.index()].first_page;
                 for page in pages {
                     if !caches.iter().any(|cache| cache.holds(command.namespace, page)) {
+                        self.translate(first + page, 1, false);
                         self.read_pages(first + page, 1, Cause::HostRead);
                     }
                 }

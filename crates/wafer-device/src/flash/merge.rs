@@ -35,6 +35,7 @@ impl<O: Observer> Device<O> {
         self.rename_pages(&names, &mut divisions);
         self.segments.end_divisions();
         self.segments.free.extend(members);
+        self.list_pages();
     }
 
     /// Decides what is merged in one reclaim unit: `names` maps each label or part to its new label,

@@ -120,6 +120,7 @@ impl<O: Observer> Device<O> {
         let HostWrite { handle, death_time } = write;
         let written = Written { origin: handle as u8, born: self.clock, death_time };
         let label = self.segments.allocate(ru, pages, written);
+        self.clear_pages(label);
         self.rus.valid[ru as usize] += pages;
         self.rus.units[ru as usize].segments.push(label);
         let open = &mut self.slots[slot as usize];

@@ -91,7 +91,7 @@ impl<O: Observer> Device<O> {
     /// loops that keep what they share in registers. Returns how many there were.
     #[inline(always)]
     fn apply_single_pages(&mut self, commands: &[Command], shift: u32) -> usize {
-        if self.separation.as_ref().is_some_and(Rule::splits_all) {
+        if self.separation.as_ref().is_some_and(Rule::splits_all) || self.translated.is_some() {
             return 0;
         }
         let Some(first) = commands.first() else { return 0 };
@@ -257,9 +257,10 @@ impl<O: Observer> Device<O> {
             }
             Op::Read => {
                 self.counters.read_bytes += blocks * LBA_BYTES;
-                if O::MEDIA || self.maintenance.is_some() {
+                if O::MEDIA || self.maintenance.is_some() || self.translated.is_some() {
                     let first = namespace.first_page + (command.lba >> shift);
                     let last = namespace.first_page + ((end - 1) >> shift);
+                    self.translate(first, last - first + 1, false);
                     self.read_pages(first, last - first + 1, Cause::HostRead);
                 }
             }
@@ -349,6 +350,9 @@ impl<O: Observer> Device<O> {
                 self.replace_run(page, count, label, by);
             }
             self.report_program(ru, room, count as u32, Cause::HostWrite(RuhId(by as u16)));
+            if self.translated.is_some() {
+                self.translate_written(page, count, label);
+            }
             if full {
                 self.close_slot(slot);
                 self.open_slot(slot, write);
@@ -434,6 +438,7 @@ impl<O: Observer> Device<O> {
                 self.segments.log_written(UNMAPPED);
                 self.granted += 1;
                 self.counters.deallocated_pages += 1;
+                self.translate(page, 1, true);
             }
         }
     }

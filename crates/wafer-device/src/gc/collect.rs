@@ -268,6 +268,9 @@ impl<O: Observer> Device<O> {
         let (owner, death_time) = (unit.owner, unit.death_time);
         let list = std::mem::take(&mut unit.segments);
         let moved = [None; 2];
+        if self.translated.is_some() {
+            self.translate_moved(&list);
+        }
         if O::ATTRIBUTION {
             self.count_origins(owner, valid, &list);
             self.ledger.collected(victim.0, owner, by);

@@ -380,6 +380,10 @@ impl<O: Observer> Device<O> {
         for cache in &self.caches {
             cache.check(pages).map_err(|message| StateError::damaged("caches", message))?;
         }
+        if let Some(translated) = &self.translated {
+            let sound = translated.table.check();
+            sound.map_err(|message| StateError::damaged("translated", message))?;
+        }
         let retires = self.maintenance.as_ref().map_or(0, |maintenance| maintenance.spare);
         let retired = self.retired_rus() as u64;
         let most = u64::from(self.most_retired());
@@ -394,6 +398,7 @@ impl<O: Observer> Device<O> {
         let bytes = [c.host_bytes, c.media_bytes, c.erased_bytes, c.read_bytes];
         let pages = [c.host_pages, c.relocated_pages, c.rmw_pages, c.deallocated_pages];
         let pages = pages.into_iter().chain([c.maintained_pages, c.parity_pages, c.cache_pages]);
+        let pages = pages.chain([c.map_pages, c.map_reads]);
         let events = [c.commands, c.forced_gc, c.background_gc, c.maintained_rus];
         let own = self.handles.iter().flat_map(|h| [h.host_bytes, h.media_bytes, h.erased_bytes]);
         let all = bytes.into_iter().chain(pages).chain(events).chain(own);
@@ -404,7 +409,7 @@ impl<O: Observer> Device<O> {
         };
         let page = u128::from(self.geometry.page_bytes);
         let media = u128::from(c.host_pages + c.relocated_pages) * page;
-        let whole = media + u128::from(c.parity_pages + c.cache_pages) * page;
+        let whole = media + u128::from(c.parity_pages + c.cache_pages + c.map_pages) * page;
         ensure(u128::from(c.media_bytes) == whole, FIELD, || {
             format!("{} media bytes, expected {whole}", c.media_bytes)
         })?;

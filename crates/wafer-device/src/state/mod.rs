@@ -26,6 +26,7 @@ use wafer_policies::DeviceRng;
 use wafer_policies::Learned;
 use wafer_policies::{MinIndex, ReclaimUnits};
 use wafer_separation::Rule;
+use wafer_translation::TranslationState;
 use wafer_write_cache::WriteCache;
 
 /// Everything of a device that its configuration and its map do not say. The observer, and what attribution
@@ -48,6 +49,7 @@ pub struct DeviceState {
     learned: Option<Learned>,
     caches: Vec<WriteCache>,
     maintenance: Option<Maintenance>,
+    translated: Option<TranslationState>,
 }
 
 impl<O: Observer> Device<O> {
@@ -73,6 +75,7 @@ impl<O: Observer> Device<O> {
             },
             caches: self.caches.clone(),
             maintenance: self.maintenance.as_deref().cloned(),
+            translated: self.translated.as_ref().map(|translated| translated.table.state()),
         }
     }
 
@@ -131,6 +134,7 @@ impl<O: Observer> Device<O> {
         self.take(state)?;
         self.check()?;
         self.check_grouped()?;
+        self.list_pages();
         self.teach(learned)
     }
 
@@ -160,7 +164,20 @@ impl<O: Observer> Device<O> {
         self.clock = state.clock;
         self.granted = state.granted;
         self.writers = state.writers;
+        self.take_translated(state.translated)?;
         self.take_firmware(state.caches, state.maintenance)
+    }
+
+    /// Takes over which translation pages are in memory, and where the others are.
+    fn take_translated(&mut self, saved: Option<TranslationState>) -> Result<(), StateError> {
+        match (&mut self.translated, saved) {
+            (None, None) => Ok(()),
+            (Some(ours), Some(saved)) => ours
+                .table
+                .resume(saved)
+                .map_err(|message| StateError::damaged("translated", message)),
+            _ => Err(StateError::damaged("translated", "other than configured")),
+        }
     }
 
     /// Takes over what waits in caches, and what the care of the media remembers.

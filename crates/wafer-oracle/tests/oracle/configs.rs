@@ -149,9 +149,9 @@ pub(crate) fn firmware() -> impl Strategy<Value = FirmwareConfig> {
     let pages = || prop_oneof![2 => Just(0u64), 3 => 1..12u64];
     let count = |most: u32| prop_oneof![2 => Just(0u32), 3 => 1..most];
     let writes = || prop_oneof![2 => Just(0.0), 3 => 0.05..2.0f64];
-    let caches = (pages(), pages(), count(6));
+    let caches = (pages(), pages(), count(6), pages(), 1..40u32);
     let care = (count(4), writes(), count(40), writes(), count(24));
-    (caches, care).prop_map(|((buffer, slc, parity), care)| FirmwareConfig {
+    (caches, care).prop_map(|((buffer, slc, parity, map, entries), care)| FirmwareConfig {
         write_buffer: Bytes(buffer * PAGE),
         slc_cache: Bytes(slc * PAGE),
         parity,
@@ -160,6 +160,8 @@ pub(crate) fn firmware() -> impl Strategy<Value = FirmwareConfig> {
         reads_before_move: care.2,
         open_limit: care.3,
         retire_after: care.4,
+        mapping_cache: Bytes(map * PAGE),
+        mapping_entries: entries,
     })
 }
 
@@ -172,6 +174,8 @@ pub(crate) fn maintained(
         if config.groups > 1 {
             config.firmware.retire_after = 0;
         }
+        let map = (config.capacity.0 / PAGE).div_ceil(config.firmware.entries(PAGE)) * PAGE;
+        config.firmware.mapping_cache = config.firmware.mapping_cache.min(Bytes(map));
         config.reclaim_unit.count = config.reclaim_unit.count.map(|count| count + more);
         config
     })

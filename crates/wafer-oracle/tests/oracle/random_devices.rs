@@ -74,6 +74,13 @@ proptest! {
     }
 
     #[test]
+    fn firmware_while_namespaces_come_and_go(
+        case in case(maintained(device(2..8, Just(16))), any_step, 200),
+    ) {
+        agree(&case)?;
+    }
+
+    #[test]
     fn firmware_of_larger_segments(case in case(maintained(device(2..8, 64..300u64)), reading, 300)) {
         agree(&case)?;
     }

@@ -2,6 +2,8 @@
 
 use super::{Beside, Cause, HandleCost, HandleKey, Record, ratio};
 use crate::Series;
+use serde::Deserialize as _;
+use wafer_interface::FirmwareConfig;
 
 /// Below this share of the host writes, added writes need no explanation.
 const NEGLIGIBLE: f64 = 0.005;
@@ -64,11 +66,25 @@ fn beside(record: &Record) -> Vec<Cause> {
         .filter(|(_, waf)| *waf > NEGLIGIBLE)
         .map(|(what, waf)| Cause::Beside { what, waf })
         .collect();
+    causes.extend(mapping_table(record).filter(|(waf, _)| *waf > NEGLIGIBLE).map(|(_, cause)| cause));
     let retired = s.wear.as_ref().map_or(0, |wear| wear.retired);
     if let (1.., Some(geometry)) = (retired, &record.provenance.geometry) {
         causes.push(Cause::Retired { units: retired, of: u64::from(geometry.ru_count) });
     }
     causes
+}
+
+/// Returns what a map that is not all in memory adds to the WAF.
+fn mapping_table(record: &Record) -> Option<(f64, Cause)> {
+    let (s, geometry) = (&record.summary, record.provenance.geometry.as_ref()?);
+    let firmware = record.provenance.config.as_ref()?.get("firmware")?;
+    let firmware = FirmwareConfig::deserialize(firmware).ok()?;
+    let page = geometry.page_bytes;
+    let waf = ratio(s.map_pages? * page, s.host_bytes);
+    let reads = ratio(s.map_reads.unwrap_or(0), s.host_pages.unwrap_or(0));
+    let map_bytes = geometry.logical_pages.div_ceil(firmware.entries(page).max(1)) * page;
+    let cache_bytes = firmware.mapping_cache.0;
+    Some((waf, Cause::MappingTable { waf, reads, map_bytes, cache_bytes }))
 }
 
 fn adaptive(record: &Record) -> Option<Cause> {

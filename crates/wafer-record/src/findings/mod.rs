@@ -116,6 +116,17 @@ pub enum Cause {
         /// Bytes per host byte.
         waf: f64,
     },
+    /// What the drive programs for a map that is not all in memory.
+    MappingTable {
+        /// Bytes per host byte.
+        waf: f64,
+        /// Translation pages read per page of the host.
+        reads: f64,
+        /// Bytes of the map.
+        map_bytes: u64,
+        /// Bytes of it in memory.
+        cache_bytes: u64,
+    },
     /// Reclaim units that are worn out and used no more.
     Retired {
         /// Their number.

@@ -2,6 +2,7 @@
 
 use super::{Beside, Cause};
 use crate::text::{bytes, percent};
+use wafer_interface::Bytes;
 
 /// Returns the title of a finding and the text that follows it.
 pub(super) fn of(cause: &Cause) -> (String, String) {
@@ -72,6 +73,16 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             "Each cost a read-modify-write: block sizes below the page, or not aligned to it.".to_owned(),
         ),
         Cause::Beside { what, waf } => beside(*what, *waf),
+        Cause::MappingTable { waf, reads, map_bytes, cache_bytes } => (
+            format!("The mapping table adds {waf:.3} to the WAF."),
+            format!(
+                "Memory holds {} of its {}, and {reads:.2} translation pages are read for each page that hosts \
+                 write. A `firmware.mapping_cache` of {} would hold all of it.",
+                Bytes(*cache_bytes),
+                Bytes(*map_bytes),
+                Bytes(*map_bytes)
+            ),
+        ),
         Cause::Retired { units, of } => (
             format!("{units} of {of} reclaim units are worn out and retired."),
             "Over-provisioning shrinks by as much, and WAF rises.".to_owned(),

@@ -1,0 +1,119 @@
+//! A map that is not all in memory: which of its translation pages a command or a collection uses.
+//!
+//! Commands know their pages. A collection moves segments, which do not: here each label has a list of the pages that were
+//! given it. A page of the list that has another label by now is passed over.
+
+use wafer_interface::Observer;
+use wafer_translation::Translation;
+
+use crate::device::Device;
+use crate::flash::mapping::{Label, UNMAPPED};
+use crate::geometry::Geometry;
+
+/// The map of a device in translation pages.
+pub(crate) struct Translated {
+    pub(crate) table: Translation,
+    /// Entries of a translation page.
+    entries: u64,
+    /// The pages that each label was given, and perhaps more than once, others or none since.
+    pages: Vec<Vec<u32>>,
+    /// Scratch memory of a collection: translation pages, empty between collections.
+    touched: Vec<u32>,
+}
+
+impl Translated {
+    /// Returns the map of a fresh device, if it is not all in memory.
+    pub(crate) fn new(geometry: &Geometry) -> Option<Box<Translated>> {
+        let firmware = &geometry.firmware;
+        let entries = firmware.entries(geometry.page_bytes);
+        // `Geometry::resolve` allows 2^32 pages.
+        let pages = geometry.logical_pages.div_ceil(entries) as u32;
+        let table = || Translation::new(pages, firmware.mapping_cache.0 / geometry.page_bytes);
+        (firmware.mapping_cache.0 > 0).then(|| {
+            let (pages, touched) = (Vec::new(), Vec::new());
+            Box::new(Translated { table: table(), entries, pages, touched })
+        })
+    }
+
+    fn list(&mut self, label: Label) -> &mut Vec<u32> {
+        let at = label as usize;
+        if self.pages.len() <= at {
+            self.pages.resize_with(at + 1, Vec::new);
+        }
+        &mut self.pages[at]
+    }
+}
+
+impl<O: Observer> Device<O> {
+    /// Uses the entries of a run of pages.
+    pub(crate) fn translate(&mut self, first: u64, count: u64, changes: bool) {
+        let Some(translated) = &mut self.translated else { return };
+        if count == 0 {
+            return;
+        }
+        let entries = translated.entries;
+        let (mut reads, mut programs) = (0, 0);
+        for page in first / entries..=(first + count - 1) / entries {
+            let work = translated.table.touch(page as u32, changes);
+            (reads, programs) = (reads + work.reads, programs + work.programs);
+        }
+        self.count_map(reads, programs);
+    }
+
+    /// Notes a run of pages that a host wrote to a segment, and uses their entries.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn translate_written(&mut self, first: u64, count: u64, label: Label) {
+        if let Some(translated) = &mut self.translated {
+            translated.list(label).extend((first..first + count).map(|page| page as u32));
+        }
+        self.translate(first, count, true);
+    }
+
+    /// Forgets the pages of a label, which is about to be given to others.
+    pub(crate) fn clear_pages(&mut self, label: Label) {
+        if let Some(translated) = &mut self.translated {
+            translated.list(label).clear();
+        }
+    }
+
+    /// Uses the entries of all pages of a victim's segments: each translation page once, in order of number. Where pages of
+    /// a segment lie in several reclaim units, all of its pages count.
+    pub(crate) fn translate_moved(&mut self, list: &[Label]) {
+        let Some(translated) = &mut self.translated else { return };
+        let (map, segments) = (self.map.as_slice(), &self.segments);
+        let mut touched = std::mem::take(&mut translated.touched);
+        for id in list.iter().filter(|id| segments.hot[**id as usize].valid > 0) {
+            let label = segments.labels[*id as usize];
+            let entries = translated.entries;
+            let pages = translated.list(label).iter();
+            let own = pages.filter(|page| map[**page as usize] == label);
+            touched.extend(own.map(|page| (u64::from(*page) / entries) as u32));
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        let (mut reads, mut programs) = (0, 0);
+        for page in touched.drain(..) {
+            let work = translated.table.touch(page, true);
+            (reads, programs) = (reads + work.reads, programs + work.programs);
+        }
+        translated.touched = touched;
+        self.count_map(reads, programs);
+    }
+
+    /// Lists the pages of all labels anew, after labels or pages were given other numbers.
+    pub(crate) fn list_pages(&mut self) {
+        let Some(translated) = &mut self.translated else { return };
+        translated.pages.iter_mut().for_each(Vec::clear);
+        let labels = (0..).zip(self.map.as_slice()).filter(|(_, label)| **label != UNMAPPED);
+        for (page, label) in labels {
+            translated.list(*label).push(page);
+        }
+    }
+
+    fn count_map(&mut self, reads: u64, programs: u64) {
+        self.counters.map_reads += reads;
+        self.counters.map_pages += programs;
+        self.counters.media_bytes += programs * self.geometry.page_bytes;
+    }
+}

@@ -1,0 +1,133 @@
+//! A map that is not all in memory: translation pages, those in memory, and where the others are.
+//!
+//! Source: `docs/reference/device-model.md`, "Map".
+
+use std::collections::BTreeSet;
+
+use crate::oracle::Oracle;
+
+/// A flash page of the region for translation pages: what was programmed to it since its unit was erased.
+type Unit = Vec<u64>;
+
+/// The map of a device. The newest copy of a translation page is the one that counts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Map {
+    /// Entries of a translation page; 0: the whole map is in memory.
+    entries: u64,
+    /// Most translation pages in memory.
+    most: usize,
+    /// Translation pages in memory, the one used last at the end, and whether an entry changed.
+    memory: Vec<(u64, bool)>,
+    /// Pages of a unit.
+    unit_pages: usize,
+    /// Each unit that is not free: its number and its pages, in the order of opening. The last one is open.
+    used: Vec<(usize, Unit)>,
+    /// Free units in order of erasing.
+    free: Vec<usize>,
+}
+
+impl Map {
+    /// The map of a fresh device.
+    pub(crate) fn new(pages: u64, page_bytes: u64, cache: u64, entries: u64) -> Map {
+        if cache == 0 {
+            return Map::default();
+        }
+        let entries = if entries == 0 { page_bytes / 4 } else { entries };
+        let all = pages.div_ceil(entries);
+        let most = all.min(cache / page_bytes) as usize;
+        // In units of 1/32 of the map, the map twice and two more.
+        let unit_pages = all.div_ceil(32);
+        let units = (2 * all.div_ceil(unit_pages) + 2) as usize;
+        let (used, free) = (vec![(0, Unit::new())], (1..units).collect());
+        Map { entries, most, memory: Vec::new(), unit_pages: unit_pages as usize, used, free }
+    }
+
+    /// Where the newest copy of a translation page is: in which of the used units, and where there.
+    fn newest(&self, page: u64) -> Option<(usize, usize)> {
+        let within = |unit: &Unit| unit.iter().rposition(|other| *other == page);
+        // A unit that was opened later was written later.
+        let units = self.used.iter().enumerate().rev();
+        units.filter_map(|(at, (_, unit))| Some((at, within(unit)?))).next()
+    }
+
+    /// The translation pages whose newest copy is in a used unit, in order of place.
+    fn valid(&self, at: usize) -> Vec<u64> {
+        let pages = self.used[at].1.iter().enumerate();
+        pages.filter(|(i, page)| self.newest(**page) == Some((at, *i))).map(|(_, p)| *p).collect()
+    }
+
+    /// Programs a translation page. Returns the pages that takes.
+    fn program(&mut self, page: u64) -> u64 {
+        let open = self.used.len() - 1;
+        if self.used[open].1.len() < self.unit_pages {
+            self.used[open].1.push(page);
+            return 1;
+        }
+        // What is programmed now is valid no more where it was.
+        let mut valid: Vec<Vec<u64>> = (0..self.used.len()).map(|at| self.valid(at)).collect();
+        valid.iter_mut().for_each(|pages| pages.retain(|other| *other != page));
+        self.used.push((self.free.remove(0), Unit::new()));
+        let mut moved = 0;
+        if self.free.is_empty() {
+            let least = (0..valid.len()).min_by_key(|at| (valid[*at].len(), self.used[*at].0));
+            let least = least.expect("a closed unit");
+            moved = valid[least].len() as u64;
+            let (number, _) = self.used.remove(least);
+            self.free.push(number);
+            self.used.last_mut().expect("an open unit").1.append(&mut valid[least]);
+        }
+        self.used.last_mut().expect("an open unit").1.push(page);
+        moved + 1
+    }
+}
+
+impl Oracle {
+    /// Uses the entry of a page.
+    pub(crate) fn translate(&mut self, page: u64, changes: bool) {
+        if self.map.entries > 0 {
+            self.use_translation_page(page / self.map.entries, changes);
+        }
+    }
+
+    fn use_translation_page(&mut self, page: u64, changes: bool) {
+        let map = &mut self.map;
+        let changed = match map.memory.iter().position(|(other, _)| *other == page) {
+            Some(at) => map.memory.remove(at).1,
+            None => {
+                self.counters.map_reads += u64::from(map.newest(page).is_some());
+                false
+            }
+        };
+        map.memory.push((page, changed || changes));
+        if map.memory.len() > map.most {
+            let (old, changed) = map.memory.remove(0);
+            if changed {
+                let programs = map.program(old);
+                self.counters.map_pages += programs;
+                self.counters.media_bytes += programs * self.sizes.page_bytes;
+            }
+        }
+    }
+
+    /// Uses the entries of what is moved out of a reclaim unit, each translation page once, in order. Pages of a
+    /// divided segment count where any of them is.
+    pub(crate) fn translate_moved(&mut self, unit: u32) {
+        if self.map.entries == 0 {
+            return;
+        }
+        let mut all = BTreeSet::new();
+        for id in &self.units[unit as usize].segments {
+            let segment = &self.pages[*id];
+            if segment.pages.is_empty() {
+                continue;
+            }
+            let parts = segment.division.map(|division| self.pages.divisions[&division].clone());
+            for part in parts.unwrap_or_else(|| vec![*id]) {
+                all.extend(self.pages[part].pages.iter().map(|page| page / self.map.entries));
+            }
+        }
+        for page in all {
+            self.use_translation_page(page, true);
+        }
+    }
+}
