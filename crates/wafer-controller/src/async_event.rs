@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use wafer_drive::Spare;
 use wafer_nvme::{AsyncEvent, Cqe, CriticalWarning, Lid, Status, StatusField};
 use wafer_ocp::FailureMode;
 
@@ -124,14 +125,36 @@ impl Subsystem {
         }
     }
 
-    /// Returns the critical warnings of a drive that is saved or not, with the thresholds of a controller.
+    /// Notifies all controllers that the spare of the drive changed.
+    pub(crate) fn spare_changed(&self, before: Spare, now: Spare) {
+        let saved = self.drive.is_saved();
+        for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
+            let thresholds = controller.state().thresholds;
+            let [before, now] =
+                [before, now].map(|spare| self.warnings_of(saved, spare, thresholds));
+            controller.warnings_changed(before, now);
+        }
+    }
+
+    /// Returns the critical warnings of the drive, saved or not, with the thresholds of a controller.
     pub(crate) fn warnings(&self, saved: bool, thresholds: Thresholds) -> CriticalWarning {
+        self.warnings_of(saved, self.drive.spare(), thresholds)
+    }
+
+    fn warnings_of(
+        &self,
+        saved: bool,
+        spare: Spare,
+        thresholds: Thresholds,
+    ) -> CriticalWarning {
         let health = self.faults.health();
         let own = CriticalWarning::new()
             .with_unreliable(!saved)
-            .with_read_only(!saved || self.end_of_life() == Some(FailureMode::ReadOnly))
+            .with_read_only(
+                !saved || spare.read_only || self.end_of_life() == Some(FailureMode::ReadOnly),
+            )
             .with_temperature(thresholds.exceeded(health.temperature()))
-            .with_spare(health.available_spare() < smart::SPARE_THRESHOLD);
+            .with_spare(health.available_spare(spare) < smart::SPARE_THRESHOLD);
         CriticalWarning::from_bits(own.into_bits() | health.critical_warning)
     }
 }

@@ -166,6 +166,12 @@ impl Subsystem {
                 subsystem.health_changed(saved);
             }
         });
+        let worn = Arc::downgrade(&subsystem);
+        subsystem.drive.on_spare(move |before, now| {
+            if let Some(subsystem) = worn.upgrade() {
+                subsystem.spare_changed(before, now);
+            }
+        });
         subsystem
     }
 

@@ -67,6 +67,10 @@ pub struct Device<O: Observer = ()> {
     pub(crate) maintenance: Option<Box<Maintenance>>,
     /// The map, if it is not all in memory.
     pub(crate) translated: Option<Box<Translated>>,
+    /// Whether commands that change something are refused, because a worn reclaim unit could not be spared.
+    pub(crate) read_only: bool,
+    /// Whether that holds for the commands at hand: not for what was accepted before.
+    pub(crate) refuses: bool,
     pub(crate) observer: O,
 }
 
@@ -213,6 +217,8 @@ impl<O: Observer> Device<O> {
             caches: cached::caches(&geometry),
             maintenance: Maintenance::new(&geometry),
             translated: Translated::new(&geometry),
+            read_only: false,
+            refuses: true,
             observer,
             geometry,
             layout,

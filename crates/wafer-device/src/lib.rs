@@ -41,8 +41,9 @@
 //!
 //! # Error model
 //! [`DeviceConfig::resolve`] refuses what cannot work with an [`InvalidKey`](wafer_interface::InvalidKey) that names
-//! the key and, where there is one, the nearest value that works. Once made, a device cannot fail or get stuck. A command that names no place
-//! of the device has no effect and is counted in [`Counters::rejected`](wafer_interface::Counters::rejected); a
+//! the key and, where there is one, the nearest value that works. Once made, a device cannot get stuck. One that is
+//! worn out and has nothing left to spare is read-only: [`Device::check_writable`] says so with [`ReadOnly`]. A command that
+//! it refuses, or that names no place of the device, has no effect and is counted in [`Counters::rejected`](wafer_interface::Counters::rejected); a
 //! placement identifier that its namespace does not have goes to the default, with an event, as the specification
 //! asks. Internal invariants are asserted.
 //!
@@ -70,6 +71,7 @@ mod tuning;
 
 pub use config::{DeviceConfig, NamespaceConfig, ReclaimUnitConfig};
 pub use device::Device;
+pub use firmware::maintenance::ReadOnly;
 pub use geometry::Geometry;
 pub use layout::{Layout, Relocation};
 pub use namespace::NamespaceError;

@@ -165,15 +165,71 @@ fn an_open_unit_is_closed_at_its_limit() {
     assert_eq!(never.observer().overdue, 0);
 }
 
+/// A device that ends: 52 units, of which 40 hold the data and one more is needed; one is kept free, up to five are open.
+fn ended() -> Device {
+    let device = run(
+        &device(serde_json::json!({"retire_after": 50})),
+        (),
+        &[fill(), writes(60_000, RUS * PAGES)],
+    );
+    assert!(device.check_writable().is_err());
+    device
+}
+
 #[test]
 fn worn_units_are_retired_until_no_more_can_be_spared() {
-    let all = [fill(), writes(60_000, RUS * PAGES)];
-    let worn = run(&device(serde_json::json!({"retire_after": 50})), (), &all);
-    let plain = run(&device(serde_json::json!({})), (), &all);
-    // 52 units, 40 hold the data and one more is needed; one is kept free, up to five are open.
-    assert!((3..=6).contains(&worn.retired_rus()), "{}", worn.retired_rus());
-    assert_eq!(plain.retired_rus(), 0);
-    assert!(worn.counters().waf() > plain.counters().waf() * 1.1, "over-provisioning shrinks");
+    let keys = serde_json::json!({"retire_after": 50});
+    let (mut device, mut spare) = (Device::new(&device(keys), 0).unwrap(), 100);
+    device.apply(&fill());
+    assert_eq!((device.spare_percent(), device.check_writable()), (Some(100), Ok(())));
+    for write in writes(60_000, RUS * PAGES) {
+        let now = device.spare_percent().unwrap();
+        assert!(now <= spare, "{now}");
+        (spare, _) = (now, device.apply(&[write]));
+    }
+    let refused = device.check_writable().unwrap_err();
+    assert!((3..=6).contains(&refused.retired) && spare == 0, "{refused:?}");
+    let text = format!(
+        "the drive is read-only: {} of 52 reclaim units are worn out and retired, and no more can be spared",
+        refused.retired
+    );
+    assert_eq!(refused.to_string(), text);
+    let plain = run(&self::device(serde_json::json!({})), (), &[fill()]);
+    assert_eq!((plain.spare_percent(), plain.retired_rus()), (None, 0));
+}
+
+#[test]
+fn a_read_only_device_refuses_changes_and_still_reads() {
+    let mut device = ended();
+    let (before, map) = (device.counters(), device.map_bytes().to_vec());
+    let read = Command { op: Op::Read, ..page(3) };
+    let update = Command::update(wafer_interface::NsId(0), Placement(0));
+    device.apply(&[page(1), Command::deallocate(0, 1000), update, read]);
+    let after = device.counters();
+    assert_eq!(after.rejected - before.rejected, 3);
+    assert_eq!(after.read_bytes - before.read_bytes, PAGE);
+    assert_eq!((after.media_bytes, device.map_bytes()), (before.media_bytes, &map[..]));
+    // What was accepted before is applied.
+    device.apply_accepted(&[page(1), page(2)]);
+    let accepted = device.counters();
+    assert_eq!(accepted.host_pages - after.host_pages, 2);
+    assert_eq!(accepted.rejected, after.rejected);
+    device.apply(&[page(1)]);
+    assert_eq!(device.counters().rejected, after.rejected + 1);
+    device.check_invariants().unwrap();
+}
+
+#[test]
+fn a_device_stays_read_only_when_it_is_restored() {
+    let device = ended();
+    let config = self::device(serde_json::json!({"retire_after": 50}));
+    let map = device.map_bytes().to_vec();
+    let fill = |target: &mut [u8]| {
+        target.copy_from_slice(&map);
+        Ok(())
+    };
+    let restored = Device::restore(&config, (), device.state(), fill).unwrap();
+    assert_eq!(restored.check_writable(), device.check_writable());
 }
 
 /// Keys of a map of 40 translation pages of which memory holds so many.

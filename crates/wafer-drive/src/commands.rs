@@ -93,9 +93,10 @@ impl Drive {
     ///
     /// # Errors
     /// `INVALID_FIELD` for an identifier that the namespace does not define, `INVALID_NAMESPACE` if the namespace is
-    /// gone, `WRITE_FAULT` if the drive cannot record it.
+    /// gone, `READ_ONLY_RANGE` if the media are worn out, `WRITE_FAULT` if the drive cannot record it.
     pub fn update(&self, host: u16, namespace: &Namespace, pid: Placement) -> Result<(), Status> {
         namespace.placement(pid).map_err(|_| Status::INVALID_FIELD)?;
+        self.check_media()?;
         self.check_writable()?;
         let mut inner = self.lock();
         if namespace.retired().is_some() {
@@ -146,7 +147,7 @@ impl Inner {
         self.life.write_commands += transferred.writes;
         match commands {
             [update] if update.op == Op::Update => self.update(namespaces, update, timestamp),
-            _ => self.device.apply(commands),
+            _ => self.device.apply_accepted(commands),
         }
         Self::clear_marks(namespaces, commands);
         self.log_events(timestamp);
@@ -165,7 +166,7 @@ impl Inner {
             let pages = self.device.available_pages(RgId(group), handle);
             (RgId(group), handle, pages)
         });
-        self.device.apply(std::slice::from_ref(update));
+        self.device.apply_accepted(std::slice::from_ref(update));
         // A handle on an empty reclaim unit keeps it.
         let Some((group, handle, pages)) = unwritten else { return };
         if pages > 0 && pages < self.device.geometry().pages_per_ru {

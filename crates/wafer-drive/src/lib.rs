@@ -39,6 +39,7 @@ mod change;
 mod checkpoint;
 pub mod clock;
 mod commands;
+mod end_of_life;
 mod events;
 mod firmware;
 mod health;
@@ -72,6 +73,8 @@ use std::time::Duration;
 
 pub use batch::Batch;
 pub use commands::{HandleStatus, Transferred};
+use end_of_life::EndOfLife;
+pub use end_of_life::Spare;
 use events::EventLog;
 pub use events::{EventClass, EventRecord};
 pub use firmware::{BUILT_IN_SLOT, FIRMWARE_SLOTS, Firmware, FirmwareRevision};
@@ -205,6 +208,7 @@ pub struct Drive {
     /// What the health allows, an [`Access`].
     access: AtomicU8,
     notify: OnceLock<Box<dyn Fn(bool) + Send + Sync>>,
+    end_of_life: EndOfLife,
 }
 
 impl Drive {
@@ -274,6 +278,7 @@ impl Drive {
             options,
             access: AtomicU8::new(Access::All as u8),
             notify: OnceLock::new(),
+            end_of_life: EndOfLife::default(),
         };
         match files {
             None => drive.create_namespaces(&geometry)?,
@@ -284,6 +289,7 @@ impl Drive {
             }
             Some(files) => drive.notices = drive.resume(files)?,
         }
+        drive.note_spare(&drive.lock());
         let kept = drive.lock().drive_uuid();
         drive.uuid = kept.unwrap_or_else(|| manage::uuid(&*drive.environment.random));
         Ok(drive)
@@ -509,6 +515,7 @@ impl Drive {
             drop(namespaces);
             inner.record_commands(host, part);
             if after.is_empty() {
+                self.note_spare(inner);
                 return recorded;
             }
             transferred = Transferred::default();

@@ -153,6 +153,8 @@ impl Drive {
         if self.namespaces().iter().any(Option::is_some) {
             return Err(Status::SEQUENCE_ERROR);
         }
+        // A new device would count its erases anew.
+        self.check_media()?;
         let device = self.device_with_fdp(&inner, enabled).map_err(|error| {
             tracing::error!(%error, "cannot make the device with the new FDP setting");
             Status::INTERNAL_ERROR

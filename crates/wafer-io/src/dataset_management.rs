@@ -33,6 +33,7 @@ impl IoCommand for DatasetManagement {
             ranges.push(range::bytes(&namespace, range.slba.get(), blocks)?);
         }
         namespace.check_unprotected()?;
+        queue.drive.check_media()?;
         queue.drive.check_writable()?;
         Ok(Step::More(Box::new(Zeroing {
             namespace,

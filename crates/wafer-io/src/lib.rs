@@ -463,6 +463,7 @@ impl IoQueue {
     /// to make it durable, because the host asks for it or has no write cache.
     fn check_write(&self, namespace: &Namespace, fua: bool) -> Result<bool, Failure> {
         namespace.check_unprotected()?;
+        self.drive.check_media()?;
         let end_of_life = self.controller.subsystem.end_of_life();
         if end_of_life == Some(FailureMode::ReadOnly) {
             return Err(Status::NAMESPACE_WRITE_PROTECTED.into());

@@ -124,6 +124,7 @@ pub(crate) fn wear<O: Observer>(drive: &Device<O>) -> Wear {
         most: erases().max().unwrap_or(0),
         mean: erases().map(f64::from).sum::<f64>() / f64::from(count.max(1)),
         retired: drive.retired_rus() as u64,
+        read_only: drive.check_writable().is_err(),
     }
 }
 

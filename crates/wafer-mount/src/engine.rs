@@ -46,6 +46,7 @@ impl Engine {
     fn check_writable(&self, namespace: &Namespace) -> io::Result<()> {
         let allowed = self.drive.check_sanitize().and_then(|()| namespace.check_unprotected());
         allowed
+            .and_then(|()| self.drive.check_media())
             .and_then(|()| self.drive.check_writable())
             .map_err(|_| io::ErrorKind::ReadOnlyFilesystem.into())
     }

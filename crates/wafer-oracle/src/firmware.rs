@@ -39,6 +39,8 @@ pub(crate) struct Care {
     /// Reclaim units retired so far, and the most that may be.
     retired: u64,
     most_retired: u64,
+    /// Whether one was worn out when no more could be retired: hosts change nothing any more.
+    pub(crate) ended: bool,
 }
 
 impl Oracle {
@@ -53,7 +55,8 @@ impl Oracle {
         let (cache, entries) = (firmware.mapping_cache.0, firmware.mapping_entries.into());
         self.map = Map::new(self.sizes.pages, self.sizes.page_bytes, cache, entries);
         let most_retired = self.sizes.spare_units();
-        self.care = Care { next_look: u64::from(self.sizes.unit_pages), retired: 0, most_retired };
+        let next_look = u64::from(self.sizes.unit_pages);
+        self.care = Care { next_look, most_retired, ..Care::default() };
     }
 
     /// The pages that a write touches.
@@ -162,7 +165,7 @@ impl Oracle {
     /// Reads pages together, and moves what was read too often.
     pub(crate) fn read_pages(&mut self, pages: Vec<u64>) {
         let most = self.sizes.firmware.reads_before_move;
-        if most == 0 {
+        if most == 0 || self.care.ended {
             return;
         }
         let units: Vec<u32> = pages.iter().filter_map(|page| self.unit_read(*page)).collect();
@@ -314,16 +317,22 @@ impl Oracle {
     /// be spared.
     pub(crate) fn retires(&mut self, unit: u32) -> bool {
         let middle = u64::from(self.sizes.firmware.retire_after);
-        if middle == 0 || self.care.retired >= self.care.most_retired {
+        if middle == 0 {
             return false;
         }
         let tenth = middle / 10;
         let hashed = u64::from(unit).wrapping_mul(0x9e37_79b9_7f4a_7c15) / (1 << 32);
         let limit = middle - tenth + hashed * (2 * tenth + 1) / (1 << 32);
+        if u64::from(self.units[unit as usize].erases) < limit {
+            return false;
+        }
+        if self.care.retired == self.care.most_retired {
+            self.care.ended = true;
+            return false;
+        }
         let others = self.free[usize::from(self.sizes.group_of(unit))].len() - 1;
-        let retires = u64::from(self.units[unit as usize].erases) >= limit && others > 0;
-        self.care.retired += u64::from(retires);
-        retires
+        self.care.retired += u64::from(others > 0);
+        others > 0
     }
 
     /// Counts the parity of a reclaim unit that is closed.

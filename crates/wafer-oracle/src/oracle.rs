@@ -114,6 +114,10 @@ impl Oracle {
     /// Applies a command.
     pub fn apply(&mut self, command: &Command) {
         self.counters.commands += 1;
+        if self.care.ended && matches!(command.op, Op::Write | Op::Deallocate | Op::Update) {
+            self.counters.rejected += 1;
+            return;
+        }
         let size = self.sizes.page_blocks();
         let blocks = u64::from(command.blocks);
         let end = command.lba.checked_add(blocks);
@@ -211,6 +215,11 @@ impl Oracle {
     /// Returns whose writes caused relocations of whose data.
     pub fn attribution(&self) -> &Attribution {
         &self.attribution
+    }
+
+    /// Returns whether the device is read-only.
+    pub fn is_read_only(&self) -> bool {
+        self.care.ended
     }
 
     /// Returns and forgets what happened.

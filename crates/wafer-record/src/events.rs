@@ -27,6 +27,10 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 impl Events {
     /// Returns the number of events of all types.
     pub fn total(&self) -> u64 {
@@ -57,6 +61,9 @@ pub struct Wear {
     /// Reclaim units that are worn out and used no more.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retired: u64,
+    /// Whether a worn reclaim unit could not be spared: the drive is read-only, and the run ended.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub read_only: bool,
 }
 
 /// Names of the types of FDP events (NVMe Base 2.1, FDP Events log page), by number.

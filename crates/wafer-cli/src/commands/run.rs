@@ -56,7 +56,9 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         }
     }
     for record in &records {
-        if record.summary.host_bytes > 0 {
+        if record.summary.wear.is_some_and(|wear| wear.read_only) {
+            read_only(record);
+        } else if record.summary.host_bytes > 0 {
             early_end(record, quiet);
         } else if record.time.is_none() {
             // No failure: fio, too, ends a job that only reads with 0.
@@ -159,6 +161,12 @@ fn early_end(record: &Record, quiet: bool) {
         let reached = output::bytes(record.summary.host_bytes);
         output::notice(quiet, &format!("{name}: the jobs ended after {reached}, before {volume}"));
     }
+}
+
+/// Warns that the life of the drive ended before the run, even with --quiet.
+fn read_only(record: &Record) {
+    let (name, written) = (&record.name, output::bytes(record.summary.host_bytes));
+    output::warning(&format!("{name}: the drive became read-only after {written}; the run ends there"));
 }
 
 /// Warns that the precondition `steady` ended before WAF was, even with --quiet.

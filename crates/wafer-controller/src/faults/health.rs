@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
+use wafer_drive::Spare;
 
 use crate::features::temperature::COMPOSITE;
-use crate::logs::smart::AVAILABLE_SPARE;
 use crate::{Kind, Subsystem};
 
 /// Injected values of the SMART log; none is the drive's own.
@@ -23,8 +23,8 @@ pub struct Health {
 }
 
 impl Health {
-    pub(crate) fn available_spare(&self) -> u8 {
-        self.available_spare.unwrap_or(AVAILABLE_SPARE)
+    pub(crate) fn available_spare(&self, own: Spare) -> u8 {
+        self.available_spare.unwrap_or(own.percent)
     }
 
     pub(crate) fn temperature(&self) -> u16 {

@@ -17,7 +17,7 @@ pub(super) const PAGE: Page = Page {
         let log = EnduranceGroupLog {
             egfeat: 0x80,
             critical_warning: endurance_warning(controller.warnings()),
-            available_spare: health.available_spare(),
+            available_spare: health.available_spare(drive.spare()),
             spare_threshold: SPARE_THRESHOLD,
             percentage_used: percentage_used(&health, &wear),
             endurance_estimate: billions(wear.rated_bytes),

@@ -9,8 +9,6 @@ use crate::Subsystem;
 use crate::faults::Health;
 use crate::nsid::BROADCAST;
 
-/// Available Spare, percent: no block of the device model ever fails, unless less is injected.
-pub(crate) const AVAILABLE_SPARE: u8 = 100;
 /// Available Spare Threshold, percent.
 pub(crate) const SPARE_THRESHOLD: u8 = 10;
 
@@ -40,7 +38,7 @@ impl Subsystem {
         SmartLog {
             critical_warning: warnings.into_bits(),
             temperature: health.temperature().into(),
-            available_spare: health.available_spare(),
+            available_spare: health.available_spare(self.drive.spare()),
             spare_threshold: SPARE_THRESHOLD,
             percentage_used: percentage_used(&health, &wear),
             endurance_warning: endurance_warning(warnings),

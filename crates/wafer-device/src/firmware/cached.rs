@@ -26,9 +26,17 @@ impl<O: Observer> Device<O> {
     #[cold]
     pub(crate) fn apply_cached(&mut self, commands: &[Command]) {
         let mut caches = std::mem::take(&mut self.caches);
+        // What leaves a cache was accepted before.
+        let refuses = std::mem::replace(&mut self.refuses, false);
         for command in commands {
-            self.apply_to(&mut caches, command);
+            if refuses && self.read_only && !matches!(command.op, Op::Read | Op::Flush) {
+                self.counters.commands += 1;
+                self.counters.rejected += 1;
+            } else {
+                self.apply_to(&mut caches, command);
+            }
         }
+        self.refuses = refuses;
         self.caches = caches;
     }
 

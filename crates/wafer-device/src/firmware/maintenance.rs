@@ -16,6 +16,16 @@ use wafer_policies::State;
 /// A tenth: how much the limits of reclaim units differ from the configured one, either way.
 const SPREAD: u64 = 10;
 
+/// Why a device refuses to write: its life has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the drive is read-only: {retired} of {units} reclaim units are worn out and retired, and no more can be spared")]
+pub struct ReadOnly {
+    /// Reclaim units that are retired.
+    pub retired: usize,
+    /// Reclaim units of the device.
+    pub units: u32,
+}
+
 /// What the care of the media remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Maintenance {
@@ -150,9 +160,13 @@ impl<O: Observer> Device<O> {
         self.closed(group).min_by_key(|ru| self.rus.units[ru.index()].erases)
     }
 
-    /// Counts a page read from each of these reclaim units, then moves the data of those with too many.
+    /// Counts a page read from each of these reclaim units, then moves the data of those with too many, unless the device is
+    /// read-only.
     pub(crate) fn count_reads(&mut self, read: &[RuIndex]) {
         let most = self.geometry.firmware.reads_before_move;
+        if self.read_only {
+            return;
+        }
         let Some(maintenance) = &mut self.maintenance else { return };
         for ru in read {
             let reads = &mut maintenance.reads[*ru as usize];
@@ -173,7 +187,26 @@ impl<O: Observer> Device<O> {
         found.unwrap_or_default() as u16
     }
 
-    /// Erases a reclaim unit that holds no valid page, and retires it if it is worn out and can be spared.
+    /// Checks that the device takes writes.
+    ///
+    /// # Errors
+    /// The device is read-only: a reclaim unit is worn out, and it has retired all that it can spare. That stays so.
+    pub fn check_writable(&self) -> Result<(), ReadOnly> {
+        let refused = || ReadOnly { retired: self.retired_rus(), units: self.geometry.ru_count };
+        if self.read_only { Err(refused()) } else { Ok(()) }
+    }
+
+    /// Returns the reclaim units that can still be retired, percent of those that a fresh device can spare, rounded down; `None`
+    /// if none ever is retired.
+    pub fn spare_percent(&self) -> Option<u8> {
+        let retires = self.geometry.firmware.retire_after > 0;
+        let left = self.maintenance.as_ref().filter(|_| retires)?.spare;
+        let most = u64::from(self.most_retired()).max(1);
+        Some((u64::from(left) * 100 / most).min(100) as u8)
+    }
+
+    /// Erases a reclaim unit that holds no valid page. If it is worn out, it is retired; if none can be spared any more, the
+    /// device is read-only once the command at hand is done.
     pub(crate) fn erase(&mut self, ru: RuId, group: u16) {
         self.rus.erase(ru.0, group);
         let Some(maintenance) = &mut self.maintenance else { return };
@@ -183,7 +216,12 @@ impl<O: Observer> Device<O> {
         let firmware = &self.geometry.firmware;
         let worn =
             firmware.retire_after > 0 && self.rus.units[ru.index()].erases >= limit(firmware, ru.0);
-        if worn && maintenance.spare > 0 && self.rus.free[usize::from(group)].len() > 1 {
+        if !worn {
+            return;
+        }
+        if maintenance.spare == 0 {
+            self.read_only = true;
+        } else if self.rus.free[usize::from(group)].len() > 1 {
             maintenance.spare -= 1;
             self.rus.retire(ru.0, group);
         }

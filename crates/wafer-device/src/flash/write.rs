@@ -27,12 +27,26 @@ impl<O: Observer> Device<O> {
     ///
     /// A command outside its namespace, one for a namespace that does not exist, and a reclaim unit
     /// update of a placement identifier that the namespace does not define have no effect and are
-    /// counted in [`Counters::rejected`](wafer_interface::Counters::rejected).
+    /// counted in [`Counters::rejected`](wafer_interface::Counters::rejected). So are writes, deallocations and reclaim
+    /// unit updates that begin once the device [is read-only](Self::check_writable).
     pub fn apply(&mut self, commands: &[Command]) {
         match self.caches.is_empty() {
             true => self.apply_behind(commands),
             false => self.apply_cached(commands),
         }
+    }
+
+    /// As [`Self::apply`], for commands that were accepted before: a device that is read-only applies them, too.
+    pub fn apply_accepted(&mut self, commands: &[Command]) {
+        self.refuses = false;
+        self.apply(commands);
+        self.refuses = true;
+    }
+
+    /// Returns whether a command is refused because the device is read-only.
+    #[inline(always)]
+    pub(crate) fn is_refused(&self, op: Op) -> bool {
+        self.read_only && self.refuses && !matches!(op, Op::Read | Op::Flush)
     }
 
     /// Applies what caches let through.
@@ -91,7 +105,7 @@ impl<O: Observer> Device<O> {
     /// loops that keep what they share in registers. Returns how many there were.
     #[inline(always)]
     fn apply_single_pages(&mut self, commands: &[Command], shift: u32) -> usize {
-        if self.separation.as_ref().is_some_and(Rule::splits_all) || self.translated.is_some() {
+        if self.separation.as_ref().is_some_and(Rule::splits_all) || self.one_by_one() {
             return 0;
         }
         let Some(first) = commands.first() else { return 0 };
@@ -195,11 +209,23 @@ impl<O: Observer> Device<O> {
         }
     }
 
+    /// Returns whether commands are applied one by one: each uses the map, or may be refused.
+    #[inline(always)]
+    fn one_by_one(&self) -> bool {
+        self.translated.is_some() || self.read_only
+    }
+
     #[inline(always)]
     fn apply_one(&mut self, command: &Command, shift: u32) {
         let blocks = u64::from(command.blocks);
         let namespace = match self.namespaces.get(usize::from(command.namespace.0)) {
-            Some(n) if command.lba <= n.blocks && blocks <= n.blocks - command.lba => n,
+            Some(n)
+                if command.lba <= n.blocks
+                    && blocks <= n.blocks - command.lba
+                    && !self.is_refused(command.op) =>
+            {
+                n
+            }
             _ => {
                 self.counters.rejected += 1;
                 return;

@@ -387,6 +387,8 @@ impl<O: Observer> Device<O> {
         let retires = self.maintenance.as_ref().map_or(0, |maintenance| maintenance.spare);
         let retired = self.retired_rus() as u64;
         let most = u64::from(self.most_retired());
+        let worn = self.geometry.firmware.retire_after > 0 && retires == 0;
+        ensure(worn || !self.read_only, "read_only", || format!("{retires} more can retire"))?;
         ensure(u64::from(retires) + retired <= most, "maintenance", || {
             format!("{retired} retired and {retires} more, of {most}")
         })

@@ -50,6 +50,7 @@ pub struct DeviceState {
     caches: Vec<WriteCache>,
     maintenance: Option<Maintenance>,
     translated: Option<TranslationState>,
+    read_only: bool,
 }
 
 impl<O: Observer> Device<O> {
@@ -75,6 +76,7 @@ impl<O: Observer> Device<O> {
             },
             caches: self.caches.clone(),
             maintenance: self.maintenance.as_deref().cloned(),
+            read_only: self.read_only,
             translated: self.translated.as_ref().map(|translated| translated.table.state()),
         }
     }
@@ -164,6 +166,7 @@ impl<O: Observer> Device<O> {
         self.clock = state.clock;
         self.granted = state.granted;
         self.writers = state.writers;
+        self.read_only = state.read_only;
         self.take_translated(state.translated)?;
         self.take_firmware(state.caches, state.maintenance)
     }

@@ -68,7 +68,12 @@ impl Pump {
         recorder: Option<&mut Recorder>,
         control: Control<'_>,
     ) -> Result<bool, LabError> {
+        let writable = device.check_writable();
+        if let (Err(ended), Stage::Preconditioning) = (writable, self.stage) {
+            return Err(LabError::Run(format!("before the run begins, {ended}")));
+        }
         if self.host < self.limit.unwrap_or(u64::MAX)
+            && writable.is_ok()
             && self.moved(device, stream, recorder, control)?
         {
             if self.reported.elapsed() >= PROGRESS_EVERY {
@@ -163,6 +168,9 @@ fn apply(
         }
         device.apply(&batch[rest..=last]);
         host = device.counters().host_bytes;
+        if device.check_writable().is_err() {
+            return host;
+        }
         rest = last + 1;
         match recorder.as_deref_mut() {
             Some(recorder) if host >= recorder.next() => recorder.record(device),

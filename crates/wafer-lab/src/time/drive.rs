@@ -202,7 +202,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
     /// Takes what the stream has.
     fn pull(&mut self) -> Result<(), LabError> {
         // After the volume completions are not told: the workload would wait for ever.
-        self.ended |= self.device.counters().host_bytes >= self.limit;
+        self.ended |= self.is_over();
         while !self.ended {
             if !self.description.waits && self.due.len() >= BATCH {
                 return Ok(());
@@ -228,6 +228,11 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         Ok(())
     }
 
+    /// Returns whether the volume is reached, or the drive is read-only.
+    fn is_over(&self) -> bool {
+        self.device.counters().host_bytes >= self.limit || self.device.check_writable().is_err()
+    }
+
     fn enqueue(&mut self, command: Command, time: Time, ticket: u64) {
         self.in_flight += 1;
         self.number += 1;
@@ -240,8 +245,8 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         let Some(Reverse((due, slot))) = self.due.pop() else { return };
         let (mut command, ticket) = self.commands.get(slot);
         let host = self.device.counters().host_bytes;
-        if host >= self.limit {
-            // The volume is reached: what was to be submitted is not.
+        if self.is_over() {
+            // The volume is reached, or the drive takes no more: what was to be submitted is not.
             self.commands.take(slot);
             self.in_flight -= 1;
             self.ended = true;
@@ -288,7 +293,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         let (_, ticket) = self.commands.take(slot);
         self.in_flight -= 1;
         // At the volume nothing more is submitted, so the stream need not hear of what completes.
-        self.ended |= self.device.counters().host_bytes >= self.limit;
+        self.ended |= self.is_over();
         if self.description.waits && !self.ended {
             self.stream.completed(&[Completion { ticket, time_ns: Some(time) }]);
         }

@@ -134,6 +134,7 @@ pub(crate) fn same_state<O: Observer>(
 ) -> Result<(), TestCaseError> {
     prop_assert_eq!(device.check_invariants(), Ok(()));
     prop_assert_eq!(device.counters(), oracle.counters());
+    prop_assert_eq!(device.check_writable().is_err(), oracle.is_read_only());
     prop_assert_eq!(device.handle_counters(), oracle.handle_counters());
     prop_assert_eq!(device.gc_counters().unwrap_or_default(), oracle.gc_counters());
     for (number, unit) in (0..).zip(oracle.reclaim_units()) {

@@ -150,7 +150,9 @@ pub(crate) fn firmware() -> impl Strategy<Value = FirmwareConfig> {
     let count = |most: u32| prop_oneof![2 => Just(0u32), 3 => 1..most];
     let writes = || prop_oneof![2 => Just(0.0), 3 => 0.05..2.0f64];
     let caches = (pages(), pages(), count(6), pages(), 1..40u32);
-    let care = (count(4), writes(), count(40), writes(), count(24));
+    // Few devices end within a test.
+    let retire = prop_oneof![3 => Just(0u32), 1 => 1..12u32, 2 => 12..60u32];
+    let care = (count(4), writes(), count(40), writes(), retire);
     (caches, care).prop_map(|((buffer, slc, parity, map, entries), care)| FirmwareConfig {
         write_buffer: Bytes(buffer * PAGE),
         slc_cache: Bytes(slc * PAGE),

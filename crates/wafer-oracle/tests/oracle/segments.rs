@@ -5,7 +5,7 @@
 
 use proptest::prelude::*;
 use wafer_device::{DeviceConfig, Separation};
-use wafer_interface::{Command, Op, Placement};
+use wafer_interface::{Bytes, Command, Op, Placement};
 
 use crate::agreement::agree;
 use crate::configs::{BLOCKS, Case, PAGE, Step, device, placed};
@@ -67,6 +67,20 @@ proptest! {
 
     #[test]
     fn merging(config in thin(), seed in any::<u64>(), run in 1..40u64) {
+        let steps = thinned(&config, 16, 11, run, seed);
+        agree(&Case { config, steps, batch: 64, seed })?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    /// Labels that merging gives name the same translation pages.
+    #[test]
+    fn merging_with_a_map_in_flash(config in thin(), seed in any::<u64>(), run in 1..40u64) {
+        let mut config = config;
+        config.firmware.mapping_entries = 1000;
+        config.firmware.mapping_cache = Bytes(3 * PAGE);
         let steps = thinned(&config, 16, 11, run, seed);
         agree(&Case { config, steps, batch: 64, seed })?;
     }

@@ -30,6 +30,10 @@ pub(super) fn causes(record: &Record) -> Vec<Cause> {
         causes.push(Cause::NothingWritten);
         return causes;
     }
+    if s.wear.as_ref().is_some_and(|wear| wear.read_only) {
+        let device_writes = ratio(s.host_bytes, record.logical_bytes());
+        causes.push(Cause::ReadOnly { host_bytes: s.host_bytes, device_writes });
+    }
     let (waf, added) = (ratio(s.media_bytes, s.host_bytes), s.added_bytes());
     if ratio(added, s.host_bytes) < FEW {
         causes.push(Cause::Clean { waf });

@@ -42,6 +42,13 @@ pub enum Cause {
         /// All commands.
         commands: u64,
     },
+    /// The life of the drive ended: it took no more writes.
+    ReadOnly {
+        /// Bytes that hosts wrote in the run.
+        host_bytes: u64,
+        /// The same in logical capacities.
+        device_writes: f64,
+    },
     /// The media wrote less than a tenth more than hosts.
     Clean {
         /// WAF of the device.

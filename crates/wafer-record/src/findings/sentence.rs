@@ -87,6 +87,13 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             format!("{units} of {of} reclaim units are worn out and retired."),
             "Over-provisioning shrinks by as much, and WAF rises.".to_owned(),
         ),
+        Cause::ReadOnly { host_bytes, device_writes } => (
+            format!(
+                "The drive became read-only after {}, {device_writes:.1} times its capacity.",
+                bytes(*host_bytes)
+            ),
+            "A reclaim unit was worn out when no more could be retired.".to_owned(),
+        ),
         Cause::NoisyRuh { handle, per_host_byte, inflates } => {
             let added: Vec<String> = (inflates.iter().enumerate())
                 .map(|(i, a)| {
