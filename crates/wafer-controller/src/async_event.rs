@@ -141,12 +141,7 @@ impl Subsystem {
         self.warnings_of(saved, self.drive.spare(), thresholds)
     }
 
-    fn warnings_of(
-        &self,
-        saved: bool,
-        spare: Spare,
-        thresholds: Thresholds,
-    ) -> CriticalWarning {
+    fn warnings_of(&self, saved: bool, spare: Spare, thresholds: Thresholds) -> CriticalWarning {
         let health = self.faults.health();
         let own = CriticalWarning::new()
             .with_unreliable(!saved)

@@ -182,9 +182,15 @@ fn crafted_states_are_refused_with_the_name_of_the_field() {
         ("separation", set("/separation", json!({ "MultiLog": {} }))),
         ("learned", set("/learned", json!([1, 2, 3]))),
         ("read_only", set("/read_only", true)),
-        ("translated", set("/translated", json!({ "cached": [], "region": {
+        (
+            "translated",
+            set(
+                "/translated",
+                json!({ "cached": [], "region": {
             "pages": 1, "flash": [none, none, none, none], "open": 0, "written": 0, "free": [1, 2, 3],
-        } }))),
+        } }),
+            ),
+        ),
     ];
     let config = config("greedy");
     assert_eq!(refused(&config, |_, _| ()), "accepted");

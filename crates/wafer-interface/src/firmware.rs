@@ -53,7 +53,8 @@ pub struct FirmwareConfig {
     #[serde(skip_serializing_if = "is_default")]
     pub open_limit: f64,
     /// Retirement: erases after which a reclaim unit is used no more, 1 to 2^30; 0: never. Reclaim units differ: each has its
-    /// own limit within a tenth of this, by its number. Retirement ends when no more can be spared.
+    /// own limit within a tenth of this, by its number. If no more can be spared, the
+    /// drive is read-only.
     #[serde(skip_serializing_if = "is_default")]
     pub retire_after: u32,
     /// Memory for the map, at most what all of it takes; 0: enough for all of it, and protected against a loss of power. With less, the map is
@@ -105,7 +106,11 @@ impl FirmwareConfig {
 
     /// Returns the entries of a translation page of a drive with pages of this size.
     pub fn entries(&self, page_bytes: u64) -> u64 {
-        if self.mapping_entries > 0 { self.mapping_entries.into() } else { page_bytes / ENTRY_BYTES }
+        if self.mapping_entries > 0 {
+            self.mapping_entries.into()
+        } else {
+            page_bytes / ENTRY_BYTES
+        }
     }
 
     /// Returns whether reclaim units are closed, moved or retired beside garbage collection.

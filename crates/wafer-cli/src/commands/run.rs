@@ -166,7 +166,9 @@ fn early_end(record: &Record, quiet: bool) {
 /// Warns that the life of the drive ended before the run, even with --quiet.
 fn read_only(record: &Record) {
     let (name, written) = (&record.name, output::bytes(record.summary.host_bytes));
-    output::warning(&format!("{name}: the drive became read-only after {written}; the run ends there"));
+    output::warning(&format!(
+        "{name}: the drive became read-only after {written}; the run ends there"
+    ));
 }
 
 /// Warns that the precondition `steady` ended before WAF was, even with --quiet.

@@ -18,7 +18,9 @@ const SPREAD: u64 = 10;
 
 /// Why a device refuses to write: its life has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the drive is read-only: {retired} of {units} reclaim units are worn out and retired, and no more can be spared")]
+#[error(
+    "the drive is read-only: {retired} of {units} reclaim units are worn out and retired, and no more can be spared"
+)]
 pub struct ReadOnly {
     /// Reclaim units that are retired.
     pub retired: usize,

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use wafer_device::policy::{self, RuView, VictimPolicy};
-use wafer_device::{Device, DeviceConfig};
-use wafer_interface::{Command, NsId, Placement, RuId, RuhId};
+use wafer_device::{Device, DeviceConfig, NamespaceConfig};
+use wafer_interface::{Bytes, Command, NsId, Placement, RuId, RuhId};
 use wafer_oracle::{Policy, Random, View, named, smallest_count};
 
 use crate::agreement::{agree, agree_with, apply};
-use crate::configs::{BLOCKS, Case, Step, case, device, maintained, reading, step, tiny};
+use crate::configs::{BLOCKS, Case, PAGE, Step, case, device, maintained, reading, step, tiny};
 use crate::witness::Heard;
 
 proptest! {
@@ -83,6 +83,32 @@ proptest! {
     #[test]
     fn firmware_of_larger_segments(case in case(maintained(device(2..8, 64..300u64)), reading, 300)) {
         agree(&case)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// A namespace that moves to other pages takes its entries of the map along.
+    #[test]
+    fn firmware_with_a_namespace_that_moves(
+        case in case(maintained(device(4..12, Just(16))), reading, 300), entries in 1..8u32,
+    ) {
+        let mut config = case.config;
+        let pages = config.capacity.0 / PAGE;
+        let namespace = |pages| NamespaceConfig { size: Bytes(pages * PAGE), handles: vec![0] };
+        config.namespaces = vec![namespace(pages / 2), namespace(pages / 4)];
+        config.firmware.mapping_entries = entries;
+        config.firmware.mapping_cache = Bytes(2 * PAGE);
+        let page = |page, namespace| {
+            let write = Command::write(page * BLOCKS, BLOCKS as u32, Placement(0));
+            Step::Command(write.on(NsId(namespace)))
+        };
+        // What the first leaves is less than is asked for next, so that the second moves.
+        let moves = [Step::Delete(NsId(0)), Step::Create(pages * 5 / 8, vec![RuhId(0)])];
+        let steps = (0..pages / 4).map(|at| page(at, 1)).chain(moves);
+        let steps = steps.chain((0..pages / 2).flat_map(|at| [page(at, 0), page(at * 7 % 16, 1)]));
+        agree(&Case { config, steps: steps.chain(case.steps).collect(), ..case })?;
     }
 }
 

@@ -70,7 +70,8 @@ fn beside(record: &Record) -> Vec<Cause> {
         .filter(|(_, waf)| *waf > NEGLIGIBLE)
         .map(|(what, waf)| Cause::Beside { what, waf })
         .collect();
-    causes.extend(mapping_table(record).filter(|(waf, _)| *waf > NEGLIGIBLE).map(|(_, cause)| cause));
+    causes
+        .extend(mapping_table(record).filter(|(waf, _)| *waf > NEGLIGIBLE).map(|(_, cause)| cause));
     let retired = s.wear.as_ref().map_or(0, |wear| wear.retired);
     if let (1.., Some(geometry)) = (retired, &record.provenance.geometry) {
         causes.push(Cause::Retired { units: retired, of: u64::from(geometry.ru_count) });

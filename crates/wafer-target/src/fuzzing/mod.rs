@@ -31,8 +31,18 @@ fn subsystem() -> Arc<Subsystem> {
 
 /// Makes a subsystem with a small drive.
 pub fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subsystem> {
+    subsystem_of(serde_json::json!({}), data, environment)
+}
+
+/// As [`subsystem_on`], with other keys of the device's `firmware`.
+pub fn subsystem_of(
+    firmware: serde_json::Value,
+    data: DataSpec,
+    environment: Environment,
+) -> Arc<Subsystem> {
     let device: DeviceConfig = serde_json::from_value(serde_json::json!({
         "capacity": "4MiB", "reclaim_unit": { "size": "1MiB", "count": 14 }, "handles": 2, "groups": 1,
+        "firmware": firmware,
     }))
     .expect("a configuration");
     let options = DriveOptions {
