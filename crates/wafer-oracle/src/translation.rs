@@ -84,8 +84,9 @@ impl Map {
 impl Oracle {
     /// Uses the entry of a page.
     pub(crate) fn translate(&mut self, page: u64, changes: bool) {
-        if self.map.entries > 0 {
-            self.use_translation_page(page / self.map.entries, changes);
+        // Without translation pages all of the map is in memory.
+        if let Some(page) = page.checked_div(self.map.entries) {
+            self.use_translation_page(page, changes);
         }
     }
 
