@@ -114,8 +114,18 @@ class DeviceKeys(TypedDict, total=False):
     """
     firmware_retire_after: int
     """Retirement: erases after which a reclaim unit is used no more, 1 to 2^30; 0: never. Reclaim units
-    differ: each has its own limit within a tenth of this, by its number. Retirement ends when no more can
-    be spared.
+    differ: each has its own limit within a tenth of this, by its number. If no more can be spared, the
+    drive is read-only.
+    """
+    firmware_mapping_cache: str | int
+    """Memory for the map, at most what all of it takes; 0: enough for all of it, and protected against
+    a loss of power. With less, the map is in translation pages of one page of flash each (DFTL). Those
+    used last are in memory. One that leaves after a change is programmed to flash beside the reclaim
+    units, which counts as media bytes.
+    """
+    firmware_mapping_entries: int
+    """Entries of a translation page, 1 to 2^20; 0: those of 4 bytes that a page holds. A compressed map
+    has more, one with larger entries fewer.
     """
     namespaces: Sequence[Mapping[str, Any]]
     """Namespaces in order of NSID, from 1. Default: one namespace of the whole capacity with a placement
@@ -254,6 +264,8 @@ DOTTED: dict[str, str] = {
     "firmware_reads_before_move": "firmware.reads_before_move",
     "firmware_open_limit": "firmware.open_limit",
     "firmware_retire_after": "firmware.retire_after",
+    "firmware_mapping_cache": "firmware.mapping_cache",
+    "firmware_mapping_entries": "firmware.mapping_entries",
     "service_submit_us": "service.submit_us",
     "service_latency_us": "service.latency_us",
     "service_bandwidth": "service.bandwidth",
