@@ -118,14 +118,14 @@ class DeviceKeys(TypedDict, total=False):
     drive is read-only.
     """
     firmware_mapping_cache: str | int
-    """Memory for the map, at most what all of it takes; 0: enough for all of it, and protected against
-    a loss of power. With less, the map is in translation pages of one page of flash each (DFTL). Those
-    used last are in memory. One that leaves after a change is programmed to flash beside the reclaim
-    units, which counts as media bytes.
+    """Memory for the map, at most what all of it takes; 0: enough for all of it, and protected against a loss
+    of power. With less, the map is in translation pages of one page of flash each (DFTL). Those used last
+    are in memory. One that leaves after a change is programmed to flash beside the reclaim units, which
+    counts as media bytes.
     """
     firmware_mapping_entries: int
-    """Entries of a translation page, 1 to 2^20; 0: those of 4 bytes that a page holds. A compressed map
-    has more, one with larger entries fewer.
+    """Entries of a translation page, 1 to 2^20; 0: those of 4 bytes that a page holds. A compressed map has
+    more, one with larger entries fewer.
     """
     namespaces: Sequence[Mapping[str, Any]]
     """Namespaces in order of NSID, from 1. Default: one namespace of the whole capacity with a placement
