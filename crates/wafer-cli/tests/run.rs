@@ -124,6 +124,42 @@ fn stdout_carries_only_what_was_asked_for() {
 }
 
 #[test]
+fn a_run_ends_where_the_drive_becomes_read_only() {
+    let worn = ["--set", "firmware.retire_after=5", "--json", "-"];
+    let ended = |device: &str, more: &[&str], volume: &str| -> Value {
+        let mut arguments = vec!["run", "--device", device, "--fio", JOB, "--volume", volume];
+        arguments.extend(worn.iter().chain(more));
+        record(&wafer(&arguments))
+    };
+    let timed = ["--time", "--set", "capacity=4GiB", "--set", "reclaim_unit.size=8MiB"];
+    let findings = |record: &Value| record["findings"].to_string();
+    for (device, more) in [(DEVICE, &[][..]), ("pm9a3", &timed)] {
+        let record = ended(device, more, "40x");
+        let host = record["summary"]["host_bytes"].as_u64().unwrap();
+        assert!(host > 4 << 30 && host < 40 << 30, "{device}: {host}");
+        assert_eq!(record["summary"]["wear"]["read_only"], true, "{device}");
+        assert!(findings(&record).contains("The drive became read-only after"), "{device}");
+        let last = record["timeline"]["host_bytes"].as_array().unwrap().last().unwrap().clone();
+        assert_eq!(last, host, "{device}: the timeline ends where the run does");
+        // As far as half of that, and the drive lives.
+        let half = (host / 2).to_string() + "B";
+        let lives = ended(device, more, &half);
+        assert!(lives["summary"]["wear"]["read_only"].is_null(), "{device}");
+        assert!(!findings(&lives).contains("read-only"), "{device}");
+    }
+    // A drive that does not live through its preparation has no run, and no record.
+    let prepared =
+        good(&["--set", "firmware.retire_after=1", "--precondition", "random:9", "--json", "-"]);
+    let message = String::from_utf8(prepared.stderr).unwrap();
+    assert_eq!(prepared.status.code(), Some(1));
+    assert!(
+        prepared.stdout.is_empty()
+            && message.contains("before the run begins, the drive is read-only"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_failed_or_refused_run_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.json");

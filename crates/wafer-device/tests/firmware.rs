@@ -219,6 +219,28 @@ fn a_read_only_device_refuses_changes_and_still_reads() {
     device.check_invariants().unwrap();
 }
 
+/// Segments of more than two pages: the fast path of writes could go on where the last unit was retired.
+#[test]
+fn a_device_refuses_the_rest_of_the_batch_in_which_it_ends() {
+    let mut config = config("greedy");
+    let (pages_per_ru, rus) = (4096, 12);
+    config.capacity = Bytes(rus * pages_per_ru * PAGE);
+    config.reclaim_unit.size = Bytes(pages_per_ru * PAGE);
+    config.reclaim_unit.count = Some(rus + 8);
+    config.firmware = serde_json::from_value(serde_json::json!({"retire_after": 4})).unwrap();
+    let pages = rus * pages_per_ru;
+    let all = [(0..pages).map(page).collect(), writes(6 * pages, pages)];
+    let whole = run(&config, (), &all);
+    assert!(whole.geometry().segment_pages >= 4 && whole.check_writable().is_err());
+    let single: Vec<Vec<Command>> = all.iter().flatten().map(|write| vec![*write]).collect();
+    assert_eq!(whole.counters(), run(&config, (), &single).counters());
+    let mut after = whole;
+    let before = after.counters();
+    after.apply(&writes(1000, pages));
+    assert_eq!(after.counters().rejected, before.rejected + 1000);
+    assert_eq!(after.counters().media_bytes, before.media_bytes);
+}
+
 #[test]
 fn a_device_stays_read_only_when_it_is_restored() {
     let device = ended();
