@@ -82,6 +82,7 @@ impl Layout {
         if gc.destination.is_none() && gc.separation.is_none() {
             layout.fit_generations(geometry);
             layout.separation = policy.and_then(|policy| policy.separation);
+            layout.fit_asked(geometry);
         }
         layout.fit_separation(geometry, gc.separation.is_some());
         layout.check_spare(config, geometry, 0)?;
@@ -94,6 +95,21 @@ impl Layout {
         if let Relocation::ByHandle(generations) = &mut self.relocation {
             let logs = u64::from(geometry.handles) * u64::from(geometry.groups);
             *generations = (most_open(geometry) / logs).clamp(1, u64::from(*generations)) as u8;
+        }
+    }
+
+    /// Limits separation that a policy asks for to what the spare reclaim units allow: all handles or none, and with one log none.
+    fn fit_asked(&mut self, geometry: &Geometry) {
+        let Some(rule) = self.separation.filter(|rule| *rule != Separation::DeathTime) else {
+            return;
+        };
+        let logs = u64::from(geometry.handles) * u64::from(geometry.groups);
+        let relocated = rule.relocated_classes(0);
+        let open = logs * u64::from(rule.host_classes() + relocated);
+        let fits = most_open(geometry) >= open;
+        match &mut self.relocation {
+            Relocation::ByHandle(classes) if fits => *classes = relocated,
+            _ => self.separation = None,
         }
     }
 

@@ -29,6 +29,7 @@ mod greedy;
 mod hazard;
 mod interface;
 mod look_ahead;
+mod midas;
 mod quota;
 mod random;
 mod rng;
@@ -57,6 +58,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     d_choices::INFO,
     windowed_greedy::INFO,
     two_regions::INFO,
+    midas::INFO,
     quota::FIXED,
     quota::PROPORTIONAL,
     quota::SQRT,

@@ -139,7 +139,7 @@ separations! {
     /// count from the opening of reclaim units; pages have none of their own).
     Sepbit => sepbit::SepBit,
     /// Written pages in the two classes of `sepbit`, relocated ones in four by how often they were moved
-    /// (after MiDAS, FAST '24, without its sizing of groups).
+    /// (after MiDAS, FAST '24, whose sizing of groups is `gc.policy = "midas"`).
     Midas => midas::Midas,
     /// Written pages in four classes a factor of four apart, by how long their last content lived;
     /// relocated ones stay in their class (after multi-log, Stoica and Ailamaki, VLDB '13).

@@ -1,5 +1,5 @@
 //! MiDAS: written pages in two classes by lifespan, relocated ones by how often they were moved (after Oh et al.,
-//! "MiDAS", FAST '24, without its sizing of groups).
+//! "MiDAS", FAST '24, whose sizing of groups is the GC policy `midas`).
 
 use serde::{Deserialize, Serialize};
 

@@ -150,9 +150,34 @@ impl Curve {
         for bin in 0..BINS {
             let usual = whole.map_or(mean, |whole| whole.hazard[bin]);
             let hazard = (self.dead[bin] + prior * usual) / (self.exposure[bin] + prior);
-            let width = bins.edges[bin + 1] - bins.edges[bin];
-            let step = hazard * width;
             self.hazard[bin] = hazard;
+        }
+        self.integrate(bins);
+    }
+
+    /// Lets counts fade, and derives hazard and survival from them alone; where nothing was seen, the hazard is that of `whole`, if
+    /// there it was, or of the age before.
+    pub fn refresh_as_seen(&mut self, bins: &Bins, fade: f64, whole: Option<&Curve>) {
+        let mut before = 0.0;
+        for bin in 0..BINS {
+            self.dead[bin] *= fade;
+            self.exposure[bin] *= fade;
+            let seen = |curve: &Curve| curve.exposure[bin] > LEAST_PRIOR;
+            before = match whole {
+                _ if seen(self) => self.dead[bin] / self.exposure[bin],
+                Some(whole) if seen(whole) => whole.hazard[bin],
+                _ => before,
+            };
+            self.hazard[bin] = before;
+        }
+        self.integrate(bins);
+    }
+
+    /// Derives survival from the hazard.
+    fn integrate(&mut self, bins: &Bins) {
+        for bin in 0..BINS {
+            let width = bins.edges[bin + 1] - bins.edges[bin];
+            let step = self.hazard[bin] * width;
             self.summed[bin + 1] = (self.summed[bin] + step).min(MOST_HAZARD);
             self.survival[bin + 1] = (-self.summed[bin + 1]).exp();
             let (before, after) = (self.survival[bin], self.survival[bin + 1]);

@@ -9,11 +9,11 @@ use crate::*;
 /// Pages of a reclaim unit, and logical reclaim units.
 const PAGES: u64 = 64;
 const RUS: u64 = 500;
-const ALL: u64 = PAGES * RUS;
+pub(super) const ALL: u64 = PAGES * RUS;
 /// Blocks of a page.
 const BLOCKS: u64 = 128;
 
-fn config(policy: &str, spare: u64, handles: u16) -> DeviceConfig {
+pub(super) fn config(policy: &str, spare: u64, handles: u16) -> DeviceConfig {
     let mut config = super::policies::config(policy, Isolation::Initially);
     config.page = Bytes(BLOCKS * LBA_BYTES);
     config.capacity = Bytes(ALL * config.page.0);
@@ -24,12 +24,12 @@ fn config(policy: &str, spare: u64, handles: u16) -> DeviceConfig {
     config
 }
 
-fn write(page: u64, handle: u16) -> Command {
+pub(super) fn write(page: u64, handle: u16) -> Command {
     Command::write(page * BLOCKS, BLOCKS as u32, Placement(handle))
 }
 
 /// A fill in order, then writes of which most go to few pages that are everywhere.
-fn skewed(volume: u64) -> Vec<Command> {
+pub(super) fn skewed(volume: u64) -> Vec<Command> {
     let mut seed = 1;
     let address = |rank: u64| rank * 7919 % ALL;
     let any = (0..volume * ALL).map(|_| {
@@ -40,7 +40,7 @@ fn skewed(volume: u64) -> Vec<Command> {
 }
 
 /// WARP's three streams: in order, at random over the same, and at random over the last tenth.
-fn three_streams(all: u64, volume: u64) -> Vec<Command> {
+pub(super) fn three_streams(all: u64, volume: u64) -> Vec<Command> {
     let (mut seed, mut next, most) = (1, 0, all * 9 / 10);
     let mixed = (0..volume * all).map(|at| match at % 5 {
         0 => write(most + random(&mut seed, all - most), 1),
@@ -53,7 +53,7 @@ fn three_streams(all: u64, volume: u64) -> Vec<Command> {
     (0..all).map(|page| write(page, u16::from(page >= most))).chain(mixed).collect()
 }
 
-fn run(config: &DeviceConfig, commands: &[Command]) -> (Device, f64) {
+pub(super) fn run(config: &DeviceConfig, commands: &[Command]) -> (Device, f64) {
     let mut device = Device::new(config, 1).unwrap();
     device.apply(commands);
     assert_eq!(device.check_invariants(), Ok(()));

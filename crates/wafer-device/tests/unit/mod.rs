@@ -4,4 +4,5 @@ mod adaptive;
 mod configs;
 mod death_time;
 mod exchange;
+mod midas;
 mod policies;
