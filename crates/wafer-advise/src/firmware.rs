@@ -7,10 +7,11 @@ use crate::scale;
 
 /// Policies and separations that do well without hints (`docs/studies/policies.md`).
 const FIRMWARE: &[(&str, Option<Separation>)] = &[
+    ("adaptive", None),
     ("gittins", None),
-    ("cost-benefit", Some(Separation::Dac)),
-    ("cost-benefit", Some(Separation::Sepbit)),
-    ("greedy", Some(Separation::MultiLog)),
+    ("cost-benefit", Some(Separation::Fadac)),
+    ("cost-benefit", Some(Separation::AutoStream)),
+    ("cost-benefit", Some(Separation::MultiLog)),
 ];
 
 /// Returns the drive with each other firmware that it has enough reclaim units for, and the name of each.
