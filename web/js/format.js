@@ -23,9 +23,9 @@ export function waf(value) {
   return Number.isFinite(value) ? value.toFixed(3) : "–";
 }
 
-/** A share as percent. */
-export function percent(share) {
-  return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
+/** A share as percent; the space does not break. */
+export function percent(share, digits = share > 0 && share < 0.0995 ? 1 : 0) {
+  return `${(100 * share).toFixed(digits)}\u00a0%`;
 }
 
 /** A setting without the last digits of a binary fraction: 0.09000000000000001 is 0.09. */

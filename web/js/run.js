@@ -83,6 +83,11 @@ export function series(run, key, metric, limit, share) {
   return { points, values };
 }
 
+/** What a drive writes beside the data of hosts, by the names in a record. */
+export const PARTS = {
+  gc: "GC", maintenance: "maintenance", map: "the map", parity: "parity", slc_cache: "the SLC cache", read_modify_write: "read-modify-write",
+};
+
 /** A handle's name in a sentence. */
 export function named(key) {
   return key === "gc" ? "GC" : `handle ${key}`;

@@ -4,7 +4,7 @@ import { el, section, show, table } from "./dom.js";
 import { bytes, count, percent, tidy, times, waf } from "./format.js";
 import { swatch } from "./chart.js";
 import { exporters } from "./exporting.js";
-import { MANY, showRun } from "./run.js";
+import { MANY, PARTS, showRun } from "./run.js";
 import { runsTable } from "./runs_table.js";
 import { axesOf } from "./sweep_panel.js";
 
@@ -52,8 +52,9 @@ function columnsOf(state) {
       (i) => bytes(summary(i).host_bytes) + (of(i).logical ? ` (${times(summary(i).host_bytes / of(i).logical)})` : "")),
     number("media (MBMW)", "Media bytes written", (i) => summary(i).media_bytes, (i) => bytes(summary(i).media_bytes)),
     number("erased (MBE)", "Media bytes erased", (i) => summary(i).erased_bytes ?? NaN, (i) => bytes(summary(i).erased_bytes)),
-    number("not from hosts", "Share of the media bytes that GC and read-modify-write added",
-      (i) => (summary(i).media_bytes > 0 ? of(i).metrics.added_share : NaN), (i) => percent(of(i).metrics.added_share)),
+    number("not from hosts", "Share of the media bytes that hosts did not write",
+      (i) => (summary(i).media_bytes > 0 ? of(i).metrics.added_share : NaN),
+      (i) => el("span", { title: (of(i).metrics.parts ?? []).map((part) => `${PARTS[part.what]}: ${bytes(part.bytes)}`).join(", ") }, percent(of(i).metrics.added_share))),
     number("RUs collected", undefined, (i) => collected(summary(i)), (i) => count(collected(summary(i)))),
   ];
 }
@@ -70,23 +71,24 @@ const compared = (run) => run.metrics.volumes?.some(({ published }) => typeof pu
 
 function byVolume(state) {
   const runs = state.runs.filter((run) => run.metrics.volumes?.length && (run.shown || state.runs.length <= MANY)).slice(0, MANY);
-  const volumes = [...new Set(runs.flatMap((run) => run.metrics.volumes.map((v) => v.volume)))].sort((a, b) => a - b);
-  const rows = volumes.map((volume) => {
-    const cells = runs.flatMap((run) => {
-      const found = run.metrics.volumes.find((v) => v.volume === volume);
-      const value = waf(found?.waf ?? NaN);
-      if (!compared(run)) return [value];
-      const off = found?.difference_percent;
-      const difference = off === undefined ? "–" : `${off >= 0 ? "+" : "−"}${Math.abs(off).toFixed(1)} %`;
-      return [value, waf(found?.published ?? NaN), difference];
-    });
-    return [times(volume), ...cells];
+  const ends = runs.map((run) => run.metrics.volumes.at(-1).volume);
+  const same = new Set(ends).size === 1;
+  const round = runs.flatMap((run) => run.metrics.volumes.slice(0, same ? undefined : -1).map((v) => v.volume));
+  const volumes = [...new Set(round)].sort((a, b) => a - b);
+  const rows = runs.flatMap((run) => {
+    const found = volumes.map((volume) => run.metrics.volumes.find((v) => v.volume === volume));
+    // Runs of different length end in a column of their own.
+    const end = run.metrics.volumes.at(-1);
+    const cells = (text, at) => [...found.map(text), ...(same ? [] : [`${text(end)}${at}`])];
+    const row = (name, text, at = "") => [name, ...cells(text, at)];
+    const mine = row(runs.length > 1 ? run.label : "WAF", (v) => waf(v?.waf ?? NaN), ` at ${times(end.volume)}`);
+    if (!compared(run)) return [mine];
+    const off = (v) => (v?.difference_percent === undefined ? "–" : `${v.difference_percent >= 0 ? "+" : "−"}${percent(Math.abs(v.difference_percent) / 100, 1)}`);
+    const theirs = runs.length > 1 ? `, ${run.label}` : "";
+    return [mine, row(`published${theirs}`, (v) => waf(v?.published ?? NaN)), row(`difference${theirs}`, off)];
   });
-  const columns = runs.flatMap((run) => [
-    { name: runs.length > 1 ? run.label : "WAF", number: true },
-    ...(compared(run) ? [{ name: "published", number: true }, { name: "difference", number: true }] : []),
-  ]);
-  return { columns: [{ name: "host writes" }, ...columns], rows };
+  const number = (name) => ({ name, number: true });
+  return { columns: [{ name: "host writes" }, ...volumes.map((volume) => number(times(volume))), ...(same ? [] : [number("end")])], rows };
 }
 
 /** Totals on top. */

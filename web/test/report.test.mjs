@@ -215,6 +215,44 @@ describe("a report of two simulated runs", () => {
     await done();
   });
 
+  test("retired units are not free, what the drive writes for itself is a row, another run marks nothing", async () => {
+    const [worn, other] = [structuredClone(fdp.record), structuredClone(fdp.record)];
+    const { reclaim_units: units, metrics } = worn;
+    const free = units.owner.flatMap((owner, i) => (owner < 0 ? [i] : []));
+    units.retired = free.slice(0, 2);
+    metrics.parts = [{ what: "map", bytes: 4.9e9 }, { what: "gc", bytes: 6.65e8 }];
+    other.reclaim_units.erases = other.reclaim_units.erases.map((erases) => erases + 1);
+    const { page, done } = await open(report("worn", [worn, other]));
+    const rows = await page.locator("#units tbody tr").allInnerTexts();
+    assert.match(rows[0], new RegExp(`^ ?free\\s+${free.length - 2}\\s`));
+    assert.match(rows[1], /^ ?retired\s+2\s/);
+    assert.match(await page.locator("#units .legend").innerText(), /free\s+retired/);
+    const csv = (await saved(page, "units", "CSV")).toString().split("\r\n");
+    assert.equal(csv[1 + free[0]].split(",")[1], "retired");
+    assert.match(await page.locator("#handles tbody").innerText(), /no handle\s+the map\s+–\s+4\.90 GB/);
+    assert.equal(await page.locator("#runs tbody td span[title]").first().getAttribute("title"), "the map: 4.90 GB, GC: 665 MB");
+    await page.locator("#selected").selectOption("1");
+    assert.equal(await page.evaluate(() => globalThis.wafer.view.panels.units.map.flashes.size), 0);
+    assert.equal(await page.locator(".collected").innerText(), "");
+    await done();
+  });
+
+  test("volumes are columns, runs of different length end in a column of their own", async () => {
+    const heads = async (records, name) => {
+      const { page, done } = await open(report(name, records));
+      const text = [await page.locator("#volumes thead th").allInnerTexts(), await page.locator("#volumes tbody tr").first().innerText()];
+      await done();
+      return text;
+    };
+    const short = simulated("short", "--volume", "2.5x").record;
+    short.published = [];
+    const [one] = await heads([short], "one-length");
+    assert.deepEqual(one, ["host writes", "x1", "x2", "x2.5"]);
+    const [two, row] = await heads([short, fdp.record], "two-lengths");
+    assert.deepEqual([two.slice(0, 3), two.at(-1)], [["host writes", "x1", "x2"], "end"]);
+    assert.match(row, /at x2\.5$/);
+  });
+
   test("differences of the configurations are marked", async () => {
     const { page, done } = await open(url);
     const marked = await page.locator("#configuration tr.differs th").allInnerTexts();
