@@ -89,7 +89,7 @@ pub(crate) fn power(size: Bytes) -> String {
 }
 
 /// Formats a share as percent, with a decimal below 10 %.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.0995 {
         format!("{:.1} %", 100.0 * share)
     } else {

@@ -56,14 +56,31 @@ fn ratio(waf: Option<f64>) -> String {
     waf.map_or_else(|| "–".to_owned(), |waf| format!("{waf:.3}"))
 }
 
+/// As on the scripted page: the space does not break.
 fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+    wafer_record::text::percent(share).replace(' ', "\u{a0}")
+}
+
+/// Returns a whole number with thin spaces between thousands.
+fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join("\u{202f}")
+}
+
+/// Escapes a sentence; a key or value in backticks is code.
+fn words(sentence: &str) -> String {
+    let text = escape(sentence).replace(" %", "\u{a0}%");
+    let part = |(i, part): (usize, &str)| {
+        if i % 2 == 1 { format!("<code>{part}</code>") } else { part.to_owned() }
+    };
+    text.split('`').enumerate().map(part).collect()
 }
 
 fn findings(found: &[Finding]) -> String {
     let items: String = found
         .iter()
-        .map(|f| format!("<li><strong>{}</strong> {}</li>\n", escape(&f.title), escape(&f.text)))
+        .map(|f| format!("<li><strong>{}</strong> {}</li>\n", words(&f.title), words(&f.text)))
         .collect();
     format!("<ul class=\"findings\">\n{items}</ul>\n")
 }
@@ -78,8 +95,9 @@ fn totals(runs: &[Run]) -> String {
     let rows = runs.iter().map(|Run { label, record }| {
         let s = &record.summary;
         let added = record.metrics.as_ref().map_or(0.0, |m| m.added_share);
-        let volume = logical(record)
-            .map_or_else(String::new, |all| format!(" (x{:.3})", s.host_bytes as f64 / all as f64));
+        let volume = logical(record).map_or_else(String::new, |all| {
+            format!(" (x{})", (1e3 * s.host_bytes as f64 / all as f64).round() / 1e3)
+        });
         vec![
             text(label),
             number(ratio((s.host_bytes > 0).then_some(s.waf))),
@@ -139,7 +157,7 @@ fn waf(runs: &[Run]) -> String {
     if few.iter().any(|run| !at(run).is_empty()) {
         let names: Vec<String> = all.iter().map(|volume| format!("x{volume}")).collect();
         let columns = ["host writes"].into_iter().chain(names.iter().map(String::as_str));
-        let columns: Vec<&str> = columns.chain(["end"]).collect();
+        let columns: Vec<&str> = columns.chain(["last"]).collect();
         let rows = few.iter().map(|run| {
             let volumes = at(run);
             let found = |volume: &f64| volumes.iter().find(|v| v.volume == *volume).map(|v| v.waf);
@@ -147,7 +165,7 @@ fn waf(runs: &[Run]) -> String {
             row.extend(all.iter().map(|volume| number(ratio(found(volume)))));
             row.push(number(volumes.last().map_or_else(
                 || "–".to_owned(),
-                |end| format!("{:.3} at x{:.3}", end.waf, end.volume),
+                |end| format!("{:.3} at x{}", end.waf, (end.volume * 1e3).round() / 1e3),
             )));
             row
         });
@@ -167,7 +185,7 @@ fn latencies(runs: &[Run]) -> String {
             let us = |value: f64| number(format!("{value:.1}"));
             let mut row = vec![
                 text(&format!("{label}, {name}")),
-                number(format!("{:.0}", r.iops)),
+                number(count(r.iops.round() as u64)),
                 number(format!("{}/s", bytes(r.bytes_per_second as u64))),
                 us(r.mean_us),
             ];
@@ -288,15 +306,15 @@ fn units(record: &Record) -> String {
     let unowned = [(-1, "free".to_owned()), (-2, "retired".to_owned())];
     let unowned = unowned.into_iter().filter(|(index, _)| *index == -1 || retired > 0);
     let rows = unowned.chain(owned).map(|(index, name)| {
-        let (count, valid) = match index {
+        let (rus, valid) = match index {
             -2 => (retired, 0),
             -1 => (of(-1).0.saturating_sub(retired), 0),
             _ => of(index),
         };
-        let all = count * u64::from(units.pages);
+        let all = rus * u64::from(units.pages);
         let share = (index >= 0 && all > 0).then(|| percent(valid as f64 / all as f64));
         let share = share.unwrap_or_else(|| "–".to_owned());
-        vec![text(&name), number(count.to_string()), number(share)]
+        vec![text(&name), number(count(rus)), number(share)]
     });
     table("Reclaim units by owner", &["owner", "RUs", "mean valid share"], rows)
 }
