@@ -47,7 +47,10 @@ export function count(value) {
 export function seconds(value) {
   if (value < 0.995) return `${(1000 * value).toFixed(0)} ms`;
   if (value < 99.5) return `${value.toFixed(1)} s`;
-  if (value < 5970) return `${(value / 60).toFixed(0)} min`;
+  if (value < 5970) {
+    const [minutes, rest] = [Math.floor(Math.round(value) / 60), Math.round(value) % 60];
+    return rest ? `${minutes} min ${rest} s` : `${minutes} min`;
+  }
   return `${(value / 3600).toFixed(1)} h`;
 }
 
@@ -61,5 +64,5 @@ export function micros(value) {
 
 /** The text of a tick, from that of a value: round numbers stand without the digits that values have. */
 export function tick(text) {
-  return text.replace(/\.0+(?= )/, "");
+  return text.replace(/\.?0+(?= )/, (zeros, at) => (text.slice(0, at).includes(".") || zeros[0] === "." ? "" : zeros));
 }

@@ -26,9 +26,14 @@ function measured(state) {
     .map(([key, name]) => ({ run, key, name, requests: run.record.time[key] })));
 }
 
-function totals(state) {
+/** Alone, reads and writes differ by colour; beside others by the thickness of the line. */
+function lineOf(run, name, several) {
+  return several ? { index: run.index, thin: name === "writes" } : { index: name === "writes" ? 1 : 0 };
+}
+
+function totals(state, several) {
   const rows = measured(state).map(({ run, name, requests }) => [
-    el("span", {}, swatch({ index: run.index }), ` ${run.label}`), name, count(requests.iops), rate(requests.bytes_per_second), micros(requests.mean_us),
+    el("span", { class: "run" }, swatch(lineOf(run, name, several)), el("span", {}, run.label)), name, count(requests.iops), rate(requests.bytes_per_second), micros(requests.mean_us),
     ...COLUMNS.map((percent) => micros(known(requests, percent) ? requests.percentiles_us[percent] ?? NaN : NaN)), micros(requests.max_us),
   ]);
   const number = (name) => ({ name, number: true });
@@ -52,16 +57,14 @@ export function latencyPanel(state) {
     if (element.hidden) return;
     // Intervals of the series begin with the run, what was measured with the end of the ramp.
     const ramp = all.some(({ run: { record: { time } } }) => time.series?.seconds.at(-1) > 1.01 * time.seconds);
-    show(body, totals(state), ramp ? el("p", { class: "note" },
-      "IOPS, bandwidth and latency leave out the ramp of the jobs (ramp_time). Host and media bytes, and axes of time, include it.") : null);
     const several = new Set(all.map(({ run }) => run)).size > 1;
-    chart.set(all.filter(({ run }) => run.shown).map(({ run, key, name, requests }) => {
+    show(body, totals(state, several), ramp ? el("p", { class: "note" },
+      "IOPS, bandwidth and latency leave out the ramp of the jobs (ramp_time). Host and media bytes, and axes of time, include it.") : null);
+    chart.set(all.filter(({ run }) => run.shown).map(({ run, name, requests }) => {
       const points = Object.entries(requests.percentiles_us).filter(([percent, us]) => us > 0 && known(requests, percent))
         .map(([percent, us]) => [nines(Number(percent)), us]).sort((a, b) => a[0] - b[0]);
-      // Alone, reads and writes differ by colour; beside others by the thickness of the line.
-      const place = several ? { index: run.index, thin: key === "write" } : { index: key === "write" ? 1 : 0 };
       return {
-        ...place, label: several ? `${run.label}, ${name}` : name,
+        ...lineOf(run, name, several), label: several ? `${run.label}, ${name}` : name,
         x: Float64Array.from(points, ([at]) => at), y: Float64Array.from(points, ([, us]) => Math.log10(us)),
       };
     }), "percentile");

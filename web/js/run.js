@@ -150,7 +150,10 @@ export function configuration(runs) {
     ]);
   };
   const maps = runs.map(of);
-  const keys = [...new Set(maps.flatMap((map) => [...map.keys()]))];
+  const all = [...new Set(maps.flatMap((map) => [...map.keys()]))];
+  // What only a later run has stands with its group.
+  const group = (key) => key.split(".")[0];
+  const keys = [...new Set(all.map(group))].flatMap((name) => all.filter((key) => group(key) === name));
   return keys.map((key) => {
     const values = maps.map((map) => map.get(key) ?? "–");
     return { key, values, differs: new Set(values).size > 1 };

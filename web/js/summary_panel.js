@@ -1,6 +1,6 @@
 // The runs: totals, WAF at round volumes, and which runs the chart shows.
 
-import { el, section, show, table } from "./dom.js";
+import { el, parts, section, show, table } from "./dom.js";
 import { bytes, count, percent, tidy, times, waf } from "./format.js";
 import { swatch } from "./chart.js";
 import { exporters } from "./exporting.js";
@@ -26,14 +26,15 @@ function nameOf(state, run, i, settings) {
       state.set("shown", run);
     },
   });
-  if (state.runs.length <= MANY) return el("label", { class: "run" }, mark, " ", line, " ", run.label);
+  // One run is always in the chart.
+  if (state.runs.length <= MANY) return el("label", { class: "run" }, state.runs.length > 1 ? mark : null, line, el("span", {}, parts(run.label)));
   const open = () => {
     state.set("selected", i);
     document.getElementById("findings").scrollIntoView();
   };
   // A label that is made of the settings beside it need not be there twice.
   const short = settings.some(({ key }) => run.label.includes(`${key} = `)) ? `run\u00a0${i + 1}` : run.label;
-  return el("span", { class: short === run.label ? "run" : "run short" }, mark, " ", line, " ",
+  return el("span", { class: short === run.label ? "run" : "run short" }, mark, line,
     el("button", { type: "button", class: "open", title: `Open ${run.label}`, onclick: open }, short));
 }
 
@@ -46,8 +47,8 @@ function columnsOf(state) {
   const settings = state.runs.length > MANY ? axesOf(state.configuration).slice(0, MOST_SETTINGS) : [];
   return [
     { name: "run", value: (i) => of(i).label, cell: (i) => nameOf(state, of(i), i, settings) },
-    ...settings.map(({ key, values }) => ({ name: key, value: (i) => values[i], cell: (i) => tidy(values[i]) })),
     number("WAF", undefined, (i) => (summary(i).host_bytes > 0 ? summary(i).waf : NaN), (i) => el("b", { class: "waf" }, waf(summary(i).waf))),
+    ...settings.map(({ key, values }) => ({ name: key, value: (i) => values[i], cell: (i) => el("span", { class: values[i].length > 20 ? null : "named" }, tidy(values[i])) })),
     number("host (HBMW)", "Host bytes written", (i) => summary(i).host_bytes,
       (i) => bytes(summary(i).host_bytes) + (of(i).logical ? ` (${times(summary(i).host_bytes / of(i).logical)})` : "")),
     number("media (MBMW)", "Media bytes written", (i) => summary(i).media_bytes, (i) => bytes(summary(i).media_bytes)),
@@ -77,7 +78,7 @@ function byVolume(state) {
   const volumes = [...new Set(round)].sort((a, b) => a - b);
   const rows = runs.flatMap((run) => {
     const found = volumes.map((volume) => run.metrics.volumes.find((v) => v.volume === volume));
-    // Runs of different length end in a column of their own.
+    // The last volume of runs of different length is the end of each, and stands in a column of its own.
     const end = run.metrics.volumes.at(-1);
     const cells = (text, at) => [...found.map(text), ...(same ? [] : [`${text(end)}${at}`])];
     const row = (name, text, at = "") => [name, ...cells(text, at)];
@@ -88,7 +89,7 @@ function byVolume(state) {
     return [mine, row(`published${theirs}`, (v) => waf(v?.published ?? NaN)), row(`difference${theirs}`, off)];
   });
   const number = (name) => ({ name, number: true });
-  return { columns: [{ name: "host writes" }, ...volumes.map((volume) => number(times(volume))), ...(same ? [] : [number("end")])], rows };
+  return { columns: [{ name: "host writes" }, ...volumes.map((volume) => number(times(volume))), ...(same ? [] : [number("last")])], rows };
 }
 
 /** Totals on top. */

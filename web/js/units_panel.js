@@ -77,7 +77,7 @@ function hue(units, index) {
 }
 
 /** The scale of the modes that show a share. */
-function scale() {
+export function scale() {
   const bar = el("span", { class: "scale", "aria-hidden": "true" });
   bar.style.background = `linear-gradient(90deg, ${Array.from({ length: 9 }, (_, i) => css(share(i / 8))).join(",")})`;
   return bar;
