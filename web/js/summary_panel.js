@@ -14,7 +14,7 @@ const CAPTION = "Totals of the runs";
 
 /** The name of a run with its line and the box that shows it; of many runs the name opens it. */
 function nameOf(state, run, i, settings) {
-  const line = el("span", {});
+  const line = el("span", { class: "line" });
   const paint = () => show(line, run.shown ? swatch({ index: run.index }) : null);
   paint();
   const mark = el("input", {
