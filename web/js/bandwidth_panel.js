@@ -9,7 +9,7 @@ import { exporters } from "./exporting.js";
 const show = Object.assign((value) => (Number.isFinite(value) ? rate(value) : "–"), { axis: (value) => tick(rate(value)) });
 
 export function bandwidthPanel(state) {
-  const chart = new Chart({ id: "bandwidth-chart", title: "Bandwidth", yLabel: "per second", format: show, formatX: seconds, least: 0, height: state.live ? 215 : 220 });
+  const chart = new Chart({ id: "bandwidth-chart", title: "Bandwidth", yLabel: "per second", format: show, formatX: seconds, least: 0, span: 1000, height: state.live ? 215 : 220 });
   const element = section("bandwidth", "Bandwidth",
     exporters("bandwidth", () => chart.svg(), () => [["series", "seconds", "bytes per second"], ...chart.rows()]), chart.element);
   const update = () => {

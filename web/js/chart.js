@@ -2,6 +2,7 @@
 
 import { el, show } from "./dom.js";
 import { colour, dash, isDark, page } from "./colours.js";
+import { LAYOUT } from "./chart_layout.js";
 import { endings, placeLabels } from "./chart_ends.js";
 import { nearest, thin } from "./thin.js";
 import { chartSvg } from "./chart_svg.js";
@@ -16,10 +17,11 @@ export class Chart {
   /**
    * `id` names it, `title` is read aloud and stands in exports. `format(y)` shows values, `formatX(x)` the
    * place under the pointer. `zoomed(range)` hears of zooming, null for everything. `ticksX(low, high)` and
-   * `ticksY(low, high)` give the places of ticks that are not round numbers.
+   * `ticksY(low, high)` give the places of ticks that are not round numbers. `least` is always on the axis of y, which
+   * spans at least `span`.
    */
-  constructor({ id, title, yLabel, format, formatX, zoomed, least, height, ticksX, ticksY }) {
-    Object.assign(this, { id, title, yLabel, format, formatX, zoomed, least, ticksX, ticksY });
+  constructor({ id, title, yLabel, format, formatX, zoomed, least, span, height, ticksX, ticksY }) {
+    Object.assign(this, { id, title, yLabel, format, formatX, zoomed, least, span, ticksX, ticksY });
     this.height = height ?? HEIGHT;
     this.series = [];
     this.xLabel = "";
@@ -108,7 +110,7 @@ export class Chart {
       },
       scales: { x: { time: false, range: () => this.visible() }, y: { range: (_, low, high) => this.rangeOfY(low, high) } },
       axes: [
-        { ...axis, label: this.xLabel, size: 34, labelSize: 20, ...splits(this.ticksX), ...(this.formatX.axis && { values: (_, places) => places.map(this.formatX.axis) }) },
+        { ...axis, label: this.xLabel, size: 34, labelSize: 20, ...splits(this.ticksX), values: (_, places) => places.map(this.formatX.axis ?? plain) },
         { ...axis, label: this.yLabel, size: (u, values) => this.sizeOfY(u, values), ...splits(this.ticksY), values: (_, splits) => splits.map((v) => this.tick(v)) },
       ],
       series: [{}, ...this.series.map(line)],
@@ -128,7 +130,7 @@ export class Chart {
   }
 
   tick(value) {
-    return this.format.axis ? this.format.axis(value) : String(Number(value.toFixed(3)));
+    return this.format.axis ? this.format.axis(value) : plain(value);
   }
 
   /** Room for the longest tick label, so that the title of the axis stands beside it. */
@@ -152,13 +154,12 @@ export class Chart {
     const area = { left: bbox.left, right: bbox.left + bbox.width, top: bbox.top, bottom: bbox.top + bbox.height, line: 15 * scale };
     const marks = endings(this).map((end) => ({ ...end, px: u.valToPos(end.x, "x", true), py: u.valToPos(end.y, "y", true), width: ctx.measureText(end.text).width }));
     const { back, text: ink } = page();
-    for (const { px, py, series, text, left, top } of placeLabels(marks, area)) {
-      ctx.strokeStyle = colour(series.index);
-      ctx.lineWidth = 2 * scale;
+    for (const { px, py, text, left, top } of placeLabels(marks, area)) {
+      // In the colour of text: in that of the line it would look like a jump of it.
+      ctx.fillStyle = ink;
       ctx.beginPath();
-      ctx.moveTo(px, py - 6 * scale);
-      ctx.lineTo(px, py + 6 * scale);
-      ctx.stroke();
+      ctx.arc(px, py, LAYOUT.end * scale, 0, 2 * Math.PI);
+      ctx.fill();
       ctx.lineWidth = 4 * scale;
       ctx.strokeStyle = back;
       ctx.lineJoin = "round";
@@ -170,9 +171,10 @@ export class Chart {
   }
 
   rangeOfY(low, high) {
-    if (low === null || high === null || !Number.isFinite(low)) return [0, 1];
+    const span = this.span ?? 0;
+    if (low === null || high === null || !Number.isFinite(low)) return [0, span || 1];
     const floor = Math.min(this.least ?? low, low);
-    const top = high > floor ? high : floor + 1;
+    const top = Math.max(high > floor ? high : floor + 1, floor + span);
     const room = (top - floor) * 0.06;
     return [floor === 0 ? 0 : floor - room, top + room];
   }
@@ -291,6 +293,11 @@ export class Chart {
   }
 }
 
+/** A number with as many decimals as it has, but for the last digits of a binary fraction. */
+export function plain(value) {
+  return String(Number(value.toPrecision(9)));
+}
+
 /** The option of an axis whose ticks stand at places of their own. */
 function splits(ticks) {
   return ticks && { splits: (_, __, low, high) => ticks(low, high) };
@@ -302,7 +309,7 @@ export function swatch(s) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
   for (const [k, v] of Object.entries({ width: 26, height: 10, "aria-hidden": "true", class: "swatch" })) node.setAttribute(k, v);
-  for (const [k, v] of Object.entries({ x1: 0, x2: 26, y1: 5, y2: 5, stroke: colour(s.index), "stroke-width": 3, "stroke-dasharray": pattern })) line.setAttribute(k, v);
+  for (const [k, v] of Object.entries({ x1: 0, x2: 26, y1: 5, y2: 5, stroke: colour(s.index), "stroke-width": s.thin ? 1 : 3, "stroke-dasharray": pattern })) line.setAttribute(k, v);
   node.append(line);
   return node;
 }

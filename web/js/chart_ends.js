@@ -3,6 +3,9 @@
 /** Longer labels are cut in the chart; the legend has them whole. */
 const MOST = 28;
 
+/** The first characters of a text that is longer. */
+export const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
 /** The visible ends of series that end early: [{ x, y, text, series }]. */
 export function endings(chart) {
   const [from, to] = chart.visible();
@@ -12,7 +15,7 @@ export function endings(chart) {
     const x = series.x[last];
     if (last < 0 || x < from || x > to) return [];
     const { label } = series;
-    return [{ x, y: series.y[last], text: label.length > MOST ? `${label.slice(0, MOST - 1)}…` : label, series }];
+    return [{ x, y: series.y[last], text: cut(label, MOST), series }];
   });
 }
 

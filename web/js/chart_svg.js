@@ -1,7 +1,7 @@
 // The picture of a chart as SVG: the same points, axes and legend as on the screen.
 
 import { svg } from "./dom.js";
-import { endings, placeLabels } from "./chart_ends.js";
+import { cut, endings, placeLabels } from "./chart_ends.js";
 import { LAYOUT } from "./chart_layout.js";
 import { colour, dash, page } from "./colours.js";
 
@@ -49,7 +49,7 @@ export function chartSvg(chart) {
   root.append(
     svg("rect", { width: WIDTH, height: HEIGHT + legend, fill: back }),
     svg("clipPath", { id: clip }, svg("rect", { x: left, y: TOP, width: WIDTH - left - RIGHT, height: BOTTOM - TOP })),
-    label(left, LAYOUT.title, "start", chart.title, { "font-size": 15, "font-weight": "bold" }),
+    label(left, LAYOUT.title, "start", cut(chart.title, (WIDTH - left - RIGHT) / 9), { "font-size": 15, "font-weight": "bold" }),
   );
   for (const x of chart.ticksX?.(x0, x1) ?? ticks(x0, x1, LAYOUT.ticks.x)) {
     root.append(
@@ -84,15 +84,14 @@ export function chartSvg(chart) {
     }
     const at = HEIGHT + LEGEND.line * i;
     root.append(
-      svg("line", { x1: left, x2: left + LEGEND.sample, y1: at, y2: at, stroke, "stroke-width": 3, "stroke-dasharray": pattern }),
+      svg("line", { x1: left, x2: left + LEGEND.sample, y1: at, y2: at, stroke, "stroke-width": s.thin ? 1 : 3, "stroke-dasharray": pattern }),
       label(left + LEGEND.label, at + LAYOUT.tick_y[1], "start", s.label),
     );
   });
   const marks = endings(chart).map((end) => ({ ...end, px: px(end.x), py: py(end.y), width: CHARACTER * end.text.length }));
   for (const end of placeLabels(marks, { left, right: WIDTH - RIGHT, top: TOP, bottom: BOTTOM, line: 15 })) {
-    const stroke = colour(end.series.index);
     root.append(
-      svg("line", { x1: end.px, x2: end.px, y1: end.py - LAYOUT.end, y2: end.py + LAYOUT.end, stroke, "stroke-width": 2, class: "end" }),
+      svg("circle", { cx: end.px, cy: end.py, r: LAYOUT.end, fill: text, class: "end" }),
       label(end.left, end.top + 4, "start", end.text, { stroke: back, "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round" }),
     );
   }

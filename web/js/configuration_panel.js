@@ -1,8 +1,10 @@
 // Configurations beside each other, what differs marked.
 
 import { el, parts, section, show, table } from "./dom.js";
-import { MANY } from "./run.js";
 import { exporters } from "./exporting.js";
+
+/** Beyond this number of runs the columns would be too narrow to read, also on paper. */
+const MOST_COLUMNS = 6;
 
 /** Distinct values as text, at most ten of them. */
 function several(values) {
@@ -34,7 +36,7 @@ export function configurationPanel(state) {
     drawn = now;
     toggle.hidden = state.runs.length < 2;
     // Of many runs only the selected one has a column; what differs is told by its values.
-    const many = state.runs.length > MANY;
+    const many = state.runs.length > MOST_COLUMNS;
     const runs = many ? [state.runs[state.selected]] : state.runs;
     const cells = (row) => (many ? [row.values[state.selected], row.differs ? several(row.values) : "the same"] : row.values);
     // The times of a device say nothing of runs without a clock.

@@ -27,7 +27,7 @@ function fill(node, attributes, children) {
 
 /** A text of parts, such as a path, a list or a key, that breaks between them before it breaks inside one. */
 export function parts(text) {
-  return text.split(/(?<=[,/_-]|[a-z]\.)(?=[^,/_-])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+  return text.split(/(?<=[,/_+-]|[a-z]\.)(?=[^,/_+-])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 }
 
 /** Replaces all children. */
@@ -48,7 +48,7 @@ export function table(caption, columns, rows) {
           : el("td", { class: columns[i].number ? "number" : null }, cell),
       )),
   );
-  return scrolled(caption, el("table", {}, el("caption", { class: "hidden" }, caption),
+  return scrolled(caption, el("table", { class: columns.length < 3 ? "few" : null }, el("caption", { class: "hidden" }, caption),
     el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
 }
 
@@ -56,16 +56,21 @@ export function table(caption, columns, rows) {
 export function scrolled(name, content) {
   const more = el("p", { class: "more", hidden: true }, "More columns to the right: scroll ", el("span", { "aria-hidden": "true" }, "→"));
   const box = el("div", { class: "scroll" }, content);
+  const edge = el("div", { class: "edge" }, box);
+  // A number that is cut at the edge could be read as another: it fades.
+  const fade = () => edge.classList.toggle("beyond", box.scrollWidth > box.clientWidth + box.scrollLeft + 1);
+  box.addEventListener("scroll", fade, { passive: true });
   new ResizeObserver(() => {
     const beyond = box.scrollWidth > box.clientWidth + 1;
     more.hidden = !beyond;
+    fade();
     // Only what scrolls needs to be found and reached with the keyboard.
     for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", `Table: ${name}`]]) {
       if (beyond) box.setAttribute(key, value);
       else box.removeAttribute(key);
     }
   }).observe(box);
-  return el("div", {}, box, more);
+  return el("div", {}, more, edge);
 }
 
 /** A group of radio buttons; `choices` are [value, label]. */

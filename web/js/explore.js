@@ -153,6 +153,7 @@ async function main() {
   }
 
   function draw() {
+    pause.hidden = ["done", "refused", "broken"].includes(source.state);
     const runs = [source.run, earlier?.run].filter(Boolean);
     view.state.runs = runs;
     const whole = ["done", "refused"].includes(source.state) || performance.now() - slow > SLOW;

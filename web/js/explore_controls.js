@@ -1,6 +1,7 @@
 // The form of the page: settings in, changed settings out. An error of the library stands at its control.
 
 import { button, el, show } from "./dom.js";
+import { percent } from "./format.js";
 import { BLOCKS, COLLECTION, DEVICE, PATTERNS, SKEWS, at } from "./explore_fields.js";
 
 /**
@@ -106,7 +107,7 @@ export function makeControls(about, changed) {
   };
   const percentOf = (i) => {
     const all = settings.workload.streams.reduce((sum, { share }) => sum + share, 0);
-    return `${Math.round((100 * settings.workload.streams[i].share) / all)} %`;
+    return percent(settings.workload.streams[i].share / all, 0);
   };
   const workload = () => {
     const { streams, fio, toml } = settings.workload;
@@ -179,7 +180,7 @@ export function makeControls(about, changed) {
     /** Shows what the module makes of the settings. */
     tell({ device, job_file: text }) {
       jobFile = text;
-      const op = `${(100 * device.overprovisioning).toFixed(1)} %`;
+      const op = percent(device.overprovisioning, 1);
       note.textContent = `${device.reclaim_unit_count} reclaim units, over-provisioning ${op}`;
       error.hidden = true;
       for (const { wrong, control } of errors.values()) {

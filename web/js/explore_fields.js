@@ -4,7 +4,7 @@ const SIZES = ["1MiB", "2MiB", "4MiB", "8MiB", "16MiB", "32MiB", "64MiB", "128Mi
 const CAPACITIES = ["1GiB", "2GiB", "4GiB", "8GiB", "16GiB", "28GiB", "64GiB", "128GiB", "224GiB", "448GiB"];
 const PAGES = ["4KiB", "8KiB", "16KiB", "32KiB", "64KiB"];
 
-const percent = (value) => `${Number((100 * value).toFixed(1))} %`;
+const percent = (value) => `${Number((100 * value).toFixed(1))}\u00a0%`;
 const same = (value) => String(value);
 const named = (values) => values.map((value) => [value, value]);
 
@@ -13,7 +13,7 @@ const DESTINATIONS = [["", "The policy's choice"], ["isolation", "By isolation"]
   ["handle", "One per handle"], ["generation", "By generation"], ["writer", "With the writer (WARP)"]];
 
 /** How a drive separates data by itself; the values of `gc.separation`. */
-const SEPARATIONS = [["", "None, or the policy's"], ["sepbit", "SepBIT"], ["dac", "DAC"], ["midas", "MiDAS"], ["multilog", "Multi-log"], ["deathtime", "Death time"]];
+const SEPARATIONS = [["", "The policy's choice"], ["sepbit", "SepBIT"], ["dac", "DAC"], ["midas", "MiDAS"], ["multilog", "Multi-log"], ["deathtime", "Death time"]];
 
 /**
  * Controls of the device. `kind` is select, range or check. A select's `choices` are [value, label]; an empty value
@@ -34,9 +34,9 @@ export const COLLECTION = [
   { key: "gc.policy", label: "Policy", kind: "select", choices: [] },
   { key: "gc.destination", label: "Destination", kind: "select", choices: DESTINATIONS },
   { key: "gc.separation", label: "Separation", kind: "select", choices: SEPARATIONS },
-  { key: "gc.background_free", label: "Background below", kind: "range", low: 0, high: 0.3, step: 0.01, show: percent },
-  { key: "gc.background_max_valid", label: "Background, valid up to", kind: "range", low: 0, high: 1, step: 0.05, show: percent },
-  { key: "gc.forced_free", label: "Forced below", kind: "range", low: 0, high: 0.1, step: 0.005, show: percent },
+  { key: "gc.background_free", label: "Background GC, free below", kind: "range", low: 0, high: 0.3, step: 0.01, show: percent },
+  { key: "gc.background_max_valid", label: "Background GC, valid up to", kind: "range", low: 0, high: 1, step: 0.05, show: percent },
+  { key: "gc.forced_free", label: "Forced GC, free below", kind: "range", low: 0, high: 0.1, step: 0.005, show: percent },
 ];
 
 /** Columns of the table of streams. */

@@ -26,7 +26,7 @@ export function progressPanel(source) {
       entry("Media written", bytes(summary?.media_bytes ?? 0), "now-media"),
       entry("RUs collected", count((summary?.forced_gc ?? 0) + (summary?.background_gc ?? 0)), "now-collected"),
       entry("Handles written", count(run ? run.handles.filter((h) => h.key !== "gc" && last(h.host) > 0).length : 0), "now-handles"),
-      entry("Host pages per second", pages ? count(pages) : "–", "now-speed"));
+      entry("Simulated host pages per second", pages ? count(pages) : "–", "now-speed"));
   };
   return { element: section("now", "Now", [], body, bar), update };
 }

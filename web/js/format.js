@@ -23,9 +23,9 @@ export function waf(value) {
   return Number.isFinite(value) ? value.toFixed(3) : "–";
 }
 
-/** A share as percent. */
-export function percent(share) {
-  return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
+/** A share as percent; the space does not break. */
+export function percent(share, digits = share > 0 && share < 0.0995 ? 1 : 0) {
+  return `${(100 * share).toFixed(digits)}\u00a0%`;
 }
 
 /** A setting without the last digits of a binary fraction: 0.09000000000000001 is 0.09. */
@@ -47,7 +47,10 @@ export function count(value) {
 export function seconds(value) {
   if (value < 0.995) return `${(1000 * value).toFixed(0)} ms`;
   if (value < 99.5) return `${value.toFixed(1)} s`;
-  if (value < 5970) return `${(value / 60).toFixed(0)} min`;
+  if (value < 5970) {
+    const [minutes, rest] = [Math.floor(Math.round(value) / 60), Math.round(value) % 60];
+    return rest ? `${minutes} min ${rest} s` : `${minutes} min`;
+  }
   return `${(value / 3600).toFixed(1)} h`;
 }
 
@@ -61,5 +64,5 @@ export function micros(value) {
 
 /** The text of a tick, from that of a value: round numbers stand without the digits that values have. */
 export function tick(text) {
-  return text.replace(/\.0+(?= )/, "");
+  return text.replace(/\.?0+(?= )/, (zeros, at) => (text.slice(0, at).includes(".") || zeros[0] === "." ? "" : zeros));
 }

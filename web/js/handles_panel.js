@@ -2,7 +2,7 @@
 
 import { el, section, show, table } from "./dom.js";
 import { bytes, percent, waf } from "./format.js";
-import { last } from "./run.js";
+import { PARTS, last } from "./run.js";
 import { swatch } from "./chart.js";
 import { colour, handleIndex } from "./colours.js";
 import { exporters } from "./exporting.js";
@@ -28,10 +28,13 @@ export function handlesPanel(state) {
         bytes(host), bytes(last(h.media)), waf(ratio ?? NaN), percent(share), bar(host / most, moved / most, i),
       ];
     });
+    // What the drive writes for itself is no handle's; with it the rows add up to the device.
+    const others = (run.metrics.parts ?? []).filter(({ what }) => ["map", "parity", "slc_cache"].includes(what))
+      .map(({ what, bytes: size }) => ["no handle", PARTS[what], "–", bytes(size), "–", "–", ""]);
     show(body, table("Handles", [
       { name: "handle" }, { name: "written by" }, { name: "host", number: true }, { name: "media", number: true }, { name: "WAF", number: true },
       { name: "of all moved", number: true }, { name: "host, then moved by GC" },
-    ], rows), el("p", { class: "note" },
+    ], [...rows, ...others]), el("p", { class: "note" },
       "Media bytes of a handle are its host writes and what GC moved out of its RUs.",
       run.handles.some((h) => h.key === "gc") ? " gc is the RU that GC fills for all initially isolated handles: "
         + "its host bytes are what was moved into it, its media bytes also what was moved again." : null));

@@ -17,16 +17,24 @@ const whole = (low, high) => Array.from({ length: Math.floor(high) - Math.ceil(l
 const powers = (low, high) => whole(low - 1, high).flatMap((power) => [power, power + Math.log10(2), power + Math.log10(5)])
   .filter((at) => at >= low && at <= high);
 
+/** Whether enough requests were measured for a percentile: at least one lies beyond it. */
+export const known = (requests, percent) => requests.count * (1 - percent / 100) >= 1;
+
 /** What was measured of each run: [run, direction, requests]. */
 function measured(state) {
   return state.runs.flatMap((run) => DIRECTIONS.filter(([key]) => run.record.time?.[key])
     .map(([key, name]) => ({ run, key, name, requests: run.record.time[key] })));
 }
 
-function totals(state) {
+/** Alone, reads and writes differ by colour; beside others by the thickness of the line. */
+function lineOf(run, name, several) {
+  return several ? { index: run.index, thin: name === "writes" } : { index: name === "writes" ? 1 : 0 };
+}
+
+function totals(state, several) {
   const rows = measured(state).map(({ run, name, requests }) => [
-    el("span", {}, swatch({ index: run.index }), ` ${run.label}`), name, count(requests.iops), rate(requests.bytes_per_second), micros(requests.mean_us),
-    ...COLUMNS.map((percent) => micros(requests.percentiles_us[percent] ?? NaN)), micros(requests.max_us),
+    el("span", { class: "run" }, swatch(lineOf(run, name, several)), el("span", {}, run.label)), name, count(requests.iops), rate(requests.bytes_per_second), micros(requests.mean_us),
+    ...COLUMNS.map((percent) => micros(known(requests, percent) ? requests.percentiles_us[percent] ?? NaN : NaN)), micros(requests.max_us),
   ]);
   const number = (name) => ({ name, number: true });
   return table("Latency of the runs", [{ name: "run" }, { name: "requests" }, number("IOPS"), number("bandwidth"), number("mean"),
@@ -47,16 +55,16 @@ export function latencyPanel(state) {
     const all = measured(state);
     element.hidden = all.length === 0;
     if (element.hidden) return;
-    show(body, totals(state));
+    // Intervals of the series begin with the run, what was measured with the end of the ramp.
+    const ramp = all.some(({ run: { record: { time } } }) => time.series?.seconds.at(-1) > 1.01 * time.seconds);
     const several = new Set(all.map(({ run }) => run)).size > 1;
-    chart.set(all.filter(({ run }) => run.shown).map(({ run, key, name, requests }) => {
-      const points = Object.entries(requests.percentiles_us).map(([percent, us]) => [nines(Number(percent)), us])
-        // Fewer requests than the percentile needs say nothing about it.
-        .filter(([at, us]) => us > 0 && requests.count * 10 ** -at >= 1).sort((a, b) => a[0] - b[0]);
-      // Alone, reads and writes differ by colour; beside others by the thickness of the line.
-      const place = several ? { index: run.index, thin: key === "write" } : { index: key === "write" ? 1 : 0 };
+    show(body, totals(state, several), ramp ? el("p", { class: "note" },
+      "IOPS, bandwidth and latency leave out the ramp of the jobs (ramp_time). Host and media bytes, and axes of time, include it.") : null);
+    chart.set(all.filter(({ run }) => run.shown).map(({ run, name, requests }) => {
+      const points = Object.entries(requests.percentiles_us).filter(([percent, us]) => us > 0 && known(requests, percent))
+        .map(([percent, us]) => [nines(Number(percent)), us]).sort((a, b) => a[0] - b[0]);
       return {
-        ...place, label: several ? `${run.label}, ${name}` : name,
+        ...lineOf(run, name, several), label: several ? `${run.label}, ${name}` : name,
         x: Float64Array.from(points, ([at]) => at), y: Float64Array.from(points, ([, us]) => Math.log10(us)),
       };
     }), "percentile");

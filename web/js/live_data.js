@@ -29,6 +29,7 @@ export function addState(record, state) {
   }
   if (state.findings) record.findings = state.findings;
   Object.assign(record.summary, state.counters, { waf: state.metrics.device.cumulative[0] ?? 1 });
+  if (state.wear) record.summary.wear = state.wear;
   record.live = state.live;
   if (state.reclaim_units) record.reclaim_units = state.reclaim_units;
   return true;

@@ -14,8 +14,9 @@ export function nowPanel(source) {
     const now = newest?.metrics;
     const speed = (values) => (values?.length && values[0] !== null ? rate(values[0]) : "–");
     const [free, open, closed] = live.free_open_closed;
+    const { retired = 0, read_only: ended = false } = summary.wear ?? {};
     show(body,
-      entry("State", connected ? live.state : "not connected", "now-state", connected ? "state up" : "state down"),
+      entry("State", connected ? live.state : "not connected", "now-state", connected && !ended ? "state up" : "state down"),
       entry("WAF now", waf(now?.device.instantaneous[0] ?? NaN), "now-waf", "main"),
       entry("WAF since start", summary.host_bytes > 0 ? waf(summary.waf) : "–", "now-cumulative"),
       entry("Host writes", speed(now?.host_bytes_per_second), "now-host", "main"),
@@ -23,7 +24,7 @@ export function nowPanel(source) {
       entry("Host written", bytes(summary.host_bytes), "now-hbmw"),
       entry("Media written", bytes(summary.media_bytes), "now-mbmw"),
       entry("Host reads", bytes(summary.read_bytes ?? 0), "now-read"),
-      entry("Free, open, closed RUs", `${count(free)}, ${count(open)}, ${count(closed)}`, "now-units"),
+      entry(`Free, open, closed${retired ? ", retired" : ""} RUs`, [free, open, closed, ...(retired ? [retired] : [])].map(count).join(", "), "now-units"),
       entry("Connections", count(live.connections.length), "now-connections"));
   };
   return { element: section("now", "Now", [], body), update };
@@ -56,12 +57,15 @@ export function eventsPanel(source) {
   const update = () => {
     const live = source.record?.live;
     element.hidden = !live || (live.event_counts.length === 0 && live.events.length === 0);
-    const newest = live?.events.at(-1)?.number ?? 0;
-    if (element.hidden || newest === shown) return;
-    shown = newest;
-    show(body, el("div", { class: "beside" },
-      table("Events by type", [{ name: "type" }, { name: "events", number: true }], live.event_counts.map(([kind, n]) => [kind, count(n)])),
-      el("div", { class: "events", tabindex: "0", role: "region", "aria-label": "Newest FDP events" },
+    // A drive logs the events that hosts enable; a run has all.
+    const enabled = live?.drive?.enabled_events;
+    const now = JSON.stringify([live?.events.at(-1)?.number, enabled]);
+    if (element.hidden || now === shown) return;
+    shown = now;
+    const off = (kind, n) => n === 0 && enabled && !enabled.includes(kind);
+    show(body, enabled?.length === 0 ? el("p", { class: "note" }, "None is enabled: a host enables event types by Set Features.") : null, el("div", { class: "beside" },
+      table("Events by type", [{ name: "type" }, { name: "events", number: true }], live.event_counts.map(([kind, n]) => [kind, off(kind, n) ? "–" : count(n)])),
+      live.events.length === 0 ? null : el("div", { class: "events", tabindex: "0", role: "region", "aria-label": "Newest FDP events" },
         table("Newest events", [{ name: "time" }, { name: "type" }, { name: "what" }],
           [...live.events].reverse().map((e) => [moment(e.seconds), e.kind, e.text])))));
   };

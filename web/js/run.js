@@ -83,6 +83,11 @@ export function series(run, key, metric, limit, share) {
   return { points, values };
 }
 
+/** What a drive writes beside the data of hosts, by the names in a record. */
+export const PARTS = {
+  gc: "GC", maintenance: "maintenance", map: "the map", parity: "parity", slc_cache: "the SLC cache", read_modify_write: "read-modify-write",
+};
+
 /** A handle's name in a sentence. */
 export function named(key) {
   return key === "gc" ? "GC" : `handle ${key}`;
@@ -145,7 +150,10 @@ export function configuration(runs) {
     ]);
   };
   const maps = runs.map(of);
-  const keys = [...new Set(maps.flatMap((map) => [...map.keys()]))];
+  const all = [...new Set(maps.flatMap((map) => [...map.keys()]))];
+  // What only a later run has stands with its group.
+  const group = (key) => key.split(".")[0];
+  const keys = [...new Set(all.map(group))].flatMap((name) => all.filter((key) => group(key) === name));
   return keys.map((key) => {
     const values = maps.map((map) => map.get(key) ?? "–");
     return { key, values, differs: new Set(values).size > 1 };

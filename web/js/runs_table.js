@@ -16,6 +16,13 @@ export function rowsOf(texts, values, words, down) {
   return found.sort((a, b) => none(values[a]) - none(values[b]) || (none(values[a]) ? 0 : byValue(values[a], values[b]) * (down ? -1 : 1)) || a - b);
 }
 
+/** A heading whose arrow stays with its last part. */
+function headed(name, arrow) {
+  const all = parts(name).flatMap((part) => (typeof part === "string" ? part.split(/(?<= )/) : [part]));
+  const last = all.pop();
+  return [...all, el("span", { class: "named" }, last, el("span", { class: "arrow", "aria-hidden": "true" }, arrow))];
+}
+
 /**
  * A table of `count` rows. Columns are { name, number?, title?, value(i), cell(i) }: the value is what is sorted, the
  * cell what is shown. `text(i)` is what is searched.
@@ -40,7 +47,7 @@ export function runsTable(caption, count, columns, text) {
     const found = rowsOf(texts, values, search.value, down);
     const heads = columns.map((column, i) => ({
       ...column,
-      name: el("button", { type: "button", class: "sort", onclick: () => sort(i) }, parts(column.name), el("span", { "aria-hidden": "true" }, by === i ? (down ? " ↓" : " ↑") : " ↕")),
+      name: el("button", { type: "button", class: "sort", onclick: () => sort(i) }, headed(column.name, by === i ? (down ? " ↓" : " ↑") : " ↕")),
       sort: by === i ? (down ? "descending" : "ascending") : "none",
     }));
     show(body, table(caption, heads, found.slice(0, most).map((i) => columns.map((column) => column.cell(i)))));

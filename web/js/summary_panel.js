@@ -1,10 +1,10 @@
 // The runs: totals, WAF at round volumes, and which runs the chart shows.
 
-import { el, section, show, table } from "./dom.js";
+import { el, parts, section, show, table } from "./dom.js";
 import { bytes, count, percent, tidy, times, waf } from "./format.js";
 import { swatch } from "./chart.js";
 import { exporters } from "./exporting.js";
-import { MANY, showRun } from "./run.js";
+import { MANY, PARTS, showRun } from "./run.js";
 import { runsTable } from "./runs_table.js";
 import { axesOf } from "./sweep_panel.js";
 
@@ -14,7 +14,7 @@ const CAPTION = "Totals of the runs";
 
 /** The name of a run with its line and the box that shows it; of many runs the name opens it. */
 function nameOf(state, run, i, settings) {
-  const line = el("span", {});
+  const line = el("span", { class: "line" });
   const paint = () => show(line, run.shown ? swatch({ index: run.index }) : null);
   paint();
   const mark = el("input", {
@@ -26,14 +26,15 @@ function nameOf(state, run, i, settings) {
       state.set("shown", run);
     },
   });
-  if (state.runs.length <= MANY) return el("label", { class: "run" }, mark, " ", line, " ", run.label);
+  // One run is always in the chart.
+  if (state.runs.length <= MANY) return el("label", { class: "run" }, state.runs.length > 1 ? mark : null, line, el("span", {}, parts(run.label)));
   const open = () => {
     state.set("selected", i);
     document.getElementById("findings").scrollIntoView();
   };
   // A label that is made of the settings beside it need not be there twice.
   const short = settings.some(({ key }) => run.label.includes(`${key} = `)) ? `run\u00a0${i + 1}` : run.label;
-  return el("span", { class: short === run.label ? "run" : "run short" }, mark, " ", line, " ",
+  return el("span", { class: short === run.label ? "run" : "run short" }, mark, line,
     el("button", { type: "button", class: "open", title: `Open ${run.label}`, onclick: open }, short));
 }
 
@@ -46,14 +47,15 @@ function columnsOf(state) {
   const settings = state.runs.length > MANY ? axesOf(state.configuration).slice(0, MOST_SETTINGS) : [];
   return [
     { name: "run", value: (i) => of(i).label, cell: (i) => nameOf(state, of(i), i, settings) },
-    ...settings.map(({ key, values }) => ({ name: key, value: (i) => values[i], cell: (i) => tidy(values[i]) })),
     number("WAF", undefined, (i) => (summary(i).host_bytes > 0 ? summary(i).waf : NaN), (i) => el("b", { class: "waf" }, waf(summary(i).waf))),
+    ...settings.map(({ key, values }) => ({ name: key, value: (i) => values[i], cell: (i) => el("span", { class: values[i].length > 20 ? null : "named" }, tidy(values[i])) })),
     number("host (HBMW)", "Host bytes written", (i) => summary(i).host_bytes,
       (i) => bytes(summary(i).host_bytes) + (of(i).logical ? ` (${times(summary(i).host_bytes / of(i).logical)})` : "")),
     number("media (MBMW)", "Media bytes written", (i) => summary(i).media_bytes, (i) => bytes(summary(i).media_bytes)),
     number("erased (MBE)", "Media bytes erased", (i) => summary(i).erased_bytes ?? NaN, (i) => bytes(summary(i).erased_bytes)),
-    number("not from hosts", "Share of the media bytes that GC and read-modify-write added",
-      (i) => (summary(i).media_bytes > 0 ? of(i).metrics.added_share : NaN), (i) => percent(of(i).metrics.added_share)),
+    number("not from hosts", "Share of the media bytes that hosts did not write",
+      (i) => (summary(i).media_bytes > 0 ? of(i).metrics.added_share : NaN),
+      (i) => el("span", { title: (of(i).metrics.parts ?? []).map((part) => `${PARTS[part.what]}: ${bytes(part.bytes)}`).join(", ") }, percent(of(i).metrics.added_share))),
     number("RUs collected", undefined, (i) => collected(summary(i)), (i) => count(collected(summary(i)))),
   ];
 }
@@ -70,23 +72,24 @@ const compared = (run) => run.metrics.volumes?.some(({ published }) => typeof pu
 
 function byVolume(state) {
   const runs = state.runs.filter((run) => run.metrics.volumes?.length && (run.shown || state.runs.length <= MANY)).slice(0, MANY);
-  const volumes = [...new Set(runs.flatMap((run) => run.metrics.volumes.map((v) => v.volume)))].sort((a, b) => a - b);
-  const rows = volumes.map((volume) => {
-    const cells = runs.flatMap((run) => {
-      const found = run.metrics.volumes.find((v) => v.volume === volume);
-      const value = waf(found?.waf ?? NaN);
-      if (!compared(run)) return [value];
-      const off = found?.difference_percent;
-      const difference = off === undefined ? "–" : `${off >= 0 ? "+" : "−"}${Math.abs(off).toFixed(1)} %`;
-      return [value, waf(found?.published ?? NaN), difference];
-    });
-    return [times(volume), ...cells];
+  const ends = runs.map((run) => run.metrics.volumes.at(-1).volume);
+  const same = new Set(ends).size === 1;
+  const round = runs.flatMap((run) => run.metrics.volumes.slice(0, same ? undefined : -1).map((v) => v.volume));
+  const volumes = [...new Set(round)].sort((a, b) => a - b);
+  const rows = runs.flatMap((run) => {
+    const found = volumes.map((volume) => run.metrics.volumes.find((v) => v.volume === volume));
+    // The last volume of runs of different length is the end of each, and stands in a column of its own.
+    const end = run.metrics.volumes.at(-1);
+    const cells = (text, at) => [...found.map(text), ...(same ? [] : [`${text(end)}${at}`])];
+    const row = (name, text, at = "") => [name, ...cells(text, at)];
+    const mine = row(runs.length > 1 ? run.label : "WAF", (v) => waf(v?.waf ?? NaN), ` at ${times(end.volume)}`);
+    if (!compared(run)) return [mine];
+    const off = (v) => (v?.difference_percent === undefined ? "–" : `${v.difference_percent >= 0 ? "+" : "−"}${percent(Math.abs(v.difference_percent) / 100, 1)}`);
+    const theirs = runs.length > 1 ? `, ${run.label}` : "";
+    return [mine, row(`published${theirs}`, (v) => waf(v?.published ?? NaN)), row(`difference${theirs}`, off)];
   });
-  const columns = runs.flatMap((run) => [
-    { name: runs.length > 1 ? run.label : "WAF", number: true },
-    ...(compared(run) ? [{ name: "published", number: true }, { name: "difference", number: true }] : []),
-  ]);
-  return { columns: [{ name: "host writes" }, ...columns], rows };
+  const number = (name) => ({ name, number: true });
+  return { columns: [{ name: "host writes" }, ...volumes.map((volume) => number(times(volume))), ...(same ? [] : [number("last")])], rows };
 }
 
 /** Totals on top. */

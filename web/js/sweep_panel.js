@@ -6,6 +6,7 @@ import { tidy, waf } from "./format.js";
 import { css, share, textOn } from "./colours.js";
 import { MANY, byValue } from "./run.js";
 import { exporters } from "./exporting.js";
+import { scale } from "./units_panel.js";
 
 /** A setting with more values has no place on a screen. */
 const MOST_VALUES = 60;
@@ -48,11 +49,11 @@ export function sweepPanel(state) {
   const element = section("sweep", "WAF over the settings", exporters("sweep", null, () => rows), choices, body);
   const of = (i) => state.runs[i].record.summary;
   const axis = (key) => axes.find((row) => row.key === key) ?? null;
-  const cell = (found, most) => {
+  const cell = (found, least, most) => {
     const known = found.filter((i) => of(i).host_bytes > 0);
     if (known.length === 0) return el("td", {}, "–");
     const best = known.reduce((a, i) => (of(i).waf < of(a).waf ? i : a));
-    const back = share((of(best).waf - 1) / Math.max(1e-9, most - 1));
+    const back = share((of(best).waf - least) / Math.max(1e-9, most - least));
     const node = el("button", {
       type: "button", class: "cell", title: `${runs[best].label}${known.length > 1 ? `: the lowest of ${known.length} runs` : ""}`,
       onclick: () => state.set("selected", best),
@@ -62,10 +63,12 @@ export function sweepPanel(state) {
     node.style.color = textOn(back);
     return el("td", { class: "number" }, node);
   };
-  const map = (grid, x, y, title, most) => el("table", { class: "matrix" },
+  const map = (grid, x, y, title, least, most) => el("table", { class: "matrix" },
     el("caption", { class: title ? "title" : "hidden" }, title ?? `WAF by ${x.key}${y ? ` and ${y.key}` : ""}`),
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, y?.key ?? x.key), x.distinct.map((value) => el("th", { scope: "col", class: "number" }, tidy(value))))),
-    el("tbody", {}, grid.map((row, r) => el("tr", {}, el("th", { scope: "row" }, y ? tidy(y.distinct[r]) : "WAF"), row.map((found) => cell(found, most))))));
+    el("thead", {},
+      el("tr", {}, el("th", { scope: "col", rowspan: 2 }, y?.key ?? ""), el("th", { scope: "colgroup", colspan: x.distinct.length }, x.key)),
+      el("tr", {}, x.distinct.map((value) => el("th", { scope: "col" }, tidy(value))))),
+    el("tbody", {}, grid.map((row, r) => el("tr", {}, el("th", { scope: "row" }, y ? tidy(y.distinct[r]) : "WAF"), row.map((found) => cell(found, least, most))))));
   function update() {
     if (runs !== state.runs) {
       runs = state.runs;
@@ -86,14 +89,16 @@ export function sweepPanel(state) {
     buttons = [];
     const [x, y, z] = [axis(chosen.x), axis(chosen.y), axis(chosen.z)];
     const grids = maps(runs.map((_, i) => i), z).map((found) => cells(found, x, y));
-    const most = runs.map((_, i) => of(i)).reduce((a, { host_bytes, waf }) => (host_bytes > 0 ? Math.max(a, waf) : a), 1);
+    const all = runs.map((_, i) => of(i)).filter(({ host_bytes: host }) => host > 0).map((summary) => summary.waf);
+    const [least, most] = all.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, 1]);
     const wafs = (row) => row.map((found) => found.map((i) => of(i).waf).join(" "));
     const third = (m) => (z ? [z.distinct[m]] : []);
     rows = [[...(z ? [z.key] : []), `${y?.key ?? ""} \\ ${x.key}`, ...x.distinct],
       ...grids.flatMap((grid, m) => grid.map((row, r) => [...third(m), y?.distinct[r] ?? "WAF", ...wafs(row)]))];
     const title = (m) => (z ? `${z.key} = ${tidy(z.distinct[m])}` : null);
-    show(body, el("p", { class: "note" }, "A cell opens its run. Where several runs share a cell, it shows the lowest WAF. Colours mean the same on all maps."),
-      el("div", { class: z ? "maps" : "" }, grids.map((grid, m) => scrolled(title(m) ?? "WAF over the settings", map(grid, x, y, title(m), most)))));
+    show(body, el("p", { class: "note" }, "A cell opens its run. Where several runs share a cell, it shows the lowest WAF. ",
+      ...(all.length ? [`WAF ${waf(least)} `, scale(), ` ${waf(most)}.`] : [])),
+      el("div", { class: z ? "maps" : "" }, grids.map((grid, m) => scrolled(title(m) ?? "WAF over the settings", map(grid, x, y, title(m), least, most)))));
     press();
   }
   return { element, update };

@@ -24,7 +24,7 @@ export function unitsPanel(state) {
     const units = state.runs[state.selected]?.units;
     element.hidden = !units;
     if (!units) return;
-    map.set(units);
+    map.set(units, state.live ? String(state.selected) : null);
     // A live drive sends many states a second: the table beside the map need not follow each.
     const now = performance.now();
     if (key === "live" && now - shown < 1000) return;
@@ -35,32 +35,37 @@ export function unitsPanel(state) {
   return { element, update, map, print: (on) => map.print(on) };
 }
 
-/** Name of an owner. */
-function owner(units, i) {
-  const key = units.owner[i] < 0 ? "free" : units.owners[units.owner[i]];
-  return key === "free" ? "free" : key === "gc" ? "gc" : `handle ${key}`;
+/** The name of the owner of each reclaim unit; that of a retired one is "retired". */
+function naming(units) {
+  const names = units.owners.map((key) => (key === "gc" ? "gc" : `handle ${key}`));
+  const retired = new Set(units.retired);
+  return (i) => names[units.owner[i]] ?? (retired.has(i) ? "retired" : "free");
+}
+
+/** A square in the colour of an owner; that of retired reclaim units is crossed out. */
+function square(fill, name) {
+  const node = el("span", { class: name === "retired" ? "square retired" : "square", "aria-hidden": "true" });
+  node.style.backgroundColor = fill;
+  return node;
 }
 
 /** RUs and valid share by owner. */
 function owners(units) {
   const of = new Map();
+  const nameOf = naming(units);
   for (let i = 0; i < units.owner.length; i += 1) {
-    const name = owner(units, i);
+    const name = nameOf(i);
     const row = of.get(name) ?? { rus: 0, valid: 0, full: 0, index: units.owner[i] };
     row.rus += 1;
     row.valid += units.valid[i];
     if (units.valid[i] >= 0.9 * units.pages) row.full += 1;
     of.set(name, row);
   }
-  const rows = [...of].sort((a, b) => a[1].index - b[1].index).map(([name, row]) => {
-    const square = el("span", { class: "square" });
-    square.style.backgroundColor = row.index < 0 ? page().free : css(hue(units, row.index));
-    return [
-      el("span", { class: "named" }, square, " ", name), count(row.rus),
-      row.index < 0 ? "–" : percent(row.valid / (row.rus * units.pages)),
-      row.index < 0 ? "–" : percent(row.full / row.rus),
-    ];
-  });
+  const rows = [...of].sort((a, b) => a[1].index - b[1].index || (a[0] === "retired") - (b[0] === "retired")).map(([name, row]) => [
+    el("span", { class: "named" }, square(row.index < 0 ? page().free : css(hue(units, row.index)), name), " ", name), count(row.rus),
+    row.index < 0 ? "–" : percent(row.valid / (row.rus * units.pages)),
+    row.index < 0 ? "–" : percent(row.full / row.rus),
+  ]);
   return table("Reclaim units by owner", [
     { name: "owner" }, { name: "RUs", number: true }, { name: "mean valid share", number: true }, { name: "at least 90 % valid", number: true },
   ], rows);
@@ -71,6 +76,13 @@ function hue(units, index) {
   return rgb(colour(handleIndex(units.owners[index])));
 }
 
+/** The scale of the modes that show a share. */
+export function scale() {
+  const bar = el("span", { class: "scale", "aria-hidden": "true" });
+  bar.style.background = `linear-gradient(90deg, ${Array.from({ length: 9 }, (_, i) => css(share(i / 8))).join(",")})`;
+  return bar;
+}
+
 class UnitMap {
   constructor() {
     this.mode = "handle";
@@ -78,42 +90,54 @@ class UnitMap {
     this.flashes = new Map();
     this.canvas = el("canvas", {
       class: "map", tabindex: "0", role: "img", onmousemove: (e) => this.hover(e), onmouseleave: () => this.tell(-1),
-      onkeydown: (e) => this.key(e), ontouchstart: (e) => this.hover(e.touches[0]),
+      onkeydown: (e) => this.press(e), ontouchstart: (e) => this.hover(e.touches[0]),
     });
     this.words = el("div", { class: "readout", role: "status" });
     this.collected = el("span", { class: "collected" });
     this.legend = el("p", { class: "legend" });
+    this.key = el("p", { class: "note" });
+    // What was collected is of interest where it goes on.
+    this.live = false;
+    this.turn = 0;
     this.printed = el("div", { class: "printed" });
-    this.element = el("div", { class: "units" }, this.canvas, this.printed, this.words, this.legend, this.scale());
+    this.element = el("div", { class: "units" }, this.canvas, this.printed, this.words, this.legend, this.key);
     this.small = document.createElement("canvas");
     this.at = -1;
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
-  set(units) {
-    if (this.units && this.units.erases.length === units.erases.length && this.units !== units) {
-      const collected = [];
-      for (let i = 0; i < units.erases.length; i += 1) if (units.erases[i] > this.units.erases[i]) collected.push(i);
-      this.mark(collected);
-    }
+  /** Shows reclaim units; `live` names the drive that they are of where it goes on, else it is null. */
+  set(units, live) {
+    const before = this.live !== null && this.live === live ? this.units.erases : [];
+    const collected = [];
+    // A run that begins again has fewer erases: nothing was collected since.
+    const goes = before.length === units.erases.length && before.every((erases, i) => erases <= units.erases[i]);
+    if (goes) before.forEach((erases, i) => { if (erases < units.erases[i]) collected.push(i); });
+    const other = this.units !== units;
+    this.live = live;
     this.units = units;
+    if (other) this.mark(collected);
     this.name();
     this.canvas.setAttribute("aria-label",
       `Map of ${units.owner.length} reclaim units. Arrow keys read one unit after the other; the table below summarises them.`);
     this.draw();
   }
 
-  /** Names the colours of owners. */
+  /** Names the colours of the mode. */
   name() {
-    const square = (name, fill) => {
-      const node = el("span", { class: "square", "aria-hidden": "true" });
-      node.style.backgroundColor = fill;
-      return el("span", {}, node, ` ${name} `);
-    };
+    const entry = (name, fill) => el("span", { class: "entry" }, square(fill, name), ` ${name} `);
     // An owner without RUs has no colour on the map; a handle has at least its open RU.
-    const entries = this.units.owners.map((key, i) => square(key === "gc" ? "gc" : `handle ${key}`, css(hue(this.units, i))));
-    show(this.legend, entries, square("free", page().free));
-    this.legend.hidden = this.mode !== "handle";
+    const entries = this.units.owners.map((key, i) => entry(key === "gc" ? "gc" : `handle ${key}`, css(hue(this.units, i))));
+    const retired = this.units.retired?.length ? entry("retired", page().free) : null;
+    show(this.legend, ...(this.mode === "handle" ? [entries, entry("free", page().free)] : []), retired);
+    this.legend.hidden = this.legend.childElementCount === 0;
+    const most = this.units.erases.reduce((a, b) => Math.max(a, b), 0);
+    const meaning = {
+      handle: ["Faint: little is valid."],
+      valid: ["Valid: none ", scale(), " all."],
+      erases: ["Erases: 0 ", scale(), ` ${count(most)}.`],
+    }[this.mode];
+    show(this.key, ...meaning, " Outlined: open.", this.live === null ? null : " Framed in red: just collected.", this.collected);
   }
 
   /** Marks RUs that were just collected: all where they are few, else some of them, spread over the map. */
@@ -122,7 +146,9 @@ class UnitMap {
     const every = Math.max(1, collected.length / most);
     const until = performance.now() + FLASH;
     this.flashes.clear();
-    for (let i = 0; i < collected.length; i += every) this.flashes.set(collected[Math.floor(i)], until);
+    // Each time others of them, else the same few would always be framed.
+    this.turn = (this.turn + 0.618) % 1;
+    for (let i = this.turn * (every - 1); i < collected.length; i += every) this.flashes.set(collected[Math.floor(i)], until);
     this.collected.textContent = collected.length === 0 ? ""
       : ` ${count(collected.length)} ${collected.length === 1 ? "RU was" : "RUs were"} collected since the last picture${every > 1 ? `, ${count(this.flashes.size)} of them are framed` : ""}.`;
   }
@@ -189,6 +215,17 @@ class UnitMap {
       context.strokeRect((i % columns) * side + 1.5, Math.floor(i / columns) * side + 1.5, side - 2, side - 2);
     };
     for (const i of this.units.open) frame(i, text, 1);
+    context.beginPath();
+    for (const i of this.units.retired ?? []) {
+      const [x, y] = [(i % columns) * side, Math.floor(i / columns) * side];
+      context.moveTo(x + 2, y + 2);
+      context.lineTo(x + side - 1, y + side - 1);
+      context.moveTo(x + side - 1, y + 2);
+      context.lineTo(x + 2, y + side - 1);
+    }
+    context.strokeStyle = text;
+    context.lineWidth = 1;
+    context.stroke();
     const now = performance.now();
     for (const [i, until] of this.flashes) {
       if (until < now) this.flashes.delete(i);
@@ -198,6 +235,8 @@ class UnitMap {
     if (this.flashes.size && !this.waiting) {
       this.waiting = setTimeout(() => { this.waiting = null; this.draw(); }, FLASH);
     }
+    // Without a further picture there is nothing that was just collected.
+    if (this.flashes.size === 0) this.collected.textContent = "";
   }
 
   hover(event) {
@@ -209,7 +248,7 @@ class UnitMap {
     this.tell(column < columns && i >= 0 && i < n ? i : -1);
   }
 
-  key(event) {
+  press(event) {
     const { columns, n } = this.layout();
     const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
     if (by === undefined || n === 0) return;
@@ -226,21 +265,16 @@ class UnitMap {
 
   describe(i) {
     const { valid, pages, erases, open, stride } = this.units;
-    const state = this.units.owner[i] < 0 ? "free" : `${owner(this.units, i)}, ${open.includes(i) ? "open" : "closed"}`;
+    const name = naming(this.units)(i);
+    const state = this.units.owner[i] < 0 ? name : `${name}, ${open.includes(i) ? "open" : "closed"}`;
     return `RU ${i * stride}: ${state}, ${count(valid[i])} of ${count(pages)} pages valid (${percent(valid[i] / pages)}), erased ${count(erases[i])} times`;
-  }
-
-  scale() {
-    const bar = el("span", { class: "scale", role: "img", "aria-label": "Colours from nothing valid, dark, to all valid, light" });
-    bar.style.background = `linear-gradient(90deg, ${Array.from({ length: 9 }, (_, i) => css(share(i / 8))).join(",")})`;
-    return el("p", { class: "note" },
-      "Pale: little is valid. Valid share, erases: none ", bar, " all or most. Outlined: open. Framed in red: just collected.", this.collected);
   }
 
   rows() {
     const { valid, pages, erases, open, stride } = this.units;
     const opened = new Set(open);
-    return Array.from(valid, (v, i) => [i * stride, this.units.owner[i] < 0 ? "free" : this.units.owners[this.units.owner[i]], v, pages, erases[i], opened.has(i) ? 1 : 0]);
+    const nameOf = naming(this.units);
+    return Array.from(valid, (v, i) => [i * stride, this.units.owners[this.units.owner[i]] ?? nameOf(i), v, pages, erases[i], opened.has(i) ? 1 : 0]);
   }
 
   /** As a chart's. */
@@ -263,6 +297,9 @@ class UnitMap {
     }
     const root = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` }, svg("rect", { width, height, fill: page().back }));
     for (const [fill, d] of paths) root.append(svg("path", { d, fill }));
+    const at = (i, draw) => `M${(i % columns) * side} ${Math.floor(i / columns) * side}${draw}`;
+    const line = (units, draw) => svg("path", { d: units.map((i) => at(i, draw)).join(""), fill: "none", stroke: page().text });
+    root.append(line(this.units.open, "m.5 .5h6v6h-6z"), line(this.units.retired ?? [], "m1 1l5 5m0 -5l-5 5"));
     return root;
   }
 }

@@ -37,6 +37,8 @@ const PANELS = [
   ["volumes", volumesPanel, ["sentences", "shown"]],
   ["configuration", configurationPanel, ["selected", "sentences"]],
 ];
+/** Panels of the selected run, which they name where there are several. */
+const ONE = ["findings", "bandwidth", "latencyOverTime", "handles", "matrix", "units"];
 /** Changes that not all panels follow; a change of anything else draws all of them. */
 const KEYS = new Set(["metric", "limit", "axis", "interval", "published", "shown", "selected", "live", "sentences"]);
 
@@ -78,6 +80,7 @@ export function makeView(root, title, subtitle, tools, live) {
     chooser.hidden = state.runs.length < 2;
     select.value = String(state.selected);
     for (const [name, , keys] of PANELS) if (!KEYS.has(key) || keys.includes(key)) panels[name].update(key);
+    for (const name of ONE) named(panels[name].element.querySelector("h2"), state);
     for (const panel of extra) panel.update(key);
   };
   state.changed(update);
@@ -91,6 +94,8 @@ export function makeView(root, title, subtitle, tools, live) {
     state, panels,
     setRuns(page) {
       const runs = page.runs.map(toRun);
+      // A number finds the run of a long label again in the table.
+      if (runs.length > MANY) runs.forEach((run, i) => { if (run.label.includes(" = ")) run.label = `run ${i + 1}: ${run.label}`; });
       const shown = runs.length > MANY ? FIRST_CURVES : runs.length;
       runs.forEach((run, i) => { run.index = i % MOST_SERIES; run.shown = i < shown; });
       state.runs = runs;
@@ -103,6 +108,13 @@ export function makeView(root, title, subtitle, tools, live) {
     },
     update,
   };
+}
+
+/** Completes a heading with the selected run where a report has several. */
+function named(heading, { runs, selected, live }) {
+  heading.dataset.title ??= heading.textContent;
+  const { title } = heading.dataset;
+  show(heading, title, ...(runs.length > 1 && !live ? [el("span", { class: "of" }, `: ${runs[selected].label}`)] : []));
 }
 
 /** Opens everything and calls `change(true)` before the page is printed, and takes both back after. */

@@ -179,6 +179,9 @@ describe("the page with the device inside", () => {
     await page.locator("#pause").click();
     await page.waitForFunction(() => globalThis.wafer.source.state === "done", null, { timeout: LONG });
     assertSame(await recordOf(page), await byBinary(page, "held"), "held");
+    // What ended cannot be held, and nothing was just collected.
+    assert.equal(await page.locator("#pause").isVisible(), false);
+    await page.waitForFunction(() => document.querySelector(".collected").textContent === "");
     await done();
   });
 

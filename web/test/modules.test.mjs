@@ -10,7 +10,7 @@ const { thin, lowerBound, nearest } = await load("thin.js");
 const { csv } = await load("exporting.js");
 const { sums } = await load("data.js");
 const format = await load("format.js");
-const { series, toRun } = await load("run.js");
+const { configuration, series, toRun } = await load("run.js");
 const { ticks } = await load("chart_svg.js");
 
 test("thinning keeps every peak, every dip and every gap", () => {
@@ -51,6 +51,8 @@ test("numbers are written as the terminal writes them", () => {
   assert.deepEqual([0, 999, 1000, 12345, 999499, 999500, 12025908428800].map(format.bytes),
     ["0 B", "999 B", "1.00 kB", "12.3 kB", "999 kB", "1.00 MB", "12.0 TB"]);
   assert.equal(format.waf(NaN), "–");
+  assert.deepEqual([0.5, 90, 120, 149, 3600, 7200].map(format.seconds), ["500 ms", "90.0 s", "2 min", "2 min 29 s", "60 min", "2.0 h"]);
+  assert.equal(format.percent(0.061), "6.1\u00a0%");
 });
 
 test("handles are labelled with the jobs of the record, lists and ranges included", () => {
@@ -74,7 +76,14 @@ test("the RU of all relocated data is a handle only where something was moved in
 });
 
 test("a tick has no digits that are zero", () => {
-  assert.deepEqual(["80.0 GB/s", "0 B/s", "100 GB/s", "2.50 µs", "10.0 µs"].map(format.tick), ["80 GB/s", "0 B/s", "100 GB/s", "2.50 µs", "10 µs"]);
+  assert.deepEqual(["80.0 GB/s", "0 B/s", "100 GB/s", "2.50 µs", "10.0 µs", "10 ms"].map(format.tick), ["80 GB/s", "0 B/s", "100 GB/s", "2.5 µs", "10 µs", "10 ms"]);
+});
+
+test("keys that only a later run has stand with their group", () => {
+  const run = (config) => ({ record: { provenance: { config } } });
+  const keys = configuration([run({ gc: { policy: "fifo" } }), run({ gc: { policy: "fifo", choices: 2 }, page: "4KiB" })]).map((row) => row.key);
+  assert.deepEqual(keys.slice(0, 4), ["device", "gc.policy", "gc.choices", "seed"]);
+  assert.ok(keys.includes("page"));
 });
 
 test("ticks are round and within", () => {

@@ -96,6 +96,7 @@ describe("a report of two simulated runs", () => {
     assert.deepEqual((await series(page, "waf-chart")).map((l) => l.label), ["conventional"]);
     await page.getByLabel("Look into run").selectOption({ label: "conventional" });
     assert.match(await page.locator("#findings").innerText(), /FDP is off/);
+    for (const id of ["findings", "handles", "units"]) assert.match(await page.locator(`#${id} h2`).innerText(), /: conventional$/);
     await done();
   });
 
@@ -215,6 +216,44 @@ describe("a report of two simulated runs", () => {
     await done();
   });
 
+  test("retired units are not free, what the drive writes for itself is a row, another run marks nothing", async () => {
+    const [worn, other] = [structuredClone(fdp.record), structuredClone(fdp.record)];
+    const { reclaim_units: units, metrics } = worn;
+    const free = units.owner.flatMap((owner, i) => (owner < 0 ? [i] : []));
+    units.retired = free.slice(0, 2);
+    metrics.parts = [{ what: "map", bytes: 4.9e9 }, { what: "gc", bytes: 6.65e8 }];
+    other.reclaim_units.erases = other.reclaim_units.erases.map((erases) => erases + 1);
+    const { page, done } = await open(report("worn", [worn, other]));
+    const rows = await page.locator("#units tbody tr").allInnerTexts();
+    assert.match(rows[0], new RegExp(`^ ?free\\s+${free.length - 2}\\s`));
+    assert.match(rows[1], /^ ?retired\s+2\s/);
+    assert.match(await page.locator("#units .legend").innerText(), /free\s+retired/);
+    const csv = (await saved(page, "units", "CSV")).toString().split("\r\n");
+    assert.equal(csv[1 + free[0]].split(",")[1], "retired");
+    assert.match(await page.locator("#handles tbody").innerText(), /no handle\s+the map\s+–\s+4\.90 GB/);
+    assert.equal(await page.locator("#runs tbody td span[title]").first().getAttribute("title"), "the map: 4.90 GB, GC: 665 MB");
+    await page.locator("#selected").selectOption("1");
+    assert.equal(await page.evaluate(() => globalThis.wafer.view.panels.units.map.flashes.size), 0);
+    assert.equal(await page.locator(".collected").innerText(), "");
+    await done();
+  });
+
+  test("volumes are columns, runs of different length end in a column of their own", async () => {
+    const heads = async (records, name) => {
+      const { page, done } = await open(report(name, records));
+      const text = [await page.locator("#volumes thead th").allInnerTexts(), await page.locator("#volumes tbody tr").first().innerText()];
+      await done();
+      return text;
+    };
+    const short = simulated("short", "--volume", "2.5x").record;
+    short.published = [];
+    const [one] = await heads([short], "one-length");
+    assert.deepEqual(one, ["host writes", "x1", "x2", "x2.5"]);
+    const [two, row] = await heads([short, fdp.record], "two-lengths");
+    assert.deepEqual([two.slice(0, 3), two.at(-1)], [["host writes", "x1", "x2"], "last"]);
+    assert.match(row, /at x2\.5$/);
+  });
+
   test("differences of the configurations are marked", async () => {
     const { page, done } = await open(url);
     const marked = await page.locator("#configuration tr.differs th").allInnerTexts();
@@ -287,7 +326,7 @@ describe("a report of two simulated runs", () => {
         assert.ok((await page.locator("table").first().innerText()).includes((summary.media_bytes / summary.host_bytes).toFixed(3)));
       }
       const body = await page.locator("main").innerText();
-      for (const words of [fdp.record.findings[0].title, "Reclaim units by owner", "Workload", "handle 1"]) assert.ok(body.includes(words), words);
+      for (const words of [fdp.record.findings[0].title.replace(" %", "\u00a0%"), "Reclaim units by owner", "Workload", "handle 1"]) assert.ok(body.includes(words), words);
       assert.equal(await page.locator("svg.still").count(), 3);
       const curve = page.locator("svg.still").first().locator("path").first();
       assert.equal(await curve.evaluate((node) => getComputedStyle(node).stroke), colorScheme === "dark" ? "rgb(86, 180, 233)" : "rgb(0, 114, 178)");
@@ -348,10 +387,11 @@ describe("what comes from outside", () => {
     record.published[0].source = evil;
     record.provenance.workload.jobs[0].name = evil;
     record.attribution = attribution([evil, "gc"], [[1, 2], [3, 4]]);
-    record.findings = [{ kind: "same_waf", title: evil, text: evil }];
+    record.findings = [{ kind: "same_waf", title: evil, text: evil }, { kind: "same_waf", title: "a", text: "a `<b>`" }];
     const { page, done } = await open(report("hostile", [record], "--title", evil), { allowed: /Content Security Policy/ });
     assert.equal(await page.locator("h1").innerText(), evil);
     assert.equal(await page.locator("main img, main script").count(), 0);
+    assert.equal(await page.locator("#findings code").last().innerText(), "<b>");
     assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
     assert.equal(await page.evaluate(() => ({}).polluted), undefined);
     // Even if markup got in: the policy lets no other script run.
@@ -381,6 +421,9 @@ describe("what comes from outside", () => {
     const cells = await page.locator("#matrix td").allInnerTexts();
     assert.deepEqual(cells, ["1.00 GB", "2.00 GB", "0 B", "7.00 GB", "500 MB", "0 B", "0 B", "0 B", "0 B"]);
     assert.match(await page.locator("#findings").innerText(), /Noisy RUH: handle 1\./);
+    // One run has nothing to choose, and needs no name in headings.
+    assert.equal(await page.locator("#runs input").count(), 0);
+    assert.equal(await page.locator("#handles h2").innerText(), "Handles");
     await done();
   });
 
@@ -420,9 +463,9 @@ describe("what comes from outside", () => {
     const picture = (await saved(page, "waf", "SVG")).toString();
     const ends = await page.evaluate((text) => {
       const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
-      return [...parsed.querySelectorAll("line.end")].map((mark) => {
+      return [...parsed.querySelectorAll("circle.end")].map((mark) => {
         const words = mark.nextElementSibling;
-        return { x: Number(mark.getAttribute("x1")), label: words.textContent, left: Number(words.getAttribute("x")), top: Number(words.getAttribute("y")) };
+        return { x: Number(mark.getAttribute("cx")), label: words.textContent, left: Number(words.getAttribute("x")), top: Number(words.getAttribute("y")) };
       });
     }, picture);
     assert.deepEqual(ends.map((end) => end.label).sort(), ["run 1", "run 13", "run 17", "run 5", "run 9"]);
@@ -431,7 +474,7 @@ describe("what comes from outside", () => {
     // The same on the screen, and the readout names the place of a value that is not at the end.
     const marks = () => page.evaluate(() => {
       const { plot } = globalThis.wafer.charts.get("waf-chart");
-      const at = (x, y) => Array.from(plot.ctx.getImageData(Math.round(plot.valToPos(x, "x", true)), Math.round(plot.valToPos(y, "y", true)) + 5, 1, 1).data);
+      const at = (x, y) => Array.from(plot.ctx.getImageData(Math.round(plot.valToPos(x, "x", true)), Math.round(plot.valToPos(y, "y", true)) + 2, 1, 1).data);
       const first = globalThis.wafer.charts.get("waf-chart").series;
       return [at(6, first[17].y[5]), at(7, first[17].y[5])];
     });
@@ -476,7 +519,7 @@ describe("what comes from outside", () => {
       [size, ...Array.from({ length: 25 }, (_, op) => records[25 * s + op].summary.waf.toFixed(3))]);
     assert.deepEqual(await map(), expected);
     const heads = await page.locator("#sweep thead th").allInnerTexts();
-    assert.deepEqual(heads.slice(0, 9), ["reclaim_unit.size", "0.02", "0.03", "0.04", "0.05", "0.06", "0.07", "0.08", "0.09"]);
+    assert.deepEqual(heads.slice(0, 10), ["reclaim_unit.size", "overprovisioning", "0.02", "0.03", "0.04", "0.05", "0.06", "0.07", "0.08", "0.09"]);
     // A cell opens its run; where several runs share one, the one with the lowest WAF.
     await page.locator("#sweep tbody tr").nth(2).locator("button").nth(7).click();
     assert.equal(await page.locator("#selected").inputValue(), "57");

@@ -31,6 +31,16 @@ describe("a report of runs with a clock", () => {
     await done();
   });
 
+  test("a percentile that no request lies beyond is none, in tables as in the chart", async () => {
+    const record = structuredClone(records[0]);
+    record.time.read.count = 4000;
+    const { page, done } = await open(report("few", [record]));
+    assert.equal(await page.locator("#latency tbody tr").first().locator("td").nth(7).innerText(), "–");
+    const bands = await page.locator("#dies tbody th").allInnerTexts();
+    assert.ok(bands.includes("reads, p99 to p99.9") && !bands.some((name) => name.startsWith("reads, p99.99 to")), bands.join());
+    await done();
+  });
+
   test("latency over time and the use of the dies follow the selected run", async () => {
     const { page, done } = await open(url);
     const over = async () => (await series(page, "latency-time-chart")).find((l) => l.label === "reads, mean").y;
@@ -40,7 +50,7 @@ describe("a report of runs with a clock", () => {
     close_to(await over(), expected(records[1]), "burst");
     const bar = page.locator("#dies .bar").nth(1);
     const share = records[1].time.dies.host_program;
-    assert.match(await bar.getAttribute("aria-label"), new RegExp(`host program ${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`));
+    assert.match(await bar.getAttribute("aria-label"), new RegExp(`host program ${(100 * share).toFixed(share < 0.0995 ? 1 : 0)}\u00a0%`));
     const parts = await bar.locator("span").evaluateAll((all) => all.map((one) => Number.parseFloat(one.style.width)));
     assert.ok(Math.abs(parts.reduce((sum, width) => sum + width, 0) - 100) < 0.1, parts.join(" "));
     assert.match(await page.locator("#dies").innerText(), /burst: requests/);

@@ -135,7 +135,7 @@ fn a_map_that_is_partly_in_flash_is_counted_and_explained() {
     assert!(count("map_reads") > 0, "{summary}");
     let text = String::from_utf8(wafer(&["explain", &path]).stdout).unwrap();
     assert!(
-        text.contains("The mapping table adds ") && text.contains("Memory holds 16KiB"),
+        text.contains("The mapping table adds ") && text.contains("Memory holds 16 KiB of its"),
         "{text}"
     );
 }

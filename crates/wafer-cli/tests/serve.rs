@@ -436,7 +436,10 @@ fn documented(state: &Value) {
         keys.sort();
         keys
     };
-    assert_eq!(keys(state), ["counters", "findings", "handles", "live", "metrics", "seconds"]);
+    assert_eq!(
+        keys(state),
+        ["counters", "findings", "handles", "live", "metrics", "seconds", "wear"]
+    );
     let live = ["connections", "drive", "event_counts", "events", "free_open_closed", "state"];
     assert_eq!(keys(&state["live"]), live);
     assert_eq!(keys(&state["live"]["events"][0]), ["kind", "number", "seconds", "text"]);

@@ -330,6 +330,11 @@ impl<O: Observer> Device<O> {
         self.rus.units[ru.index()].state == State::Closed
     }
 
+    /// Returns whether a reclaim unit is retired: worn out, and used no more.
+    pub fn is_retired(&self, ru: RuId) -> bool {
+        self.rus.units[ru.index()].state == State::Retired
+    }
+
     /// Returns the number of reclaim units that are retired.
     pub fn retired_rus(&self) -> usize {
         self.rus.units.iter().filter(|unit| unit.state == State::Retired).count()

@@ -125,6 +125,12 @@ impl EventLog {
         TYPES.iter().enumerate().map(|(at, t)| (t.0, mask & 1 << at != 0)).collect()
     }
 
+    /// Returns the event types that are enabled for any handle.
+    pub(crate) fn enabled(&self) -> impl Iterator<Item = FdpEventType> {
+        let any = self.enabled.iter().fold(0, |any, mask| any | mask);
+        TYPES.into_iter().enumerate().filter(move |(at, _)| any & 1 << at != 0).map(|(_, t)| t)
+    }
+
     /// Returns the events of a class, the oldest first.
     pub(crate) fn events(&self, class: EventClass) -> impl Iterator<Item = &EventRecord> {
         match class {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wafer_device::Device;
 use wafer_interface::{Counters, HandleCounters, Observer, RgId, RuId};
 use wafer_record::{
-    DriveState, Event, Live, NamespaceState, ReclaimUnits, Snapshot, Summary, event_name,
+    DriveState, Event, Live, NamespaceState, ReclaimUnits, Snapshot, Summary, Wear, event_name,
 };
 
 use super::events::{EventClass, EventRecord, TYPES};
@@ -81,20 +81,26 @@ impl Drive {
             kind: event_name(event.event_type),
             text: words(event),
         });
+        let wear = Wear::of(&inner.device);
         let counted = TYPES.iter().map(|t| event_name(t.0)).zip(inner.events.logged);
         Snapshot {
             seconds: now.uptime_seconds,
             counters: now.counters,
             handles: Snapshot::keyed(&now.handles, now.gc),
             live: Live {
-                state: if inner.config.fdp { "serving" } else { "serving, FDP disabled" }
-                    .to_owned(),
-                free_open_closed: free_open_closed(&inner.device),
+                state: match (wear.read_only, inner.config.fdp) {
+                    (true, _) => "read-only",
+                    (false, true) => "serving",
+                    (false, false) => "serving, FDP disabled",
+                }
+                .to_owned(),
+                free_open_closed: free_open_closed(&inner.device, wear.retired),
                 connections: Vec::new(),
                 event_counts: counted.collect(),
                 events: newest.collect(),
                 drive: Some(DriveState {
                     fdp: inner.config.fdp,
+                    enabled_events: inner.events.enabled().map(|t| event_name(t.0)).collect(),
                     lifetime: Summary::from(&now.lifetime),
                     read_commands: now.life.read_commands,
                     write_commands: now.life.write_commands,
@@ -103,6 +109,7 @@ impl Drive {
                     hosts: inner.hosts.clone(),
                 }),
             },
+            wear: Some(wear),
             reclaim_units: None,
         }
     }
@@ -131,12 +138,12 @@ pub(crate) fn free(device: &Device<impl Observer>) -> u64 {
     (0..device.geometry().groups).map(|g| device.free_rus(RgId(g)) as u64).sum()
 }
 
-fn free_open_closed(device: &Device<impl Observer>) -> [u64; 3] {
+fn free_open_closed(device: &Device<impl Observer>, retired: u64) -> [u64; 3] {
     let geometry = device.geometry();
     let free = free(device);
     let open = |ru: &RuId| device.owner(*ru).is_some() && !device.is_closed(*ru);
     let open = (0..geometry.ru_count).map(RuId).filter(open).count() as u64;
-    [free, open, u64::from(geometry.ru_count).saturating_sub(free + open)]
+    [free, open, u64::from(geometry.ru_count).saturating_sub(free + open + retired)]
 }
 
 fn words(event: &EventRecord) -> String {

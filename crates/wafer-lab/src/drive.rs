@@ -4,9 +4,7 @@ use crate::clock::Instant;
 use std::collections::VecDeque;
 
 use wafer_device::{Device, Geometry};
-use wafer_interface::{
-    Command, FdpEvent, MediaWork, NsId, Observer, Placement, RuId, StreamDescription,
-};
+use wafer_interface::{Command, FdpEvent, MediaWork, NsId, Observer, Placement, StreamDescription};
 use wafer_record::{Event, Events, Live, ReclaimUnits, Snapshot, Wear};
 
 use crate::control::Stage;
@@ -111,20 +109,8 @@ pub(crate) fn snapshot<const A: bool, const T: bool>(
             events: device.observer_mut().newest(seconds),
             ..Live::default()
         },
+        wear: Some(Wear::of(device)),
         reclaim_units: Some(units),
-    }
-}
-
-/// Returns the erases per reclaim unit.
-pub(crate) fn wear<O: Observer>(drive: &Device<O>) -> Wear {
-    let count = drive.geometry().ru_count;
-    let erases = || (0..count).map(|ru| drive.erase_count(RuId(ru)));
-    Wear {
-        least: erases().min().unwrap_or(0),
-        most: erases().max().unwrap_or(0),
-        mean: erases().map(f64::from).sum::<f64>() / f64::from(count.max(1)),
-        retired: drive.retired_rus() as u64,
-        read_only: drive.check_writable().is_err(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use wafer_interface::Bytes;
 use wafer_record::files::read_text;
 use wafer_record::statistics::interpolate;
-use wafer_record::{Published, Record, VOLUMES};
+use wafer_record::{Published, Record};
 
 use crate::error::LabError;
 
@@ -164,7 +164,7 @@ impl Reference {
         Comparison {
             reference: path.display().to_string(),
             source: self.source.clone(),
-            rows: VOLUMES.into_iter().filter_map(row).collect(),
+            rows: wafer_record::volumes(record.volume()).into_iter().filter_map(row).collect(),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wafer_interface::FdpEvent;
+use wafer_device::Device;
+use wafer_interface::{FdpEvent, Observer, RuId};
 
 use crate::Event;
 
@@ -64,6 +65,21 @@ pub struct Wear {
     /// Whether a worn reclaim unit could not be spared: the drive is read-only, and the run ended.
     #[serde(default, skip_serializing_if = "is_false")]
     pub read_only: bool,
+}
+
+impl Wear {
+    /// Returns the wear of a device. Walks the reclaim units.
+    pub fn of<O: Observer>(device: &Device<O>) -> Self {
+        let count = device.geometry().ru_count;
+        let erases = || (0..count).map(|ru| device.erase_count(RuId(ru)));
+        Wear {
+            least: erases().min().unwrap_or(0),
+            most: erases().max().unwrap_or(0),
+            mean: erases().map(f64::from).sum::<f64>() / f64::from(count.max(1)),
+            retired: device.retired_rus() as u64,
+            read_only: device.check_writable().is_err(),
+        }
+    }
 }
 
 /// Names of the types of FDP events (NVMe Base 2.1, FDP Events log page), by number.

@@ -8,6 +8,8 @@ use crate::settings::keys;
 
 /// A label names at most this many settings.
 const MOST: usize = 6;
+/// Settings that say little of a run: they tell runs apart only if nothing else does.
+const LAST: [&str; 2] = ["workload.volume", "seed"];
 /// Settings that only follow from others.
 const DERIVED: [&str; 2] = ["reclaim_unit.count", "overprovisioning"];
 
@@ -74,8 +76,10 @@ fn telling(labels: &[String], settings: &[BTreeMap<String, String>]) -> Vec<Stri
         };
         // Of two that tell as many apart, one that was set rather than one that follows, then the shorter.
         let rank = |key: &String| {
-            let derived = DERIVED.contains(&key.as_str());
-            (distinct(&with(key)), !derived, Reverse(key.len()), Reverse(key.clone()))
+            let apart = distinct(&with(key));
+            let (last, derived) = (LAST.contains(&key.as_str()), DERIVED.contains(&key.as_str()));
+            let order = (!last, apart, !derived);
+            (apart > distinct(&parts), order, Reverse(key.len()), Reverse(key.clone()))
         };
         let Some(key) = all.iter().copied().max_by_key(|key| rank(key)) else { break };
         let next = with(key);
@@ -120,7 +124,15 @@ mod tests {
             record("a", "fifo", 1, 0.1),
             record("a", "greedy", 0, 0.1),
         ];
-        assert_eq!(of(&both)[2], "seed = 0, gc.policy = greedy");
+        assert_eq!(of(&both)[2], "gc.policy = greedy, seed = 0");
+        // A volume says less than what the drive is.
+        let mut long = record("a", "greedy", 1, 0.1);
+        let workload = serde_json::json!({
+            "kind": "fio", "path": "", "text": "", "volume": "9x", "pace": null, "pace_from": null,
+            "precondition": "fresh", "ignored": [],
+        });
+        long.provenance.workload = Some(serde_json::from_value(workload).unwrap());
+        assert_eq!(of(&[record("a", "fifo", 0, 0.1), long])[1], "gc.policy = greedy");
         // Names that differ stay in front.
         let names = [
             record("a", "fifo", 0, 0.1),

@@ -61,7 +61,7 @@ pub use findings::{Added, Cause, Explanation, Finding, HandleCost, comparison};
 pub use fio_json::fio_json;
 pub use labels::labels;
 pub use measured::{Measured, Source};
-pub use metrics::{Metrics, VOLUMES};
+pub use metrics::{Metrics, volumes};
 #[cfg(not(target_arch = "wasm32"))]
 pub use outputs::{Outputs, write_file, write_json, write_text};
 pub use precondition::Precondition;

@@ -14,8 +14,11 @@
 //! [`Metrics`] holds them in the columns of a record, which pages and Python show as they are.
 
 mod columns;
+mod parts;
 
-pub use columns::{AtVolume, HandleMetrics, Interval, Metrics, Ratios, VOLUMES};
+pub use columns::{AtVolume, HandleMetrics, Interval, Metrics, Ratios, volumes};
+pub(crate) use parts::parts;
+pub use parts::{Part, Written};
 
 /// Default limit of clamped WAF, as in the brief.
 pub const DEFAULT_LIMIT: f64 = 5.0;

@@ -31,6 +31,9 @@ pub struct ReclaimUnits {
     pub erases: Vec<u32>,
     /// Indices into the columns of open reclaim units.
     pub open: Vec<u32>,
+    /// Indices into the columns of retired reclaim units: worn out, and used no more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retired: Vec<u32>,
 }
 
 impl ReclaimUnits {
@@ -41,16 +44,18 @@ impl ReclaimUnits {
         let whole = self.valid.len() == count
             && self.erases.len() == count
             && self.owner.iter().all(|o| (-1..owners).contains(&i64::from(*o)))
-            && self.open.iter().all(|at| (*at as usize) < count);
+            && self.open.iter().all(|at| self.owner.get(*at as usize).is_some_and(|o| *o >= 0))
+            && self.retired.iter().all(|at| self.owner.get(*at as usize) == Some(&-1));
         if whole { Ok(()) } else { Err("the columns do not fit together".to_owned()) }
     }
 
     /// Returns the number of reclaim units that are free, open and closed; each listed one of a thinned
     /// table counts for `stride`.
     pub fn free_open_closed(&self) -> [u64; 3] {
-        let free = self.owner.iter().filter(|owner| **owner < 0).count() as u64;
-        let (open, all) = (self.open.len() as u64, self.owner.len() as u64);
-        [free, open, all - free - open].map(|count| count * u64::from(self.stride))
+        let owned = self.owner.iter().filter(|owner| **owner >= 0).count();
+        let free = self.owner.len() - owned - self.retired.len();
+        [free, self.open.len(), owned - self.open.len()]
+            .map(|count| count as u64 * u64::from(self.stride))
     }
 
     /// Returns the table of a device, thinned for a record.
@@ -87,6 +92,11 @@ impl ReclaimUnits {
             valid: listed().map(|ru| device.valid_pages(ru)).collect(),
             erases: listed().map(|ru| device.erase_count(ru)).collect(),
             open: listed().enumerate().filter_map(open).collect(),
+            retired: (0..)
+                .zip(listed())
+                .filter(|(_, ru)| device.is_retired(*ru))
+                .map(|(i, _)| i)
+                .collect(),
             owners,
         }
     }
@@ -114,11 +124,27 @@ mod tests {
         assert_eq!((table.count, table.stride), (count, 1));
         assert_eq!(table.owner.len(), count as usize);
         assert_eq!(table.valid.iter().sum::<u32>(), 8192 / 8);
-        let free = table.owner.iter().filter(|o| **o < 0).count();
-        assert_eq!(free, device.free_rus(wafer_interface::RgId(0)));
+        let free = device.free_rus(wafer_interface::RgId(0)) as u64;
+        assert_eq!(table.free_open_closed()[0], free);
         // Every handle holds an open reclaim unit from the start.
         assert!(table.open.len() >= usize::from(device.geometry().handles));
         assert!(table.open.iter().all(|i| table.owner[*i as usize] >= 0));
+    }
+
+    #[test]
+    fn retired_reclaim_units_are_not_free() {
+        let text = "capacity = \"16MiB\"\noverprovisioning = 1.0\nreclaim_unit.size = \"1MiB\"\n\
+                    firmware.retire_after = 2";
+        let mut device = Device::new(&toml::from_str(text).unwrap(), 1).unwrap();
+        for _ in 0..1000 {
+            device.apply(&[Command::write(0, 2048, Placement::NONE)]);
+        }
+        let table = ReclaimUnits::of(&device);
+        assert!(!table.retired.is_empty() && table.check().is_ok());
+        assert_eq!(table.retired.len(), device.retired_rus());
+        assert_eq!(table.free_open_closed()[0], device.free_rus(wafer_interface::RgId(0)) as u64);
+        let wear = crate::Wear::of(&device);
+        assert!(wear.read_only && wear.retired == table.retired.len() as u64);
     }
 
     #[test]

@@ -395,7 +395,7 @@ impl Record {
         snapshot: Snapshot,
         timeline: Timeline,
     ) -> Self {
-        let summary = Summary::from(&snapshot.counters);
+        let summary = Summary { wear: snapshot.wear, ..Summary::from(&snapshot.counters) };
         let mut record = Record {
             reclaim_units: snapshot.reclaim_units,
             live: Some(snapshot.live),

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wafer_interface::{Counters, HandleCounters};
 
-use crate::{HandleKey, ReclaimUnits, Summary};
+use crate::{HandleKey, ReclaimUnits, Summary, Wear};
 
 /// A device at one moment.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Snapshot {
     pub handles: BTreeMap<HandleKey, HandleCounters>,
     /// State, connections and events.
     pub live: Live,
+    /// Erases per reclaim unit, and how far the media are worn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wear: Option<Wear>,
     /// The reclaim units; absent where nobody asked for the walk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reclaim_units: Option<ReclaimUnits>,
@@ -73,6 +76,9 @@ pub struct Event {
 pub struct DriveState {
     /// Whether FDP is enabled.
     pub fdp: bool,
+    /// Names of the FDP event types that are enabled for any handle.
+    #[serde(default)]
+    pub enabled_events: Vec<String>,
     /// Totals over the life of the drive, resets of the FDP configuration included: what SMART reports.
     pub lifetime: Summary,
     /// Read and compare commands.

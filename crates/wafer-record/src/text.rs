@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use wafer_interface::Bytes;
 
 /// Reports whether a character acts on a terminal instead of being shown: C0, DEL and C1, separators of lines,
 /// and those that change the direction of the text around them.
@@ -80,8 +81,15 @@ fn rounded(value: f64, unit: &str) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
+/// Formats a size of the configuration for a sentence: `64 KiB` for `64KiB`.
+pub(crate) fn power(size: Bytes) -> String {
+    let text = size.to_string();
+    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    format!("{} {}", &text[..unit], &text[unit..])
+}
+
 /// Formats a share as percent, with a decimal below 10 %.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.0995 {
         format!("{:.1} %", 100.0 * share)
     } else {

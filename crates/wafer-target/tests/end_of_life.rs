@@ -66,6 +66,9 @@ fn spare_falls_until_the_media_are_read_only() {
     assert_eq!((CriticalWarning::from(log.critical_warning), log.available_spare), (ended, 0));
     assert_eq!(log.endurance_warning, ended.into_bits());
     assert_eq!(controller.due_events().len(), 1, "a warning that came up is an event");
+    let snapshot = controller.subsystem.drive.snapshot();
+    assert_eq!(snapshot.live.state, "read-only");
+    assert!(snapshot.wear.is_some_and(|wear| wear.read_only && wear.retired > 0));
 
     let range = DsmRange { length: 8.into(), ..Default::default() };
     let deallocate = Sqe {

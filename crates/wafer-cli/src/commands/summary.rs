@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use wafer_lab::Comparison;
+use wafer_record::Record;
 use wafer_record::metrics::sparkline;
-use wafer_record::{Record, VOLUMES};
 
 use wafer_output as output;
 use wafer_output::{HEADER, PLAIN, Table};
@@ -50,11 +50,9 @@ fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
 /// Cumulative WAF at round volumes and at the end, and between them.
 fn volumes(out: &mut impl Write, record: &Record) -> io::Result<()> {
     let logical = record.logical_bytes() as f64;
-    let end = record.volume();
     let mut table = Table::default().numbers(["volume", "host", "media", "WAF", "WAF since"]);
     let mut last = (0.0, 0.0);
-    let round = VOLUMES.into_iter().filter(|volume| volume + 1e-6 < end);
-    for volume in round.chain([end]) {
+    for volume in wafer_record::volumes(record.volume()) {
         let host = (volume * logical).round() as u64;
         let host = host.min(record.summary.host_bytes);
         let Some(media) = record.timeline.media_at(host) else { continue };

@@ -8,14 +8,14 @@ use wafer_interface::{Batch, CommandStream, Completion, Counters};
 use wafer_record::record::{IgnoredOption, SteadyRecord};
 use wafer_record::{
     ArrangementRecord, AttributionRecord, Published, ReclaimUnits, Record, Recorder, Snapshot,
-    TimeRecord,
+    TimeRecord, Wear,
 };
 
 use super::pump::{BATCH, Pump};
 use crate::assemble;
 use crate::clock::{Instant, SystemTime};
 use crate::control::{Control, Stage};
-use crate::drive::{Drive, Watch, snapshot, wear};
+use crate::drive::{Drive, Watch, snapshot};
 use crate::error::LabError;
 use crate::experiment::Experiment;
 use crate::precondition::PreconditionStream;
@@ -331,7 +331,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             started: self.started,
             counters: device.counters(),
             events: device.observer().events,
-            wear: wear(device),
+            wear: Wear::of(device),
             arrangements: ArrangementRecord::all(device),
             attribution: AttributionRecord::of(device),
             figures: self.stream.figures(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Cause, Finding};
 use crate::Record;
+use crate::metrics::AtVolume;
 use crate::settings::keys;
 
 /// Runs whose WAF differ by less than this factor have the same.
@@ -11,34 +12,50 @@ const SAME: f64 = 1.01;
 /// Differences named in a sentence.
 const NAMED: usize = 4;
 
-/// Compares the records with the lowest and the highest WAF; `labels` name them. Nothing for fewer than
-/// two records with host writes.
+/// Compares the records with the lowest and the highest WAF at the volume that all reach; `labels` name them. Nothing
+/// for fewer than two records with host writes.
 pub fn comparison(records: &[Record], labels: &[String]) -> Vec<Finding> {
     let written: Vec<(&Record, &String)> =
         records.iter().zip(labels).filter(|(r, _)| r.summary.host_bytes > 0).collect();
-    let by_waf = |a: &&(&Record, &String), b: &&(&Record, &String)| {
-        a.0.summary.waf.total_cmp(&b.0.summary.waf)
-    };
-    let (Some(best), Some(worst)) = (written.iter().min_by(by_waf), written.iter().max_by(by_waf))
-    else {
-        return Vec::new();
-    };
     if written.len() < 2 {
         return Vec::new();
     }
-    let (best_waf, worst_waf) = (best.0.summary.waf, worst.0.summary.waf);
+    let (volume, wafs) = at_common_volume(&written);
+    let ranked = || written.iter().zip(wafs.iter().copied());
+    let by_waf =
+        |a: &(&(&Record, &String), f64), b: &(&(&Record, &String), f64)| a.1.total_cmp(&b.1);
+    let (Some((best, best_waf)), Some((worst, worst_waf))) =
+        (ranked().min_by(by_waf), ranked().max_by(by_waf))
+    else {
+        return Vec::new();
+    };
     let cause = if worst_waf < SAME * best_waf {
-        Cause::SameWaf
+        Cause::SameWaf { volume }
     } else {
         Cause::Comparison {
             best: best.1.clone(),
             worst: worst.1.clone(),
             best_waf,
             worst_waf,
+            volume,
             differences: differences(best.0, worst.0),
         }
     };
     vec![cause.into()]
+}
+
+/// Returns the WAF of each record at the host writes that all reach, in capacities; without a volume those at the end,
+/// where all are of one length or have no capacity or history to tell.
+fn at_common_volume(written: &[(&Record, &String)]) -> (Option<f64>, Vec<f64>) {
+    let volumes = || written.iter().map(|(record, _)| record.volume());
+    let least = volumes().fold(f64::INFINITY, f64::min);
+    let differ = volumes().any(|volume| volume > SAME * least);
+    let at = |(record, _): &(&Record, &String)| Some(AtVolume::of(record, least)?.waf);
+    let wafs: Option<Vec<f64>> = written.iter().map(at).collect();
+    match wafs.filter(|_| differ) {
+        Some(wafs) => (Some(least), wafs),
+        None => (None, written.iter().map(|(record, _)| record.summary.waf).collect()),
+    }
 }
 
 /// Returns the keys of the provenance in which two records differ, with both values.

@@ -2,6 +2,7 @@
 
 use super::{Beside, Cause, HandleCost, HandleKey, Record, ratio};
 use crate::Series;
+use crate::metrics::parts;
 use serde::Deserialize as _;
 use wafer_interface::FirmwareConfig;
 
@@ -13,8 +14,12 @@ const FEW: f64 = 0.1;
 const AGAIN: f64 = 0.1;
 /// The last tenth of a run is mentioned if its WAF exceeds that of the whole run by this factor.
 const RISING: f64 = 1.05;
-/// A timeline with fewer points has no last tenth worth mentioning.
+/// A timeline with fewer points has no last tenth worth mentioning ...
 const FEWEST_POINTS: usize = 20;
+/// ... nor has a run with fewer collections.
+const FEWEST_COLLECTIONS: u64 = 200;
+/// The costliest handle is named if it costs this many times what the next one does.
+const LEAD: f64 = 1.25;
 /// Pages written in part are mentioned from this share of the host's pages.
 const PARTIAL: f64 = 0.01;
 
@@ -38,7 +43,8 @@ pub(super) fn causes(record: &Record) -> Vec<Cause> {
     if ratio(added, s.host_bytes) < FEW {
         causes.push(Cause::Clean { waf });
     } else {
-        causes.push(Cause::AddedWrites { waf, share: ratio(added, s.media_bytes), bytes: added });
+        let (share, parts) = (ratio(added, s.media_bytes), parts(record));
+        causes.push(Cause::AddedWrites { waf, share, bytes: added, parts });
     }
     causes.extend(adaptive(record));
     if ratio(added, s.host_bytes) < NEGLIGIBLE {
@@ -102,9 +108,14 @@ fn adaptive(record: &Record) -> Option<Cause> {
     })
 }
 
-fn victims(record: &Record) -> Option<Cause> {
+/// Returns the reclaim units that were collected, where they are counted.
+fn collected(record: &Record) -> Option<u64> {
     let s = &record.summary;
-    let collected = s.forced_gc? + s.background_gc? + s.maintained_rus.unwrap_or(0);
+    Some(s.forced_gc? + s.background_gc? + s.maintained_rus.unwrap_or(0))
+}
+
+fn victims(record: &Record) -> Option<Cause> {
+    let (s, collected) = (&record.summary, collected(record)?);
     let pages = u64::from(record.provenance.geometry.as_ref()?.pages_per_ru);
     (collected > 0)
         .then(|| ratio(s.relocated_pages.unwrap_or(0), collected * pages))
@@ -132,8 +143,12 @@ fn streams(record: &Record, added: u64) -> Vec<Cause> {
             causes.push(Cause::OneStream { handle: name, fdp, jobs: jobs(handle) });
         }
         _ => {
-            let costliest = written.iter().max_by_key(|(handle, s)| (moved(s), u16::MAX - handle));
-            if let Some((handle, s)) = costliest.filter(|(_, s)| moved(s) > 0) {
+            let mut by_cost: Vec<&(u16, &Series)> = written.iter().collect();
+            by_cost.sort_by_key(|(_, s)| std::cmp::Reverse(moved(s)));
+            // Of handles that cost the same, the first is none to speak of.
+            let next = by_cost.get(1).map_or(0, |(_, s)| moved(s)) as f64;
+            let leads = |s: &Series| moved(s) > 0 && moved(s) as f64 >= LEAD * next;
+            if let Some((handle, s)) = by_cost.first().filter(|(_, s)| leads(s)) {
                 causes.push(Cause::CostliestHandle {
                     handle: handle.to_string(),
                     moved_share: ratio(moved(s), added),
@@ -155,7 +170,7 @@ fn streams(record: &Record, added: u64) -> Vec<Cause> {
 fn rising(record: &Record, whole: f64) -> Option<Cause> {
     let (host, media) = (&record.timeline.host_bytes, &record.timeline.media_bytes);
     let points = host.len();
-    if points < FEWEST_POINTS {
+    if points < FEWEST_POINTS || collected(record).is_some_and(|count| count < FEWEST_COLLECTIONS) {
         return None;
     }
     let from = points * 9 / 10;

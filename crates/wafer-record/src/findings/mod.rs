@@ -14,6 +14,7 @@ pub use compared::comparison;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::metrics::Part;
 use crate::text::ratio;
 use crate::{AttributionRecord, HandleKey, Record};
 
@@ -62,6 +63,9 @@ pub enum Cause {
         share: f64,
         /// Bytes that hosts did not write.
         bytes: u64,
+        /// What they are, the most first; empty where the source does not count it.
+        #[serde(default)]
+        parts: Vec<Part>,
     },
     /// How much was still valid in collected reclaim units.
     Victims {
@@ -208,11 +212,18 @@ pub enum Cause {
         best_waf: f64,
         /// WAF of the second.
         worst_waf: f64,
+        /// Host writes at which they are compared, capacities; null for the end of runs of one length.
+        #[serde(default)]
+        volume: Option<f64>,
         /// Keys of the provenance in which they differ, with both values.
         differences: Vec<String>,
     },
     /// Runs whose WAF differs by less than 1 %.
-    SameWaf,
+    SameWaf {
+        /// As of a comparison.
+        #[serde(default)]
+        volume: Option<f64>,
+    },
 }
 
 /// What a drive programs media for, beside hosts and garbage collection.

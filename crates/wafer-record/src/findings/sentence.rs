@@ -1,7 +1,8 @@
 //! The sentences about causes.
 
 use super::{Beside, Cause};
-use crate::text::{bytes, percent};
+use crate::metrics::{Part, Written};
+use crate::text::{bytes, percent, power};
 use wafer_interface::Bytes;
 
 /// Returns the title of a finding and the text that follows it.
@@ -18,9 +19,12 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             format!("WAF {waf:.3}: little is relocated."),
             "Reclaim units were empty, or nearly so, when they were collected.".to_owned(),
         ),
-        Cause::AddedWrites { waf, share, bytes: added } => (
-            format!("WAF {waf:.3}: hosts did not write {} of the media writes.", percent(*share)),
-            format!("These {} were relocated by GC or added by read-modify-write.", bytes(*added)),
+        Cause::AddedWrites { waf, share, bytes: added, parts } => (
+            format!("WAF {waf:.3}: {} of the media writes did not come from hosts.", percent(*share)),
+            match parts[..] {
+                [] => format!("The drive wrote these {} for itself.", bytes(*added)),
+                _ => format!("{}.", parts.iter().map(part).collect::<Vec<_>>().join(", ")),
+            },
         ),
         Cause::Victims { valid_share } => (
             format!("A collected reclaim unit still held {} valid pages.", percent(*valid_share)),
@@ -77,9 +81,9 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             format!("The mapping table adds {waf:.3} to the WAF."),
             format!(
                 "Memory holds {} of its {}, and {reads:.2} translation pages are read for each page that hosts \
-                 write. A `firmware.mapping_cache` of {} would hold all of it.",
-                Bytes(*cache_bytes),
-                Bytes(*map_bytes),
+                 write. A `firmware.mapping_cache` of `{}` would hold all of it.",
+                power(Bytes(*cache_bytes)),
+                power(Bytes(*map_bytes)),
                 Bytes(*map_bytes)
             ),
         ),
@@ -123,9 +127,8 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             format!("Save Sequential: handle {handle}."),
             format!(
                 "{} of its bytes are sequential, so its writes would invalidate whole reclaim units one \
-                 after the other; of {collected} collected, {empty} were empty. The others were collected \
-                 too early: {} of all relocated bytes is its data, and {} was caused by its own \
-                 invalidations. Other handles invalidated {} of the invalid bytes in its reclaim units.",
+                 after the other; of its {collected} collected reclaim units, {empty} were empty. The others were \
+                 collected too early: {} of all relocated bytes are its data, and its own invalidations caused {}. Other handles invalidated {} of the invalid bytes in its reclaim units.",
                 percent(*sequential_share),
                 percent(*moved_share),
                 percent(*caused_share),
@@ -140,11 +143,12 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
                 percent(*own_cause)
             ),
         ),
-        Cause::Comparison { best, worst, best_waf, worst_waf, differences } => (
+        Cause::Comparison { best, worst, best_waf, worst_waf, volume, differences } => (
             format!(
                 "{best} writes {} less to the media per host byte than {worst} (WAF {best_waf:.3} and \
-                 {worst_waf:.3}).",
-                percent(1.0 - best_waf / worst_waf)
+                 {worst_waf:.3}{}).",
+                percent(1.0 - best_waf / worst_waf),
+                reached(*volume)
             ),
             if differences.is_empty() {
                 String::new()
@@ -165,8 +169,27 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             format!("Dies are busy for {} of the time.", percent(*busy)),
             format!("Garbage collection takes {} of it.", percent(gc / busy)),
         ),
-        Cause::SameWaf => ("The runs have the same WAF within 1 %.".to_owned(), String::new()),
+        Cause::SameWaf { volume } => {
+            (format!("The runs have the same WAF within 1 %{}.", reached(*volume)), String::new())
+        }
     }
+}
+
+/// Returns the volume at which runs of different length are compared.
+fn reached(volume: Option<f64>) -> String {
+    volume.map_or_else(String::new, |v| format!(", at x{} of host writes", (v * 1e3).round() / 1e3))
+}
+
+fn part(Part { what, bytes: size }: &Part) -> String {
+    let what = match what {
+        Written::Gc => "were relocated by GC",
+        Written::Maintenance => "were moved by wear levelling, refresh and read disturb",
+        Written::Map => "are pages of the map",
+        Written::Parity => "are parity",
+        Written::SlcCache => "went through the SLC cache first",
+        Written::ReadModifyWrite => "were added by read-modify-write",
+    };
+    format!("{} {what}", bytes(*size))
 }
 
 fn one_stream(handle: &str, fdp: bool, jobs: &[String]) -> (String, String) {

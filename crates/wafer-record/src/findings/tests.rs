@@ -2,8 +2,8 @@
 
 use super::attributed::{causes, check, costs};
 use super::*;
-use crate::CollectedRecord;
 use crate::time::{Band, Requests, TimeRecord};
+use crate::{CollectedRecord, Series};
 
 /// Two handles of 1,000 bytes each; the first writes `sequential` of them sequentially.
 fn two(sequential: u64, relocated: [[u64; 2]; 2]) -> AttributionRecord {
@@ -178,4 +178,97 @@ fn what_the_adaptive_policy_chose_is_said_with_its_part_of_the_run() {
     record.arrangements.clear();
     let adapts = |found: &Finding| matches!(found.cause, Cause::Adaptive { .. });
     assert!(!Finding::all(&record).iter().any(adapts));
+}
+
+/// A record of a device with pages of 4 KiB and a capacity of 1 MiB, whose media wrote `media` for 1 MiB a step.
+fn of_counters(counters: wafer_interface::Counters, media: &[u64]) -> Record {
+    const MIB: u64 = 1 << 20;
+    let geometry = crate::record::GeometryRecord {
+        page_bytes: 4096,
+        logical_pages: 256,
+        pages_per_ru: 64,
+        ru_count: 8,
+        groups: 1,
+        forced_free: 1,
+        background_free: 1,
+        overprovisioning: 1.0,
+    };
+    let provenance = crate::record::Provenance { geometry: Some(geometry), ..Default::default() };
+    let host_bytes: Vec<u64> = (1..=media.len() as u64).map(|step| step * MIB).collect();
+    let counters = wafer_interface::Counters {
+        host_bytes: host_bytes.last().copied().unwrap_or(0),
+        media_bytes: media.last().copied().unwrap_or(0),
+        ..counters
+    };
+    let timeline =
+        crate::Timeline { host_bytes, media_bytes: media.to_vec(), ..Default::default() };
+    let snapshot = crate::Snapshot { counters, ..Default::default() };
+    Record::of_snapshot("d".to_owned(), provenance, snapshot, timeline)
+}
+
+#[test]
+fn added_writes_are_named_by_what_they_are() {
+    const MIB: u64 = 1 << 20;
+    let said = |counters: wafer_interface::Counters| {
+        let record = of_counters(counters, &[2 * MIB]);
+        record.findings.unwrap()[0].text.clone()
+    };
+    let pages = |relocated_pages, map_pages| wafer_interface::Counters {
+        host_pages: 256,
+        relocated_pages,
+        map_pages,
+        ..Default::default()
+    };
+    assert_eq!(said(pages(256, 0)), "1.05 MB were relocated by GC.");
+    assert_eq!(said(pages(56, 200)), "819 kB are pages of the map, 229 kB were relocated by GC.");
+    let in_part = wafer_interface::Counters { host_pages: 512, rmw_pages: 300, ..pages(0, 0) };
+    assert_eq!(said(in_part), "1.05 MB were added by read-modify-write.");
+}
+
+#[test]
+fn a_rising_waf_rests_on_many_collections() {
+    const MIB: u64 = 1 << 20;
+    let media: Vec<u64> = (1..=40).map(|step| step * step * MIB).collect();
+    let rises = |forced_gc| {
+        let counters = wafer_interface::Counters { forced_gc, ..Default::default() };
+        let found = of_counters(counters, &media).findings.unwrap();
+        found.iter().any(|f| matches!(f.cause, Cause::Rising { .. }))
+    };
+    assert_eq!([35, 1000].map(rises), [false, true]);
+}
+
+#[test]
+fn runs_are_compared_at_the_volume_that_all_reach() {
+    const MIB: u64 = 1 << 20;
+    let run = |media: &[u64]| of_counters(Default::default(), media);
+    let said = |records: &[Record]| {
+        let labels = ["a", "b"].map(str::to_owned);
+        comparison(records, &labels)[0].title.clone()
+    };
+    // The longer run has the higher WAF at its end, and the same where the other ends.
+    let short = run(&[MIB, 2 * MIB]);
+    let long = run(&[MIB, 2 * MIB, 9 * MIB]);
+    let expected = "The runs have the same WAF within 1 %, at x2 of host writes.";
+    assert_eq!(said(&[short, long]), expected);
+    let equal = [run(&[MIB, 2 * MIB]), run(&[MIB, 4 * MIB])];
+    let expected = "a writes 50 % less to the media per host byte than b (WAF 1.000 and 2.000).";
+    assert_eq!(said(&equal), expected);
+}
+
+#[test]
+fn a_handle_is_the_costliest_only_with_a_lead() {
+    let of = |moved: [u64; 2]| {
+        let mut record = of_counters(Default::default(), &[3 << 20]);
+        for (handle, moved) in (0..).zip(moved) {
+            let series = Series { host_bytes: vec![1 << 19], media_bytes: vec![(1 << 19) + moved] };
+            record.timeline.handles.insert(HandleKey::Handle(handle), series);
+        }
+        let found = Finding::all(&record);
+        found.iter().find_map(|f| match &f.cause {
+            Cause::CostliestHandle { handle, .. } => Some(handle.clone()),
+            _ => None,
+        })
+    };
+    assert_eq!(of([1000, 1010]), None);
+    assert_eq!(of([1000, 2000]).as_deref(), Some("1"));
 }

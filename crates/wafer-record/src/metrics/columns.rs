@@ -5,13 +5,19 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Waf, cumulative, instantaneous};
+use super::{Part, Waf, cumulative, instantaneous, parts};
 use crate::statistics::interpolate;
 use crate::text::ratio;
 use crate::{HandleKey, Record, Series, Snapshot, Timeline};
 
-/// Volumes, in multiples of the logical capacity, at which tables show WAF.
-pub const VOLUMES: [f64; 10] = [1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 25.0, 30.0];
+/// Returns the volumes, in multiples of the logical capacity, at which tables show the WAF of a run that ends at `end`:
+/// round ones, and the end.
+pub fn volumes(end: f64) -> Vec<f64> {
+    const FIRST: [f64; 10] = [1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 25.0, 30.0];
+    let later = (1..).flat_map(|power| [5.0, 10.0, 20.0].map(|first| first * 10f64.powi(power)));
+    let round = FIRST.into_iter().chain(later).take_while(|volume| volume + 1e-6 < end);
+    round.chain([end]).collect()
+}
 
 /// Intervals of instantaneous WAF beside one sample, as shares of the run.
 const SHARES: [f64; 3] = [0.01, 0.05, 0.1];
@@ -21,6 +27,9 @@ const SHARES: [f64; 3] = [0.01, 0.05, 0.1];
 pub struct Metrics {
     /// Share of the media bytes that hosts did not write.
     pub added_share: f64,
+    /// What these are, the most first; absent where the source does not count it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// WAF of the device at each point of the timeline.
     pub device: Ratios,
     /// WAF of each handle at each point of the timeline, and its part in what was relocated.
@@ -28,7 +37,7 @@ pub struct Metrics {
     /// Instantaneous WAF over longer intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Interval>,
-    /// Cumulative WAF at round volumes.
+    /// Cumulative WAF at round volumes and, last, at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<AtVolume>,
     /// Bandwidth of host writes since the point before, bytes per second; where the timeline has times.
@@ -103,10 +112,13 @@ impl Metrics {
         let (host_rates, media_rates) = rates(timeline);
         Metrics {
             added_share: rounded(ratio(summary.added_bytes(), summary.media_bytes)),
+            parts: parts(record),
             device: Ratios::of(&timeline.host_bytes, &timeline.media_bytes),
             handles: handles(timeline),
             intervals: SHARES.iter().filter_map(|share| Interval::of(timeline, *share)).collect(),
-            volumes: VOLUMES.iter().filter_map(|volume| AtVolume::of(record, *volume)).collect(),
+            volumes: (volumes(record.volume()).into_iter())
+                .filter_map(|volume| AtVolume::of(record, volume))
+                .collect(),
             host_bytes_per_second: host_rates,
             media_bytes_per_second: media_rates,
         }
@@ -194,7 +206,8 @@ impl Interval {
 }
 
 impl AtVolume {
-    fn of(record: &Record, volume: f64) -> Option<Self> {
+    /// Returns the WAF at a volume; none beyond the end, and where the history begins later.
+    pub(crate) fn of(record: &Record, volume: f64) -> Option<Self> {
         let logical = record.logical_bytes();
         let host = (volume * logical as f64).round() as u64;
         let end = record.timeline.host_bytes.last().copied()?;
@@ -210,6 +223,7 @@ impl AtVolume {
             interpolate(&points, host as f64)
         });
         let difference_percent = published.map(|theirs| rounded(100.0 * (waf - theirs) / theirs));
+        let volume = rounded(volume);
         Some(AtVolume { volume, waf: rounded(waf), published, difference_percent })
     }
 }
@@ -268,6 +282,14 @@ mod tests {
         assert_eq!(interval.device.instantaneous.len(), interval.points.len());
         assert!(interval.device.instantaneous.iter().all(|waf| *waf == Some(2.0)));
         assert!(Interval::of(&timeline, 0.001).is_none());
+    }
+
+    #[test]
+    fn volumes_are_round_and_end_with_the_run() {
+        assert_eq!(volumes(4.2), [1.0, 2.0, 3.0, 4.2]);
+        assert_eq!(volumes(3.0), [1.0, 2.0, 3.0]);
+        assert_eq!(volumes(0.5), [0.5]);
+        assert_eq!(volumes(1100.0)[9..], [30.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 1100.0]);
     }
 
     #[test]

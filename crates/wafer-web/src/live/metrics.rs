@@ -86,8 +86,9 @@ pub(crate) fn text(
     )?;
     let units =
         GaugeVec::new(Opts::new("wafer_reclaim_units", "Reclaim units by state"), &["state"])?;
-    for (state, count) in ["free", "open", "closed"].into_iter().zip(snapshot.live.free_open_closed)
-    {
+    let retired = snapshot.wear.map_or(0, |wear| wear.retired);
+    let counts = snapshot.live.free_open_closed.into_iter().chain([retired]);
+    for (state, count) in ["free", "open", "closed", "retired"].into_iter().zip(counts) {
         units.with_label_values(&[state]).set(count as f64);
     }
     made.0.register(Box::new(units))?;

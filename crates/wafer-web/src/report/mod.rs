@@ -66,7 +66,7 @@ pub(crate) fn still_page(title: &str, page: &Page) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n<meta http-equiv=\"refresh\" content=\"10\">\n\
          <link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n\
          <link rel=\"stylesheet\" href=\"web/css/wafer.css\">\n<link rel=\"stylesheet\" href=\"web/css/lines.css\">\n\
-         </head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
+         </head>\n<body>\n<main class=\"still\">\n{}</main>\n</body>\n</html>\n",
         still::escape(title),
         still::page(title, page)
     )

@@ -144,7 +144,7 @@ fn ticks(low: f64, high: f64, count: f64, steps: &[f64]) -> Vec<f64> {
 }
 
 fn label(value: f64) -> String {
-    let text = format!("{value:.3}");
+    let text = format!("{value:.9}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -219,9 +219,8 @@ impl Chart<'_> {
             if let Some((x, y)) = end.filter(|(x, _)| *x < 0.995 * high_x) {
                 let (x, y) = (px(x), py(y));
                 svg += &format!(
-                    "<line class=\"end\" x1=\"{x:.1}\" y1=\"{:.1}\" x2=\"{x:.1}\" y2=\"{:.1}\"/>\n",
-                    y - layout.end,
-                    y + layout.end
+                    "<circle class=\"end\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{}\"/>\n",
+                    layout.end
                 );
                 svg += &words(x + layout.tick_y[0], y + layout.tick_y[1], "start", &line.label);
             }

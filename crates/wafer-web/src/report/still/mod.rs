@@ -56,14 +56,31 @@ fn ratio(waf: Option<f64>) -> String {
     waf.map_or_else(|| "–".to_owned(), |waf| format!("{waf:.3}"))
 }
 
+/// As on the scripted page: the space does not break.
 fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+    wafer_record::text::percent(share).replace(' ', "\u{a0}")
+}
+
+/// Returns a whole number with thin spaces between thousands.
+fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join("\u{202f}")
+}
+
+/// Escapes a sentence; a key or value in backticks is code.
+fn words(sentence: &str) -> String {
+    let text = escape(sentence).replace(" %", "\u{a0}%");
+    let part = |(i, part): (usize, &str)| {
+        if i % 2 == 1 { format!("<code>{part}</code>") } else { part.to_owned() }
+    };
+    text.split('`').enumerate().map(part).collect()
 }
 
 fn findings(found: &[Finding]) -> String {
     let items: String = found
         .iter()
-        .map(|f| format!("<li><strong>{}</strong> {}</li>\n", escape(&f.title), escape(&f.text)))
+        .map(|f| format!("<li><strong>{}</strong> {}</li>\n", words(&f.title), words(&f.text)))
         .collect();
     format!("<ul class=\"findings\">\n{items}</ul>\n")
 }
@@ -78,8 +95,9 @@ fn totals(runs: &[Run]) -> String {
     let rows = runs.iter().map(|Run { label, record }| {
         let s = &record.summary;
         let added = record.metrics.as_ref().map_or(0.0, |m| m.added_share);
-        let volume = logical(record)
-            .map_or_else(String::new, |all| format!(" (x{:.3})", s.host_bytes as f64 / all as f64));
+        let volume = logical(record).map_or_else(String::new, |all| {
+            format!(" (x{})", (1e3 * s.host_bytes as f64 / all as f64).round() / 1e3)
+        });
         vec![
             text(label),
             number(ratio((s.host_bytes > 0).then_some(s.waf))),
@@ -130,16 +148,25 @@ fn waf(runs: &[Run]) -> String {
     .svg();
     let at = |run: &Run| run.record.metrics.as_ref().map_or_else(Vec::new, |m| m.volumes.clone());
     let few: Vec<&Run> = runs.iter().take(MOST_RUNS).collect();
-    let mut all: Vec<f64> = few.iter().flat_map(|run| at(run)).map(|v| v.volume).collect();
+    // The last volume of a run is its end.
+    let round =
+        |run: &&Run| at(run).split_last().map_or_else(Vec::new, |(_, round)| round.to_vec());
+    let mut all: Vec<f64> = few.iter().flat_map(round).map(|v| v.volume).collect();
     all.sort_by(f64::total_cmp);
     all.dedup();
-    if !all.is_empty() {
-        let mut columns = vec!["host writes"];
-        columns.extend(few.iter().map(|run| run.label.as_str()));
-        let rows = all.iter().map(|volume| {
-            let found = |run: &&Run| at(run).iter().find(|v| v.volume == *volume).map(|v| v.waf);
-            let mut row = vec![text(&format!("x{volume}"))];
-            row.extend(few.iter().map(|run| number(ratio(found(run)))));
+    if few.iter().any(|run| !at(run).is_empty()) {
+        let names: Vec<String> = all.iter().map(|volume| format!("x{volume}")).collect();
+        let columns = ["host writes"].into_iter().chain(names.iter().map(String::as_str));
+        let columns: Vec<&str> = columns.chain(["last"]).collect();
+        let rows = few.iter().map(|run| {
+            let volumes = at(run);
+            let found = |volume: &f64| volumes.iter().find(|v| v.volume == *volume).map(|v| v.waf);
+            let mut row = vec![text(&run.label)];
+            row.extend(all.iter().map(|volume| number(ratio(found(volume)))));
+            row.push(number(volumes.last().map_or_else(
+                || "–".to_owned(),
+                |end| format!("{:.3} at x{}", end.waf, (end.volume * 1e3).round() / 1e3),
+            )));
             row
         });
         html += &table("Cumulative WAF at round volumes", &columns, rows);
@@ -148,7 +175,8 @@ fn waf(runs: &[Run]) -> String {
 }
 
 fn latencies(runs: &[Run]) -> String {
-    const PERCENTILES: [&str; 4] = ["50", "99", "99.9", "99.99"];
+    const PERCENTILES: [(&str, f64); 4] =
+        [("50", 50.0), ("99", 99.0), ("99.9", 99.9), ("99.99", 99.99)];
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for Run { label, record } in runs {
         let Some(time) = &record.time else { continue };
@@ -157,12 +185,15 @@ fn latencies(runs: &[Run]) -> String {
             let us = |value: f64| number(format!("{value:.1}"));
             let mut row = vec![
                 text(&format!("{label}, {name}")),
-                number(format!("{:.0}", r.iops)),
+                number(count(r.iops.round() as u64)),
                 number(format!("{}/s", bytes(r.bytes_per_second as u64))),
                 us(r.mean_us),
             ];
-            row.extend(PERCENTILES.iter().map(|p| {
-                r.percentiles_us.get(*p).map_or_else(|| number("–".to_owned()), |value| us(*value))
+            row.extend(PERCENTILES.iter().map(|(p, percent)| {
+                // At least one request lies beyond a percentile.
+                let known = r.count as f64 * (1.0 - percent / 100.0) >= 1.0;
+                let value = r.percentiles_us.get(*p).filter(|_| known);
+                value.map_or_else(|| number("–".to_owned()), |value| us(*value))
             }));
             rows.push(row);
         }
@@ -271,12 +302,19 @@ fn units(record: &Record) -> String {
         (valid.len() as u64, valid.iter().sum::<u64>())
     };
     let owned = units.owners.iter().enumerate().map(|(i, key)| (i as i32, name(key)));
-    let rows = std::iter::once((-1, "free".to_owned())).chain(owned).map(|(index, name)| {
-        let (count, valid) = of(index);
-        let all = count * u64::from(units.pages);
+    let retired = units.retired.len() as u64;
+    let unowned = [(-1, "free".to_owned()), (-2, "retired".to_owned())];
+    let unowned = unowned.into_iter().filter(|(index, _)| *index == -1 || retired > 0);
+    let rows = unowned.chain(owned).map(|(index, name)| {
+        let (rus, valid) = match index {
+            -2 => (retired, 0),
+            -1 => (of(-1).0.saturating_sub(retired), 0),
+            _ => of(index),
+        };
+        let all = rus * u64::from(units.pages);
         let share = (index >= 0 && all > 0).then(|| percent(valid as f64 / all as f64));
         let share = share.unwrap_or_else(|| "–".to_owned());
-        vec![text(&name), number(count.to_string()), number(share)]
+        vec![text(&name), number(count(rus)), number(share)]
     });
     table("Reclaim units by owner", &["owner", "RUs", "mean valid share"], rows)
 }
