@@ -113,35 +113,28 @@ impl Subsystem {
         }
     }
 
-    /// Notifies all controllers that the drive no longer keeps what it promises, or does again.
-    pub(crate) fn health_changed(&self, saved: bool) {
-        if !saved {
+    /// Notifies all controllers that the drive is saved or not, or that its spare changed.
+    pub(crate) fn health_changed(&self, before: (bool, Spare), now: (bool, Spare)) {
+        if before.0 && !now.0 {
             self.telemetry_due("the drive cannot be saved");
         }
         for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
             let thresholds = controller.state().thresholds;
-            let [before, now] = [!saved, saved].map(|saved| self.warnings(saved, thresholds));
+            let [before, now] = [before, now].map(|of| self.warnings_of(of, thresholds));
             controller.warnings_changed(before, now);
         }
     }
 
-    /// Notifies all controllers that the spare of the drive changed.
-    pub(crate) fn spare_changed(&self, before: Spare, now: Spare) {
-        let saved = self.drive.is_saved();
-        for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
-            let thresholds = controller.state().thresholds;
-            let [before, now] =
-                [before, now].map(|spare| self.warnings_of(saved, spare, thresholds));
-            controller.warnings_changed(before, now);
-        }
+    /// Returns the critical warnings of the drive with the thresholds of a controller.
+    pub(crate) fn warnings(&self, thresholds: Thresholds) -> CriticalWarning {
+        self.warnings_of((self.drive.is_saved(), self.drive.spare()), thresholds)
     }
 
-    /// Returns the critical warnings of the drive, saved or not, with the thresholds of a controller.
-    pub(crate) fn warnings(&self, saved: bool, thresholds: Thresholds) -> CriticalWarning {
-        self.warnings_of(saved, self.drive.spare(), thresholds)
-    }
-
-    fn warnings_of(&self, saved: bool, spare: Spare, thresholds: Thresholds) -> CriticalWarning {
+    fn warnings_of(
+        &self,
+        (saved, spare): (bool, Spare),
+        thresholds: Thresholds,
+    ) -> CriticalWarning {
         let health = self.faults.health();
         let own = CriticalWarning::new()
             .with_unreliable(!saved)
@@ -158,7 +151,7 @@ impl Controller {
     /// Returns the critical warnings now.
     pub(crate) fn warnings(&self) -> CriticalWarning {
         let thresholds = self.state().thresholds;
-        self.subsystem.warnings(self.subsystem.drive.is_saved(), thresholds)
+        self.subsystem.warnings(thresholds)
     }
 
     /// Has an event sent for each critical warning that came up.

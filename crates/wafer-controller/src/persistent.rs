@@ -57,7 +57,7 @@ impl Subsystem {
 
     /// Logs a SMART snapshot.
     pub(super) fn log_smart(&self) {
-        let warnings = self.warnings(self.drive.is_saved(), Default::default());
+        let warnings = self.warnings(Default::default());
         let smart = self.smart(warnings);
         self.log(PersistentEventType::SMART_SNAPSHOT, NO_CONTROLLER, smart.as_bytes());
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use wafer_drive::{Drive, hyphenated};
+use wafer_drive::{Drive, Spare, hyphenated};
 use wafer_nvme::{
     AsyncEventConfig, Cc, ConnectCommand, ConnectData, DISCOVERY_NQN, HostBehavior, Location,
     MAX_NQN, NvmOpcode, Status, nqn,
@@ -114,6 +114,12 @@ pub struct Subsystem {
 /// Controller IDs that hosts may have.
 const LAST_CNTLID: u16 = 0xffef;
 
+/// Returns a function that calls another with a subsystem as long as that exists.
+fn while_alive<A, F: Fn(&Subsystem, A)>(of: &Arc<Subsystem>, act: F) -> impl Fn(A) + use<A, F> {
+    let of = Arc::downgrade(of);
+    move |what| of.upgrade().map_or((), |subsystem| act(&subsystem, what))
+}
+
 impl Subsystem {
     /// Makes a subsystem without controllers, where every host may do everything. `io_commands` are the commands that
     /// I/O queues execute.
@@ -147,31 +153,21 @@ impl Subsystem {
             faults: Faults::default(),
             controllers: Mutex::default(),
         });
-        let sanitized = Arc::downgrade(&subsystem);
-        subsystem.drive.on_sanitized(move || {
-            if let Some(subsystem) = sanitized.upgrade() {
-                subsystem.sanitized();
-            }
-        });
-        let daily = Arc::downgrade(&subsystem);
-        subsystem.drive.on_day(move || {
-            if let Some(subsystem) = daily.upgrade() {
-                subsystem.log_smart();
-            }
-        });
+        let drive = &subsystem.drive;
+        let sanitized = while_alive(&subsystem, |subsystem, ()| subsystem.sanitized());
+        drive.on_sanitized(move || sanitized(()));
+        let daily = while_alive(&subsystem, |subsystem, ()| subsystem.log_smart());
+        drive.on_day(move || daily(()));
         subsystem.log_power_on();
-        let notified = Arc::downgrade(&subsystem);
-        subsystem.drive.on_health(move |saved| {
-            if let Some(subsystem) = notified.upgrade() {
-                subsystem.health_changed(saved);
-            }
+        drive.on_health(while_alive(&subsystem, |subsystem, saved: bool| {
+            let spare = subsystem.drive.spare();
+            subsystem.health_changed((!saved, spare), (saved, spare));
+        }));
+        let worn = while_alive(&subsystem, |subsystem, spare: [Spare; 2]| {
+            let [before, now] = spare.map(|spare| (subsystem.drive.is_saved(), spare));
+            subsystem.health_changed(before, now);
         });
-        let worn = Arc::downgrade(&subsystem);
-        subsystem.drive.on_spare(move |before, now| {
-            if let Some(subsystem) = worn.upgrade() {
-                subsystem.spare_changed(before, now);
-            }
-        });
+        drive.on_spare(move |before, now| worn([before, now]));
         subsystem
     }
 
@@ -270,7 +266,7 @@ impl Subsystem {
                 async_requests: Default::default(),
                 changed: Default::default(),
                 events: Events {
-                    warnings_due: self.warnings(self.drive.is_saved(), Default::default()),
+                    warnings_due: self.warnings(Default::default()),
                     ..Events::default()
                 },
                 notifications: Default::default(),

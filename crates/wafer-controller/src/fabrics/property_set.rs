@@ -54,8 +54,7 @@ impl PropertySet {
             state.notifications = Default::default();
             state.reservation_masks.clear();
             state.thresholds = Default::default();
-            let (subsystem, saved) = (&controller.subsystem, controller.subsystem.drive.is_saved());
-            state.events.warnings_due = subsystem.warnings(saved, state.thresholds);
+            state.events.warnings_due = controller.subsystem.warnings(state.thresholds);
             state.write_cache = true;
             state.host_behavior = Default::default();
         }

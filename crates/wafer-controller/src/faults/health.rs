@@ -48,7 +48,7 @@ impl Subsystem {
         let controllers = self.controllers();
         let of_hosts = || controllers.iter().filter(|c| c.kind == Kind::Io);
         let before: Vec<_> = of_hosts().map(|c| c.warnings()).collect();
-        let warnings = || self.warnings(self.drive.is_saved(), Default::default());
+        let warnings = || self.warnings(Default::default());
         let own = warnings();
         let changed = change();
         self.log_warnings(own, warnings());
