@@ -21,7 +21,7 @@ ifdef CI
 export CARGO_INCREMENTAL := 0
 endif
 
-.PHONY: help demo test check bench sweep-bench
+.PHONY: help demo test check bench clock-bench sweep-bench
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
@@ -264,6 +264,11 @@ bench: ## How fast the device and trace readers are beside what memory allows, t
 	mkdir -p results
 	$(CARGO) run --release --locked -p wafer-trace --example trace_speed $(CURDIR)/results/trace-speed.md
 	$(CARGO) bench --locked -p wafer-lab --bench device -- --write $(CURDIR)/results/device-speed.md
+
+clock-bench: ## How fast runs with a clock are, to results/clock-speed.md; 15 minutes the first time, then 3; 9 GiB
+	$(BUILD_TOOLS)
+	mkdir -p results
+	scripts/clock-bench $(RELEASE)/wafer results/clock-speed.md
 
 sweep-bench: python-install ## Sweeps by threads, Dask and Ray, to results/sweep-speed.md; a minute
 	$(VENV)/bin/python scripts/sweep-speed results/sweep-speed.md

@@ -113,6 +113,11 @@ impl FirmwareConfig {
         }
     }
 
+    /// Returns whether a read may cause writes.
+    pub fn writes_for_reads(&self) -> bool {
+        self.reads_before_move > 0 || self.mapping_cache.0 > 0
+    }
+
     /// Returns whether reclaim units are closed, moved or retired beside garbage collection.
     pub fn maintains(&self) -> bool {
         let FirmwareConfig { wear_difference, reads_before_move, retire_after, .. } = *self;

@@ -80,6 +80,9 @@ pub struct Batch {
     /// Ticket of each command, chosen by the stream; empty unless the stream waits for completions.
     /// Commands with one ticket belong to one request, which completes with the last of them.
     pub tickets: Vec<u64>,
+    /// Commands that follow later, as far as a stream that waits knows them. A driver may ask memory for what they
+    /// need; nothing else depends on them, and a stream need not name any.
+    pub ahead: Vec<Command>,
 }
 
 /// The completion of a command.
@@ -110,6 +113,7 @@ impl Batch {
     /// Removes all commands and keeps the memory.
     pub fn clear(&mut self) {
         self.truncate(0);
+        self.ahead.clear();
     }
 
     /// Returns why a stream that can do no more has stopped: the batch reached `end`, or the stream ended.

@@ -280,6 +280,7 @@ impl Experiment {
             seed: self.seed,
             until_volume: self.volume.is_some(),
             timed: self.timed,
+            state_only: false,
             pace: self.pace.as_deref(),
             pace_from: self.pace_from.as_deref(),
             pace_place: self.pace_place.as_ref(),

@@ -123,6 +123,11 @@ impl Die {
         freed
     }
 
+    /// Returns when the first work ends.
+    pub(crate) fn next_end(&self) -> Option<Time> {
+        self.queue.front().map(|queued| queued.end)
+    }
+
     /// Returns when the first work that frees a part of the buffer ends.
     pub(crate) fn next_free(&self) -> Option<Time> {
         self.first_program().map(|queued| queued.end)

@@ -13,7 +13,7 @@ pub struct Latencies {
     /// Sums of the parts, by size of the latency: eight classes for each power of two.
     parts: Vec<(u64, Parts)>,
     sum: u128,
-    sum_of_squares: f64,
+    sum_of_squares: u128,
     /// Bytes of all requests.
     pub bytes: u64,
 }
@@ -22,7 +22,7 @@ impl Default for Latencies {
     fn default() -> Self {
         // Two digits always make a histogram.
         let histogram = Histogram::new(2).unwrap_or_else(|_| unreachable!("two digits"));
-        Latencies { histogram, parts: Vec::new(), sum: 0, sum_of_squares: 0.0, bytes: 0 }
+        Latencies { histogram, parts: Vec::new(), sum: 0, sum_of_squares: 0, bytes: 0 }
     }
 }
 
@@ -41,7 +41,7 @@ impl Latencies {
         // It grows by itself.
         let _ = self.histogram.record(time);
         self.sum += u128::from(time);
-        self.sum_of_squares += time as f64 * time as f64;
+        self.sum_of_squares += u128::from(time) * u128::from(time);
         self.bytes += bytes;
         let class = class(time);
         if class >= self.parts.len() {
@@ -87,7 +87,7 @@ impl Latencies {
         if self.count() == 0 {
             return 0.0;
         }
-        (self.sum_of_squares / self.count() as f64 - self.mean().powi(2)).max(0.0).sqrt()
+        (self.sum_of_squares as f64 / self.count() as f64 - self.mean().powi(2)).max(0.0).sqrt()
     }
 
     /// Returns the least latency.

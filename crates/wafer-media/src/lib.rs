@@ -21,7 +21,9 @@
 //!
 //! [`MediaWork`]: wafer_interface::MediaWork
 
+mod agenda;
 mod die;
+mod dies;
 mod directory;
 mod latency;
 mod media;
@@ -29,6 +31,7 @@ mod pacing;
 mod time;
 mod work;
 
+pub use agenda::Agenda;
 pub use die::Work;
 pub use latency::Latencies;
 pub use media::{Done, Kind, Media, Request, Shape};

@@ -60,7 +60,7 @@ impl<O: Observer> Device<O> {
 
     pub(crate) fn apply_all(&mut self, commands: &[Command]) {
         self.counters.commands += commands.len() as u64;
-        let shift = (self.geometry.page_bytes / LBA_BYTES).trailing_zeros();
+        let shift = self.page_shift();
         for command in &commands[..LOOKAHEAD.min(commands.len())] {
             self.prefetch(command, shift);
         }
@@ -78,6 +78,23 @@ impl<O: Observer> Device<O> {
                 at += 1;
             }
         }
+    }
+
+    /// Asks memory for the map of a command that will be applied soon. Changes nothing: a driver that applies commands
+    /// one by one hides latency so, as [`Self::apply`] does within a batch.
+    #[inline]
+    pub fn prefetch_map(&self, command: &Command) {
+        self.prefetch(command, self.page_shift());
+    }
+
+    /// Asks memory for more of what a command needs, whose [map](Self::prefetch_map) is there by now.
+    #[inline]
+    pub fn prefetch_segments(&self, command: &Command) {
+        self.prefetch_segment(command, self.page_shift());
+    }
+
+    fn page_shift(&self) -> u32 {
+        (self.geometry.page_bytes / LBA_BYTES).trailing_zeros()
     }
 
     #[inline(always)]

@@ -13,6 +13,8 @@ use crate::job_stream::JobStream;
 
 /// Commands generated ahead.
 const AHEAD: usize = 256;
+/// How many commands later one follows that is named ahead.
+const LATER: usize = 32;
 
 #[derive(Clone, Debug)]
 pub(super) struct RunningJob {
@@ -146,6 +148,7 @@ impl RunningJob {
             self.in_flight += 1;
             self.last = time;
             batch.commands.push(command);
+            batch.ahead.extend(self.ready.get(self.at + LATER));
             batch.times.push(time);
             batch.tickets.push(self.ticket);
             self.depth.submitted(self.ticket, time);

@@ -62,7 +62,10 @@ impl Phase {
         written: u64,
     ) -> Result<Self, WorkloadError> {
         let mut runners = Vec::new();
-        for (job, spec) in jobs.iter().enumerate().filter(|(_, s)| s.phase == number) {
+        let runs = |spec: &JobSpec| {
+            spec.phase == number && !(options.without_reads && spec.direction == Direction::Read)
+        };
+        for (job, spec) in jobs.iter().enumerate().filter(|(_, spec)| runs(spec)) {
             let stream = JobStream::new(spec, options.seed, job as u32)?;
             let clock = Clock::new(spec, &options.service, now);
             let deadline = spec.runtime.map_or(ENDED, |runtime| {
@@ -203,7 +206,7 @@ impl Phase {
                 continue;
             }
             let (i, until) = self.pick();
-            if self.times[i] == ENDED {
+            if self.times.get(i).is_none_or(|time| *time == ENDED) {
                 return false;
             }
             let runner = &mut self.runners[i];

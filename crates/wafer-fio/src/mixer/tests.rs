@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::job::{Direction, Order};
+use wafer_interface::Op;
 
 /// A random writer without an end, of namespace `number` so that its commands can be told apart.
 fn writer(name: &str, number: u8, block: u64, iodepth: u32) -> JobSpec {
@@ -250,4 +251,35 @@ proptest! {
         }
         prop_assert_eq!(one, parts);
     }
+}
+
+#[test]
+fn without_jobs_that_read_the_others_issue_the_same() {
+    let reader = |name, iodepth, phase| {
+        let job = JobSpec::synthetic(name, Direction::Read, Order::Random, 1 << 30, 4096);
+        JobSpec { iodepth, time_based: true, runtime: Some(0.02), phase, ..job }
+    };
+    let mixed = JobSpec {
+        direction: Direction::ReadWrite,
+        rate_iops: [Some(9_000); 3],
+        ..writer("mixed", 3, 16 << 10, 8)
+    };
+    let first = JobSpec { io_size: 4 << 20, time_based: false, ..writer("first", 0, 4096, 4) };
+    let last = |job: JobSpec| JobSpec { phase: 2, ..job };
+    let mut jobs = vec![reader("beside", 16, 0), first, reader("alone", 4, 1)];
+    jobs.extend(warp().into_iter().map(last));
+    jobs.extend([last(reader("at the end", 64, 2)), last(mixed)]);
+    let commands = |without_reads| {
+        let options = MixerOptions { until_volume: true, without_reads, ..Default::default() };
+        let mut out = Vec::new();
+        Mixer::new(jobs.clone(), &options).unwrap().fill(&mut out, 60_000);
+        out
+    };
+    let (all, some) = (commands(false), commands(true));
+    let reads = |commands: &[Command]| commands.iter().filter(|c| c.op == Op::Read).count();
+    assert!(reads(&all) > reads(&some) && reads(&some) > 0, "{} {}", reads(&all), reads(&some));
+    let of_others = all.iter().filter(|c| c.op == Op::Write || c.namespace.0 == 3);
+    let count = of_others.clone().count();
+    assert!(count > 10_000);
+    assert!(of_others.eq(&some[..count]));
 }

@@ -264,8 +264,12 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             return Ok(Step::Load);
         }
         if done < 3 && precondition.steady {
-            let target =
-                SourceTarget { timed: false, until_volume: true, ..self.experiment.target() };
+            let target = SourceTarget {
+                timed: false,
+                until_volume: true,
+                state_only: true,
+                ..self.experiment.target()
+            };
             let stream = self.experiment.workload.build(&target)?.stream;
             let found = SteadyRecord::default();
             return Ok(Step::Steady(Steady { stream, start: self.device.counters(), found }));

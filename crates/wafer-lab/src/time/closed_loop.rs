@@ -6,7 +6,9 @@ use std::collections::BinaryHeap;
 use wafer_interface::{Batch, CommandStream, Completion, Figure, StreamDescription, StreamState};
 
 /// Commands asked of the stream at once.
-const AHEAD: usize = 64;
+const AHEAD: usize = 256;
+/// How many commands later one follows that is named ahead.
+const LATER: usize = 32;
 
 /// A stream whose commands keep their order, each submitted as soon as one of `queue_depth` places is free.
 /// Times of the stream itself do not count.
@@ -66,6 +68,7 @@ impl CommandStream for ClosedLoop {
             batch.times.push(self.last);
             batch.tickets.push(0);
             self.at += 1;
+            batch.ahead.extend(self.ahead.commands.get(self.at + LATER));
         }
         StreamState::Ready
     }

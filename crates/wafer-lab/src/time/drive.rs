@@ -1,14 +1,11 @@
 //! The loop of a run with a clock: the next thing that happens is a submission, a completion, or an event of the
 //! media.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use wafer_interface::{
     Batch, Command, CommandStream, Completion, LBA_BYTES, Op, StreamDescription, StreamState,
     TimingConfig,
 };
-use wafer_media::{Done, Kind, Media, Request, Shape, Time};
+use wafer_media::{Agenda, Done, Kind, Media, Request, Shape, Time};
 use wafer_record::time::LifeRecord;
 use wafer_record::{Recorder, TimeRecord, endurance};
 
@@ -19,12 +16,18 @@ use crate::source::TimedJob;
 
 /// Commands asked of a stream at once.
 const BATCH: usize = 64;
+/// Commands whose map memory is asked for at once, so that the lookups of their addresses overlap.
+const GROUP: usize = 8;
 
-/// A command that waits for its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
-    time: Time,
-    number: u64,
+/// What happens to a command, in order of time and then of the number: both as one number, and the command's slot.
+type Next = (u128, u64);
+
+fn next(time: Time, number: u64, slot: u64) -> Next {
+    (u128::from(time) << 64 | u128::from(number), slot)
+}
+
+fn time_of((key, _): &Next) -> Time {
+    (key >> 64) as Time
 }
 
 /// Hosts and media of a run with a clock.
@@ -38,16 +41,20 @@ pub(crate) struct TimedRun<'a, const ATTRIBUTION: bool, const TIMED: bool> {
     now: Time,
     /// Since when the media's counts count.
     measured_from: Time,
-    /// Submissions in order of time, and their commands.
-    due: BinaryHeap<Reverse<(Due, u64)>>,
+    /// Submissions.
+    due: Agenda<Next>,
     commands: Slots,
-    /// Completions in order of time.
-    flying: BinaryHeap<Reverse<(Time, u64, u64)>>,
+    /// Completions.
+    flying: Agenda<Next>,
     done: Vec<Done>,
     in_flight: u32,
     number: u64,
     ended: bool,
     limit: u64,
+    /// What the stream appends to.
+    batch: Batch,
+    /// Commands that follow later: those of the first group have had their map memory asked for.
+    ahead: Vec<Command>,
     /// First page of each namespace among all.
     first_pages: Vec<u64>,
     blocks_per_page: u64,
@@ -124,14 +131,16 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             media,
             now: 0,
             measured_from: 0,
-            due: BinaryHeap::new(),
+            due: Agenda::default(),
             commands: Slots::default(),
-            flying: BinaryHeap::new(),
+            flying: Agenda::default(),
             done: Vec::new(),
             in_flight: 0,
             number: 0,
             ended: false,
             limit: limit.unwrap_or(u64::MAX),
+            batch: Batch::default(),
+            ahead: Vec::with_capacity(2 * GROUP),
             first_pages,
             #[cfg(test)]
             applied: Vec::new(),
@@ -151,24 +160,25 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         self.pull()?;
         let mut events = 0u64;
         loop {
-            let due = self.due.peek().map(|Reverse((due, _))| due.time);
-            let flying = self.flying.peek().map(|Reverse((time, _, _))| *time);
-            let media = self.media.next_event();
-            let Some(next) = due.into_iter().chain(flying).chain(media).min() else { break };
-            self.now = self.now.max(next);
-            if media == Some(next) {
-                let mut done = std::mem::take(&mut self.done);
-                self.media.advance(next, &mut done);
-                for done in done.drain(..) {
+            let due = self.due.first().map_or(Time::MAX, time_of);
+            let flying = self.flying.first().map_or(Time::MAX, time_of);
+            let host = due.min(flying);
+            if let Some(moment) = self.media.advance_until_done(host, &mut self.done) {
+                self.now = self.now.max(moment);
+                for done in self.done.drain(..) {
                     self.number += 1;
-                    self.statistics.add(&done, self.commands.get(done.request.ticket));
-                    self.flying.push(Reverse((done.time, self.number, done.request.ticket)));
+                    let slot = done.request.ticket;
+                    self.statistics.add(&done, self.commands.get(slot));
+                    self.flying.push(next(done.time, self.number, slot));
                 }
-                self.done = done;
-            } else if flying == Some(next) {
-                self.complete()?;
+            } else if host == Time::MAX {
+                break;
             } else {
-                self.submit(recorder);
+                self.now = self.now.max(host);
+                match flying == host {
+                    true => self.complete()?,
+                    false => self.submit(recorder),
+                }
             }
             events += 1;
             if events.is_multiple_of(1024) {
@@ -207,7 +217,8 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             if !self.description.waits && self.due.len() >= BATCH {
                 return Ok(());
             }
-            let mut batch = Batch::default();
+            let mut batch = std::mem::take(&mut self.batch);
+            batch.clear();
             let state = self.stream.next(&mut batch, BATCH);
             self.placements.resolve(&mut batch.commands);
             for (at, command) in batch.commands.iter().enumerate() {
@@ -215,6 +226,8 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
                 let ticket = batch.tickets.get(at).copied().unwrap_or(0);
                 self.enqueue(*command, time, ticket);
             }
+            self.expect(&batch.ahead);
+            self.batch = batch;
             match state {
                 StreamState::Ready => {}
                 StreamState::Waiting if self.in_flight == 0 => {
@@ -228,6 +241,19 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         Ok(())
     }
 
+    /// Asks memory for what later commands need: first their map, then, when it is there, what that leads to.
+    fn expect(&mut self, commands: &[Command]) {
+        for command in commands {
+            self.ahead.push(*command);
+            if self.ahead.len() == 2 * GROUP {
+                self.ahead[GROUP..].iter().for_each(|command| self.device.prefetch_map(command));
+                self.ahead
+                    .drain(..GROUP)
+                    .for_each(|command| self.device.prefetch_segments(&command));
+            }
+        }
+    }
+
     /// Returns whether the volume is reached, or the drive is read-only.
     fn is_over(&self) -> bool {
         self.device.counters().host_bytes >= self.limit || self.device.check_writable().is_err()
@@ -237,12 +263,13 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         self.in_flight += 1;
         self.number += 1;
         let slot = self.commands.put(command, ticket);
-        self.due.push(Reverse((Due { time, number: self.number }, slot)));
+        self.due.push(next(time, self.number, slot));
     }
 
     /// Executes the next command in the device and hands its work to the media.
     fn submit(&mut self, recorder: &mut Recorder) {
-        let Some(Reverse((due, slot))) = self.due.pop() else { return };
+        let Some(due) = self.due.pop() else { return };
+        let (time, slot) = (time_of(&due), due.1);
         let (mut command, ticket) = self.commands.get(slot);
         let host = self.device.counters().host_bytes;
         if self.is_over() {
@@ -254,9 +281,9 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         }
         let over = (host + command.written_bytes()).saturating_sub(self.limit);
         command.blocks -= (over / LBA_BYTES) as u32;
-        if self.statistics.submitted(ticket, due.time) {
+        if self.statistics.submitted(ticket, time) {
             self.media.reset_counts();
-            self.measured_from = due.time;
+            self.measured_from = time;
         }
         self.device.observer_mut().work.clear();
         self.device.apply(&[command]);
@@ -278,7 +305,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         let moves = matches!(kind, Kind::Read | Kind::Write);
         let request = Request {
             ticket: slot,
-            submitted: due.time,
+            submitted: time,
             kind,
             page: first + from,
             pages: if moves { (to - from) as u32 } else { 0 },
@@ -289,7 +316,8 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
 
     /// Tells the stream of a completion.
     fn complete(&mut self) -> Result<(), LabError> {
-        let Some(Reverse((time, _, slot))) = self.flying.pop() else { return Ok(()) };
+        let Some(done) = self.flying.pop() else { return Ok(()) };
+        let (time, slot) = (time_of(&done), done.1);
         let (_, ticket) = self.commands.take(slot);
         self.in_flight -= 1;
         // At the volume nothing more is submitted, so the stream need not hear of what completes.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use wafer_interface::TimingConfig;
+use wafer_interface::{Placement, TimingConfig};
 use wafer_media::{Latencies, Media, PARTS, Time, WORKS, Work};
 use wafer_record::time::{Band, Directions, PERCENTILES, Requests};
 use wafer_record::{HandleKey, TimeRecord};
 
-use super::statistics::{Pair, Span, Statistics};
+use super::statistics::{Group, Pair, Span, Statistics};
 
 /// Bands of percentiles whose parts are recorded.
 const BANDS: [(f64, f64); 6] =
@@ -25,17 +25,25 @@ impl Statistics {
         let seconds = (now - from) as f64 / 1e9;
         let mut all = Pair::default();
         let mut jobs: BTreeMap<&str, (Pair, Span)> = BTreeMap::new();
-        for job in self.results() {
-            merge(&mut all, &job.pair);
+        for (number, job) in self.results() {
+            let of_job = self.sum(|group| group.job == Some(number));
+            merge(&mut all, &of_job);
             let (pair, span) = jobs.entry(&job.name).or_insert_with(|| (Pair::default(), job.span));
-            merge(pair, &job.pair);
+            merge(pair, &of_job);
             span.join(job.span);
         }
         if self.jobs.is_empty() {
-            self.namespaces.iter().for_each(|pair| merge(&mut all, pair));
+            all = self.sum(|_| true);
+        }
+        let mut handles: BTreeMap<u16, Latencies> = BTreeMap::new();
+        for (group, latencies) in &self.groups {
+            if !group.is_read && group.placement != Placement::NONE {
+                handles.entry(group.placement.0).or_default().merge(latencies);
+            }
         }
         // Rates are those of the results, without the search for a queue depth before them.
-        let settled = self.results().map(|job| job.span.from).min().filter(|_| self.searches());
+        let settled =
+            self.results().map(|(_, job)| job.span.from).min().filter(|_| self.searches());
         let measured = settled.map_or(seconds, |from| now.saturating_sub(from) as f64 / 1e9);
         let counts = media.counts();
         let whole = (media.die_count() as f64 * (now - from) as f64).max(1.0);
@@ -58,14 +66,14 @@ impl Statistics {
                     ((*name).to_owned(), directions(pair, span.seconds(), Detail::Histogram))
                 })
                 .collect(),
-            handles: (self.handles.iter())
+            handles: (handles.iter())
                 .filter_map(|(handle, all)| {
                     Some((HandleKey::Handle(*handle), requests(all, seconds, Detail::Percentiles)?))
                 })
                 .collect(),
             namespaces: (1..)
-                .zip(&self.namespaces)
-                .map(|(nsid, pair)| (nsid, directions(pair, seconds, Detail::Percentiles)))
+                .zip((0..self.namespaces).map(|at| self.sum(|group| group.namespace.index() == at)))
+                .map(|(nsid, pair)| (nsid, directions(&pair, seconds, Detail::Percentiles)))
                 .collect(),
             dies,
             energy_joules,
@@ -74,6 +82,16 @@ impl Statistics {
             metadata_bytes: counts.metadata_bytes,
             series: self.series.record(now),
         }
+    }
+
+    /// Returns the latencies of the groups that are chosen.
+    fn sum(&self, is_chosen: impl Fn(&Group) -> bool) -> Pair {
+        let mut sum = Pair::default();
+        for (group, latencies) in self.groups.iter().filter(|(group, _)| is_chosen(group)) {
+            let direction = if group.is_read { &mut sum.read } else { &mut sum.write };
+            direction.merge(latencies);
+        }
+        sum
     }
 }
 

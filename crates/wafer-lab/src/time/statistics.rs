@@ -1,8 +1,9 @@
 //! Latencies of a run: by direction, job, handle and namespace.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-use wafer_interface::{Command, Op, Placement, stream};
+use rustc_hash::FxBuildHasher;
+use wafer_interface::{Command, NsId, Op, Placement, stream};
 use wafer_media::{Done, Latencies, Time};
 
 use super::series::Series;
@@ -13,6 +14,17 @@ use crate::source::TimedJob;
 pub(super) struct Pair {
     pub(super) read: Latencies,
     pub(super) write: Latencies,
+}
+
+/// What tells requests apart whose latencies are recorded apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Group {
+    /// None for a stream that names no jobs.
+    pub(super) job: Option<usize>,
+    pub(super) is_read: bool,
+    pub(super) namespace: NsId,
+    /// The placement index that they name.
+    pub(super) placement: Placement,
 }
 
 /// The time in which something is measured.
@@ -39,7 +51,6 @@ impl Span {
 /// What a job has measured.
 pub(super) struct Job {
     pub(super) name: String,
-    pub(super) pair: Pair,
     ramp: Time,
     /// See [`TimedJob::replaces`].
     replaces: Option<usize>,
@@ -51,9 +62,11 @@ pub(super) struct Job {
 pub(super) struct Statistics {
     /// Jobs by number; clones share a name.
     pub(super) jobs: Vec<Job>,
-    pub(super) namespaces: Vec<Pair>,
-    /// Writes by the placement index that they name.
-    pub(super) handles: BTreeMap<u16, Latencies>,
+    pub(super) namespaces: usize,
+    /// Each request is counted once; the record adds groups up.
+    pub(super) groups: Vec<(Group, Latencies)>,
+    /// Where each group is among them.
+    places: HashMap<Group, usize, FxBuildHasher>,
     pub(super) series: Series,
     /// Whether the ramp of any job has ended.
     measures: bool,
@@ -63,7 +76,6 @@ impl Statistics {
     pub(super) fn new(jobs: &[TimedJob], namespaces: usize) -> Self {
         let job = |job: &TimedJob| Job {
             name: job.name.clone(),
-            pair: Pair::default(),
             ramp: job.ramp,
             replaces: job.replaces,
             span: Span::NONE,
@@ -71,8 +83,9 @@ impl Statistics {
         Statistics {
             jobs: jobs.iter().map(job).collect(),
             measures: jobs.is_empty(),
-            namespaces: (0..namespaces).map(|_| Pair::default()).collect(),
-            handles: BTreeMap::new(),
+            namespaces,
+            groups: Vec::new(),
+            places: HashMap::default(),
             series: Series::default(),
         }
     }
@@ -87,7 +100,7 @@ impl Statistics {
     }
 
     /// Returns the jobs whose results count: those that no others replace.
-    pub(super) fn results(&self) -> impl Iterator<Item = &Job> {
+    pub(super) fn results(&self) -> impl Iterator<Item = (usize, &Job)> {
         let replaced =
             |at: usize| self.jobs.iter().any(|job| job.replaces == Some(at) && job.span.to > 0);
         let all = self.jobs.iter().enumerate();
@@ -95,7 +108,6 @@ impl Statistics {
             Some(_) => job.span.to > 0,
             None => !replaced(*at),
         })
-        .map(|(_, job)| job)
     }
 
     /// Returns whether a job has results after a search for its queue depth.
@@ -112,21 +124,21 @@ impl Statistics {
         let latency = done.time - done.request.submitted;
         let bytes = done.request.bytes;
         self.series.add(done.time, is_read, latency, bytes);
-        let mut job = self.jobs.get_mut(stream::job_of(ticket));
-        if job.as_ref().is_some_and(|job| done.request.submitted < job.span.from) {
-            return;
+        let number = stream::job_of(ticket);
+        let mut job = None;
+        if let Some(of) = self.jobs.get_mut(number) {
+            if done.request.submitted < of.span.from {
+                return;
+            }
+            of.span.to = of.span.to.max(done.time);
+            job = Some(number);
         }
-        if let Some(job) = &mut job {
-            job.span.to = job.span.to.max(done.time);
-        }
-        let namespace = self.namespaces.get_mut(command.namespace.index());
-        for pair in job.map(|job| &mut job.pair).into_iter().chain(namespace) {
-            let latencies = if is_read { &mut pair.read } else { &mut pair.write };
-            latencies.add(latency, bytes, &done.parts);
-        }
-        if !is_read && command.placement != Placement::NONE {
-            let handle = self.handles.entry(command.placement.0).or_default();
-            handle.add(latency, bytes, &done.parts);
-        }
+        let Command { namespace, placement, .. } = command;
+        let group = Group { job, is_read, namespace, placement };
+        let at = *self.places.entry(group).or_insert_with(|| {
+            self.groups.push((group, Latencies::default()));
+            self.groups.len() - 1
+        });
+        self.groups[at].1.add(latency, bytes, &done.parts);
     }
 }

@@ -83,8 +83,8 @@ impl Media {
         self.draws += 1;
         let length = self.read_time(mix(self.draws));
         self.counts.dies.add(Work::BackgroundRead, length);
-        self.occupied -= self.dies[die].finish(now);
-        self.dies[die].push(Work::BackgroundRead, now, length, Frees::default());
+        self.occupied -=
+            self.dies.push(die, Work::BackgroundRead, [now, now], length, Frees::default());
     }
 
     /// Adds pages to the programs of a reclaim unit, and starts those that are whole.
@@ -153,9 +153,9 @@ impl Media {
         // A program of fewer pages takes its share of the time: reclaim units need not hold whole programs.
         let length = self.times.program * u64::from(pages) / u64::from(self.stripe);
         self.counts.dies.add(work, length);
-        self.occupied -= self.dies[die].finish(now);
         self.programs += 1;
-        self.dies[die].push(work, ready, length, Frees { room, program: self.programs });
+        let frees = Frees { room, program: self.programs };
+        self.occupied -= self.dies.push(die, work, [now, ready], length, frees);
     }
 
     fn write_metadata(&mut self, now: Time, pages: u32) {
@@ -191,8 +191,8 @@ impl Media {
                 self.erase_owed[die] -= self.times.erase;
                 self.counts.erases += 1;
                 self.counts.dies.add(Work::Erase, self.times.erase);
-                self.occupied -= self.dies[die].finish(now);
-                self.dies[die].push(Work::Erase, now, self.times.erase, Frees::default());
+                let (length, frees) = (self.times.erase, Frees::default());
+                self.occupied -= self.dies.push(die, Work::Erase, [now, now], length, frees);
             }
         }
     }

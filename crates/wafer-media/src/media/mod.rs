@@ -8,14 +8,15 @@ mod reads;
 mod times;
 mod writes;
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use wafer_interface::{GcPacing, MediaWork, RuId, TimingConfig};
 
 use self::times::Times;
 use self::writes::Flush;
-use crate::die::{Die, Room};
+use crate::agenda::Agenda;
+use crate::die::Room;
+use crate::dies::Dies;
 use crate::directory::Directory;
 use crate::pacing::Pacing;
 use crate::time::{Server, Time};
@@ -106,8 +107,13 @@ enum Event {
     Send,
 }
 
-/// Events in order of time, and at the same time in the order in which the requests were submitted.
-type Next = Reverse<(Time, u64, u32, Event)>;
+/// Events in order of time, at the same time in the order in which the requests were submitted, and then in their own:
+/// time and number of the request as one number, the event, and the flight.
+type Next = (u128, Event, u32);
+
+fn time_of((key, ..): &Next) -> Time {
+    (key >> 64) as Time
+}
 
 /// What a reclaim unit has received since it was opened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -130,7 +136,7 @@ pub struct Media {
     unit: u32,
     dies_per_group: u32,
     rus_per_group: u32,
-    dies: Vec<Die>,
+    dies: Dies,
     /// Program data and read data over each channel.
     channels: Vec<[Server; 2]>,
     controller: Server,
@@ -152,7 +158,7 @@ pub struct Media {
     directory: Directory,
     /// What each reclaim unit has received.
     filling: Vec<Filling>,
-    events: BinaryHeap<Next>,
+    events: Agenda<Next>,
     flights: Vec<Flight>,
     free_flights: Vec<u32>,
     /// Writes that wait for room, and since when.
@@ -202,7 +208,7 @@ impl Media {
             unit: (u64::from(config.planes) * config.plane_page.0 / shape.page_bytes) as u32,
             dies_per_group,
             rus_per_group: (shape.ru_count / groups).max(1),
-            dies: vec![Die::default(); config.dies as usize],
+            dies: Dies::new(config.dies as usize),
             channels: vec![Default::default(); config.channels as usize],
             controller: Server::default(),
             command_slots: config.command_slots.map_or(usize::MAX, |slots| slots as usize),
@@ -219,7 +225,7 @@ impl Media {
             occupied: Room::default(),
             directory: Directory::default(),
             filling: vec![Filling::default(); shape.ru_count as usize],
-            events: BinaryHeap::new(),
+            events: Agenda::default(),
             flights: Vec::new(),
             free_flights: Vec::new(),
             parked: VecDeque::new(),
@@ -314,37 +320,53 @@ impl Media {
 
     fn schedule(&mut self, time: Time, flight: u32, event: Event) {
         let number = self.flights[flight as usize].number;
-        self.events.push(Reverse((time, number, flight, event)));
+        self.events.push((u128::from(time) << 64 | u128::from(number), event, flight));
     }
 
     /// Returns when something happens next without another request.
     pub fn next_event(&self) -> Option<Time> {
-        let event = self.events.peek().map(|Reverse((time, ..))| *time);
+        let event = self.events.first().map(time_of);
         let release = match self.parked.is_empty() && self.flushes.is_empty() {
             true => None,
-            false => self.dies.iter().filter_map(Die::next_free).min(),
+            false => self.dies.next_free(),
         };
         event.into_iter().chain(release).min()
     }
 
     /// Removes from the buffer what dies have programmed by `now`.
     fn settle(&mut self, now: Time) {
-        self.dies.iter_mut().for_each(|die| self.occupied -= die.finish(now));
+        self.occupied -= self.dies.finish(now);
     }
 
     /// Lets everything happen up to and including `until` and appends the requests whose completion is known.
     pub fn advance(&mut self, until: Time, done: &mut Vec<Done>) {
         while let Some(at) = self.next_event().filter(|at| *at <= until) {
-            if !self.parked.is_empty() || !self.flushes.is_empty() {
-                self.release(at, done);
+            self.advance_to(at, done);
+        }
+    }
+
+    /// As [`Self::advance`], but stops at the first moment at which the completion of a request becomes known. Returns
+    /// the last moment at which anything happened.
+    pub fn advance_until_done(&mut self, until: Time, done: &mut Vec<Done>) -> Option<Time> {
+        let mut last = None;
+        while let Some(at) = self.next_event().filter(|at| *at <= until) {
+            self.advance_to(at, done);
+            last = Some(at);
+            if !done.is_empty() {
+                break;
             }
-            while let Some(Reverse((time, _, flight, event))) = self.events.peek().copied() {
-                if time > at {
-                    break;
-                }
-                self.events.pop();
-                self.happen(at, flight, event, done);
-            }
+        }
+        last
+    }
+
+    /// Lets everything happen at `at`, before which nothing does.
+    fn advance_to(&mut self, at: Time, done: &mut Vec<Done>) {
+        if !self.parked.is_empty() || !self.flushes.is_empty() {
+            self.release(at, done);
+        }
+        while self.events.first().is_some_and(|next| time_of(next) <= at) {
+            let Some((_, event, flight)) = self.events.pop() else { break };
+            self.happen(at, flight, event, done);
         }
     }
 

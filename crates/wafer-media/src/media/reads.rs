@@ -43,7 +43,6 @@ impl Media {
         let held = |media: &Media| {
             pages.clone().all(|page| media.directory.holds(page, media.occupied.host))
         };
-        // What dies have programmed in the meantime is removed only where it matters: dies are many.
         held(self) && {
             self.settle(now);
             held(self)
@@ -55,7 +54,6 @@ impl Media {
         let place = mix(unit ^ u64::from(ru.0) << 40);
         let die = self.group_die(ru, place);
         let length = self.read_time(place >> 32);
-        self.occupied -= self.dies[die].finish(now);
         let (missed, draws) = (self.times.missed, &mut self.draws);
         let misses = || {
             let mut count = 0;
@@ -67,7 +65,8 @@ impl Media {
                 count += 1;
             }
         };
-        let read = self.dies[die].read(now, length, &self.times.slices, misses);
+        let (freed, read) = self.dies.read(die, now, length, &self.times.slices, misses);
+        self.occupied -= freed;
         self.counts.dies.add(Work::HostRead, length);
         let mut parts = Parts::default();
         parts.add(Part::Reads, read.behind_reads);

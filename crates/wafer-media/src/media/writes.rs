@@ -4,7 +4,6 @@ use wafer_interface::{Cause, MediaWork, RuId};
 
 use super::{Event, Flight, Media};
 use crate::Done;
-use crate::die::Die;
 use crate::time::Time;
 use crate::work::Part;
 
@@ -79,7 +78,10 @@ impl Media {
     }
 
     fn complete_flushes(&mut self, now: Time, done: &mut Vec<Done>) {
-        let oldest = self.dies.iter().filter_map(Die::oldest).min().unwrap_or(u64::MAX);
+        if self.flushes.is_empty() {
+            return;
+        }
+        let oldest = self.dies.oldest().unwrap_or(u64::MAX);
         let mut flushes = std::mem::take(&mut self.flushes);
         flushes.retain(|flush| {
             if oldest > flush.last {
@@ -129,7 +131,7 @@ impl Media {
 
     /// Programs what waits for a whole stripe, if only that could make room.
     fn unblock(&mut self, now: Time) {
-        if !self.parked.is_empty() && self.dies.iter().all(|die| die.next_free().is_none()) {
+        if !self.parked.is_empty() && self.dies.next_free().is_none() {
             self.program_partials(now);
         }
     }

@@ -1,0 +1,160 @@
+//! All dies, and which of them ends something first.
+
+use crate::die::{Die, DieRead, Frees, Room, Slices, Work};
+use crate::time::Time;
+
+/// The dies of a drive. Work that has ended is removed only where it matters: dies are many.
+#[derive(Debug)]
+pub(crate) struct Dies {
+    dies: Vec<Die>,
+    /// When the first work of each die ends.
+    ends: Earliest,
+    /// When the first work of each die ends that frees a part of the write buffer.
+    frees: Earliest,
+}
+
+impl Dies {
+    pub(crate) fn new(count: usize) -> Self {
+        let (ends, frees) = (Earliest::new(count), Earliest::new(count));
+        Dies { dies: vec![Die::default(); count], ends, frees }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.dies.len()
+    }
+
+    /// Removes what a die has done by `now`, and queues work on it that may begin at `from`. Returns the room in the
+    /// write buffer that is free now.
+    pub(crate) fn push(
+        &mut self,
+        die: usize,
+        work: Work,
+        [now, from]: [Time; 2],
+        length: Time,
+        frees: Frees,
+    ) -> Room {
+        // With earlier work of the kind, which is usual, neither time changes.
+        if self.dies[die].next_end().is_some_and(|end| end > now) {
+            self.dies[die].push(work, from, length, frees);
+            if frees.room.total() > 0 && self.frees.of(die) == Earliest::NEVER {
+                self.frees.set(die, self.dies[die].next_free());
+            }
+            return Room::default();
+        }
+        let freed = self.dies[die].finish(now);
+        self.dies[die].push(work, from, length, frees);
+        self.changed(die);
+        freed
+    }
+
+    /// Removes what a die has done by `now`, and reads on it. Also returns the room in the write buffer that is free
+    /// now.
+    pub(crate) fn read(
+        &mut self,
+        die: usize,
+        now: Time,
+        length: Time,
+        slices: &Slices,
+        misses: impl FnMut() -> u64,
+    ) -> (Room, DieRead) {
+        let freed = self.dies[die].finish(now);
+        let read = self.dies[die].read(now, length, slices, misses);
+        self.changed(die);
+        (freed, read)
+    }
+
+    /// Removes what all dies have done by `now`; returns the room in the write buffer that is free now.
+    pub(crate) fn finish(&mut self, now: Time) -> Room {
+        let mut freed = Room::default();
+        while let Some(die) = self.ends.until(now) {
+            freed += self.dies[die].finish(now);
+            self.changed(die);
+        }
+        freed
+    }
+
+    /// Returns when the first work ends that frees a part of the write buffer.
+    pub(crate) fn next_free(&self) -> Option<Time> {
+        self.frees.first()
+    }
+
+    /// Returns the number of the first program that frees a part of the write buffer.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        self.dies.iter().filter_map(Die::oldest).min()
+    }
+
+    fn changed(&mut self, die: usize) {
+        self.ends.set(die, self.dies[die].next_end());
+        self.frees.set(die, self.dies[die].next_free());
+    }
+}
+
+/// The least of a time for each die: a tree in which each node has the lesser of the two below it.
+#[derive(Debug)]
+struct Earliest {
+    /// The root is at 1, and the nodes below `n` at `2n` and `2n + 1`; the leaves begin in the middle.
+    tree: Vec<Time>,
+}
+
+impl Earliest {
+    /// No time.
+    const NEVER: Time = Time::MAX;
+
+    fn new(count: usize) -> Self {
+        Earliest { tree: vec![Self::NEVER; 2 * count.next_power_of_two()] }
+    }
+
+    fn set(&mut self, die: usize, time: Option<Time>) {
+        let mut at = self.tree.len() / 2 + die;
+        let mut time = time.unwrap_or(Self::NEVER);
+        while at > 0 && self.tree[at] != time {
+            self.tree[at] = time;
+            time = time.min(self.tree[at ^ 1]);
+            at /= 2;
+        }
+    }
+
+    fn of(&self, die: usize) -> Time {
+        self.tree[self.tree.len() / 2 + die]
+    }
+
+    fn first(&self) -> Option<Time> {
+        Some(self.tree[1]).filter(|time| *time != Self::NEVER)
+    }
+
+    /// Returns a die whose time is at most `now`.
+    fn until(&self, now: Time) -> Option<usize> {
+        self.first().filter(|time| *time <= now)?;
+        let (mut at, leaves) = (1, self.tree.len() / 2);
+        while at < leaves {
+            at = 2 * at + usize::from(self.tree[2 * at] > now);
+        }
+        Some(at - leaves)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earliest_is_that_of_a_search() {
+        for count in [1usize, 2, 3, 7, 8, 100] {
+            let mut earliest = Earliest::new(count);
+            let mut times = vec![None; count];
+            let mut state = count as u64;
+            for _ in 0..2_000 {
+                state = crate::directory::mix(state + 1);
+                let die = state as usize % count;
+                times[die] = Some(state >> 32 & 63).filter(|time| *time > 5);
+                earliest.set(die, times[die]);
+                assert_eq!(earliest.first(), times.iter().flatten().min().copied());
+                let now = state >> 40 & 63;
+                let found = earliest.until(now);
+                let is_due = |die: usize| times[die].is_some_and(|time| time <= now);
+                assert_eq!(found.is_some(), (0..count).any(is_due));
+                assert!(found.is_none_or(is_due));
+            }
+        }
+    }
+}
