@@ -151,6 +151,11 @@ class DeviceKeys(TypedDict, total=False):
     """Time to read a page from the cells (tR), by page type; one number is the time of every type."""
     timing_program_us: float
     """Time of a one-shot program of all planes."""
+    timing_slc_program_us: float
+    """Time to program one page of every plane in the SLC cache (``firmware.slc_cache``), one bit a cell.
+    """
+    timing_slc_read_us: float
+    """Time to read a page of the SLC cache from the cells."""
     timing_erase_us: float
     """Time to erase a block of all planes."""
     timing_block: str | int
@@ -275,6 +280,8 @@ DOTTED: dict[str, str] = {
     "timing_cell_bits": "timing.cell_bits",
     "timing_read_us": "timing.read_us",
     "timing_program_us": "timing.program_us",
+    "timing_slc_program_us": "timing.slc_program_us",
+    "timing_slc_read_us": "timing.slc_read_us",
     "timing_erase_us": "timing.erase_us",
     "timing_block": "timing.block",
     "timing_slice_us": "timing.slice_us",

@@ -7,9 +7,9 @@ import { exporters } from "./exporting.js";
 import { known } from "./latency_panel.js";
 
 /** Work and parts in the order of a stack; each keeps its colour, and what is not listed comes last. */
-const WORK = ["host_program", "gc_program", "gc_read", "erase", "host_read", "metadata_program", "idle"];
+const WORK = ["host_program", "gc_program", "gc_read", "erase", "host_read", "metadata_program", "fold_program", "idle"];
 const PARTS = ["host programs", "gc programs", "gc reads", "erases", "other reads", "metadata programs", "cells", "controller",
-  "link", "write buffer", "pacing of gc", "channel"];
+  "link", "write buffer", "pacing of gc", "channel", "folds", "map"];
 
 const words = (name) => name.replaceAll("_", " ").replace(/\bgc\b/, "GC");
 const ordered = (values, order) => Object.entries(values ?? {}).filter(([, value]) => value > 0)

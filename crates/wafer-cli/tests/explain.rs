@@ -141,16 +141,14 @@ fn a_map_that_is_partly_in_flash_is_counted_and_explained() {
 }
 
 #[test]
-fn a_run_with_a_clock_refuses_what_has_no_times() {
+fn a_run_with_a_clock_needs_the_times_of_an_slc_cache() {
     let small = ["capacity=1GiB", "--set", "reclaim_unit.size=4MiB", "--set"];
     let arguments = [&["run", "--device", "pm9a3", "--set"][..], &small].concat();
-    for (key, size) in [("slc_cache", "64MiB"), ("mapping_cache", "64KiB")] {
-        let key = format!("firmware.{key}");
-        let set = format!("{key}={size}");
-        let more = [&set, "--fio", "tests/bad/good.fio", "--time"];
-        let output = wafer(&[&arguments[..], &more[..], &["--json", "-"]].concat());
+    for times in [&[][..], &["--set", "timing.slc_read_us=30"]] {
+        let more = ["firmware.slc_cache=64MiB", "--fio", "tests/bad/good.fio", "--time"];
+        let output = wafer(&[&arguments[..], &more[..], times, &["--json", "-"]].concat());
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{text}");
-        assert!(text.contains(&format!("`{key}` has no times yet")), "{text}");
+        assert!(text.contains("needs `timing.slc_program_us` and `timing.slc_read_us`"), "{text}");
     }
 }

@@ -1,9 +1,9 @@
 //! The media work that a device reports is the work that its counters count.
 
-use wafer_device::Device;
-use wafer_interface::{Cause, Closed, MediaWork, Observer, RuId};
+use wafer_device::{Device, DeviceConfig};
+use wafer_interface::{Bytes, Cause, Closed, MediaWork, Observer, RuId};
 
-use crate::devices::{PAGES, all, traffic};
+use crate::devices::{PAGE, PAGES, RUS, all, config, traffic};
 
 /// Replays the work: what is programmed where, and how often everything happened.
 #[derive(Default)]
@@ -17,6 +17,11 @@ struct Media {
     host_reads: u64,
     erased: u64,
     parity: u64,
+    map_reads: u64,
+    map_programs: u64,
+    cached: u64,
+    cache_reads: u64,
+    folded: u64,
 }
 
 impl Observer for Media {
@@ -61,6 +66,16 @@ impl Observer for Media {
                 self.written[ru.index()] = 0;
                 self.erased += 1;
             }
+            MediaWork::Map { reads, programs } => {
+                self.map_reads += u64::from(reads);
+                self.map_programs += u64::from(programs);
+            }
+            MediaWork::CacheProgram { pages } => self.cached += u64::from(pages),
+            MediaWork::CacheRead { first, pages } => {
+                assert!(pages > 0 && first + u64::from(pages) <= RUS * PAGES, "{work:?}");
+                self.cache_reads += u64::from(pages);
+            }
+            MediaWork::Fold { pages } => self.folded += u64::from(pages),
         }
     }
 
@@ -70,9 +85,19 @@ impl Observer for Media {
     }
 }
 
+/// Devices with an SLC cache, behind a write buffer and alone.
+fn cached() -> impl Iterator<Item = DeviceConfig> {
+    [0, 7].into_iter().map(|buffer| {
+        let mut cached = config("greedy");
+        cached.firmware.slc_cache = Bytes(300 * PAGE);
+        cached.firmware.write_buffer = Bytes(buffer * PAGE);
+        cached
+    })
+}
+
 #[test]
 fn reported_work_sums_to_the_counters() {
-    for (at, config) in (0..).zip(all()) {
+    for (at, config) in (0..).zip(all().into_iter().chain(cached())) {
         let mut device = Device::with_observer(&config, at, Media::default()).unwrap();
         let mut silent = Device::new(&config, at).unwrap();
         let commands = traffic(6000, at);
@@ -85,9 +110,13 @@ fn reported_work_sums_to_the_counters() {
         assert_eq!(media.relocated, counted.relocated_pages);
         let page = device.geometry().page_bytes;
         assert_eq!(media.parity, counted.parity_pages);
-        // The map is not reported: a run with a clock refuses it.
-        let programs = media.host + media.relocated + media.parity + counted.map_pages;
-        assert_eq!(programs * page, counted.media_bytes);
+        assert_eq!((media.map_reads, media.map_programs), (counted.map_reads, counted.map_pages));
+        assert_eq!(media.cached, counted.cache_pages);
+        let has_cache = config.firmware.slc_cache.0 > 0;
+        assert_eq!(media.folded, if has_cache { media.host } else { 0 });
+        assert_eq!(media.cache_reads > 0, has_cache);
+        let beside = media.parity + media.map_programs + media.cached;
+        assert_eq!((media.host + media.relocated + beside) * page, counted.media_bytes);
         assert_eq!(media.relocation_reads, counted.relocated_pages);
         assert_eq!(media.erased * PAGES * page, counted.erased_bytes);
         assert!(media.partial_reads > 0 && media.partial_reads <= counted.rmw_pages);

@@ -67,7 +67,7 @@ pub enum Cause {
 /// Programs are exact in place and order: each is a run of pages within one segment, so at most 1/64 of a
 /// reclaim unit for a host. Together with parity they are the media bytes written. Reads name the reclaim unit and the
 /// logical pages but not their place, which the device does not track; of a page whose segment lies in two reclaim units, the read
-/// names the first. A page that was never written is not read.
+/// names the first. A page that was never written is not read; nor is one that waits in a write buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaWork {
     /// Pages are read.
@@ -103,6 +103,33 @@ pub enum MediaWork {
     Erase {
         /// The reclaim unit.
         ru: RuId,
+    },
+    /// Translation pages of a map that is not all in memory are read and programmed, beside the reclaim units
+    /// ([`FirmwareConfig::mapping_cache`](crate::FirmwareConfig::mapping_cache)).
+    Map {
+        /// Pages read.
+        reads: u32,
+        /// Pages programmed.
+        programs: u32,
+    },
+    /// Pages of a host are programmed to the SLC cache
+    /// ([`FirmwareConfig::slc_cache`](crate::FirmwareConfig::slc_cache)).
+    CacheProgram {
+        /// How many pages.
+        pages: u32,
+    },
+    /// Pages are read from the SLC cache for a host, or the rest of one that a host writes in part.
+    CacheRead {
+        /// The first logical page, numbered over all namespaces.
+        first: u64,
+        /// How many.
+        pages: u32,
+    },
+    /// Pages are read from the SLC cache to be folded: the programs and partial reads of a host that follow in the
+    /// same command are theirs.
+    Fold {
+        /// How many pages.
+        pages: u32,
     },
 }
 

@@ -26,6 +26,12 @@ pub struct TimingConfig {
     pub read_us: OneOrMany,
     /// Time of a one-shot program of all planes.
     pub program_us: f64,
+    /// Time to program one page of every plane in the SLC cache (`firmware.slc_cache`), one bit a cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc_program_us: Option<f64>,
+    /// Time to read a page of the SLC cache from the cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc_read_us: Option<f64>,
     /// Time to erase a block of all planes.
     #[serde(default = "erase_us")]
     pub erase_us: f64,
@@ -276,6 +282,12 @@ impl TimingConfig {
         }
         self.read_us.as_slice().iter().try_for_each(|us| time("timing.read_us", *us, 1e-3))?;
         time("timing.program_us", self.program_us, 1e-3)?;
+        for (key, us) in [
+            ("timing.slc_program_us", self.slc_program_us),
+            ("timing.slc_read_us", self.slc_read_us),
+        ] {
+            us.map_or(Ok(()), |us| time(key, us, 1e-3))?;
+        }
         time("timing.erase_us", self.erase_us, 0.0)?;
         time("timing.slice_us", self.slice_us, 0.0)?;
         time("timing.erase_slice_us", self.erase_slice_us, 0.0)?;

@@ -287,16 +287,23 @@ impl Experiment {
         }
     }
 
+    /// Returns whether the state of the drive depends on what is read.
+    pub(crate) fn reads_change_state(&self) -> bool {
+        self.device.config.firmware.writes_for_reads()
+    }
+
     /// Refuses what a run with a clock has no times for.
     fn check_timed_firmware(&self) -> Result<(), LabError> {
         let config = &self.device.config;
         let protected = config.timing.as_ref().is_none_or(|timing| timing.buffer_protected);
+        let has_cache_times = (config.timing.as_ref())
+            .is_none_or(|timing| timing.slc_program_us.and(timing.slc_read_us).is_some());
         let refused = if !self.timed {
             None
-        } else if config.firmware.slc_cache.0 > 0 {
-            Some("`firmware.slc_cache` has no times yet; leave it out of runs with a clock")
-        } else if config.firmware.mapping_cache.0 > 0 {
-            Some("`firmware.mapping_cache` has no times yet; leave it out of runs with a clock")
+        } else if config.firmware.slc_cache.0 > 0 && !has_cache_times {
+            Some(
+                "with `firmware.slc_cache` a run with a clock needs `timing.slc_program_us` and `timing.slc_read_us`",
+            )
         } else if config.firmware.write_buffer.0 > 0 && !protected {
             Some(
                 "`firmware.write_buffer` survives a loss of power, but `timing.buffer_protected` is false",

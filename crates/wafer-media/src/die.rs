@@ -19,12 +19,14 @@ pub enum Work {
     GcProgram,
     /// Programs metadata of the drive.
     MetadataProgram,
-    /// Reads data to relocate, or the rest of a page that a host writes in part.
+    /// Reads data to relocate or fold, the rest of a page that a host writes in part, or a part of the map.
     BackgroundRead,
     /// Erases a block.
     Erase,
     /// Reads for a host.
     HostRead,
+    /// Programs data that leaves the SLC cache.
+    FoldProgram,
 }
 
 /// Work in the queue of a die.
@@ -165,7 +167,9 @@ impl Die {
             0
         } else {
             let slice = match queued.work {
-                Work::HostProgram | Work::GcProgram | Work::MetadataProgram => slices.program,
+                Work::HostProgram | Work::GcProgram | Work::MetadataProgram | Work::FoldProgram => {
+                    slices.program
+                }
                 Work::Erase => slices.erase,
                 Work::BackgroundRead | Work::HostRead => 0,
             };

@@ -4,13 +4,14 @@ use crate::die::Work;
 use crate::time::Time;
 
 /// Kinds of work of a die, in the order of [`DieTimes`].
-pub const WORKS: [Work; 6] = [
+pub const WORKS: [Work; 7] = [
     Work::HostProgram,
     Work::GcProgram,
     Work::MetadataProgram,
     Work::BackgroundRead,
     Work::Erase,
     Work::HostRead,
+    Work::FoldProgram,
 ];
 
 /// Time that dies spent, by kind of work.
@@ -78,10 +79,14 @@ pub enum Part {
     Cells,
     /// The channel, and the wait for it.
     Channel,
+    /// The wait for a program of data that leaves the SLC cache.
+    FoldProgram,
+    /// The read of a part of the map, with all that it waits for.
+    Map,
 }
 
 /// Names of the parts, in order.
-pub const PARTS: [(Part, &str); 12] = [
+pub const PARTS: [(Part, &str); 14] = [
     (Part::Controller, "controller"),
     (Part::Link, "link"),
     (Part::Buffer, "write buffer"),
@@ -94,6 +99,8 @@ pub const PARTS: [(Part, &str); 12] = [
     (Part::Erase, "erases"),
     (Part::Cells, "cells"),
     (Part::Channel, "channel"),
+    (Part::FoldProgram, "folds"),
+    (Part::Map, "map"),
 ];
 
 /// The parts of the time of a request, nanoseconds; they add up to its latency.
@@ -113,6 +120,7 @@ impl Parts {
             Work::BackgroundRead => Part::BackgroundRead,
             Work::Erase => Part::Erase,
             Work::HostRead => Part::Reads,
+            Work::FoldProgram => Part::FoldProgram,
         };
         self.add(part, time);
     }

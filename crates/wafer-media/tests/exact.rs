@@ -29,7 +29,7 @@ prop_compose! {
     ) -> (u16, TimingConfig) {
         let config = TimingConfig {
             dies: dies * u32::from(groups), planes, plane_page: Bytes(pages * PAGE), cell_bits,
-            read_us: OneOrMany::Many(reads), program_us, erase_us, block: Bytes(block * 37 * PAGE),
+            read_us: OneOrMany::Many(reads), program_us, slc_program_us: None, slc_read_us: None, erase_us, block: Bytes(block * 37 * PAGE),
             slice_us, erase_slice_us, missed_slices, resume_us, channels,
             channel_rate: Bytes(0), link_read: Bytes(0), link_write: Bytes(0),
             read_overhead_us: 0.0, write_overhead_us: 0.0, read_iops: None, write_iops: None, command_slots: None,
@@ -53,6 +53,7 @@ prop_compose! {
         gc_host_rate in prop::option::of(20_000_000..2_000_000_000u64), command_slots in prop::option::of(1..6u32),
         metadata in prop_oneof![Just(0.0), 0.0..0.6],
         pages_per_ru in 20..120u32, ru_count in 10..16u32,
+        slc in prop::option::of((us(10_000..300_000), us(5_000..60_000))),
     ) -> (Shape, TimingConfig) {
         let write_buffer = Bytes(buffer_programs * flash.program_bytes() + buffer_rest * PAGE);
         let shape = Shape { page_bytes: PAGE, pages_per_ru, ru_count, groups };
@@ -64,6 +65,7 @@ prop_compose! {
             gc_pacing: if burst.is_some() { GcPacing::Burst } else { GcPacing::Smooth },
             gc_burst: Bytes(burst.unwrap_or(0) * PAGE), gc_credit: credit.map(|pages| Bytes(pages * PAGE)),
             gc_knee, gc_host_rate: gc_host_rate.map(Bytes), metadata,
+            slc_program_us: slc.map(|slc| slc.0), slc_read_us: slc.map(|slc| slc.1),
             ..flash
         };
         (shape, config)
@@ -80,6 +82,8 @@ fn coarse_drive() -> impl Strategy<Value = (Shape, TimingConfig)> {
         let config = TimingConfig {
             read_us: OneOrMany::Many(read_us),
             program_us: coarse(config.program_us),
+            slc_program_us: config.slc_program_us.map(coarse),
+            slc_read_us: config.slc_read_us.map(coarse),
             erase_us: coarse(config.erase_us),
             slice_us: coarse(config.slice_us),
             erase_slice_us: coarse(config.erase_slice_us),
@@ -143,7 +147,7 @@ fn check(
     config: &TimingConfig,
     actions: &[(u64, Action)],
 ) -> Result<(), TestCaseError> {
-    let requests = requests(shape, actions);
+    let requests = requests(shape, config.slc_program_us.is_some(), actions);
     let (mut expected, counts) = simulate(config, shape, &requests);
     expected.sort_by_key(|done| done.request.ticket);
     prop_assert_eq!(expected.len(), requests.len());

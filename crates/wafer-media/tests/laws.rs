@@ -16,6 +16,8 @@ fn timing() -> TimingConfig {
         cell_bits: 3,
         read_us: OneOrMany::One(50.0),
         program_us: 960.0,
+        slc_program_us: None,
+        slc_read_us: None,
         erase_us: 0.0,
         block: Bytes(1 << 20),
         slice_us: 100.0,

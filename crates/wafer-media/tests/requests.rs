@@ -27,6 +27,8 @@ pub(crate) enum Action {
 }
 
 const HANDLES: usize = 2;
+/// Pages that fit into the SLC cache.
+const MOST_CACHED: u32 = 25;
 
 /// Nanoseconds since the action before, and the action. Few pages, so that reads meet the write buffer.
 pub(crate) fn actions() -> impl Strategy<Value = Vec<(u64, Action)>> {
@@ -50,14 +52,25 @@ struct Device {
     /// The open reclaim units of the handles, and that of relocation, with the pages that they have.
     open: [(RuId, u32); HANDLES + 1],
     collected: u32,
+    /// Pages in the SLC cache; none without one.
+    cached: Option<u32>,
     work: Vec<MediaWork>,
 }
 
 impl Device {
-    fn new(shape: Shape) -> Self {
+    fn new(shape: Shape, has_cache: bool) -> Self {
         let mut free: VecDeque<RuId> = (0..shape.ru_count).map(RuId).collect();
         let open = std::array::from_fn(|_| (free.pop_front().unwrap(), 0));
-        Device { shape, free, closed: VecDeque::new(), open, collected: 0, work: Vec::new() }
+        let cached = has_cache.then_some(0);
+        Device {
+            shape,
+            free,
+            closed: VecDeque::new(),
+            open,
+            collected: 0,
+            cached,
+            work: Vec::new(),
+        }
     }
 
     fn close(&mut self, handle: usize) {
@@ -82,7 +95,13 @@ impl Device {
 
     fn collect(&mut self) {
         while self.free.len() < 4 {
-            let victim = self.closed.pop_front().unwrap();
+            self.relocate();
+        }
+    }
+
+    /// Moves the data of the oldest closed reclaim unit.
+    fn relocate(&mut self) {
+        if let Some(victim) = self.closed.pop_front() {
             self.collected += 1;
             // From nothing to nearly all, and as good as all or a single page at times.
             let valid = match self.collected % 3 {
@@ -99,6 +118,29 @@ impl Device {
         }
     }
 
+    /// Writes of a host, through the cache if there is one. What leaves it is not always what comes.
+    fn write(&mut self, handle: usize, pages: u32) {
+        let mut leaving = pages;
+        if let Some(cached) = &mut self.cached {
+            self.work.push(MediaWork::CacheProgram { pages });
+            *cached += pages;
+            leaving = cached.saturating_sub(MOST_CACHED);
+            *cached -= leaving;
+            if leaving > 0 {
+                self.work.push(MediaWork::Fold { pages: leaving });
+            }
+        }
+        self.program(handle, leaving, Cause::HostWrite(RuhId(handle as u16)));
+    }
+
+    /// Reads and programs of the map, at some pages.
+    fn translate(&mut self, page: u64) {
+        if page % 5 < 2 {
+            let (reads, programs) = ((page % 3) as u32, (page % 7) as u32);
+            self.work.push(MediaWork::Map { reads, programs });
+        }
+    }
+
     /// Reads of a range: pages of which every seventh was never written, in two reclaim units.
     fn read(&mut self, page: u64, pages: u32, cause: Cause) {
         let mut at = page;
@@ -106,7 +148,13 @@ impl Device {
             let end = (at / 7 * 7 + 6).min(page + u64::from(pages));
             if end > at {
                 let ru = RuId((at / 5 % u64::from(self.shape.ru_count)) as u32);
-                self.work.push(MediaWork::Read { ru, first: at, pages: (end - at) as u32, cause });
+                let (first, pages) = (at, (end - at) as u32);
+                self.work.push(match self.cached {
+                    Some(_) if cause == Cause::HostRead && at.is_multiple_of(3) => {
+                        MediaWork::CacheRead { first, pages }
+                    }
+                    _ => MediaWork::Read { ru, first, pages, cause },
+                });
             }
             at = end.max(at) + 1;
         }
@@ -114,23 +162,35 @@ impl Device {
 }
 
 /// Returns the requests of actions, and the work of each.
-pub(crate) fn requests(shape: Shape, actions: &[(u64, Action)]) -> Vec<(Request, Vec<MediaWork>)> {
-    let mut device = Device::new(shape);
+pub(crate) fn requests(
+    shape: Shape,
+    has_cache: bool,
+    actions: &[(u64, Action)],
+) -> Vec<(Request, Vec<MediaWork>)> {
+    let mut device = Device::new(shape, has_cache);
     let mut submitted = 0;
     let mut requests = Vec::new();
     for (ticket, (gap, action)) in (0..).zip(actions) {
         submitted += gap;
         let (kind, page, pages) = match *action {
             Action::Read { page, pages } => {
+                device.translate(page);
                 device.read(page, pages, Cause::HostRead);
+                // As if reads had worn a reclaim unit.
+                if page.is_multiple_of(11) {
+                    device.relocate();
+                }
                 (Kind::Read, page, pages)
             }
             Action::Write { page, pages, handle, partial } => {
                 let ruh = RuhId(handle as u16);
-                if partial {
+                if partial && device.cached.is_some() && page.is_multiple_of(2) {
+                    device.work.push(MediaWork::CacheRead { first: page, pages: 1 });
+                } else if partial {
                     device.read(page, 1, Cause::ReadModifyWrite(ruh));
                 }
-                device.program(handle, pages, Cause::HostWrite(ruh));
+                device.write(handle, pages);
+                device.translate(page);
                 device.collect();
                 (Kind::Write, page, pages)
             }

@@ -72,6 +72,11 @@ impl WriteCache {
         WriteCache { kind, most: most.max(1), blocks_per_page, entries, first: 0, waiting }
     }
 
+    /// Returns what it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// Takes a write. What has to leave for it is appended to `out`. Returns how many of its pages are programmed
     /// into the cache, and how many of these only after the rest of the page is read.
     pub fn write(&mut self, command: &Command, out: &mut Vec<Command>) -> (u64, u64) {

@@ -23,7 +23,7 @@ ln -sfn /proc/self/fd /dev/fd
 # The suites wait for it with udevadm settle.
 /usr/lib/systemd/systemd-udevd --daemon
 udevadm settle
-cp /host/wafer /usr/local/bin/
+[ "$TARGET" != ours ] || install -D /host/wafer /usr/local/bin/wafer
 uname -r >$RESULTS/kernel
 . /host/targets.sh
 . "/host/suites/$SUITE.sh" >>"$RESULTS/output" 2>&1

@@ -15,7 +15,7 @@ serve() { # [ARGUMENT...]: starts the server and waits until it listens
 }
 nvmet_up() { # a 1 GiB drive of memory, as nvmet exports it
     local base=/sys/kernel/config/nvmet
-    modprobe -a nvmet-tcp null_blk nr_devices=0 || return 1
+    modprobe nvmet-tcp && modprobe null_blk nr_devices=0 || return 1
     mkdir /sys/kernel/config/nullb/nullb0
     echo 1024 >/sys/kernel/config/nullb/nullb0/size
     for pair in blocksize=4096 memory_backed=1 discard=1 power=1; do

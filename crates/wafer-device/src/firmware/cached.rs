@@ -4,9 +4,11 @@
 //! the device a page that leaves is a host's write. A reclaim unit update lets all pages leave first, so that none
 //! of them enters the new unit.
 
+use std::ops::Range;
+
 use crate::device::Device;
 use crate::geometry::Geometry;
-use wafer_interface::{Cause, Command, LBA_BYTES, Observer, Op};
+use wafer_interface::{Cause, Command, LBA_BYTES, MediaWork, Observer, Op, RuhId};
 use wafer_write_cache::{Kind, WriteCache};
 
 /// The caches of a device in the order in which pages pass through them.
@@ -74,17 +76,31 @@ impl<O: Observer> Device<O> {
                 let size = self.geometry.blocks_per_page();
                 let pages = command.lba / size..(command.lba + blocks).div_ceil(size);
                 let first = self.namespaces[command.namespace.index()].first_page;
+                // Pages of the SLC cache that follow each other.
+                let mut run = first + pages.start..first + pages.start;
                 for page in pages {
-                    if !caches.iter().any(|cache| cache.holds(command.namespace, page)) {
-                        self.translate(first + page, 1, false);
-                        self.read_pages(first + page, 1, Cause::HostRead);
+                    let holder = caches.iter().find(|cache| cache.holds(command.namespace, page));
+                    let at = first + page;
+                    match holder.map(WriteCache::kind) {
+                        Some(Kind::Log) if run.end == at => run.end += 1,
+                        Some(Kind::Log) => {
+                            self.report_cache_read(&run);
+                            run = at..at + 1;
+                        }
+                        Some(Kind::Buffer) => {}
+                        None => {
+                            self.translate(at, 1, false);
+                            self.read_pages(at, 1, Cause::HostRead);
+                        }
                     }
                 }
+                self.report_cache_read(&run);
             }
             Op::Update if within => {
                 let mut out = Vec::new();
                 for at in 0..caches.len() {
                     caches[at].drain(&mut out);
+                    self.report_fold(caches[at].kind(), &out);
                     self.pass(&mut caches[at + 1..], std::mem::take(&mut out));
                 }
                 self.apply_behind(std::slice::from_ref(command));
@@ -98,17 +114,64 @@ impl<O: Observer> Device<O> {
         for cache in caches {
             let mut out = Vec::new();
             for write in &writes {
+                self.report_partial_writes(cache, write);
                 let (programmed, in_part) = cache.write(write, &mut out);
                 self.counters.cache_pages += programmed;
                 self.counters.rmw_pages += in_part;
                 self.counters.media_bytes += programmed * self.geometry.page_bytes;
+                if O::MEDIA && programmed > 0 {
+                    let pages = programmed as u32;
+                    self.observer.media(&MediaWork::CacheProgram { pages });
+                }
             }
+            self.report_fold(cache.kind(), &out);
             writes = out;
         }
         if !writes.is_empty() {
             self.apply_behind(&writes);
             self.counters.commands -= writes.len() as u64;
             writes.iter().for_each(|write| self.count_host_bytes(write, u64::wrapping_sub));
+        }
+    }
+
+    /// Reports the read of a run of pages of the SLC cache for a host.
+    fn report_cache_read(&mut self, pages: &Range<u64>) {
+        if O::MEDIA && !pages.is_empty() {
+            let (first, pages) = (pages.start, (pages.end - pages.start) as u32);
+            self.observer.media(&MediaWork::CacheRead { first, pages });
+        }
+    }
+
+    /// Reports the reads for what a write leaves of its pages, which a cache of flash programs whole.
+    fn report_partial_writes(&mut self, cache: &WriteCache, write: &Command) {
+        if !O::MEDIA || cache.kind() != Kind::Log {
+            return;
+        }
+        let size = self.geometry.blocks_per_page();
+        let end = write.lba + u64::from(write.blocks);
+        let (first, last) = (write.lba / size, (end - 1) / size);
+        let is_part = |page: u64| write.lba > page * size || end < (page + 1) * size;
+        let edges = [Some(first), Some(last).filter(|last| *last > first)];
+        let namespace = &self.namespaces[write.namespace.index()];
+        let (start, slot) = (namespace.first_page, namespace.slots[0]);
+        let slot = self.defined_slot(write.namespace, write.placement).unwrap_or(slot);
+        let cause = Cause::ReadModifyWrite(RuhId(self.handle_of(slot) as u16));
+        for page in edges.into_iter().flatten().filter(|page| is_part(*page)) {
+            let at = start + page;
+            match cache.holds(write.namespace, page) {
+                true => self.observer.media(&MediaWork::CacheRead { first: at, pages: 1 }),
+                false => self.report_reads(at, 1, cause),
+            }
+        }
+    }
+
+    /// Reports that writes leave a cache, if it is one of flash.
+    fn report_fold(&mut self, kind: Kind, writes: &[Command]) {
+        if O::MEDIA && kind == Kind::Log && !writes.is_empty() {
+            let size = self.geometry.blocks_per_page();
+            let pages = |c: &Command| (c.lba + u64::from(c.blocks)).div_ceil(size) - c.lba / size;
+            let pages = writes.iter().map(pages).sum::<u64>() as u32;
+            self.observer.media(&MediaWork::Fold { pages });
         }
     }
 

@@ -3,7 +3,7 @@
 //! Commands know their pages. A collection moves segments, which do not: here each label has a list of the pages that were
 //! given it. A page of the list that has another label by now is passed over.
 
-use wafer_interface::Observer;
+use wafer_interface::{MediaWork, Observer};
 use wafer_translation::Translation;
 
 use crate::device::Device;
@@ -115,5 +115,9 @@ impl<O: Observer> Device<O> {
         self.counters.map_reads += reads;
         self.counters.map_pages += programs;
         self.counters.media_bytes += programs * self.geometry.page_bytes;
+        if O::MEDIA && reads + programs > 0 {
+            let (reads, programs) = (reads as u32, programs as u32);
+            self.observer.media(&MediaWork::Map { reads, programs });
+        }
     }
 }

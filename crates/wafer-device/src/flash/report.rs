@@ -28,7 +28,7 @@ impl<O: Observer> Device<O> {
     }
 
     /// Reports the reads of a run of logical pages: one for each run of pages in one reclaim unit.
-    fn report_reads(&mut self, first: u64, count: u64, cause: Cause) {
+    pub(crate) fn report_reads(&mut self, first: u64, count: u64, cause: Cause) {
         let mut run: Option<(RuIndex, u64, u32)> = None;
         for page in first..first + count {
             let label = self.map.as_slice()[page as usize];

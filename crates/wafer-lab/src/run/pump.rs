@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 
 use wafer_device::Device;
 use wafer_interface::{
-    Batch, Command, CommandStream, Completion, LBA_BYTES, Observer, StreamDescription, StreamState,
+    Batch, Command, CommandStream, Completion, LBA_BYTES, Observer, Op, StreamDescription,
+    StreamState,
 };
 use wafer_record::Recorder;
 
@@ -28,6 +29,8 @@ pub(super) struct Pump {
     pub(super) limit: Option<u64>,
     /// Takes the stream's load instead of its commands.
     pub(super) load: bool,
+    /// Leaves out reads.
+    pub(super) without_reads: bool,
     description: StreamDescription,
     placements: Placements,
     batch: Batch,
@@ -50,6 +53,7 @@ impl Pump {
             total: None,
             limit: None,
             load: false,
+            without_reads: false,
             description,
             placements: Placements::of(device.geometry(), description),
             batch: Batch::with_capacity(BATCH),
@@ -111,6 +115,10 @@ impl Pump {
             return Ok(false);
         }
         self.placements.resolve(&mut batch.commands);
+        let pulled = batch.len() as u64;
+        if self.without_reads {
+            batch.commands.retain(|command| command.op != Op::Read);
+        }
         let before = self.host;
         let limit = self.limit.unwrap_or(u64::MAX);
         self.host = apply(device, &mut batch.commands, limit, before, recorder);
@@ -120,7 +128,7 @@ impl Pump {
             self.completions.extend(batch.tickets.iter().map(completion));
             stream.completed(&self.completions);
         }
-        let idle = self.without_write + batch.len() as u64;
+        let idle = self.without_write + pulled;
         self.without_write = if self.host > before { 0 } else { idle };
         if self.without_write > MOST_WITHOUT_WRITE && self.limit.is_some() {
             return Err(LabError::Run(format!(

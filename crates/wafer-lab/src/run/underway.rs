@@ -236,6 +236,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             Step::Steady(_) => {
                 self.pump.total = Some(capacity);
                 self.pump.limit = Some(self.device.counters().host_bytes + capacity);
+                self.pump.without_reads = !self.experiment.reads_change_state();
             }
             Step::Run => {
                 self.pump.total = self.total();
@@ -317,6 +318,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             self.pump = Pump::new(&self.device, steady.stream.as_ref(), Stage::Preconditioning);
             self.pump.total = Some(capacity * (steady.found.capacities + 1));
             self.pump.limit = Some(end.host_bytes + capacity);
+            self.pump.without_reads = !self.experiment.reads_change_state();
         }
         !ended
     }

@@ -116,6 +116,7 @@ fn name(work: Work) -> &'static str {
         Work::BackgroundRead => "gc_read",
         Work::Erase => "erase",
         Work::HostRead => "host_read",
+        Work::FoldProgram => "fold_program",
     }
 }
 

@@ -45,33 +45,58 @@ fn commands(count: u64) -> Vec<Command> {
 
 #[test]
 fn a_clock_changes_no_counter_of_any_policy() {
-    let commands = commands(60_000);
     for policy in POLICIES {
-        let set = format!("gc.policy={}", policy.name);
-        let device = device_from_text("small.toml", DEVICE, &[set]).unwrap();
-        let mut plain = Device::new(&device.config, 3).unwrap();
-        plain.apply(&commands);
-
-        let watch = Watch::<false, true>::default();
-        let mut timed = Device::with_observer(&device.config, 3, watch).unwrap();
-        timed.observer_mut().wants_work = true;
-        let mut list = commands.clone().into_iter();
-        let listed = stream::from_fn(move |out, max| out.extend(list.by_ref().take(max)));
-        let mut stream = ClosedLoop::new(Box::new(listed), 1, 0);
-        let mut recorder = Recorder::new(100, None);
-        let timing = device.config.timing.as_ref().unwrap();
-        let mut run = TimedRun::new(&mut timed, &mut stream, timing, &[], None).unwrap();
-        run.run(&mut recorder, |_| Ok(())).unwrap();
-        let record = run.record(timing, None);
-
-        assert_eq!(timed.counters(), plain.counters(), "{}", policy.name);
-        assert_eq!(timed.handle_counters(), plain.handle_counters(), "{}", policy.name);
-        let shares: f64 = record.dies.values().sum();
-        assert!((shares - 1.0).abs() < 1e-3, "{}: {shares}", policy.name);
-        let requests = record.read.unwrap().count + record.write.unwrap().count;
-        let moved = commands.iter().filter(|c| c.op != Op::Deallocate).count();
-        assert_eq!(requests, moved as u64);
+        counts_as_without_a_clock(&[&format!("gc.policy={}", policy.name)]);
     }
+}
+
+/// Small enough that everything happens often.
+const FIRMWARE: [&[&str]; 3] = [
+    &["firmware.mapping_cache=16KiB", "firmware.mapping_entries=64"],
+    &["firmware.slc_cache=3MiB", "timing.slc_program_us=150", "timing.slc_read_us=20"],
+    &[
+        "firmware.slc_cache=1MiB",
+        "firmware.write_buffer=256KiB",
+        "firmware.mapping_cache=64KiB",
+        "firmware.mapping_entries=16",
+        "firmware.parity=15",
+        "firmware.reads_before_move=2000",
+        "timing.slc_program_us=150",
+        "timing.slc_read_us=20",
+    ],
+];
+
+#[test]
+fn a_clock_changes_no_counter_of_firmware() {
+    FIRMWARE.iter().for_each(|set| counts_as_without_a_clock(set));
+}
+
+fn counts_as_without_a_clock(set: &[&str]) {
+    let commands = commands(60_000);
+    let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+    let device = device_from_text("small.toml", DEVICE, &set).unwrap();
+    let mut plain = Device::new(&device.config, 3).unwrap();
+    plain.apply(&commands);
+
+    let watch = Watch::<false, true>::default();
+    let mut timed = Device::with_observer(&device.config, 3, watch).unwrap();
+    timed.observer_mut().wants_work = true;
+    let mut list = commands.clone().into_iter();
+    let listed = stream::from_fn(move |out, max| out.extend(list.by_ref().take(max)));
+    let mut stream = ClosedLoop::new(Box::new(listed), 1, 0);
+    let mut recorder = Recorder::new(100, None);
+    let timing = device.config.timing.as_ref().unwrap();
+    let mut run = TimedRun::new(&mut timed, &mut stream, timing, &[], None).unwrap();
+    run.run(&mut recorder, |_| Ok(())).unwrap();
+    let record = run.record(timing, None);
+
+    assert_eq!(timed.counters(), plain.counters(), "{set:?}");
+    assert_eq!(timed.handle_counters(), plain.handle_counters(), "{set:?}");
+    let shares: f64 = record.dies.values().sum();
+    assert!((shares - 1.0).abs() < 1e-3, "{set:?}: {shares}");
+    let requests = record.read.unwrap().count + record.write.unwrap().count;
+    let moved = commands.iter().filter(|c| c.op != Op::Deallocate).count();
+    assert_eq!(requests, moved as u64);
 }
 
 const JOBS: &str = "
@@ -351,4 +376,39 @@ fn tenants_in_time_keep_the_interactive_response_time_law() {
     }
     assert!((shares[0] - 0.4).abs() < 0.02, "{shares:?}");
     assert!(shares[1] < 0.3, "{shares:?}");
+}
+
+#[test]
+fn an_slc_cache_is_fast_until_it_is_full() {
+    let jobs = "[w]\nrw=write\nbs=64k\niodepth=8\nsize=100%\n";
+    let rate = |megabytes: u64, cache: bool| {
+        let jobs = format!("{jobs}io_size={megabytes}m\n");
+        let set = if cache { FIRMWARE[1] } else { &[] };
+        let set = set.iter().map(|set| set.replace("=3MiB", "=16MiB")).collect();
+        let record = time(&jobs, &Options { set, ..Options::default() });
+        record.write.unwrap().bytes_per_second / 1e6
+    };
+    // Four dies program 96 KiB each in 700 us, and 32 KiB in 150 us.
+    let (plain, cached) = (4.0 * 98_304.0 / 700.0, 4.0 * 32_768.0 / 150.0);
+    let (first, second) = (rate(12, true), rate(48, true));
+    assert!((rate(48, false) / plain - 1.0).abs() < 0.15, "{}", rate(48, false));
+    assert!((first / cached - 1.0).abs() < 0.25, "{first}");
+    // A page beyond it costs both programs and the read between.
+    assert!(second < plain, "{second}");
+}
+
+#[test]
+fn a_read_waits_for_its_part_of_the_map() {
+    let jobs = "[r]\nrw=randread\nbs=4k\niodepth=1\ntime_based=1\nruntime=200ms\nsize=100%\n";
+    let mean = |set: &[&str]| {
+        let set = set.iter().map(|set| (*set).to_owned()).collect();
+        let record = time(jobs, &Options { set, ..filled() });
+        let read = record.read.unwrap();
+        (read.mean_us, read.bands.iter().any(|band| band.parts_us.contains_key("map")))
+    };
+    let (without, no_map) = mean(&[]);
+    // Memory holds 4 of 256 translation pages: nearly every read begins with one of the map, of 60 us.
+    let (with, map) = mean(FIRMWARE[0]);
+    assert_eq!((no_map, map), (false, true));
+    assert!((55.0..75.0).contains(&(with - without)), "{with} - {without}");
 }

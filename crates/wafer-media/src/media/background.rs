@@ -2,7 +2,7 @@
 
 use wafer_interface::{Cause, MediaWork, RuId};
 
-use super::{Filling, Media};
+use super::{Filling, Kind, Media};
 use crate::die::{Frees, Room, Work};
 use crate::directory::mix;
 use crate::pacing::{Due, Move};
@@ -14,6 +14,8 @@ impl Media {
         let work = std::mem::take(&mut self.flights[flight as usize].work);
         // Valid pages of the victim whose collection is told, and how many of them a read of the cells brings.
         let (mut moved, mut per_read) = (0, 256);
+        let is_read = self.flights[flight as usize].request.kind == Kind::Read;
+        let mut folds = false;
         for work in &work {
             match *work {
                 MediaWork::Read { pages, cause: Cause::Relocation { .. }, .. } => {
@@ -33,10 +35,31 @@ impl Media {
                     let die = self.group_die(ru, mix(self.draws));
                     self.background_read(die, now);
                 }
-                MediaWork::Read { .. } => {}
-                MediaWork::Parity { pages, .. } => {
-                    self.parity_owed += pages;
-                    self.write_parity(now);
+                MediaWork::CacheRead { .. } if !is_read => self.read_cache(now),
+                MediaWork::Read { .. } | MediaWork::CacheRead { .. } => {}
+                MediaWork::Parity { pages, .. } => self.write_beside(pages, now),
+                MediaWork::Map { reads, programs } => {
+                    // A host's read waits for its part of the map, and has read it.
+                    for _ in 0..if is_read { 0 } else { reads } {
+                        let die = self.any_die();
+                        self.background_read(die, now);
+                    }
+                    self.write_beside(programs, now);
+                }
+                MediaWork::CacheProgram { pages } => {
+                    self.fill_cache(pages, now);
+                    self.write_metadata(now, pages);
+                }
+                MediaWork::Fold { pages } => {
+                    folds = true;
+                    self.fold(pages, now);
+                }
+                MediaWork::Program { ru, pages, .. } if folds => {
+                    if self.gc_buffered {
+                        self.occupied.relocated += u64::from(pages) * self.shape.page_bytes;
+                    }
+                    self.fill(ru, pages, now, Work::FoldProgram);
+                    self.pacing.host_wrote(u64::from(pages));
                 }
                 MediaWork::Program { ru, pages, .. } => {
                     self.occupied.host += u64::from(pages) * self.shape.page_bytes;
@@ -146,12 +169,25 @@ impl Media {
 
     /// Programs pages on a die.
     fn program(&mut self, die: usize, now: Time, pages: u32, work: Work, room: Room) {
+        // A program of fewer pages takes its share of the time: reclaim units need not hold whole programs.
+        let length = self.times.program * u64::from(pages) / u64::from(self.stripe);
+        self.queue_program(die, now, pages, length, work, room);
+    }
+
+    /// Queues a program of so long on a die, once its pages are there over the channel.
+    pub(super) fn queue_program(
+        &mut self,
+        die: usize,
+        now: Time,
+        pages: u32,
+        length: Time,
+        work: Work,
+        room: Room,
+    ) {
         let bytes = u64::from(pages) * self.shape.page_bytes;
         let channel = die % self.channels.len();
         let ready = self.channels[channel][0].serve(now, self.times.channel.time(bytes));
         self.counts.channel_bytes += bytes;
-        // A program of fewer pages takes its share of the time: reclaim units need not hold whole programs.
-        let length = self.times.program * u64::from(pages) / u64::from(self.stripe);
         self.counts.dies.add(work, length);
         self.programs += 1;
         let frees = Frees { room, program: self.programs };
@@ -167,12 +203,19 @@ impl Media {
         }
     }
 
-    /// Programs parity a stripe at a time. Its bytes are the device's to count.
-    fn write_parity(&mut self, now: Time) {
-        while self.parity_owed >= self.stripe {
-            self.parity_owed -= self.stripe;
+    /// Programs parity and the map a stripe at a time. Their bytes are the device's to count.
+    pub(super) fn write_beside(&mut self, pages: u32, now: Time) {
+        self.beside_owed += pages;
+        while self.beside_owed >= self.stripe {
+            self.beside_owed -= self.stripe;
             self.program_beside(now);
         }
+    }
+
+    /// Draws one of all dies.
+    pub(super) fn any_die(&mut self) -> usize {
+        self.draws += 1;
+        (mix(self.draws) % self.dies.len() as u64) as usize
     }
 
     /// Programs a stripe of what lies beside reclaim units, on the dies in turn.
@@ -189,11 +232,16 @@ impl Media {
             self.erase_owed[die] += self.erase_share;
             while self.times.erase > 0 && self.erase_owed[die] >= self.times.erase {
                 self.erase_owed[die] -= self.times.erase;
-                self.counts.erases += 1;
-                self.counts.dies.add(Work::Erase, self.times.erase);
-                let (length, frees) = (self.times.erase, Frees::default());
-                self.occupied -= self.dies.push(die, Work::Erase, [now, now], length, frees);
+                self.erase_block(die, now);
             }
         }
+    }
+
+    /// Erases a block of a die.
+    pub(super) fn erase_block(&mut self, die: usize, now: Time) {
+        let (length, frees) = (self.times.erase, Frees::default());
+        self.counts.erases += 1;
+        self.counts.dies.add(Work::Erase, length);
+        self.occupied -= self.dies.push(die, Work::Erase, [now, now], length, frees);
     }
 }

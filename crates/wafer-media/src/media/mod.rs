@@ -1,9 +1,11 @@
 //! The drive in time: commands arrive with the work that they cause, and complete.
 //!
 //! Here: controller, link and the order of events. `reads.rs`: reads of hosts. `writes.rs`: pacing, the write
-//! buffer and flushes. `background.rs`: programs, relocation, erases and metadata. `times.rs`: the configuration.
+//! buffer and flushes. `background.rs`: programs, relocation, erases and metadata. `cache.rs`: the SLC cache. `times.rs`:
+//! the configuration.
 
 mod background;
+mod cache;
 mod reads;
 mod times;
 mod writes;
@@ -12,6 +14,7 @@ use std::collections::VecDeque;
 
 use wafer_interface::{GcPacing, MediaWork, RuId, TimingConfig};
 
+use self::cache::Cache;
 use self::times::Times;
 use self::writes::Flush;
 use crate::agenda::Agenda;
@@ -86,6 +89,8 @@ struct Flight {
     work: Vec<MediaWork>,
     /// Reads of cells that are not there yet.
     missing: u32,
+    /// When it began to wait for a part of the map.
+    mapping: Option<Time>,
     /// When the last of them was, and what its time consists of.
     last: (Time, Parts),
 }
@@ -176,8 +181,9 @@ pub struct Media {
     /// Pages of metadata owed, with 32 bits of fraction.
     metadata: u64,
     metadata_share: u64,
-    /// Pages of parity that are not programmed yet.
-    parity_owed: u32,
+    /// Pages of parity and of the map that are not programmed yet.
+    beside_owed: u32,
+    cache: Cache,
     next_metadata_die: usize,
     number: u64,
     draws: u64,
@@ -238,7 +244,11 @@ impl Media {
             metadata: 0,
             metadata_share: (config.metadata * 4_294_967_296.0) as u64,
             next_metadata_die: 0,
-            parity_owed: 0,
+            beside_owed: 0,
+            cache: Cache::new(
+                config.dies,
+                config.block.0 / u64::from(config.cell_bits) / shape.page_bytes,
+            ),
             number: 0,
             draws: 0,
             counts: MediaCounts::default(),
@@ -307,12 +317,21 @@ impl Media {
                 let old = &mut self.flights[flight as usize];
                 old.work.extend_from_slice(work);
                 (old.number, old.request, old.parts) = (number, request, parts);
-                (old.missing, old.last) = (0, last);
+                (old.missing, old.last, old.mapping) = (0, last, None);
                 flight
             }
             None => {
                 let work = work.to_vec();
-                self.flights.push(Flight { number, request, parts, work, missing: 0, last });
+                let mapping = None;
+                self.flights.push(Flight {
+                    number,
+                    request,
+                    parts,
+                    work,
+                    missing: 0,
+                    mapping,
+                    last,
+                });
                 self.flights.len() as u32 - 1
             }
         }
@@ -392,7 +411,13 @@ impl Media {
             Event::Brought => {
                 let flight_data = &mut self.flights[flight as usize];
                 flight_data.missing -= 1;
-                if flight_data.missing == 0 {
+                if flight_data.missing > 0 {
+                    return;
+                }
+                if let Some(since) = flight_data.mapping.take() {
+                    flight_data.parts.add(Part::Map, now - since);
+                    self.read_data(now, flight);
+                } else {
                     // What is not told by the slowest read was the channel.
                     let (end, mut parts) = flight_data.last;
                     parts.add(Part::Channel, now - end);

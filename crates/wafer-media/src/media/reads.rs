@@ -9,13 +9,44 @@ use crate::time::Time;
 use crate::work::{Part, Parts};
 
 impl Media {
-    /// Reads what a host asks for: from the buffer, from the cells, or nothing where nothing was written.
+    /// Reads the part of the map that a host's read needs, if it is not in memory, and then the data. Also begins what
+    /// the read causes beside.
     pub(super) fn read(&mut self, now: Time, flight: u32) {
+        let mut reads = 0;
+        let mut causes = false;
+        for work in &self.flights[flight as usize].work {
+            match work {
+                MediaWork::Read { cause: Cause::HostRead, .. } | MediaWork::CacheRead { .. } => {}
+                MediaWork::Map { reads: more, programs } => {
+                    reads += more;
+                    causes |= *programs > 0;
+                }
+                _ => causes = true,
+            }
+        }
+        if causes {
+            self.background(now, flight);
+        }
+        if reads == 0 {
+            return self.read_data(now, flight);
+        }
+        self.flights[flight as usize].mapping = Some(now);
+        for _ in 0..reads {
+            let die = self.any_die();
+            self.draws += 1;
+            let length = self.read_time(mix(self.draws));
+            self.read_die(now, flight, die, length, 1);
+        }
+    }
+
+    /// Reads what a host asks for: from the buffer, from the cells, or nothing where nothing was written.
+    pub(super) fn read_data(&mut self, now: Time, flight: u32) {
         let work = std::mem::take(&mut self.flights[flight as usize].work);
         let reads = work.iter().filter_map(|work| match *work {
             MediaWork::Read { ru, first, pages, cause: Cause::HostRead } => {
-                Some((ru, first, pages))
+                Some((Some(ru), first, pages))
             }
+            MediaWork::CacheRead { first, pages } => Some((None, first, pages)),
             _ => None,
         });
         for (ru, mut at, mut left) in reads {
@@ -49,11 +80,18 @@ impl Media {
         }
     }
 
-    /// Reads `pages` pages of one unit from the cells.
-    fn read_cells(&mut self, now: Time, flight: u32, ru: RuId, unit: u64, pages: u32) {
-        let place = mix(unit ^ u64::from(ru.0) << 40);
-        let die = self.group_die(ru, place);
-        let length = self.read_time(place >> 32);
+    /// Reads `pages` pages of one unit from the cells of a reclaim unit, or of the SLC cache.
+    fn read_cells(&mut self, now: Time, flight: u32, ru: Option<RuId>, unit: u64, pages: u32) {
+        let place = mix(unit ^ u64::from(ru.map_or(u32::MAX, |ru| ru.0)) << 40);
+        let (die, length) = match ru {
+            Some(ru) => (self.group_die(ru, place), self.read_time(place >> 32)),
+            None => ((place % self.dies.len() as u64) as usize, self.times.cache_read),
+        };
+        self.read_die(now, flight, die, length, pages);
+    }
+
+    /// Reads `pages` pages from the cells of a die.
+    fn read_die(&mut self, now: Time, flight: u32, die: usize, length: Time, pages: u32) {
         let (missed, draws) = (self.times.missed, &mut self.draws);
         let misses = || {
             let mut count = 0;

@@ -10,6 +10,9 @@ use crate::time::{Rate, Time, from_us};
 pub(super) struct Times {
     pub(super) read: Vec<Time>,
     pub(super) program: Time,
+    /// A program and a read of the SLC cache.
+    pub(super) cache_program: Time,
+    pub(super) cache_read: Time,
     pub(super) erase: Time,
     pub(super) slices: Slices,
     /// Share of missed points, of 2^32.
@@ -44,6 +47,8 @@ impl Times {
         Times {
             read: reads.iter().map(|t| us(*t)).collect(),
             program: us(config.program_us),
+            cache_program: us(config.slc_program_us.unwrap_or_default()),
+            cache_read: us(config.slc_read_us.unwrap_or_default()),
             erase: us(config.erase_us),
             slices: Slices {
                 program: us(config.slice_us),

@@ -104,13 +104,19 @@ impl Media {
     }
 
     fn buffered(&self, flight: u32) -> u64 {
-        let pages = self.flights[flight as usize].work.iter().map(|work| match work {
+        let work = self.flights[flight as usize].work.iter();
+        let mut folds = false;
+        let pages = work.map(|work| match work {
             MediaWork::Program {
                 pages,
                 cause: Cause::HostWrite(_) | Cause::ReadModifyWrite(_),
                 ..
-            } => u64::from(*pages),
-            _ => 0,
+            } if !folds => u64::from(*pages),
+            MediaWork::CacheProgram { pages } => u64::from(*pages),
+            _ => {
+                folds |= matches!(work, MediaWork::Fold { .. });
+                0
+            }
         });
         pages.sum::<u64>() * self.shape.page_bytes
     }
@@ -141,6 +147,9 @@ impl Media {
             if self.filling_room(ru).total() > 0 {
                 self.program_partial(ru, now);
             }
+        }
+        if self.cache.filling > 0 {
+            self.program_cache(now);
         }
     }
 

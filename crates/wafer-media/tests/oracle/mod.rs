@@ -27,10 +27,17 @@
 //!   A read of the cells brings the valid pages of its unit: what it brings beyond one move is there for the next ones.
 //!   `gc_host_rate` holds while that share is at least a page for every 50 pages of hosts.
 //!
+//! - **The SLC cache** takes what hosts write, a program for each `unit` of pages, on the dies in turn. Each frees its
+//!   pages in the buffer. When a die has programmed a block of one bit a cell, it erases one. Of what leaves, each whole
+//!   `unit` is a background read; its programs take no room of hosts, and with `gc_buffered` that of relocation.
+//! - **The map**: a host's read first reads its parts of the map, all at once, and then its data. Parts that anything else
+//!   reads are background reads. Programs of the map join those of parity.
+//!
 //! **Draws** are by counter: draw `n` is `mix(n)`, the finaliser of SplitMix64, of a counter that every draw
-//! increments, in the order of events: the die of a background read, then its page type; missed points, one draw each
+//! increments, in the order of events: the die of a background read or of a read of the map, then its page type (the
+//! SLC cache has one); missed points, one draw each
 //! until `mix(n) / 2^64` is at least `missed_slices`. By hash and not drawn are the die of a unit
-//! (`h = mix(unit xor ru x 2^40)`: die `h`, page type `h / 2^32`) and that of program `k` of a reclaim unit
+//! (`h = mix(unit xor ru x 2^40)`: die `h`, page type `h / 2^32`; `ru` of the cache is 2^32 - 1) and that of program `k` of a reclaim unit
 //! (`k + mix(ru) mod 2^32`), each modulo the number.
 
 mod die;

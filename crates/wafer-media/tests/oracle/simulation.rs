@@ -27,6 +27,8 @@ struct Flight<'a> {
     /// Reads of cells so far, those whose data is not there yet, and the last that ended: when, and which.
     units: u32,
     missing: u32,
+    /// Since when it waits for its part of the map.
+    waits_for_map: Option<Time>,
     last: (Time, u32, Parts),
 }
 
@@ -70,6 +72,12 @@ struct Drive<'a> {
     metadata: u64,
     next_metadata: usize,
     parity: u64,
+    /// The SLC cache: pages that wait for a program, programs so far, pages of each die since its last erase, and pages
+    /// that leave and were not read.
+    cached: u64,
+    cache_programs: usize,
+    cache_blocks: Vec<u64>,
+    folded: u64,
     programs: u64,
     draws: u64,
     counts: MediaCounts,
@@ -127,6 +135,10 @@ pub(crate) fn simulate(
         metadata: 0,
         next_metadata: 0,
         parity: 0,
+        cached: 0,
+        cache_programs: 0,
+        cache_blocks: vec![0; config.dies as usize],
+        folded: 0,
         programs: 0,
         draws: 0,
         counts: MediaCounts::default(),
@@ -140,6 +152,7 @@ pub(crate) fn simulate(
             parts,
             units: 0,
             missing: 0,
+            waits_for_map: None,
             last: (0, 0, parts),
         });
         drive.events.push((request.submitted, number, Event::Submit));
@@ -217,7 +230,14 @@ impl Drive<'_> {
             }
             Event::Brought => {
                 self.flights[number].missing -= 1;
-                if self.flights[number].missing == 0 {
+                if self.flights[number].missing > 0 {
+                    return;
+                }
+                if let Some(since) = self.flights[number].waits_for_map {
+                    self.flights[number].waits_for_map = None;
+                    add(&mut self.flights[number].parts, Part::Map, now - since);
+                    self.read_data(number);
+                } else {
                     let (end, _, parts) = self.flights[number].last;
                     let flight = &mut self.flights[number];
                     for (own, part) in flight.parts.0.iter_mut().zip(parts.0) {
@@ -339,11 +359,18 @@ impl Drive<'_> {
 
     fn has_room(&self, number: usize) -> bool {
         let mut need = 0;
-        for work in self.flights[number].work {
-            if let MediaWork::Program { pages, cause, .. } = work
-                && !matches!(cause, Cause::Relocation { .. })
-            {
-                need += u64::from(*pages);
+        let work = self.flights[number].work;
+        let is_fold = |work: &MediaWork| matches!(work, MediaWork::Fold { .. });
+        for (at, work) in work.iter().enumerate() {
+            match work {
+                MediaWork::CacheProgram { pages } => need += u64::from(*pages),
+                MediaWork::Program { pages, cause, .. }
+                    if !matches!(cause, Cause::Relocation { .. })
+                        && !self.flights[number].work[..at].iter().any(is_fold) =>
+                {
+                    need += u64::from(*pages);
+                }
+                _ => {}
             }
         }
         let occupied = self.occupied[0] + self.occupied[1];
@@ -370,6 +397,9 @@ impl Drive<'_> {
                 self.program(RuId(ru), Work::GcProgram);
             }
         }
+        if self.cached > 0 {
+            self.program_cache();
+        }
     }
 
     fn complete_flushes(&mut self) {
@@ -395,6 +425,7 @@ impl Drive<'_> {
     fn background(&mut self, number: usize) {
         let mut valid = 0;
         let mut per_read = 256;
+        let mut leaves = false;
         for work in self.flights[number].work {
             match *work {
                 MediaWork::Read { pages, cause: Cause::Relocation { .. }, .. } => {
@@ -426,20 +457,44 @@ impl Drive<'_> {
                 MediaWork::Read { ru, cause: Cause::ReadModifyWrite(_), .. } => {
                     self.background_read(ru)
                 }
-                MediaWork::Read { .. } => {}
-                MediaWork::Parity { pages, .. } => {
-                    let stripe = self.config.program_bytes() / self.shape.page_bytes;
-                    self.parity += u64::from(pages);
-                    while self.parity >= stripe {
-                        self.parity -= stripe;
-                        self.program_on(
-                            self.next_metadata,
-                            stripe as u32,
-                            Work::MetadataProgram,
-                            [0, 0],
-                        );
-                        self.next_metadata = (self.next_metadata + 1) % self.dies.len();
+                MediaWork::CacheRead { .. } if self.flights[number].request.kind != Kind::Read => {
+                    self.read_cache();
+                }
+                MediaWork::Read { .. } | MediaWork::CacheRead { .. } => {}
+                MediaWork::Parity { pages, .. } => self.program_beside(pages),
+                MediaWork::Map { reads, programs } => {
+                    if self.flights[number].request.kind != Kind::Read {
+                        for _ in 0..reads {
+                            let die = (self.draw() % self.dies.len() as u64) as usize;
+                            let draw = self.draw();
+                            let length = self.read_time(draw);
+                            self.queue(die, Work::BackgroundRead, self.now, length, [0, 0]);
+                        }
                     }
+                    self.program_beside(programs);
+                }
+                MediaWork::CacheProgram { pages } => {
+                    self.occupied[0] += u64::from(pages);
+                    for _ in 0..pages {
+                        self.cached += 1;
+                        if self.cached == self.unit() {
+                            self.program_cache();
+                        }
+                    }
+                    self.write_metadata(pages);
+                }
+                MediaWork::Fold { pages } => {
+                    leaves = true;
+                    self.folded += u64::from(pages);
+                    while self.folded >= self.unit() {
+                        self.folded -= self.unit();
+                        self.read_cache();
+                    }
+                }
+                MediaWork::Program { ru, pages, .. } if leaves => {
+                    self.occupied[1] += if self.config.gc_buffered { u64::from(pages) } else { 0 };
+                    self.fill(ru, u64::from(pages), Work::FoldProgram);
+                    self.pacing.host_wrote(u64::from(pages));
                 }
                 MediaWork::Program { ru, pages, .. } => {
                     self.occupied[0] += u64::from(pages);
@@ -493,10 +548,52 @@ impl Drive<'_> {
         let slice = match work {
             Work::Erase => ns(self.config.erase_slice_us),
             Work::BackgroundRead | Work::HostRead => 0,
-            Work::HostProgram | Work::GcProgram | Work::MetadataProgram => ns(self.config.slice_us),
+            Work::HostProgram | Work::GcProgram | Work::MetadataProgram | Work::FoldProgram => {
+                ns(self.config.slice_us)
+            }
         };
         self.counts.dies.0[work as usize] += length;
         self.dies[die].queue(Job { work, ready, length, frees, program: self.programs, slice });
+    }
+
+    /// Returns the pages of one read of the cells, and of one program of the SLC cache.
+    fn unit(&self) -> u64 {
+        u64::from(self.config.planes) * self.config.plane_page.0 / self.shape.page_bytes
+    }
+
+    fn read_cache(&mut self) {
+        let die = (self.draw() % self.dies.len() as u64) as usize;
+        let length = ns(self.config.slc_read_us.unwrap());
+        self.queue(die, Work::BackgroundRead, self.now, length, [0, 0]);
+    }
+
+    fn program_cache(&mut self) {
+        let pages = std::mem::take(&mut self.cached);
+        let die = self.cache_programs % self.dies.len();
+        self.cache_programs += 1;
+        let length = ns(self.config.slc_program_us.unwrap()) * pages / self.unit();
+        self.send_to(die, pages as u32, length, Work::HostProgram, [pages, 0]);
+        let block = self.config.block.0 / u64::from(self.config.cell_bits) / self.shape.page_bytes;
+        self.cache_blocks[die] += pages;
+        if self.cache_blocks[die] >= block.max(1) {
+            self.cache_blocks[die] -= block.max(1);
+            let length = ns(self.config.erase_us);
+            if length > 0 {
+                self.counts.erases += 1;
+                self.queue(die, Work::Erase, self.now, length, [0, 0]);
+            }
+        }
+    }
+
+    /// Programs whole stripes beside the reclaim units.
+    fn program_beside(&mut self, pages: u32) {
+        let stripe = self.config.program_bytes() / self.shape.page_bytes;
+        self.parity += u64::from(pages);
+        while self.parity >= stripe {
+            self.parity -= stripe;
+            self.program_on(self.next_metadata, stripe as u32, Work::MetadataProgram, [0, 0]);
+            self.next_metadata = (self.next_metadata + 1) % self.dies.len();
+        }
     }
 
     fn background_read(&mut self, ru: RuId) {
@@ -534,14 +631,19 @@ impl Drive<'_> {
     }
 
     fn program_on(&mut self, die: usize, pages: u32, work: Work, frees: [u64; 2]) {
+        let stripe = self.config.program_bytes() / self.shape.page_bytes;
+        let length = ns(self.config.program_us) * u64::from(pages) / stripe;
+        self.send_to(die, pages, length, work, frees);
+    }
+
+    /// Sends pages over the channel of a die to a program of so long.
+    fn send_to(&mut self, die: usize, pages: u32, length: Time, work: Work, frees: [u64; 2]) {
         let bytes = u64::from(pages) * self.shape.page_bytes;
         let line = die % self.channels.len();
         let ready = pass(self.channels[line][0], self.now, bytes, self.config.channel_rate.0);
         self.channels[line][0] = ready;
         self.counts.channel_bytes += bytes;
         self.programs += 1;
-        let stripe = self.config.program_bytes() / self.shape.page_bytes;
-        let length = ns(self.config.program_us) * u64::from(pages) / stripe;
         self.queue(die, work, ready, length, frees);
     }
 

@@ -1,11 +1,11 @@
 //! Reads of hosts: the units of their cells on the dies, until all have been brought.
 
 use wafer_interface::{Cause, MediaWork, RuId};
-use wafer_media::{Part, Parts, Work};
+use wafer_media::{Part, Parts, Time, Work};
 
 use super::super::die::CellRead;
 use super::super::mix;
-use super::{Drive, Event, add};
+use super::{Drive, Event, add, ns};
 
 impl Drive<'_> {
     pub(super) fn cells_read(&mut self, die: usize, read: &CellRead) {
@@ -18,6 +18,7 @@ impl Drive<'_> {
             Some(Work::MetadataProgram) => Part::MetadataProgram,
             Some(Work::BackgroundRead) => Part::BackgroundRead,
             Some(Work::Erase) => Part::Erase,
+            Some(Work::FoldProgram) => Part::FoldProgram,
         };
         add(&mut parts, part, waited);
         add(&mut parts, Part::Cells, read.length);
@@ -29,12 +30,42 @@ impl Drive<'_> {
     }
 
     pub(super) fn read(&mut self, number: usize) {
-        let unit = u64::from(self.config.planes) * self.config.plane_page.0 / self.shape.page_bytes;
+        let (mut maps, mut own) = (0, true);
+        for work in self.flights[number].work {
+            match work {
+                MediaWork::Map { reads, programs } => {
+                    maps += reads;
+                    own &= *programs == 0;
+                }
+                MediaWork::Read { cause: Cause::HostRead, .. } | MediaWork::CacheRead { .. } => {}
+                _ => own = false,
+            }
+        }
+        if !own {
+            self.background(number);
+        }
+        if maps == 0 {
+            return self.read_data(number);
+        }
+        self.flights[number].waits_for_map = Some(self.now);
+        for _ in 0..maps {
+            let die = (self.draw() % self.dies.len() as u64) as usize;
+            let draw = self.draw();
+            self.read_cells(number, die, self.read_time(draw), 1);
+        }
+    }
+
+    pub(super) fn read_data(&mut self, number: usize) {
+        let unit = self.unit();
         let held = self.occupied[0] as usize;
         let newest: Vec<u64> = self.written.iter().rev().take(held).copied().collect();
         for work in self.flights[number].work {
-            let MediaWork::Read { ru, first, pages, cause: Cause::HostRead } = *work else {
-                continue;
+            let (ru, first, pages) = match *work {
+                MediaWork::Read { ru, first, pages, cause: Cause::HostRead } => {
+                    (Some(ru), first, pages)
+                }
+                MediaWork::CacheRead { first, pages } => (None, first, pages),
+                _ => continue,
             };
             let end = first + u64::from(pages);
             let mut at = first;
@@ -53,10 +84,21 @@ impl Drive<'_> {
         }
     }
 
-    fn read_unit(&mut self, number: usize, ru: RuId, unit: u64, pages: u32) {
-        let place = mix(unit ^ (u64::from(ru.0) << 40));
-        let die = self.die_of(ru, place);
-        let length = self.read_time(place >> 32);
+    fn read_unit(&mut self, number: usize, ru: Option<RuId>, unit: u64, pages: u32) {
+        let place = mix(unit ^ (u64::from(ru.map_or(u32::MAX, |ru| ru.0)) << 40));
+        match ru {
+            Some(ru) => {
+                let die = self.die_of(ru, place);
+                self.read_cells(number, die, self.read_time(place >> 32), pages);
+            }
+            None => {
+                let die = (place % self.dies.len() as u64) as usize;
+                self.read_cells(number, die, ns(self.config.slc_read_us.unwrap()), pages);
+            }
+        }
+    }
+
+    fn read_cells(&mut self, number: usize, die: usize, length: Time, pages: u32) {
         self.counts.dies.0[Work::HostRead as usize] += length;
         self.flights[number].units += 1;
         self.flights[number].missing += 1;
