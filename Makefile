@@ -265,7 +265,7 @@ bench: ## How fast the device and trace readers are beside what memory allows, t
 	$(CARGO) run --release --locked -p wafer-trace --example trace_speed $(CURDIR)/results/trace-speed.md
 	$(CARGO) bench --locked -p wafer-lab --bench device -- --write $(CURDIR)/results/device-speed.md
 
-clock-bench: ## How fast runs with a clock are, to results/clock-speed.md; 15 minutes the first time, then 3; 9 GiB
+clock-bench: ## How fast runs with a clock are, to results/clock-speed.md; 5 minutes the first time, then 3; 9 GiB
 	$(BUILD_TOOLS)
 	mkdir -p results
 	scripts/clock-bench $(RELEASE)/wafer results/clock-speed.md

@@ -31,6 +31,17 @@ nvmet_up() { # a 1 GiB drive of memory, as nvmet exports it
     done
     ln -s $base/subsystems/$NQN $base/ports/1/subsystems/ || return 1
 }
+nvmet_clear() { # removes what is left of nvmet, whose port would be taken
+    local base=/sys/kernel/config/nvmet one
+    [ -d $base ] || return 0
+    rm -f $base/ports/*/subsystems/* $base/subsystems/*/allowed_hosts/*
+    for one in $base/subsystems/*/namespaces/*/enable; do
+        [ ! -e "$one" ] || echo 0 >"$one"
+    done
+    for one in $base/ports/*/referrals/* $base/ports/* $base/subsystems/*/namespaces/* $base/subsystems/* $base/hosts/*; do
+        [ ! -d "$one" ] || rmdir "$one"
+    done
+}
 target_down() { # the end of what target_up started: ours only
     /usr/sbin/nvme disconnect -n $NQN
     kill "$(cat /tmp/server.pid)" && wait "$(cat /tmp/server.pid)"

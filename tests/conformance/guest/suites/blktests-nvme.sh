@@ -8,6 +8,7 @@ fi
 check "$settings" $(cd tests && grep -L '^test_device()' nvme/[0-9]*[0-9])
 # What a test left that was stopped.
 nvme disconnect-all
+nvmet_clear
 [ "$TARGET" != ours ] || /host/nvme-target-control cleanup
 target_up || exit 1
 check "TEST_DEVS=($NS) NVMET_TRTYPES=tcp" $(cd tests && grep -l '^test_device()' nvme/[0-9]*[0-9])
