@@ -55,7 +55,7 @@ impl Log {
             seed: options.seed,
             until_volume: traces.is_none(),
             timed: false,
-            state_only: false,
+            without_reads: false,
             pace: None,
             pace_from: None,
             pace_place: None,

@@ -280,16 +280,11 @@ impl Experiment {
             seed: self.seed,
             until_volume: self.volume.is_some(),
             timed: self.timed,
-            state_only: false,
+            without_reads: false,
             pace: self.pace.as_deref(),
             pace_from: self.pace_from.as_deref(),
             pace_place: self.pace_place.as_ref(),
         }
-    }
-
-    /// Returns whether the state of the drive depends on what is read.
-    pub(crate) fn reads_change_state(&self) -> bool {
-        self.device.config.firmware.writes_for_reads()
     }
 
     /// Refuses what a run with a clock has no times for.

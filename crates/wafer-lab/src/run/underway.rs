@@ -236,7 +236,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             Step::Steady(_) => {
                 self.pump.total = Some(capacity);
                 self.pump.limit = Some(self.device.counters().host_bytes + capacity);
-                self.pump.without_reads = !self.experiment.reads_change_state();
+                self.pump.without_reads = self.skips_reads();
             }
             Step::Run => {
                 self.pump.total = self.total();
@@ -268,7 +268,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             let target = SourceTarget {
                 timed: false,
                 until_volume: true,
-                state_only: true,
+                without_reads: self.skips_reads(),
                 ..self.experiment.target()
             };
             let stream = self.experiment.workload.build(&target)?.stream;
@@ -296,6 +296,11 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
         self.device.observer_mut().restart();
     }
 
+    /// Returns whether the steady state is reached without the reads of the workload: they do not change it.
+    fn skips_reads(&self) -> bool {
+        !self.experiment.device.config.firmware.writes_for_reads()
+    }
+
     /// Judges the capacity just written; prepares the next one if the drive is not steady.
     fn is_unsteady(&mut self) -> bool {
         let Step::Steady(steady) = &mut self.step else { return false };
@@ -318,7 +323,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
             self.pump = Pump::new(&self.device, steady.stream.as_ref(), Stage::Preconditioning);
             self.pump.total = Some(capacity * (steady.found.capacities + 1));
             self.pump.limit = Some(end.host_bytes + capacity);
-            self.pump.without_reads = !self.experiment.reads_change_state();
+            self.pump.without_reads = self.skips_reads();
         }
         !ended
     }

@@ -96,9 +96,7 @@ impl Source for FioSource {
             service: target.device.config.service.clone(),
             pace: pace(target)?,
             until_volume: target.until_volume,
-            without_reads: target.state_only
-                && target.pace.is_none()
-                && !target.device.config.firmware.writes_for_reads(),
+            without_reads: target.without_reads && target.pace.is_none(),
         };
         let ignored = ignored(&jobs);
         if target.timed {

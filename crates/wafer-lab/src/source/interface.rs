@@ -69,9 +69,8 @@ pub struct SourceTarget<'a> {
     pub until_volume: bool,
     /// Whether the run has a clock. Jobs then wait for completions.
     pub timed: bool,
-    /// Whether only the state matters to which the workload brings the drive: commands without effect on that may be
-    /// left out.
-    pub state_only: bool,
+    /// Whether the caller leaves out reads, so that they need not be generated.
+    pub without_reads: bool,
     /// Shares of the bytes of jobs that run at the same time, `JOB=SHARE,...`.
     pub pace: Option<&'a str>,
     /// CSV file whose columns `pace` may name.

@@ -19,17 +19,6 @@ const BATCH: usize = 64;
 /// Commands whose map memory is asked for at once, so that the lookups of their addresses overlap.
 const GROUP: usize = 8;
 
-/// What happens to a command, in order of time and then of the number: both as one number, and the command's slot.
-type Next = (u128, u64);
-
-fn next(time: Time, number: u64, slot: u64) -> Next {
-    (u128::from(time) << 64 | u128::from(number), slot)
-}
-
-fn time_of((key, _): &Next) -> Time {
-    (key >> 64) as Time
-}
-
 /// Hosts and media of a run with a clock.
 pub(crate) struct TimedRun<'a, const ATTRIBUTION: bool, const TIMED: bool> {
     device: &'a mut Drive<ATTRIBUTION, TIMED>,
@@ -41,11 +30,11 @@ pub(crate) struct TimedRun<'a, const ATTRIBUTION: bool, const TIMED: bool> {
     now: Time,
     /// Since when the media's counts count.
     measured_from: Time,
-    /// Submissions.
-    due: Agenda<Next>,
+    /// Submissions, by the slots of their commands.
+    due: Agenda<u64>,
     commands: Slots,
-    /// Completions.
-    flying: Agenda<Next>,
+    /// Completions, likewise.
+    flying: Agenda<u64>,
     done: Vec<Done>,
     in_flight: u32,
     number: u64,
@@ -160,8 +149,8 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         self.pull()?;
         let mut events = 0u64;
         loop {
-            let due = self.due.first().map_or(Time::MAX, time_of);
-            let flying = self.flying.first().map_or(Time::MAX, time_of);
+            let due = self.due.first().unwrap_or(Time::MAX);
+            let flying = self.flying.first().unwrap_or(Time::MAX);
             let host = due.min(flying);
             if let Some(moment) = self.media.advance_until_done(host, &mut self.done) {
                 self.now = self.now.max(moment);
@@ -169,7 +158,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
                     self.number += 1;
                     let slot = done.request.ticket;
                     self.statistics.add(&done, self.commands.get(slot));
-                    self.flying.push(next(done.time, self.number, slot));
+                    self.flying.push(done.time, self.number, slot);
                 }
             } else if host == Time::MAX {
                 break;
@@ -263,13 +252,12 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         self.in_flight += 1;
         self.number += 1;
         let slot = self.commands.put(command, ticket);
-        self.due.push(next(time, self.number, slot));
+        self.due.push(time, self.number, slot);
     }
 
     /// Executes the next command in the device and hands its work to the media.
     fn submit(&mut self, recorder: &mut Recorder) {
-        let Some(due) = self.due.pop() else { return };
-        let (time, slot) = (time_of(&due), due.1);
+        let Some((time, slot)) = self.due.pop() else { return };
         let (mut command, ticket) = self.commands.get(slot);
         let host = self.device.counters().host_bytes;
         if self.is_over() {
@@ -316,8 +304,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
 
     /// Tells the stream of a completion.
     fn complete(&mut self) -> Result<(), LabError> {
-        let Some(done) = self.flying.pop() else { return Ok(()) };
-        let (time, slot) = (time_of(&done), done.1);
+        let Some((time, slot)) = self.flying.pop() else { return Ok(()) };
         let (_, ticket) = self.commands.take(slot);
         self.in_flight -= 1;
         // At the volume nothing more is submitted, so the stream need not hear of what completes.

@@ -254,6 +254,24 @@ fn a_steady_precondition_tells_how_it_ended() {
 }
 
 #[test]
+fn reads_are_left_out_before_the_run_unless_they_change_the_drive() {
+    let writer = "[global]\nbs=4k\nsize=100%\ntime_based=1\nruntime=20ms\n[w]\nrw=randwrite\n";
+    let reader = "[r]\nrw=randread\niodepth=64\n";
+    let waf = |jobs: String, set: &str| {
+        let steady = Some("sequential+steady".parse().unwrap());
+        let set = vec!["gc.background_free=0".to_owned(), set.to_owned()];
+        let record = run(&jobs, &Options { precondition: steady, set, ..Options::default() });
+        record.steady.unwrap().waf.unwrap()
+    };
+    let all = format!("{writer}{reader}");
+    let (alone, beside) =
+        (waf(writer.to_owned(), "firmware.parity=0"), waf(all.clone(), "firmware.parity=0"));
+    assert_eq!(alone, beside);
+    let disturbed = waf(all, "firmware.reads_before_move=60");
+    assert!(disturbed > 1.3 * beside, "{disturbed}, {beside}");
+}
+
+#[test]
 fn life_follows_the_rate_the_waf_and_the_cycles() {
     let jobs = "[w]\nrw=randwrite\nbs=4k\nsize=100%\ntime_based=1\nruntime=2s\nrate_iops=4000\n";
     let life = |set: &[&str]| {

@@ -112,14 +112,6 @@ enum Event {
     Send,
 }
 
-/// Events in order of time, at the same time in the order in which the requests were submitted, and then in their own:
-/// time and number of the request as one number, the event, and the flight.
-type Next = (u128, Event, u32);
-
-fn time_of((key, ..): &Next) -> Time {
-    (key >> 64) as Time
-}
-
 /// What a reclaim unit has received since it was opened.
 #[derive(Clone, Copy, Debug, Default)]
 struct Filling {
@@ -163,7 +155,8 @@ pub struct Media {
     directory: Directory,
     /// What each reclaim unit has received.
     filling: Vec<Filling>,
-    events: Agenda<Next>,
+    /// Events of flights, by time and number of the request.
+    events: Agenda<(Event, u32)>,
     flights: Vec<Flight>,
     free_flights: Vec<u32>,
     /// Writes that wait for room, and since when.
@@ -339,12 +332,12 @@ impl Media {
 
     fn schedule(&mut self, time: Time, flight: u32, event: Event) {
         let number = self.flights[flight as usize].number;
-        self.events.push((u128::from(time) << 64 | u128::from(number), event, flight));
+        self.events.push(time, number, (event, flight));
     }
 
     /// Returns when something happens next without another request.
     pub fn next_event(&self) -> Option<Time> {
-        let event = self.events.first().map(time_of);
+        let event = self.events.first();
         let release = match self.parked.is_empty() && self.flushes.is_empty() {
             true => None,
             false => self.dies.next_free(),
@@ -383,8 +376,8 @@ impl Media {
         if !self.parked.is_empty() || !self.flushes.is_empty() {
             self.release(at, done);
         }
-        while self.events.first().is_some_and(|next| time_of(next) <= at) {
-            let Some((_, event, flight)) = self.events.pop() else { break };
+        while self.events.first().is_some_and(|next| next <= at) {
+            let Some((_, (event, flight))) = self.events.pop() else { break };
             self.happen(at, flight, event, done);
         }
     }

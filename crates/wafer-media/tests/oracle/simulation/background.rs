@@ -1,0 +1,278 @@
+//! The work that requests cause: programs, relocation, erases, metadata, the map and the SLC cache.
+
+use wafer_interface::{Cause, MediaWork, RuId};
+use wafer_media::{Kind, Time, Work};
+
+use super::super::die::Job;
+use super::super::mix;
+use super::super::pacing::Owed;
+use super::{Drive, Filling, ns, pass};
+
+impl Drive<'_> {
+    pub(super) fn background(&mut self, number: usize) {
+        let mut valid = 0;
+        let mut per_read = 256;
+        let mut leaves = false;
+        for work in self.flights[number].work {
+            match *work {
+                MediaWork::Read { pages, cause: Cause::Relocation { .. }, .. } => {
+                    valid = pages;
+                    let unit = self.config.planes as u64 * self.config.plane_page.0
+                        / self.shape.page_bytes;
+                    let share = f64::from(pages) / f64::from(self.shape.pages_per_ru);
+                    let any = 1.0 - (1.0 - share).powi(unit as i32);
+                    per_read =
+                        (unit as f64 * share / any.max(1e-9) * 256.0).round().max(256.0) as u64;
+                }
+                MediaWork::Program { ru, pages, cause: Cause::Relocation { .. }, .. } => {
+                    let pages = u64::from(pages);
+                    self.pacing.owed.push(Owed::Move { to: ru, pages, per_read });
+                }
+                MediaWork::Erase { ru } => {
+                    self.pacing.room += u64::from(self.shape.pages_per_ru - valid);
+                    self.pacing.owed.push(Owed::Erase(ru));
+                    valid = 0;
+                    let Filling { pages, host, .. } = self.filling[ru.index()];
+                    if pages > 0 {
+                        self.program(
+                            ru,
+                            if host > 0 { Work::HostProgram } else { Work::GcProgram },
+                        );
+                    }
+                    self.filling[ru.index()].received = 0;
+                }
+                MediaWork::Read { ru, cause: Cause::ReadModifyWrite(_), .. } => {
+                    self.background_read(ru)
+                }
+                MediaWork::CacheRead { .. } if self.flights[number].request.kind != Kind::Read => {
+                    self.read_cache();
+                }
+                MediaWork::Read { .. } | MediaWork::CacheRead { .. } => {}
+                MediaWork::Parity { pages, .. } => self.program_beside(pages),
+                MediaWork::Map { reads, programs } => {
+                    if self.flights[number].request.kind != Kind::Read {
+                        for _ in 0..reads {
+                            let die = (self.draw() % self.dies.len() as u64) as usize;
+                            let draw = self.draw();
+                            let length = self.read_time(draw);
+                            self.queue(die, Work::BackgroundRead, self.now, length, [0, 0]);
+                        }
+                    }
+                    self.program_beside(programs);
+                }
+                MediaWork::CacheProgram { pages } => {
+                    self.occupied[0] += u64::from(pages);
+                    for _ in 0..pages {
+                        self.cached += 1;
+                        if self.cached == self.unit() {
+                            self.program_cache();
+                        }
+                    }
+                    self.write_metadata(pages);
+                }
+                MediaWork::Fold { pages } => {
+                    leaves = true;
+                    self.folded += u64::from(pages);
+                    while self.folded >= self.unit() {
+                        self.folded -= self.unit();
+                        self.read_cache();
+                    }
+                }
+                MediaWork::Program { ru, pages, .. } if leaves => {
+                    self.occupied[1] += if self.config.gc_buffered { u64::from(pages) } else { 0 };
+                    self.fill(ru, u64::from(pages), Work::FoldProgram);
+                    self.pacing.host_wrote(u64::from(pages));
+                }
+                MediaWork::Program { ru, pages, .. } => {
+                    self.occupied[0] += u64::from(pages);
+                    self.fill(ru, u64::from(pages), Work::HostProgram);
+                    self.pacing.host_wrote(u64::from(pages));
+                    self.write_metadata(pages);
+                }
+            }
+        }
+        while let Some(owed) = self.pacing.take() {
+            match owed {
+                Owed::Move { to, pages, per_read } => {
+                    self.to_read += (pages * 256) as i64;
+                    while self.to_read > 0 {
+                        self.background_read(to);
+                        self.to_read -= per_read as i64;
+                    }
+                    if self.config.gc_buffered {
+                        self.occupied[1] += pages;
+                    }
+                    self.fill(to, pages, Work::GcProgram);
+                }
+                Owed::Erase(ru) => self.erase(ru),
+            }
+        }
+    }
+
+    pub(super) fn dies_of(&self, ru: RuId) -> std::ops::Range<usize> {
+        let groups = u32::from(self.shape.groups);
+        let group = (ru.0 / (self.shape.ru_count / groups).max(1)).min(groups - 1);
+        let dies = self.config.dies / groups;
+        (group * dies) as usize..((group + 1) * dies) as usize
+    }
+
+    pub(super) fn die_of(&self, ru: RuId, number: u64) -> usize {
+        let dies = self.dies_of(ru);
+        dies.start + (number % dies.len() as u64) as usize
+    }
+
+    pub(super) fn read_time(&self, number: u64) -> Time {
+        let times = self.config.read_us.as_slice();
+        ns(times[(number % times.len() as u64) as usize])
+    }
+
+    pub(super) fn draw(&mut self) -> u64 {
+        self.draws += 1;
+        mix(self.draws)
+    }
+
+    pub(super) fn queue(
+        &mut self,
+        die: usize,
+        work: Work,
+        ready: Time,
+        length: Time,
+        frees: [u64; 2],
+    ) {
+        let slice = match work {
+            Work::Erase => ns(self.config.erase_slice_us),
+            Work::BackgroundRead | Work::HostRead => 0,
+            Work::HostProgram | Work::GcProgram | Work::MetadataProgram | Work::FoldProgram => {
+                ns(self.config.slice_us)
+            }
+        };
+        self.counts.dies.0[work as usize] += length;
+        self.dies[die].queue(Job { work, ready, length, frees, program: self.programs, slice });
+    }
+
+    /// Returns the pages of one read of the cells, and of one program of the SLC cache.
+    pub(super) fn unit(&self) -> u64 {
+        u64::from(self.config.planes) * self.config.plane_page.0 / self.shape.page_bytes
+    }
+
+    pub(super) fn read_cache(&mut self) {
+        let die = (self.draw() % self.dies.len() as u64) as usize;
+        let length = ns(self.config.slc_read_us.unwrap());
+        self.queue(die, Work::BackgroundRead, self.now, length, [0, 0]);
+    }
+
+    pub(super) fn program_cache(&mut self) {
+        let pages = std::mem::take(&mut self.cached);
+        let die = self.cache_programs % self.dies.len();
+        self.cache_programs += 1;
+        let length = ns(self.config.slc_program_us.unwrap()) * pages / self.unit();
+        self.send_to(die, pages as u32, length, Work::HostProgram, [pages, 0]);
+        let block = self.config.block.0 / u64::from(self.config.cell_bits) / self.shape.page_bytes;
+        self.cache_blocks[die] += pages;
+        if self.cache_blocks[die] >= block.max(1) {
+            self.cache_blocks[die] -= block.max(1);
+            let length = ns(self.config.erase_us);
+            if length > 0 {
+                self.counts.erases += 1;
+                self.queue(die, Work::Erase, self.now, length, [0, 0]);
+            }
+        }
+    }
+
+    /// Programs whole stripes beside the reclaim units.
+    pub(super) fn program_beside(&mut self, pages: u32) {
+        let stripe = self.config.program_bytes() / self.shape.page_bytes;
+        self.parity += u64::from(pages);
+        while self.parity >= stripe {
+            self.parity -= stripe;
+            self.program_on(self.next_metadata, stripe as u32, Work::MetadataProgram, [0, 0]);
+            self.next_metadata = (self.next_metadata + 1) % self.dies.len();
+        }
+    }
+
+    pub(super) fn background_read(&mut self, ru: RuId) {
+        let draw = self.draw();
+        let die = self.die_of(ru, draw);
+        let draw = self.draw();
+        self.queue(die, Work::BackgroundRead, self.now, self.read_time(draw), [0, 0]);
+    }
+
+    /// Adds pages one at a time.
+    pub(super) fn fill(&mut self, ru: RuId, pages: u64, work: Work) {
+        let stripe = self.config.program_bytes() / self.shape.page_bytes;
+        for _ in 0..pages {
+            let filling = &mut self.filling[ru.index()];
+            filling.pages += 1;
+            filling.received += 1;
+            filling.host += u32::from(work == Work::HostProgram);
+            let is_full = filling.received == self.shape.pages_per_ru;
+            if is_full {
+                filling.received = 0;
+            }
+            if is_full || u64::from(filling.pages) == stripe {
+                self.program(ru, work);
+            }
+        }
+    }
+
+    pub(super) fn program(&mut self, ru: RuId, work: Work) {
+        let Filling { pages, host, programs, .. } = self.filling[ru.index()];
+        let filling = &mut self.filling[ru.index()];
+        (filling.pages, filling.host, filling.programs) = (0, 0, programs + 1);
+        let die = self.die_of(ru, programs + mix(u64::from(ru.0)) % (1 << 32));
+        let relocated = if self.config.gc_buffered { pages - host } else { 0 };
+        self.program_on(die, pages, work, [u64::from(host), u64::from(relocated)]);
+    }
+
+    pub(super) fn program_on(&mut self, die: usize, pages: u32, work: Work, frees: [u64; 2]) {
+        let stripe = self.config.program_bytes() / self.shape.page_bytes;
+        let length = ns(self.config.program_us) * u64::from(pages) / stripe;
+        self.send_to(die, pages, length, work, frees);
+    }
+
+    /// Sends pages over the channel of a die to a program of so long.
+    pub(super) fn send_to(
+        &mut self,
+        die: usize,
+        pages: u32,
+        length: Time,
+        work: Work,
+        frees: [u64; 2],
+    ) {
+        let bytes = u64::from(pages) * self.shape.page_bytes;
+        let line = die % self.channels.len();
+        let ready = pass(self.channels[line][0], self.now, bytes, self.config.channel_rate.0);
+        self.channels[line][0] = ready;
+        self.counts.channel_bytes += bytes;
+        self.programs += 1;
+        self.queue(die, work, ready, length, frees);
+    }
+
+    pub(super) fn write_metadata(&mut self, pages: u32) {
+        let stripe = self.config.program_bytes() / self.shape.page_bytes;
+        self.metadata += u64::from(pages) * (self.config.metadata * 4_294_967_296.0) as u64;
+        while self.metadata >= stripe << 32 {
+            self.metadata -= stripe << 32;
+            let die = self.next_metadata;
+            self.next_metadata = (die + 1) % self.dies.len();
+            self.counts.metadata_bytes += stripe * self.shape.page_bytes;
+            self.program_on(die, stripe as u32, Work::MetadataProgram, [0, 0]);
+        }
+    }
+
+    pub(super) fn erase(&mut self, ru: RuId) {
+        let dies = self.dies_of(ru);
+        let ru_bytes = u64::from(self.shape.pages_per_ru) * self.shape.page_bytes;
+        let blocks = ru_bytes as f64 / dies.len() as f64 / self.config.block.0 as f64;
+        let share = (blocks * self.config.erase_us * 1e3).round() as Time;
+        let whole = ns(self.config.erase_us);
+        for die in dies {
+            self.erase_owed[die] += share;
+            while whole > 0 && self.erase_owed[die] >= whole {
+                self.erase_owed[die] -= whole;
+                self.counts.erases += 1;
+                self.queue(die, Work::Erase, self.now, whole, [0, 0]);
+            }
+        }
+    }
+}
