@@ -1,11 +1,10 @@
-"""Tests a wheel or a source distribution as a new user installs it, in a fresh environment.
+"""Tests a wheel as a new user installs it, in a fresh environment.
 
-    python python/tests/clean_install.py WHEEL|SDIST ENVIRONMENT
+    python python/tests/clean_install.py WHEEL ENVIRONMENT
 
 Run by ``make python``. Fails unless nothing but NumPy and tqdm came along, ``import wafer`` takes less than
 0.3 s of processor time, the ``wafer`` command works, a run in Python is the run of that command, and the
-blocks of the first tutorials run. A source distribution is built first, in a folder beside the environment.
-``CARGO_TARGET_DIR`` and ``MATURIN_PEP517_ARGS`` make that faster.
+blocks of the first tutorials run.
 """
 
 import json
@@ -13,8 +12,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,33 +53,13 @@ print(json.dumps({
 HEAVY = {"pandas", "polars", "matplotlib", "scipy", "dask", "distributed", "ray", "optuna"}
 
 
-def unpacked(sdist: Path, folder: Path) -> Path:
-    """Unpacks a source distribution into an empty folder and returns its root.
-
-    The files get the time of now: the archive dates them all to 2006, and a build that shares its folder
-    with an earlier one would take a changed file for the one it has compiled.
-    """
-    shutil.rmtree(folder, ignore_errors=True)
-
-    def fresh(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo:
-        return tarfile.data_filter(member, path).replace(mtime=time.time(), deep=False)
-
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter=fresh)
-    (root,) = folder.iterdir()
-    return root
-
-
 def main(package: Path, environment: Path) -> None:
     """Makes the environment, installs the package and checks it."""
     shutil.rmtree(environment, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     binaries = environment / "bin"
     pip = [binaries / "python", "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    source = package.name.endswith(".tar.gz")
-    # An unoptimised library reads its configurations where it was built, so the folder stays.
-    what = unpacked(package, environment.with_name(f"{environment.name}-source")) if source else package
-    subprocess.run([*pip, "install", what], check=True)
+    subprocess.run([*pip, "install", package], check=True)
     (environment / "job.fio").write_text(JOB)
     inside = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     look = [binaries / "python", "-c", LOOK]

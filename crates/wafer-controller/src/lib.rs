@@ -33,7 +33,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use access::{Access, Rights};
+pub use access::{Access, HostEntry, ListedHost, Rights, WrongHost, wrong_nqn};
 use async_event::Events;
 pub use commands::{admin, begin_admin};
 pub use fabrics::fabrics;
@@ -64,6 +64,8 @@ pub(crate) const MDTS: u8 = 9;
 pub const IO_CAPSULE_DATA: u32 = 16 << 10;
 /// In-capsule data of the admin queue, bytes (TCP transport, 3.3.2).
 pub const ADMIN_CAPSULE_DATA: u32 = 8 << 10;
+/// Time that a host with a keep alive timer has at least until it enables its controller, milliseconds.
+const UNTIL_ENABLED: u64 = 120_000;
 /// Asynchronous event requests outstanding at most.
 pub(crate) const MAX_ASYNC_EVENTS: usize = 4;
 /// Entries of the error log.
@@ -198,9 +200,12 @@ impl Controller {
         self.heard.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// Returns when the keep alive timer expires.
+    /// Returns when the keep alive timer expires. Until the controller is enabled a host need not keep it alive, as it may
+    /// have to authenticate first, but one that is gone must not stay for ever.
     pub fn deadline(&self) -> Option<Instant> {
+        let least = if self.state().cc.en() { 0 } else { UNTIL_ENABLED };
         let kato = self.kato.load(Ordering::Relaxed);
+        let kato = if kato > 0 { kato.max(least) } else { 0 };
         let until = self.heard.load(Ordering::Relaxed).saturating_add(kato);
         (kato > 0).then(|| self.started + std::time::Duration::from_millis(until))
     }

@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::mem::offset_of;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
@@ -107,7 +107,7 @@ pub struct Subsystem {
     pub(super) ports: Ports,
     neighbours: OnceLock<Vec<Arc<Subsystem>>>,
     pub(crate) lockdown: Lockdown,
-    access: Access,
+    access: RwLock<Arc<Access>>,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
 }
 
@@ -142,7 +142,7 @@ impl Subsystem {
             ocp: Ocp::new(&drive),
             drive,
             options,
-            access,
+            access: RwLock::new(access.into()),
             started: Instant::now(),
             support: super::support(io_commands),
             telemetry: Telemetry::default(),
@@ -188,6 +188,17 @@ impl Subsystem {
         let name = nqn(&data.subnqn);
         let found = self.offered().into_iter().find(|s| name == Some(s.options.nqn.as_str()));
         found.unwrap_or_else(|| Arc::clone(self))
+    }
+
+    /// Returns which hosts may connect, and what they may do.
+    pub fn access(&self) -> Arc<Access> {
+        Arc::clone(&self.access.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes which hosts may connect, how they authenticate, and what they may do. Hosts that are connected keep their
+    /// rights until they connect again.
+    pub fn set_access(&self, access: Access) {
+        *self.access.write().unwrap_or_else(PoisonError::into_inner) = access.into();
     }
 
     fn registry(&self) -> MutexGuard<'_, BTreeMap<u16, Arc<Controller>>> {
@@ -240,7 +251,7 @@ impl Subsystem {
         // Every host may ask where the subsystem is.
         let (rights, host) = match kind {
             Kind::Io => {
-                let rights = self.access.rights(hostnqn).ok_or(Status::CONNECT_INVALID_HOST)?;
+                let rights = self.access().rights(hostnqn).ok_or(Status::CONNECT_INVALID_HOST)?;
                 (rights, self.drive.host(hostnqn))
             }
             Kind::Discovery => (Rights::default(), 0),

@@ -455,6 +455,11 @@ impl Drive {
         self.lock().timestamp()
     }
 
+    /// Fills `bytes` with random bytes, which nobody can guess unless the environment was replaced.
+    pub fn random(&self, bytes: &mut [u8]) {
+        self.environment.random.fill(bytes);
+    }
+
     /// Sets the Timestamp feature.
     pub fn set_timestamp(&self, milliseconds: u64) {
         self.lock().timestamp = Some((milliseconds, self.environment.clock.monotonic()));

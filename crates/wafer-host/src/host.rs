@@ -6,6 +6,7 @@ use wafer_nvme::zerocopy::FromBytes;
 use wafer_nvme::*;
 
 use crate::admin::Admin;
+use crate::authenticate::{Credentials, authenticate};
 use crate::protocol::{Completion, HostError, QueueOptions};
 use crate::queue::Queue;
 
@@ -20,6 +21,8 @@ pub struct HostOptions {
     pub hostid: [u8; 16],
     /// Keep alive timeout, milliseconds; 0 is none.
     pub kato: u32,
+    /// How it authenticates, where the controller asks for that.
+    pub credentials: Option<Credentials>,
     /// Parameters of all queues.
     pub queue: QueueOptions,
 }
@@ -36,6 +39,7 @@ impl HostOptions {
             hostnqn: format!("nqn.2026-11.io.wafer:{name}"),
             hostid,
             kato: 0,
+            credentials: None,
             queue: QueueOptions::default(),
         }
     }
@@ -94,6 +98,15 @@ impl Host {
         let mut queue = Queue::initialize(self.address, self.options.queue)?;
         connect(&mut queue, &self.options, qid, self.cntlid, self.options.queue.entries)?;
         Ok(queue)
+    }
+
+    /// Authenticates again on the admin queue, with these credentials from now on.
+    ///
+    /// # Errors
+    /// The transaction failed, or the connection broke.
+    pub fn authenticate(&mut self, credentials: Credentials) -> Result<(), HostError> {
+        self.options.credentials = Some(credentials);
+        authenticate(&mut self.admin, &self.options)
     }
 
     /// Executes an admin command, which must succeed.
@@ -172,9 +185,11 @@ fn connect(
 ) -> Result<Completion, HostError> {
     let (sqe, data) = Admin::connect(options, qid, cntlid, entries);
     let done = queue.execute(sqe, &data, 0)?;
-    if done.status.is_success() {
-        Ok(done)
-    } else {
-        Err(HostError::Status { command: "connect", status: done.status })
+    if !done.status.is_success() {
+        return Err(HostError::Status { command: "connect", status: done.status });
     }
+    if done.dw as u32 & auth::REQUIRED != 0 {
+        authenticate(queue, options)?;
+    }
+    Ok(done)
 }

@@ -7,7 +7,7 @@
 //! # Architecture
 //! - `protocol.rs`: PDUs and outstanding commands up to the entries of the queue, without input or output;
 //!   simulated hosts use it directly. `queue.rs`: the same over a blocking socket; [`Queue::submit`] writes to a buffer, [`Queue::complete`] reads.
-//! - `host.rs`: connecting, enabling, admin commands. `admin.rs`, `command.rs`: the commands.
+//! - `host.rs`: connecting, enabling, admin commands. `authenticate.rs`: authentication. `admin.rs`, `command.rs`: the commands.
 //! - `load.rs`: random reads and writes at a queue depth, measured.
 //!
 //! # Invariants
@@ -19,9 +19,10 @@
 //! otherwise.
 //!
 //! # What it does not implement
-//! TLS, authentication, reconnecting, keep alive by itself, and asynchronous input and output.
+//! TLS, reconnecting, keep alive by itself, and asynchronous input and output.
 
 mod admin;
+mod authenticate;
 mod command;
 mod host;
 mod load;
@@ -30,6 +31,7 @@ mod queue;
 mod stamps;
 
 pub use admin::Admin;
+pub use authenticate::{Credentials, message};
 pub use command::Io;
 pub use host::{Host, HostOptions};
 pub use load::{Load, LoadResult, Pattern};

@@ -18,6 +18,9 @@ pub enum HostError {
     /// The controller broke the protocol.
     #[error("the controller sent {0}")]
     Protocol(String),
+    /// Authentication failed, at the controller or here.
+    #[error("authentication: {0:?}")]
+    Authentication(auth::Explanation),
     /// A command failed that must succeed.
     #[error("{command}: {status:?}")]
     Status {

@@ -432,7 +432,7 @@ fn the_socket_takes_lines_of_json_and_bounds_them() {
     }
     assert_eq!(ask("{\"command\":\"status\"}\n")["done"]["connections"], json!([]));
     let long = ask(&" ".repeat(MAX_LINE as usize));
-    assert!(long["refused"].as_str().unwrap().contains("at most 16384 bytes"), "{long}");
+    assert!(long["refused"].as_str().unwrap().contains("at most 262144 bytes"), "{long}");
     assert_eq!(lines.read_line(&mut String::new()).unwrap(), 0, "the connection is over");
     // Clients beyond the limit are closed at once; those that send nothing do not keep the server from its end.
     let silent: Vec<_> = (0..12).map(|_| UnixStream::connect(&path).unwrap()).collect();

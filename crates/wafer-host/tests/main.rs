@@ -1,5 +1,6 @@
 //! The initiator against the target.
 
+mod authentication;
 mod commands;
 mod common;
 mod control;

@@ -33,7 +33,7 @@ fn subsystem(nqn: &str, capacity: &str, access: Access) -> Arc<Subsystem> {
 
 /// Serves two: hosts named `guest` may use the other one only.
 fn start() -> (Target, Arc<Subsystem>) {
-    let admin = [(HostOptions::new(NQN, "admin").hostnqn, Rights { manage: true })];
+    let admin = [(HostOptions::new(NQN, "admin").hostnqn, Rights { manage: true }.into())];
     let first = subsystem(NQN, "64MiB", Access::Listed(admin.into()));
     let second = subsystem(OTHER, "32MiB", Access::default());
     first.offer(vec![Arc::clone(&second)]);

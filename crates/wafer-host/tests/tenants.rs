@@ -284,7 +284,8 @@ fn hosts_that_hoard_buffers_do_not_stop_others() {
 #[test]
 fn hosts_have_the_rights_that_the_list_gives_them() {
     let nqn = |name: &str| HostOptions::new(NQN, name).hostnqn;
-    let list = [(nqn("admin"), Rights { manage: true }), (nqn("user"), Rights::default())];
+    let list =
+        [(nqn("admin"), Rights { manage: true }.into()), (nqn("user"), Rights::default().into())];
     let target = Target::with_options(
         config("64MiB"),
         DataSpec::None,

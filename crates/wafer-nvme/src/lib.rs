@@ -15,7 +15,7 @@
 //! - `log.rs`, `fdp.rs`, `feature.rs`, `directive.rs`: log pages, FDP, features, directives.
 //! - `self_test.rs`: Device Self-test. `firmware.rs`: firmware commands and images. `lockdown.rs`: Lockdown.
 //!   `persistent_event.rs`: the persistent event log. `ocp.rs`: what the OCP Datacenter NVMe SSD specification adds.
-//! - `nvm.rs`: I/O commands. `fabrics.rs`, `tcp.rs`: connecting, discovery, PDUs.
+//! - `nvm.rs`: I/O commands. `fabrics.rs`, `tcp.rs`: connecting, discovery, PDUs. `auth.rs`: authentication.
 //!
 //! # Invariants
 //! - Memory structures are `repr(C)` of unaligned little-endian numbers (`zerocopy`): every byte string of
@@ -34,6 +34,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod auth;
 mod controller;
 mod digest;
 mod directive;

@@ -121,6 +121,8 @@ open_enum! {
         COMMAND_SIZE_LIMIT = 0x183,
         /// Invalid Queue Type (Disconnect).
         INVALID_QUEUE_TYPE = 0x185,
+        /// Authentication Required.
+        AUTHENTICATION_REQUIRED = 0x191,
         /// Compare Failure.
         COMPARE_FAILURE = 0x285,
         /// Write Fault.

@@ -34,7 +34,7 @@
 //!
 //! # What it does not implement
 //! [`wafer_controller::support_matrix`] lists commands, log pages and features. Beside those that it marks:
-//! - TLS, authentication, and transports other than TCP.
+//! - TLS, and transports other than TCP.
 //! - Time: commands take as long as the machine needs. Reclaim unit time limits.
 //! - Metadata and protection information, zoned namespaces.
 //! - Reordering or priorities among the commands of a queue: each is done before the next is looked at.

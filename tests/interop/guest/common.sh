@@ -48,3 +48,9 @@ busy() {
     fail "the load does not write"
 }
 stat() { bytes_of "$CTRL" "$1"; }
+ctl() { # ARGUMENT...: has the host run `wafer ctl`
+    echo "$*" >/host/ctl.new
+    mv /host/ctl.new /host/ctl
+    for _ in $(seq 100); do [ -e /host/ctl ] || return 0; sleep 0.1; done
+    fail "wafer ctl $*"
+}

@@ -14,12 +14,6 @@ done
 path() { echo /sys/class/nvme/"$1"/nvme*c*n*; }
 state() { cat "$(path "$1")/ana_state"; }
 writes() { awk '{ print $5 }' "$(path "$1")/stat"; }
-ctl() { # ARGUMENT...: has the host run `wafer ctl`
-    echo "$*" >/host/ctl.new
-    mv /host/ctl.new /host/ctl
-    for _ in $(seq 100); do [ -e /host/ctl ] || return 0; sleep 0.1; done
-    fail "wafer ctl $*"
-}
 becomes() { # CONTROLLER STATE: waits until the kernel has it from the log page
     for _ in $(seq 100); do
         [ "$(state "$1")" = "$2" ] && return

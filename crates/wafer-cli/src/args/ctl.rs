@@ -22,6 +22,7 @@ Examples:
   wafer ctl ctl.sock drop --host nqn.2014-08.org.nvmexpress:uuid:9f1a6c8e-0d3b-4a6e-8a56-2f7c1d0b7e11 --queue 1
   wafer ctl ctl.sock event persistent-internal-error
   wafer ctl ctl.sock ana inaccessible --port 2
+  wafer ctl ctl.sock hosts hosts.toml
   wafer ctl ctl.sock clear
 
 Media errors stay until the blocks are written or deallocated, also over restarts. Everything else ends with
@@ -152,7 +153,14 @@ pub(crate) enum CtlCommand {
         #[arg(long, value_name = "ID", default_value = "1")]
         port: u16,
     },
-    /// Take away everything that is injected but media errors and states of ports.
+    /// Change which hosts may connect, how they authenticate, and what they may do. Hosts that are connected keep their
+    /// rights until they connect again.
+    Hosts {
+        /// File of hosts, as for `wafer serve --hosts`.
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// Take away everything that is injected but media errors, states of ports and hosts.
     Clear,
 }
 

@@ -92,7 +92,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) advertise: Vec<SocketAddr>,
 
-    /// File with the hosts that may connect, and what each may do. Without it, any host may read and write
+    /// File with the hosts that may connect, how they authenticate, and what each may do. Without it, any host may read and write
     /// the namespaces attached to it; on a loopback address it may manage the drive too.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) hosts: Option<PathBuf>,

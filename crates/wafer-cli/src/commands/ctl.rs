@@ -9,9 +9,11 @@ use wafer_output as output;
 use anyhow::Context as _;
 use wafer_lab::LabError;
 use wafer_target::control::{
-    Ana, AnaAccess, Drop, Event, Fail, HealthChange, Range, ReadDelays, Request, Response, Status,
+    Ana, AnaAccess, Drop, Event, Fail, HealthChange, Hosts, Range, ReadDelays, Request, Response,
+    Status,
 };
 
+use super::hosts;
 use crate::args::{CriticalWarningBit, CtlArgs, CtlCommand};
 use wafer_output::Table;
 
@@ -23,7 +25,7 @@ const MAX_RESPONSE: u64 = 16 << 20;
 pub(crate) fn run(args: &CtlArgs) -> anyhow::Result<()> {
     let CtlArgs { path, subsystem, json, command } = args;
     let lists = matches!(command, CtlCommand::Status);
-    let mut request = serde_json::to_value(request(command.clone()))?;
+    let mut request = serde_json::to_value(request(command.clone())?)?;
     if let Some(subsystem) = subsystem {
         request["subsystem"] = subsystem.clone().into();
     }
@@ -45,8 +47,8 @@ pub(crate) fn run(args: &CtlArgs) -> anyhow::Result<()> {
     }
 }
 
-fn request(command: CtlCommand) -> Request {
-    match command {
+fn request(command: CtlCommand) -> Result<Request, LabError> {
+    Ok(match command {
         CtlCommand::Status => Request::Status,
         CtlCommand::MediaError { blocks, clear } => Request::MediaError(Range {
             namespace: blocks.namespace,
@@ -79,8 +81,9 @@ fn request(command: CtlCommand) -> Request {
         CtlCommand::Drop { host, queue } => Request::Drop(Drop { host, queue }),
         CtlCommand::Event { kind, host } => Request::Event(Event { kind, host }),
         CtlCommand::Ana { state, port } => Request::Ana(Ana { port, state }),
+        CtlCommand::Hosts { file } => Request::Hosts(Hosts { hosts: hosts::read(&file)?.0 }),
         CtlCommand::Clear => Request::Clear,
-    }
+    })
 }
 
 /// Returns the byte of critical warnings; none if none is given.

@@ -1,79 +1,85 @@
-//! The file of `wafer serve --hosts`: hosts by NQN, and what each may do.
+//! Files of hosts: those of `wafer serve --hosts`, and of `wafer ctl hosts`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Deserialize;
 use wafer_config::{ConfigError, Layers};
-use wafer_controller::{Access, Rights};
+use wafer_controller::{Access, HostEntry};
 
-use super::tables::{self, wrong_nqn};
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Host {
-    nqn: String,
-    #[serde(default)]
-    manage: bool,
-}
+use super::tables;
 
 const NONE: &str = "no hosts; write [[host]] tables with an nqn";
 
-/// Reads the file.
+/// Reads a file, and returns its hosts and the access that they have.
 ///
 /// # Errors
 /// It cannot be read, or is wrong in a line.
-pub(crate) fn read(path: &Path) -> Result<Access, ConfigError> {
-    of(tables::read(path, "host", NONE)?)
+pub(crate) fn read(path: &Path) -> Result<(Vec<HostEntry>, Access), ConfigError> {
+    of(&tables::read(path, "host", NONE)?)
 }
 
-fn of(tables: Vec<Layers>) -> Result<Access, ConfigError> {
-    let mut hosts = BTreeMap::new();
-    for table in tables {
-        let Host { nqn, manage } = table.read()?;
-        if let Some(reason) = wrong_nqn(&nqn) {
-            return Err(table.error("nqn", reason));
-        }
-        if hosts.contains_key(&nqn) {
-            return Err(table.error("nqn", &format!("`{nqn}` is listed twice")));
-        }
-        hosts.insert(nqn, Rights { manage });
+fn of(tables: &[Layers]) -> Result<(Vec<HostEntry>, Access), ConfigError> {
+    let entries = tables.iter().map(Layers::read).collect::<Result<Vec<HostEntry>, _>>()?;
+    match Access::listed(entries.clone()) {
+        Ok(access) => Ok((entries, access)),
+        Err(wrong) => Err(tables[wrong.index].error(wrong.key, &wrong.reason)),
     }
-    Ok(Access::Listed(hosts))
 }
 
 #[cfg(test)]
 mod tests {
+    use wafer_auth::{Group, Hash};
+    use wafer_controller::Rights;
+
     use super::*;
 
+    const KEY: &str = "DHHC-1:00:pU3KGCUwux1tEyze1iN7LtkeP3IfyxlxF0SU1kk8nVzWfx4C:";
+
     fn parse(text: &str) -> Result<Access, ConfigError> {
-        of(tables::parse("h.toml", text, "host", NONE)?)
+        of(&tables::parse("h.toml", text, "host", NONE)?).map(|(_, access)| access)
     }
 
     #[test]
-    fn hosts_have_the_rights_of_the_file() {
-        let access = parse(
-            "[[host]]\nnqn = \"nqn.a:admin\"\nmanage = true\n\n[[host]]\nnqn = \"nqn.a:user\"\n",
-        );
+    fn hosts_have_the_rights_and_keys_of_the_file() {
+        let access = parse(&format!(
+            "[[host]]\nnqn = \"nqn.a:admin\"\nmanage = true\n\n[[host]]\nnqn = \"nqn.a:user\"\ndhchap_key = \
+             \"{KEY}\"\ndhchap_hash = \"sha384\"\ndhchap_dhgroup = \"ffdhe2048\"\n",
+        ));
         let access = access.unwrap();
         assert_eq!(access.rights("nqn.a:admin"), Some(Rights { manage: true }));
         assert_eq!(access.rights("nqn.a:user"), Some(Rights { manage: false }));
         assert_eq!(access.rights("nqn.a:other"), None);
+        assert_eq!(access.credentials("nqn.a:admin"), None);
+        let user = access.credentials("nqn.a:user").unwrap();
+        assert_eq!((user.secret.to_string(), &user.controller_secret), (KEY.to_owned(), &None));
+        assert_eq!((user.hash, user.group), (Some(Hash::Sha384), Some(Group::Ffdhe2048)));
     }
 
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
+        let host = "[[host]]\nnqn = \"nqn.a\"\n";
         for (text, place, words) in [
             ("", "h.toml: ", "no hosts"),
             ("[[host]]\nmanage = true\n", "h.toml:1: nqn: ", "missing"),
+            (&format!("{host}mange = true\n"), "h.toml:3: mange: ", "did you mean `manage`?"),
+            (&format!("{host}manage = 1\n"), "h.toml:3: manage: ", "true or false"),
+            (&format!("{host}dhchap_key = \"x\"\n"), "h.toml:3: dhchap_key: ", "DHHC-1:HH:KEY:"),
             (
-                "[[host]]\nnqn = \"nqn.a\"\nmange = true\n",
-                "h.toml:3: mange: ",
-                "did you mean `manage`?",
+                &format!("{host}dhchap_key = \"{}\"\n", KEY.replace("pU3K", "pU3A")),
+                "h.toml:3: dhchap_key: ",
+                "checksum",
             ),
-            ("[[host]]\nnqn = \"nqn.a\"\nmanage = 1\n", "h.toml:3: manage: ", "true or false"),
+            (
+                &format!("{host}dhchap_ctrl_key = \"{KEY}\"\n"),
+                "h.toml:3: dhchap_ctrl_key: ",
+                "without `dhchap_key`",
+            ),
+            (
+                &format!("{host}dhchap_key = \"{KEY}\"\ndhchap_hash = \"md5\"\n"),
+                "h.toml:4: dhchap_hash: ",
+                "sha256",
+            ),
             ("[[host]]\nnqn = \"a\"\n", "h.toml:2: nqn: ", "begins with"),
-            ("[[host]]\nnqn = \"nqn.a\"\n[[host]]\nnqn = \"nqn.a\"\n", "h.toml:4: nqn: ", "twice"),
+            (&format!("{host}{host}"), "h.toml:4: nqn: ", "twice"),
             ("[[hots]]\n", "h.toml:1: hots: ", "unknown key"),
             ("host = 1\n", "h.toml:1: host: ", "expected tables"),
             ("[[host]\n", "h.toml:1: ", ""),

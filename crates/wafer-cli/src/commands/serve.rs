@@ -110,7 +110,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
 /// Returns who may connect to a subsystem.
 fn access(args: &ServeArgs, spec: &Spec) -> Result<Access, LabError> {
     match &spec.hosts {
-        Some(file) => Ok(hosts::read(file)?),
+        Some(file) => Ok(hosts::read(file)?.1),
         // A machine trusts its own users; a network has others.
         None => Ok(Access::Everyone(Rights {
             manage: args.listen.iter().all(|a| a.ip().is_loopback()),

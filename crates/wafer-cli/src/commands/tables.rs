@@ -39,9 +39,3 @@ pub(super) fn parse(
     }
     Ok(tables)
 }
-
-/// Returns what is wrong with an NVMe Qualified Name.
-pub(super) fn wrong_nqn(nqn: &str) -> Option<&'static str> {
-    let holds = nqn.starts_with("nqn.") && nqn.len() <= 223;
-    (!holds).then_some("an NVMe Qualified Name begins with `nqn.` and has at most 223 bytes")
-}

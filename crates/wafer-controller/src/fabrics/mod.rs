@@ -1,5 +1,5 @@
-//! Fabrics commands of a connected admin queue. Connect is the transport's first command, and Disconnect its
-//! last.
+//! Fabrics commands of a connected admin queue. Connect is the first command of a queue, those of authentication may
+//! follow, and Disconnect is the last: the transport executes them.
 
 mod property_get;
 mod property_set;
@@ -17,6 +17,8 @@ pub(crate) const SUPPORTED: &[FabricsType] = &[
     FabricsType::PROPERTY_SET,
     FabricsType::CONNECT,
     FabricsType::PROPERTY_GET,
+    FabricsType::AUTHENTICATION_SEND,
+    FabricsType::AUTHENTICATION_RECEIVE,
     FabricsType::DISCONNECT,
 ];
 

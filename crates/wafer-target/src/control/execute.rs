@@ -7,10 +7,12 @@ use serde_json::json;
 use wafer_drive::Namespace;
 use wafer_nvme::AnaState;
 
-use super::request::{Ana, Drop, Event, Fail, HealthChange, Range, ReadDelays, Request, Response};
+use super::request::{
+    Ana, Drop, Event, Fail, HealthChange, Hosts, Range, ReadDelays, Request, Response,
+};
 use super::{Status, names};
 use wafer_controller::faults::{FailingCommand, MAX_DELAY, ReadDelay};
-use wafer_controller::{Controller, Subsystem};
+use wafer_controller::{Access, Controller, Subsystem};
 
 /// Bits of Critical Warning that are defined.
 const CRITICAL_WARNINGS: u8 = 0x3f;
@@ -29,6 +31,13 @@ pub fn execute(subsystem: &Subsystem, request: Request) -> Response {
         Request::Drop(drop) => drop_connections(subsystem, &drop),
         Request::Event(event) => send_event(subsystem, &event),
         Request::Ana(Ana { port, state }) => change_access(subsystem, port, state.into()),
+        Request::Hosts(Hosts { hosts }) => {
+            let access = Access::listed(hosts).map_err(|wrong| wrong.to_string());
+            access.map(|access| {
+                subsystem.set_access(access);
+                done()
+            })
+        }
         Request::Clear => {
             subsystem.clear_faults();
             Ok(done())

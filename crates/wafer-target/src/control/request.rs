@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wafer_nvme::AnaState;
-
+use wafer_controller::HostEntry;
 use wafer_controller::faults::EventKind;
+use wafer_nvme::AnaState;
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,9 @@ pub enum Request {
     Event(Event),
     /// Change the access to namespaces through a port.
     Ana(Ana),
-    /// Take away everything that is injected but media errors and states of ports.
+    /// Change which hosts may connect, and how they authenticate.
+    Hosts(Hosts),
+    /// Take away everything that is injected but media errors, states of ports and hosts.
     Clear,
 }
 
@@ -115,6 +117,14 @@ pub struct Event {
     /// NQN of the host. Default: every host.
     #[serde(default)]
     pub host: Option<String>,
+}
+
+/// The hosts that may connect from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hosts {
+    /// All of them: no other host may connect.
+    pub hosts: Vec<HostEntry>,
 }
 
 /// The access to namespaces through a port.

@@ -14,7 +14,7 @@ use super::request::{Request, Response};
 use wafer_controller::Subsystem;
 
 /// Longest line of a client, bytes.
-pub const MAX_LINE: u64 = 16 << 10;
+pub const MAX_LINE: u64 = 256 << 10;
 /// Maximum number of clients at a time; further ones are closed at once.
 const MOST_CLIENTS: usize = 8;
 /// Time that a client has for a line, and to take the response.

@@ -29,6 +29,8 @@ pub enum Over {
     Terminated(FatalError),
     /// Connect failed.
     Refused,
+    /// The host failed to authenticate.
+    Unauthenticated,
 }
 
 /// What [`Connection::receive`] did.
@@ -144,6 +146,12 @@ impl Connection {
         queue.oldest_transfer()
     }
 
+    /// Returns the number of the message of its authentication that the host owes.
+    pub(crate) fn owed_message(&self) -> Option<u64> {
+        let Phase::Queue(queue) = &self.phase else { return None };
+        queue.owed_message()
+    }
+
     /// Returns whether the first command of a fused operation waits for the second.
     pub(crate) fn holds_half(&self) -> bool {
         matches!(&self.phase, Phase::Queue(queue) if queue.holds_half())
@@ -208,6 +216,7 @@ impl Connection {
                 self.connect(&incoming, agreed, out)
             }
             Phase::Queue(queue) => match queue.pdu(&incoming, out) {
+                Ok(true) if queue.is_refused() => return Err(Over::Unauthenticated),
                 Ok(true) => Ok(true),
                 Ok(false) => return Err(Over::Disconnected),
                 Err(fatal) => Err(fatal),
@@ -275,8 +284,9 @@ impl Connection {
         let command = command.map_err(|_| header_fault(offset_of!(PduHeader, hlen)))?;
         match self.try_connect(&sqe, &command, pdu) {
             Ok(controller) => {
-                cqe.dw0 = u32::from(controller.cntlid).into();
+                let cntlid = u32::from(controller.cntlid);
                 let queue = Queue::new(controller, &command, agreed, &self.pool);
+                cqe.dw0 = (cntlid | queue.requirement()).into();
                 cqe.sqhd = if command.cattr & 4 != 0 { 0xffff } else { 1 }.into();
                 self.phase = Phase::Queue(Box::new(queue));
                 pdu::push_response(out, &agreed, cqe);

@@ -27,6 +27,8 @@ const KEPT_OUTPUT: usize = 16 << 10;
 
 /// The second command of a fused operation, beside the numbers of transfers.
 const SECOND: u64 = u64::MAX;
+/// The first message of its authentication; the others are before it.
+const MESSAGE: u64 = u64::MAX - 1;
 
 /// Why a connection ended.
 #[derive(Debug)]
@@ -62,8 +64,8 @@ pub(super) async fn serve(
     let mut connection = Connection::new(subsystem, Reached { port, address }, Arc::clone(&pool));
     let mut input = Input::new();
     let mut out = Vec::new();
-    // When the host began to owe what it owes: its first commands, the oldest data that it was asked for, or the second
-    // command of a fused operation.
+    // When the host began to owe what it owes: its first commands, the oldest data that it was asked for, the second
+    // command of a fused operation, or the rest of its authentication.
     let (mut owed, mut since) = (None, Instant::now());
     // Work since others had their turn.
     let mut spent = 0;
@@ -74,6 +76,7 @@ pub(super) async fn serve(
         // The data may be here already, behind a command that waits for memory.
         let owes = transfer.filter(|_| !connection.is_blocked());
         let owes = owes.or(connection.holds_half().then_some(SECOND));
+        let owes = owes.or(connection.owed_message().map(|number| MESSAGE - number));
         if owes != owed {
             (owed, since) = (owes, Instant::now());
         }
@@ -125,8 +128,9 @@ pub(super) async fn serve(
         loop {
             // Nothing is held for output that a host does not take, but this.
             let share = pool.turn().await;
+            // Others must not wait for a file, nor for keys of large groups.
+            let blocks = blocks || threads && connection.owed_message().is_some();
             let mut work = || connection.receive(input.bytes(), &mut out);
-            // Others must not wait for a file.
             let result = if blocks { tokio::task::block_in_place(work) } else { work() };
             connection.events(&mut out);
             let share = share.and_then(|share| share.keep(out.capacity() as u64));
@@ -158,7 +162,11 @@ pub(super) async fn serve(
                     }
                 }
                 Err(over) => {
-                    let _ = timeout(limit, finish(&mut stream)).await;
+                    tokio::select! {
+                        biased;
+                        () = stop.wait() => {}
+                        _ = timeout(limit, finish(&mut stream)) => {}
+                    }
                     return End::Over(over);
                 }
             }

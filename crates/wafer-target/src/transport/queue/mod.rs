@@ -1,5 +1,6 @@
 //! A connected queue: from capsules to completions.
 
+mod authentication;
 mod delayed;
 mod fused;
 
@@ -53,6 +54,8 @@ pub(crate) struct Queue {
     flow_control_disabled: bool,
     transfers: Transfers,
     fused: Fused,
+    /// If the host has to authenticate.
+    authentication: Option<Box<wafer_auth::Controller>>,
     io: IoQueue,
     /// The command that is executed, if its turn ended before it did.
     unfinished: Option<Unfinished>,
@@ -79,6 +82,7 @@ impl Queue {
         Queue {
             dropped: controller.dropped(qid),
             delayed: Vec::new(),
+            authentication: authentication::begin(&controller),
             io: IoQueue::with_pool(Arc::clone(&controller), Arc::clone(pool)),
             controller,
             qid,
@@ -255,6 +259,10 @@ impl Queue {
             self.complete(sqe, Err(Status::ID_CONFLICT.into()), out);
             return Ok(true);
         }
+        if let Err(failure) = self.check_authenticated(sqe) {
+            self.complete(sqe, Err(failure), out);
+            return Ok(true);
+        }
         if self.qid > 0 && !is_fabrics && self.fuse(sqe, pdu, out) {
             return Ok(true);
         }
@@ -338,6 +346,10 @@ impl Queue {
     }
 
     fn execute(&mut self, sqe: &Sqe, data: &[u8], out: &mut Vec<u8>) {
+        if authentication::is_message(sqe) {
+            let reply = self.authenticate(sqe, data);
+            return self.reply(sqe, reply, out);
+        }
         if sqe.opcode == AdminOpcode::FABRICS.0 {
             let reply = fabrics(&self.controller, self.qid, sqe);
             return self.reply(sqe, reply, out);

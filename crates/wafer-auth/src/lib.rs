@@ -1,0 +1,40 @@
+//! In-band authentication of NVMe over Fabrics: DH-HMAC-CHAP (Base 2.1, 8.3.5.5).
+//!
+//! # What it is
+//! Host and controller share a [`Secret`]. On each new queue the controller challenges the host, which proves that it
+//! has the secret; the host may challenge the controller too, with a second secret. [`Controller`] and [`Host`] are the
+//! two ends of that transaction: the data of Authentication Send and Authentication Receive in and out, no input or output.
+//!
+//! # Architecture
+//! - `secret.rs`: secrets as `nvme gen-dhchap-key` writes them.
+//! - `hash.rs`, `group.rs`: the hash functions and the finite field groups that both ends choose from.
+//! - `response.rs`: what proves that an end has a secret.
+//! - `controller.rs`, `host.rs`: the two ends. The layouts of their messages are in [`wafer_nvme::auth`].
+//!
+//! # Invariants
+//! - A controller is [authenticated](Controller::is_authenticated) only by a response to its own challenge, which it
+//!   uses once.
+//! - Whatever a peer sends, the outcome is a message or a [`Explanation`](wafer_nvme::auth::Explanation); nothing panics.
+//! - Random bytes come from the caller, so that tests and simulations repeat.
+//!
+//! # Error model
+//! A transaction that fails is not an error here: the other end is sent the reason, and the transaction is over.
+//!
+//! # What it does not implement
+//! Secure channel concatenation, which would give keys to TLS, and verification by an authentication server.
+
+mod controller;
+mod group;
+mod hash;
+mod host;
+mod response;
+mod secret;
+
+pub use controller::{Controller, Credentials};
+pub use group::Group;
+pub use hash::Hash;
+pub use host::Host;
+pub use secret::{Secret, SecretError};
+
+/// Returns random bytes that nobody can guess.
+pub type Entropy<'a> = &'a mut dyn FnMut(&mut [u8]);

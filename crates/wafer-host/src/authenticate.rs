@@ -1,0 +1,99 @@
+//! Authentication of a queue that has just connected, or again.
+
+use rand::rngs::OsRng;
+use rand::{RngCore as _, TryRngCore as _};
+use wafer_auth::{Group, Hash, Secret};
+use wafer_nvme::auth::{AuthCommand, Explanation, PROTOCOL_SPECIFIC, SECURITY_PROTOCOL};
+use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
+use wafer_nvme::{AdminOpcode, FabricsType, Sqe};
+
+use crate::host::HostOptions;
+use crate::protocol::HostError;
+use crate::queue::Queue;
+
+/// Longest message, bytes.
+const MOST: usize = 4096;
+
+/// How a host authenticates.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    /// The secret of the host.
+    pub secret: Secret,
+    /// The secret with which the controller has to authenticate.
+    pub controller_secret: Option<Secret>,
+    /// Hash functions that it offers, the preferred one first.
+    pub hashes: Vec<Hash>,
+    /// Groups that it offers, the preferred one first.
+    pub groups: Vec<Group>,
+}
+
+impl Credentials {
+    /// Returns those of a host that offers everything.
+    pub fn new(secret: Secret, controller_secret: Option<Secret>) -> Self {
+        let (hashes, groups) = (Hash::ALL.to_vec(), Group::ALL.to_vec());
+        Credentials { secret, controller_secret, hashes, groups }
+    }
+}
+
+/// Makes an Authentication Send or Receive of so many bytes.
+pub fn message(fctype: FabricsType, length: usize) -> Sqe {
+    let command = AuthCommand {
+        opcode: AdminOpcode::FABRICS.0,
+        fctype: fctype.0,
+        spsp0: PROTOCOL_SPECIFIC[0],
+        spsp1: PROTOCOL_SPECIFIC[1],
+        secp: SECURITY_PROTOCOL,
+        length: (length as u32).into(),
+        ..Default::default()
+    };
+    Sqe::read_from_bytes(command.as_bytes()).expect("64 bytes")
+}
+
+/// Authenticates the host on a queue.
+///
+/// # Errors
+/// The transaction failed, or the connection broke.
+pub(crate) fn authenticate(queue: &mut Queue, options: &HostOptions) -> Result<(), HostError> {
+    let credentials = options.credentials.as_ref();
+    let credentials = credentials.ok_or(HostError::Authentication(Explanation::FAILED))?;
+    let Credentials { secret, controller_secret, hashes, groups } = credentials;
+    let (host, subsystem) = (&options.hostnqn, &options.subnqn);
+    let (secret, controller_secret) = (secret.clone(), controller_secret.clone());
+    let mut entropy = |bytes: &mut [u8]| OsRng.unwrap_err().fill_bytes(bytes);
+    let mut end = wafer_auth::Host::new(host, subsystem, secret, controller_secret, 1);
+
+    send(queue, &end.negotiate(hashes, groups))?;
+    let challenge = receive(queue)?;
+    let reply = end.reply(&challenge, &mut entropy).map_err(HostError::Authentication)?;
+    send(queue, &reply)?;
+    let outcome = receive(queue)?;
+    match end.success(&outcome) {
+        Ok(None) => Ok(()),
+        Ok(Some(last)) => send(queue, &last),
+        Err(explanation) => {
+            // The controller may have ended the connection already.
+            let _ = send(queue, &end.failure(explanation));
+            Err(HostError::Authentication(explanation))
+        }
+    }
+}
+
+fn send(queue: &mut Queue, data: &[u8]) -> Result<(), HostError> {
+    let sqe = message(FabricsType::AUTHENTICATION_SEND, data.len());
+    let status = queue.execute(sqe, data, 0)?.status;
+    if status.is_success() {
+        Ok(())
+    } else {
+        Err(HostError::Status { command: "authentication send", status })
+    }
+}
+
+fn receive(queue: &mut Queue) -> Result<Vec<u8>, HostError> {
+    let sqe = message(FabricsType::AUTHENTICATION_RECEIVE, MOST);
+    let done = queue.execute(sqe, &[], MOST)?;
+    if done.status.is_success() {
+        Ok(done.data)
+    } else {
+        Err(HostError::Status { command: "authentication receive", status: done.status })
+    }
+}
