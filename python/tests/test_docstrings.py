@@ -44,7 +44,7 @@ def test_the_interface_is_seen():
     assert {"PR01", "PR02", "PR07", "PR08", "PR09", "RT03", "SS03"} <= CHECKS
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_docstring(name):
     item = PUBLIC[name]
     if isinstance(item, (property, functools.cached_property)):
