@@ -14,7 +14,7 @@
 //! # Invariants
 //! - A controller is [authenticated](Controller::is_authenticated) only by a response to its own challenge, which it
 //!   uses once.
-//! - Whatever a peer sends, the outcome is a message or a [`Explanation`](wafer_nvme::auth::Explanation); nothing panics.
+//! - Whatever a peer sends, the outcome is a message or an [`Explanation`](wafer_nvme::auth::Explanation); nothing panics.
 //! - Random bytes come from the caller, so that tests and simulations repeat.
 //!
 //! # Error model

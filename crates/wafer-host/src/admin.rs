@@ -53,6 +53,20 @@ impl Admin {
         Sqe::read_from_bytes(command.as_bytes()).expect("64 bytes")
     }
 
+    /// Makes an Authentication Send or Receive of so many bytes.
+    pub fn authentication(fctype: FabricsType, length: usize) -> Sqe {
+        let command = auth::AuthCommand {
+            opcode: AdminOpcode::FABRICS.0,
+            fctype: fctype.0,
+            spsp0: auth::PROTOCOL_SPECIFIC[0],
+            spsp1: auth::PROTOCOL_SPECIFIC[1],
+            secp: auth::SECURITY_PROTOCOL,
+            length: (length as u32).into(),
+            ..Default::default()
+        };
+        Sqe::read_from_bytes(command.as_bytes()).expect("64 bytes")
+    }
+
     /// Makes an Identify, which returns 4,096 bytes.
     pub fn identify(cns: Cns, nsid: u32) -> Sqe {
         Sqe {

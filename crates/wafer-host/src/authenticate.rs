@@ -3,10 +3,10 @@
 use rand::rngs::OsRng;
 use rand::{RngCore as _, TryRngCore as _};
 use wafer_auth::{Group, Hash, Secret};
-use wafer_nvme::auth::{AuthCommand, Explanation, PROTOCOL_SPECIFIC, SECURITY_PROTOCOL};
-use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
-use wafer_nvme::{AdminOpcode, FabricsType, Sqe};
+use wafer_nvme::FabricsType;
+use wafer_nvme::auth::Explanation;
 
+use crate::admin::Admin;
 use crate::host::HostOptions;
 use crate::protocol::HostError;
 use crate::queue::Queue;
@@ -33,20 +33,6 @@ impl Credentials {
         let (hashes, groups) = (Hash::ALL.to_vec(), Group::ALL.to_vec());
         Credentials { secret, controller_secret, hashes, groups }
     }
-}
-
-/// Makes an Authentication Send or Receive of so many bytes.
-pub fn message(fctype: FabricsType, length: usize) -> Sqe {
-    let command = AuthCommand {
-        opcode: AdminOpcode::FABRICS.0,
-        fctype: fctype.0,
-        spsp0: PROTOCOL_SPECIFIC[0],
-        spsp1: PROTOCOL_SPECIFIC[1],
-        secp: SECURITY_PROTOCOL,
-        length: (length as u32).into(),
-        ..Default::default()
-    };
-    Sqe::read_from_bytes(command.as_bytes()).expect("64 bytes")
 }
 
 /// Authenticates the host on a queue.
@@ -79,7 +65,7 @@ pub(crate) fn authenticate(queue: &mut Queue, options: &HostOptions) -> Result<(
 }
 
 fn send(queue: &mut Queue, data: &[u8]) -> Result<(), HostError> {
-    let sqe = message(FabricsType::AUTHENTICATION_SEND, data.len());
+    let sqe = Admin::authentication(FabricsType::AUTHENTICATION_SEND, data.len());
     let status = queue.execute(sqe, data, 0)?.status;
     if status.is_success() {
         Ok(())
@@ -89,7 +75,7 @@ fn send(queue: &mut Queue, data: &[u8]) -> Result<(), HostError> {
 }
 
 fn receive(queue: &mut Queue) -> Result<Vec<u8>, HostError> {
-    let sqe = message(FabricsType::AUTHENTICATION_RECEIVE, MOST);
+    let sqe = Admin::authentication(FabricsType::AUTHENTICATION_RECEIVE, MOST);
     let done = queue.execute(sqe, &[], MOST)?;
     if done.status.is_success() {
         Ok(done.data)

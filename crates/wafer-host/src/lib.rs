@@ -31,7 +31,7 @@ mod queue;
 mod stamps;
 
 pub use admin::Admin;
-pub use authenticate::{Credentials, message};
+pub use authenticate::Credentials;
 pub use command::Io;
 pub use host::{Host, HostOptions};
 pub use load::{Load, LoadResult, Pattern};

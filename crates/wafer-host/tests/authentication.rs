@@ -4,9 +4,7 @@ use std::time::{Duration, Instant};
 
 use wafer_auth::{Group, Hash, Secret};
 use wafer_controller::{Access, HostEntry};
-use wafer_host::{
-    Admin, Credentials, Host, HostError, HostOptions, Io, Queue, QueueOptions, message,
-};
+use wafer_host::{Admin, Credentials, Host, HostError, HostOptions, Io, Queue, QueueOptions};
 use wafer_nvme::auth::{AuthCommand, Explanation, REQUIRED};
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
@@ -124,7 +122,7 @@ fn nothing_else_is_executed_before() {
     assert_eq!(done.status, Status::AUTHENTICATION_REQUIRED);
     // Wrong fields of the commands themselves.
     let send = |change: fn(&mut AuthCommand)| {
-        let sqe = message(FabricsType::AUTHENTICATION_SEND, 72);
+        let sqe = Admin::authentication(FabricsType::AUTHENTICATION_SEND, 72);
         let mut command = AuthCommand::read_from_bytes(sqe.as_bytes()).unwrap();
         change(&mut command);
         Sqe::read_from_bytes(command.as_bytes()).unwrap()
@@ -140,14 +138,20 @@ fn nothing_else_is_executed_before() {
         assert_eq!(queue.execute(sqe, &data, 0).unwrap().status, status);
     }
     let long = vec![0; 4100];
-    let done = queue.execute(message(FabricsType::AUTHENTICATION_SEND, 4100), &long, 0).unwrap();
+    let done = queue
+        .execute(Admin::authentication(FabricsType::AUTHENTICATION_SEND, 4100), &long, 0)
+        .unwrap();
     assert_eq!(done.status, Status::INVALID_SGL_LENGTH);
     // The first message that makes no sense ends it, once the host has been told.
     let done = queue.execute(send(|_| {}), &[0xff; 72], 0).unwrap();
     assert!(done.status.is_success());
-    let short = queue.execute(message(FabricsType::AUTHENTICATION_RECEIVE, 7), &[], 7).unwrap();
+    let short = queue
+        .execute(Admin::authentication(FabricsType::AUTHENTICATION_RECEIVE, 7), &[], 7)
+        .unwrap();
     assert_eq!(short.status, Status::INVALID_FIELD);
-    let told = queue.execute(message(FabricsType::AUTHENTICATION_RECEIVE, 64), &[], 64).unwrap();
+    let told = queue
+        .execute(Admin::authentication(FabricsType::AUTHENTICATION_RECEIVE, 64), &[], 64)
+        .unwrap();
     assert_eq!(told.data[7], Explanation::INCORRECT_MESSAGE.0);
     assert!(queue.execute(Admin::property_get(Property::CAP), &[], 0).is_err(), "it is over");
     target.stop();
@@ -157,9 +161,11 @@ fn nothing_else_is_executed_before() {
 fn a_queue_without_authentication_knows_no_messages() {
     let target = Target::start(DataSpec::None);
     let mut host = target.host("host");
-    let done = host.admin.execute(message(FabricsType::AUTHENTICATION_RECEIVE, 64), &[], 64);
+    let done =
+        host.admin.execute(Admin::authentication(FabricsType::AUTHENTICATION_RECEIVE, 64), &[], 64);
     assert_eq!(done.unwrap().status, Status::INVALID_FIELD);
-    let done = host.admin.execute(message(FabricsType::AUTHENTICATION_SEND, 8), &[0; 8], 0);
+    let done =
+        host.admin.execute(Admin::authentication(FabricsType::AUTHENTICATION_SEND, 8), &[0; 8], 0);
     assert_eq!(done.unwrap().status, Status::INVALID_FIELD);
     target.stop();
 }

@@ -3,7 +3,7 @@
 #[path = "../../../fuzz/bounded.rs"]
 mod bounded;
 
-use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 use wafer_target::fuzzing;
 use wafer_target::fuzzing::{capsule, entry, opening, piece};
@@ -112,7 +112,37 @@ fn well_meant() -> Vec<Vec<u8>> {
         };
         io.extend(piece(1, &[pdu.as_bytes(), &[8; 4096]].concat()));
     }
-    vec![first, logs, features, manage, io]
+    vec![first, logs, features, manage, io, secret()]
+}
+
+/// A host that has to authenticate, and has no key.
+fn secret() -> Vec<u8> {
+    let auth = |fctype: FabricsType, length: u32| {
+        let command = auth::AuthCommand {
+            opcode: AdminOpcode::FABRICS.0,
+            flags: 0x40,
+            fctype: fctype.0,
+            sgl: Sgl::transport(4096),
+            spsp0: 1,
+            spsp1: 1,
+            secp: auth::SECURITY_PROTOCOL,
+            length: length.into(),
+            ..Default::default()
+        };
+        Sqe::read_from_bytes(command.as_bytes()).unwrap()
+    };
+    let mut reply = vec![0; 16 + 64];
+    (reply[0], reply[1], reply[6]) = (1, 2, 32);
+    let mut negotiate = vec![0; 8 + 64];
+    // One protocol, DH-HMAC-CHAP, with SHA-256 and no group.
+    (negotiate[7], negotiate[8], negotiate[10], negotiate[11], negotiate[12]) = (1, 1, 1, 1, 1);
+    let mut bytes = piece(0x80, &opening(0, 0xffff));
+    for message in [&negotiate, &reply] {
+        let send = auth(FabricsType::AUTHENTICATION_SEND, message.len() as u32);
+        bytes.extend(piece(0, &capsule(&send, message)));
+        bytes.extend(piece(0, &capsule(&auth(FabricsType::AUTHENTICATION_RECEIVE, 4096), &[])));
+    }
+    bytes
 }
 
 /// The same commands for the controller alone, with the data of a host that means well.
@@ -201,6 +231,8 @@ fn sessions_that_mean_well_complete() {
     has(1, (PduType::C2H_DATA.0, 0, 2));
     has(4, (PduType::C2H_DATA.0, 0, 8));
     has(4, (PduType::R2T.0, 0, 16));
+    // The challenge, and why the reply is wrong.
+    has(5, (PduType::C2H_DATA.0, 0, 0));
     for signature in &all {
         assert!(signature.contains(&(PduType::CAPSULE_RESP.0, 0, 0)));
         assert!(!signature.iter().any(|note| note.0 == PduType::C2H_TERM_REQ.0), "{signature:?}");

@@ -1,7 +1,7 @@
 //! Sessions: an input is a session of several connections, and every response must be valid.
 //!
 //! An input is a list of pieces: the number of a connection in one byte, a length in two (little-endian), and the
-//! bytes for this connection. It runs on a new drive, beside a correct host that must not be disturbed.
+//! bytes for this connection. If the first byte has bit 7, hosts have to authenticate. It runs on a new drive, beside a correct host that must not be disturbed.
 
 use std::sync::Arc;
 
@@ -10,8 +10,10 @@ use wafer_nvme::*;
 
 use super::{NQN, Signature, enable, subsystem};
 use crate::transport::{Connection, Over};
-use wafer_controller::{MAX_TRANSFER, Subsystem};
+use wafer_controller::{Access, HostEntry, MAX_TRANSFER, Subsystem};
 
+/// NQN of the host of [`opening`].
+const HOST: &str = "nqn.2026-11.io.wafer:host";
 /// Connections of a session.
 const CONNECTIONS: u8 = 4;
 
@@ -24,6 +26,9 @@ pub fn session(input: &[u8]) -> Signature {
     let mut signature = Signature::new();
     let mut bystander = Peer::new(&subsystem);
     bystander.feed(&opening(0, 0xffff), &mut signature);
+    if input.first().is_some_and(|first| first & 0x80 != 0) {
+        subsystem.set_access(keyed());
+    }
     let mut peers: Vec<Peer> = (0..CONNECTIONS).map(|_| Peer::new(&subsystem)).collect();
     signature.clear();
     let mut at = input;
@@ -41,6 +46,20 @@ pub fn session(input: &[u8]) -> Signature {
     assert_eq!(subsystem.controllers().len(), 1, "controllers go with their connections");
     subsystem.drive.check_invariants().expect("the device is whole");
     signature
+}
+
+/// Returns access for the host of [`opening`] alone, with a key.
+fn keyed() -> Access {
+    let key = "DHHC-1:00:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh+KfiaR:".parse();
+    Access::listed(vec![HostEntry {
+        nqn: HOST.to_owned(),
+        manage: true,
+        dhchap_key: Some(key.expect("a key")),
+        dhchap_ctrl_key: None,
+        dhchap_hash: None,
+        dhchap_dhgroup: None,
+    }])
+    .expect("a list")
 }
 
 /// One end of a connection, with the input that it has not taken yet.
@@ -161,7 +180,7 @@ pub fn opening(qid: u16, cntlid: u16) -> Vec<u8> {
     let data = ConnectData {
         cntlid: cntlid.into(),
         subnqn: nqn_field(NQN),
-        hostnqn: nqn_field("nqn.2026-11.io.wafer:host"),
+        hostnqn: nqn_field(HOST),
         ..Default::default()
     };
     let command = |bytes: &[u8]| Sqe::read_from_bytes(bytes).expect("64 bytes");

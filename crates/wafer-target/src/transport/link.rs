@@ -1,6 +1,7 @@
 //! Moves the bytes of one connection.
 
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::connection::{Connection, Over};
 use super::network::Stream;
 use super::pdu::{MAX_CAPSULE, MAX_PDU};
+use super::polling::Polling;
 use wafer_controller::Latch;
 use wafer_controller::{Controller, Reached, Subsystem};
 use wafer_io::TURN;
@@ -44,7 +46,7 @@ pub(super) enum End {
     /// The keep alive timer of its controller expired.
     KeepAlive,
     /// Input or output failed.
-    Io(#[allow(dead_code, reason = "shown in the log")] std::io::Error),
+    Io(#[allow(dead_code, reason = "shown in the log")] io::Error),
 }
 
 /// Serves a connection through a port to its end. `limit` is [`ServerOptions::timeout`](super::ServerOptions::timeout).
@@ -53,6 +55,7 @@ pub(super) async fn serve(
     port: u16,
     subsystem: Arc<Subsystem>,
     pool: Arc<Pool>,
+    mut polling: Polling,
     limit: Duration,
     stop: Latch,
 ) -> End {
@@ -91,6 +94,13 @@ pub(super) async fn serve(
         }
         let (dropped, due) = connection.faults();
         input.fit(&pool, transfer.is_some());
+        // Only where nothing but a command is waited for.
+        let commands = controller.as_ref().is_some_and(|(_, qid)| *qid > 0) && due.is_none();
+        let polled = if commands && owed.is_none() && memory.is_none() && input.has_room() {
+            polling.poll(|| stream.read_now(input.room()))
+        } else {
+            None
+        };
         let event = tokio::select! {
             // In a fixed order, so that a simulated run can be repeated.
             biased;
@@ -99,14 +109,17 @@ pub(super) async fn serve(
             event = wait(controller.as_ref(), deadline) => event,
             () = until(due) => Event::Wake,
             share = granted(&mut memory) => Event::Memory(share),
-            read = stream.read(input.room()), if input.has_room() => match read {
+            read = read(polled, &mut stream, input.room()), if input.has_room() => match read {
                 Ok(0) => return End::Closed,
                 Ok(count) => Event::Read(count),
                 Err(error) => return End::Io(error),
             },
         };
         match event {
-            Event::Read(count) => input.add(count),
+            Event::Read(count) => {
+                polling.received();
+                input.add(count);
+            }
             Event::Memory(share) => {
                 memory = None;
                 if let Some(share) = share {
@@ -172,6 +185,19 @@ pub(super) async fn serve(
             }
         }
         input.compact();
+        polling.begin();
+    }
+}
+
+/// Returns the bytes that polling has read, or waits for others.
+async fn read(
+    polled: Option<io::Result<usize>>,
+    stream: &mut impl Stream,
+    room: &mut [u8],
+) -> io::Result<usize> {
+    match polled {
+        Some(read) => read,
+        None => stream.read(room).await,
     }
 }
 
@@ -251,7 +277,7 @@ async fn granted(
 
 /// Ends sending, and waits for the host to end: a connection closed with data unread is reset, and the
 /// host might not see the last PDU.
-async fn finish(stream: &mut impl Stream) -> std::io::Result<()> {
+async fn finish(stream: &mut impl Stream) -> io::Result<()> {
     stream.shutdown().await?;
     let mut rest = [0; 4096];
     for _ in 0..256 {

@@ -8,6 +8,7 @@ mod link;
 mod log_work;
 mod network;
 pub(crate) mod pdu;
+mod polling;
 mod queue;
 mod server;
 mod transfer;

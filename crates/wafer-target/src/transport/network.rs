@@ -1,7 +1,7 @@
 //! The network that a server listens on: TCP of the operating system, or a simulated one.
 
 use std::future::Future;
-use std::io;
+use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -37,6 +37,12 @@ pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {
     /// Sets the options of a new connection. Without them the connection works, but more slowly.
     fn configure(&self) {}
 
+    /// Reads input that is here already, without the event queue; `None` if there is none, or the connection cannot.
+    fn read_now(&self, room: &mut [u8]) -> Option<io::Result<usize>> {
+        let _ = room;
+        None
+    }
+
     /// Prepares the end of a connection that is not served: bytes that nobody read would turn the close into a reset.
     fn refuse(&self) {}
 }
@@ -62,6 +68,13 @@ impl Stream for TcpStream {
         let _ = self.set_nodelay(true);
         let keepalive = socket2::TcpKeepalive::new().with_time(Duration::from_secs(60));
         let _ = socket2::SockRef::from(self).set_tcp_keepalive(&keepalive);
+    }
+
+    fn read_now(&self, room: &mut [u8]) -> Option<io::Result<usize>> {
+        match (&*socket2::SockRef::from(self)).read(room) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            read => Some(read),
+        }
     }
 
     fn refuse(&self) {
