@@ -11,6 +11,9 @@ use crate::group::KeyPair;
 use crate::response::{Challenge, Names, Prover};
 use crate::{Entropy, Group, Hash, Secret};
 
+/// Transactions that a host may begin without success. The keys of each cost milliseconds, before anybody has proved anything.
+const MOST_ATTEMPTS: u8 = 4;
+
 /// How a host authenticates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
@@ -31,6 +34,8 @@ pub struct Controller {
     transaction: u16,
     /// Messages that were sent and received.
     messages: u64,
+    /// Transactions that began since the last one that succeeded.
+    attempts: u8,
     step: Step,
     authenticated: bool,
 }
@@ -78,6 +83,7 @@ impl Controller {
             names: Names { host: host_nqn.to_owned(), subsystem: subsystem_nqn.to_owned() },
             transaction: 0,
             messages: 0,
+            attempts: 0,
             step: Step::Negotiate,
             authenticated: false,
         }
@@ -136,6 +142,10 @@ impl Controller {
         if kind == MessageKind::NEGOTIATE && !matches!(step, Step::Failure1(_) | Step::Failed) {
             self.transaction = transaction;
             let credentials = credentials.ok_or(Explanation::PROTOCOL_NOT_USABLE)?;
+            self.attempts += 1;
+            if self.attempts > MOST_ATTEMPTS {
+                return Err(Explanation::FAILED);
+            }
             return self.negotiate(message, credentials, entropy);
         }
         match (step, kind) {
@@ -150,7 +160,7 @@ impl Controller {
             }
             (Step::Reply(open), MessageKind::REPLY) => self.reply(open, message),
             (Step::Success2, MessageKind::SUCCESS2) => {
-                self.authenticated = true;
+                self.succeed();
                 Ok(Step::Negotiate)
             }
             _ => Err(Explanation::INCORRECT_MESSAGE),
@@ -230,7 +240,7 @@ impl Controller {
         }
         let sequence = reply.sequence.get();
         if reply.cvalid != 1 || sequence == 0 {
-            self.authenticated = true;
+            self.succeed();
             return Ok(Step::Success1 { hash, response: None });
         }
         let key = controller.ok_or(Explanation::FAILED)?;
@@ -257,6 +267,11 @@ impl Controller {
             }
         };
         Some(message)
+    }
+
+    fn succeed(&mut self) {
+        self.authenticated = true;
+        self.attempts = 0;
     }
 
     fn message(&self) -> Vec<u8> {

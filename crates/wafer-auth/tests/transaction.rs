@@ -167,6 +167,25 @@ fn a_reply_cannot_be_used_twice() {
 }
 
 #[test]
+fn transactions_without_success_are_few() {
+    let known = credentials(FIRST, None);
+    let offers = (&Hash::ALL[..], &[Group::Null][..]);
+    let mut controller = Controller::new(HOST, SUBSYSTEM);
+    for seed in 0..20 {
+        // Those that succeed do not count.
+        let mut end = host(FIRST, None);
+        run(&mut controller, &known, &mut end, offers.0, offers.1, seed).unwrap();
+    }
+    let negotiate = host(FIRST, None).negotiate(offers.0, offers.1);
+    for attempt in 1..6 {
+        controller.send(&negotiate, Some(&known), &mut entropy(attempt));
+        let failure = (attempt == 5).then_some(Explanation::FAILED);
+        assert_eq!(controller.failure(), failure, "{attempt}");
+    }
+    assert!(!controller.is_authenticated());
+}
+
+#[test]
 fn what_is_out_of_order_or_malformed_is_explained() {
     let known = credentials(FIRST, Some(SECOND));
     let offer = |host: &Host| host.negotiate(&Hash::ALL, &[Group::Null]);
