@@ -37,7 +37,10 @@ pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {
     /// Sets the options of a new connection. Without them the connection works, but more slowly.
     fn configure(&self) {}
 
-    /// Reads input that is here already, without the event queue; `None` if there is none, or the connection cannot.
+    /// Whether the connection can be polled: a simulated one has a time of its own.
+    const POLLS: bool = false;
+
+    /// Reads input that is here already, without the event queue; `None` if there is none, or it cannot be polled.
     fn read_now(&self, room: &mut [u8]) -> Option<io::Result<usize>> {
         let _ = room;
         None
@@ -69,6 +72,8 @@ impl Stream for TcpStream {
         let keepalive = socket2::TcpKeepalive::new().with_time(Duration::from_secs(60));
         let _ = socket2::SockRef::from(self).set_tcp_keepalive(&keepalive);
     }
+
+    const POLLS: bool = true;
 
     fn read_now(&self, room: &mut [u8]) -> Option<io::Result<usize>> {
         match (&*socket2::SockRef::from(self)).read(room) {

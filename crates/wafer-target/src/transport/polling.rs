@@ -40,11 +40,12 @@ pub(super) struct Polling {
 }
 
 impl Polling {
-    /// Makes the state of a new connection.
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    /// Makes the state of a new connection, which may poll if it can.
+    pub(super) fn new(shared: Arc<Shared>, can: bool) -> Self {
         let number = shared.made.fetch_add(1, Ordering::Relaxed) + 1;
         // With a single processor the host, where it is on this machine, could not send anything.
-        let rest = if available_parallelism().is_ok_and(|n| n.get() > 1) { 0 } else { u32::MAX };
+        let may = can && available_parallelism().is_ok_and(|n| n.get() > 1);
+        let rest = if may { 0 } else { u32::MAX };
         Polling { shared, number, alone: 0, since: None, soon: false, rest }
     }
 
@@ -99,8 +100,8 @@ mod tests {
     #[test]
     fn only_a_connection_that_is_alone_polls_and_only_for_a_host_that_is_quick() {
         let shared = Arc::new(Shared::default());
-        let mut first = Polling { rest: 0, ..Polling::new(Arc::clone(&shared)) };
-        let mut second = Polling { rest: 0, ..Polling::new(Arc::clone(&shared)) };
+        let mut first = Polling { rest: 0, ..Polling::new(Arc::clone(&shared), true) };
+        let mut second = Polling { rest: 0, ..Polling::new(Arc::clone(&shared), true) };
         assert!(!polls(&mut first, ALONE) && polls(&mut first, 1));
         // Another one is used, too.
         assert!(!polls(&mut second, 1) && !polls(&mut first, 1));

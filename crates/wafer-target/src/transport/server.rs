@@ -122,7 +122,7 @@ impl<L: Listener> Server<L> {
             };
             let (subsystem, pool) = (Arc::clone(&subsystem), Arc::clone(&pool));
             let (stopping, timeout) = (stopping.clone(), self.options.timeout);
-            let polling = Polling::new(Arc::clone(&polling));
+            let polling = Polling::new(Arc::clone(&polling), L::Stream::POLLS);
             tasks.spawn(async move {
                 let over = serve(stream, port, subsystem, pool, polling, timeout, stopping).await;
                 tracing::debug!(%peer, ?over, "connection over");
