@@ -9,6 +9,7 @@
 //! - `secret.rs`: secrets as `nvme gen-dhchap-key` writes them.
 //! - `hash.rs`, `group.rs`: the hash functions and the finite field groups that both ends choose from.
 //! - `response.rs`: what proves that an end has a secret.
+//! - `access.rs`: which hosts may connect, with which secrets, and what they may do.
 //! - `controller.rs`, `host.rs`: the two ends. The layouts of their messages are in [`wafer_nvme::auth`].
 //!
 //! # Invariants
@@ -23,6 +24,7 @@
 //! # What it does not implement
 //! Secure channel concatenation, which would give keys to TLS, and verification by an authentication server.
 
+mod access;
 mod controller;
 mod group;
 mod hash;
@@ -30,6 +32,7 @@ mod host;
 mod response;
 mod secret;
 
+pub use access::{Access, HostEntry, ListedHost, Rights, WrongHost, wrong_nqn};
 pub use controller::{Controller, Credentials};
 pub use group::Group;
 pub use hash::Hash;

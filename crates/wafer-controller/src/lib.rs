@@ -33,7 +33,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use access::{Access, HostEntry, ListedHost, Rights, WrongHost, wrong_nqn};
 use async_event::Events;
 pub use commands::{admin, begin_admin};
 pub use fabrics::fabrics;
@@ -47,6 +46,7 @@ use reservations::Notifications;
 use support::Support;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+pub use wafer_auth::{Access, HostEntry, ListedHost, Rights, WrongHost, wrong_nqn};
 use wafer_nvme::{
     AsyncEventConfig, Cc, ErrorEntry, ErrorRecovery, HostBehavior, NvmOpcode, ReservationMask,
     Status,

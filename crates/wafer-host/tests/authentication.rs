@@ -30,8 +30,7 @@ fn entry(name: &str, key: Option<&str>, controller_key: Option<&str>) -> HostEnt
         manage: true,
         dhchap_key: key.map(secret),
         dhchap_ctrl_key: controller_key.map(secret),
-        dhchap_hash: None,
-        dhchap_dhgroup: None,
+        ..HostEntry::default()
     }
 }
 

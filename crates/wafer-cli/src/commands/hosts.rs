@@ -9,10 +9,7 @@ use super::tables;
 
 const NONE: &str = "no hosts; write [[host]] tables with an nqn";
 
-/// Reads a file, and returns its hosts and the access that they have.
-///
-/// # Errors
-/// It cannot be read, or is wrong in a line.
+/// Reads a file, and returns its hosts and the access that they have. Fails if it cannot be read, or is wrong in a line.
 pub(crate) fn read(path: &Path) -> Result<(Vec<HostEntry>, Access), ConfigError> {
     of(&tables::read(path, "host", NONE)?)
 }
@@ -28,7 +25,6 @@ fn of(tables: &[Layers]) -> Result<(Vec<HostEntry>, Access), ConfigError> {
 #[cfg(test)]
 mod tests {
     use wafer_auth::{Group, Hash};
-    use wafer_controller::Rights;
 
     use super::*;
 
@@ -45,9 +41,9 @@ mod tests {
              \"{KEY}\"\ndhchap_hash = \"sha384\"\ndhchap_dhgroup = \"ffdhe2048\"\n",
         ));
         let access = access.unwrap();
-        assert_eq!(access.rights("nqn.a:admin"), Some(Rights { manage: true }));
-        assert_eq!(access.rights("nqn.a:user"), Some(Rights { manage: false }));
-        assert_eq!(access.rights("nqn.a:other"), None);
+        for (name, manage) in [("admin", Some(true)), ("user", Some(false)), ("other", None)] {
+            assert_eq!(access.rights(&format!("nqn.a:{name}")).map(|r| r.manage), manage);
+        }
         assert_eq!(access.credentials("nqn.a:admin"), None);
         let user = access.credentials("nqn.a:user").unwrap();
         assert_eq!((user.secret.to_string(), &user.controller_secret), (KEY.to_owned(), &None));

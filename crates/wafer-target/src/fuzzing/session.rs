@@ -55,9 +55,7 @@ fn keyed() -> Access {
         nqn: HOST.to_owned(),
         manage: true,
         dhchap_key: Some(key.expect("a key")),
-        dhchap_ctrl_key: None,
-        dhchap_hash: None,
-        dhchap_dhgroup: None,
+        ..HostEntry::default()
     }])
     .expect("a list")
 }
