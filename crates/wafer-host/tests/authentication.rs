@@ -213,6 +213,23 @@ fn keys_change_while_hosts_are_connected() {
 }
 
 #[test]
+fn a_host_need_not_keep_a_controller_alive_that_it_has_not_enabled() {
+    let target = start(vec![entry("host", Some(FIRST), None)]);
+    let options = HostOptions { kato: 200, ..options("host", FIRST, None) };
+    let mut queue = Queue::initialize(target.address, QueueOptions::default()).unwrap();
+    let (sqe, data) = Admin::connect(&options, 0, 0xffff, 32);
+    queue.execute(sqe, &data, 0).unwrap();
+    // It may have a large group to compute with.
+    std::thread::sleep(Duration::from_millis(900));
+    let done = queue.execute(Admin::property_get(Property::CAP), &[], 0).unwrap();
+    assert_eq!(done.status, Status::AUTHENTICATION_REQUIRED);
+    let mut enabled = connect(&target, options).unwrap();
+    std::thread::sleep(Duration::from_millis(900));
+    assert!(enabled.statistics().is_err(), "now it has to");
+    target.stop();
+}
+
+#[test]
 fn a_host_that_does_not_finish_is_cut_off() {
     let target = start_with(vec![entry("host", Some(FIRST), None)], Duration::from_millis(300));
     let mut queue = Queue::initialize(target.address, QueueOptions::default()).unwrap();
