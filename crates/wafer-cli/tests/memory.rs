@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use wafer_host::{Host, HostOptions, Io, Queue, QueueOptions};
+use wafer_host::{Host, HostOptions, Io, Queue, QueueOptions, copy_ranges};
 use wafer_nvme::zerocopy::IntoBytes as _;
-use wafer_nvme::*;
 
 use crate::serve::{NQN, Server, folder};
 
@@ -42,9 +41,8 @@ fn fill(queue: &mut Queue, kind: usize, (blocks, depth): (u32, usize)) {
             1 => queue.submit(IO.read(0, blocks), &[], data.len()),
             2 => queue.submit(IO.compare(0, blocks), &data, 0),
             _ => {
-                let range =
-                    CopyRange { slba: 0.into(), nlb_z: 2046.into(), ..CopyRange::default() };
-                queue.submit(IO.copy(1000, 1, None), range.as_bytes(), 0)
+                let ranges = copy_ranges(0, 2047);
+                queue.submit(IO.copy(1000, ranges.len(), None), ranges.as_bytes(), 0)
             }
         };
     }

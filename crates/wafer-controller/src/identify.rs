@@ -33,8 +33,11 @@ pub(crate) const FUSED: u16 = 1;
 const SELF_TEST_PER_MINUTE: u64 = 15_000_000_000;
 /// Blocks of a write that is atomic, less one.
 const ATOMIC_Z: u16 = ATOMIC_BLOCKS - 1;
-/// Longest copy, logical blocks; also of one source range.
+/// Longest copy, logical blocks.
 pub const COPY_BLOCKS: u32 = 2048;
+/// Longest source range of a copy, logical blocks. Not more than other drives have: programs exist that build the command
+/// on top of a write, and leave what is above the low byte of its length where Copy has the descriptor format.
+pub const COPY_RANGE_BLOCKS: u16 = 256;
 /// Source ranges of a copy at most, less one.
 pub const COPY_RANGES_Z: u8 = 127;
 /// ANA Transition Time, seconds: how long hosts wait for the end of ANA Change.
@@ -202,7 +205,7 @@ pub(crate) fn common_namespace() -> IdentifyNamespace {
         nmic: 1,
         dlfeat: Dlfeat::new().with_read_behaviour(1).with_write_zeroes(true).into_bits(),
         msrc_z: COPY_RANGES_Z,
-        mssrl: (COPY_BLOCKS as u16).into(),
+        mssrl: COPY_RANGE_BLOCKS.into(),
         mcl: COPY_BLOCKS.into(),
         ..Default::default()
     };

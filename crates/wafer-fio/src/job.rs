@@ -97,9 +97,10 @@ pub struct JobSpec {
     /// `thinktime_blocks`, default 1.
     pub thinktime_blocks: u64,
 
-    /// `latency_target`: the queue depth, up to `iodepth`, follows the latency. Only [`ClosedLoop`](crate::ClosedLoop) knows
-    /// latencies.
+    /// `latency_target`: the queue depth, up to `iodepth`, follows the latency. Only a run with a clock has latencies.
     pub latency_target: Option<LatencyTarget>,
+    /// `steadystate`: ends the job when it runs steadily. Only a run with a clock knows.
+    pub steady_state: Option<SteadyState>,
 
     /// How writes choose their placement.
     pub placement: PlacementRule,
@@ -116,6 +117,57 @@ pub struct LatencyTarget {
     pub percentile: f64,
     /// `latency_run`: whether the job looks on when it has found a depth, instead of ending after another window.
     pub keeps_looking: bool,
+}
+
+/// `steadystate`, and what goes with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SteadyState {
+    /// What has to stay the same.
+    pub measure: Measure,
+    /// Whether the slope of a line through the intervals has to be below the limit, instead of the greatest distance of
+    /// an interval from their mean.
+    pub slope: bool,
+    /// Commands per second, bytes per second or nanoseconds, the slope's by interval; or percent of the mean.
+    pub limit: f64,
+    /// Whether the limit is in percent of the mean.
+    pub percent: bool,
+    /// `steadystate_duration`, intervals.
+    pub intervals: usize,
+    /// `steadystate_check_interval`, model nanoseconds.
+    pub interval: u64,
+    /// `steadystate_ramp_time`: model nanoseconds before the first interval.
+    pub ramp: u64,
+    /// Jobs with the same number are watched together and end together (`group_reporting`); none: alone.
+    pub group: Option<u32>,
+}
+
+impl SteadyState {
+    /// Returns the duration, whole model seconds.
+    pub fn seconds(&self) -> u64 {
+        self.intervals as u64 * self.interval / 1_000_000_000
+    }
+
+    /// Returns `steadystate` as fio spells it, such as "iops_slope:0.3%".
+    pub fn criterion(&self) -> String {
+        let measure = match self.measure {
+            Measure::Iops => "iops",
+            Measure::Bandwidth => "bw",
+            Measure::Latency => "lat",
+        };
+        let slope = if self.slope { "_slope" } else { "" };
+        format!("{measure}{slope}:{}{}", self.limit, if self.percent { "%" } else { "" })
+    }
+}
+
+/// What `steadystate` measures in each interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Commands per second.
+    Iops,
+    /// Bytes per second.
+    Bandwidth,
+    /// Mean latency, nanoseconds.
+    Latency,
 }
 
 /// `rw`: which directions a job has.

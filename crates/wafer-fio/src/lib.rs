@@ -7,7 +7,7 @@
 //!
 //! # Architecture
 //! - [`mod@file`] reads job files: text to sections, options, values, regions, phases, jobs.
-//! - `job_stream/`: the commands of one job. `address/` draws addresses, one file per distribution;
+//! - `job_stream/`: the commands of one job. `address.rs` draws addresses;
 //!   a random map remembers which blocks a pass has visited.
 //! - `mixer/`: clocks, shares and phases of many jobs.
 //! - `synthetic.rs`: jobs made in code.
@@ -23,11 +23,10 @@
 //! that names job, option, file and line); a stream cannot fail afterwards.
 //!
 //! # What it does not implement
-//! Data, verification, several files a job, fio's zone modes, `flow`, and feedback from the device:
-//! service times are constants.
+//! Data, verification, several files a job, fio's zone modes and `flow`. Without a clock nothing comes
+//! back from the device: service times are constants.
 
 mod address;
-mod closed_loop;
 mod error;
 pub mod file;
 pub mod job;
@@ -35,8 +34,7 @@ mod job_stream;
 mod mixer;
 mod synthetic;
 
-pub use closed_loop::ClosedLoop;
 pub use error::WorkloadError;
-pub use job::{JobSpec, LatencyTarget};
+pub use job::{JobSpec, LatencyTarget, Measure, SteadyState};
 pub use job_stream::JobStream;
-pub use mixer::{Mixer, MixerOptions, Pace, PaceTable};
+pub use mixer::{Mixer, MixerOptions, Pace, PaceTable, prepare};

@@ -50,6 +50,7 @@ impl JobSpec {
             thinktime_us: 0,
             thinktime_blocks: 1,
             latency_target: None,
+            steady_state: None,
             placement: PlacementRule::None,
         }
     }

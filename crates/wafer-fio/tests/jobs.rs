@@ -7,7 +7,7 @@ use wafer_fio::file::{JobFile, Jobs, Target};
 use wafer_fio::job::{
     BlockSize, Direction, Distribution, Order, PlacementRule, RateProcess, Sequencer,
 };
-use wafer_fio::{JobSpec, LatencyTarget};
+use wafer_fio::{JobSpec, LatencyTarget, Measure, SteadyState};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -68,6 +68,7 @@ fn plain(name: &str, line: u32) -> JobSpec {
         thinktime_us: 0,
         thinktime_blocks: 1,
         latency_target: None,
+        steady_state: None,
         placement: PlacementRule::None,
     }
 }
@@ -373,4 +374,39 @@ fn a_latency_target_is_in_microseconds() {
     };
     assert_eq!(jobs.jobs[0].latency_target, Some(target));
     assert_eq!(jobs.jobs[1].latency_target, None);
+}
+
+#[test]
+fn steadystate_is_read_with_its_units_and_groups() {
+    let jobs = read(
+        "[global]\nsteadystate=bw:10m\nss_dur=30\n[a]\n[b]\ngroup_reporting=1\n[c]\ngroup_reporting=1\nnumjobs=2\n\
+         [d]\ngroup_reporting=1\nnew_group\nss=iops_slope:0.3%\nss_ramp=1m\nss_interval=5\n[e]\nstonewall\nss=lat:2ms\n[f]\nss_dur=0\n",
+    );
+    let bandwidth = SteadyState {
+        measure: Measure::Bandwidth,
+        slope: false,
+        limit: 10.0 * MIB as f64,
+        percent: false,
+        intervals: 30,
+        interval: 1_000_000_000,
+        ramp: 0,
+        group: None,
+    };
+    let together = SteadyState { group: Some(0), ..bandwidth };
+    let slope = SteadyState {
+        measure: Measure::Iops,
+        slope: true,
+        limit: 0.3,
+        percent: true,
+        intervals: 6,
+        interval: 5_000_000_000,
+        ramp: 60_000_000_000,
+        group: Some(1),
+    };
+    let latency = SteadyState { measure: Measure::Latency, limit: 2e6, ..bandwidth };
+    let all: Vec<_> = jobs.jobs.iter().map(|job| job.steady_state).collect();
+    let (alone, together) = (Some(bandwidth), Some(together));
+    assert_eq!(all, [alone, together, together, together, Some(slope), Some(latency), None]);
+    assert_eq!(slope.criterion(), "iops_slope:0.3%");
+    assert_eq!(ignored(&jobs), [("steadystate", 2)], "of the last job");
 }

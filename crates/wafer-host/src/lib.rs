@@ -32,7 +32,7 @@ mod stamps;
 
 pub use admin::Admin;
 pub use authenticate::Credentials;
-pub use command::Io;
+pub use command::{Io, copy_ranges};
 pub use host::{Host, HostOptions};
 pub use load::{Load, LoadResult, Pattern};
 pub use protocol::{Completion, HostError, Protocol, QueueOptions};

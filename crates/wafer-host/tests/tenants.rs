@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use wafer_controller::{Access, Rights};
 use wafer_device::DeviceConfig;
 use wafer_drive::NamespaceRequest;
-use wafer_host::{Host, HostError, HostOptions, Io, Queue, QueueOptions};
+use wafer_host::{Host, HostError, HostOptions, Io, Queue, QueueOptions, copy_ranges};
 use wafer_io::Pool;
 use wafer_nvme::zerocopy::{FromZeros as _, IntoBytes as _};
 use wafer_nvme::*;
@@ -20,13 +20,6 @@ use crate::common::{NQN, Target, config};
 const IO: Io = Io { nsid: 1 };
 /// Blocks of the longest copy.
 const COPY: u32 = 2048;
-
-fn whole_copy(from: u64) -> CopyRange {
-    let mut range = CopyRange::new_zeroed();
-    range.slba = from.into();
-    range.nlb_z = ((COPY - 1) as u16).into();
-    range
-}
 
 fn manage(select: u32, nsid: u32) -> Sqe {
     Sqe {
@@ -70,10 +63,10 @@ fn copies_against(renew: impl Fn(&Target, &mut Host)) {
         for lba in (0..u64::from(COPY)).step_by(256) {
             write(&mut data, lba, 0x80 | round);
         }
-        let range = whole_copy(0);
+        let ranges = copy_ranges(0, COPY);
         for n in 0..40 {
             let to = u64::from(COPY) * (1 + n % 5);
-            copies.submit(IO.copy(to, 1, None), range.as_bytes(), 0);
+            copies.submit(IO.copy(to, ranges.len(), None), ranges.as_bytes(), 0);
         }
         copies.flush().unwrap();
         renew(&target, &mut admin);
@@ -128,11 +121,11 @@ fn long_commands_do_not_stop_a_neighbour() {
                 let host = target.host(name);
                 let mut queue = host.io_queue(1).unwrap();
                 // The second kind overlaps: it reads all before it writes.
-                let ranges = [whole_copy(0), whole_copy(1000)];
+                let ranges = [copy_ranges(0, COPY), copy_ranges(1000, COPY)];
                 while !stop.load(Ordering::Relaxed) {
                     while queue.outstanding() < 60 {
-                        let range = ranges[queue.outstanding() % 2];
-                        queue.submit(IO.copy(2048, 1, None), range.as_bytes(), 0);
+                        let ranges = &ranges[queue.outstanding() % 2];
+                        queue.submit(IO.copy(2048, ranges.len(), None), ranges.as_bytes(), 0);
                     }
                     assert!(queue.complete().unwrap().status.is_success());
                 }

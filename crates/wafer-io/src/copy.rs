@@ -11,7 +11,7 @@ use wafer_nvme::{CopyCdw12, CopyRange, Location, Sqe, Status};
 use super::range::Directive;
 use super::{Failure, IoCommand, IoQueue, Rest, Step, range};
 use crate::pool::{Share, Wanted};
-use wafer_controller::identify::{COPY_BLOCKS, COPY_RANGES_Z};
+use wafer_controller::identify::{COPY_BLOCKS, COPY_RANGE_BLOCKS, COPY_RANGES_Z};
 
 /// Descriptor Format.
 const FORMAT: Location = CopyCdw12::new().with_desfmt(1).location();
@@ -111,7 +111,7 @@ impl Copy {
                 CopyRange::ref_from_prefix(entry).map_err(|_| Status::INVALID_SGL_LENGTH)?;
             let count = u64::from(entry.nlb_z.get()) + 1;
             blocks += count;
-            if blocks > u64::from(COPY_BLOCKS) {
+            if count > u64::from(COPY_RANGE_BLOCKS) || blocks > u64::from(COPY_BLOCKS) {
                 return Err(Status::COMMAND_SIZE_LIMIT.into());
             }
             let namespace = if self.format.names_sources() {

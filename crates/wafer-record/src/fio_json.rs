@@ -8,7 +8,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::Record;
-use crate::record::JobRecord;
+use crate::record::{FigureRecord, JobRecord};
 use crate::time::{Directions, Requests};
 
 /// fio's default percentiles.
@@ -24,7 +24,11 @@ pub fn fio_json(record: &Record) -> Option<Value> {
     let jobs = (0..).zip(&time.jobs).map(|(group, (name, job))| {
         let mut specs = record.provenance.workload.iter().flat_map(|w| &w.jobs);
         let spec = specs.find(|spec| spec.name == *name);
-        self::job(name, group, job, spec.map(options))
+        let mut value = self::job(name, group, job, spec.map(options));
+        if let Some(steady) = spec.and_then(|spec| steady_state(spec, &record.application)) {
+            value["steadystate"] = steady;
+        }
+        value
     });
     Some(json!({
         "fio version": concat!("fio-3.42 (wafer ", env!("CARGO_PKG_VERSION"), ")"),
@@ -47,6 +51,28 @@ fn options(spec: &JobRecord) -> Value {
         "offset": spec.offset.to_string(),
         "size": spec.size.to_string(),
     })
+}
+
+/// Returns how a job ended that `steadystate` watched, of clones that were watched each for itself the sum of what they did.
+/// The values of the single intervals are left out: a run does not record them.
+fn steady_state(spec: &JobRecord, figures: &[FigureRecord]) -> Option<Value> {
+    let criterion = spec.steady_state.as_deref()?;
+    let of = |name: &str| -> Vec<f64> {
+        let own = figures.iter().filter(|f| f.tenant == spec.name && f.name == name);
+        own.map(|figure| figure.value).collect()
+    };
+    let sum = |name| of(name).iter().sum::<f64>() as u64;
+    let attained = of("steady_state");
+    let moved = of("steady_state_criterion");
+    let moved = moved.into_iter().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
+    let percent = if criterion.ends_with('%') { "%" } else { "" };
+    Some(json!({
+        "ss": criterion,
+        "duration": spec.steady_state_seconds.unwrap_or(0),
+        "attained": u8::from(!attained.is_empty() && attained.iter().all(|one| *one > 0.0)),
+        "criterion": format!("{moved:.6}{percent}"),
+        "data": { "bw_mean": sum("steady_state_rate"), "iops_mean": sum("steady_state_iops") },
+    }))
 }
 
 /// Upper ends of fio's classes of latencies, of each unit; larger ones belong to the next unit.

@@ -209,6 +209,12 @@ pub struct JobRecord {
     pub placement_indices: Vec<u16>,
     /// Reclaim unit handles that writes reach; empty for a job that does not write.
     pub handles: Vec<u16>,
+    /// What has to stay the same until the job ends (`steadystate`), such as "iops_slope:0.3%".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady_state: Option<String>,
+    /// Seconds for which it has to (`steadystate_duration`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady_state_seconds: Option<u64>,
 }
 
 /// A figure that an application counts itself.

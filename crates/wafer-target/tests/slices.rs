@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wafer_controller::Subsystem;
+use wafer_controller::identify::COPY_RANGE_BLOCKS;
 use wafer_drive::{Environment, NamespaceRequest};
 use wafer_io::{IoQueue, Progress};
 use wafer_nvme::zerocopy::{FromZeros as _, IntoBytes as _};
@@ -27,11 +28,16 @@ fn command(opcode: NvmOpcode, lba: u32, blocks: u32) -> Sqe {
     }
 }
 
-fn copy(to: u32, from: u64, blocks: u32) -> (Sqe, CopyRange) {
-    let mut range = CopyRange::new_zeroed();
-    range.slba = from.into();
-    range.nlb_z = ((blocks - 1) as u16).into();
-    (command(NvmOpcode::COPY, to, 1), range)
+/// A copy of 1 MiB in ranges of the longest kind.
+fn copy(to: u32, from: u64) -> (Sqe, Vec<CopyRange>) {
+    let range = |at: u32| {
+        let mut range = CopyRange::new_zeroed();
+        range.slba = (from + u64::from(at)).into();
+        range.nlb_z = (COPY_RANGE_BLOCKS - 1).into();
+        range
+    };
+    let ranges: Vec<_> = (0..2048).step_by(COPY_RANGE_BLOCKS.into()).map(range).collect();
+    (command(NvmOpcode::COPY, to, ranges.len() as u32), ranges)
 }
 
 fn renew(subsystem: &Subsystem) {
@@ -78,9 +84,9 @@ fn a_copy_ends_when_its_namespace_goes() {
     // Fills the turn, so that the copy is not done at once.
     let begin = |queue: &mut IoQueue| {
         queue.begin_batch();
-        let (sqe, range) = copy(2048, 0, 2048);
+        let (sqe, ranges) = copy(2048, 0);
         read(queue, 0, 2047);
-        queue.begin(&sqe, range.as_bytes(), &mut Vec::new())
+        queue.begin(&sqe, ranges.as_bytes(), &mut Vec::new())
     };
     assert_eq!(begin(&mut queue), Ok(Progress::More));
     queue.end_batch().unwrap();
@@ -110,10 +116,10 @@ fn a_copy_in_slices_is_a_copy() {
     // Apart, overlapping upwards and downwards, and onto itself.
     let mut model = data;
     for (to, from) in [(4096, 0), (100, 0), (0, 1500), (3000, 3000)] {
-        let (sqe, range) = copy(to, from, 2048);
+        let (sqe, ranges) = copy(to, from);
         let mut turns = 1;
         queue.begin_batch();
-        let mut progress = queue.begin(&sqe, range.as_bytes(), &mut Vec::new()).unwrap();
+        let mut progress = queue.begin(&sqe, ranges.as_bytes(), &mut Vec::new()).unwrap();
         while progress == Progress::More {
             queue.end_batch().unwrap();
             queue.begin_batch();
@@ -132,6 +138,25 @@ fn a_copy_in_slices_is_a_copy() {
             );
         }
     }
+}
+
+#[test]
+fn a_copy_is_no_longer_than_identify_says() {
+    let subsystem = subsystem();
+    let mut queue = IoQueue::new(fuzzing::connect(&subsystem));
+    let mut copies = |lengths: &[u16]| {
+        let (_, mut ranges) = copy(0, 0);
+        ranges.resize(lengths.len(), ranges[0]);
+        for (range, length) in ranges.iter_mut().zip(lengths) {
+            range.nlb_z = (length - 1).into();
+        }
+        let sqe = command(NvmOpcode::COPY, 4096, lengths.len() as u32);
+        queue.execute(&sqe, ranges.as_bytes(), &mut Vec::new()).map_err(|failure| failure.status)
+    };
+    let whole = [COPY_RANGE_BLOCKS; 8];
+    assert_eq!(copies(&whole), Ok(()));
+    assert_eq!(copies(&[&whole[..], &[1]].concat()), Err(Status::COMMAND_SIZE_LIMIT));
+    assert_eq!(copies(&[COPY_RANGE_BLOCKS + 1]), Err(Status::COMMAND_SIZE_LIMIT));
 }
 
 #[test]

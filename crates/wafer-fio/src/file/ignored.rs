@@ -7,17 +7,16 @@ pub(super) const PROFILE: &str = "belongs to a profile of fio";
 #[rustfmt::skip] // names fill the lines
 pub(super) const IGNORED: &[(&str, &[&str])] = &[
     ("concerns reports and logs", &[
-        "description", "ramp_size", "write_iolog", "new_group", "per_job_logs", "write_bw_log",
+        "description", "ramp_size", "write_iolog", "per_job_logs", "write_bw_log",
         "write_lat_log", "write_iops_log", "log_entries", "log_avg_msec", "log_hist_msec",
         "log_hist_coarseness", "write_hist_log", "log_window_value|log_max_value", "log_offset",
         "log_prio", "log_issue_time", "log_compression", "log_compression_cpus",
         "log_store_compressed", "log_alternate_epoch|log_unix_epoch",
         "log_alternate_epoch_clock_id", "block_error_percentiles", "bwavgtime", "iopsavgtime",
-        "group_reporting", "stats", "clat_percentiles", "lat_percentiles", "slat_percentiles",
+        "stats", "clat_percentiles", "lat_percentiles", "slat_percentiles",
         "percentile_list", "significant_figures", "disk_util", "gtod_reduce", "disable_lat",
         "disable_clat", "disable_slat", "disable_bw_measurement|disable_bw", "gtod_cpu",
-        "unified_rw_reporting", "unit_base", "steadystate|ss", "steadystate_ramp_time|ss_ramp",
-        "steadystate_check_interval|ss_interval",
+        "unified_rw_reporting", "unit_base",
     ]),
     ("concerns files of a file system; the job writes to a namespace", &[
         "filetype", "directory", "filename_format", "unique_filename", "lockfile", "file_append",

@@ -6,6 +6,7 @@ use super::ini::Section;
 use super::phase::{self, Barrier};
 use super::region::{self, Blocks, Region};
 use super::settings::{Context, MAX_JOBS, Settings};
+use super::steady::STEADY_STATE;
 use super::target::Target;
 use crate::job::{BlockSize, DIRECTIONS, Distribution, JobSpec, LatencyTarget, Order};
 
@@ -52,8 +53,18 @@ pub(super) fn jobs(
         phase::phases(&barriers).map_err(|(index, why)| all[index].error("wait_for", why))?;
     check_exitall(all, &phases)?;
 
-    let mut specs = Vec::new();
+    let (mut specs, mut group) = (Vec::new(), 0);
     for (job, phase) in all.iter().zip(phases) {
+        group += u32::from(job.settings.stonewall || job.settings.new_group);
+        let together = job.settings.group_reporting.then_some(group);
+        let steady = job.settings.steady.resolve(together);
+        let steady_state = steady.map_err(|(option, why)| job.error(option, why))?;
+        let mut before = specs.iter().filter_map(|spec: &JobSpec| spec.steady_state);
+        let first = before.find(|first| together.is_some() && first.group == together);
+        if first.is_some_and(|first| Some(first) != steady_state) {
+            let why = "differs from that of another job of its group";
+            return Err(job.error("steadystate_duration", why.into()));
+        }
         check(job)?;
         report_unused(job, context);
         let clones = job.settings.numjobs;
@@ -61,7 +72,7 @@ pub(super) fn jobs(
             return Err(job.error("numjobs", format!("more than {MAX_JOBS} jobs in the file")));
         }
         for instance in 0..clones {
-            specs.push(spec(job, instance, phase, target)?);
+            specs.push(JobSpec { steady_state, ..spec(job, instance, phase, target)? });
         }
     }
     Ok(specs)
@@ -117,6 +128,11 @@ fn report_unused(job: &Job<'_>, context: &mut Context<'_>) {
     if !s.placement.is_on() {
         for name in ["plids", "plid_select", "dp_scheme"] {
             unused(name, "without effect unless fdp=1 or dataplacement=fdp");
+        }
+    }
+    if s.steady.duration_us == 0 {
+        for name in STEADY_STATE {
+            unused(name, "without effect unless steadystate_duration is set");
         }
     }
     if s.time_based && s.runtime_us == 0 {
@@ -249,6 +265,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
             percentile: s.latency_percentile,
             keeps_looking: s.latency_run,
         }),
+        steady_state: None,
         placement,
     })
 }

@@ -7,6 +7,7 @@ use super::engine::Engine;
 use super::error::Origin;
 use super::expand::Variables;
 use super::placement::Placement;
+use super::steady::Steady;
 use super::target::IgnoredOption;
 use super::value::Amount;
 use crate::job::{DIRECTIONS, Direction, Distribution, Order, RateProcess, Sequencer};
@@ -100,6 +101,9 @@ pub(super) struct Settings {
     pub(super) latency_window_us: u64,
     pub(super) latency_percentile: f64,
     pub(super) latency_run: bool,
+    pub(super) steady: Steady,
+    pub(super) new_group: bool,
+    pub(super) group_reporting: bool,
     pub(super) placement: Placement,
 }
 
@@ -157,6 +161,9 @@ impl Default for Settings {
             latency_window_us: 0,
             latency_percentile: 100.0,
             latency_run: false,
+            steady: Steady::default(),
+            new_group: false,
+            group_reporting: false,
             placement: Placement::default(),
         }
     }

@@ -52,8 +52,12 @@ fn continue_until_volume(jobs: &mut [JobSpec], last: u32) -> Result<(), Workload
     Ok(())
 }
 
-/// Returns the numbers of the phases in order, and decides which jobs end by time, by volume or by bytes.
-pub(crate) fn prepare(jobs: &mut [JobSpec], until_volume: bool) -> Result<Vec<u32>, WorkloadError> {
+/// Returns the numbers of the phases in order, and decides which jobs end by time, by volume or by bytes. With `until_volume`,
+/// jobs of the last phase that are limited by time, or by nothing but `size`, continue until the caller stops.
+///
+/// # Errors
+/// No job, or a job of the last phase that continues and writes nothing.
+pub fn prepare(jobs: &mut [JobSpec], until_volume: bool) -> Result<Vec<u32>, WorkloadError> {
     let mut phases: Vec<u32> = jobs.iter().map(|j| j.phase).collect();
     phases.sort_unstable();
     phases.dedup();

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
+use wafer_closed_loop::ClosedLoop;
 use wafer_fio::file::{JobFile, Jobs, Target};
-use wafer_fio::{ClosedLoop, JobSpec, Mixer, MixerOptions, Pace, WorkloadError, file};
+use wafer_fio::{JobSpec, Mixer, MixerOptions, Pace, WorkloadError, file};
 use wafer_record::files::read_text;
 use wafer_record::record::{IgnoredOption, JobRecord};
 
@@ -127,10 +128,16 @@ impl Source for FioSource {
                 notices: Vec::new(),
             });
         }
-        let searches = jobs.jobs.iter().filter(|job| job.latency_target.is_some());
-        let notices = searches
-            .map(|job| format!("job `{}`: latency_target has no effect without a clock", job.name))
-            .collect();
+        let without_effect = |job: &JobSpec| {
+            let latency = job.latency_target.map(|_| "latency_target");
+            let steady = job.steady_state.map(|_| "steadystate");
+            let options = latency.into_iter().chain(steady);
+            let told = options.map(|option| {
+                format!("job `{}`: {option} has no effect without a clock", job.name)
+            });
+            told.collect::<Vec<_>>()
+        };
+        let notices = jobs.jobs.iter().flat_map(without_effect).collect();
         let mixer = Mixer::new(jobs.jobs, &options).map_err(refused)?;
         Ok(Built {
             host: Host::default(),

@@ -47,6 +47,8 @@ fn record(job: &JobSpec, device: &ResolvedDevice) -> JobRecord {
         namespace: u32::from(job.namespace) + 1,
         handles: if writes { handles(&indices, job.namespace, device) } else { Vec::new() },
         placement_indices: indices,
+        steady_state: job.steady_state.map(|steady| steady.criterion()),
+        steady_state_seconds: job.steady_state.map(|steady| steady.seconds()),
     }
 }
 

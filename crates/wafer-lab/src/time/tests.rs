@@ -324,6 +324,34 @@ latency_percentile=99
     assert!(p99.is_some_and(|us| us <= 405.0), "{p99:?}");
 }
 
+#[test]
+fn a_steady_job_ends_and_fio_is_told() {
+    let jobs = "
+[writer]
+rw=randwrite
+bs=4k
+size=100%
+norandommap=1
+time_based=1
+runtime=100s
+iodepth=8
+steadystate=iops:5%
+steadystate_duration=4s
+steadystate_ramp_time=1s
+";
+    let record = run(jobs, &filled());
+    let writer = &record.time.as_ref().unwrap().jobs["writer"];
+    assert!((5.0..40.0).contains(&writer.seconds), "{}", writer.seconds);
+    let fio = wafer_record::fio_json(&record).unwrap();
+    let steady = &fio["jobs"][0]["steadystate"];
+    assert_eq!((&steady["ss"], &steady["duration"]), (&"iops:5%".into(), &4.into()));
+    assert_eq!(steady["attained"], 1);
+    let iops = steady["data"]["iops_mean"].as_f64().unwrap();
+    let whole = writer.write.as_ref().unwrap().iops;
+    assert!((iops / whole - 1.0).abs() < 0.2, "{iops} of {whole}");
+    assert_eq!(steady["data"]["bw_mean"].as_f64().unwrap() / 4096.0, iops);
+}
+
 /// Reads that meet holes look into the buffer for the pages that they read, not for those before the holes.
 #[test]
 fn a_read_with_holes_finds_its_pages_in_the_buffer() {

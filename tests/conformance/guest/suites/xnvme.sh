@@ -1,4 +1,7 @@
 # xNVMe's tests, run by its own runner, on this machine instead of one that it reaches over a network.
+# It looks for limits of a namespace below its controller, where multipathing has none, and then takes the page for 512 bytes.
+modprobe -rq nvme_tcp nvme nvme_core
+modprobe nvme_core multipath=N
 target_up || exit 1
 ldconfig
 cd /src/xnvme/cijoe || exit 1
@@ -23,6 +26,8 @@ driver_attachment = "kernel"
 TOML
 export PYTHONPATH=/src/xnvme.site
 for part in logic tools examples; do
-    unit $part 2400 python3 -m pytest --config /tmp/cijoe.toml --output /tmp/cijoe-$part -p no:cacheprovider --timeout=120 \
+    unit $part 5400 python3 -m pytest --config /tmp/cijoe.toml --output /tmp/cijoe-$part -p no:cacheprovider --timeout=120 \
         --report-log=$RESULTS/$part.jsonl -q -rfE tests/$part
+    # What the commands of each test printed.
+    tar -C /tmp -czf $RESULTS/$part.tar.gz cijoe-$part
 done

@@ -1,7 +1,9 @@
 use wafer_interface::Command;
 
 use super::*;
-use crate::job::{DIRECTIONS, Direction, LatencyTarget, Order, RateProcess, WRITE};
+use wafer_fio::job::{
+    DIRECTIONS, Direction, LatencyTarget, Measure, Order, RateProcess, SteadyState, WRITE,
+};
 
 /// A drive that takes `latency` for every command, all at once; returns the times of submission.
 fn drive(jobs: &mut ClosedLoop, latency: u64) -> Vec<(u64, usize, Command)> {
@@ -165,4 +167,93 @@ fn a_job_that_looks_on_runs_to_its_end() {
     assert!((7.0..=9.0).contains(&jobs.figures()[0].value), "{:?}", jobs.figures());
     assert!(submitted.last().unwrap().0 > 199_000_000);
     assert!(submitted.iter().all(|(_, job)| *job == 0));
+}
+
+const STEADY: SteadyState = SteadyState {
+    measure: Measure::Iops,
+    slope: false,
+    limit: 10.0,
+    percent: true,
+    intervals: 5,
+    interval: 1_000_000,
+    ramp: 0,
+    group: None,
+};
+
+/// A drive that gets slower: the latency of a command in nanoseconds by its time. Returns the last submission of each job.
+fn slowing(specs: Vec<JobSpec>, latency: fn(u64) -> u64) -> (ClosedLoop, Vec<u64>) {
+    let mut last = vec![0; specs.len()];
+    let mut jobs = ClosedLoop::new(specs, 1, false).unwrap();
+    let mut in_flight: Vec<(u64, u64)> = Vec::new();
+    loop {
+        let mut batch = Batch::default();
+        let state = jobs.next(&mut batch, 1000);
+        for (time, ticket) in batch.times.iter().zip(&batch.tickets) {
+            last[stream::job_of(*ticket)] = *time;
+            in_flight.push((time + latency(*time), *ticket));
+        }
+        if state == StreamState::Ended {
+            return (jobs, last);
+        }
+        in_flight.sort_unstable();
+        let (time, ticket) = in_flight.remove(0);
+        jobs.completed(&[Completion { ticket, time_ns: Some(time) }]);
+    }
+}
+
+fn figure(jobs: &ClosedLoop, name: &str) -> Vec<f64> {
+    jobs.figures().iter().filter(|figure| figure.name == name).map(|figure| figure.value).collect()
+}
+
+#[test]
+fn a_job_ends_when_it_runs_steadily() {
+    // 1 us at first; it rises by 100 ns in each millisecond, to 2 us after ten.
+    let latency = |time: u64| 1000 + (time / 10_000).min(1000);
+    let watched = |steady| {
+        vec![JobSpec { steady_state: Some(steady), number_ios: Some(200_000), ..writer(1, 1) }]
+    };
+    let milliseconds = |steady| {
+        let (jobs, last) = slowing(watched(steady), latency);
+        assert_eq!(figure(&jobs, "steady_state"), [1.0]);
+        last[0].div_ceil(1_000_000)
+    };
+    // Within 10 % of the mean: five intervals of which the first is the one from 7 ms to 8 ms.
+    assert_eq!(milliseconds(STEADY), 12);
+    let (jobs, _) = slowing(watched(STEADY), latency);
+    let [iops, rate] =
+        ["steady_state_iops", "steady_state_rate"].map(|name| figure(&jobs, name)[0]);
+    assert!((500_000.0..560_000.0).contains(&iops) && rate == 4096.0 * iops, "{iops} {rate}");
+    assert!((1.0..10.0).contains(&figure(&jobs, "steady_state_criterion")[0]));
+    // Bandwidth and latency move alike; the slope by interval is a part of what moves in all.
+    assert_eq!(milliseconds(SteadyState { measure: Measure::Bandwidth, ..STEADY }), 12);
+    assert_eq!(milliseconds(SteadyState { measure: Measure::Latency, ..STEADY }), 12);
+    assert_eq!(milliseconds(SteadyState { slope: true, limit: 4.0, ..STEADY }), 12);
+    assert!(milliseconds(SteadyState { slope: true, limit: 6.0, ..STEADY }) < 12);
+    let absolute = SteadyState { percent: false, limit: 30.0, measure: Measure::Latency, ..STEADY };
+    assert_eq!(milliseconds(absolute), 15);
+    // What is looked at begins later.
+    assert_eq!(milliseconds(SteadyState { ramp: 30_000_000, ..STEADY }), 35);
+    // Never: the job ends by itself.
+    let never = SteadyState { limit: 0.0, ..STEADY };
+    let (jobs, last) = slowing(watched(never), latency);
+    assert!(figure(&jobs, "steady_state") == [0.0] && last[0] > 300_000_000);
+}
+
+#[test]
+fn jobs_of_a_group_end_together() {
+    let latency = |time: u64| 1000 + (time / 10_000).min(1000);
+    // The second one is held back to a rate that the drive keeps.
+    let mut rate_iops = [None; DIRECTIONS];
+    rate_iops[WRITE] = Some(200_000);
+    let pair = |group| {
+        let steady = SteadyState { group, ..STEADY };
+        let first = JobSpec { steady_state: Some(steady), ..writer(1, 100_000) };
+        let second = JobSpec { name: "v".to_owned(), rate_iops, ..first.clone() };
+        let (jobs, last) = slowing(vec![first, second], latency);
+        (figure(&jobs, "steady_state"), [last[0], last[1]].map(|time| time.div_ceil(1_000_000)))
+    };
+    assert_eq!(pair(None), (vec![1.0, 1.0], [12, 5]));
+    let (attained, [first, second]) = pair(Some(3));
+    assert_eq!((attained, first), (vec![1.0], second));
+    assert!((6..12).contains(&first), "{first}");
 }

@@ -1,11 +1,11 @@
 //! `random_distribution=zoned` and `zoned_abs`: shares of the commands for parts of the region,
 //! uniform within each part.
 
-use wafer_random::Rng;
+use crate::Rng;
 
 /// Draws over zones.
 #[derive(Clone, Debug)]
-pub(crate) struct Zoned {
+pub struct Zoned {
     /// First block and blocks of the zone for each of equally likely slots.
     slots: Vec<(u64, u64)>,
 }
@@ -15,8 +15,11 @@ pub(crate) struct Zoned {
 const SLOTS: [usize; 3] = [100, 10_000, 1_000_000];
 
 impl Zoned {
-    /// Zones of `percent` of the region each, of `blocks` blocks.
-    pub(crate) fn relative(zones: &[(f64, f64)], blocks: u64) -> Result<Self, String> {
+    /// Makes zones of `percent` of the region each, of `blocks` blocks.
+    ///
+    /// # Errors
+    /// Why shares and zones do not fit.
+    pub fn relative(zones: &[(f64, f64)], blocks: u64) -> Result<Self, String> {
         let whole = zones.iter().all(|z| z.1.fract() == 0.0 && (0.0..=100.0).contains(&z.1));
         let mut before = 0.0;
         let mut ranges = Vec::with_capacity(zones.len());
@@ -33,8 +36,11 @@ impl Zoned {
         Self::new(zones.iter().map(|z| z.0), ranges, blocks)
     }
 
-    /// Zones of so many bytes each, of `blocks` blocks of `block` bytes.
-    pub(crate) fn absolute(zones: &[(f64, u64)], block: u64, blocks: u64) -> Result<Self, String> {
+    /// Makes zones of so many bytes each, of `blocks` blocks of `block` bytes.
+    ///
+    /// # Errors
+    /// Why shares and zones do not fit.
+    pub fn absolute(zones: &[(f64, u64)], block: u64, blocks: u64) -> Result<Self, String> {
         let mut before = 0u64;
         let mut ranges = Vec::with_capacity(zones.len());
         for &(_, bytes) in zones {
@@ -84,14 +90,14 @@ impl Zoned {
     /// Draws a block. One random number serves twice: its leading part picks the slot, and what is
     /// left of it, uniform whatever the slot, the block.
     #[inline(always)]
-    pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
+    pub fn draw(&self, rng: &mut Rng) -> u64 {
         let product = u128::from(rng.next64()) * self.slots.len() as u128;
         let (start, length) = self.slots[(product >> 64) as usize];
         start + ((u128::from(product as u64) * u128::from(length)) >> 64) as u64
     }
 
-    /// Bytes of the table.
-    pub(crate) fn memory_bytes(&self) -> u64 {
+    /// Returns the bytes of the table.
+    pub fn memory_bytes(&self) -> u64 {
         self.slots.len() as u64 * 16
     }
 }

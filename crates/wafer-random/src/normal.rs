@@ -5,13 +5,13 @@
 //! moved by a uniform draw as wide as the deviation given. Then it is *hashed*, as the ranks of
 //! zipf are: the blocks written often do not lie together, and the center only shifts the hash.
 
-use wafer_random::{GOLDEN_RATIO, Modulo, Rng};
+use crate::{GOLDEN_RATIO, Modulo, Rng};
 
 const DRAWS: u64 = 12;
 
 /// Draws of a normal distribution.
 #[derive(Clone, Debug)]
-pub(crate) struct Normal {
+pub struct Normal {
     blocks: u64,
     /// Remainder by `blocks + 1`.
     first: Modulo,
@@ -24,8 +24,8 @@ pub(crate) struct Normal {
 }
 
 impl Normal {
-    /// Over `blocks` blocks; `deviation` in percent of them, `center` 0-1 or the middle.
-    pub(crate) fn new(blocks: u64, deviation: f64, center: Option<f64>) -> Self {
+    /// Draws over `blocks` blocks; `deviation` in percent of them, `center` 0-1 or the middle.
+    pub fn new(blocks: u64, deviation: f64, center: Option<f64>) -> Self {
         let n = blocks as f64;
         let width = (libm::ceil(n * deviation / 100.0) as u32 as u64).min(blocks / 2) as u32;
         // fio keeps this in 32 bits: a center below the middle wraps around.
@@ -41,7 +41,7 @@ impl Normal {
 
     /// Draws a block.
     #[inline]
-    pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
+    pub fn draw(&self, rng: &mut Rng) -> u64 {
         let mut sum = 0;
         for _ in 0..DRAWS / 2 {
             let bits = rng.next64();

@@ -6,14 +6,14 @@
 
 use std::collections::HashMap;
 
-use crate::job::{JobSpec, LatencyTarget};
+use wafer_fio::job::{JobSpec, LatencyTarget};
 
 /// Windows that must succeed at a depth next to one that failed before a greater one is tried again.
 const STABLE: u32 = 3;
 
 /// How many commands a job may have in flight.
 #[derive(Clone, Debug)]
-pub(super) struct Depth {
+pub(crate) struct Depth {
     most: u32,
     search: Option<Box<Search>>,
 }
@@ -44,7 +44,7 @@ struct Search {
 
 impl Depth {
     /// Returns the depth of a job whose results count from `start` on.
-    pub(super) fn new(spec: &JobSpec, start: u64) -> Self {
+    pub(crate) fn new(spec: &JobSpec, start: u64) -> Self {
         let most = spec.iodepth.max(1);
         let search = spec.latency_target.map(|target| {
             Box::new(Search {
@@ -66,34 +66,34 @@ impl Depth {
     }
 
     /// Returns the most that it can become.
-    pub(super) fn most(&self) -> u32 {
+    pub(crate) fn most(&self) -> u32 {
         self.most
     }
 
     /// Returns the depth that a search has reached; 0 if not even one command at a time meets the target.
-    pub(super) fn found(&self) -> Option<u32> {
+    pub(crate) fn found(&self) -> Option<u32> {
         self.search.as_ref().map(|search| if search.missed { 0 } else { search.depth })
     }
 
     /// Returns whether a search has ended, so that what is submitted now are the results.
-    pub(super) fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.search.as_ref().is_some_and(|search| search.settled)
     }
 
     /// Returns whether a command may be submitted beside those in flight.
-    pub(super) fn has_room(&self, in_flight: u32) -> bool {
+    pub(crate) fn has_room(&self, in_flight: u32) -> bool {
         self.search.as_ref().is_none_or(|search| !search.drains && in_flight < search.depth)
     }
 
     /// Notes that a command was submitted.
-    pub(super) fn submitted(&mut self, ticket: u64, time: u64) {
+    pub(crate) fn submitted(&mut self, ticket: u64, time: u64) {
         if let Some(search) = &mut self.search {
             search.submitted.insert(ticket, time);
         }
     }
 
     /// Notes that a command completed, beside which so many are in flight. Returns whether the job ends.
-    pub(super) fn completed(&mut self, ticket: u64, time: u64, in_flight: u32) -> bool {
+    pub(crate) fn completed(&mut self, ticket: u64, time: u64, in_flight: u32) -> bool {
         let most = self.most;
         self.search.as_mut().is_some_and(|search| search.completed(ticket, time, in_flight, most))
     }

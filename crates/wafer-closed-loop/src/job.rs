@@ -7,9 +7,8 @@ use wafer_interface::{Batch, Command, Op};
 use wafer_random::{Purpose, Rng};
 
 use super::depth::Depth;
-use crate::error::WorkloadError;
-use crate::job::{DIRECTIONS, JobSpec, READ, RateProcess, TRIM, WRITE};
-use crate::job_stream::JobStream;
+use wafer_fio::job::{DIRECTIONS, JobSpec, READ, RateProcess, TRIM, WRITE};
+use wafer_fio::{JobStream, WorkloadError};
 
 /// Commands generated ahead.
 const AHEAD: usize = 256;
@@ -17,7 +16,7 @@ const AHEAD: usize = 256;
 const LATER: usize = 32;
 
 #[derive(Clone, Debug)]
-pub(super) struct RunningJob {
+pub(crate) struct RunningJob {
     number: usize,
     spec: JobSpec,
     stream: JobStream,
@@ -51,7 +50,7 @@ fn nanoseconds(seconds: f64) -> u64 {
 }
 
 impl RunningJob {
-    pub(super) fn new(
+    pub(crate) fn new(
         spec: &JobSpec,
         seed: u64,
         number: u32,
@@ -87,25 +86,30 @@ impl RunningJob {
         })
     }
 
-    pub(super) fn number(&self) -> usize {
+    pub(crate) fn number(&self) -> usize {
         self.number
     }
 
-    pub(super) fn depth(&self) -> u32 {
+    pub(crate) fn depth(&self) -> u32 {
         self.depth.most()
     }
 
     /// Returns the name of the job, and the depth that `latency_target` has found; none without a target.
-    pub(super) fn found(&self) -> Option<(&str, u32)> {
+    pub(crate) fn found(&self) -> Option<(&str, u32)> {
         Some((&self.spec.name, self.depth.found()?))
     }
 
     /// Whether the job has ended and all its commands have completed.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.ended && self.in_flight == 0
     }
 
-    pub(super) fn completed(&mut self, ticket: u64, time: u64) {
+    /// Lets nothing more be submitted.
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    pub(crate) fn completed(&mut self, ticket: u64, time: u64) {
         self.in_flight -= 1;
         if !self.ended {
             let was_settled = self.depth.is_settled();
@@ -119,7 +123,7 @@ impl RunningJob {
     }
 
     /// Submits a command for every free place, until the batch has `end`.
-    pub(super) fn submit(&mut self, batch: &mut Batch, end: usize) {
+    pub(crate) fn submit(&mut self, batch: &mut Batch, end: usize) {
         while !self.ended && batch.len() < end {
             // A pause begins when everything in flight has completed, as in fio.
             if self.thinks && self.in_flight > 0 {

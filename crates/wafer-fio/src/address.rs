@@ -1,11 +1,6 @@
 //! Which block a random command addresses: the distributions of `random_distribution`.
 
-mod normal;
-mod zoned;
-
-use normal::Normal;
-use wafer_random::{Inverse, Purpose, Ranked, Rng};
-use zoned::Zoned;
+use wafer_random::{Inverse, Normal, Purpose, Ranked, Rng, Zoned};
 
 use crate::job::Distribution;
 

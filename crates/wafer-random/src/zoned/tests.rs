@@ -1,4 +1,4 @@
-use wafer_random::Purpose;
+use crate::Purpose;
 
 use super::*;
 

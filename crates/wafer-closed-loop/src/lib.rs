@@ -1,21 +1,27 @@
 //! The jobs of a workload as a stream that hears of completions: fio's closed loop on a clock.
 //!
 //! A job keeps `iodepth` commands in flight. The next one is submitted when one completes, or when `rate`,
-//! `rate_iops` or `thinktime` let it, whichever is later. With `latency_target` the depth follows the latency. Phases follow each other when every command of the one
-//! before has completed.
+//! `rate_iops` or `thinktime` let it, whichever is later. With `latency_target` the depth follows the latency (`depth.rs`), and
+//! `steadystate` ends jobs that run steadily (`steady.rs`). Phases follow each other when every command of the one before has
+//! completed.
+//!
+//! # Invariants
+//! The same jobs, seed and completions give the same commands at the same times.
+//!
+//! # Error model
+//! As for [`JobStream`]: everything is checked when the loop is made.
 
 mod depth;
 mod job;
+mod steady;
 
 use job::RunningJob;
+use steady::Watch;
 use wafer_interface::{
     Batch, CommandStream, Completion, Figure, StreamDescription, StreamState, stream,
 };
 
-use crate::error::WorkloadError;
-use crate::job::JobSpec;
-use crate::job_stream::JobStream;
-use crate::mixer::prepare;
+use wafer_fio::{JobSpec, JobStream, WorkloadError, prepare};
 
 /// All jobs of a workload in closed loop.
 #[derive(Clone, Debug)]
@@ -33,6 +39,9 @@ pub struct ClosedLoop {
     now: u64,
     /// Depths that jobs of earlier phases have found, with their names.
     found: Vec<(String, u32)>,
+    /// What `steadystate` watches, and which of them each job belongs to.
+    watches: Vec<Watch>,
+    watched: Vec<Option<usize>>,
 }
 
 impl ClosedLoop {
@@ -62,7 +71,10 @@ impl ClosedLoop {
             queue_depth: 0,
             now: 0,
             found: Vec::new(),
+            watches: Vec::new(),
+            watched: Vec::new(),
         };
+        jobs.watch();
         jobs.start()?;
         jobs.queue_depth = jobs.running.iter().map(RunningJob::depth).sum::<u32>().max(1);
         Ok(jobs)
@@ -77,6 +89,19 @@ impl ClosedLoop {
     /// Returns the bytes of memory of random maps and tables.
     pub fn memory_bytes(&self) -> u64 {
         self.memory
+    }
+
+    fn watch(&mut self) {
+        for (number, spec) in self.specs.iter().enumerate() {
+            let watch = spec.steady_state.as_ref().map(|steady| {
+                let joined = self.watches.iter_mut().position(|watch| watch.join(steady, number));
+                joined.unwrap_or_else(|| {
+                    self.watches.push(Watch::new(*steady, number));
+                    self.watches.len() - 1
+                })
+            });
+            self.watched.push(watch);
+        }
     }
 
     fn start(&mut self) -> Result<(), WorkloadError> {
@@ -112,7 +137,14 @@ impl CommandStream for ClosedLoop {
         let end = batch.len() + max;
         loop {
             while let Some(job) = self.ready.last() {
-                self.running[*job].submit(batch, end);
+                let (running, from) = (&mut self.running[*job], batch.len());
+                running.submit(batch, end);
+                if let Some(watch) = self.watched[running.number()] {
+                    for at in from..batch.len() {
+                        let bytes = batch.commands[at].bytes();
+                        self.watches[watch].submitted(batch.tickets[at], batch.times[at], bytes);
+                    }
+                }
                 if batch.len() >= end {
                     return StreamState::Ready;
                 }
@@ -139,19 +171,32 @@ impl CommandStream for ClosedLoop {
                 self.running[at].completed(completion.ticket, time);
                 self.ready.push(at);
             }
+            if let Some(watch) = self.watched[number]
+                && self.watches[watch].completed(completion.ticket, time)
+            {
+                for number in self.watches[watch].jobs() {
+                    let at = self.running.binary_search_by_key(number, RunningJob::number);
+                    at.into_iter().for_each(|at| self.running[at].end());
+                }
+            }
         }
     }
 
     fn figures(&self) -> Vec<Figure> {
         let meaning = "queue depth that latency_target allows; 0: not even one command at a time";
         let found = self.found.iter().map(|(job, depth)| (job.as_str(), *depth));
-        found
-            .chain(self.running.iter().filter_map(RunningJob::found))
-            .map(|(job, depth)| Figure {
-                tenant: job.to_owned(),
-                ..Figure::new("latency_depth", f64::from(depth), "", meaning)
+        let depths = found.chain(self.running.iter().filter_map(RunningJob::found));
+        let of = |job: &str, figure| Figure { tenant: job.to_owned(), ..figure };
+        let mut figures: Vec<Figure> = depths
+            .map(|(job, depth)| {
+                of(job, Figure::new("latency_depth", f64::from(depth), "", meaning))
             })
-            .collect()
+            .collect();
+        for watch in &self.watches {
+            let job = &self.specs[watch.jobs()[0]].name;
+            figures.extend(watch.outcome().figures().map(|figure| of(job, figure)));
+        }
+        figures
     }
 }
 

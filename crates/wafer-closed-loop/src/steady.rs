@@ -1,0 +1,171 @@
+//! The end of jobs that run steadily: fio's `steadystate`.
+//!
+//! Each interval gives one value. Once there are enough, every further interval moves the window on by one, until the values
+//! in it keep to the limit.
+
+use std::collections::{HashMap, VecDeque};
+
+use wafer_interface::Figure;
+
+use wafer_fio::job::{Measure, SteadyState};
+
+/// What is measured of a job, or of jobs that are watched together.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    criterion: SteadyState,
+    /// Numbers of the jobs.
+    jobs: Vec<usize>,
+    /// End of the interval that is measured; none before the first command.
+    end: Option<u64>,
+    /// When the first interval begins that counts.
+    counts_from: u64,
+    interval: Interval,
+    window: VecDeque<Interval>,
+    /// Commands in flight: when each was submitted, and its bytes.
+    in_flight: HashMap<u64, (u64, u64)>,
+    /// What is compared with the limit.
+    moved: f64,
+    attained: bool,
+}
+
+/// What completed in an interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct Interval {
+    commands: u64,
+    bytes: u64,
+    nanoseconds: u64,
+}
+
+/// How a watch ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) attained: bool,
+    /// Means of the last intervals.
+    pub(crate) iops: f64,
+    pub(crate) bytes_per_second: f64,
+    /// What is compared with the limit, in its unit.
+    pub(crate) moved: f64,
+}
+
+impl Outcome {
+    /// Returns the outcome as figures of a record.
+    pub(crate) fn figures(self) -> impl Iterator<Item = Figure> {
+        let attained = f64::from(u8::from(self.attained));
+        let mean = "mean of the last intervals of steadystate_duration";
+        [
+            ("steady_state", attained, "", "1: the job ended in steady state"),
+            ("steady_state_iops", self.iops, "/s", mean),
+            ("steady_state_rate", self.bytes_per_second, "B/s", mean),
+            (
+                "steady_state_criterion",
+                self.moved,
+                "",
+                "slope or deviation that steadystate limits",
+            ),
+        ]
+        .into_iter()
+        .map(|(name, value, unit, meaning)| Figure::new(name, value, unit, meaning))
+    }
+}
+
+impl Watch {
+    pub(crate) fn new(criterion: SteadyState, job: usize) -> Self {
+        Watch {
+            criterion,
+            jobs: vec![job],
+            end: None,
+            counts_from: 0,
+            interval: Interval::default(),
+            window: VecDeque::new(),
+            in_flight: HashMap::new(),
+            moved: 0.0,
+            attained: false,
+        }
+    }
+
+    /// Watches another job too, if it belongs to the same group.
+    pub(crate) fn join(&mut self, criterion: &SteadyState, job: usize) -> bool {
+        let same = criterion.group.is_some() && criterion.group == self.criterion.group;
+        if same {
+            self.jobs.push(job);
+        }
+        same
+    }
+
+    pub(crate) fn jobs(&self) -> &[usize] {
+        &self.jobs
+    }
+
+    pub(crate) fn submitted(&mut self, ticket: u64, time: u64, bytes: u64) {
+        if self.end.is_none() {
+            self.end = Some(time.saturating_add(self.criterion.interval));
+            self.counts_from = time.saturating_add(self.criterion.ramp);
+        }
+        self.in_flight.insert(ticket, (time, bytes));
+    }
+
+    /// Notes that a command completed. Returns whether the jobs end.
+    pub(crate) fn completed(&mut self, ticket: u64, time: u64) -> bool {
+        while !self.attained
+            && let Some(end) = self.end.filter(|end| *end <= time)
+        {
+            let interval = std::mem::take(&mut self.interval);
+            if end - self.criterion.interval >= self.counts_from {
+                self.attained = self.next(interval);
+            }
+            self.end = Some(end.saturating_add(self.criterion.interval));
+        }
+        if let Some((submitted, bytes)) = self.in_flight.remove(&ticket) {
+            self.interval.commands += 1;
+            self.interval.bytes += bytes;
+            self.interval.nanoseconds += time - submitted;
+        }
+        self.attained
+    }
+
+    /// Takes the next interval. Returns whether those in the window keep to the limit.
+    fn next(&mut self, interval: Interval) -> bool {
+        self.window.push_back(interval);
+        if self.window.len() > self.criterion.intervals {
+            self.window.pop_front();
+        }
+        if self.window.len() < self.criterion.intervals {
+            return false;
+        }
+        let values: Vec<f64> = self.window.iter().map(|one| self.value(one)).collect();
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        self.moved = if self.criterion.slope {
+            let middle = (count - 1.0) / 2.0;
+            let from_middle = || (0..values.len()).map(|at| at as f64 - middle);
+            let sum: f64 = from_middle().zip(&values).map(|(x, y)| x * y).sum();
+            sum / from_middle().map(|x| x * x).sum::<f64>()
+        } else {
+            values.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max)
+        };
+        if self.criterion.percent {
+            self.moved *= 100.0 / mean;
+        }
+        self.moved.abs() < self.criterion.limit
+    }
+
+    fn value(&self, interval: &Interval) -> f64 {
+        let per_second = |count: u64| count as f64 * 1e9 / self.criterion.interval as f64;
+        match self.criterion.measure {
+            Measure::Iops => per_second(interval.commands),
+            Measure::Bandwidth => per_second(interval.bytes),
+            Measure::Latency => interval.nanoseconds as f64 / interval.commands.max(1) as f64,
+        }
+    }
+
+    pub(crate) fn outcome(&self) -> Outcome {
+        let seconds = self.window.len().max(1) as f64 * self.criterion.interval as f64 / 1e9;
+        let sum = |of: fn(&Interval) -> u64| self.window.iter().map(of).sum::<u64>() as f64;
+        Outcome {
+            attained: self.attained,
+            iops: sum(|one| one.commands) / seconds,
+            bytes_per_second: sum(|one| one.bytes) / seconds,
+            moved: self.moved,
+        }
+    }
+}
