@@ -104,6 +104,11 @@ impl RunningJob {
         self.ended && self.in_flight == 0
     }
 
+    /// Returns whether nothing more is submitted.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
     /// Lets nothing more be submitted.
     pub(crate) fn end(&mut self) {
         self.ended = true;

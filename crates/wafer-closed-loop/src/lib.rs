@@ -21,7 +21,7 @@ use wafer_interface::{
     Batch, CommandStream, Completion, Figure, StreamDescription, StreamState, stream,
 };
 
-use wafer_fio::{JobSpec, JobStream, WorkloadError, prepare};
+use wafer_fio::{Exit, JobSpec, JobStream, WorkloadError, prepare};
 
 /// All jobs of a workload in closed loop.
 #[derive(Clone, Debug)]
@@ -93,14 +93,30 @@ impl ClosedLoop {
 
     fn watch(&mut self) {
         for (number, spec) in self.specs.iter().enumerate() {
-            let watch = spec.steady_state.as_ref().map(|steady| {
-                let joined = self.watches.iter_mut().position(|watch| watch.join(steady, number));
+            let watch = spec.steady_state.map(|steady| {
+                let group = |watch: &Watch| self.specs[watch.jobs()[0]].group;
+                let mut watches = self.watches.iter_mut();
+                let joined = watches.position(|one| group(one) == spec.group && one.join(number));
                 joined.unwrap_or_else(|| {
-                    self.watches.push(Watch::new(*steady, number));
+                    self.watches.push(Watch::new(steady, number));
                     self.watches.len() - 1
                 })
             });
             self.watched.push(watch);
+        }
+    }
+
+    /// Ends the jobs that end with a running one, if that has ended.
+    fn exit(&mut self, at: usize) {
+        let ended = &self.specs[self.running[at].number()];
+        let Some(exit) = ended.exit.filter(|_| self.running[at].has_ended()) else { return };
+        if exit == Exit::All {
+            self.current = self.phases.len() - 1;
+        }
+        for job in &mut self.running {
+            if exit.ends(ended, &self.specs[job.number()]) {
+                job.end();
+            }
         }
     }
 
@@ -148,7 +164,9 @@ impl CommandStream for ClosedLoop {
                 if batch.len() >= end {
                     return StreamState::Ready;
                 }
-                self.ready.pop();
+                if let Some(at) = self.ready.pop() {
+                    self.exit(at);
+                }
             }
             if self.running.iter().any(|job| !job.is_over()) {
                 return StreamState::Waiting;

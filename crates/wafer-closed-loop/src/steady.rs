@@ -83,13 +83,12 @@ impl Watch {
         }
     }
 
-    /// Watches another job too, if it belongs to the same group.
-    pub(crate) fn join(&mut self, criterion: &SteadyState, job: usize) -> bool {
-        let same = criterion.group.is_some() && criterion.group == self.criterion.group;
-        if same {
+    /// Watches another job of the group too, if they are watched together.
+    pub(crate) fn join(&mut self, job: usize) -> bool {
+        if self.criterion.together {
             self.jobs.push(job);
         }
-        same
+        self.criterion.together
     }
 
     pub(crate) fn jobs(&self) -> &[usize] {

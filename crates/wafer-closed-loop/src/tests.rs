@@ -177,7 +177,7 @@ const STEADY: SteadyState = SteadyState {
     intervals: 5,
     interval: 1_000_000,
     ramp: 0,
-    group: None,
+    together: false,
 };
 
 /// A drive that gets slower: the latency of a command in nanoseconds by its time. Returns the last submission of each job.
@@ -245,15 +245,40 @@ fn jobs_of_a_group_end_together() {
     // The second one is held back to a rate that the drive keeps.
     let mut rate_iops = [None; DIRECTIONS];
     rate_iops[WRITE] = Some(200_000);
-    let pair = |group| {
-        let steady = SteadyState { group, ..STEADY };
+    let pair = |together| {
+        let steady = SteadyState { together, ..STEADY };
         let first = JobSpec { steady_state: Some(steady), ..writer(1, 100_000) };
         let second = JobSpec { name: "v".to_owned(), rate_iops, ..first.clone() };
         let (jobs, last) = slowing(vec![first, second], latency);
         (figure(&jobs, "steady_state"), [last[0], last[1]].map(|time| time.div_ceil(1_000_000)))
     };
-    assert_eq!(pair(None), (vec![1.0, 1.0], [12, 5]));
-    let (attained, [first, second]) = pair(Some(3));
+    assert_eq!(pair(false), (vec![1.0, 1.0], [12, 5]));
+    let (attained, [first, second]) = pair(true);
     assert_eq!((attained, first), (vec![1.0], second));
     assert!((6..12).contains(&first), "{first}");
+}
+
+#[test]
+fn jobs_end_with_another() {
+    let jobs = |exit| {
+        let job = |number_ios, phase, group| JobSpec {
+            exit: Some(exit),
+            group,
+            phase,
+            ..writer(1, number_ios)
+        };
+        let phase = |of| [job(100, of, 2 * of), job(10_000, of, 2 * of), job(500, of, 2 * of + 1)];
+        [phase(0), phase(1)].concat()
+    };
+    let submitted = |exit| {
+        let mut jobs = ClosedLoop::new(jobs(exit), 1, false).unwrap();
+        let submitted = drive(&mut jobs, 1000);
+        [0, 1, 2, 3].map(|job| submitted.iter().filter(|(_, of, _)| *of == job).count())
+    };
+    let [first, second, other, next] = submitted(Exit::Group);
+    assert!((first, other, next) == (100, 500, 100) && second.abs_diff(100) <= 1, "{second}");
+    let [first, second, other, next] = submitted(Exit::Running);
+    assert_eq!((first, next), (100, 100));
+    assert!(second.abs_diff(100) <= 1 && other.abs_diff(100) <= 1, "{second} {other}");
+    assert_eq!(submitted(Exit::All)[3], 0);
 }

@@ -102,8 +102,31 @@ pub struct JobSpec {
     /// `steadystate`: ends the job when it runs steadily. Only a run with a clock knows.
     pub steady_state: Option<SteadyState>,
 
+    /// Group of the job, from 0: `stonewall` and `new_group` begin another.
+    pub group: u32,
+    /// `exitall`: which other jobs end when this one does.
+    pub exit: Option<Exit>,
+
     /// How writes choose their placement.
     pub placement: PlacementRule,
+}
+
+/// `exit_what`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Those of its group.
+    Group,
+    /// All that run.
+    Running,
+    /// All, also those of later phases.
+    All,
+}
+
+impl Exit {
+    /// Returns whether a job ends beside another one that has ended.
+    pub fn ends(self, ended: &JobSpec, beside: &JobSpec) -> bool {
+        self != Exit::Group || ended.group == beside.group
+    }
 }
 
 /// `latency_target`, and what goes with it.
@@ -137,8 +160,8 @@ pub struct SteadyState {
     pub interval: u64,
     /// `steadystate_ramp_time`: model nanoseconds before the first interval.
     pub ramp: u64,
-    /// Jobs with the same number are watched together and end together (`group_reporting`); none: alone.
-    pub group: Option<u32>,
+    /// Whether the jobs of a group are watched together and end together (`group_reporting`).
+    pub together: bool,
 }
 
 impl SteadyState {

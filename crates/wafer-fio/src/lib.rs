@@ -35,6 +35,6 @@ mod mixer;
 mod synthetic;
 
 pub use error::WorkloadError;
-pub use job::{JobSpec, LatencyTarget, Measure, SteadyState};
+pub use job::{Exit, JobSpec, LatencyTarget, Measure, SteadyState};
 pub use job_stream::JobStream;
 pub use mixer::{Mixer, MixerOptions, Pace, PaceTable, prepare};

@@ -51,6 +51,8 @@ impl JobSpec {
             thinktime_blocks: 1,
             latency_target: None,
             steady_state: None,
+            group: 0,
+            exit: None,
             placement: PlacementRule::None,
         }
     }

@@ -114,7 +114,6 @@ const BROKEN: &[(&str, &str)] = &[
     ("waits for itself", "[a]\nwait_for=a\n"),
     ("waits for nobody", "[a]\nrw=write\nwait_for=b\n[b]\n"),
     ("waits for one of several", "[a]\n[b]\n[c]\nwait_for=a\n"),
-    ("end with the first", "[global]\nexitall\n[a]\nrw=write\n[b]\nrw=read\n"),
     ("fills at random", "[a]\nrw=randwrite\nfill_device=1\n"),
     ("control characters", "[a]\nbs=\u{1}\u{7}x\r4\n"),
 ];

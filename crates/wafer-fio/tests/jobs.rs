@@ -7,7 +7,7 @@ use wafer_fio::file::{JobFile, Jobs, Target};
 use wafer_fio::job::{
     BlockSize, Direction, Distribution, Order, PlacementRule, RateProcess, Sequencer,
 };
-use wafer_fio::{JobSpec, LatencyTarget, Measure, SteadyState};
+use wafer_fio::{Exit, JobSpec, LatencyTarget, Measure, SteadyState};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -69,6 +69,8 @@ fn plain(name: &str, line: u32) -> JobSpec {
         thinktime_blocks: 1,
         latency_target: None,
         steady_state: None,
+        group: 0,
+        exit: None,
         placement: PlacementRule::None,
     }
 }
@@ -115,6 +117,7 @@ fn three_streams_after_a_fill() {
     let after = |p| percent(p, 4096) + 4096;
     let base = |name, line| JobSpec {
         phase: 1,
+        group: 1,
         time_based: true,
         runtime: Some(36_000.0),
         ..plain(name, line)
@@ -390,9 +393,9 @@ fn steadystate_is_read_with_its_units_and_groups() {
         intervals: 30,
         interval: 1_000_000_000,
         ramp: 0,
-        group: None,
+        together: false,
     };
-    let together = SteadyState { group: Some(0), ..bandwidth };
+    let together = SteadyState { together: true, ..bandwidth };
     let slope = SteadyState {
         measure: Measure::Iops,
         slope: true,
@@ -401,7 +404,7 @@ fn steadystate_is_read_with_its_units_and_groups() {
         intervals: 6,
         interval: 5_000_000_000,
         ramp: 60_000_000_000,
-        group: Some(1),
+        together: true,
     };
     let latency = SteadyState { measure: Measure::Latency, limit: 2e6, ..bandwidth };
     let all: Vec<_> = jobs.jobs.iter().map(|job| job.steady_state).collect();
@@ -409,4 +412,16 @@ fn steadystate_is_read_with_its_units_and_groups() {
     assert_eq!(all, [alone, together, together, together, Some(slope), Some(latency), None]);
     assert_eq!(slope.criterion(), "iops_slope:0.3%");
     assert_eq!(ignored(&jobs), [("steadystate", 2)], "of the last job");
+}
+
+#[test]
+fn exitall_is_one_for_all_jobs_and_exit_what_each_has() {
+    let text = "[a]\nexit_what=stonewall\n[b]\nnew_group\nexitall\n[c]\nstonewall\nexit_what=all\nnumjobs=2\n";
+    let exits = |text| {
+        let jobs = read(text);
+        jobs.jobs.iter().map(|job| (job.group, job.exit)).collect::<Vec<_>>()
+    };
+    let all = Some(Exit::All);
+    assert_eq!(exits(text), [(0, Some(Exit::Running)), (1, Some(Exit::Group)), (2, all), (2, all)]);
+    assert_eq!(exits("[a]\nexit_what=all\n"), [(0, None)]);
 }

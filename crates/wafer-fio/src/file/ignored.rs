@@ -63,7 +63,7 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "rate_ignore_thinktime",
     ]),
     ("concerns errors and the end after them", &[
-        "max_latency", "exit_what", "exitall_on_error", "continue_on_error", "ignore_error",
+        "max_latency", "exitall_on_error", "continue_on_error", "ignore_error",
         "error_dump",
     ]),
     ("contents of the data do not matter", &[

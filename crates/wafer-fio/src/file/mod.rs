@@ -21,7 +21,7 @@
 //! chooses the namespace and is not opened.
 //!
 //! # Not implemented
-//! Several files per job, zoned devices, replay of traces, `flow`, `exitall` between jobs that end by themselves, `random_distribution=sequence`, SPRandom, the
+//! Several files per job, zoned devices, replay of traces, `flow`, `random_distribution=sequence`, SPRandom, the
 //! streams directive, `$mb_memory` and `$ncpus` (a workload must not depend on the machine).
 //!
 //! # Errors

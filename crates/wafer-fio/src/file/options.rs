@@ -13,7 +13,7 @@ use super::nearest::nearest;
 use super::placement::{self, Interface, Select};
 use super::settings::{Context, IODEPTH_MAX, MAX_JOBS, Settings};
 use super::value;
-use crate::job::{DIRECTIONS, Direction, Order, RateProcess, Sequencer};
+use crate::job::{DIRECTIONS, Direction, Exit, Order, RateProcess, Sequencer};
 
 /// The value of an option line.
 pub(super) struct Value<'a> {
@@ -211,8 +211,9 @@ pub(super) const OPTIONS: &[FioOption] = &[
     yes("latency_run", "", "Whether the job looks on when it has found its queue depth, instead of ending", |s, v, _| set(&mut s.latency_run, value::boolean(v.text()?))),
     no("write_hint", "", &["none"], "write lifetime hints are not supported; use `fdp` and `plids`"),
     no("create_only", "", OFF, "nothing would be written"),
-    yes("exitall", "", "Ends all jobs with the first; only where that changes nothing", |s, v, _| set(&mut s.exitall, v.flag())),
-    yes("new_group", "", "Begins another group of jobs, for `group_reporting`", |s, v, _| set(&mut s.new_group, v.flag())),
+    yes("exitall", "", "Ends other jobs when a job ends", |s, v, _| set(&mut s.exitall, v.flag())),
+    yes("exit_what", "", "Which jobs end with this one, with `exitall`: those of its group, all that run, or all", |s, v, _| set(&mut s.exit_what, v.word(EXITS))),
+    yes("new_group", "", "Begins another group of jobs, for `group_reporting` and `exitall`", |s, v, _| set(&mut s.new_group, v.flag())),
     yes("group_reporting", "", "`steadystate` holds for all jobs of a group together", |s, v, _| set(&mut s.group_reporting, v.flag())),
     yes("stonewall", "wait_for_previous", "Starts the job when all jobs before it have ended", |s, v, _| set(&mut s.stonewall, v.flag())),
     no("profile", "", &[], "built-in profiles are not supported"),
@@ -253,6 +254,9 @@ pub(super) fn unknown(name: &str) -> String {
         None => "fio has no such option".into(),
     }
 }
+
+const EXITS: &[(&str, Exit)] =
+    &[("group", Exit::Group), ("stonewall", Exit::Running), ("all", Exit::All)];
 
 const SEQUENCERS: &[(&str, Sequencer)] =
     &[("sequential", Sequencer::Sequential), ("identical", Sequencer::Identical)];

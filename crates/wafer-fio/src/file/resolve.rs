@@ -51,20 +51,22 @@ pub(super) fn jobs(
         .collect();
     let phases =
         phase::phases(&barriers).map_err(|(index, why)| all[index].error("wait_for", why))?;
-    check_exitall(all, &phases)?;
+    let exits = all.iter().any(|job| job.settings.exitall);
 
     let (mut specs, mut group) = (Vec::new(), 0);
     for (job, phase) in all.iter().zip(phases) {
         group += u32::from(job.settings.stonewall || job.settings.new_group);
-        let together = job.settings.group_reporting.then_some(group);
+        let together = job.settings.group_reporting;
         let steady = job.settings.steady.resolve(together);
         let steady_state = steady.map_err(|(option, why)| job.error(option, why))?;
-        let mut before = specs.iter().filter_map(|spec: &JobSpec| spec.steady_state);
-        let first = before.find(|first| together.is_some() && first.group == together);
-        if first.is_some_and(|first| Some(first) != steady_state) {
+        let mut before = specs.iter().filter(|spec: &&JobSpec| spec.group == group);
+        let watched = before.find_map(|spec| spec.steady_state.filter(|one| one.together));
+        if together && watched.is_some_and(|watched| Some(watched) != steady_state) {
             let why = "differs from that of another job of its group";
             return Err(job.error("steadystate_duration", why.into()));
         }
+        // fio knows one `exitall` for all jobs.
+        let exit = exits.then_some(job.settings.exit_what);
         check(job)?;
         report_unused(job, context);
         let clones = job.settings.numjobs;
@@ -72,25 +74,11 @@ pub(super) fn jobs(
             return Err(job.error("numjobs", format!("more than {MAX_JOBS} jobs in the file")));
         }
         for instance in 0..clones {
-            specs.push(JobSpec { steady_state, ..spec(job, instance, phase, target)? });
+            let spec = spec(job, instance, phase, target)?;
+            specs.push(JobSpec { steady_state, group, exit, ..spec });
         }
     }
     Ok(specs)
-}
-
-/// `exitall` ends all jobs of a group with the first. Jobs have no such link; it changes nothing
-/// where a phase has one section or only jobs that run until told to stop.
-fn check_exitall(all: &[Job<'_>], phases: &[u32]) -> Result<(), FioError> {
-    let Some(setter) = all.iter().find(|job| job.settings.exitall) else { return Ok(()) };
-    for &phase in phases {
-        let mut beside = all.iter().zip(phases).filter(|&(_, p)| *p == phase).map(|(job, _)| job);
-        let endless = |job: &Job<'_>| job.settings.time_based && job.settings.runtime_us > 0;
-        if beside.clone().count() > 1 && !beside.all(endless) {
-            let why = "jobs that end with the first of a group are not supported";
-            return Err(setter.error("exitall", why.into()));
-        }
-    }
-    Ok(())
 }
 
 /// Options that exclude each other.
@@ -266,6 +254,8 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
             keeps_looking: s.latency_run,
         }),
         steady_state: None,
+        group: 0,
+        exit: None,
         placement,
     })
 }

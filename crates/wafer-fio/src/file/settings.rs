@@ -10,7 +10,7 @@ use super::placement::Placement;
 use super::steady::Steady;
 use super::target::IgnoredOption;
 use super::value::Amount;
-use crate::job::{DIRECTIONS, Direction, Distribution, Order, RateProcess, Sequencer};
+use crate::job::{DIRECTIONS, Direction, Distribution, Exit, Order, RateProcess, Sequencer};
 
 /// Deepest queue: the most commands that an NVMe submission queue holds.
 pub(super) const IODEPTH_MAX: u32 = 65_536;
@@ -44,6 +44,7 @@ pub(super) struct Settings {
     pub(super) wait_for: Option<String>,
     pub(super) stonewall: bool,
     pub(super) exitall: bool,
+    pub(super) exit_what: Exit,
     pub(super) engine: Engine,
     /// From `filename`.
     pub(super) namespace: Option<u8>,
@@ -116,6 +117,7 @@ impl Default for Settings {
             wait_for: None,
             stonewall: false,
             exitall: false,
+            exit_what: Exit::Group,
             engine: Engine::Asynchronous,
             namespace: None,
             nsid: None,

@@ -4,13 +4,8 @@ use super::value;
 use crate::job::{Measure, SteadyState};
 
 /// The options that only `steadystate_duration` gives an effect.
-pub(super) const STEADY_STATE: [&str; 5] = [
-    "steadystate",
-    "steadystate_ramp_time",
-    "steadystate_check_interval",
-    "new_group",
-    "group_reporting",
-];
+pub(super) const STEADY_STATE: [&str; 4] =
+    ["steadystate", "steadystate_ramp_time", "steadystate_check_interval", "group_reporting"];
 
 /// What the options say, from fio's defaults.
 #[derive(Clone, Copy, Debug)]
@@ -71,10 +66,10 @@ impl Steady {
         Ok(())
     }
 
-    /// Returns what ends a job, or the option at fault and why. Jobs of a group are watched together.
+    /// Returns what ends a job, or the option at fault and why.
     pub(super) fn resolve(
         &self,
-        group: Option<u32>,
+        together: bool,
     ) -> Result<Option<SteadyState>, (&'static str, String)> {
         if self.duration_us == 0 {
             return Ok(None);
@@ -96,7 +91,7 @@ impl Steady {
             intervals: intervals as usize,
             interval: self.interval_us.saturating_mul(1000),
             ramp: self.ramp_us.saturating_mul(1000),
-            group,
+            together,
         }))
     }
 }

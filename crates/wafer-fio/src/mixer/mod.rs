@@ -107,7 +107,8 @@ impl Mixer {
             let mut bytes = 0;
             for (i, job) in jobs.iter().enumerate().filter(|(_, j)| j.phase == phase) {
                 let stream = JobStream::new(job, options.seed, i as u32)?;
-                let written = stream.total_bytes().filter(|_| job.runtime.is_none());
+                let written =
+                    stream.total_bytes().filter(|_| job.runtime.is_none() && job.exit.is_none());
                 total = total.zip(written).map(|(a, b)| a.saturating_add(b));
                 bytes += stream.memory_bytes() + phase::RUNNER_BYTES;
             }
@@ -132,7 +133,7 @@ impl Mixer {
     pub fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
         let end = out.len() + max;
         out.reserve(max);
-        while !self.phase.fill(out, end, &self.options.pace, &mut self.written) {
+        while !self.phase.fill(out, end, &self.jobs, &self.options.pace, &mut self.written) {
             if !self.next_phase() {
                 return;
             }
@@ -180,7 +181,8 @@ impl Mixer {
 
     /// Starts the next phase; returns false when there is none.
     fn next_phase(&mut self) -> bool {
-        let Some(&number) = self.phases.get(self.current + 1) else { return false };
+        let next = self.phases.get(self.current + 1).filter(|_| !self.phase.ends_all());
+        let Some(&number) = next else { return false };
         // `new` has built every job once: none can fail now.
         let Ok(phase) =
             Phase::start(number, &self.jobs, &self.options, self.phase.now(), self.written)

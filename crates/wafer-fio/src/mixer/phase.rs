@@ -7,7 +7,7 @@ use super::lanes::{LANES, Lane, merge, take};
 use super::options::MixerOptions;
 use super::pace::Pace;
 use crate::error::WorkloadError;
-use crate::job::{Direction, JobSpec};
+use crate::job::{Direction, Exit, JobSpec};
 use crate::job_stream::JobStream;
 
 /// Commands generated ahead per job: enough to amortise a refill, small enough for the cache.
@@ -49,6 +49,8 @@ pub(crate) struct Phase {
     short_cut: bool,
     /// Issue time of the last command.
     now: Time,
+    /// A job has ended with which all others end, those of later phases too.
+    ends_all: bool,
 }
 
 impl Phase {
@@ -95,6 +97,7 @@ impl Phase {
             boundary: u64::MAX,
             short_cut: true,
             now,
+            ends_all: false,
         };
         for i in 0..phase.runners.len() {
             phase.refresh(i);
@@ -135,6 +138,23 @@ impl Phase {
         }
         let over = runner.ready.is_empty() || runner.clock.next >= runner.deadline;
         self.times[i] = if over { ENDED } else { runner.clock.next.min(ENDED - 1) };
+    }
+
+    /// Ends the jobs that end with runner `i`, if that has ended.
+    fn exit(&mut self, i: usize, jobs: &[JobSpec]) {
+        let ended = &jobs[self.runners[i].job];
+        let Some(exit) = ended.exit.filter(|_| self.times[i] == ENDED) else { return };
+        self.ends_all |= exit == Exit::All;
+        for (runner, time) in self.runners.iter_mut().zip(&mut self.times) {
+            if exit.ends(ended, &jobs[runner.job]) {
+                (runner.deadline, *time) = (0, ENDED);
+            }
+        }
+    }
+
+    /// Returns whether a job has ended with which all others end.
+    pub(crate) fn ends_all(&self) -> bool {
+        self.ends_all
     }
 
     /// Updates the paces of the running jobs at byte `written` of the run.
@@ -198,6 +218,7 @@ impl Phase {
         &mut self,
         out: &mut Vec<Command>,
         end: usize,
+        jobs: &[JobSpec],
         pace: &Pace,
         written: &mut u64,
     ) -> bool {
@@ -227,6 +248,7 @@ impl Phase {
                 }
             }
             self.refresh(i);
+            self.exit(i, jobs);
             if self.paced && (self.times[i] == ENDED || *written >= self.boundary) {
                 self.repace(pace, *written);
             }

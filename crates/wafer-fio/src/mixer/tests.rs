@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::job::{Direction, Order};
+use crate::job::{Direction, Exit, Order};
 use wafer_interface::Op;
 
 /// A random writer without an end, of namespace `number` so that its commands can be told apart.
@@ -282,4 +282,34 @@ fn without_jobs_that_read_the_others_issue_the_same() {
     let count = of_others.clone().count();
     assert!(count > 10_000);
     assert!(of_others.eq(&some[..count]));
+}
+
+#[test]
+fn jobs_end_with_another() {
+    // In each phase the first job ends after a hundred commands, the others never; one of them is of another group.
+    let jobs = |exit| {
+        let job = |name, number, group, phase| JobSpec {
+            exit: Some(exit),
+            group,
+            phase,
+            runtime: None,
+            time_based: false,
+            io_size: 1 << 40,
+            random_map: false,
+            ..writer(name, number, 4096, 4)
+        };
+        let first = |phase, group| JobSpec { number_ios: Some(100), ..job("a", 0, group, phase) };
+        let other = |phase, group| JobSpec { number_ios: Some(500), ..job("c", 2, group, phase) };
+        [0, 2].map(|g| [first(g / 2, g), job("b", 1, g, g / 2), other(g / 2, g + 1)]).concat()
+    };
+    let written = |exit| {
+        let options = MixerOptions::default();
+        let mut mixer = Mixer::new(jobs(exit), &options).unwrap();
+        assert_eq!(mixer.total_bytes(), None);
+        bytes(&mut mixer, 100_000)[..3].iter().map(|bytes| bytes / 4096).collect::<Vec<_>>()
+    };
+    // They take turns, the first one before the others.
+    assert_eq!(written(Exit::Group), [200, 198, 1000]);
+    assert_eq!(written(Exit::Running), [200, 198, 198]);
+    assert_eq!(written(Exit::All), [100, 99, 99]);
 }
