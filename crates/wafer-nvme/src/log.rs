@@ -11,7 +11,8 @@ table! {
     Lid, LOG_PAGES: [LogInfo] {
         SUPPORTED = 0x00, "Supported Log Pages".lpa(Lpa::new().with_supported_pages(true));
         ERROR = 0x01, "Error Information";
-        SMART = 0x02, "SMART / Health Information";
+        SMART = 0x02, "SMART / Health Information"
+            .lpa(Lpa::new().with_smart_per_namespace(true));
         FIRMWARE = 0x03, "Firmware Slot Information";
         CHANGED_NAMESPACES = 0x04, "Changed Attached Namespace List";
         EFFECTS = 0x05, "Commands Supported and Effects".lpa(Lpa::new().with_effects(true));

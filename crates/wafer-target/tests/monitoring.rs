@@ -11,7 +11,7 @@ use wafer_nvme::*;
 use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
 
-use crate::common::{configure, get, log, set, smart, sqe, subsystem};
+use crate::common::{configure, get, identify, log, set, smart, sqe, subsystem};
 
 /// Sets the limit of the composite temperature above which it is a warning.
 fn limit(controller: &Controller, kelvin: u16) {
@@ -45,6 +45,22 @@ fn a_temperature_beyond_its_threshold_is_a_warning_and_an_event() {
     // There are no sensors.
     let sensor = TemperatureThreshold::new().with_tmpsel(1);
     assert!(set(&controller, Fid::TEMPERATURE_THRESHOLD, sensor.into_bits()).is_err());
+}
+
+#[test]
+fn the_health_of_a_namespace_is_that_of_the_controller() {
+    let controller = fuzzing::connect(&subsystem());
+    assert!(Lpa::from_bits(identify(&controller).lpa).smart_per_namespace());
+    let read = |nsid: u32| {
+        let dwords = GetLogCdw10::new().with_lid(Lid::SMART.0).with_numdl_z(127).into_bits();
+        let command = Sqe { nsid: nsid.into(), ..sqe(AdminOpcode::GET_LOG_PAGE, dwords, 0) };
+        admin(&controller, &command, &[]).map(|reply| reply.data).map_err(|failure| failure.status)
+    };
+    let whole = read(u32::MAX);
+    assert!(whole.is_ok());
+    assert_eq!((read(0), read(1)), (whole.clone(), whole));
+    assert_eq!(read(2), Err(Status::INVALID_FIELD), "not attached");
+    assert_eq!(read(u32::MAX - 1), Err(Status::INVALID_NAMESPACE));
 }
 
 #[test]

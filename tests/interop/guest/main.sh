@@ -39,7 +39,7 @@ nvme fdp events "/dev/$CTRL" -e 1 -E >/tmp/events || fail events
 grep -q "Invalid Placement Identifier" /tmp/events && grep -q "Not Fully Written" /tmp/events || { cat /tmp/events; fail events; }
 refused "Invalid Field" nvme fdp update "/dev/$DEV" -p 77
 nvme get-log "/dev/$CTRL" -i 0xd0 -l 64 --raw-binary | head -c 4 | grep -q WAFR || fail "vendor log page"
-for command in "smart-log" "error-log" "effects-log" "supported-log-pages" "endurance-log -g 1" "fw-log" \
+for command in "smart-log" "smart-log -n 1" "error-log" "effects-log" "supported-log-pages" "endurance-log -g 1" "fw-log" \
     "list-endgrp" "list-ctrl" "ns-descs -n 1" "cmdset-ind-id-ns -n 1" "nvm-id-ctrl" "id-ns-granularity" \
     "get-feature -f 6" "get-feature -f 7" "get-feature -f 0xb" "get-feature -f 0xf" "dir-receive -n 1 -D 0 -O 1 -H"; do
     set -- $command; verb=$1; shift
