@@ -29,5 +29,5 @@ for part in logic tools examples; do
     unit $part 5400 python3 -m pytest --config /tmp/cijoe.toml --output /tmp/cijoe-$part -p no:cacheprovider --timeout=120 \
         --report-log=$RESULTS/$part.jsonl -q -rfE tests/$part
     # What the commands of each test printed.
-    tar -C /tmp -czf $RESULTS/$part.tar.gz cijoe-$part
+    [ ! -d /tmp/cijoe-$part ] || tar -C /tmp -czf $RESULTS/$part.tar.gz cijoe-$part
 done
