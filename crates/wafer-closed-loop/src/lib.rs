@@ -17,11 +17,10 @@ mod steady;
 
 use job::RunningJob;
 use steady::Watch;
+use wafer_fio::{Exit, JobSpec, JobStream, WorkloadError, prepare};
 use wafer_interface::{
     Batch, CommandStream, Completion, Figure, StreamDescription, StreamState, stream,
 };
-
-use wafer_fio::{Exit, JobSpec, JobStream, WorkloadError, prepare};
 
 /// All jobs of a workload in closed loop.
 #[derive(Clone, Debug)]
