@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use wafer_controller::identify::COPY_RANGE_BLOCKS;
 use wafer_host::{Host, HostOptions, Io, Queue, QueueOptions, copy_ranges};
 use wafer_nvme::zerocopy::IntoBytes as _;
 
@@ -41,7 +42,7 @@ fn fill(queue: &mut Queue, kind: usize, (blocks, depth): (u32, usize)) {
             1 => queue.submit(IO.read(0, blocks), &[], data.len()),
             2 => queue.submit(IO.compare(0, blocks), &data, 0),
             _ => {
-                let ranges = copy_ranges(0, 2047);
+                let ranges = copy_ranges(0, 2047, COPY_RANGE_BLOCKS);
                 queue.submit(IO.copy(1000, ranges.len(), None), ranges.as_bytes(), 0)
             }
         };

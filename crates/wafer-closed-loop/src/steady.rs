@@ -24,7 +24,7 @@ pub(crate) struct Watch {
     /// Commands in flight: when each was submitted, and its bytes.
     in_flight: HashMap<u64, (u64, u64)>,
     /// What is compared with the limit.
-    moved: f64,
+    change: f64,
     attained: bool,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Outcome {
     pub(crate) iops: f64,
     pub(crate) bytes_per_second: f64,
     /// What is compared with the limit, in its unit.
-    pub(crate) moved: f64,
+    pub(crate) change: f64,
 }
 
 impl Outcome {
@@ -55,10 +55,10 @@ impl Outcome {
         [
             ("steady_state", attained, "", "1: the job ended in steady state"),
             ("steady_state_iops", self.iops, "/s", mean),
-            ("steady_state_rate", self.bytes_per_second, "B/s", mean),
+            ("steady_state_bandwidth", self.bytes_per_second, "B/s", mean),
             (
                 "steady_state_criterion",
-                self.moved,
+                self.change,
                 "",
                 "slope or deviation that steadystate limits",
             ),
@@ -78,7 +78,7 @@ impl Watch {
             interval: Interval::default(),
             window: VecDeque::new(),
             in_flight: HashMap::new(),
-            moved: 0.0,
+            change: 0.0,
             attained: false,
         }
     }
@@ -134,7 +134,7 @@ impl Watch {
         let values: Vec<f64> = self.window.iter().map(|one| self.value(one)).collect();
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
-        self.moved = if self.criterion.slope {
+        self.change = if self.criterion.slope {
             let middle = (count - 1.0) / 2.0;
             let from_middle = || (0..values.len()).map(|at| at as f64 - middle);
             let sum: f64 = from_middle().zip(&values).map(|(x, y)| x * y).sum();
@@ -143,9 +143,9 @@ impl Watch {
             values.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max)
         };
         if self.criterion.percent {
-            self.moved *= 100.0 / mean;
+            self.change *= 100.0 / mean;
         }
-        self.moved.abs() < self.criterion.limit
+        self.change.abs() < self.criterion.limit
     }
 
     fn value(&self, interval: &Interval) -> f64 {
@@ -164,7 +164,7 @@ impl Watch {
             attained: self.attained,
             iops: sum(|one| one.commands) / seconds,
             bytes_per_second: sum(|one| one.bytes) / seconds,
-            moved: self.moved,
+            change: self.change,
         }
     }
 }

@@ -221,7 +221,7 @@ fn a_job_ends_when_it_runs_steadily() {
     assert_eq!(milliseconds(STEADY), 12);
     let (jobs, _) = slowing(watched(STEADY), latency);
     let [iops, rate] =
-        ["steady_state_iops", "steady_state_rate"].map(|name| figure(&jobs, name)[0]);
+        ["steady_state_iops", "steady_state_bandwidth"].map(|name| figure(&jobs, name)[0]);
     assert!((500_000.0..560_000.0).contains(&iops) && rate == 4096.0 * iops, "{iops} {rate}");
     assert!((1.0..10.0).contains(&figure(&jobs, "steady_state_criterion")[0]));
     // Bandwidth and latency move alike; the slope by interval is a part of what moves in all.

@@ -35,8 +35,8 @@ const SELF_TEST_PER_MINUTE: u64 = 15_000_000_000;
 const ATOMIC_Z: u16 = ATOMIC_BLOCKS - 1;
 /// Longest copy, logical blocks.
 pub const COPY_BLOCKS: u32 = 2048;
-/// Longest source range of a copy, logical blocks. Not more than other drives have: programs exist that build the command
-/// on top of a write, and leave what is above the low byte of its length where Copy has the descriptor format.
+/// Longest source range of a copy, logical blocks. A program that turns a longer write into a copy, as xNVMe's tests do, may
+/// leave the upper bits of its length in the field of the descriptor format.
 pub const COPY_RANGE_BLOCKS: u16 = 256;
 /// Source ranges of a copy at most, less one.
 pub const COPY_RANGES_Z: u8 = 127;

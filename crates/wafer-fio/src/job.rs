@@ -167,7 +167,7 @@ pub struct SteadyState {
 impl SteadyState {
     /// Returns the duration, whole model seconds.
     pub fn seconds(&self) -> u64 {
-        self.intervals as u64 * self.interval / 1_000_000_000
+        (self.intervals as u64).saturating_mul(self.interval) / 1_000_000_000
     }
 
     /// Returns `steadystate` as fio spells it, such as "iops_slope:0.3%".

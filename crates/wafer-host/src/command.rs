@@ -100,15 +100,13 @@ fn place(mut sqe: Sqe, pid: Option<u16>) -> Sqe {
     sqe
 }
 
-/// Longest source range of a copy that every controller here takes, logical blocks.
-const COPY_RANGE: u32 = 256;
-
-/// Returns the source ranges of a copy of `blocks` blocks from `lba` on.
-pub fn copy_ranges(lba: u64, blocks: u32) -> Vec<CopyRange> {
+/// Returns the source ranges of a copy of `blocks` blocks from `lba` on, each of at most `longest` blocks (MSSRL of Identify
+/// Namespace).
+pub fn copy_ranges(lba: u64, blocks: u32, longest: u16) -> Vec<CopyRange> {
     let range = |from: u32| CopyRange {
         slba: (lba + u64::from(from)).into(),
-        nlb_z: ((blocks - from).min(COPY_RANGE) as u16 - 1).into(),
+        nlb_z: ((blocks - from).min(longest.into()) as u16 - 1).into(),
         ..CopyRange::default()
     };
-    (0..blocks).step_by(COPY_RANGE as usize).map(range).collect()
+    (0..blocks).step_by(longest.into()).map(range).collect()
 }

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use wafer_controller::identify::COPY_RANGE_BLOCKS;
 use wafer_controller::{Access, Rights};
 use wafer_device::DeviceConfig;
 use wafer_drive::NamespaceRequest;
@@ -63,7 +64,7 @@ fn copies_against(renew: impl Fn(&Target, &mut Host)) {
         for lba in (0..u64::from(COPY)).step_by(256) {
             write(&mut data, lba, 0x80 | round);
         }
-        let ranges = copy_ranges(0, COPY);
+        let ranges = copy_ranges(0, COPY, COPY_RANGE_BLOCKS);
         for n in 0..40 {
             let to = u64::from(COPY) * (1 + n % 5);
             copies.submit(IO.copy(to, ranges.len(), None), ranges.as_bytes(), 0);
@@ -121,7 +122,10 @@ fn long_commands_do_not_stop_a_neighbour() {
                 let host = target.host(name);
                 let mut queue = host.io_queue(1).unwrap();
                 // The second kind overlaps: it reads all before it writes.
-                let ranges = [copy_ranges(0, COPY), copy_ranges(1000, COPY)];
+                let ranges = [
+                    copy_ranges(0, COPY, COPY_RANGE_BLOCKS),
+                    copy_ranges(1000, COPY, COPY_RANGE_BLOCKS),
+                ];
                 while !stop.load(Ordering::Relaxed) {
                     while queue.outstanding() < 60 {
                         let ranges = &ranges[queue.outstanding() % 2];

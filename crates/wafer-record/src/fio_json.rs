@@ -63,15 +63,15 @@ fn steady_state(spec: &JobRecord, figures: &[FigureRecord]) -> Option<Value> {
     };
     let sum = |name| of(name).iter().sum::<f64>() as u64;
     let attained = of("steady_state");
-    let moved = of("steady_state_criterion");
-    let moved = moved.into_iter().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
+    let change = of("steady_state_criterion");
+    let change = change.into_iter().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
     let percent = if criterion.ends_with('%') { "%" } else { "" };
     Some(json!({
         "ss": criterion,
         "duration": spec.steady_state_seconds.unwrap_or(0),
         "attained": u8::from(!attained.is_empty() && attained.iter().all(|one| *one > 0.0)),
-        "criterion": format!("{moved:.6}{percent}"),
-        "data": { "bw_mean": sum("steady_state_rate"), "iops_mean": sum("steady_state_iops") },
+        "criterion": format!("{change:.6}{percent}"),
+        "data": { "bw_mean": sum("steady_state_bandwidth"), "iops_mean": sum("steady_state_iops") },
     }))
 }
 

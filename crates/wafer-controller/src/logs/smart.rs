@@ -15,7 +15,7 @@ pub(crate) const SPARE_THRESHOLD: u8 = 10;
 pub(super) const PAGE: Page = Page {
     lid: Lid::SMART,
     read: |controller, request| {
-        // Nothing in the log is specific to a namespace (Base 2.1, 5.1.12.1.3): that of one is the controller's.
+        // As in Base 1.3, nothing in the log is specific to a namespace: that of one is the controller's.
         let whole = [0, BROADCAST].contains(&request.nsid);
         if !whole && controller.active(request.nsid)?.is_none() {
             return Err(location!(nsid).into());

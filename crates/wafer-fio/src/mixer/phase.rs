@@ -251,6 +251,8 @@ impl Phase {
             self.exit(i, jobs);
             if self.paced && (self.times[i] == ENDED || *written >= self.boundary) {
                 self.repace(pace, *written);
+                // A new pace may have ended others.
+                (0..self.runners.len()).for_each(|i| self.exit(i, jobs));
             }
         }
         true
