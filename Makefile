@@ -206,12 +206,12 @@ sdist: $(VENV)/.made ## The source distribution, unpacked beside it
 	tar -xzmf $(SDIST)/wafer-*.tar.gz -C $(SDIST)/source --strip-components=1
 
 # The wheel, built by pip as a stranger builds it. `make test` builds it from the source distribution, which spares a
-# second build, and with the profile of the other tests, which spares minutes. Without debugging information its crates have
+# second build, and with the profile of the other tests, which spares minutes. With debug information its crates have
 # file names of their own: cargo names them after their place in the workspace, and would build those of the tests again.
 python-install: WHEEL_SOURCE ?= .
 python-install: $(VENV)/.made
 	rm -rf $(WHEELS)
-	CARGO_TARGET_DIR=$(abspath $(TARGET)) CARGO_PROFILE_DEV_DEBUG=0 MATURIN_PEP517_ARGS="--profile $(WHEEL_PROFILE)" \
+	CARGO_TARGET_DIR=$(abspath $(TARGET)) CARGO_PROFILE_DEV_DEBUG=line-tables-only MATURIN_PEP517_ARGS="--profile $(WHEEL_PROFILE)" \
 		$(VENV)/bin/pip wheel --quiet --no-deps --wheel-dir $(WHEELS) $(WHEEL_SOURCE)
 	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/wafer-*.whl
 	$(VENV)/bin/pip install --quiet "$$(echo $(WHEELS)/wafer-*.whl)[dev]"

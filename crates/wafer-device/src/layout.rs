@@ -115,11 +115,13 @@ impl Layout {
 
     /// Limits the handles that separation by death time may split, with many open reclaim units each, to
     /// what the spare reclaim units allow beside the generations; at least one handle where the
-    /// configuration names the rule.
+    /// configuration names the rule. With one log there is nothing to split.
     fn fit_separation(&mut self, geometry: &Geometry, named: bool) {
-        let (Some(Separation::DeathTime), Relocation::ByHandle(generations)) =
-            (self.separation, self.relocation)
-        else {
+        if self.separation != Some(Separation::DeathTime) {
+            return;
+        }
+        let Relocation::ByHandle(generations) = self.relocation else {
+            self.separation = None;
             return;
         };
         let (handles, groups) = (u64::from(geometry.handles), u64::from(geometry.groups));

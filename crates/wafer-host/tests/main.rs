@@ -8,5 +8,6 @@ mod faults;
 mod fused;
 mod hostile;
 mod ports;
+mod quick;
 mod subsystems;
 mod tenants;

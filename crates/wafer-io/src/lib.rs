@@ -459,6 +459,19 @@ impl IoQueue {
         read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, lba))
     }
 
+    /// Appends bytes of a namespace to `out`, as [`Self::read`] reads them.
+    fn append_read(
+        namespace: &Namespace,
+        offset: u64,
+        length: usize,
+        out: &mut Vec<u8>,
+        lba: u64,
+    ) -> Result<(), Failure> {
+        check_readable(namespace, offset, length as u64)?;
+        let read = namespace.store.append_to(out, offset, length);
+        read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, lba))
+    }
+
     /// Checks that a namespace can be written, and that the drive can count a write, before data moves. Returns whether
     /// to make it durable, because the host asks for it or has no write cache.
     fn check_write(&self, namespace: &Namespace, fua: bool) -> Result<bool, Failure> {

@@ -111,6 +111,11 @@ impl Pool {
         self.part(purpose).acquire_many_owned(permits(bytes)).await.ok().map(Share)
     }
 
+    /// Takes the memory of a turn, if there is some and nobody waits for it.
+    pub fn try_turn(&self) -> Option<Share> {
+        Arc::clone(&self.turns).try_acquire_many_owned(permits(TURN)).ok().map(Share)
+    }
+
     /// Waits for the memory of a turn.
     pub async fn turn(&self) -> Option<Share> {
         Arc::clone(&self.turns).acquire_many_owned(permits(TURN)).await.ok().map(Share)

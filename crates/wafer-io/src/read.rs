@@ -16,10 +16,8 @@ impl IoCommand for Read {
     fn execute(self, queue: &mut IoQueue, _: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
         let Extent { namespace, offset, length } = self.0.resolve_transfer(queue)?;
         queue.check_allocated(&namespace, offset, length)?;
-        let at = out.len();
         super::reserve(out, length as usize);
-        out.resize(at + length as usize, 0);
-        IoQueue::read(&namespace, offset, &mut out[at..], self.0.lba)?;
+        IoQueue::append_read(&namespace, offset, length as usize, out, self.0.lba)?;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);
         queue.batch.transferred.reads += 1;
         Ok(Step::Done)

@@ -62,6 +62,28 @@ impl MemoryStore {
         Ok(held.ok_or(io::ErrorKind::InvalidInput)?)
     }
 
+    /// Passes the pieces of a range in order: place in the range, length, and bytes, unless nothing was written there.
+    fn visit(
+        &self,
+        offset: u64,
+        length: usize,
+        mut piece: impl FnMut(usize, usize, Option<&[u8]>),
+    ) {
+        // All chunks are locked, in ascending order, before the first is read. One without a leaf has no lock: if it gets
+        // one in the meantime, somebody may have written.
+        let held = loop {
+            let chunks = || pieces(offset, length as u64).map(|piece| self.chunk(piece.0));
+            let held: SmallVec<[_; 2]> = chunks().map(|chunk| chunk.map(lock_to_read)).collect();
+            if chunks().zip(&held).all(|(chunk, held)| chunk.is_some() == held.is_some()) {
+                break held;
+            }
+        };
+        for ((_, within, at, count), held) in pieces(offset, length as u64).zip(&held) {
+            let chunk = held.as_ref().and_then(|held| held.as_ref());
+            piece(at, count, chunk.map(|bytes| &bytes[within..within + count]));
+        }
+    }
+
     fn chunk_to_write(&self, chunk: u64) -> Option<&Chunk> {
         let leaf = self.leaves.get((chunk / LEAF) as usize)?;
         let leaf = leaf.get_or_init(|| (0..LEAF).map(|_| RwLock::new(None)).collect());
@@ -80,22 +102,20 @@ fn copy(held: &mut [Locked<'_>], offset: u64, data: &[u8]) {
 // A lock is poisoned only by a panic while bytes were copied, which leaves bytes.
 impl Store for MemoryStore {
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        // All chunks are locked, in ascending order, before the first is read. One without a leaf has no lock: if it gets
-        // one in the meantime, somebody may have written.
-        let held = loop {
-            let chunks = || pieces(offset, buffer.len() as u64).map(|piece| self.chunk(piece.0));
-            let held: SmallVec<[_; 2]> = chunks().map(|chunk| chunk.map(lock_to_read)).collect();
-            if chunks().zip(&held).all(|(chunk, held)| chunk.is_some() == held.is_some()) {
-                break held;
-            }
-        };
-        for ((_, within, at, count), held) in pieces(offset, buffer.len() as u64).zip(&held) {
-            let target = &mut buffer[at..at + count];
-            match held.as_ref().and_then(|held| held.as_ref()) {
-                Some(bytes) => target.copy_from_slice(&bytes[within..within + count]),
-                None => target.fill(0),
-            }
-        }
+        self.visit(offset, buffer.len(), |at, count, bytes| match bytes {
+            Some(bytes) => buffer[at..at + count].copy_from_slice(bytes),
+            None => buffer[at..at + count].fill(0),
+        });
+        Ok(())
+    }
+
+    // Without zeroes that the data overwrites at once.
+    fn append_to(&self, out: &mut Vec<u8>, offset: u64, length: usize) -> io::Result<()> {
+        out.reserve(length);
+        self.visit(offset, length, |_, count, bytes| match bytes {
+            Some(bytes) => out.extend_from_slice(bytes),
+            None => out.resize(out.len() + count, 0),
+        });
         Ok(())
     }
 

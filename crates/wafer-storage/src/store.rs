@@ -14,6 +14,16 @@ pub trait Store: Send + Sync {
     /// The medium cannot be read.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
+    /// Appends `length` bytes from `offset` to `out`, which may get some of them even on an error.
+    ///
+    /// # Errors
+    /// The medium cannot be read.
+    fn append_to(&self, out: &mut Vec<u8>, offset: u64, length: usize) -> io::Result<()> {
+        let at = out.len();
+        out.resize(at + length, 0);
+        self.read(offset, &mut out[at..])
+    }
+
     /// Writes `data` at `offset`.
     ///
     /// # Errors

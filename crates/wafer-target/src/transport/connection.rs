@@ -140,6 +140,17 @@ impl Connection {
         matches!(&self.phase, Phase::Queue(queue) if queue.is_blocked())
     }
 
+    /// Returns whether nothing is waited for but the next I/O command.
+    pub(crate) fn expects_command(&self) -> bool {
+        let Phase::Queue(queue) = &self.phase else { return false };
+        queue.qid > 0
+            && queue.due().is_none()
+            && queue.wanted().is_none()
+            && queue.oldest_transfer().is_none()
+            && queue.owed_message().is_none()
+            && !queue.holds_half()
+    }
+
     /// Returns the number of the oldest transfer whose data the host was asked for and has yet to send.
     pub fn oldest_transfer(&self) -> Option<u64> {
         let Phase::Queue(queue) = &self.phase else { return None };

@@ -1,6 +1,6 @@
 //! Moves the bytes of one connection.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,19 +11,15 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::connection::{Connection, Over};
+use super::direct::{Direct, Left};
+use super::input::Input;
 use super::network::Stream;
-use super::pdu::{MAX_CAPSULE, MAX_PDU};
-use super::polling::Polling;
+use super::pace::Pace;
 use wafer_controller::Latch;
 use wafer_controller::{Controller, Reached, Subsystem};
 use wafer_io::TURN;
-use wafer_io::{Pool, Share, Wanted};
+use wafer_io::{Pool, Share};
 
-/// Bytes read at a time while a host sends data that it was asked for, or much at a time: a whole PDU of the longest
-/// kind, and a batch of short ones.
-pub(super) const INPUT: usize = MAX_PDU.next_power_of_two();
-/// Bytes read at a time otherwise: any PDU but data that was asked for.
-const SMALL_INPUT: usize = MAX_CAPSULE;
 /// Output buffers longer than this are given back when they are empty.
 const KEPT_OUTPUT: usize = 16 << 10;
 
@@ -50,12 +46,12 @@ pub(super) enum End {
 }
 
 /// Serves a connection through a port to its end. `limit` is [`ServerOptions::timeout`](super::ServerOptions::timeout).
-pub(super) async fn serve(
-    mut stream: impl Stream,
+pub(super) async fn serve<S: Stream>(
+    mut stream: S,
     port: u16,
     subsystem: Arc<Subsystem>,
     pool: Arc<Pool>,
-    mut polling: Polling,
+    mut pace: Pace,
     limit: Duration,
     stop: Latch,
 ) -> End {
@@ -94,22 +90,44 @@ pub(super) async fn serve(
         }
         let (dropped, due) = connection.faults();
         input.fit(&pool, transfer.is_some());
-        // Only where nothing but a command is waited for.
-        let commands = controller.as_ref().is_some_and(|(_, qid)| *qid > 0) && due.is_none();
-        let polled = if commands && owed.is_none() && memory.is_none() && input.has_room() {
-            polling.poll(|| stream.read_now(input.room()))
-        } else {
-            None
-        };
+        let mut left_thread = false;
+        if S::LEAVES_QUEUE && threads && pace.is_quick() && connection.expects_command() {
+            let socket = match stream.into_blocking() {
+                Ok(socket) => socket,
+                Err(error) => return End::Io(error),
+            };
+            let direct = Direct {
+                socket: &socket,
+                connection: &mut connection,
+                input: &mut input,
+                out: &mut out,
+                pace: &mut pace,
+                pool: &pool,
+                stop: &stop,
+                limit,
+            };
+            let left = tokio::task::block_in_place(|| direct.serve());
+            stream = match S::from_blocking(socket) {
+                Ok(stream) => stream,
+                Err(error) => return End::Io(error),
+            };
+            match left {
+                Left::Queue => left_thread = true,
+                Left::Over(over) => return finish(stream, over, limit, &stop).await,
+                Left::Ended(end) => return end,
+            }
+        }
         let event = tokio::select! {
             // In a fixed order, so that a simulated run can be repeated.
             biased;
+            // Whatever that thread has received, and whatever the connection waits for by now, comes first.
+            () = ready(()), if left_thread => Event::Wake,
             () = stop.wait() => return End::Stopped,
             () = dropped.wait() => return End::Stopped,
             event = wait(controller.as_ref(), deadline) => event,
             () = until(due) => Event::Wake,
             share = granted(&mut memory) => Event::Memory(share),
-            read = read(polled, &mut stream, input.room()), if input.has_room() => match read {
+            read = stream.read(input.room()), if input.has_room() => match read {
                 Ok(0) => return End::Closed,
                 Ok(count) => Event::Read(count),
                 Err(error) => return End::Io(error),
@@ -117,7 +135,7 @@ pub(super) async fn serve(
         };
         match event {
             Event::Read(count) => {
-                polling.received();
+                pace.received();
                 input.add(count);
             }
             Event::Memory(share) => {
@@ -153,9 +171,8 @@ pub(super) async fn serve(
                     Ok(Err(error)) => return End::Io(error),
                     Err(_) => return End::TimedOut,
                 }
-                out.clear();
-                out.shrink_to(KEPT_OUTPUT);
             }
+            release(&mut out);
             drop(share);
             match result {
                 Ok(turn) => {
@@ -169,100 +186,28 @@ pub(super) async fn serve(
                     if !turn.more {
                         break;
                     }
-                    let ended = connection.queue().is_some_and(|(c, _)| c.is_closed());
-                    if ended || connection.faults().0.is_set() || stop.is_set() {
+                    if is_ended(&connection, &stop) {
                         return End::Stopped;
                     }
                 }
-                Err(over) => {
-                    tokio::select! {
-                        biased;
-                        () = stop.wait() => {}
-                        _ = timeout(limit, finish(&mut stream)) => {}
-                    }
-                    return End::Over(over);
-                }
+                Err(over) => return finish(stream, over, limit, &stop).await,
             }
         }
         input.compact();
-        polling.begin();
+        pace.begin();
     }
 }
 
-/// Returns the bytes that polling has read, or waits for others.
-async fn read(
-    polled: Option<io::Result<usize>>,
-    stream: &mut impl Stream,
-    room: &mut [u8],
-) -> io::Result<usize> {
-    match polled {
-        Some(read) => read,
-        None => stream.read(room).await,
-    }
+/// Returns whether something else has ended the connection.
+pub(super) fn is_ended(connection: &Connection, stop: &Latch) -> bool {
+    let closed = connection.queue().is_some_and(|(controller, _)| controller.is_closed());
+    closed || connection.faults().0.is_set() || stop.is_set()
 }
 
-/// Bytes of the host that are not consumed yet.
-struct Input {
-    buffer: Vec<u8>,
-    taken: usize,
-    filled: usize,
-    /// The last read filled the buffer.
-    busy: bool,
-    /// For a large buffer; that of a host that sends data it was asked for is part of the data's.
-    share: Option<Share>,
-}
-
-impl Input {
-    fn new() -> Self {
-        Input { buffer: vec![0; SMALL_INPUT], taken: 0, filled: 0, busy: false, share: None }
-    }
-
-    /// Makes the buffer as large as it should be for the next read.
-    fn fit(&mut self, pool: &Pool, data: bool) {
-        if self.busy && !data && self.share.is_none() && pool.is_plentiful() {
-            self.share = pool.try_take(Wanted::data((INPUT - SMALL_INPUT) as u64));
-        }
-        let large = data || self.share.is_some();
-        if large && self.buffer.len() < INPUT {
-            self.buffer.resize(INPUT, 0);
-        } else if !self.busy
-            && !data
-            && self.filled <= SMALL_INPUT
-            && self.buffer.len() > SMALL_INPUT
-        {
-            self.buffer.truncate(SMALL_INPUT);
-            self.buffer.shrink_to_fit();
-            self.share = None;
-        }
-    }
-
-    fn has_room(&self) -> bool {
-        self.filled < self.buffer.len()
-    }
-
-    fn room(&mut self) -> &mut [u8] {
-        &mut self.buffer[self.filled..]
-    }
-
-    fn add(&mut self, count: usize) {
-        self.filled += count;
-        self.busy = self.filled >= SMALL_INPUT;
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.buffer[self.taken..self.filled]
-    }
-
-    fn take(&mut self, count: usize) {
-        self.taken += count;
-    }
-
-    /// Moves what is not consumed to the front.
-    fn compact(&mut self) {
-        self.buffer.copy_within(self.taken..self.filled, 0);
-        self.filled -= self.taken;
-        self.taken = 0;
-    }
+/// Empties an output buffer, and gives a long one back.
+pub(super) fn release(out: &mut Vec<u8>) {
+    out.clear();
+    out.shrink_to(KEPT_OUTPUT);
 }
 
 /// Waits for memory of the pool, if any is wanted.
@@ -275,9 +220,19 @@ async fn granted(
     }
 }
 
+/// Ends a connection that is over by the protocol: waits for the host to end it too, for a limited time.
+async fn finish(mut stream: impl Stream, over: Over, limit: Duration, stop: &Latch) -> End {
+    tokio::select! {
+        biased;
+        () = stop.wait() => {}
+        _ = timeout(limit, drain(&mut stream)) => {}
+    }
+    End::Over(over)
+}
+
 /// Ends sending, and waits for the host to end: a connection closed with data unread is reset, and the
 /// host might not see the last PDU.
-async fn finish(stream: &mut impl Stream) -> io::Result<()> {
+async fn drain(stream: &mut impl Stream) -> io::Result<()> {
     stream.shutdown().await?;
     let mut rest = [0; 4096];
     for _ in 0..256 {

@@ -4,11 +4,13 @@
 //! bytes; tests and fuzzers call it directly.
 
 mod connection;
+mod direct;
+mod input;
 mod link;
 mod log_work;
 mod network;
+mod pace;
 pub(crate) mod pdu;
-mod polling;
 mod queue;
 mod server;
 mod transfer;

@@ -1,7 +1,7 @@
 //! The network that a server listens on: TCP of the operating system, or a simulated one.
 
 use std::future::Future;
-use std::io::{self, Read as _};
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub trait Listener: Send + 'static {
 }
 
 /// A connection: bytes in both directions, in order.
-pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {
+pub trait Stream: AsyncRead + AsyncWrite + Send + Sized + Unpin + 'static {
     /// Returns the address that the host connected to.
     ///
     /// # Errors
@@ -37,13 +37,24 @@ pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {
     /// Sets the options of a new connection. Without them the connection works, but more slowly.
     fn configure(&self) {}
 
-    /// Whether the connection can be polled: a simulated one has a time of its own.
-    const POLLS: bool = false;
+    /// Whether the connection can leave the event queue: a simulated one has no other.
+    const LEAVES_QUEUE: bool = false;
 
-    /// Reads input that is here already, without the event queue; `None` if there is none, or it cannot be polled.
-    fn read_now(&self, room: &mut [u8]) -> Option<io::Result<usize>> {
-        let _ = room;
-        None
+    /// Takes the connection out of the event queue, for a thread that waits for it alone.
+    ///
+    /// # Errors
+    /// It cannot leave the queue, and is closed.
+    fn into_blocking(self) -> io::Result<std::net::TcpStream> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Gives a connection back to the event queue.
+    ///
+    /// # Errors
+    /// The queue does not take it, and it is closed.
+    fn from_blocking(stream: std::net::TcpStream) -> io::Result<Self> {
+        drop(stream);
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Prepares the end of a connection that is not served: bytes that nobody read would turn the close into a reset.
@@ -73,13 +84,17 @@ impl Stream for TcpStream {
         let _ = socket2::SockRef::from(self).set_tcp_keepalive(&keepalive);
     }
 
-    const POLLS: bool = true;
+    const LEAVES_QUEUE: bool = true;
 
-    fn read_now(&self, room: &mut [u8]) -> Option<io::Result<usize>> {
-        match (&*socket2::SockRef::from(self)).read(room) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-            read => Some(read),
-        }
+    fn into_blocking(self) -> io::Result<std::net::TcpStream> {
+        let stream = self.into_std()?;
+        stream.set_nonblocking(false)?;
+        Ok(stream)
+    }
+
+    fn from_blocking(stream: std::net::TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        TcpStream::from_std(stream)
     }
 
     fn refuse(&self) {

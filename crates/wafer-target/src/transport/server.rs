@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use super::link::serve;
 use super::log_work;
 use super::network::{Listener, Stream as _};
-use super::polling::{Polling, Shared};
+use super::pace::{Pace, Shared};
 use wafer_controller::Latch;
 use wafer_controller::Subsystem;
 use wafer_io::Pool;
@@ -91,7 +91,7 @@ impl<L: Listener> Server<L> {
     pub async fn run(self, subsystem: Arc<Subsystem>, mut stop: watch::Receiver<bool>) {
         let permits = Arc::new(Semaphore::new(self.options.max_connections));
         let pool = Arc::new(Pool::new(self.options.buffers));
-        let polling = Arc::new(Shared::default());
+        let pace = Arc::new(Shared::default());
         let mut tasks = JoinSet::new();
         let stopping = Latch::default();
         let offered = subsystem.offered();
@@ -122,9 +122,9 @@ impl<L: Listener> Server<L> {
             };
             let (subsystem, pool) = (Arc::clone(&subsystem), Arc::clone(&pool));
             let (stopping, timeout) = (stopping.clone(), self.options.timeout);
-            let polling = Polling::new(Arc::clone(&polling), L::Stream::POLLS);
+            let pace = Pace::new(Arc::clone(&pace));
             tasks.spawn(async move {
-                let over = serve(stream, port, subsystem, pool, polling, timeout, stopping).await;
+                let over = serve(stream, port, subsystem, pool, pace, timeout, stopping).await;
                 tracing::debug!(%peer, ?over, "connection over");
                 drop(permit);
             });

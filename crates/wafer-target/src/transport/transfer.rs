@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use wafer_nvme::{DataPdu, FatalError, PduFlags, Sqe};
 
-use super::link::INPUT;
+use super::input::INPUT;
 use super::pdu::{Fatal, MAX_H2C_DATA, fatal, header_fault};
 use wafer_io::{Pool, Share, Wanted};
 

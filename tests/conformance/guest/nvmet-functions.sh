@@ -1,0 +1,130 @@
+# shellcheck shell=bash
+# For blktests: its functions that configure nvmet, for `wafer serve`. Its nvme/rc reads this last, for tests that change the
+# target while it serves. What is configured is kept in files with nvmet's names; each subsystem that is on a port has a server.
+# Not here: namespaces that are switched on and off, ANA groups beside the first, and limits of queues.
+NVMET_CFS=/tmp/nvmet
+# The server takes no name that is no NQN.
+def_subsysnqn=nqn.2026-11.io.wafer:blktests
+# The drive keeps the identifiers of its namespace.
+def_subsys_uuid=$(cat /var/tmp/drive.uuid)
+mkdir -p $NVMET_CFS/{hosts,ports,subsystems}
+
+_wafer_ports() { # NQN: the ports of a subsystem, in order
+    local link
+    for link in "$NVMET_CFS"/ports/*/subsystems/"$1"; do
+        [[ ! -e "$link" ]] || basename "${link%/subsystems/*}"
+    done | sort -n
+}
+_wafer_control() { # NQN ARGUMENT...
+    local socket="$NVMET_CFS/subsystems/$1/control"
+    shift
+    wafer ctl "$socket" "$@" >/dev/null
+}
+_wafer_hosts() { # NQN: writes the list of its hosts, and has a server that runs take it over
+    local folder="$NVMET_CFS/subsystems/$1" name key
+    for name in "$folder"/allowed_hosts/*; do
+        [[ -e "$name" ]] || continue
+        printf '[[host]]\nnqn = "%s"\nmanage = true\n' "${name##*/}"
+        for key in dhchap_key dhchap_ctrl_key dhchap_hash dhchap_dhgroup; do
+            [[ ! -s "$NVMET_CFS/hosts/${name##*/}/$key" ]] ||
+                printf '%s = "%s"\n' $key "$(sed 's/^hmac(\(.*\))$/\1/' "$NVMET_CFS/hosts/${name##*/}/$key")"
+        done
+    done >"$folder/hosts.toml"
+    [[ ! -S "$folder/control" || ! -s "$folder/hosts.toml" ]] || _wafer_control "$1" hosts "$folder/hosts.toml"
+}
+_wafer_stop() { # NQN
+    local folder="$NVMET_CFS/subsystems/$1" server
+    [[ -e "$folder/server" ]] || return 0
+    server=$(cat "$folder/server")
+    kill "$server"
+    while kill -0 "$server" 2>/dev/null; do sleep 0.1; done
+    rm -f "$folder/server" "$folder/control"
+}
+_wafer_start() { # NQN: serves it on its ports, if there is one, as they are now
+    local nqn="$1" folder="$NVMET_CFS/subsystems/$1" port
+    local -a listen=()
+    _wafer_stop "$nqn"
+    for port in $(_wafer_ports "$nqn"); do
+        listen+=(--listen "$(cat "$NVMET_CFS/ports/$port/addr_traddr"):$(cat "$NVMET_CFS/ports/$port/addr_trsvcid")")
+    done
+    ((${#listen[@]} > 0)) || return 0
+    _wafer_hosts "$nqn"
+    [[ ! -s "$folder/hosts.toml" ]] || listen+=(--hosts "$folder/hosts.toml")
+    # A function, so that the variables of the test stay as they are.
+    (
+        . /host/targets.sh
+        serve --set capacity=400MiB --lba 512 --data file:/var/tmp/drive.img --nqn "$nqn" --ctl "$folder/control" "${listen[@]}"
+    )
+    mv /tmp/server.pid "$folder/server"
+}
+_wafer_changed() { # FILE: has servers that run know of it
+    local subsystem port nqn number
+    case $1 in
+    "$NVMET_CFS"/hosts/*)
+        for subsystem in "$NVMET_CFS"/subsystems/*; do
+            _wafer_hosts "${subsystem##*/}"
+        done
+        ;;
+    "$NVMET_CFS"/ports/*/ana_groups/1/ana_state)
+        port=${1#"$NVMET_CFS/ports/"} port=${port%%/*}
+        for subsystem in "$NVMET_CFS/ports/$port"/subsystems/*; do
+            nqn=${subsystem##*/}
+            # The server numbers its ports from 1.
+            number=$(_wafer_ports "$nqn" | grep -nx "$port" | cut -d: -f1)
+            _wafer_control "$nqn" ana "$(cat "$1")" --port "$number"
+        done
+        ;;
+    esac
+}
+
+_set_attr() {
+    echo -n "$1" >"$2"
+    _wafer_changed "$2"
+}
+_create_nvmet_port() {
+    local port
+    for ((port = 0; ; port++)); do [[ -e "$NVMET_CFS/ports/$port" ]] || break; done
+    mkdir -p "$NVMET_CFS/ports/$port"/{subsystems,ana_groups/1}
+    _set_attr "$nvme_trtype" "$NVMET_CFS/ports/$port/addr_trtype"
+    _set_attr "$def_traddr" "$NVMET_CFS/ports/$port/addr_traddr"
+    _set_attr $((def_trsvcid + port)) "$NVMET_CFS/ports/$port/addr_trsvcid"
+    echo "$port"
+}
+_remove_nvmet_port() {
+    rm -r "$NVMET_CFS/ports/$1"
+}
+_add_nvmet_subsys_to_port() {
+    touch "$NVMET_CFS/ports/$1/subsystems/$2"
+    _wafer_start "$2"
+}
+_remove_nvmet_subsystem_from_port() {
+    rm "$NVMET_CFS/ports/$1/subsystems/$2"
+    _wafer_start "$2"
+}
+_create_nvmet_subsystem() {
+    local nqn="$def_subsysnqn"
+    while (($# > 0)); do
+        [[ "$1" != --subsysnqn ]] || nqn="$2"
+        shift
+    done
+    mkdir -p "$NVMET_CFS/subsystems/$nqn/allowed_hosts" "$NVMET_CFS/subsystems/$nqn/namespaces/1"
+    # The drive always has reservations.
+    touch "$NVMET_CFS/subsystems/$nqn/namespaces/1/resv_enable"
+}
+_remove_nvmet_subsystem() {
+    _wafer_stop "$1"
+    rm -r "$NVMET_CFS/subsystems/$1"
+}
+_add_nvmet_allow_hosts() {
+    touch "$NVMET_CFS/subsystems/$1/allowed_hosts/$2"
+    _wafer_hosts "$1"
+}
+_create_nvmet_host() {
+    mkdir -p "$NVMET_CFS/hosts/$2"
+    _add_nvmet_allow_hosts "$1" "$2"
+    [[ -z "$3" ]] || _set_attr "$3" "$NVMET_CFS/hosts/$2/dhchap_key"
+    [[ -z "$4" ]] || _set_attr "$4" "$NVMET_CFS/hosts/$2/dhchap_ctrl_key"
+}
+_remove_nvmet_host() {
+    rm -r "$NVMET_CFS/hosts/$1"
+}
