@@ -129,7 +129,7 @@ compare-records: ## OLD=BINARY: the same runs by another binary and by this tree
 
 # --- peers
 
-.PHONY: interop conformance mount-load mqsim serve-bench simulate soak serve-soak live-bench web-test
+.PHONY: interop conformance mount-load mqsim serve-bench nvmet-bench simulate soak serve-soak live-bench web-test
 interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 5 minutes (installs QEMU)
 	tests/interop/need-peers
 	$(CARGO) test --locked --workspace --no-run
@@ -158,6 +158,12 @@ serve-bench: ## How fast `wafer serve` is beside nbdkit, to target/serve-speed.m
 	tests/interop/need-peers
 	$(BUILD_TOOLS)
 	scripts/serve-bench $(RELEASE)/wafer $(RELEASE)/wafer-load | tee $(TARGET)/serve-speed.md
+
+nvmet-bench: ## How fast `wafer serve` is beside Linux's nvmet in an emulated guest, to results/nvmet-speed.md; 10 minutes
+	tests/interop/need-peers
+	$(BUILD_TOOLS)
+	scripts/nvmet-bench $(RELEASE)/wafer $(TARGET)/interop >$(TARGET)/nvmet-speed.md
+	cp $(TARGET)/nvmet-speed.md results/nvmet-speed.md
 
 # With the features and the profile of all tests, so that nothing is built twice.
 simulate: MINUTES ?= 100
