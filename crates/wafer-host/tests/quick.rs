@@ -3,13 +3,12 @@
 
 use std::time::{Duration, Instant};
 
+use wafer_controller::Access;
 use wafer_host::{Host, Io, Queue};
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
 use wafer_storage::DataSpec;
 use wafer_target::transport::ServerOptions;
-
-use wafer_controller::Access;
 
 use crate::common::{Target, config};
 
@@ -95,7 +94,7 @@ fn a_quick_host_is_gone_when_it_or_the_server_ends() {
 
 #[test]
 fn a_quick_host_that_takes_no_output_is_disconnected() {
-    let limit = Duration::from_millis(300);
+    let limit = Duration::from_secs(1);
     let options = ServerOptions { timeout: limit, ..ServerOptions::default() };
     let access = Access::default();
     let target = Target::with_options(config("64MiB"), DataSpec::Memory, false, options, access);
@@ -107,7 +106,7 @@ fn a_quick_host_that_takes_no_output_is_disconnected() {
         queue.submit(IO.read(0, 512), &[], 2 << 20);
     }
     queue.flush().unwrap();
-    std::thread::sleep(5 * limit);
+    std::thread::sleep(3 * limit);
     let mut taken = 0;
     while queue.complete().is_ok() {
         taken += 1;

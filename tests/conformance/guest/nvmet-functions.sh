@@ -50,7 +50,7 @@ _wafer_start() { # NQN: serves it on its ports, if there is one, as they are now
     ((${#listen[@]} > 0)) || return 0
     _wafer_hosts "$nqn"
     [[ ! -s "$folder/hosts.toml" ]] || listen+=(--hosts "$folder/hosts.toml")
-    # A function, so that the variables of the test stay as they are.
+    # In a shell of its own: the variables of the test stay as they are.
     (
         . /host/targets.sh
         serve --set capacity=400MiB --lba 512 --data file:/var/tmp/drive.img --nqn "$nqn" --ctl "$folder/control" "${listen[@]}"

@@ -57,7 +57,7 @@ impl Direct<'_> {
             }
             match self.read() {
                 Ok(None) => {
-                    self.pace.lost();
+                    self.pace.reset();
                     return Left::Queue;
                 }
                 Ok(Some(0)) => return Left::Ended(End::Closed),
@@ -99,7 +99,7 @@ impl Direct<'_> {
         loop {
             let Some(share) = self.pool.try_turn() else {
                 // Others need the memory: no thread for this one before long.
-                self.pace.lost();
+                self.pace.reset();
                 return Some(Left::Queue);
             };
             let result = self.connection.receive(self.input.bytes(), self.out);

@@ -2,15 +2,15 @@
 //!
 //! A host that is quick and alone gets a thread of its own (`direct.rs`), which polls for the next command: it comes sooner
 //! than a thread falls asleep and wakes up. The thread polls only while its connection is the only one in use, so that it takes the
-//! processor from nobody, and no longer than [`MOST`] at a time.
+//! processor from nobody, and no longer than [`LONGEST_POLL`] at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-/// Time that a connection polls at most, and the longest time that its host took for the last command.
-const MOST: Duration = Duration::from_millis(1);
+/// Longest time that a connection polls, and that its host took for the last command if it does.
+const LONGEST_POLL: Duration = Duration::from_millis(1);
 /// Longest time that a quick host takes for a command.
 pub(super) const QUICK: Duration = Duration::from_millis(10);
 /// What a connection receives in a row before it counts as the only one in use.
@@ -76,8 +76,8 @@ impl Pace {
         self.rest = self.rest.saturating_sub(1);
     }
 
-    /// Takes the connection for one that is not alone.
-    pub(super) fn lost(&mut self) {
+    /// Begins anew to count what is received in a row.
+    pub(super) fn reset(&mut self) {
         self.alone = 0;
     }
 
@@ -93,14 +93,14 @@ impl Pace {
 
     /// Polls for input by `read`, if that promises some. Returns what came of it.
     pub(super) fn poll<T>(&mut self, mut read: impl FnMut() -> Option<T>) -> Option<T> {
-        let polls = self.may_poll && self.rest == 0 && self.last <= MOST;
+        let polls = self.may_poll && self.rest == 0 && self.last <= LONGEST_POLL;
         let since = self.since.filter(|_| polls)?;
         while self.is_alone() {
             if let Some(read) = read() {
                 self.next_rest = (self.next_rest / 2).max(1);
                 return Some(read);
             }
-            if since.elapsed() > MOST {
+            if since.elapsed() > LONGEST_POLL {
                 self.rest = self.next_rest;
                 self.next_rest = (2 * self.next_rest).min(MOST_REST);
                 return None;
@@ -126,7 +126,7 @@ mod tests {
             pace.begin();
             pace.received();
         }
-        pace.last = MOST;
+        pace.last = LONGEST_POLL;
         pace.begin();
     }
 
@@ -147,11 +147,11 @@ mod tests {
         assert!(!first.is_quick() && !second.is_quick());
         receive(&mut first, ALONE + 1);
         assert!(first.is_quick());
-        first.last = QUICK + MOST;
+        first.last = QUICK + LONGEST_POLL;
         assert!(!first.is_quick());
         first.last = QUICK;
         assert!(first.is_quick() && !polls(&mut first), "the thread sleeps meanwhile");
-        first.lost();
+        first.reset();
         assert!(!first.is_quick());
     }
 
