@@ -5,6 +5,7 @@
 
 mod configuration;
 mod python_keys;
+mod support;
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +44,7 @@ fn generated() -> Vec<Generated> {
         file("docs/reference/configuration.md", configuration::page()),
         file(
             "docs/reference/nvme-support.inc.md",
-            wafer_controller::support_matrix(wafer_io::SUPPORTED),
+            support::page(&wafer_controller::support(wafer_io::SUPPORTED)),
         ),
         file("docs/reference/schema/config.json", json(&experiment_schema())),
         file("docs/reference/schema/device.json", json(&device_schema())),

@@ -1,14 +1,13 @@
 //! Data structures of Identify.
 
-use wafer_drive::{ENDURANCE_GROUP, FIRMWARE_SLOTS, Namespace};
+use wafer_drive::{ENDURANCE_GROUP, FIRMWARE_GRANULARITY, FIRMWARE_SLOTS, Identity, Namespace};
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::*;
 use wafer_storage::ATOMIC_BLOCKS;
 
 use super::fabrics::VERSION;
-use super::firmware::GRANULARITY;
 use super::nsid::LAST_NSID;
-use super::ports::ANA_GROUP;
+use super::ports::ANA_GROUPS;
 use super::{
     Controller, ERROR_ENTRIES, Failure, IO_CAPSULE_DATA, Kind, MAX_ASYNC_EVENTS, MDTS, MQES_Z,
 };
@@ -104,7 +103,7 @@ impl Controller {
         id.ofcs = capabilities.ofcs.into();
         id.lpa = capabilities.lpa | Lpa::new().with_extended(true).into_bits();
         id.frmw = FIRMWARE_UPDATES;
-        id.fwug = (GRANULARITY >> 12) as u8;
+        id.fwug = (FIRMWARE_GRANULARITY >> 12) as u8;
         let minutes = geometry.logical_bytes().div_ceil(SELF_TEST_PER_MINUTE);
         id.edstt = u16::try_from(minutes).unwrap_or(u16::MAX).into();
         // One test at a time.
@@ -125,8 +124,8 @@ impl Controller {
             .with_change(true)
             .with_fixed_group(true)
             .into_bits();
-        id.anagrpmax = ANA_GROUP.into();
-        id.nanagrpid = ANA_GROUP.into();
+        id.anagrpmax = ANA_GROUPS.into();
+        id.nanagrpid = ANA_GROUPS.into();
         // One unit of 64 KiB.
         id.pels = 1.into();
         id.sqes = 0x66;
@@ -170,11 +169,11 @@ impl Controller {
             npdg_z: granularity_z.into(),
             npda_z: granularity_z.into(),
             nows_z: granularity_z.into(),
-            anagrpid: ANA_GROUP.into(),
+            anagrpid: namespace.ana_group().into(),
             endgid: ENDURANCE_GROUP.into(),
             rescap: RESERVATIONS,
             nsattr: u8::from(namespace.check_unprotected().is_err()),
-            nguid: namespace.nguid,
+            nguid: namespace.identity().nguid,
             ..common_namespace()
         }
     }
@@ -220,7 +219,7 @@ pub(crate) fn independent_namespace(namespace: &Namespace) -> IndependentNamespa
     IndependentNamespace {
         nmic: 1,
         rescap: RESERVATIONS,
-        anagrpid: ANA_GROUP.into(),
+        anagrpid: namespace.ana_group().into(),
         nsattr: u8::from(namespace.check_unprotected().is_err()),
         endgid: ENDURANCE_GROUP.into(),
         nstat: 1,
@@ -231,8 +230,8 @@ pub(crate) fn independent_namespace(namespace: &Namespace) -> IndependentNamespa
 /// Returns the Namespace Identification Descriptors.
 pub(crate) fn descriptors(namespace: &Namespace) -> Vec<u8> {
     let mut data = Vec::with_capacity(4096);
-    let lists: [(Nidt, &[u8]); 3] =
-        [(Nidt::NGUID, &namespace.nguid), (Nidt::UUID, &namespace.uuid), (Nidt::CSI, &[0])];
+    let Identity { nguid, uuid } = namespace.identity();
+    let lists: [(Nidt, &[u8]); 3] = [(Nidt::NGUID, &nguid), (Nidt::UUID, &uuid), (Nidt::CSI, &[0])];
     for (nidt, id) in lists {
         let head = NamespaceDescriptor { nidt: nidt.0, nidl: id.len() as u8, ..Default::default() };
         data.extend_from_slice(head.as_bytes());

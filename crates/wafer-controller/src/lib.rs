@@ -14,7 +14,6 @@ mod fabrics;
 mod failure;
 pub mod faults;
 mod features;
-mod firmware;
 pub mod identify;
 mod latch;
 mod lockdown;
@@ -27,6 +26,7 @@ mod removals;
 pub mod reservations;
 mod sanitize;
 mod support;
+mod switch;
 mod telemetry;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -39,14 +39,16 @@ pub use fabrics::fabrics;
 pub use failure::Failure;
 use features::temperature::Thresholds;
 pub use latch::Latch;
-pub use ports::{NoSuchPort, Port, Reached};
+pub use ports::{ANA_GROUPS, Missing, Port, Reached};
 pub use registry::{ControllerInfo, Kind, Subsystem, SubsystemOptions};
 pub use removals::Removals;
 use reservations::Notifications;
-use support::Support;
+pub use support::Support;
+pub use switch::{NamespaceChange, WrongChange};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 pub use wafer_auth::{Access, HostEntry, ListedHost, Rights, WrongHost, wrong_nqn};
+use wafer_drive::Downloader;
 use wafer_nvme::{
     AsyncEventConfig, Cc, ErrorEntry, ErrorRecovery, HostBehavior, NvmOpcode, ReservationMask,
     Status,
@@ -72,7 +74,7 @@ pub(crate) const MAX_ASYNC_EVENTS: usize = 4;
 pub(crate) const ERROR_ENTRIES: usize = 64;
 
 /// Returns the codes that have a handler, with the I/O commands that queues execute.
-fn support(io: &'static [NvmOpcode]) -> Support {
+pub fn support(io: &'static [NvmOpcode]) -> Support {
     Support {
         admin: commands::SUPPORTED,
         io,
@@ -80,12 +82,6 @@ fn support(io: &'static [NvmOpcode]) -> Support {
         log_pages: logs::PAGES.iter().map(|page| page.lid).collect(),
         features: features::FEATURES.iter().map(|feature| feature.fid).collect(),
     }
-}
-
-/// Returns Markdown tables of the commands, log pages and features of the specification, and which of them
-/// controllers support whose I/O queues execute `io`.
-pub fn support_matrix(io: &'static [NvmOpcode]) -> String {
-    support(io).matrix()
 }
 
 /// The outcome of a command that succeeded.
@@ -279,6 +275,11 @@ impl Controller {
     pub fn is_ready(&self) -> bool {
         let state = self.state();
         state.cc.en() && !state.shutdown
+    }
+
+    /// Returns who its host is when it downloads firmware.
+    pub(crate) fn downloader(&self) -> Downloader {
+        Downloader { cntlid: self.cntlid, resets: self.resets.load(Ordering::Acquire) }
     }
 
     /// Counts commands that were completed.

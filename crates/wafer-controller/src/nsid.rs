@@ -77,12 +77,16 @@ impl Controller {
         Ok(())
     }
 
-    /// Returns NSIDs, ascending: those the host sees, or all.
-    pub(crate) fn nsids(&self, active: bool) -> Vec<u32> {
+    /// Returns namespaces, by NSID: those the host sees, or all.
+    pub(crate) fn visible(&self, active: bool) -> Vec<Arc<Namespace>> {
         let all = self.subsystem.drive.namespaces().into_iter().flatten();
         all.filter(|n| n.retired() != Some(Retired::Deleted))
             .filter(|n| !active || n.is_attached(&self.hostnqn))
-            .map(|n| n.nsid)
             .collect()
+    }
+
+    /// Returns NSIDs, ascending: those the host sees, or all.
+    pub(crate) fn nsids(&self, active: bool) -> Vec<u32> {
+        self.visible(active).iter().map(|n| n.nsid).collect()
     }
 }

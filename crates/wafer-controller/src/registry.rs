@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use wafer_drive::{Drive, Spare, hyphenated};
+use uuid::Uuid;
+use wafer_drive::{Download, Drive, Spare};
 use wafer_nvme::{
     AsyncEventConfig, Cc, ConnectCommand, ConnectData, DISCOVERY_NQN, HostBehavior, Location,
     MAX_NQN, NvmOpcode, Status, nqn,
@@ -19,7 +20,6 @@ use wafer_ocp::Ocp;
 
 use super::async_event::Events;
 use super::faults::Faults;
-use super::firmware::Download;
 use super::lockdown::Lockdown;
 use super::ports::{Ports, Reached};
 use super::support::Support;
@@ -52,7 +52,7 @@ impl SubsystemOptions {
         let printable = |c: char| if matches!(c, ' '..='~') { c } else { '_' };
         let name: String = stem.iter().flat_map(|stem| stem.chars()).map(printable).collect();
         SubsystemOptions {
-            nqn: format!("nqn.2014-08.org.nvmexpress:uuid:{}", hyphenated(uuid)),
+            nqn: format!("nqn.2014-08.org.nvmexpress:uuid:{}", Uuid::from_bytes(uuid)),
             // 20 digits are what the field holds.
             serial: uuid[6..].iter().map(|byte| format!("{byte:02X}")).collect(),
             model: format!("wafer {name}"),
@@ -108,6 +108,8 @@ pub struct Subsystem {
     neighbours: OnceLock<Vec<Arc<Subsystem>>>,
     pub(crate) lockdown: Lockdown,
     access: RwLock<Arc<Access>>,
+    /// Held while an operator changes a namespace.
+    pub(crate) changing: Mutex<()>,
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
 }
 
@@ -149,6 +151,7 @@ impl Subsystem {
             download: Download::default(),
             ports: Ports::default(),
             neighbours: OnceLock::new(),
+            changing: Mutex::default(),
             lockdown: Lockdown::default(),
             faults: Faults::default(),
             controllers: Mutex::default(),
@@ -355,7 +358,7 @@ impl Subsystem {
         controller.close();
         let mut registry = self.registry();
         if registry.get(&controller.cntlid).is_some_and(|c| std::ptr::eq(&**c, controller)) {
-            self.download.end(controller);
+            self.download.end(controller.cntlid);
             registry.remove(&controller.cntlid);
             drop(registry);
             self.end_streams(controller);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::namespace::Identity;
 use super::persistent_log::PersistentEvent;
 use super::reservation::Reservations;
 use super::sanitize::Sanitized;
@@ -19,6 +20,8 @@ pub(crate) enum Change<N> {
     Format { nsid: u32, lba_bytes: u32, base: u64 },
     /// A namespace was attached to the controllers of hosts, or detached from them.
     Attach { nsid: u32, hosts: Vec<String>, attached: bool },
+    /// A namespace got another identity.
+    Identify { nsid: u32, identity: Identity },
     /// FDP was enabled or disabled. The server chose whether all events are enabled then.
     Fdp { enabled: bool, all_events: bool },
     /// The events that are enabled changed, for each handle.

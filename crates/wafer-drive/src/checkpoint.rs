@@ -8,11 +8,12 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 use wafer_device::{Device, DeviceConfig, DeviceState};
 use wafer_nvme::crc32c;
 
 use super::events::EventLog;
-use super::persistence::{self, Persistence, hyphenated};
+use super::persistence::{self, Persistence};
 use super::persistent_log::PersistentLog;
 use super::sanitize::Sanitized;
 use super::self_test::SelfTests;
@@ -72,7 +73,7 @@ pub(super) struct Saved<N> {
 
 /// Returns the mark of a data file.
 pub(super) fn mark(drive: [u8; 16], generation: u64) -> String {
-    format!("{} {generation}", hyphenated(drive))
+    format!("{} {generation}", Uuid::from_bytes(drive))
 }
 
 /// Ends the mark of the data once the journal of its generation has begun.

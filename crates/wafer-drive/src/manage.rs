@@ -9,7 +9,7 @@ use wafer_record::capture::CaptureEvent;
 
 use super::change::Change;
 use super::events::EventLog;
-use super::namespace::Attachment;
+use super::namespace::{Attachment, Identity};
 use super::{Drive, DriveError, Inner, Namespace, Pending, empty_device};
 use crate::random::Random;
 
@@ -78,15 +78,11 @@ impl Drive {
             lba_shift: request.lba_bytes.trailing_zeros(),
             controller_specified,
             handles: handles.clone(),
-            nguid: identifier(random),
-            uuid: uuid(random),
+            identity: Mutex::new(Identity { nguid: identifier(random), uuid: uuid(random) }),
             store,
             base,
             groups: geometry.groups,
-            attachment: Mutex::new(Attachment {
-                everyone: request.everyone,
-                exceptions: Default::default(),
-            }),
+            attachment: Mutex::new(Attachment::new(request.everyone)),
             protection: Default::default(),
             marks: Default::default(),
             media_errors: Default::default(),
@@ -133,6 +129,18 @@ impl Drive {
                 namespace.set_attached(host, attached);
             });
         }
+        Ok(())
+    }
+
+    /// Gives a namespace another UUID and another NGUID: for hosts it is another namespace.
+    ///
+    /// # Errors
+    /// `WRITE_FAULT`: the drive cannot be saved.
+    pub fn identify_namespace(&self, namespace: &Namespace, uuid: [u8; 16]) -> Result<(), Status> {
+        let mut inner = self.lock();
+        let identity = Identity { nguid: identifier(&*self.environment.random), uuid };
+        self.commit(&mut inner, &Change::Identify { nsid: namespace.nsid, identity })?;
+        namespace.set_identity(identity);
         Ok(())
     }
 
@@ -237,8 +245,5 @@ fn identifier(random: &dyn Random) -> [u8; 16] {
 
 /// Draws a random UUID (RFC 9562, version 4).
 pub(crate) fn uuid(random: &dyn Random) -> [u8; 16] {
-    let mut bytes = identifier(random);
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    bytes
+    uuid::Builder::from_random_bytes(identifier(random)).into_uuid().into_bytes()
 }

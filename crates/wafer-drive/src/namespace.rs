@@ -1,7 +1,7 @@
-//! A namespace: its identity, its range of bytes, and its placement handles.
+//! A namespace: its identity, its range of bytes, its placement handles, and the hosts that see it.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use wafer_interface::{LBA_BYTES, NsId, Placement, RuhId};
@@ -27,10 +27,9 @@ pub struct Namespace {
     pub handles: Vec<RuhId>,
     /// Whether the drive chose the handle, because the request listed none.
     pub controller_specified: bool,
-    /// Globally unique identifier.
-    pub nguid: [u8; 16],
-    /// UUID.
-    pub uuid: [u8; 16],
+    /// Changed with the drive locked.
+    #[serde(flatten)]
+    pub(crate) identity: Mutex<Identity>,
     /// Its data.
     #[serde(skip, default = "no_store")]
     pub store: Arc<dyn Store>,
@@ -71,11 +70,39 @@ fn no_store() -> Arc<dyn Store> {
     Arc::new(NoStore)
 }
 
+/// What hosts tell a namespace by, whatever its NSID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Namespace Globally Unique Identifier.
+    pub nguid: [u8; 16],
+    /// UUID.
+    pub uuid: [u8; 16],
+}
+
+/// The ANA group of a namespace that nobody has put into another one.
+pub const ANA_GROUP: u32 = 1;
+
 /// The hosts that see a namespace: all but the exceptions, or only these.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Attachment {
     pub(crate) everyone: bool,
     pub(crate) exceptions: BTreeSet<String>,
+    /// No host sees it. Ends with the process.
+    #[serde(skip)]
+    pub(crate) off: bool,
+    /// Ends with the process.
+    #[serde(skip, default = "first_ana_group")]
+    pub(crate) ana_group: u32,
+}
+
+fn first_ana_group() -> u32 {
+    ANA_GROUP
+}
+
+impl Attachment {
+    pub(crate) fn new(everyone: bool) -> Self {
+        Attachment { everyone, exceptions: BTreeSet::new(), off: false, ana_group: ANA_GROUP }
+    }
 }
 
 /// A placement identifier that the namespace does not define.
@@ -149,15 +176,48 @@ impl Namespace {
         }
     }
 
+    fn attachment(&self) -> MutexGuard<'_, Attachment> {
+        self.attachment.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what hosts tell it by.
+    pub fn identity(&self) -> Identity {
+        *self.identity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_identity(&self, identity: Identity) {
+        *self.identity.lock().unwrap_or_else(PoisonError::into_inner) = identity;
+    }
+
     /// Returns whether a host sees the namespace.
     pub fn is_attached(&self, hostnqn: &str) -> bool {
-        let attachment = self.attachment.lock().unwrap_or_else(PoisonError::into_inner);
-        attachment.everyone != attachment.exceptions.contains(hostnqn)
+        let attachment = self.attachment();
+        !attachment.off && attachment.everyone != attachment.exceptions.contains(hostnqn)
+    }
+
+    /// Returns whether the namespace is switched on, so that the hosts that it is attached to see it.
+    pub fn is_on(&self) -> bool {
+        !self.attachment().off
+    }
+
+    /// Switches the namespace on or off, until the process ends. Returns whether that changes anything.
+    pub fn switch(&self, on: bool) -> bool {
+        std::mem::replace(&mut self.attachment().off, !on) == on
+    }
+
+    /// Returns the ANA group.
+    pub fn ana_group(&self) -> u32 {
+        self.attachment().ana_group
+    }
+
+    /// Puts the namespace into an ANA group, until the process ends.
+    pub fn set_ana_group(&self, group: u32) {
+        self.attachment().ana_group = group;
     }
 
     /// Attaches the namespace to the controllers of a host, or detaches it. Returns whether that changes anything.
     pub fn set_attached(&self, hostnqn: &str, attached: bool) -> bool {
-        let mut attachment = self.attachment.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut attachment = self.attachment();
         if attachment.everyone == attached {
             attachment.exceptions.remove(hostnqn)
         } else {

@@ -74,12 +74,6 @@ pub(super) fn discard(storage: &dyn Storage, names: &[PathBuf]) {
     }
 }
 
-/// Returns a UUID in its usual form (RFC 9562).
-pub fn hyphenated(uuid: [u8; 16]) -> String {
-    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
-}
-
 impl Persistence {
     /// Opens the files of a drive, or makes those of a new one. Returns the data file, which is locked, too.
     ///

@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use uuid::Uuid;
 use wafer_interface::Command;
 use wafer_record::capture::{
     CaptureEvent, CaptureGeometry, CaptureHeader, CaptureNamespace, CaptureRecord, CaptureWriter,
@@ -31,7 +32,7 @@ impl Recorder {
             format: "wafer.capture/1".to_owned(),
             software: concat!("wafer ", env!("CARGO_PKG_VERSION")).to_owned(),
             started_unix_ms: clock.wall().as_millis() as u64,
-            drive: inner.drive_uuid().map(super::persistence::hyphenated),
+            drive: inner.drive_uuid().map(|uuid| Uuid::from_bytes(uuid).to_string()),
             device: inner.config.clone(),
             geometry: CaptureGeometry::from(inner.device.geometry()),
             namespaces: (namespaces.iter().flatten())

@@ -267,6 +267,7 @@ impl Drive {
                     namespace.set_attached(&host, attached);
                 }
             }
+            Change::Identify { nsid, identity } => find(nsid)?.set_identity(identity),
             Change::Fdp { enabled, all_events } => {
                 let device = self.device_with_fdp(inner, enabled).map_err(io::Error::other)?;
                 self.replace_device(inner, device, enabled, all_events);

@@ -23,7 +23,9 @@ fn a_killed_server_loses_nothing_that_it_counted() {
     first.update(0, &namespace, Placement(2)).unwrap();
     first.apply(0, &commands(500, 2)).unwrap();
     let counters = first.snapshot().counters;
-    let uuid = namespace.uuid;
+    first.identify_namespace(&namespace, [7; 16]).unwrap();
+    let identity = namespace.identity();
+    assert_eq!(identity.uuid, [7; 16]);
     // Killed: neither closed nor dropped, but the lock on the file must go.
     drop(namespace);
     drop(first);
@@ -35,7 +37,7 @@ fn a_killed_server_loses_nothing_that_it_counted() {
     assert_eq!(second.unsafe_shutdowns(), 1);
     assert_eq!(second.check_invariants(), Ok(()));
     let namespace = second.namespace(1).unwrap();
-    assert_eq!(namespace.uuid, uuid);
+    assert_eq!(namespace.identity(), identity);
     let mut data = [0; 4];
     namespace.store.read(8192, &mut data).unwrap();
     assert_eq!(&data, b"kept");
@@ -54,6 +56,7 @@ fn a_killed_server_loses_nothing_that_it_counted() {
 
     let third = open(&path).unwrap();
     assert_eq!(third.notices(), &[] as &[String]);
+    assert_eq!(third.namespace(1).unwrap().identity(), identity);
     assert_eq!(third.snapshot().counters, straight.snapshot().counters);
     assert_eq!(third.unsafe_shutdowns(), 1);
 }

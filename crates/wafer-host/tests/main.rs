@@ -7,6 +7,7 @@ mod control;
 mod faults;
 mod fused;
 mod hostile;
+mod namespaces;
 mod ports;
 mod quick;
 mod subsystems;

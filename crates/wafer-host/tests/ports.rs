@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use wafer_controller::Subsystem;
+use wafer_controller::{ANA_GROUPS, Subsystem};
 use wafer_host::{Admin, Host, HostOptions, Io};
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::*;
@@ -109,7 +109,8 @@ fn a_port_has_a_state_of_its_own() {
     for host in &mut hosts {
         let id: IdentifyController = host.identify(Cns::CONTROLLER, 0).unwrap();
         assert!(Cmic::from_bits(id.cmic).ana() && id.anatt > 0);
-        assert_eq!((id.anacap, id.anagrpmax.get(), id.nanagrpid.get()), (0b0101_1111, 1, 1));
+        let groups = (id.anagrpmax.get(), id.nanagrpid.get());
+        assert_eq!((id.anacap, groups), (0b0101_1111, (ANA_GROUPS, ANA_GROUPS)));
         assert!(AsyncEventConfig::from(id.oaes.get()).ana());
         let id: IdentifyNamespace = host.identify(Cns::NAMESPACE, 1).unwrap();
         assert_eq!(id.anagrpid.get(), 1);
@@ -123,8 +124,8 @@ fn a_port_has_a_state_of_its_own() {
 
     let mut changes = 0;
     for (state, refused) in STATES {
-        ports.subsystem.set_ana_state(2, state).unwrap();
-        ports.subsystem.set_ana_state(2, state).unwrap();
+        ports.subsystem.set_ana_state(2, None, state).unwrap();
+        ports.subsystem.set_ana_state(2, Some(1), state).unwrap();
         changes += 1;
         assert_eq!(group(&mut hosts[0], 0).1.state, AnaState::OPTIMIZED.0);
         let (head, group, _) = group(&mut hosts[1], 0);
@@ -165,7 +166,9 @@ fn a_port_has_a_state_of_its_own() {
             }
         }
     }
-    assert!(ports.subsystem.set_ana_state(3, AnaState::OPTIMIZED).is_err());
+    for (port, group) in [(3, None), (2, Some(0)), (2, Some(ANA_GROUPS + 1))] {
+        assert!(ports.subsystem.set_ana_state(port, group, AnaState::OPTIMIZED).is_err());
+    }
     ports.stop();
 }
 

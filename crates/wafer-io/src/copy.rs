@@ -141,6 +141,7 @@ fn source_namespace(
         return Ok(Arc::clone(known));
     }
     let namespace = queue.lookup(nsid).map_err(|failure| Failure { location: None, ..failure })?;
+    queue.controller.check_path(nsid)?;
     check_source(queue, &namespace)?;
     if namespace.lba_shift != destination.lba_shift {
         return Err(Status::INCOMPATIBLE_NAMESPACE.into());

@@ -34,7 +34,7 @@ impl IoQueue {
     }
 
     fn fused(&mut self, sqes: [&Sqe; 2], [expected, data]: [&[u8]; 2]) -> Result<(), Failed> {
-        self.controller.check_path().map_err(compare)?;
+        self.controller.check_path(sqes[0].nsid.get()).map_err(compare)?;
         self.drive.check_sanitize().map_err(compare)?;
         let [range, second] = sqes.map(Range::parse);
         self.check_reserved(NvmOpcode::COMPARE, range.nsid).map_err(compare)?;

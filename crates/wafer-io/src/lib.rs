@@ -228,7 +228,7 @@ impl IoQueue {
         Ok(match row.data {
             DataLength::Handler => 0,
             DataLength::Blocks => {
-                self.controller.check_path()?;
+                self.controller.check_path(sqe.nsid.get())?;
                 self.drive.check_sanitize()?;
                 let namespace = self.lookup(sqe.nsid.get())?;
                 (u64::from(RwCdw12::of(sqe).nlb_z()) + 1) << namespace.lba_shift
@@ -264,7 +264,7 @@ impl IoQueue {
         if sqe.fuse() != 0 {
             return Err(location!(flags).into());
         }
-        self.controller.check_path()?;
+        self.controller.check_path(sqe.nsid.get())?;
         self.drive.check_sanitize()?;
         self.spend(COMMAND);
         match self.dispatch(sqe, data, out)? {

@@ -7,10 +7,12 @@
 //! - A quarter is for turns: output, and buffers of commands that compare. A turn waits for nothing but the host that
 //!   takes the output, for a limited time. So turns go on, copies end, and commands with data are executed.
 //!
+//! Beside it are a few buffers that were used last, for the next commands.
+//!
 //! Who finds a part empty waits in turn: the semaphores of tokio are first come, first served. A queue that has
 //! memory for data already gets more only while half of that part is free.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wafer_controller::MAX_TRANSFER;
@@ -20,6 +22,9 @@ const UNIT: u64 = 4 << 10;
 /// Memory of a turn: the output of [`crate::TURN`] and of one more command, and a buffer as long as the
 /// longest transfer. A MiB more is for what the allocator needs beside them.
 const TURN: u64 = crate::TURN + 2 * MAX_TRANSFER + (1 << 20);
+/// Buffers that are kept for the next commands, at most, and the longest of them, bytes.
+const KEPT_BUFFERS: usize = 4;
+const KEPT_BYTES: usize = 1 << 20;
 
 /// The memory for the buffers of all connections of a server.
 #[derive(Debug)]
@@ -28,6 +33,7 @@ pub struct Pool {
     data_units: usize,
     copies: Arc<Semaphore>,
     turns: Arc<Semaphore>,
+    buffers: Mutex<Vec<Vec<u8>>>,
 }
 
 /// What memory is for.
@@ -86,6 +92,24 @@ impl Pool {
             data_units,
             copies: Arc::new(Semaphore::new(quarter)),
             turns: Arc::new(Semaphore::new(quarter)),
+            buffers: Mutex::default(),
+        }
+    }
+
+    fn buffers(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes an empty buffer, the one that was used last if there is one: it has memory already.
+    pub fn take_buffer(&self) -> Vec<u8> {
+        self.buffers().pop().unwrap_or_default()
+    }
+
+    /// Keeps an empty buffer for the next who takes one, unless there are enough or it is very long.
+    pub fn keep_buffer(&self, buffer: Vec<u8>) {
+        let mut buffers = self.buffers();
+        if buffers.len() < KEPT_BUFFERS && buffer.capacity() <= KEPT_BYTES {
+            buffers.push(buffer);
         }
     }
 
@@ -155,6 +179,18 @@ mod tests {
         assert!(pool.is_plentiful());
         drop(rest);
         assert!(pool.try_take(Wanted::data(16 << 20)).is_some());
+    }
+
+    #[test]
+    fn a_few_buffers_are_used_again() {
+        let pool = Pool::new(0);
+        assert_eq!(pool.take_buffer().capacity(), 0);
+        let lengths = [KEPT_BYTES + 1, 1 << 10, 2 << 10, 3 << 10, 4 << 10, 5 << 10];
+        for length in lengths {
+            pool.keep_buffer(Vec::with_capacity(length));
+        }
+        let again = [(); 5].map(|()| pool.take_buffer().capacity());
+        assert_eq!(again, [4 << 10, 3 << 10, 2 << 10, 1 << 10, 0]);
     }
 
     #[tokio::test]

@@ -91,11 +91,21 @@ impl MemoryStore {
     }
 }
 
+/// Bytes copied at a time. The C library copies longer ones by an instruction that emulated processors carry out byte by
+/// byte: 128 KiB then take ten times as long.
+const COPY: usize = 2048;
+
+fn copy_bytes(to: &mut [u8], from: &[u8]) {
+    for (to, from) in to.chunks_mut(COPY).zip(from.chunks(COPY)) {
+        to.copy_from_slice(from);
+    }
+}
+
 /// Copies data to chunks that are locked.
 fn copy(held: &mut [Locked<'_>], offset: u64, data: &[u8]) {
     for ((_, within, at, count), held) in pieces(offset, data.len() as u64).zip(held) {
         let bytes = held.get_or_insert_with(|| vec![0; CHUNK as usize].into_boxed_slice());
-        bytes[within..within + count].copy_from_slice(&data[at..at + count]);
+        copy_bytes(&mut bytes[within..within + count], &data[at..at + count]);
     }
 }
 
@@ -103,7 +113,7 @@ fn copy(held: &mut [Locked<'_>], offset: u64, data: &[u8]) {
 impl Store for MemoryStore {
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.visit(offset, buffer.len(), |at, count, bytes| match bytes {
-            Some(bytes) => buffer[at..at + count].copy_from_slice(bytes),
+            Some(bytes) => copy_bytes(&mut buffer[at..at + count], bytes),
             None => buffer[at..at + count].fill(0),
         });
         Ok(())
@@ -113,7 +123,7 @@ impl Store for MemoryStore {
     fn append_to(&self, out: &mut Vec<u8>, offset: u64, length: usize) -> io::Result<()> {
         out.reserve(length);
         self.visit(offset, length, |_, count, bytes| match bytes {
-            Some(bytes) => out.extend_from_slice(bytes),
+            Some(bytes) => bytes.chunks(COPY).for_each(|piece| out.extend_from_slice(piece)),
             None => out.resize(out.len() + count, 0),
         });
         Ok(())

@@ -22,7 +22,7 @@
 //!   captures and in the journal: replaying either gives the same counters.
 //! - A completed Flush means that data and journal are in the file.
 //! - Memory is bounded whatever hosts send: a [`Pool`](wafer_io::Pool) has the buffers of all connections, and each connection has
-//!   less than 256 KiB beside it.
+//!   less than 256 KiB beside it. A few buffers of 1 MiB at most are kept for the next commands.
 //! - A turn of a queue moves 3 MiB at most, about a millisecond without the medium; a command that takes longer is
 //!   executed in slices.
 //! - A host that breaks the protocol loses its connection and disturbs no other.
@@ -33,7 +33,7 @@
 //! Request. Nothing that comes from a host panics.
 //!
 //! # What it does not implement
-//! [`wafer_controller::support_matrix`] lists commands, log pages and features. Beside those that it marks:
+//! [`wafer_controller::support`] lists the commands, log pages and features that have a handler. Beside those that it lacks:
 //! - TLS, and transports other than TCP.
 //! - Time: commands take as long as the machine needs. Reclaim unit time limits.
 //! - Metadata and protection information, zoned namespaces.

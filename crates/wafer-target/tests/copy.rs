@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wafer_controller::{Controller, Reply, Subsystem, admin};
+use wafer_controller::{Controller, NamespaceChange, Reply, Subsystem, admin};
 use wafer_drive::{Environment, NamespaceRequest, Protection, ReservationAction};
 use wafer_io::{IoQueue, Progress};
 use wafer_nvme::zerocopy::IntoBytes as _;
@@ -202,4 +202,18 @@ fn a_copy_ends_when_its_source_goes() {
     assert_eq!(queue.resume().map_err(|f| f.status), Err(Status::INVALID_NAMESPACE));
     queue.end_batch().unwrap();
     subsystem.drive.check_invariants().unwrap();
+}
+
+#[test]
+fn sources_are_reached_through_the_port_of_the_host() {
+    let (subsystem, controller, mut queue) = two();
+    enable(&controller, 1 << 2).unwrap();
+    let second = subsystem.drive.namespace(2).unwrap();
+    let moved = NamespaceChange { off: true, ana_group: Some(2), on: true, uuid: None };
+    subsystem.change_namespace(&second, moved).unwrap();
+    let whole = copy(2, 0, &[(2, 8, 1)]);
+    run(&mut queue, &whole).unwrap();
+    subsystem.set_ana_state(1, Some(2), AnaState::INACCESSIBLE).unwrap();
+    assert_eq!(run(&mut queue, &whole), Err(Status::ANA_INACCESSIBLE));
+    run(&mut queue, &copy(2, 0, &[(1, 8, 1)])).unwrap();
 }

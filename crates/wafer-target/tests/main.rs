@@ -19,6 +19,5 @@ mod sanitize;
 mod self_test;
 mod slices;
 mod streams;
-mod support;
 mod telemetry;
 mod transfer;

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # For blktests: its functions that configure nvmet, for `wafer serve`. Its nvme/rc reads this last, for tests that change the
-# target while it serves. What is configured is kept in files with nvmet's names; each subsystem that is on a port has a server.
-# Not here: namespaces that are switched on and off, ANA groups beside the first, and limits of queues.
+# target while it serves. What is configured is kept in files with nvmet's names; each subsystem that is on a port and has a
+# namespace has a server. Not here: limits of queues.
 NVMET_CFS=/tmp/nvmet
 # The server takes no name that is no NQN.
 def_subsysnqn=nqn.2026-11.io.wafer:blktests
@@ -40,10 +40,19 @@ _wafer_stop() { # NQN
     while kill -0 "$server" 2>/dev/null; do sleep 0.1; done
     rm -f "$folder/server" "$folder/control"
 }
+_wafer_namespaces() { # NQN: the namespaces of a subsystem, in order
+    ls "$NVMET_CFS/subsystems/$1/namespaces" | sort -n
+}
 _wafer_start() { # NQN: serves it on its ports, if there is one, as they are now
-    local nqn="$1" folder="$NVMET_CFS/subsystems/$1" port
-    local -a listen=()
+    local nqn="$1" folder="$NVMET_CFS/subsystems/$1" port nsid file list=''
+    local -a listen=() drive=(--data file:/var/tmp/drive.img)
     _wafer_stop "$nqn"
+    [[ -n "$(_wafer_namespaces "$nqn")" ]] || return 0
+    if [[ "$(_wafer_namespaces "$nqn")" != 1 ]]; then
+        # Another drive: the first one has one namespace, as large as itself.
+        for nsid in $(_wafer_namespaces "$nqn"); do list+='{ size = "64MiB" }, '; done
+        drive=(--data "file:/var/tmp/drive-$nsid.img" --set "namespaces=[$list]")
+    fi
     for port in $(_wafer_ports "$nqn"); do
         listen+=(--listen "$(cat "$NVMET_CFS/ports/$port/addr_traddr"):$(cat "$NVMET_CFS/ports/$port/addr_trsvcid")")
     done
@@ -53,33 +62,76 @@ _wafer_start() { # NQN: serves it on its ports, if there is one, as they are now
     # In a shell of its own: the variables of the test stay as they are.
     (
         . /host/targets.sh
-        serve --set capacity=400MiB --lba 512 --data file:/var/tmp/drive.img --nqn "$nqn" --ctl "$folder/control" "${listen[@]}"
+        serve --set capacity=400MiB --lba 512 "${drive[@]}" --nqn "$nqn" --ctl "$folder/control" "${listen[@]}"
     )
     mv /tmp/server.pid "$folder/server"
+    for file in "$folder"/namespaces/*/{device_uuid,ana_grpid,enable} "$NVMET_CFS"/ports/*/ana_groups/*/ana_state; do
+        [[ ! -s "$file" ]] || _wafer_changed "$file" "$(cat "$file")"
+    done
 }
-_wafer_changed() { # FILE: has servers that run know of it
-    local subsystem port nqn number
+_wafer_changed() { # FILE VALUE: has servers that run know of it
+    local subsystem port nqn number group nsid
     case $1 in
+    "$NVMET_CFS"/subsystems/*/namespaces/*)
+        nqn=${1#"$NVMET_CFS/subsystems/"} nqn=${nqn%%/*}
+        nsid=${1%/*} nsid=${nsid##*/}
+        [[ -S "$NVMET_CFS/subsystems/$nqn/control" ]] || return 0
+        case ${1##*/}=$2 in
+        enable=0) _wafer_control "$nqn" namespace "$nsid" --off ;;
+        enable=1) _wafer_control "$nqn" namespace "$nsid" --on ;;
+        # As in nvmet, these come before the namespace is enabled.
+        device_uuid=*) _wafer_control "$nqn" namespace "$nsid" --off --uuid "$2" ;;
+        ana_grpid=*) _wafer_control "$nqn" namespace "$nsid" --off --ana-group "$2" ;;
+        esac
+        ;;
     "$NVMET_CFS"/hosts/*)
         for subsystem in "$NVMET_CFS"/subsystems/*; do
             _wafer_hosts "${subsystem##*/}"
         done
         ;;
-    "$NVMET_CFS"/ports/*/ana_groups/1/ana_state)
+    "$NVMET_CFS"/ports/*/ana_groups/*/ana_state)
         port=${1#"$NVMET_CFS/ports/"} port=${port%%/*}
+        group=${1%/*} group=${group##*/}
         for subsystem in "$NVMET_CFS/ports/$port"/subsystems/*; do
             nqn=${subsystem##*/}
+            [[ -S "$NVMET_CFS/subsystems/$nqn/control" ]] || continue
             # The server numbers its ports from 1.
             number=$(_wafer_ports "$nqn" | grep -nx "$port" | cut -d: -f1)
-            _wafer_control "$nqn" ana "$(cat "$1")" --port "$number"
+            _wafer_control "$nqn" ana "$2" --port "$number" --group "$group"
         done
         ;;
     esac
 }
 
 _set_attr() {
-    echo -n "$1" >"$2"
-    _wafer_changed "$2"
+    printf %s "$1" >"$2"
+    _wafer_changed "$2" "$1"
+}
+# Some tests write to the files of nvmet themselves.
+echo() {
+    local shell=$BASHPID
+    builtin echo "$@"
+    _wafer_changed "$(readlink "/proc/$shell/fd/1")" "$*"
+}
+_set_nvmet_ns_uuid() { # NSID UUID
+    _set_attr "$2" "$NVMET_CFS/subsystems/$def_subsysnqn/namespaces/$1/device_uuid"
+}
+_create_nvmet_ns() {
+    local nsid=1 uuid='' group=1 folder
+    while (($# > 0)); do
+        case $1 in
+        --nsid) nsid=$2 ;;
+        --uuid) uuid=$2 ;;
+        --grpid) group=$2 ;;
+        esac
+        shift 2
+    done
+    folder="$NVMET_CFS/subsystems/$def_subsysnqn/namespaces/$nsid"
+    mkdir -p "$folder"
+    printf %s "$uuid" >"$folder/device_uuid"
+    printf %s "$group" >"$folder/ana_grpid"
+    printf 1 >"$folder/enable"
+    _wafer_start "$def_subsysnqn"
 }
 _create_nvmet_port() {
     local port
@@ -102,14 +154,19 @@ _remove_nvmet_subsystem_from_port() {
     _wafer_start "$2"
 }
 _create_nvmet_subsystem() {
-    local nqn="$def_subsysnqn"
+    local nqn="$def_subsysnqn" blkdev=''
     while (($# > 0)); do
-        [[ "$1" != --subsysnqn ]] || nqn="$2"
+        case $1 in
+        --subsysnqn) nqn="$2" ;;
+        --blkdev) blkdev="$2" ;;
+        esac
         shift
     done
-    mkdir -p "$NVMET_CFS/subsystems/$nqn/allowed_hosts" "$NVMET_CFS/subsystems/$nqn/namespaces/1"
+    mkdir -p "$NVMET_CFS/subsystems/$nqn/"{allowed_hosts,namespaces}
+    [[ -n "$blkdev" ]] || return 0
+    mkdir "$NVMET_CFS/subsystems/$nqn/namespaces/1"
     # The drive always has reservations.
-    touch "$NVMET_CFS/subsystems/$nqn/namespaces/1/resv_enable"
+    touch "$NVMET_CFS/subsystems/$nqn/namespaces/1/"{resv_enable,enable}
 }
 _remove_nvmet_subsystem() {
     _wafer_stop "$1"

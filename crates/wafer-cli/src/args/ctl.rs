@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use uuid::Uuid;
 use wafer_controller::faults::EventKind;
 use wafer_target::control::AnaAccess;
 
@@ -22,11 +23,13 @@ Examples:
   wafer ctl ctl.sock drop --host nqn.2014-08.org.nvmexpress:uuid:9f1a6c8e-0d3b-4a6e-8a56-2f7c1d0b7e11 --queue 1
   wafer ctl ctl.sock event persistent-internal-error
   wafer ctl ctl.sock ana inaccessible --port 2
+  wafer ctl ctl.sock namespace 1 --off
+  wafer ctl ctl.sock namespace 1 --uuid random --ana-group 2 --on
   wafer ctl ctl.sock hosts hosts.toml
   wafer ctl ctl.sock clear
 
-Media errors stay until the blocks are written or deallocated, also over restarts. Everything else ends with
-the server.";
+Media errors stay until the blocks are written or deallocated, and a UUID until it is changed, also over
+restarts. Everything else ends with the server.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CTL_EXAMPLES)]
@@ -152,6 +155,33 @@ pub(crate) enum CtlCommand {
         /// Port: 1 is the first --listen of the server.
         #[arg(long, value_name = "ID", default_value = "1")]
         port: u16,
+
+        /// ANA group of the namespaces, from 1 to 16. Default: all.
+        #[arg(long, value_name = "N")]
+        group: Option<u32>,
+    },
+    /// Switch a namespace on or off, or give it another identity or ANA group while it is off.
+    #[command(group = clap::ArgGroup::new("change").required(true).multiple(true))]
+    Namespace {
+        /// Namespace.
+        #[arg(value_name = "NSID")]
+        namespace: u32,
+
+        /// Hosts no longer see it. It stays on the drive, with its data.
+        #[arg(long, group = "change")]
+        off: bool,
+
+        /// The hosts that it is attached to see it again. With the options below, it is switched on last.
+        #[arg(long, group = "change", conflicts_with = "off")]
+        on: bool,
+
+        /// UUID, or `random`. The namespace gets another NGUID, too, so that hosts take it for another one.
+        #[arg(long, group = "change", value_name = "UUID", value_parser = uuid)]
+        uuid: Option<Uuid>,
+
+        /// ANA group, from 1 to 16. Every namespace begins in group 1.
+        #[arg(long, group = "change", value_name = "N")]
+        ana_group: Option<u32>,
     },
     /// Change which hosts may connect, how they authenticate, and what they may do. Hosts that are connected keep their
     /// rights until they connect again.
@@ -160,7 +190,7 @@ pub(crate) enum CtlCommand {
         #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
         file: PathBuf,
     },
-    /// Take away everything that is injected but media errors, states of ports and hosts.
+    /// Take away everything that is injected but media errors. Namespaces, states of ports and hosts stay as they are.
     Clear,
 }
 
@@ -197,4 +227,8 @@ pub(crate) enum CriticalWarningBit {
     PersistentMemory,
     /// None: takes away the bits given before.
     None,
+}
+
+fn uuid(text: &str) -> Result<Uuid, uuid::Error> {
+    if text == "random" { Ok(Uuid::new_v4()) } else { text.parse() }
 }

@@ -9,8 +9,8 @@ use wafer_output as output;
 use anyhow::Context as _;
 use wafer_lab::LabError;
 use wafer_target::control::{
-    Ana, AnaAccess, Drop, Event, Fail, HealthChange, Hosts, Range, ReadDelays, Request, Response,
-    Status,
+    Ana, AnaAccess, Drop, Event, Fail, HealthChange, Hosts, Namespace, Range, ReadDelays, Request,
+    Response, Status,
 };
 
 use super::hosts;
@@ -80,7 +80,11 @@ fn request(command: CtlCommand) -> Result<Request, LabError> {
         }
         CtlCommand::Drop { host, queue } => Request::Drop(Drop { host, queue }),
         CtlCommand::Event { kind, host } => Request::Event(Event { kind, host }),
-        CtlCommand::Ana { state, port } => Request::Ana(Ana { port, state }),
+        CtlCommand::Ana { state, port, group } => Request::Ana(Ana { port, group, state }),
+        CtlCommand::Namespace { namespace, off, on, uuid, ana_group } => {
+            let on = (off || on).then_some(on);
+            Request::Namespace(Namespace { namespace, on, uuid, ana_group })
+        }
         CtlCommand::Hosts { file } => Request::Hosts(Hosts { hosts: hosts::read(&file)?.0 }),
         CtlCommand::Clear => Request::Clear,
     })
@@ -141,11 +145,21 @@ fn print(status: &Status) -> anyhow::Result<()> {
         let time = format!("{} ms", d.milliseconds);
         faults.row(["read-delay".into(), place(d.namespace, d.lba, d.blocks), time]);
     }
-    for port in status.ports.iter().filter(|port| port.state != AnaAccess::Optimized) {
-        let state = serde_json::to_value(port.state)?;
+    for port in &status.ports {
         let address = port.address.map_or_else(String::new, |address| format!(", {address}"));
-        let state = state.as_str().unwrap_or_default().to_owned();
-        faults.row(["ana".into(), format!("port {}{address}", port.id), state]);
+        for ana in port.groups.iter().filter(|ana| ana.state != AnaAccess::Optimized) {
+            let state = serde_json::to_value(ana.state)?;
+            let state = state.as_str().unwrap_or_default().to_owned();
+            let place = format!("port {}{address}, ANA group {}", port.id, ana.group);
+            faults.row(["ana".into(), place, state]);
+        }
+    }
+    for namespace in status.namespaces.iter().filter(|namespace| !namespace.on) {
+        faults.row([
+            "namespace".into(),
+            format!("namespace {}", namespace.namespace),
+            "off".into(),
+        ]);
     }
     let health = &status.health;
     for (name, value) in [

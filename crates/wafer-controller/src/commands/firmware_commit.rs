@@ -43,13 +43,13 @@ impl FirmwareCommit {
         let download = &subsystem.download;
         let replaces = match self.action {
             CommitAction::ACTIVATE => false,
-            CommitAction::ACTIVATE_NOW => download.is_begun(controller),
+            CommitAction::ACTIVATE_NOW => download.is_begun(controller.downloader()),
             _ => true,
         };
         if replaces && slot == BUILT_IN_SLOT {
             return Err(Status::INVALID_FIRMWARE_SLOT.into());
         }
-        let image = if replaces { Some(download.take(controller)?) } else { None };
+        let image = if replaces { Some(download.take(controller.downloader())?) } else { None };
         subsystem.drive.change_firmware(|slots| {
             if image.is_some() && slot == 0 {
                 slot = slots.unused();

@@ -1,9 +1,9 @@
 //! Firmware Image Download.
 
+use wafer_drive::{FIRMWARE_GRANULARITY, MAX_IMAGE};
 use wafer_nvme::{Sqe, Status, location};
 
 use super::{AdminCommand, Controller, Failure, Reply};
-use crate::firmware::{GRANULARITY, MAX_IMAGE};
 
 pub(super) struct FirmwareDownload<'a> {
     /// Bytes.
@@ -15,10 +15,10 @@ impl<'a> AdminCommand<'a> for FirmwareDownload<'a> {
     fn parse(sqe: &'a Sqe, data: &'a [u8]) -> Result<Self, Failure> {
         let length = (u64::from(sqe.cdw10.get()) + 1) * 4;
         let offset = u64::from(sqe.cdw11.get()) * 4;
-        if length % GRANULARITY != 0 || length > MAX_IMAGE {
+        if length % FIRMWARE_GRANULARITY != 0 || length > MAX_IMAGE {
             return Err(location!(cdw10).into());
         }
-        if offset % GRANULARITY != 0 || offset > MAX_IMAGE - length {
+        if offset % FIRMWARE_GRANULARITY != 0 || offset > MAX_IMAGE - length {
             return Err(location!(cdw11).into());
         }
         let data = data.get(..length as usize).ok_or(Status::INVALID_SGL_LENGTH)?;
@@ -26,7 +26,7 @@ impl<'a> AdminCommand<'a> for FirmwareDownload<'a> {
     }
 
     fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
-        controller.subsystem.download.add(controller, self.offset, self.data)?;
+        controller.subsystem.download.add(controller.downloader(), self.offset, self.data)?;
         Ok(Reply::default())
     }
 }

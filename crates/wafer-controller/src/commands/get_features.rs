@@ -37,7 +37,7 @@ impl<'a> AdminCommand<'a> for GetFeatures<'a> {
     fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
         let (feature, info) = features::find(controller, self.fid)?;
         if info.scope == Scope::Namespace {
-            controller.check_path()?;
+            controller.check_path(self.sqe.nsid.get())?;
         }
         let (default, saved) = match self.select {
             Select::Current => (false, false),

@@ -108,7 +108,7 @@ pub fn begin_admin(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Re
         controller.check_right(opcode)?;
         controller.check_lockdown(sqe)?;
         if matches!(opcode, AdminOpcode::FORMAT_NVM | AdminOpcode::GET_LBA_STATUS) {
-            controller.check_path()?;
+            controller.check_path(sqe.nsid.get())?;
         }
         controller.check_reserved(opcode, sqe.nsid.get())?;
         controller.check_sanitize(sqe)?;

@@ -28,7 +28,7 @@ impl<'a> AdminCommand<'a> for SetFeatures<'a> {
     fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
         let (feature, info) = features::find(controller, self.fid)?;
         if info.scope == Scope::Namespace {
-            controller.check_path()?;
+            controller.check_path(self.nsid)?;
         }
         // Enabling FDP is kept with the drive, saved or not.
         if self.set.save && !info.saveable {

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::json;
+use uuid::Uuid;
 use wafer_drive::Namespace;
-use wafer_nvme::AnaState;
 
 use super::request::{
     Ana, Drop, Event, Fail, HealthChange, Hosts, Range, ReadDelays, Request, Response,
 };
 use super::{Status, names};
 use wafer_controller::faults::{FailingCommand, MAX_DELAY, ReadDelay};
-use wafer_controller::{Access, Controller, Subsystem};
+use wafer_controller::{Access, Controller, NamespaceChange, Subsystem, WrongChange};
 
 /// Bits of Critical Warning that are defined.
 const CRITICAL_WARNINGS: u8 = 0x3f;
@@ -30,7 +30,8 @@ pub fn execute(subsystem: &Subsystem, request: Request) -> Response {
         Request::Fail(fail) => fail_commands(subsystem, fail),
         Request::Drop(drop) => drop_connections(subsystem, &drop),
         Request::Event(event) => send_event(subsystem, &event),
-        Request::Ana(Ana { port, state }) => change_access(subsystem, port, state.into()),
+        Request::Ana(ana) => change_access(subsystem, &ana),
+        Request::Namespace(change) => change_namespace(subsystem, &change),
         Request::Hosts(Hosts { hosts }) => {
             let access = Access::listed(hosts).map_err(|wrong| wrong.to_string());
             access.map(|access| {
@@ -57,6 +58,11 @@ fn respond(value: &impl Serialize) -> Response {
     }
 }
 
+fn find(subsystem: &Subsystem, nsid: u32) -> Result<Arc<Namespace>, Refused> {
+    let namespace = subsystem.drive.namespace(nsid);
+    namespace.ok_or_else(|| format!("there is no namespace {nsid}"))
+}
+
 /// Returns a namespace of which there are these blocks: itself, and offset and length in bytes.
 fn blocks(
     subsystem: &Subsystem,
@@ -64,8 +70,7 @@ fn blocks(
     lba: u64,
     blocks: u64,
 ) -> Result<(Arc<Namespace>, u64, u64), Refused> {
-    let namespace = subsystem.drive.namespace(nsid);
-    let namespace = namespace.ok_or_else(|| format!("there is no namespace {nsid}"))?;
+    let namespace = find(subsystem, nsid)?;
     let within = (blocks > 0).then(|| namespace.range(lba, blocks).ok()).flatten();
     let (offset, length) = within.ok_or_else(|| {
         let most = namespace.blocks();
@@ -141,9 +146,32 @@ fn drop_connections(subsystem: &Subsystem, drop: &Drop) -> Result<Response, Refu
     Ok(Response::Done(json!({ "connections": dropped })))
 }
 
-fn change_access(subsystem: &Subsystem, port: u16, state: AnaState) -> Result<Response, Refused> {
-    subsystem.set_ana_state(port, state).map_err(|e| e.to_string())?;
+fn change_access(subsystem: &Subsystem, ana: &Ana) -> Result<Response, Refused> {
+    let set = subsystem.set_ana_state(ana.port, ana.group, ana.state.into());
+    set.map_err(|e| e.to_string())?;
     Ok(done())
+}
+
+fn change_namespace(
+    subsystem: &Subsystem,
+    change: &super::request::Namespace,
+) -> Result<Response, Refused> {
+    let super::request::Namespace { namespace: nsid, on, uuid, ana_group } = *change;
+    if on.is_none() && uuid.is_none() && ana_group.is_none() {
+        return Err("nothing to change is given: on, uuid or ana_group".to_owned());
+    }
+    let namespace = find(subsystem, nsid)?;
+    let change = NamespaceChange {
+        off: on == Some(false),
+        uuid: uuid.map(Uuid::into_bytes),
+        ana_group,
+        on: on == Some(true),
+    };
+    match subsystem.change_namespace(&namespace, change) {
+        Ok(()) => Ok(done()),
+        Err(failed @ WrongChange::Drive(_)) => Ok(Response::Failed(failed.to_string())),
+        Err(wrong) => Err(wrong.to_string()),
+    }
 }
 
 fn send_event(subsystem: &Subsystem, event: &Event) -> Result<Response, Refused> {

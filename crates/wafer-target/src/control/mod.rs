@@ -1,4 +1,4 @@
-//! What operators ask of a subsystem that is served, faults to inject and hosts to let in, as lines of JSON over a local socket, or in a
+//! What operators ask of a subsystem that is served, faults to inject, hosts to let in, namespaces to switch, as lines of JSON over a local socket, or in a
 //! request of HTTP.
 //!
 //! A line holds a [`Request`], the next line back its [`Response`]. [`execute`] carries out a request; `socket.rs` moves
@@ -12,7 +12,8 @@ mod status;
 
 pub use execute::execute;
 pub use request::{
-    Ana, AnaAccess, Drop, Event, Fail, HealthChange, Hosts, Range, ReadDelays, Request, Response,
+    Ana, AnaAccess, Drop, Event, Fail, HealthChange, Hosts, Namespace, Range, ReadDelays, Request,
+    Response,
 };
 pub use socket::{MAX_LINE, answer, serve};
-pub use status::{Connection, Failing, MediaError, Port, Status};
+pub use status::{AnaGroup, Connection, Failing, MediaError, NamespaceStatus, Port, Status};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uuid::Uuid;
 use wafer_controller::HostEntry;
 use wafer_controller::faults::EventKind;
 use wafer_nvme::AnaState;
@@ -26,9 +27,11 @@ pub enum Request {
     Event(Event),
     /// Change the access to namespaces through a port.
     Ana(Ana),
+    /// Switch a namespace on or off, or change what hosts tell it by.
+    Namespace(Namespace),
     /// Change which hosts may connect, and how they authenticate.
     Hosts(Hosts),
-    /// Take away everything that is injected but media errors, states of ports and hosts.
+    /// Take away everything that is injected but media errors. Namespaces, states of ports and hosts stay as they are.
     Clear,
 }
 
@@ -133,8 +136,28 @@ pub struct Hosts {
 pub struct Ana {
     /// Port Identifier.
     pub port: u16,
+    /// ANA group of the namespaces. Default: all.
+    #[serde(default)]
+    pub group: Option<u32>,
     /// Its state.
     pub state: AnaAccess,
+}
+
+/// A change of a namespace. What is not given stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Namespace {
+    /// NSID.
+    pub namespace: u32,
+    /// Whether the hosts that it is attached to see it.
+    #[serde(default)]
+    pub on: Option<bool>,
+    /// Its UUID; it gets another NGUID, too. Only while it is off.
+    #[serde(default)]
+    pub uuid: Option<Uuid>,
+    /// Its ANA group, from 1 to 16. Only while it is off.
+    #[serde(default)]
+    pub ana_group: Option<u32>,
 }
 
 /// A state of Asymmetric Namespace Access.

@@ -1,8 +1,10 @@
 //! What is injected, and which hosts are connected.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::names;
 use super::request::AnaAccess;
@@ -17,6 +19,8 @@ const MOST_RANGES: usize = 256;
 pub struct Status {
     /// Ports, by identifier.
     pub ports: Vec<Port>,
+    /// Namespaces, by NSID.
+    pub namespaces: Vec<NamespaceStatus>,
     /// Controllers, by ID.
     pub connections: Vec<Connection>,
     /// Ranges with media errors, at most 256 of a namespace.
@@ -36,8 +40,30 @@ pub struct Port {
     pub id: u16,
     /// The address that it listens on, where known.
     pub address: Option<SocketAddr>,
-    /// The access to namespaces through it.
+    /// The access to namespaces through it, for each ANA group that has any.
+    pub groups: Vec<AnaGroup>,
+}
+
+/// An ANA group at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnaGroup {
+    /// Its number.
+    pub group: u32,
+    /// The access to its namespaces.
     pub state: AnaAccess,
+}
+
+/// A namespace, as an operator may change it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamespaceStatus {
+    /// NSID.
+    pub namespace: u32,
+    /// Whether the hosts that it is attached to see it.
+    pub on: bool,
+    /// UUID.
+    pub uuid: Uuid,
+    /// ANA group.
+    pub ana_group: u32,
 }
 
 /// A controller, and the queues that its host has connected.
@@ -110,14 +136,21 @@ impl Status {
             })
         });
         let ports = subsystem.ports();
-        let ports = ports.iter().map(|port| Port {
-            id: port.id,
-            address: port.address,
-            state: port.state().into(),
+        let groups: BTreeSet<u32> = namespaces.iter().flatten().map(|n| n.ana_group()).collect();
+        let ports = ports.iter().map(|port| {
+            let state = |group: &u32| AnaGroup { group: *group, state: port.state(*group).into() };
+            Port { id: port.id, address: port.address, groups: groups.iter().map(state).collect() }
+        });
+        let states = namespaces.iter().flatten().map(|namespace| NamespaceStatus {
+            namespace: namespace.nsid,
+            on: namespace.is_on(),
+            uuid: Uuid::from_bytes(namespace.identity().uuid),
+            ana_group: namespace.ana_group(),
         });
         let injected = subsystem.injected();
         Status {
             ports: ports.collect(),
+            namespaces: states.collect(),
             connections: connections.collect(),
             media_errors: media_errors.collect(),
             read_delays: injected.delays,

@@ -13,8 +13,9 @@ use wafer_controller::Latch;
 use wafer_controller::{ADMIN_CAPSULE_DATA, Controller, Failure, Reached, Subsystem};
 use wafer_io::{Pool, Share, Wanted};
 
-/// Output that a batch collects before it is sent, bytes. The last command may exceed it by its data.
-const MOST_OUTPUT: usize = 1 << 20;
+/// Output that a batch collects before it is sent, bytes. The last command may exceed it by its data. What is sent has then
+/// not left the processor's cache, and the host has something to do during the next batch.
+const MOST_OUTPUT: usize = 256 << 10;
 /// Maximum number of outstanding Ready to Transfer PDUs of a command, even if the host allows more.
 const MOST_R2TS: usize = 16;
 

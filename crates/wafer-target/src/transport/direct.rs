@@ -12,7 +12,8 @@ use wafer_io::Pool;
 
 use super::connection::{Connection, Over};
 use super::input::Input;
-use super::link::{End, is_ended, release};
+use super::link::{End, is_ended};
+use super::output::Output;
 use super::pace::{Pace, QUICK};
 
 /// Why the thread ends.
@@ -30,7 +31,7 @@ pub(super) struct Direct<'a> {
     pub(super) socket: &'a TcpStream,
     pub(super) connection: &'a mut Connection,
     pub(super) input: &'a mut Input,
-    pub(super) out: &'a mut Vec<u8>,
+    pub(super) out: &'a mut Output,
     pub(super) pace: &'a mut Pace,
     pub(super) pool: &'a Pool,
     pub(super) stop: &'a Latch,
@@ -102,12 +103,13 @@ impl Direct<'_> {
                 self.pace.reset();
                 return Some(Left::Queue);
             };
-            let result = self.connection.receive(self.input.bytes(), self.out);
-            let share = share.keep(self.out.capacity() as u64);
+            let out = self.out.begin(self.pool);
+            let result = self.connection.receive(self.input.bytes(), out);
+            let share = share.keep(out.capacity() as u64);
             if let Err(end) = self.send() {
                 return Some(Left::Ended(end));
             }
-            release(self.out);
+            self.out.sent(self.pool);
             drop(share);
             match result {
                 Err(over) => return Some(Left::Over(over)),
@@ -125,7 +127,7 @@ impl Direct<'_> {
     }
 
     fn send(&mut self) -> Result<(), End> {
-        let (mut rest, since) = (&self.out[..], Instant::now());
+        let (mut rest, since) = (&self.out.bytes()[..], Instant::now());
         while !rest.is_empty() {
             match self.socket.write(rest) {
                 Ok(0) => return Err(End::Io(io::ErrorKind::WriteZero.into())),

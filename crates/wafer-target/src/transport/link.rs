@@ -14,14 +14,12 @@ use super::connection::{Connection, Over};
 use super::direct::{Direct, Left};
 use super::input::Input;
 use super::network::Stream;
+use super::output::Output;
 use super::pace::Pace;
 use wafer_controller::Latch;
 use wafer_controller::{Controller, Reached, Subsystem};
 use wafer_io::TURN;
 use wafer_io::{Pool, Share};
-
-/// Output buffers longer than this are given back when they are empty.
-const KEPT_OUTPUT: usize = 16 << 10;
 
 /// The second command of a fused operation, beside the numbers of transfers.
 const SECOND: u64 = u64::MAX;
@@ -62,7 +60,7 @@ pub(super) async fn serve<S: Stream>(
     let blocks = threads && subsystem.offered().iter().any(|s| s.drive.may_block());
     let mut connection = Connection::new(subsystem, Reached { port, address }, Arc::clone(&pool));
     let mut input = Input::new();
-    let mut out = Vec::new();
+    let mut out = Output::default();
     // When the host began to owe what it owes: its first commands, the oldest data that it was asked for, the second
     // command of a fused operation, or the rest of its authentication.
     let (mut owed, mut since) = (None, Instant::now());
@@ -141,11 +139,11 @@ pub(super) async fn serve<S: Stream>(
             Event::Memory(share) => {
                 memory = None;
                 if let Some(share) = share {
-                    connection.grant(share, &mut out);
+                    connection.grant(share, out.bytes());
                 }
             }
             Event::Wake => {}
-            Event::TimedOut if owed == Some(SECOND) => connection.abort_half(&mut out),
+            Event::TimedOut if owed == Some(SECOND) => connection.abort_half(out.bytes()),
             Event::TimedOut => return End::TimedOut,
             Event::Closed => return End::Stopped,
             Event::KeepAlive => {
@@ -161,18 +159,19 @@ pub(super) async fn serve<S: Stream>(
             let share = pool.turn().await;
             // Others must not wait for a file, nor for keys of large groups.
             let blocks = blocks || threads && connection.owed_message().is_some();
-            let mut work = || connection.receive(input.bytes(), &mut out);
+            let bytes = out.begin(&pool);
+            let mut work = || connection.receive(input.bytes(), bytes);
             let result = if blocks { tokio::task::block_in_place(work) } else { work() };
-            connection.events(&mut out);
-            let share = share.and_then(|share| share.keep(out.capacity() as u64));
-            if !out.is_empty() {
-                match timeout(limit, stream.write_all(&out)).await {
+            connection.events(bytes);
+            let share = share.and_then(|share| share.keep(bytes.capacity() as u64));
+            if !bytes.is_empty() {
+                match timeout(limit, stream.write_all(bytes)).await {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => return End::Io(error),
                     Err(_) => return End::TimedOut,
                 }
             }
-            release(&mut out);
+            out.sent(&pool);
             drop(share);
             match result {
                 Ok(turn) => {
@@ -202,12 +201,6 @@ pub(super) async fn serve<S: Stream>(
 pub(super) fn is_ended(connection: &Connection, stop: &Latch) -> bool {
     let closed = connection.queue().is_some_and(|(controller, _)| controller.is_closed());
     closed || connection.faults().0.is_set() || stop.is_set()
-}
-
-/// Empties an output buffer, and gives a long one back.
-pub(super) fn release(out: &mut Vec<u8>) {
-    out.clear();
-    out.shrink_to(KEPT_OUTPUT);
 }
 
 /// Waits for memory of the pool, if any is wanted.

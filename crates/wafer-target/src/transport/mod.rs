@@ -9,6 +9,7 @@ mod input;
 mod link;
 mod log_work;
 mod network;
+mod output;
 mod pace;
 pub(crate) mod pdu;
 mod queue;

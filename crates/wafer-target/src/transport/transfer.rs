@@ -3,6 +3,7 @@
 //! Buffers are shares of the pool of all connections. A connection holds [`BUFFERS`] bytes at most (a single command
 //! always fits), and one command's only while the pool is scarce. Further commands wait as 64 bytes each.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem::offset_of;
 use std::sync::Arc;
@@ -29,9 +30,9 @@ pub(crate) struct Ready {
 
 /// A command whose data is complete.
 #[derive(Debug)]
-pub(crate) struct Complete {
+pub(crate) struct Complete<'a> {
     pub(crate) sqe: Sqe,
-    pub(crate) data: Vec<u8>,
+    pub(crate) data: Cow<'a, [u8]>,
     /// The memory of the data.
     pub(crate) share: Share,
     /// Whether every data digest was correct.
@@ -46,12 +47,34 @@ fn memory(length: usize) -> Wanted {
 #[derive(Debug)]
 struct Transfer {
     sqe: Sqe,
+    /// Bytes of the data.
+    length: u32,
+    /// What has arrived of the data, with zeroes where a part is missing before another; nothing if all of it comes at
+    /// once.
     data: Vec<u8>,
     share: Share,
     /// First byte that was not requested yet.
     asked: u32,
     outstanding: usize,
     intact: bool,
+}
+
+impl Transfer {
+    /// Copies data to its place, which is behind the data before it unless the host sends several parts at a time.
+    fn copy(&mut self, at: usize, data: &[u8], pool: &Pool) {
+        if self.data.is_empty() {
+            self.data = pool.take_buffer();
+            self.data.reserve_exact(self.length as usize);
+        }
+        if at == self.data.len() {
+            return self.data.extend_from_slice(data);
+        }
+        let end = at + data.len();
+        if self.data.len() < end {
+            self.data.resize(end, 0);
+        }
+        self.data[at..end].copy_from_slice(data);
+    }
 }
 
 /// A requested part of a transfer.
@@ -133,8 +156,8 @@ impl Transfers {
     /// Starts waiting transfers for which there is room and returns their requests.
     pub(crate) fn ready(&mut self) -> Vec<Ready> {
         let mut ready = Vec::new();
-        while let Some((sqe, length)) = self.waiting.front() {
-            let length = *length as usize;
+        while let Some((sqe, bytes)) = self.waiting.front() {
+            let length = *bytes as usize;
             let more = self.bytes > 0;
             if more && (self.bytes + length > BUFFERS || !self.pool.is_plentiful()) {
                 break;
@@ -145,7 +168,8 @@ impl Transfers {
             self.bytes += length;
             let transfer = Transfer {
                 sqe: *sqe,
-                data: vec![0; length],
+                length: *bytes,
+                data: Vec::new(),
                 share,
                 asked: 0,
                 outstanding: 0,
@@ -160,9 +184,17 @@ impl Transfers {
         ready
     }
 
+    /// Takes the data of a command that was executed back.
+    pub(crate) fn executed(&mut self, data: Cow<'_, [u8]>) {
+        if let Cow::Owned(mut data) = data {
+            data.clear();
+            self.pool.keep_buffer(data);
+        }
+    }
+
     fn ask(&mut self, number: u64, ready: &mut Vec<Ready>) {
         let Some(transfer) = self.transfers.get_mut(&number) else { return };
-        let length = transfer.data.len() as u32;
+        let length = transfer.length;
         while transfer.asked < length && transfer.outstanding < self.limit {
             let left = length - transfer.asked;
             let part = if self.limit > 1 { left.min(PART) } else { left };
@@ -181,12 +213,12 @@ impl Transfers {
 
     /// Takes data of the host and returns the next requests, and the command that the data completes. Once that is
     /// executed, [`Self::ready`] has the requests of those that wait.
-    pub(crate) fn data(
+    pub(crate) fn data<'a>(
         &mut self,
         pdu: &DataPdu,
-        data: &[u8],
+        data: &'a [u8],
         intact: bool,
-    ) -> Result<(Vec<Ready>, Option<Complete>), Fatal> {
+    ) -> Result<(Vec<Ready>, Option<Complete<'a>>), Fatal> {
         let ttag = pdu.ttag.get();
         let part = self.parts.get_mut(&ttag).ok_or(header_fault(offset_of!(DataPdu, ttag)))?;
         let number = part.transfer;
@@ -209,7 +241,10 @@ impl Transfers {
         if length > part.end - part.at {
             return Err(fatal(FatalError::DATA_OUT_OF_RANGE, 0));
         }
-        transfer.data[part.at as usize..(part.at + length) as usize].copy_from_slice(data);
+        let whole = length == transfer.length;
+        if !whole {
+            transfer.copy(part.at as usize, data, &self.pool);
+        }
         transfer.intact &= intact;
         part.at += length;
         let done = part.at == part.end;
@@ -222,13 +257,14 @@ impl Transfers {
         }
         self.parts.remove(&ttag);
         transfer.outstanding -= 1;
-        if transfer.outstanding > 0 || (transfer.asked as usize) < transfer.data.len() {
+        if transfer.outstanding > 0 || transfer.asked < transfer.length {
             self.ask(number, &mut ready);
             return Ok((ready, None));
         }
         let complete = self.transfers.remove(&number).map(|t| {
-            self.bytes -= t.data.len();
-            Complete { sqe: t.sqe, data: t.data, share: t.share, intact: t.intact }
+            self.bytes -= t.length as usize;
+            let data = if whole { Cow::Borrowed(data) } else { Cow::Owned(t.data) };
+            Complete { sqe: t.sqe, data, share: t.share, intact: t.intact }
         });
         Ok((ready, complete))
     }

@@ -5,7 +5,7 @@ tests=$(cd tests && grep -L '^test_device()' nvme/[0-9]*[0-9])
 if [ "$TARGET" = ours ]; then
     /host/nvme-target-control prepare || exit 1
     # Those that change the target while it serves.
-    changing='nvme/031 nvme/042 nvme/043 nvme/044 nvme/045 nvme/048 nvme/054 nvme/057'
+    changing='nvme/031 nvme/042 nvme/043 nvme/044 nvme/045 nvme/048 nvme/051 nvme/054 nvme/057 nvme/058'
     cp tests/nvme/rc /tmp/rc
     echo '. /host/nvmet-functions.sh' >>tests/nvme/rc
     sed -i 's/subsys="blktests/subsys="nqn.2026-11.io.wafer:blktests/' tests/nvme/031

@@ -213,7 +213,8 @@ impl Queue {
                     let torn = Failure::from(Status::TRANSIENT_TRANSPORT_ERROR);
                     if self.fused.uses(sqe.cid.get()) {
                         drop(share);
-                        let data = if intact { Data::Here(data) } else { Data::Failed(torn) };
+                        let data =
+                            if intact { Data::Here(data.into_owned()) } else { Data::Failed(torn) };
                         if let Some(pair) = self.fused.arrived(sqe.cid.get(), data) {
                             self.execute_fused(pair, out);
                         }
@@ -223,7 +224,8 @@ impl Queue {
                         } else {
                             self.complete(&sqe, Err(torn), out);
                         }
-                        drop((data, share));
+                        self.transfers.executed(data);
+                        drop(share);
                     }
                     let ready = self.transfers.ready();
                     self.send_ready(&ready, out);

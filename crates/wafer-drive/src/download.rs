@@ -3,37 +3,42 @@
 //! There is one download at a time in the subsystem: it holds at most [`MAX_IMAGE`] bytes, whatever hosts send.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use wafer_drive::FirmwareRevision;
 use wafer_nvme::zerocopy::FromBytes as _;
 use wafer_nvme::{FirmwareHeader, Status, crc32c};
 
-use super::Controller;
+use super::FirmwareRevision;
 
 /// Longest image, bytes.
-pub(crate) const MAX_IMAGE: u64 = 1 << 20;
+pub const MAX_IMAGE: u64 = 1 << 20;
 /// Pieces begin and end on multiples of so many bytes: FWUG 1.
-pub(crate) const GRANULARITY: u64 = 4 << 10;
+pub const FIRMWARE_GRANULARITY: u64 = 4 << 10;
+
+/// Who downloads: a controller, and its number of resets, since pieces do not outlive a reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Downloader {
+    /// Controller ID.
+    pub cntlid: u16,
+    /// Number of controller level resets.
+    pub resets: u64,
+}
 
 /// The pieces of a download.
 #[derive(Default)]
-pub(crate) struct Download(Mutex<Pieces>);
+pub struct Download(Mutex<Pieces>);
 
 #[derive(Default)]
 struct Pieces {
-    /// The controller that sends them, and its number of resets: pieces do not outlive a reset.
-    owner: (u16, u64),
+    owner: Downloader,
     /// Data by offset. No two pieces overlap.
     data: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Download {
     /// Locks the pieces of a controller. Those of another are gone: its host has to begin again.
-    fn of(&self, controller: &Controller) -> MutexGuard<'_, Pieces> {
+    fn of(&self, owner: Downloader) -> MutexGuard<'_, Pieces> {
         let mut pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let owner = (controller.cntlid, controller.resets.load(Ordering::Acquire));
         if pieces.owner != owner {
             *pieces = Pieces { owner, ..Pieces::default() };
         }
@@ -41,9 +46,9 @@ impl Download {
     }
 
     /// Ends the download of a controller that is gone: its identifier may be another's next.
-    pub(crate) fn end(&self, controller: &Controller) {
+    pub fn end(&self, cntlid: u16) {
         let mut pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if pieces.owner.0 == controller.cntlid {
+        if pieces.owner.cntlid == cntlid {
             *pieces = Pieces::default();
         }
     }
@@ -52,8 +57,8 @@ impl Download {
     ///
     /// # Errors
     /// `OVERLAPPING_RANGE`: there is data of this range already. The download has to begin again.
-    pub(crate) fn add(&self, c: &Controller, offset: u64, data: &[u8]) -> Result<(), Status> {
-        let mut pieces = self.of(c);
+    pub fn add(&self, owner: Downloader, offset: u64, data: &[u8]) -> Result<(), Status> {
+        let mut pieces = self.of(owner);
         let end = offset + data.len() as u64;
         let before = pieces.data.range(..end).next_back();
         if before.is_some_and(|(at, piece)| at + piece.len() as u64 > offset) {
@@ -65,16 +70,16 @@ impl Download {
     }
 
     /// Returns whether there is an image, whole or not.
-    pub(crate) fn is_begun(&self, controller: &Controller) -> bool {
-        !self.of(controller).data.is_empty()
+    pub fn is_begun(&self, owner: Downloader) -> bool {
+        !self.of(owner).data.is_empty()
     }
 
     /// Takes the image and returns its revision.
     ///
     /// # Errors
     /// `INVALID_FIRMWARE_IMAGE`: pieces are missing, or they are no image.
-    pub(crate) fn take(&self, controller: &Controller) -> Result<FirmwareRevision, Status> {
-        let pieces = std::mem::take(&mut self.of(controller).data);
+    pub fn take(&self, owner: Downloader) -> Result<FirmwareRevision, Status> {
+        let pieces = std::mem::take(&mut self.of(owner).data);
         let mut image = Vec::with_capacity(pieces.values().map(Vec::len).sum());
         for (offset, piece) in pieces {
             if offset != image.len() as u64 {

@@ -1,0 +1,87 @@
+//! What an operator changes of a namespace while hosts are connected: whether they see it, and what they tell it by.
+
+use std::sync::PoisonError;
+
+use wafer_drive::Namespace;
+use wafer_nvme::Status;
+
+use super::Subsystem;
+use super::ports::{ANA_GROUPS, Missing};
+
+/// Changes of a namespace, in the order in which they are made. What is not given stays as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NamespaceChange {
+    /// Hosts no longer see it, until it is switched on or the process ends.
+    pub off: bool,
+    /// Its UUID; it gets another NGUID, too.
+    pub uuid: Option<[u8; 16]>,
+    /// Its ANA group, until the process ends.
+    pub ana_group: Option<u32>,
+    /// The hosts that it is attached to see it.
+    pub on: bool,
+}
+
+/// Why a namespace cannot be changed. Nothing has changed then, unless the drive failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WrongChange {
+    /// There is no such group.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// Hosts see it.
+    #[error("hosts see namespace {0} and rely on its UUID and its ANA group: switch it off first")]
+    On(u32),
+    /// It cannot be saved.
+    #[error("the drive fails with {0:?}")]
+    Drive(Status),
+}
+
+impl Subsystem {
+    /// Changes a namespace, and notifies the hosts that it is attached to.
+    ///
+    /// # Errors
+    /// The change is not possible.
+    pub fn change_namespace(
+        &self,
+        namespace: &Namespace,
+        change: NamespaceChange,
+    ) -> Result<(), WrongChange> {
+        let NamespaceChange { off, uuid, ana_group, on } = change;
+        if let Some(group) = ana_group.filter(|group| !(1..=ANA_GROUPS).contains(group)) {
+            return Err(Missing::Group(group).into());
+        }
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !off && namespace.is_on() && (uuid.is_some() || ana_group.is_some()) {
+            return Err(WrongChange::On(namespace.nsid));
+        }
+        if off {
+            self.switch(namespace, false);
+        }
+        if let Some(uuid) = uuid {
+            let identified = self.drive.identify_namespace(namespace, uuid);
+            identified.map_err(WrongChange::Drive)?;
+        }
+        if let Some(group) = ana_group {
+            self.move_namespace(namespace, group);
+        }
+        if on {
+            self.switch(namespace, true);
+        }
+        Ok(())
+    }
+
+    fn switch(&self, namespace: &Namespace, on: bool) {
+        let seen: Vec<u16> = self.seeing(namespace);
+        if namespace.switch(on) {
+            let now = self.seeing(namespace);
+            self.namespace_changed(namespace.nsid, |c| {
+                seen.contains(&c.cntlid) || now.contains(&c.cntlid)
+            });
+        }
+    }
+
+    fn seeing(&self, namespace: &Namespace) -> Vec<u16> {
+        let controllers = self.controllers();
+        let seeing = controllers.iter().filter(|c| namespace.is_attached(&c.hostnqn));
+        seeing.map(|c| c.cntlid).collect()
+    }
+}
