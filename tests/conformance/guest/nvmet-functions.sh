@@ -48,8 +48,8 @@ _wafer_start() { # NQN: serves it on its ports, if there is one, as they are now
     local -a listen=() drive=(--data file:/var/tmp/drive.img)
     _wafer_stop "$nqn"
     [[ -n "$(_wafer_namespaces "$nqn")" ]] || return 0
-    if [[ "$(_wafer_namespaces "$nqn")" != 1 ]]; then
-        # Another drive: the first one has one namespace, as large as itself.
+    if [[ ! -e "$folder/has_blkdev" ]]; then
+        # A drive of its own: other tests rely on the identifiers of the first one.
         for nsid in $(_wafer_namespaces "$nqn"); do list+='{ size = "64MiB" }, '; done
         drive=(--data "file:/var/tmp/drive-$nsid.img" --set "namespaces=[$list]")
     fi
@@ -164,6 +164,7 @@ _create_nvmet_subsystem() {
     done
     mkdir -p "$NVMET_CFS/subsystems/$nqn/"{allowed_hosts,namespaces}
     [[ -n "$blkdev" ]] || return 0
+    touch "$NVMET_CFS/subsystems/$nqn/has_blkdev"
     mkdir "$NVMET_CFS/subsystems/$nqn/namespaces/1"
     # The drive always has reservations.
     touch "$NVMET_CFS/subsystems/$nqn/namespaces/1/"{resv_enable,enable}

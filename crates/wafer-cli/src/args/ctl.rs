@@ -171,7 +171,7 @@ pub(crate) enum CtlCommand {
         #[arg(long, group = "change")]
         off: bool,
 
-        /// The hosts that it is attached to see it again. With the options below, it is switched on last.
+        /// The hosts that it is attached to see it again. With --uuid or --ana-group, this comes last.
         #[arg(long, group = "change", conflicts_with = "off")]
         on: bool,
 
