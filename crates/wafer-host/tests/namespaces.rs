@@ -134,6 +134,10 @@ fn a_namespace_goes_and_comes_back_as_another() {
     let Response::Done(status) = ctl(&target, json!({ "command": "status" })) else { panic!() };
     assert_eq!(status["namespaces"][1]["uuid"], uuid);
     assert_eq!(status["ports"][0]["groups"].as_array().unwrap().len(), 2);
+    // A group without namespaces is listed if it is not as at first.
+    change(&target, json!({ "command": "ana", "port": 1, "group": 9, "state": "change" }));
+    let Response::Done(status) = ctl(&target, json!({ "command": "status" })) else { panic!() };
+    assert_eq!(status["ports"][0]["groups"][2], json!({ "group": 9, "state": "change" }));
     target.stop();
 }
 

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::names;
 use super::request::AnaAccess;
 use wafer_controller::faults::{FailingCommand, Health, ReadDelay};
-use wafer_controller::{Kind, Subsystem};
+use wafer_controller::{ANA_GROUPS, Kind, Subsystem};
 
 /// Maximum number of ranges with media errors that are listed of a namespace.
 const MOST_RANGES: usize = 256;
@@ -40,7 +40,7 @@ pub struct Port {
     pub id: u16,
     /// The address that it listens on, where known.
     pub address: Option<SocketAddr>,
-    /// The access to namespaces through it, for each ANA group that has any.
+    /// The access to namespaces through it, for each ANA group that has any or is not optimized.
     pub groups: Vec<AnaGroup>,
 }
 
@@ -136,10 +136,12 @@ impl Status {
             })
         });
         let ports = subsystem.ports();
-        let groups: BTreeSet<u32> = namespaces.iter().flatten().map(|n| n.ana_group()).collect();
+        let used: BTreeSet<u32> = namespaces.iter().flatten().map(|n| n.ana_group()).collect();
         let ports = ports.iter().map(|port| {
-            let state = |group: &u32| AnaGroup { group: *group, state: port.state(*group).into() };
-            Port { id: port.id, address: port.address, groups: groups.iter().map(state).collect() }
+            let all = (1..=ANA_GROUPS)
+                .map(|group| AnaGroup { group, state: port.state(group).into() })
+                .filter(|ana| used.contains(&ana.group) || ana.state != AnaAccess::Optimized);
+            Port { id: port.id, address: port.address, groups: all.collect() }
         });
         let states = namespaces.iter().flatten().map(|namespace| NamespaceStatus {
             namespace: namespace.nsid,
