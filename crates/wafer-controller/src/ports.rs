@@ -140,9 +140,7 @@ impl Subsystem {
         group: Option<u32>,
         state: AnaState,
     ) -> Result<(), Missing> {
-        if let Some(group) = group.filter(|group| !(1..=ANA_GROUPS).contains(group)) {
-            return Err(Missing::Group(group));
-        }
+        check_group(group)?;
         // Changes are numbered in their order.
         let ports = self.ports.0.write().unwrap_or_else(PoisonError::into_inner);
         let changed = ports.iter().find(|p| p.id == port).ok_or(Missing::Port(port))?;
@@ -175,6 +173,14 @@ impl Subsystem {
             }
         }
         namespace.set_ana_group(group);
+    }
+}
+
+/// Checks that there is an ANA group, if one is given.
+pub(crate) fn check_group(group: Option<u32>) -> Result<(), Missing> {
+    match group {
+        Some(group) if !(1..=ANA_GROUPS).contains(&group) => Err(Missing::Group(group)),
+        _ => Ok(()),
     }
 }
 

@@ -6,7 +6,7 @@ use wafer_drive::Namespace;
 use wafer_nvme::Status;
 
 use super::Subsystem;
-use super::ports::{ANA_GROUPS, Missing};
+use super::ports::{Missing, check_group};
 
 /// Changes of a namespace, in the order in which they are made. What is not given stays as it is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,9 +46,7 @@ impl Subsystem {
         change: NamespaceChange,
     ) -> Result<(), WrongChange> {
         let NamespaceChange { off, uuid, ana_group, on } = change;
-        if let Some(group) = ana_group.filter(|group| !(1..=ANA_GROUPS).contains(group)) {
-            return Err(Missing::Group(group).into());
-        }
+        check_group(ana_group)?;
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         if !off && namespace.is_on() && (uuid.is_some() || ana_group.is_some()) {
             return Err(WrongChange::On(namespace.nsid));
@@ -70,7 +68,7 @@ impl Subsystem {
     }
 
     fn switch(&self, namespace: &Namespace, on: bool) {
-        let seen: Vec<u16> = self.seeing(namespace);
+        let seen = self.seeing(namespace);
         if namespace.switch(on) {
             let now = self.seeing(namespace);
             self.namespace_changed(namespace.nsid, |c| {

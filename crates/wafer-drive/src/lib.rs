@@ -12,7 +12,8 @@
 //! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
 //!   their contents. `resume.rs`: from the files to the drive.
 //! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
-//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `reservation.rs`: reservations. `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test. `firmware.rs`: firmware slots. `download.rs`: their images on the way from a host.
+//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `reservation.rs`: reservations. `sanitize.rs`: Sanitize.
+//! - `self_test.rs`: Device Self-test. `firmware.rs`: firmware slots. `download.rs`: their images on the way from a host.
 //! - `streams.rs`: streams of a drive without FDP.
 //! - `clock.rs`, `random.rs`: all access to time and randomness. Tests replace them.
 //!

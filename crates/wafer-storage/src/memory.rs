@@ -92,7 +92,7 @@ impl MemoryStore {
 }
 
 /// Bytes copied at a time. The C library copies longer ones by an instruction that emulated processors carry out byte by
-/// byte: 128 KiB then take ten times as long.
+/// byte: 128 KiB then take eight times as long.
 const COPY: usize = 2048;
 
 fn copy_bytes(to: &mut [u8], from: &[u8]) {

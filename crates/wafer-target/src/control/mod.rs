@@ -1,5 +1,5 @@
-//! What operators ask of a subsystem that is served, faults to inject, hosts to let in, namespaces to switch, as lines of JSON over a local socket, or in a
-//! request of HTTP.
+//! What operators ask of a subsystem that is served: faults to inject, hosts to let in, namespaces to switch. Requests are
+//! lines of JSON over a local socket, or bodies of HTTP requests.
 //!
 //! A line holds a [`Request`], the next line back its [`Response`]. [`execute`] carries out a request; `socket.rs` moves
 //! the lines. What is injected is in [`faults`](wafer_controller::faults), media errors in the drive.
