@@ -8,7 +8,7 @@ use wafer_random::{Purpose, Rng};
 
 use super::depth::Depth;
 use wafer_fio::job::{DIRECTIONS, JobSpec, READ, RateProcess, TRIM, WRITE};
-use wafer_fio::{JobStream, WorkloadError};
+use wafer_fio::{Flows, JobStream, WorkloadError};
 
 /// Commands generated ahead.
 const AHEAD: usize = 256;
@@ -36,6 +36,8 @@ pub(crate) struct RunningJob {
     deadline: u64,
     until_think: u64,
     thinks: bool,
+    /// Its flow holds it back.
+    is_held: bool,
     /// Bytes and commands submitted, by direction.
     issued: [(u64, u64); DIRECTIONS],
     /// When a Poisson process lets the next command of a direction go.
@@ -78,6 +80,7 @@ impl RunningJob {
             deadline,
             until_think: spec.thinktime_blocks.max(1),
             thinks: false,
+            is_held: false,
             issued: Default::default(),
             arrival: [start; DIRECTIONS],
             random: Rng::new(spec.seed.unwrap_or(seed), number, Purpose::Arrival, 0),
@@ -104,6 +107,11 @@ impl RunningJob {
         self.ended && self.in_flight == 0
     }
 
+    /// Returns whether its flow holds it back.
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held && !self.ended
+    }
+
     /// Returns whether nothing more is submitted.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
@@ -127,8 +135,10 @@ impl RunningJob {
         self.free.push(Reverse(time));
     }
 
-    /// Submits a command for every free place, until the batch has `end`.
-    pub(crate) fn submit(&mut self, batch: &mut Batch, end: usize) {
+    /// Submits a command for every free place, until the batch has `end`, as far as its flow lets it: `at` is its
+    /// number there.
+    pub(crate) fn submit(&mut self, batch: &mut Batch, end: usize, flows: &mut Flows, at: usize) {
+        self.is_held = false;
         while !self.ended && batch.len() < end {
             // A pause begins when everything in flight has completed, as in fio.
             if self.thinks && self.in_flight > 0 {
@@ -138,6 +148,10 @@ impl RunningJob {
                 break;
             }
             let Some(&Reverse(free)) = self.free.peek() else { break };
+            self.is_held = flows.holds(at);
+            if self.is_held {
+                break;
+            }
             if self.at == self.ready.len() {
                 self.ready.clear();
                 self.at = 0;
@@ -147,7 +161,7 @@ impl RunningJob {
                 self.ended = true;
                 break;
             };
-            let time = self.time_of(&command, free);
+            let time = self.time_of(&command, free.max(flows.time(at)));
             if time >= self.deadline {
                 self.ended = true;
                 break;
@@ -156,6 +170,7 @@ impl RunningJob {
             self.free.pop();
             self.in_flight += 1;
             self.last = time;
+            flows.issued(at, time);
             batch.commands.push(command);
             batch.ahead.extend(self.ready.get(self.at + LATER));
             batch.times.push(time);

@@ -17,7 +17,7 @@ mod steady;
 
 use job::RunningJob;
 use steady::Watch;
-use wafer_fio::{Exit, JobSpec, JobStream, WorkloadError, prepare};
+use wafer_fio::{Exit, Flows, JobSpec, JobStream, WorkloadError, prepare};
 use wafer_interface::{
     Batch, CommandStream, Completion, Figure, StreamDescription, StreamState, stream,
 };
@@ -30,6 +30,8 @@ pub struct ClosedLoop {
     phases: Vec<u32>,
     current: usize,
     running: Vec<RunningJob>,
+    /// Which of them their flow holds back.
+    flows: Flows,
     /// Positions of the running jobs that may have a free place.
     ready: Vec<usize>,
     memory: u64,
@@ -65,6 +67,7 @@ impl ClosedLoop {
             phases,
             current: 0,
             running: Vec::new(),
+            flows: Flows::default(),
             ready: Vec::new(),
             memory,
             queue_depth: 0,
@@ -129,7 +132,20 @@ impl ClosedLoop {
             self.running.push(RunningJob::new(spec, self.seed, number as u32, first, self.now)?);
         }
         self.ready = (0..self.running.len()).rev().collect();
+        self.flows = Flows::start(self.running.iter().map(|job| &self.specs[job.number()]));
         Ok(())
+    }
+
+    /// Finds the jobs that their flow held back and that may go on.
+    fn release(&mut self) {
+        if self.flows.is_empty() {
+            return;
+        }
+        let ended = (0..self.running.len()).filter(|at| self.running[*at].has_ended());
+        ended.for_each(|at| self.flows.leave(at));
+        let released = |at: &usize| self.running[*at].is_held() && !self.flows.holds(*at);
+        let released = (0..self.running.len()).rev().filter(released);
+        self.ready.extend(released);
     }
 }
 
@@ -151,9 +167,9 @@ impl CommandStream for ClosedLoop {
     fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
         let end = batch.len() + max;
         loop {
-            while let Some(job) = self.ready.last() {
-                let (running, from) = (&mut self.running[*job], batch.len());
-                running.submit(batch, end);
+            while let Some(&job) = self.ready.last() {
+                let (running, from) = (&mut self.running[job], batch.len());
+                running.submit(batch, end, &mut self.flows, job);
                 if let Some(watch) = self.watched[running.number()] {
                     for at in from..batch.len() {
                         let bytes = batch.commands[at].bytes();
@@ -165,6 +181,9 @@ impl CommandStream for ClosedLoop {
                 }
                 if let Some(at) = self.ready.pop() {
                     self.exit(at);
+                }
+                if self.ready.is_empty() {
+                    self.release();
                 }
             }
             if self.running.iter().any(|job| !job.is_over()) {

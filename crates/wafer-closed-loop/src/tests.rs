@@ -1,6 +1,7 @@
 use wafer_interface::Command;
 
 use super::*;
+use wafer_fio::flow::Flow;
 use wafer_fio::job::{
     DIRECTIONS, Direction, LatencyTarget, Measure, Order, RateProcess, SteadyState, WRITE,
 };
@@ -281,4 +282,38 @@ fn jobs_end_with_another() {
     assert_eq!((first, next), (100, 100));
     assert!(second.abs_diff(100) <= 1 && other.abs_diff(100) <= 1, "{second} {other}");
     assert_eq!(submitted(Exit::All)[3], 0);
+}
+
+#[test]
+fn jobs_of_a_flow_keep_their_parts_of_the_commands() {
+    let flowing = |weight, spec: JobSpec| JobSpec { flow: Some(Flow { id: 3, weight }), ..spec };
+    let jobs = |rate: Option<u64>| {
+        let rate_iops = [rate; DIRECTIONS];
+        let slow = JobSpec { rate_iops, ..flowing(1, writer(1, 500)) };
+        vec![slow, flowing(8, writer(32, 4000)), writer(1, 200)]
+    };
+    for rate in [None, Some(100_000)] {
+        let mut jobs = ClosedLoop::new(jobs(rate), 1, false).unwrap();
+        let mut submitted = drive(&mut jobs, 1000);
+        assert_eq!(submitted.len(), 4700);
+        submitted.sort_by_key(|(time, ..)| *time);
+        let mut counts = [0u64; 3];
+        let mut times = [0; 3];
+        for (time, job, _) in &submitted {
+            (counts[*job], times[*job]) = (counts[*job] + 1, *time);
+        }
+        // 500 commands one after the other, and eight times as many beside them; the third job is free.
+        let each = if rate.is_some() { 10_000 } else { 1000 };
+        assert_eq!((counts, times[0], times[2]), ([500, 4000, 200], 499 * each, 199_000));
+        assert!(times[1].abs_diff(times[0]) <= each, "{times:?}");
+        let half =
+            submitted.iter().filter(|(time, job, _)| *job == 1 && *time < 250 * each).count();
+        assert!(half.abs_diff(2000) <= 10, "{half}");
+    }
+    // When the slow one has ended, nothing holds the other back.
+    let few = JobSpec { number_ios: Some(10), ..flowing(1, writer(1, 10)) };
+    let mut jobs = ClosedLoop::new(vec![few, flowing(8, writer(4, 400))], 1, false).unwrap();
+    let submitted = drive(&mut jobs, 1000);
+    assert_eq!(submitted.len(), 410);
+    assert!(submitted.last().unwrap().0 < 130_000, "{submitted:?}");
 }

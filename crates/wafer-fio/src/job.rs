@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use crate::flow::Flow;
+
 /// Directions a block size or a share can be given for, in fio's order: read, write, trim.
 pub const DIRECTIONS: usize = 3;
 /// Index of reads in per-direction options.
@@ -102,6 +104,8 @@ pub struct JobSpec {
     /// `steadystate`: ends the job when it runs steadily. Only a run with a clock knows.
     pub steady_state: Option<SteadyState>,
 
+    /// `flow`: the job keeps its part of the commands of the jobs of its `flow_id` that run.
+    pub flow: Option<Flow>,
     /// Group of the job, from 0: `stonewall` and `new_group` begin another.
     pub group: u32,
     /// `exitall`: which other jobs end when this one does.

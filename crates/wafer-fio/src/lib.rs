@@ -9,7 +9,7 @@
 //! - [`mod@file`] reads job files: text to sections, options, values, regions, phases, jobs.
 //! - `job_stream/`: the commands of one job. `address.rs` draws addresses;
 //!   a random map remembers which blocks a pass has visited.
-//! - `mixer/`: clocks, shares and phases of many jobs.
+//! - `mixer/`: clocks, shares and phases of many jobs; [`mod@flow`]: jobs in proportion to each other.
 //! - `synthetic.rs`: jobs made in code.
 //!
 //! # Invariants
@@ -23,18 +23,20 @@
 //! that names job, option, file and line); a stream cannot fail afterwards.
 //!
 //! # What it does not implement
-//! Data, verification, several files a job, fio's zone modes and `flow`. Without a clock nothing comes
-//! back from the device: service times are constants.
+//! Data, verification, several files a job, and fio's zone modes. Without a clock nothing comes back from the device:
+//! service times are constants.
 
 mod address;
 mod error;
 pub mod file;
+pub mod flow;
 pub mod job;
 mod job_stream;
 mod mixer;
 mod synthetic;
 
 pub use error::WorkloadError;
+pub use flow::Flows;
 pub use job::{Exit, JobSpec, LatencyTarget, Measure, SteadyState};
 pub use job_stream::JobStream;
 pub use mixer::{Mixer, MixerOptions, Pace, PaceTable, prepare};

@@ -51,6 +51,7 @@ impl JobSpec {
             thinktime_blocks: 1,
             latency_target: None,
             steady_state: None,
+            flow: None,
             group: 0,
             exit: None,
             placement: PlacementRule::None,

@@ -93,7 +93,7 @@ const BROKEN: &[(&str, &str)] = &[
     ("include missing", "[a]\ninclude no-such-file.inc\n"),
     ("zoned device", "[a]\nzonemode=zbd\n"),
     ("trace", "[a]\nread_iolog=trace.log\n"),
-    ("flow", "[a]\nflow=2\n[b]\nflow=1\n"),
+    ("a weight above the limit", "[a]\nflow=2\n[b]\nflow=1001\n"),
     ("latency percentile", "[a]\nlatency_target=50us\nlatency_percentile=101\n"),
     ("steady state without a limit", "[a]\nsteadystate=iops\n"),
     ("steady state of nothing known", "[a]\nsteadystate=iosp:1%\n"),

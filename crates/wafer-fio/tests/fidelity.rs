@@ -2,8 +2,10 @@
 //!
 //! Both sides have fixed seeds: a test that passes keeps passing.
 
-use crate::fio::{Io, counts, fio, ours, same_counts, same_distribution, share};
+use crate::fio::{Io, commands_of_jobs, counts, fio, ours, same_counts, same_distribution, share};
+use wafer_fio::file::{JobFile, Target};
 use wafer_fio::job::{BlockSize, Direction, Distribution, JobSpec, Order, Sequencer};
+use wafer_fio::{Mixer, MixerOptions};
 use wafer_interface::Op;
 
 const KIB: u64 = 1 << 10;
@@ -113,6 +115,25 @@ fn jobs_end_where_fios_do() {
             assert_eq!(ours(&spec, 10_000).len(), fio(&options).len(), "{options}");
         }
     }
+}
+
+/// The commands of jobs in proportion to their weights, whatever else they do.
+#[test]
+fn jobs_of_a_flow_share_as_fios() {
+    let text = "[global]\nioengine=null\nsize=1g\nbs=4k\nnorandommap\nthread\ntime_based\nruntime=1\n\
+                [a]\nrw=randwrite\nflow=1\n[b]\nrw=randread\nbs=64k\nflow=8\n[c]\nrw=randwrite\nflow=3\n";
+    let counts = commands_of_jobs(text);
+    let target =
+        Target { namespace_bytes: vec![1 << 30], namespace_handles: vec![1], page_bytes: 4096 };
+    let jobs = JobFile::parse(text, "jobs.fio").unwrap().resolve(&target).unwrap().jobs;
+    let mut commands = Vec::new();
+    Mixer::new(jobs, &MixerOptions::default()).unwrap().fill(&mut commands, 12_000);
+    let ours = [Op::Write, Op::Read].map(|op| commands.iter().filter(|c| c.op == op).count());
+    assert!(ours[0].abs_diff(4000) < 5 && ours[1].abs_diff(8000) < 5, "{ours:?}");
+    let [a, b, c] = counts.iter().map(|n| *n as f64).collect::<Vec<_>>()[..] else {
+        panic!("{counts:?}")
+    };
+    assert!(a > 20.0 && (b / a - 8.0).abs() < 0.5 && (c / a - 3.0).abs() < 0.2, "{counts:?}");
 }
 
 /// Each block once a pass; the next pass in the same order, unless `randseed` is given.

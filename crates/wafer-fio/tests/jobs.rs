@@ -69,6 +69,7 @@ fn plain(name: &str, line: u32) -> JobSpec {
         thinktime_blocks: 1,
         latency_target: None,
         steady_state: None,
+        flow: None,
         group: 0,
         exit: None,
         placement: PlacementRule::None,
@@ -288,6 +289,14 @@ fn rates_times_and_ends() {
 }
 
 #[test]
+fn a_flow_has_a_group_and_a_weight() {
+    let jobs = read("[a]\nflow=8\n[b]\nflow=1\nflow_id=7\nflow_sleep=1000\n[c]\nflow_id=2\n[d]\n");
+    let flows: Vec<_> = jobs.jobs.iter().map(|j| j.flow.map(|f| (f.id, f.weight))).collect();
+    assert_eq!(flows, [Some((0, 8)), Some((7, 1)), None, None]);
+    assert_eq!(ignored(&jobs), [("flow_sleep", 6), ("flow_id", 8)]);
+}
+
+#[test]
 fn globals_add_up_and_hold_for_what_follows() {
     let jobs = read(
         "[global]\nsize=8k\nnumber_ios=1k\n[a]\nsize=16k\n[b]\nnumber_ios=1k\nkb_base=1000\n\
@@ -360,7 +369,7 @@ fn variables_and_the_page() {
 
 #[test]
 fn unsupported_options_that_are_switched_off_are_fine() {
-    let jobs = read("[a]\nzonemode=none\nflow=0\nverify_only=0\nwrite_hint=none\n");
+    let jobs = read("[a]\nzonemode=none\nnum_range=1\nverify_only=0\nwrite_hint=none\n");
     assert_eq!(jobs.ignored.len(), 4);
 }
 

@@ -71,8 +71,8 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "buffer_compress_percentage", "buffer_compress_chunk", "dedupe_percentage", "dedupe_global",
         "dedupe_mode", "dedupe_working_set_percentage",
     ]),
-    ("without effect unless flow is set", &[
-        "flow_id", "flow_watermark", "flow_sleep",
+    ("a job that its flow holds back goes on as soon as it may", &[
+        "flow_watermark", "flow_sleep",
     ]),
     ("concerns the I/O engine of the host", &[
         "hipri", "readfua", "writefua", "verify_mode", "fixedbufs", "registerfiles",

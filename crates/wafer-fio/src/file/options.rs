@@ -125,6 +125,9 @@ const fn gone(name: &'static str, meaning: &'static str) -> FioOption {
     FioOption { name, alias: "", meaning, effect: Effect::Removed }
 }
 
+/// fio's limit of `flow`.
+const FLOW_MAX: u32 = 1000;
+
 /// Zero switches most options off.
 const OFF: &[&str] = &["0"];
 
@@ -218,7 +221,8 @@ pub(super) const OPTIONS: &[FioOption] = &[
     yes("stonewall", "wait_for_previous", "Starts the job when all jobs before it have ended", |s, v, _| set(&mut s.stonewall, v.flag())),
     no("profile", "", &[], "built-in profiles are not supported"),
     yes("kb_base", "", "Bytes of the unit k, 1000 or 1024; read before other options", |s, v, _| set(&mut s.kb_base, v.word(&[("1024", 1024u64), ("1000", 1000)]))),
-    no("flow", "", OFF, "shares between jobs by flow are not supported; give the run shares of its jobs"),
+    yes("flow_id", "", "Group of jobs whose `flow` counts together", |s, v, _| set(&mut s.flow_id, v.read(value::count))),
+    yes("flow", "", "Weight of the job: its part of the commands of its group", |s, v, _| set(&mut s.flow, v.read(|t, kb| value::integer(t, kb, 0, FLOW_MAX)))),
     yes("steadystate", "ss", "What has to stay the same until the job ends, and how far it may move", |s, v, _| s.steady.criterion(v.text()?, v.kb)),
     yes("steadystate_duration", "ss_dur", "Time for which `steadystate` has to hold; then the job ends. Needs a clock", |s, v, _| set(&mut s.steady.duration_us, v.time(true))),
     yes("steadystate_ramp_time", "ss_ramp", "Time before `steadystate` is looked at", |s, v, _| set(&mut s.steady.ramp_us, v.time(true))),

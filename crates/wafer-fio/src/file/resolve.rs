@@ -8,6 +8,7 @@ use super::region::{self, Blocks, Region};
 use super::settings::{Context, MAX_JOBS, Settings};
 use super::steady::STEADY_STATE;
 use super::target::Target;
+use crate::flow::Flow;
 use crate::job::{BlockSize, DIRECTIONS, Distribution, JobSpec, LatencyTarget, Order};
 
 /// What a device transfers at least, and in multiples of.
@@ -128,6 +129,9 @@ fn report_unused(job: &Job<'_>, context: &mut Context<'_>) {
     }
     if s.engine == Engine::Synchronous && s.iodepth > 1 {
         unused("iodepth", "a synchronous I/O engine has one command in flight");
+    }
+    if s.flow == 0 {
+        unused("flow_id", "without effect unless flow is set");
     }
     if s.nrfiles != 1 {
         unused("nrfiles", "filename names the one file");
@@ -254,6 +258,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
             keeps_looking: s.latency_run,
         }),
         steady_state: None,
+        flow: (s.flow > 0).then_some(Flow { id: s.flow_id, weight: s.flow }),
         group: 0,
         exit: None,
         placement,

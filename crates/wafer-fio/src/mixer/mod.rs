@@ -98,6 +98,14 @@ impl Mixer {
         let phases = prepare(&mut jobs, options.until_volume)?;
         let names: Vec<&str> = jobs.iter().map(|j| j.name.as_str()).collect();
         options.pace.check(&names)?;
+        if let Some(job) =
+            jobs.iter().find(|j| j.flow.is_some() && options.pace.entry(&j.name).is_some())
+        {
+            let name = &job.name;
+            return Err(WorkloadError::Pace(format!(
+                "job `{name}` has `flow`: it cannot have a share, too"
+            )));
+        }
         for &phase in &phases {
             check_shares(&jobs, phase, &options.pace)?;
         }

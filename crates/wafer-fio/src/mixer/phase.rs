@@ -7,6 +7,7 @@ use super::lanes::{LANES, Lane, merge, take};
 use super::options::MixerOptions;
 use super::pace::Pace;
 use crate::error::WorkloadError;
+use crate::flow::Flows;
 use crate::job::{Direction, Exit, JobSpec};
 use crate::job_stream::JobStream;
 
@@ -40,6 +41,7 @@ struct Runner {
 #[derive(Clone, Debug)]
 pub(crate) struct Phase {
     runners: Vec<Runner>,
+    flows: Flows,
     /// Issue time of each runner's next command, [`ENDED`] when there is none.
     times: Vec<Time>,
     /// Byte of the run at which shares change.
@@ -64,8 +66,11 @@ impl Phase {
         written: u64,
     ) -> Result<Self, WorkloadError> {
         let mut runners = Vec::new();
+        let running = || jobs.iter().filter(|spec| spec.phase == number);
+        // A flow couples jobs: those that only read hold others back.
+        let without_reads = options.without_reads && running().all(|spec| spec.flow.is_none());
         let runs = |spec: &JobSpec| {
-            spec.phase == number && !(options.without_reads && spec.direction == Direction::Read)
+            spec.phase == number && !(without_reads && spec.direction == Direction::Read)
         };
         for (job, spec) in jobs.iter().enumerate().filter(|(_, spec)| runs(spec)) {
             let stream = JobStream::new(spec, options.seed, job as u32)?;
@@ -93,6 +98,7 @@ impl Phase {
         let mut phase = Phase {
             times: runners.iter().map(|r| r.clock.next).collect(),
             paced: runners.len() > 1 && runners.iter().any(|r| r.entry.is_some()),
+            flows: Flows::start(runners.iter().map(|runner| &jobs[runner.job])),
             runners,
             boundary: u64::MAX,
             short_cut: true,
@@ -138,6 +144,9 @@ impl Phase {
         }
         let over = runner.ready.is_empty() || runner.clock.next >= runner.deadline;
         self.times[i] = if over { ENDED } else { runner.clock.next.min(ENDED - 1) };
+        if over {
+            self.flows.leave(i);
+        }
     }
 
     /// Ends the jobs that end with runner `i`, if that has ended.
@@ -150,6 +159,7 @@ impl Phase {
                 (runner.deadline, *time) = (0, ENDED);
             }
         }
+        (0..self.times.len()).filter(|i| self.times[*i] == ENDED).for_each(|i| self.flows.leave(i));
     }
 
     /// Returns whether a job has ended with which all others end.
@@ -204,6 +214,9 @@ impl Phase {
     fn pick(&self) -> (usize, Time) {
         let (mut best, mut first, mut second) = (0, ENDED, ENDED);
         for (i, &time) in self.times.iter().enumerate() {
+            if self.flows.holds(i) {
+                continue;
+            }
             if time < first {
                 (best, first, second) = (i, time, first);
             } else {
@@ -223,7 +236,7 @@ impl Phase {
         written: &mut u64,
     ) -> bool {
         while out.len() < end {
-            if self.short_cut && self.fill_lanes(out, end, written) {
+            if self.short_cut && self.flows.is_empty() && self.fill_lanes(out, end, written) {
                 continue;
             }
             let (i, until) = self.pick();
@@ -231,11 +244,19 @@ impl Phase {
                 return false;
             }
             let runner = &mut self.runners[i];
+            if !self.flows.is_empty() && self.flows.time(i) > runner.clock.next {
+                // It was held back until now.
+                runner.clock.next = self.flows.time(i);
+                self.refresh(i);
+                self.exit(i, jobs);
+                continue;
+            }
             loop {
                 let command = runner.ready[runner.at];
                 runner.at += 1;
                 out.push(command);
                 self.now = runner.clock.next;
+                self.flows.issued(i, self.now);
                 let next = runner.clock.advance(&command);
                 *written += if command.op == Op::Write { command.bytes() } else { 0 };
                 if runner.at == runner.ready.len()
@@ -243,6 +264,7 @@ impl Phase {
                     || next >= until
                     || out.len() == end
                     || *written >= self.boundary
+                    || !self.flows.is_empty()
                 {
                     break;
                 }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::flow::Flow;
 use crate::job::{Direction, Exit, Order};
 use wafer_interface::Op;
 
@@ -312,4 +313,41 @@ fn jobs_end_with_another() {
     assert_eq!(written(Exit::Group), [200, 198, 1000]);
     assert_eq!(written(Exit::Running), [200, 198, 198]);
     assert_eq!(written(Exit::All), [100, 99, 99]);
+}
+
+#[test]
+fn jobs_of_a_flow_keep_their_parts_of_the_commands() {
+    let flowing = |id, weight, spec: JobSpec| JobSpec { flow: Some(Flow { id, weight }), ..spec };
+    // The first alone would be slow, the second fast; the last belongs to no flow, and the one before to another.
+    let slow = flowing(0, 1, writer("slow", 0, 128 << 10, 1));
+    let fast = flowing(0, 8, writer("fast", 1, 4096, 32));
+    let mut reader = flowing(0, 3, writer("reader", 2, 4096, 4));
+    reader.direction = Direction::Read;
+    let jobs = [slow.clone(), fast, reader, flowing(1, 5, writer("other", 3, 4096, 1)), {
+        writer("free", 4, 4096, 1)
+    }];
+    for without_reads in [false, true] {
+        let options = MixerOptions { without_reads, until_volume: true, ..Default::default() };
+        let mut mixer = Mixer::new(jobs.to_vec(), &options).unwrap();
+        let mut out = Vec::new();
+        mixer.fill(&mut out, 100_000);
+        let mut counts = [0u64; 5];
+        for (at, command) in out.iter().enumerate() {
+            counts[command.namespace.index()] += 1;
+            let [slow, fast, reader, ..] = counts;
+            // At all times, not only in the end: each is at most a command ahead of its part.
+            let near = fast.abs_diff(8 * slow) <= 16 && reader.abs_diff(3 * slow) <= 8;
+            assert!(near, "{at} {counts:?}");
+        }
+        assert!(counts[0] > 1000 && counts[3] == counts[4], "{counts:?}");
+    }
+    // It waits for the others of its flow until they have ended.
+    let ends = JobSpec { number_ios: Some(80), time_based: false, ..jobs[1].clone() };
+    let mut mixer = Mixer::new(vec![slow, ends], &MixerOptions::default()).unwrap();
+    assert_eq!(bytes(&mut mixer, 90)[..2], [10 * (128 << 10), 80 * 4096]);
+    assert_eq!(bytes(&mut mixer, 1000)[..2], [1000 * (128 << 10), 0]);
+    // A share and a flow would contradict each other.
+    let pace = Pace::parse("fast=0.5", false).unwrap();
+    let refused = Mixer::new(jobs.to_vec(), &MixerOptions { pace, ..Default::default() });
+    assert!(refused.unwrap_err().to_string().contains("`fast` has `flow`"));
 }

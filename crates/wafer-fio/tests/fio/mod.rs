@@ -48,6 +48,23 @@ pub(crate) fn fio(options: &str) -> Vec<Io> {
     ios
 }
 
+/// The number of commands that fio reports of each job of a file.
+pub(crate) fn commands_of_jobs(text: &str) -> Vec<u64> {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    std::fs::write(dir.path().join("jobs.fio"), text).expect("a job file");
+    let output = Process::new("fio")
+        .args(["jobs.fio", "--output-format=json", "--output=report.json"])
+        .current_dir(dir.path())
+        .output()
+        .unwrap_or_else(|e| panic!("install fio 3.33 or later ({e})"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = std::fs::read(dir.path().join("report.json")).expect("fio's report");
+    let report: serde_json::Value = serde_json::from_slice(&report).expect("JSON");
+    let jobs = report["jobs"].as_array().expect("jobs").iter();
+    let of = |job: &serde_json::Value, way| job[way]["total_ios"].as_u64().unwrap_or(0);
+    jobs.map(|job| of(job, "read") + of(job, "write") + of(job, "trim")).collect()
+}
+
 /// The commands of a job here, at most `max`.
 pub(crate) fn ours(spec: &JobSpec, max: usize) -> Vec<Io> {
     let mut out = Vec::new();
