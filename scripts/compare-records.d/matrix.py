@@ -2,6 +2,7 @@
 
 import fnmatch
 import json
+import re
 import os
 import re
 import shlex
@@ -78,6 +79,9 @@ class Matrix:
         """Yields policies and models of the binary, and job files of the checkout, that no run names."""
         text = json.dumps(list(self.runs.values()))
         text += "".join(file.read_text() for file in sorted((DATA / "inputs").rglob("*.toml")))
+        words = {word for run in self.runs.values() for command in run for word in command}
+        experiments = sorted(word for word in words if re.fullmatch(r"configs/.*\.toml", word))
+        text += "".join((checkout / word).read_text() for word in experiments)
         for kind, one in (("policies", "gc.policy={}"), ("models", 'model = "{}"')):
             listed = subprocess.run([binary, kind, "--json"], capture_output=True, check=True).stdout
             for entry in json.loads(listed):

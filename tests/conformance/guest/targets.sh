@@ -53,7 +53,7 @@ target_up() {
     case $TARGET in
     ours) serve --data memory --listen 127.0.0.1:4420 --nqn $NQN ${ARGUMENTS:-} ;;
     nvmet) nvmet_up ;;
-    qemu) transport=pcie ;;
+    qemu) transport=pcie; modprobe nvme ;;
     esac || return 1
     [ $transport = pcie ] || /usr/sbin/nvme connect -t tcp -a 127.0.0.1 -s 4420 -n $NQN || return 1
     for _ in $(seq 100); do
