@@ -2,7 +2,6 @@
 
 import fnmatch
 import json
-import re
 import os
 import re
 import shlex

@@ -3,6 +3,14 @@
 mod adaptive;
 mod configs;
 mod death_time;
+/// What the shared devices are made of.
+mod device {
+    pub(crate) use crate::policy::POLICIES;
+    pub(crate) use crate::{
+        Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
+        RelocationOrder, Separation,
+    };
+}
+mod devices;
 mod exchange;
 mod midas;
-mod policies;

@@ -10,8 +10,9 @@ use wafer_interface::RuId;
 
 use crate::agreement::{agree, apply};
 use crate::configs::{Case, case, device, placed, step};
-use crate::devices::{config, hot_and_cold};
+use crate::devices::two_handles;
 use crate::traffic::mixed;
+use crate::two_handles::hot_and_cold;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
@@ -97,7 +98,7 @@ proptest! {
 fn generations(
     choose: impl FnMut(RuId, &mut RuView<'_>) -> Option<u8> + Send + 'static,
 ) -> Vec<u8> {
-    let mut config = config("greedy", Isolation::Persistently);
+    let mut config = two_handles("greedy", Isolation::Persistently);
     config.gc.destination = Some(Destination::Generation);
     config.gc.generations = 3;
     let (policy, seen) = chooses(&config, choose);

@@ -7,8 +7,8 @@ use std::collections::{BTreeSet, VecDeque};
 use wafer_device::{Device, Isolation, ReclaimUnitConfig, RelocationOrder};
 use wafer_interface::{Bytes, Command, Placement};
 
-use crate::devices::config;
-use crate::traffic::random;
+use crate::devices::random;
+use crate::devices::two_handles;
 
 const DIES: usize = 64;
 /// Pages of a reclaim unit: eight of each block.
@@ -134,7 +134,7 @@ fn waf_of_drive(order: Order, traffic: &[(usize, usize)]) -> f64 {
 }
 
 fn waf_of_device(order: RelocationOrder, traffic: &[(usize, usize)]) -> f64 {
-    let mut config = config("greedy", Isolation::Initially);
+    let mut config = two_handles("greedy", Isolation::Initially);
     config.capacity = Bytes((ALL * 16384) as u64);
     config.reclaim_unit =
         ReclaimUnitConfig { size: Bytes((PAGES * 16384) as u64), count: Some(UNITS as u64) };

@@ -9,8 +9,9 @@ use wafer_device::{
 use wafer_interface::Features;
 use wafer_interface::{Bytes, Command, Placement, RuId};
 
-use crate::devices::{config, fill as fill_all, hot_and_cold};
-use crate::traffic::random;
+use crate::devices::random;
+use crate::devices::two_handles;
+use crate::two_handles::{fill as fill_all, hot_and_cold};
 
 /// Pages of a reclaim unit.
 const PAGES: u64 = 64;
@@ -20,7 +21,7 @@ const RUS: u64 = 1500;
 /// A device of 1,500 logical reclaim units of 64 pages and three handles.
 fn device(policy: &str, spare: u64) -> DeviceConfig {
     let page = 32768;
-    let mut config = config(policy, Isolation::Initially);
+    let mut config = two_handles(policy, Isolation::Initially);
     config.page = Bytes(page);
     config.capacity = Bytes(RUS * PAGES * page);
     config.reclaim_unit = ReclaimUnitConfig { size: Bytes(PAGES * page), count: Some(RUS + spare) };
@@ -119,7 +120,7 @@ impl VictimPolicy for Limited {
 
 #[test]
 fn no_victim_costs_much_more_than_the_mean() {
-    let config = config("gittins", Isolation::Persistently);
+    let config = two_handles("gittins", Isolation::Persistently);
     let counts = Arc::new(Mutex::new((0, 0)));
     let policy = Box::new(Limited {
         policy: policy::make(&config.gc).unwrap(),

@@ -4,6 +4,15 @@ mod agreement;
 mod configs;
 mod death_times;
 mod destinations;
+/// What the shared devices are made of.
+mod device {
+    pub(crate) use wafer_device::policy::POLICIES;
+    pub(crate) use wafer_device::{
+        Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, ReclaimUnitConfig,
+        RelocationOrder, Separation,
+    };
+}
+#[path = "../../../wafer-device/tests/unit/devices.rs"]
 mod devices;
 mod die_by_die;
 mod gittins;
@@ -14,4 +23,5 @@ mod restored;
 mod segments;
 mod separation;
 mod traffic;
+mod two_handles;
 mod witness;

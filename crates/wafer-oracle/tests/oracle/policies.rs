@@ -8,8 +8,9 @@ use wafer_interface::Features;
 use wafer_interface::{Bytes, Command, Owner, Placement, RuId};
 use wafer_oracle::Event;
 
-use crate::devices::{PAGES, config, fill, hot_and_cold, waf};
-use crate::traffic::random;
+use crate::devices::random;
+use crate::devices::{UNIT, two_handles};
+use crate::two_handles::{fill, hot_and_cold, waf};
 use crate::witness::Heard;
 
 /// Lets a policy choose, and shows what it saw and chose to a check.
@@ -31,7 +32,7 @@ impl<F: FnMut(&Features, usize) + Send> VictimPolicy for Watched<F> {
 
 /// Watches the choices of a policy while hot and cold data is written. Returns how many it made.
 fn watch(policy: &str, check: impl FnMut(&Features, usize) + Send + 'static) -> u64 {
-    let config = config(policy, Isolation::Persistently);
+    let config = two_handles(policy, Isolation::Persistently);
     let watched = Box::new(Watched {
         policy: policy::make(&config.gc).unwrap(),
         seen: Features::default(),
@@ -61,14 +62,14 @@ fn cost_benefit_and_cost_age_time_take_the_best_of_their_scores() {
     watch("cost-benefit", |seen, at| {
         let score = |i: usize| {
             let valid = f64::from(seen.valid[i]);
-            -(PAGES as f64 - valid) * (seen.age[i] + 1) as f64 / valid
+            -(UNIT as f64 - valid) * (seen.age[i] + 1) as f64 / valid
         };
         assert!(seen.valid[at] == 0 || score(at) <= score(by(score, seen.len())));
     });
     watch("cost-age-time", |seen, at| {
         let score = |i: usize| {
             let valid = f64::from(seen.valid[i]);
-            let cost = valid / (PAGES as f64 - valid);
+            let cost = valid / (UNIT as f64 - valid);
             cost * f64::from(seen.erases[i] + 1) / (seen.age[i] + 1) as f64
         };
         assert!(seen.valid[at] == 0 || score(at) <= score(by(score, seen.len())));
@@ -128,7 +129,7 @@ fn spare(policy: &str) -> [f64; 2] {
         // The start is greedy's: nothing is known yet.
         if choices > 1000 {
             for i in 0..seen.len() {
-                let dead = PAGES as f64 - f64::from(seen.valid[i]);
+                let dead = UNIT as f64 - f64::from(seen.valid[i]);
                 inner.lock().unwrap()[usize::from(seen.owner[i])] += dead;
             }
         }
@@ -151,7 +152,7 @@ fn quotas_share_spare_space_as_they_say() {
 
 #[test]
 fn spare_space_by_need_beats_greedy_on_isolated_streams() {
-    let of = |policy: &str| waf(&config(policy, Isolation::Persistently), 1);
+    let of = |policy: &str| waf(&two_handles(policy, Isolation::Persistently), 1);
     let greedy = of("greedy");
     // Closed forms at OP 14 %: 2.98 with the best split, 4.0 for greedy. Policies that learn how pages
     // die have little to learn from here: reclaim units of 64 pages.
@@ -169,7 +170,7 @@ fn spare_space_by_need_beats_greedy_on_isolated_streams() {
 
 #[test]
 fn relocated_data_of_persistently_isolated_handles_never_mixes() {
-    let mut config = config("greedy", Isolation::Persistently);
+    let mut config = two_handles("greedy", Isolation::Persistently);
     config.gc.destination = Some(Destination::Shared);
     let error = config.resolve().unwrap_err();
     assert_eq!(error.key, "gc.destination");
@@ -189,7 +190,7 @@ fn relocated_data_of_persistently_isolated_handles_never_mixes() {
 fn destinations_say_whose_relocated_data_shares_a_reclaim_unit() {
     use Destination::{Generation, Handle, Host, Isolation as ByIsolation, Shared};
     for destination in [ByIsolation, Shared, Handle, Generation, Host] {
-        let mut config = config("greedy", Isolation::Initially);
+        let mut config = two_handles("greedy", Isolation::Initially);
         config.gc.destination = Some(destination);
         let mut device = Device::with_observer(&config, 1, <Heard>::default()).unwrap();
         device.apply(&fill());
@@ -205,7 +206,7 @@ fn destinations_say_whose_relocated_data_shares_a_reclaim_unit() {
 
 #[test]
 fn generations_stay_apart_up_to_the_last() {
-    let mut config = config("greedy", Isolation::Initially);
+    let mut config = two_handles("greedy", Isolation::Initially);
     config.gc.destination = Some(Destination::Generation);
     config.gc.generations = 2;
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -227,7 +228,7 @@ fn generations_stay_apart_up_to_the_last() {
 /// 800 logical RUs of 16 pages, one handle, and four fifths of the writes to a tenth of the space.
 fn mixed(separation: Option<Separation>) -> f64 {
     let page = 65536;
-    let mut config = config("greedy", Isolation::Initially);
+    let mut config = two_handles("greedy", Isolation::Initially);
     config.page = Bytes(page);
     config.capacity = Bytes(800 * 16 * page);
     config.reclaim_unit = ReclaimUnitConfig { size: Bytes(16 * page), count: Some(936) };
@@ -265,7 +266,7 @@ fn separation_without_hints_helps_where_one_handle_mixes_hot_and_cold() {
 
 #[test]
 fn separation_places_relocated_data_itself() {
-    let mut config = config("greedy", Isolation::Initially);
+    let mut config = two_handles("greedy", Isolation::Initially);
     config.gc.separation = Some(Separation::Sepbit);
     assert_eq!(config.resolve().unwrap_err().key, "gc.separation");
 }
