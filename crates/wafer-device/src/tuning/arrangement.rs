@@ -24,6 +24,12 @@ type Choice = (&'static str, Option<Destination>, Option<Separation>);
 /// Spare reclaim units below which the first arrangement is greedy, which keeps fewest of them open.
 const FEW_SPARE: u64 = 64;
 
+/// Returns whether so few reclaim units are spare.
+pub(crate) fn few_spare(geometry: &Geometry) -> bool {
+    let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru);
+    u64::from(geometry.ru_count).saturating_sub(needed) < FEW_SPARE
+}
+
 /// What is tried beside the first and what `gittins` asks for.
 const CHOICES: &[Choice] = &[
     ("greedy", Some(Destination::Isolation), None),
@@ -45,9 +51,7 @@ const CHOICES: &[Choice] = &[
 pub(crate) fn arrangements(config: &DeviceConfig, geometry: &Geometry) -> Vec<Arrangement> {
     let fixed = config.gc.destination.is_some() || config.gc.separation.is_some();
     let mut found: Vec<Arrangement> = Vec::new();
-    let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru);
-    let few = u64::from(geometry.ru_count).saturating_sub(needed) < FEW_SPARE;
-    let first = few.then_some(CHOICES[0]);
+    let first = few_spare(geometry).then_some(CHOICES[0]);
     let default = ("gittins", config.gc.destination, config.gc.separation);
     for (policy, destination, separation) in first.iter().chain([&default]).chain(CHOICES) {
         let mut gc = GcConfig { policy: (*policy).to_owned(), ..config.gc.clone() };

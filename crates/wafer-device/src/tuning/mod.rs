@@ -47,6 +47,11 @@ const HALF_LIFE: f64 = 1.0;
 const ENOUGH: f64 = 0.06;
 /// A smaller lead is none.
 const LEAST_LEAD: f64 = 0.015;
+/// What `gittins` is taken to write for what it does write where few reclaim units are spare and the device follows another
+/// policy: it can fail at once there, and a tie is not worth that.
+const RISK: f64 = 1.01;
+/// The same while relocations say little of what comes.
+const EARLY_RISK: f64 = 1.03;
 /// Device writes at first in which all devices fill, and their relocations say little of what comes.
 const UNKNOWN: u64 = 3;
 /// Most changes that are kept; older ones are forgotten.
@@ -86,6 +91,8 @@ pub(crate) struct Tuner {
     pub(crate) arrangements: Vec<Arrangement>,
     miniatures: Vec<Device<()>>,
     sample: Sample,
+    /// Whether few reclaim units are spare.
+    few_spare: bool,
     /// Host pages of a miniature between two looks.
     interval: u64,
     seen: Seen,
@@ -144,6 +151,7 @@ impl Tuner {
             arrangements,
             miniatures,
             sample,
+            few_spare: arrangement::few_spare(geometry),
             interval,
             seen,
             streams,
@@ -227,10 +235,16 @@ impl Tuner {
             seen.relocated[at] = seen.relocated[at] * fade + since;
             seen.before[at] = relocated;
         }
-        let media = |at: usize| seen.written + seen.relocated[at];
+        let current = usize::from(seen.current);
+        let risk = if host < UNKNOWN * self.sample.pages { EARLY_RISK } else { RISK };
+        let media = |at: usize| {
+            let policy = &self.arrangements[at].gc.policy;
+            let risks = self.few_spare && at != current && policy == "gittins";
+            (seen.written + seen.relocated[at]) * if risks { risk } else { 1.0 }
+        };
         let least = (0..seen.relocated.len()).min_by(|a, b| media(*a).total_cmp(&media(*b)));
         let best = least.unwrap_or_default();
-        let present = media(usize::from(seen.current));
+        let present = media(current);
         let lead = 1.0 - media(best) / present;
         seen.lead = if lead < LEAST_LEAD { 0.0 } else { seen.lead + lead };
         if seen.lead < ENOUGH {
