@@ -220,7 +220,7 @@ python-install: $(VENV)/.made
 	CARGO_TARGET_DIR=$(abspath $(TARGET)) CARGO_PROFILE_DEV_DEBUG=line-tables-only MATURIN_PEP517_ARGS="--profile $(WHEEL_PROFILE)" \
 		$(VENV)/bin/pip wheel --quiet --no-deps --wheel-dir $(WHEELS) $(WHEEL_SOURCE)
 	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/wafer-*.whl
-	$(VENV)/bin/pip install --quiet "$$(echo $(WHEELS)/wafer-*.whl)[dev]"
+	$(VENV)/bin/pip install --quiet --no-compile "$$(echo $(WHEELS)/wafer-*.whl)[dev]"
 
 $(VENV)/.made: scripts/need-python
 	scripts/need-python $(PYTHON)

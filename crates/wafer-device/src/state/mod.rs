@@ -114,7 +114,7 @@ impl<O: Observer> Device<O> {
         if let Some(mut tuner) = self.tuner.take() {
             let resumed = tuner.resume(learned.as_ref(), state.clock);
             learned = resumed.map_err(|message| StateError::damaged("learned", message))?;
-            self.arrange(tuner.current());
+            self.arrange(&tuner);
             self.tuner = Some(tuner);
         }
         let sizes = [

@@ -165,6 +165,14 @@ impl Tuner {
         &self.arrangements[usize::from(self.seen.current)]
     }
 
+    /// Takes an arrangement of this policy and separation for the one to follow.
+    #[cfg(test)]
+    pub(crate) fn choose(&mut self, policy: &str, separation: Separation) {
+        let wanted =
+            |of: &Arrangement| of.gc.policy == policy && of.layout.separation == Some(separation);
+        self.seen.current = self.arrangements.iter().position(wanted).expect("no such") as u16;
+    }
+
     /// Returns the configurations of garbage collection that the device followed while it wrote these host pages, each
     /// with the number of the pages before it.
     pub(crate) fn followed(&self, pages: Range<u64>) -> Vec<(u64, GcConfig)> {
@@ -291,7 +299,7 @@ impl<O: Observer> Device<O> {
             if tuner.due() <= tuner.miniatures[0].counters().host_pages
                 && tuner.look(&self.counters)
             {
-                self.arrange(tuner.current());
+                self.arrange(&tuner);
                 self.inherit(&tuner);
                 if let (Some(Rule::AutoStream(rule)), Some(streams)) =
                     (&mut self.separation, &tuner.streams)

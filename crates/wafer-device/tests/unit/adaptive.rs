@@ -5,6 +5,7 @@ use wafer_interface::*;
 
 use crate::tuning::sample::Sample;
 use crate::*;
+use wafer_policies::State;
 
 /// Pages of a reclaim unit, and logical reclaim units.
 const PAGES: u64 = 64;
@@ -139,6 +140,68 @@ fn after_a_change_it_relocates_like_a_device_that_began_so() {
     fixed.gc.separation = separation;
     let (began, _) = relocated(&fixed);
     assert!(tuned < 1.05 * began, "{tuned} for {began}");
+}
+
+/// Has the device go on with cost-benefit and this separation.
+fn change(device: &mut Device, separation: Separation) {
+    let mut tuner = device.tuner.take().unwrap();
+    tuner.choose("cost-benefit", separation);
+    device.arrange(&tuner);
+    device.tuner = Some(tuner);
+    assert_eq!(device.check_invariants(), Ok(()));
+}
+
+/// Returns how many open reclaim units hold data of a class, or relocated data.
+fn classed(device: &Device) -> usize {
+    let open = (0u32..).zip(&device.slots).filter(|(_, slot)| slot.ru != u32::MAX);
+    let contents = open.map(|(at, _)| device.numbering.contents(at));
+    contents.filter(|of| of.class > 0 || of.generation > 0).count()
+}
+
+/// Data of the old classes that the new rule never finds would hold its reclaim unit, and the space left in it.
+#[test]
+fn a_change_of_the_rule_leaves_no_class_open() {
+    for isolation in [Isolation::Initially, Isolation::Persistently] {
+        let mut config = config("adaptive", 80, 2);
+        config.isolation = isolation;
+        let (mut device, _) = run(&config, &three_streams(ALL, 1));
+        change(&mut device, Separation::MultiLog);
+        device.apply(&skewed(1));
+        assert!(classed(&device) > 1);
+        change(&mut device, Separation::AutoStream);
+        assert_eq!(classed(&device), 0);
+        device.apply(&skewed(1));
+        assert_eq!(device.check_invariants(), Ok(()));
+    }
+}
+
+/// Among newer data of a class it would have to be moved again and again.
+#[test]
+fn what_old_classes_relocated_is_kept_apart_where_handles_may_share() {
+    for (isolation, shares) in [(Isolation::Initially, true), (Isolation::Persistently, false)] {
+        let mut config = config("adaptive", 80, 2);
+        config.isolation = isolation;
+        let (mut device, _) = run(&config, &three_streams(ALL, 1));
+        change(&mut device, Separation::MultiLog);
+        device.apply(&skewed(2));
+        let relocated = |device: &Device, shared: bool| {
+            let closed = device.rus.units.iter().filter(|unit| unit.state == State::Closed);
+            let relocated = closed.filter(|unit| unit.generation > 0);
+            relocated.filter(|unit| (unit.owner == Owner::Gc) == shared).count()
+        };
+        let of_classes = relocated(&device, false);
+        assert!(of_classes > 100, "{of_classes}");
+        let before = device.gc_counters();
+        change(&mut device, Separation::AutoStream);
+        assert_eq!(relocated(&device, false), 0);
+        assert_eq!(relocated(&device, true) >= of_classes, shares);
+        // They have come to the shared relocated data like any other.
+        let came = device.gc_counters().zip(before);
+        let bytes = came.map(|(now, then)| {
+            (now.host_bytes - then.host_bytes, now.media_bytes - then.media_bytes)
+        });
+        assert_eq!(bytes.is_some_and(|(host, media)| host == media && host > 0), shares);
+    }
 }
 
 #[test]
