@@ -44,6 +44,7 @@ const CHOICES: &[Choice] = &[
     ("gittins", None, Some(Separation::AutoStream)),
     ("cost-benefit", None, Some(Separation::Fadac)),
     ("hazard", Some(Destination::Isolation), None),
+    ("hazard", None, Some(Separation::MultiLog)),
 ];
 
 /// Returns the arrangements that work with these sizes, first the one that the device starts with. What the configuration says of
