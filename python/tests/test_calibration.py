@@ -343,7 +343,7 @@ def drawn(seed):
 
 
 @pytest.mark.unvalidated  # thousands of runs
-def test_fifty_small_devices_are_found(tmp_path, monkeypatch):
+def test_thirty_small_devices_are_found(tmp_path, monkeypatch):
     """Nearly all curves are reproduced and spare spaces found, with few runs; none is refused."""
     monkeypatch.setattr(scaling, "SMALL", 16_000)
     monkeypatch.setattr(search, "COUNTS", (150, 300, 600))
@@ -351,7 +351,7 @@ def test_fifty_small_devices_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(search, "MOST_RUNS", 18)
     monkeypatch.setattr(search, "explore", functools.partial(search.explore, rounds=2))
     missed = []
-    for seed in range(50):
+    for seed in range(30):
         size, truth, device, job, volume = drawn(seed)
         result = wafer.run(device, job, volume=f"{volume:.2f}x", seed=seed, samples=200)
         write_curve(tmp_path / "curve.csv", result, 1)
@@ -361,7 +361,7 @@ def test_fifty_small_devices_are_found(tmp_path, monkeypatch):
         assert fit.error < 0.05, (seed, truth, fit)
         if fit.error > 0.02 or not (near or net in fit.intervals["net_spare"]):
             missed.append((seed, str(truth), net, str(fit)))
-    assert len(missed) <= 7, missed
+    assert len(missed) <= 4, missed
 
 
 @pytest.fixture(scope="module")

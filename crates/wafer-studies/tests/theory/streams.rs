@@ -26,7 +26,7 @@ fn t6_one_log() {
             let theory = mixed_fifo(&streams(classes, 1.0), 1.0 + op).unwrap();
             let config = config(256, 1000, &format!("{ONE_LOG}gc.policy = \"fifo\""));
             let pages = spare(&config, &[0]).fifo_pages(theory) / (1.0 + op);
-            let waf = Bench::new(config, pages, classes, false).waf();
+            let waf = Bench::new(config, pages, classes, false).volumes(4.0, 4.0).waf();
             check(&format!("T6 {name}, one FIFO log"), op, theory, waf, 0.02);
         }
     }
@@ -41,7 +41,7 @@ fn t7_isolated_groups() {
         let physical = spare(&config, &[0]).physical_pages();
         let pages = ops.map(|op| physical / (1.0 + op));
         let classes = [(share, pages[0], 0), (1.0 - share, pages[1], 1 << 15)];
-        let waf = Bench::of(config, &classes).volumes(10.0, 10.0).waf();
+        let waf = Bench::of(config, &classes).volumes(6.0, 5.0).waf();
         let streams = classes.map(|(share, pages, _)| Stream::new(share, pages));
         let theory = isolated(&streams, &pages.map(|u| physical - u), GREEDY).unwrap();
         check(&format!("T7 two groups, p = {share}, OP {}", ops[1]), ops[0], theory, waf, 0.01);
@@ -79,7 +79,7 @@ fn with_quotas(classes: &[(f64, f64)], op: f64, split: Split) -> (f64, f64) {
     let split = split(&streams, physical - pages).unwrap();
     let quota = streams.iter().zip(&split).map(|(stream, spare)| (stream.pages + spare) / 64.0);
     let policy = Box::new(Quota(quota.collect()));
-    let bench = Bench::new(config, pages, classes, true).volumes(10.0, 8.0);
+    let bench = Bench::new(config, pages, classes, true).volumes(6.0, 5.0);
     let device = Device::with_policy(&bench.config, policy, bench.seed, ()).unwrap();
     (isolated(&streams, &split, GREEDY).unwrap(), bench.counters_of(device).waf())
 }
@@ -111,7 +111,7 @@ fn t9_global_greedy() {
             let config = isolating(rus, classes.len());
             let handles: Vec<u16> = (0..classes.len() as u16).collect();
             let pages = spare(&config, &handles).physical_pages() / (1.0 + op);
-            let waf = Bench::new(config, pages, classes, true).volumes(12.0, 4.0).waf();
+            let waf = Bench::new(config, pages, classes, true).volumes(8.0, 4.0).waf();
             let theory = global_greedy(op, 64).unwrap();
             check(&format!("T9 {name}, global greedy, {rus} RUs"), op, theory, waf, 0.01);
         }
