@@ -12,14 +12,9 @@ const PAGE: u64 = 16_384;
 const BLOCKS: u32 = (PAGE / 512) as u32;
 const UNIT: u64 = 64;
 
-/// Numbers that look random: SplitMix64.
-fn random(state: &mut u64, bound: u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((u128::from(z ^ (z >> 31)) * u128::from(bound)) >> 64) as u64
-}
+#[path = "../../wafer-device/tests/unit/random.rs"]
+mod random;
+use random::random;
 
 /// Writes of single pages: page and handle.
 type Writes = Vec<(u64, u16)>;

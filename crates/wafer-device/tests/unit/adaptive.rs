@@ -1,6 +1,6 @@
 //! The adaptive policy: that it changes where that pays, and only there.
 
-use super::devices::random;
+use super::random::random;
 use wafer_interface::*;
 
 use crate::tuning::sample::Sample;
@@ -15,7 +15,7 @@ pub(super) const ALL: u64 = PAGES * RUS;
 const BLOCKS: u64 = 128;
 
 pub(super) fn config(policy: &str, spare: u64, handles: u16) -> DeviceConfig {
-    let mut config = super::devices::two_handles(policy, Isolation::Initially);
+    let mut config = super::two_handles::two_handles(policy, Isolation::Initially);
     config.page = Bytes(BLOCKS * LBA_BYTES);
     config.capacity = Bytes(ALL * config.page.0);
     config.reclaim_unit =

@@ -1,6 +1,6 @@
 //! Separation by inherited death times: what it does with WARP's three streams.
 
-use super::devices::random;
+use super::random::random;
 use wafer_interface::*;
 
 use crate::*;
@@ -13,7 +13,7 @@ const MOST: u64 = ALL * 9 / 10;
 
 fn device(policy: &str, separation: Option<Separation>) -> DeviceConfig {
     let page = 65536;
-    let mut config = super::devices::two_handles(policy, Isolation::Initially);
+    let mut config = super::two_handles::two_handles(policy, Isolation::Initially);
     config.page = Bytes(page);
     config.capacity = Bytes(ALL * page);
     config.reclaim_unit = ReclaimUnitConfig { size: Bytes(PAGES * page), count: Some(RUS + 60) };

@@ -1,7 +1,7 @@
 //! MiDAS beside greedy with the same classes: groups of measured size gain where lives differ, and cost little where they do not.
 
 use super::adaptive::{ALL, config, run, skewed, three_streams, write};
-use super::devices::random;
+use super::random::random;
 use wafer_interface::*;
 
 use crate::*;

@@ -14,3 +14,5 @@ mod device {
 mod devices;
 mod exchange;
 mod midas;
+mod random;
+mod two_handles;

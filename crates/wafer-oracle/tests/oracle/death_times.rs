@@ -11,9 +11,9 @@ use wafer_oracle::smallest_count;
 
 use crate::agreement::agree;
 use crate::configs::{BLOCKS, Case, PAGE, Step, fill};
-use crate::devices;
-use crate::devices::random;
+use crate::random::random;
 use crate::restored::goes_on;
+use crate::two_handles::two_handles;
 
 /// Pages of a reclaim unit, and logical reclaim units.
 const PAGES: u64 = 16;
@@ -21,7 +21,7 @@ const RUS: u64 = 240;
 const ALL: u64 = PAGES * RUS;
 
 fn device(policy: &str, separation: Option<Separation>) -> DeviceConfig {
-    let mut config = devices::two_handles(policy, Isolation::Initially);
+    let mut config = two_handles(policy, Isolation::Initially);
     config.page = Bytes(PAGE);
     config.capacity = Bytes(ALL * PAGE);
     config.reclaim_unit = ReclaimUnitConfig { size: Bytes(PAGES * PAGE), count: Some(RUS + 60) };

@@ -10,9 +10,9 @@ use wafer_interface::RuId;
 
 use crate::agreement::{agree, apply};
 use crate::configs::{Case, case, device, placed, step};
-use crate::devices::two_handles;
+use crate::hot_and_cold::hot_and_cold;
 use crate::traffic::mixed;
-use crate::two_handles::hot_and_cold;
+use crate::two_handles::two_handles;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]

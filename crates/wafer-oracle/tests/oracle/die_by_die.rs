@@ -7,8 +7,8 @@ use std::collections::{BTreeSet, VecDeque};
 use wafer_device::{Device, Isolation, ReclaimUnitConfig, RelocationOrder};
 use wafer_interface::{Bytes, Command, Placement};
 
-use crate::devices::random;
-use crate::devices::two_handles;
+use crate::random::random;
+use crate::two_handles::two_handles;
 
 const DIES: usize = 64;
 /// Pages of a reclaim unit: eight of each block.

@@ -9,9 +9,9 @@ use wafer_device::{
 use wafer_interface::Features;
 use wafer_interface::{Bytes, Command, Placement, RuId};
 
-use crate::devices::random;
-use crate::devices::two_handles;
-use crate::two_handles::{fill as fill_all, hot_and_cold};
+use crate::hot_and_cold::{fill as fill_all, hot_and_cold};
+use crate::random::random;
+use crate::two_handles::two_handles;
 
 /// Pages of a reclaim unit.
 const PAGES: u64 = 64;

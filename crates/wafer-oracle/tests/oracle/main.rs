@@ -16,12 +16,17 @@ mod device {
 mod devices;
 mod die_by_die;
 mod gittins;
+#[path = "../../../wafer-device/tests/unit/hot_and_cold.rs"]
+mod hot_and_cold;
 mod namespaces;
 mod policies;
+#[path = "../../../wafer-device/tests/unit/random.rs"]
+mod random;
 mod random_devices;
 mod restored;
 mod segments;
 mod separation;
 mod traffic;
+#[path = "../../../wafer-device/tests/unit/two_handles.rs"]
 mod two_handles;
 mod witness;

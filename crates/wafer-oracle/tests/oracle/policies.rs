@@ -8,9 +8,9 @@ use wafer_interface::Features;
 use wafer_interface::{Bytes, Command, Owner, Placement, RuId};
 use wafer_oracle::Event;
 
-use crate::devices::random;
-use crate::devices::{UNIT, two_handles};
-use crate::two_handles::{fill, hot_and_cold, waf};
+use crate::hot_and_cold::{fill, hot_and_cold, waf};
+use crate::random::random;
+use crate::two_handles::{UNIT, two_handles};
 use crate::witness::Heard;
 
 /// Lets a policy choose, and shows what it saw and chose to a check.

@@ -4,7 +4,7 @@ use wafer_device::DeviceConfig;
 use wafer_interface::{Command, NsId, Placement};
 
 use crate::configs::{BLOCKS, PAGE, Step, fill};
-use crate::devices::random;
+use crate::random::random;
 
 /// A fill, then writes of `volume` times the capacity: single pages, most of them to a hot part, in order or in
 /// runs of up to `longest` times `grain` pages, a few in part; now and then a run is deallocated and a handle

@@ -1,9 +1,10 @@
-//! A hot and a cold stream for the device of two handles, which is large enough to compare policies.
+//! A hot and a cold stream for the device of `two_handles.rs`, which is large enough to compare policies.
 
 use wafer_device::{Device, DeviceConfig};
 use wafer_interface::{Command, Placement};
 
-use crate::devices::{UNIT, random};
+use super::random::random;
+use super::two_handles::UNIT;
 
 /// Returns single-page writes: four fifths to the first fifth of the space through handle 0, the rest through
 /// handle 1.
