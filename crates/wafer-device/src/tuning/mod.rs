@@ -52,6 +52,9 @@ const LEAST_LEAD: f64 = 0.015;
 const RISK: f64 = 1.01;
 /// The same while relocations say little of what comes.
 const EARLY_RISK: f64 = 1.03;
+/// What `look-ahead` writes on a device for what it does in its miniature, beside the same ratio of the others: the mean
+/// of the cases for tuning (`docs/studies/policies.md`).
+const LOOK_AHEAD: f64 = 1.012;
 /// Device writes at first in which all devices fill, and their relocations say little of what comes.
 const UNKNOWN: u64 = 3;
 /// Most changes that are kept; older ones are forgotten.
@@ -248,7 +251,12 @@ impl Tuner {
         let media = |at: usize| {
             let policy = &self.arrangements[at].gc.policy;
             let risks = self.few_spare && at != current && policy == "gittins";
-            (seen.written + seen.relocated[at]) * if risks { risk } else { 1.0 }
+            let factor = match policy.as_str() {
+                "gittins" if risks => risk,
+                "look-ahead" => LOOK_AHEAD,
+                _ => 1.0,
+            };
+            (seen.written + seen.relocated[at]) * factor
         };
         let least = (0..seen.relocated.len()).min_by(|a, b| media(*a).total_cmp(&media(*b)));
         let best = least.unwrap_or_default();
