@@ -52,8 +52,8 @@ const LEAST_LEAD: f64 = 0.015;
 const RISK: f64 = 1.01;
 /// The same while relocations say little of what comes.
 const EARLY_RISK: f64 = 1.03;
-/// What `look-ahead` writes on a device for what it does in its miniature, beside the same ratio of the others: the mean
-/// of the cases for tuning (`docs/studies/policies.md`).
+/// How many times as much `look-ahead` writes on a device as in its miniature, compared with the others: the mean of the
+/// cases for tuning (`docs/studies/policies.md`).
 const LOOK_AHEAD: f64 = 1.012;
 /// Device writes at first in which all devices fill, and their relocations say little of what comes.
 const UNKNOWN: u64 = 3;
@@ -176,6 +176,14 @@ impl Tuner {
         self.seen.current = self.arrangements.iter().position(wanted).expect("no such") as u16;
     }
 
+    /// Compares miniatures that have these WAFs, by what they do. Returns whether the arrangement changes.
+    #[cfg(test)]
+    pub(crate) fn compare_wafs(&mut self, waf: impl Fn(&GcConfig) -> f64) -> bool {
+        self.seen.written = 1.0;
+        self.seen.relocated = self.arrangements.iter().map(|of| waf(&of.gc) - 1.0).collect();
+        self.compare()
+    }
+
     /// Returns the configurations of garbage collection that the device followed while it wrote these host pages, each
     /// with the number of the pages before it.
     pub(crate) fn followed(&self, pages: Range<u64>) -> Vec<(u64, GcConfig)> {
@@ -250,9 +258,8 @@ impl Tuner {
         let risk = if host < UNKNOWN * self.sample.pages { EARLY_RISK } else { RISK };
         let media = |at: usize| {
             let policy = &self.arrangements[at].gc.policy;
-            let risks = self.few_spare && at != current && policy == "gittins";
             let factor = match policy.as_str() {
-                "gittins" if risks => risk,
+                "gittins" if self.few_spare && at != current => risk,
                 "look-ahead" => LOOK_AHEAD,
                 _ => 1.0,
             };
