@@ -149,10 +149,8 @@ fn look_ahead_is_taken_to_write_more() {
         let mut device = Device::new(&config("adaptive", 80, 1), 1).unwrap();
         let mut tuner = device.tuner.take().unwrap();
         let separation = Some(Separation::MultiLog);
-        let waf = |gc: &wafer_policies::GcConfig| match gc.policy == policy {
-            true if gc.separation == separation => 2.0 * (1.0 - lead),
-            _ => 2.0,
-        };
+        let leads = |gc: &GcConfig| gc.policy == policy && gc.separation == separation;
+        let waf = |gc: &GcConfig| if leads(gc) { 2.0 * (1.0 - lead) } else { 2.0 };
         (0..20).any(|_| tuner.compare_wafs(waf))
     };
     assert!(changes("cost-benefit", 0.02));
