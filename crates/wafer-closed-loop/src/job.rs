@@ -1,7 +1,6 @@
 //! One job: which of its commands may be submitted, and when.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 
 use wafer_interface::{Batch, Command, Op};
 use wafer_random::{Purpose, Rng};
@@ -10,7 +9,7 @@ use super::depth::Depth;
 use wafer_fio::job::{DIRECTIONS, JobSpec, READ, RateProcess, TRIM, WRITE};
 use wafer_fio::{Flows, JobStream, WorkloadError};
 
-/// Commands generated ahead.
+/// Commands generated at once.
 const AHEAD: usize = 256;
 /// How many commands later one follows that is named ahead.
 const LATER: usize = 32;
@@ -22,8 +21,8 @@ pub(crate) struct RunningJob {
     stream: JobStream,
     ready: Vec<Command>,
     at: usize,
-    /// When each place of the queue becomes free.
-    free: BinaryHeap<Reverse<u64>>,
+    /// When each place of the queue becomes free: in order, as completions are.
+    free: VecDeque<u64>,
     in_flight: u32,
     depth: Depth,
     ticket: u64,
@@ -67,9 +66,9 @@ impl RunningJob {
         Ok(RunningJob {
             number: number as usize,
             stream: JobStream::new(spec, seed, number)?,
-            ready: Vec::with_capacity(AHEAD),
+            ready: Vec::with_capacity(AHEAD + LATER),
             at: 0,
-            free: (0..depth.most()).map(|_| Reverse(start)).collect(),
+            free: vec![start; depth.most() as usize].into(),
             in_flight: 0,
             depth,
             ticket: first_ticket,
@@ -132,7 +131,7 @@ impl RunningJob {
             }
         }
         self.completed = self.completed.max(time);
-        self.free.push(Reverse(time));
+        self.free.push_back(time);
     }
 
     /// Submits a command for every free place, until the batch has `end`, as far as its flow lets it: `at` is its
@@ -147,13 +146,14 @@ impl RunningJob {
             if !self.depth.has_room(self.in_flight) {
                 break;
             }
-            let Some(&Reverse(free)) = self.free.peek() else { break };
+            let Some(&free) = self.free.front() else { break };
             self.is_held = flows.holds(at);
             if self.is_held {
                 break;
             }
-            if self.at == self.ready.len() {
-                self.ready.clear();
+            // Before the last is submitted: each of them names a later one.
+            if self.at + LATER >= self.ready.len() {
+                self.ready.drain(..self.at);
                 self.at = 0;
                 self.stream.fill(&mut self.ready, AHEAD);
             }
@@ -167,7 +167,7 @@ impl RunningJob {
                 break;
             }
             self.at += 1;
-            self.free.pop();
+            self.free.pop_front();
             self.in_flight += 1;
             self.last = time;
             flows.issued(at, time);

@@ -11,6 +11,8 @@ pub(crate) struct Directory {
     positions: FxHashMap<u64, u64>,
     /// Page and position in the order of writes.
     order: VecDeque<(u64, u64)>,
+    /// How many of the newest of them have no position yet: only reads need it.
+    new: usize,
     written: u64,
 }
 
@@ -22,19 +24,27 @@ impl Directory {
             if self.written - position < held {
                 break;
             }
-            self.order.pop_front();
-            if self.positions.get(&page) == Some(&position) {
+            if self.new == self.order.len() {
+                self.new -= 1;
+            } else if self.positions.get(&page) == Some(&position) {
                 self.positions.remove(&page);
             }
+            self.order.pop_front();
         }
         for page in first..first + pages {
             self.written += page_bytes;
-            self.positions.insert(page, self.written);
             self.order.push_back((page, self.written));
         }
+        self.new += pages as usize;
     }
 
-    /// Returns whether a page is among the newest `held` bytes.
+    /// Enters the positions of pages that were written since the last call.
+    pub(crate) fn update(&mut self) {
+        let old = self.order.len() - std::mem::take(&mut self.new);
+        self.positions.extend(self.order.range(old..).copied());
+    }
+
+    /// Returns whether a page is among the newest `held` bytes. The positions must be [up to date](Self::update).
     pub(crate) fn holds(&self, page: u64, held: u64) -> bool {
         self.positions.get(&page).is_some_and(|position| self.written - position < held)
     }

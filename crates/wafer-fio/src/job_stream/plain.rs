@@ -10,7 +10,7 @@ use super::state::{State, op};
 use crate::address::Addresses;
 use crate::job::{Direction, Order, WRITE};
 
-/// Start blocks drawn ahead of the random map's search, so that its words are in cache by then.
+/// Start blocks drawn at once, while as many others are still to be searched for.
 const AHEAD: usize = 32;
 
 /// A job that can be generated in a loop.
@@ -33,8 +33,42 @@ enum Pattern {
     Sequential { next: u64, of: u64 },
     /// Independent random blocks.
     Random,
-    /// By the random map: start blocks drawn ahead, and how many of them are used.
-    Map { starts: [u64; AHEAD], used: usize },
+    /// By the random map.
+    Map(Starts),
+}
+
+/// Start blocks drawn ahead of the random map's search, so that its words are in cache by then.
+#[derive(Clone, Debug)]
+struct Starts {
+    blocks: [[u64; AHEAD]; 2],
+    /// Which of the two is in use, and how many of its blocks are used.
+    current: usize,
+    used: usize,
+    /// Neither is drawn.
+    empty: bool,
+}
+
+impl Starts {
+    const EMPTY: Starts = Starts { blocks: [[0; AHEAD]; 2], current: 1, used: AHEAD, empty: true };
+
+    /// Goes on to the other blocks when all are used, and draws those that follow them.
+    fn turn(&mut self, addresses: &Addresses, rng: &mut Rng, map: &RandomMap) {
+        if self.used < AHEAD {
+            return;
+        }
+        if std::mem::take(&mut self.empty) {
+            self.draw(1 - self.current, addresses, rng, map);
+        }
+        self.draw(self.current, addresses, rng, map);
+        (self.current, self.used) = (1 - self.current, 0);
+    }
+
+    fn draw(&mut self, half: usize, addresses: &Addresses, rng: &mut Rng, map: &RandomMap) {
+        for start in &mut self.blocks[half] {
+            *start = addresses.draw(rng);
+            map.prefetch(*start);
+        }
+    }
 }
 
 impl Plain {
@@ -59,7 +93,7 @@ impl Plain {
         } else if state.maps.is_empty() {
             Pattern::Random
         } else {
-            Pattern::Map { starts: [0; AHEAD], used: AHEAD }
+            Pattern::Map(Starts::EMPTY)
         };
         Some(Plain {
             direction,
@@ -99,22 +133,20 @@ impl Plain {
                 let rng = state.random.of(addresses.purpose());
                 addresses.draw_each(rng, n, |block| out.push(at(block)));
             }
-            Pattern::Map { starts, used } => {
+            Pattern::Map(starts) => {
                 let map = &mut state.maps[state.map_of[d]];
                 let addresses = &state.addresses[d];
                 let n = n.min((map.len() - map.used()) as usize);
                 let mut left = n;
                 while left > 0 {
-                    if *used == AHEAD {
-                        draw_ahead(starts, used, addresses, &mut state.random.address, map);
-                    }
-                    let take = left.min(AHEAD - *used);
-                    for start in &starts[*used..*used + take] {
+                    starts.turn(addresses, &mut state.random.address, map);
+                    let take = left.min(AHEAD - starts.used);
+                    for start in &starts.blocks[starts.current][starts.used..][..take] {
                         let block = map.next_free(*start).expect("the map is not full");
                         map.set(block);
                         out.push(at(block));
                     }
-                    *used += take;
+                    starts.used += take;
                     left -= take;
                 }
             }
@@ -140,32 +172,15 @@ impl Plain {
         match &mut self.addresses {
             Pattern::Sequential { next, .. } => *next = 0,
             Pattern::Random => {}
-            Pattern::Map { used, .. } if repeat => *used = AHEAD,
-            Pattern::Map { starts, used } => {
+            Pattern::Map(starts) if repeat => *starts = Starts::EMPTY,
+            Pattern::Map(starts) => {
                 // fio notices that the map is full by a draw that finds nothing.
-                if *used == AHEAD {
-                    let (addresses, map) = (&state.addresses[self.direction], &state.maps);
-                    let map = &map[state.map_of[self.direction]];
-                    draw_ahead(starts, used, addresses, &mut state.random.address, map);
-                }
-                *used += 1;
+                let map = &state.maps[state.map_of[self.direction]];
+                let addresses = &state.addresses[self.direction];
+                starts.turn(addresses, &mut state.random.address, map);
+                starts.used += 1;
             }
         }
         more
     }
-}
-
-/// Draws the next start blocks and prefetches their words of the map.
-fn draw_ahead(
-    starts: &mut [u64; AHEAD],
-    used: &mut usize,
-    addresses: &Addresses,
-    rng: &mut Rng,
-    map: &RandomMap,
-) {
-    for start in starts.iter_mut() {
-        *start = addresses.draw(rng);
-        map.prefetch(*start);
-    }
-    *used = 0;
 }

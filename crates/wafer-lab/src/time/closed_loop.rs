@@ -1,9 +1,10 @@
 //! A closed loop around commands that do not wait: so many in flight, each followed by time to think.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 
-use wafer_interface::{Batch, CommandStream, Completion, Figure, StreamDescription, StreamState};
+use wafer_interface::{
+    Batch, Command, CommandStream, Completion, Figure, StreamDescription, StreamState,
+};
 
 /// Commands asked of the stream at once.
 const AHEAD: usize = 256;
@@ -17,13 +18,14 @@ pub(crate) struct ClosedLoop {
     description: StreamDescription,
     /// Nanoseconds from a completion until its place is free.
     think_time: u64,
-    /// Times from which on places are free.
-    free: BinaryHeap<Reverse<u64>>,
+    /// Times from which on places are free: in order, as completions are.
+    free: VecDeque<u64>,
     /// Time of the last submission.
     last: u64,
-    /// Commands of the stream, those before `at` submitted.
-    ahead: Batch,
-    at: usize,
+    /// Commands of the stream that are not submitted yet.
+    ahead: VecDeque<Command>,
+    /// What the stream appends to.
+    batch: Batch,
 }
 
 impl ClosedLoop {
@@ -34,10 +36,10 @@ impl ClosedLoop {
             stream,
             description: StreamDescription { queue_depth, timed: true, waits: true, ..description },
             think_time,
-            free: (0..queue_depth).map(|_| Reverse(0)).collect(),
+            free: vec![0; queue_depth as usize].into(),
             last: 0,
-            ahead: Batch::with_capacity(AHEAD),
-            at: 0,
+            ahead: VecDeque::with_capacity(AHEAD + LATER),
+            batch: Batch::with_capacity(AHEAD),
         }
     }
 }
@@ -54,27 +56,26 @@ impl CommandStream for ClosedLoop {
     fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
         let end = batch.len() + max;
         while batch.len() < end {
-            if self.at == self.ahead.len() {
-                self.at = 0;
-                self.ahead.clear();
-                let _ = self.stream.next(&mut self.ahead, AHEAD);
-                if self.ahead.is_empty() {
-                    return StreamState::Ended;
-                }
+            // Before the last is submitted: each of them names a later one.
+            if self.ahead.len() <= LATER {
+                self.batch.clear();
+                let _ = self.stream.next(&mut self.batch, AHEAD);
+                self.ahead.extend(&self.batch.commands);
             }
-            let Some(Reverse(free)) = self.free.pop() else { return StreamState::Waiting };
+            let Some(command) = self.ahead.front() else { return StreamState::Ended };
+            let Some(free) = self.free.pop_front() else { return StreamState::Waiting };
             self.last = self.last.max(free);
-            batch.commands.push(self.ahead.commands[self.at]);
+            batch.commands.push(*command);
             batch.times.push(self.last);
             batch.tickets.push(0);
-            self.at += 1;
-            batch.ahead.extend(self.ahead.commands.get(self.at + LATER));
+            self.ahead.pop_front();
+            batch.ahead.extend(self.ahead.get(LATER));
         }
         StreamState::Ready
     }
 
     fn completed(&mut self, completions: &[Completion]) {
-        let free = |c: &Completion| Reverse(c.time_ns.unwrap_or(self.last) + self.think_time);
+        let free = |c: &Completion| c.time_ns.unwrap_or(self.last) + self.think_time;
         self.free.extend(completions.iter().map(free));
     }
 
@@ -85,7 +86,7 @@ impl CommandStream for ClosedLoop {
 
 #[cfg(test)]
 mod tests {
-    use wafer_interface::{Command, NsId, Op, Placement, stream};
+    use wafer_interface::{NsId, Op, Placement, stream};
 
     use super::*;
 

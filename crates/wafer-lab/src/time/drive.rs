@@ -215,7 +215,8 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
                 let ticket = batch.tickets.get(at).copied().unwrap_or(0);
                 self.enqueue(*command, time, ticket);
             }
-            self.expect(&batch.ahead);
+            // Without a wait the commands themselves are ahead of their time.
+            self.expect(if self.description.waits { &batch.ahead } else { &batch.commands });
             self.batch = batch;
             match state {
                 StreamState::Ready => {}

@@ -60,21 +60,27 @@ fn upper(class: usize) -> f64 {
 pub(super) struct Series {
     length: Time,
     intervals: Vec<[Interval; 2]>,
+    /// The interval of the last request, and when it began: that of the next, nearly always.
+    last: (usize, Time),
 }
 
 impl Default for Series {
     fn default() -> Self {
-        Series { length: FIRST, intervals: Vec::new() }
+        Series { length: FIRST, intervals: Vec::new(), last: (0, 0) }
     }
 }
 
 impl Series {
     pub(super) fn add(&mut self, time: Time, is_read: bool, latency: Time, bytes: u64) {
-        let mut at = (time / self.length) as usize;
-        while at >= MOST {
-            self.double();
-            at = (time / self.length) as usize;
+        if time.wrapping_sub(self.last.1) >= self.length {
+            let mut at = (time / self.length) as usize;
+            while at >= MOST {
+                self.double();
+                at = (time / self.length) as usize;
+            }
+            self.last = (at, at as u64 * self.length);
         }
+        let at = self.last.0;
         if at >= self.intervals.len() {
             self.intervals.resize(at + 1, [Interval::EMPTY; 2]);
         }

@@ -67,6 +67,8 @@ pub(super) struct Statistics {
     pub(super) groups: Vec<(Group, Latencies)>,
     /// Where each group is among them.
     places: HashMap<Group, usize, FxBuildHasher>,
+    /// Those of the last write and read: of the next ones, too, nearly always.
+    last: [Option<(Group, usize)>; 2],
     pub(super) series: Series,
     /// Whether the ramp of any job has ended.
     measures: bool,
@@ -86,6 +88,7 @@ impl Statistics {
             namespaces,
             groups: Vec::new(),
             places: HashMap::default(),
+            last: [None; 2],
             series: Series::default(),
         }
     }
@@ -135,10 +138,15 @@ impl Statistics {
         }
         let Command { namespace, placement, .. } = command;
         let group = Group { job, is_read, namespace, placement };
-        let at = *self.places.entry(group).or_insert_with(|| {
-            self.groups.push((group, Latencies::default()));
-            self.groups.len() - 1
-        });
+        let last = &mut self.last[usize::from(is_read)];
+        let at = match *last {
+            Some((same, at)) if same == group => at,
+            _ => *self.places.entry(group).or_insert_with(|| {
+                self.groups.push((group, Latencies::default()));
+                self.groups.len() - 1
+            }),
+        };
+        *last = Some((group, at));
         self.groups[at].1.add(latency, bytes, &done.parts);
     }
 }

@@ -87,6 +87,8 @@ struct Flight {
     request: Request,
     parts: Parts,
     work: Vec<MediaWork>,
+    /// Room in the write buffer that a write takes, bytes.
+    room: u64,
     /// Reads of cells that are not there yet.
     missing: u32,
     /// When it began to wait for a part of the map.
@@ -305,11 +307,12 @@ impl Media {
         let last = (0, parts);
         self.number += 1;
         let number = self.number;
+        let room = if request.kind == Kind::Write { self.buffered(work) } else { 0 };
         match self.free_flights.pop() {
             Some(flight) => {
                 let old = &mut self.flights[flight as usize];
                 old.work.extend_from_slice(work);
-                (old.number, old.request, old.parts) = (number, request, parts);
+                (old.number, old.request, old.parts, old.room) = (number, request, parts, room);
                 (old.missing, old.last, old.mapping) = (0, last, None);
                 flight
             }
@@ -321,6 +324,7 @@ impl Media {
                     request,
                     parts,
                     work,
+                    room,
                     missing: 0,
                     mapping,
                     last,
@@ -337,12 +341,15 @@ impl Media {
 
     /// Returns when something happens next without another request.
     pub fn next_event(&self) -> Option<Time> {
-        let event = self.events.first();
-        let release = match self.parked.is_empty() && self.flushes.is_empty() {
+        self.events.first().into_iter().chain(self.next_release()).min()
+    }
+
+    /// Returns when the next program ends, if anything waits for that.
+    fn next_release(&self) -> Option<Time> {
+        match self.parked.is_empty() && self.flushes.is_empty() {
             true => None,
             false => self.dies.next_free(),
-        };
-        event.into_iter().chain(release).min()
+        }
     }
 
     /// Removes from the buffer what dies have programmed by `now`.
@@ -373,7 +380,7 @@ impl Media {
 
     /// Lets everything happen at `at`, before which nothing does.
     fn advance_to(&mut self, at: Time, done: &mut Vec<Done>) {
-        if !self.parked.is_empty() || !self.flushes.is_empty() {
+        if self.next_release().is_some_and(|end| end <= at) {
             self.release(at, done);
         }
         while self.events.first().is_some_and(|next| next <= at) {

@@ -71,6 +71,7 @@ impl Media {
 
     /// Returns whether the buffer holds all of these pages.
     fn is_buffered(&mut self, now: Time, pages: std::ops::Range<u64>) -> bool {
+        self.directory.update();
         let held = |media: &Media| {
             pages.clone().all(|page| media.directory.holds(page, media.occupied.host))
         };

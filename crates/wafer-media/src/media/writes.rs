@@ -95,7 +95,7 @@ impl Media {
 
     /// Returns whether what a write programs fits into the buffer.
     fn has_room(&mut self, now: Time, flight: u32) -> bool {
-        let need = self.buffered(flight);
+        let need = self.flights[flight as usize].room;
         if self.occupied.total() + need > self.buffer_bytes {
             self.settle(now);
         }
@@ -103,10 +103,10 @@ impl Media {
         self.occupied.total() + need <= self.buffer_bytes.max(need)
     }
 
-    fn buffered(&self, flight: u32) -> u64 {
-        let work = self.flights[flight as usize].work.iter();
+    /// Returns the room in the buffer that the work of a write takes.
+    pub(super) fn buffered(&self, work: &[MediaWork]) -> u64 {
         let mut folds = false;
-        let pages = work.map(|work| match work {
+        let pages = work.iter().map(|work| match work {
             MediaWork::Program {
                 pages,
                 cause: Cause::HostWrite(_) | Cause::ReadModifyWrite(_),
