@@ -300,6 +300,36 @@ fn relocation_reads_whole_units_at_any_pace() {
     assert_eq!((reads(1), reads(320)), (120, 120));
 }
 
+/// What a host writes together is valid together: of a victim that is half valid, a read of the cells brings whole units where
+/// writes are at least as long, and the pages that chance leaves in each unit where they are short.
+#[test]
+fn reads_of_a_victim_follow_the_length_of_writes() {
+    let reads = |pages: u32| {
+        let mut host = Host::new(&TimingConfig { read_us: OneOrMany::One(1.0), ..timing() });
+        for number in 0..2048 / u64::from(pages) {
+            host.write(number * 1000, pages);
+        }
+        let victim = RuId(63);
+        let cause = Cause::Relocation { victim };
+        let work = [
+            MediaWork::Read { ru: victim, first: 0, pages: 480, cause },
+            MediaWork::Program { ru: RuId(32), first: 0, pages: 480, cause },
+            MediaWork::Erase { ru: victim },
+        ];
+        let now = 1_000_000_000;
+        let kind = Kind::Other;
+        let request = Request { ticket: 0, submitted: now, kind, page: 0, pages: 0, bytes: 0 };
+        host.media.advance(now, &mut host.done);
+        host.media.submit(request, &work);
+        host.write(now, 480);
+        host.finish();
+        host.media.counts().dies.of(Work::BackgroundRead) / 1000
+    };
+    // 120 units of eight pages: half of them, three quarters where each holds two writes, all.
+    assert_eq!((reads(32), reads(8)), (60, 60));
+    assert!((90..=91).contains(&reads(4)) && reads(1) == 120, "{} {}", reads(4), reads(1));
+}
+
 /// Writes that wait for the buffer hold their command slots: a read waits until one is free, which takes the programs of
 /// as many writes as are ahead of it in the submission queue.
 #[test]

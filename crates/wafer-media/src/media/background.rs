@@ -14,7 +14,11 @@ impl Media {
         let work = std::mem::take(&mut self.flights[flight as usize].work);
         // Valid pages of the victim whose collection is told, and how many of them a read of the cells brings.
         let (mut moved, mut per_read) = (0, 256);
-        let is_read = self.flights[flight as usize].request.kind == Kind::Read;
+        let request = &self.flights[flight as usize].request;
+        let is_read = request.kind == Kind::Read;
+        if request.kind == Kind::Write {
+            self.recent.add(request.pages, self.shape.pages_per_ru);
+        }
         let mut folds = false;
         for work in &work {
             match *work {
@@ -79,11 +83,12 @@ impl Media {
     }
 
     /// Returns how many valid pages one read of a victim's cells brings, times 256, if `valid` of its pages are
-    /// valid at random places.
+    /// valid: at random places, in runs as long as hosts write.
     fn pages_per_read(&self, valid: u32) -> u32 {
         let share = f64::from(valid) / f64::from(self.shape.pages_per_ru);
         let unit = f64::from(self.unit);
-        let read = 1.0 - (1.0 - share).powi(self.unit as i32);
+        let runs = self.unit.div_ceil(self.recent.mean());
+        let read = 1.0 - (1.0 - share).powi(runs as i32);
         (unit * share / read.max(1e-9) * 256.0).round().max(256.0) as u32
     }
 

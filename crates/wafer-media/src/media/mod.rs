@@ -125,6 +125,29 @@ struct Filling {
     programs: u32,
 }
 
+/// The size of what hosts have written of late.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recent {
+    pages: u64,
+    writes: u64,
+}
+
+impl Recent {
+    /// Counts a write; those before the last two reclaim units count half, and less and less.
+    fn add(&mut self, pages: u32, pages_per_ru: u32) {
+        self.pages += u64::from(pages);
+        self.writes += 1;
+        if self.pages >= 2 * u64::from(pages_per_ru) {
+            (self.pages, self.writes) = (self.pages / 2, self.writes.div_ceil(2));
+        }
+    }
+
+    /// Returns the mean pages of a write, at least one.
+    fn mean(self) -> u32 {
+        (self.pages / self.writes.max(1)).clamp(1, u64::from(u32::MAX)) as u32
+    }
+}
+
 /// The media, channels, link and buffer of a drive.
 #[derive(Debug)]
 pub struct Media {
@@ -168,6 +191,7 @@ pub struct Media {
     /// Programs so far.
     programs: u64,
     pacing: Pacing,
+    recent: Recent,
     /// Pages to relocate less those that were read, times 256: a read brings pages for later moves too.
     to_read: i64,
     /// Nanoseconds of erases that each die owes.
@@ -233,6 +257,7 @@ impl Media {
             flushes: Vec::new(),
             programs: 0,
             pacing: Pacing::new(burst),
+            recent: Recent::default(),
             to_read: 0,
             erase_owed: vec![0; config.dies as usize],
             erase_share: (blocks * config.erase_us * 1e3).round() as Time,

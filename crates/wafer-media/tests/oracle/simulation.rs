@@ -68,6 +68,8 @@ struct Drive<'a> {
     filling: Vec<Filling>,
     pacing: Pacing,
     to_read: i64,
+    /// Pages and number of the writes of late.
+    sizes: [u64; 2],
     erase_owed: Vec<Time>,
     metadata: u64,
     next_metadata: usize,
@@ -131,6 +133,7 @@ pub(crate) fn simulate(
         filling: vec![Filling::default(); shape.ru_count as usize],
         pacing: Pacing::new(burst),
         to_read: 0,
+        sizes: [0; 2],
         erase_owed: vec![0; config.dies as usize],
         metadata: 0,
         next_metadata: 0,

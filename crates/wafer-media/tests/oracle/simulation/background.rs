@@ -13,6 +13,14 @@ impl Drive<'_> {
         let mut valid = 0;
         let mut per_read = 256;
         let mut leaves = false;
+        let request = self.flights[number].request;
+        if request.kind == Kind::Write {
+            self.sizes[0] += u64::from(request.pages);
+            self.sizes[1] += 1;
+            if self.sizes[0] >= 2 * u64::from(self.shape.pages_per_ru) {
+                self.sizes = [self.sizes[0] / 2, self.sizes[1] - self.sizes[1] / 2];
+            }
+        }
         for work in self.flights[number].work {
             match *work {
                 MediaWork::Read { pages, cause: Cause::Relocation { .. }, .. } => {
@@ -20,7 +28,12 @@ impl Drive<'_> {
                     let unit = self.config.planes as u64 * self.config.plane_page.0
                         / self.shape.page_bytes;
                     let share = f64::from(pages) / f64::from(self.shape.pages_per_ru);
-                    let any = 1.0 - (1.0 - share).powi(unit as i32);
+                    let mean = (self.sizes[0] / self.sizes[1].max(1)).max(1);
+                    let mut runs = unit / mean;
+                    if runs * mean < unit {
+                        runs += 1;
+                    }
+                    let any = 1.0 - (1.0 - share).powi(runs as i32);
                     per_read =
                         (unit as f64 * share / any.max(1e-9) * 256.0).round().max(256.0) as u64;
                 }
